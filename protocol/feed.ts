@@ -1,0 +1,67 @@
+/**
+ * The committed feed: what the writer tells the gateway after each commit, in commit order.
+ * It is the only source of answers to commands and of stream messages, so nothing is seen before it is stored.
+ */
+
+/** Kinds of stream messages (interface: "Stream messages"), by their position in Committed.stream. */
+export const STREAM_KINDS = [
+  "run.updated",
+  "run.deleted",
+  "task_run.updated",
+  "log.appended",
+  "event.created",
+  "flow.registered",
+  "artifact.updated",
+  "schedule.updated",
+  "schedule.deleted",
+  "rule.updated",
+  "rule.deleted",
+  "variable.updated",
+  "variable.deleted",
+  "backfill.created",
+  "backfill.updated",
+  "expectation.armed",
+  "expectation.met",
+  "expectation.lapsed",
+] as const;
+
+export type StreamKind = (typeof STREAM_KINDS)[number];
+
+/** The code of a stream kind in a flat array. */
+export const STREAM_CODE = Object.fromEntries(STREAM_KINDS.map((kind, index) => [kind, index])) as Record<StreamKind, number>;
+
+export type Primitive = number | bigint | string | Uint8Array | null;
+
+/** One commit as the gateway needs it. */
+export interface Committed {
+  kind: "Committed";
+  /** Flat: command id, HTTP status, body as JSON text or null; repeated. */
+  replies: Primitive[];
+  /**
+   * Flat: stream kind code, id of the row (text for variables); repeated, in order.
+   * The k-th event.created stands for event `first_event_id + k` and the k-th log.appended for the k-th entry of `logs`; their id slot is 0.
+   */
+  stream: Primitive[];
+  /** Stream number of the first entry of `stream`; the others follow without gaps. */
+  first_seq: number;
+  first_event_id: number;
+  /** Flat: run id, id of the last line, number of lines; repeated. */
+  logs: number[];
+}
+
+/** The core has (re)started with this epoch: send every unanswered command again. All answers of earlier epochs came before this. */
+export interface Reloaded {
+  kind: "Reloaded";
+  epoch: number;
+}
+
+/** The store takes no writes (disk full, I/O error) or takes them again. */
+export interface ReadOnly {
+  kind: "ReadOnly";
+  on: boolean;
+  /** 507 when the disk is full, else 503. */
+  status: 503 | 507;
+  error: string;
+}
+
+export type FeedMessage = Committed | Reloaded | ReadOnly;

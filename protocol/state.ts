@@ -1,0 +1,58 @@
+/**
+ * States of runs and task runs (interface: "States and transitions").
+ * A state has a type (one of nine) and a name: the type itself, a sub-state of the catalogue, or free text.
+ */
+
+/** The nine state types, in the order the vocabulary lists them. */
+export const STATE_TYPES = [
+  "Scheduled",
+  "Pending",
+  "Running",
+  "Completed",
+  "Failed",
+  "Cancelled",
+  "Crashed",
+  "Paused",
+  "Cancelling",
+] as const;
+
+export type StateType = (typeof STATE_TYPES)[number];
+
+/** Sub-state names of the catalogue and the type each belongs to, in vocabulary order. */
+export const SUB_STATES = {
+  Late: "Scheduled",
+  AwaitingRetry: "Scheduled",
+  AwaitingResource: "Scheduled",
+  Retrying: "Running",
+  TimedOut: "Failed",
+  Cached: "Completed",
+  Skipped: "Completed",
+} as const satisfies Record<string, StateType>;
+
+const TERMINAL: ReadonlySet<string> = new Set<StateType>(["Completed", "Failed", "Cancelled", "Crashed"]);
+const KNOWN: ReadonlySet<string> = new Set(STATE_TYPES);
+
+/** The state of a run or task run as it goes over the wire. */
+export interface State {
+  type: StateType;
+  name: string;
+  /** Microseconds since the Unix epoch, UTC. */
+  timestamp: number;
+  message: string | null;
+  details: Record<string, unknown>;
+}
+
+/** True for the four types that end a run or task run. */
+export function isTerminal(type: StateType): boolean {
+  return TERMINAL.has(type);
+}
+
+/** True when the text is one of the nine types. */
+export function isStateType(text: string): text is StateType {
+  return KNOWN.has(text);
+}
+
+/** The type a state name forces: a known sub-state overrides the type that was sent with it (decisions-core 6). */
+export function typeOfName(name: string, sent: StateType): StateType {
+  return Object.hasOwn(SUB_STATES, name) ? SUB_STATES[name as keyof typeof SUB_STATES] : sent;
+}

@@ -1,0 +1,42 @@
+/**
+ * Batches: what the core asks the writer to commit, and what the writer answers.
+ * A batch carries its number, so that sending it again after a crash of the writer changes nothing.
+ */
+import type { Primitive } from "#protocol/feed";
+
+/** The outcome of the decisions of one or more commands: rows, answers and stream messages that belong together. */
+export interface Decision {
+  /** Row operations, flat (storage/ops.ts). */
+  ops: Primitive[];
+  /** Log lines to append, flat: run id, attempt, number of lines, level mask, lines as JSON text; repeated. */
+  logs: Primitive[];
+  /** Answers, flat: command id, HTTP status, body; repeated. */
+  replies: Primitive[];
+  /** Stream messages, flat: kind code, id; repeated. */
+  stream: Primitive[];
+}
+
+/** Decisions on their way to the writer. Lines of `logs` are arrays [task_run_id|null, level, logger, timestamp, message]. */
+export interface Batch extends Decision {
+  kind: "Batch";
+  /** Which start of the core thread numbers these batches. */
+  source: number;
+  /** 1, 2, 3 ... within the source. */
+  number: number;
+  /** Set on the batch that announces a start of the core: the feed passes it on as Reloaded. */
+  epoch: number | null;
+}
+
+/** The writer's answer to a batch. */
+export type BatchOutcome =
+  | { kind: "Acknowledged"; number: number; first_event_id: number }
+  | { kind: "Rejected"; number: number; error: string; disk_full: boolean };
+
+/** Bit of a log level in a level mask: 10 debug, 20 info, 30 warning, 40 error, 50 critical; others go to the next lower one. */
+export function levelBit(level: number): number {
+  return 1 << Math.max(0, Math.min(5, Math.floor(level / 10)));
+}
+
+export function emptyDecision(): Decision {
+  return { ops: [], logs: [], replies: [], stream: [] };
+}
