@@ -22,6 +22,8 @@ const RUN_STATE = [
   "engine_pid",
   "assignment_id",
   "report_seq",
+  /** Last report numbers of engines other than the one that holds the run, as JSON; null when there are none. */
+  "other_sequences",
   "crash_count",
   "failure_count",
 ] as const;
@@ -99,6 +101,8 @@ export const OPERATIONS = {
   /**
    * The id is given by the writer in commit order. `resource` and `related` are null for events of runs and task runs, whose
    * resource, related and common payload are derived when read; `payload` then has only the extra keys (null: none).
+   * The common payload is derived only when `state_type` is set; a custom event of a run has none, its payload is stored whole,
+   * its resource is the run and its related are the flow, the run's tags and, with `task_run_id`, the task run (name "").
    * With `resource` set, the event is stored as it was given.
    */
   insert_event: [

@@ -1,0 +1,279 @@
+/**
+ * The host of one thread: runs the actors placed on it.
+ *
+ * A turn takes waiting messages actor by actor, performs the effects of each step after the step has returned, and then
+ * flushes the links, so that everything sent in one turn crosses to another thread as one message.
+ */
+import type { Actor, ActorFigures, ActorSpec } from "./actor.ts";
+import { assert } from "./assert.ts";
+import type { Clock } from "./clock.ts";
+import { type Effect, Outbox } from "./effect.ts";
+import { type Lane, Mailbox } from "./mailbox.ts";
+import { type Alarm, Timers } from "./timers.ts";
+
+/** Messages one actor handles before the next one gets its share of a turn. */
+const SHARE_MAX = 256;
+/** Messages of one turn before the links are flushed and I/O of the thread is served. */
+const TURN_MAX = 2048;
+
+/** Where messages for a name go: a local mailbox, a link to another thread, or a port of a component. */
+export interface Endpoint {
+  deliver(message: unknown, lane: Lane): void;
+  /** Called at the end of each turn in which something was delivered. */
+  flush?(): void;
+}
+
+export interface HostOptions {
+  clock: Clock;
+  alarm: Alarm;
+  /** Runs a turn soon, once; a simulation gives one that does nothing and calls `step` itself. */
+  defer(turn: () => void): void;
+  /** An actor threw in a step or could not start. */
+  exited(name: string, error: Error): void;
+}
+
+interface Cell {
+  spec: ActorSpec;
+  mailbox: Mailbox;
+  actor: Actor | null;
+  state: ActorFigures["state"];
+  generation: number;
+  handled: number;
+  dropped: number;
+  stepUs: number;
+  stepMaxUs: number;
+  lastError: string | null;
+  queued: boolean;
+}
+
+export class Host {
+  readonly #options: HostOptions;
+  readonly #cells = new Map<string, Cell>();
+  readonly #endpoints = new Map<string, Endpoint>();
+  readonly #dirty = new Set<Endpoint>();
+  readonly #ready: Cell[] = [];
+  readonly #timers: Timers;
+  readonly #out = new Outbox();
+  #inTurn = false;
+  #deferred = false;
+
+  constructor(options: HostOptions) {
+    this.#options = options;
+    this.#timers = new Timers(options.clock, options.alarm, (owner, message) => this.send(owner, message));
+  }
+
+  /** Makes an actor known here; it runs after `start`. */
+  register(spec: ActorSpec): void {
+    assert(!this.#cells.has(spec.name), `actor ${spec.name} is registered twice`);
+    this.#cells.set(spec.name, {
+      spec,
+      mailbox: new Mailbox(spec.mailboxMax),
+      actor: null,
+      state: "stopped",
+      generation: 0,
+      handled: 0,
+      dropped: 0,
+      stepUs: 0,
+      stepMaxUs: 0,
+      lastError: null,
+      queued: false,
+    });
+  }
+
+  /** Routes a name to something that is no actor of this thread. */
+  attach(name: string, endpoint: Endpoint): void {
+    this.#endpoints.set(name, endpoint);
+  }
+
+  async start(name: string): Promise<void> {
+    const cell = this.#cell(name);
+    if (cell.state === "running") return;
+    cell.state = "starting";
+    cell.generation += 1;
+    if (cell.generation > 1 && cell.spec.resent) cell.mailbox.remove(cell.spec.resent);
+    const out = new Outbox();
+    try {
+      cell.actor = await cell.spec.start({ nowUs: () => this.#options.clock.nowUs(), generation: cell.generation }, out);
+    } catch (cause) {
+      cell.state = "crashed";
+      cell.lastError = messageOf(cause);
+      throw cause;
+    }
+    cell.state = "running";
+    this.#perform(name, out.effects);
+    this.#makeReady(cell);
+    this.#flush();
+  }
+
+  /** Ends an actor after its current step; waiting messages stay for its next start. */
+  async stop(name: string): Promise<void> {
+    const cell = this.#cell(name);
+    const actor = cell.actor;
+    cell.actor = null;
+    if (cell.state !== "crashed") cell.state = "stopped";
+    this.#timers.cancelAll(name);
+    await actor?.stop?.();
+  }
+
+  /** Makes an actor fail as if its next step had thrown: for tests of supervision. */
+  kill(name: string, reason: string): void {
+    this.send(name, new Error(reason), "kill");
+  }
+
+  send(to: string, message: unknown, lane: Lane = "ordinary"): void {
+    const cell = this.#cells.get(to);
+    if (cell !== undefined) {
+      if (!cell.mailbox.put(message, lane)) cell.dropped += 1;
+      this.#makeReady(cell);
+    } else {
+      const endpoint = this.#endpoints.get(to);
+      assert(endpoint !== undefined, `nobody is called ${to}`);
+      this.#dirty.add(endpoint);
+      endpoint.deliver(message, lane);
+    }
+    this.#deferTurn();
+  }
+
+  /** Runs waiting messages now; called by a link when a batch has arrived. */
+  turn(): void {
+    if (this.#inTurn) return;
+    this.#inTurn = true;
+    let left = TURN_MAX;
+    while (left > 0) {
+      const cell = this.#ready.shift();
+      if (cell === undefined) break;
+      cell.queued = false;
+      left -= this.#serve(cell, Math.min(left, SHARE_MAX));
+      this.#makeReady(cell);
+    }
+    this.#inTurn = false;
+    this.#flush();
+    if (this.#ready.length > 0) this.#deferTurn();
+  }
+
+  /** Names of actors that could handle a message now, for a simulation that chooses the order. */
+  runnable(): string[] {
+    return [...this.#cells.values()].filter((cell) => cell.state === "running" && cell.mailbox.depth > 0).map((cell) => cell.spec.name);
+  }
+
+  /** Handles one message of one actor: the step of a simulation. */
+  step(name: string): void {
+    this.#inTurn = true;
+    this.#serve(this.#cell(name), 1);
+    this.#inTurn = false;
+  }
+
+  flushEndpoints(): void {
+    this.#flush();
+  }
+
+  fireTimers(): void {
+    this.#timers.fireDue();
+  }
+
+  nextTimerUs(): number | null {
+    return this.#timers.nextDueUs();
+  }
+
+  figures(): ActorFigures[] {
+    return [...this.#cells.values()].map((cell) => ({
+      name: cell.spec.name,
+      state: cell.state,
+      mailbox_depth: cell.mailbox.depth,
+      handled: cell.handled,
+      restarts: Math.max(0, cell.generation - 1),
+      dropped: cell.dropped,
+      step_us: Math.round(cell.stepUs),
+      step_max_us: Math.round(cell.stepMaxUs),
+      last_error: cell.lastError,
+    }));
+  }
+
+  close(): void {
+    this.#timers.stop();
+  }
+
+  #serve(cell: Cell, share: number): number {
+    let served = 0;
+    while (served < share && cell.state === "running" && cell.actor !== null) {
+      const next = cell.mailbox.take();
+      if (next === undefined) break;
+      served += 1;
+      this.#step(cell, cell.actor, next.message, next.lane);
+    }
+    return served;
+  }
+
+  #step(cell: Cell, actor: Actor, message: unknown, lane: Lane): void {
+    const startUs = this.#options.clock.monotonicUs();
+    const out = this.#out;
+    out.effects.length = 0;
+    try {
+      if (lane === "kill") throw message;
+      actor.receive(message, out);
+    } catch (cause) {
+      out.effects.length = 0;
+      this.#crash(cell, message, lane, cause);
+      return;
+    }
+    cell.handled += 1;
+    const tookUs = this.#options.clock.monotonicUs() - startUs;
+    cell.stepUs += tookUs;
+    if (tookUs > cell.stepMaxUs) cell.stepMaxUs = tookUs;
+    this.#perform(cell.spec.name, out.effects);
+  }
+
+  #crash(cell: Cell, message: unknown, lane: Lane, cause: unknown): void {
+    const error = cause instanceof Error ? cause : new Error(String(cause));
+    cell.state = "crashed";
+    cell.actor = null;
+    cell.lastError = error.message;
+    this.#timers.cancelAll(cell.spec.name);
+    if (lane !== "kill" && cell.spec.failed) {
+      const out = new Outbox();
+      cell.spec.failed(message, error, out);
+      this.#perform(cell.spec.name, out.effects);
+    }
+    this.#options.exited(cell.spec.name, error);
+  }
+
+  #perform(owner: string, effects: readonly Effect[]): void {
+    for (const effect of effects) {
+      if (effect.kind === "Send") this.send(effect.to, effect.message, effect.lane);
+      else if (effect.kind === "SetTimer") this.#timers.set(owner, effect.key, effect.dueUs, effect.message);
+      else this.#timers.cancel(owner, effect.key);
+    }
+  }
+
+  #makeReady(cell: Cell): void {
+    if (cell.queued || cell.state !== "running" || cell.mailbox.depth === 0) return;
+    cell.queued = true;
+    this.#ready.push(cell);
+  }
+
+  #flush(): void {
+    if (this.#dirty.size === 0) return;
+    const dirty = [...this.#dirty];
+    this.#dirty.clear();
+    for (const endpoint of dirty) endpoint.flush?.();
+  }
+
+  #deferTurn(): void {
+    if (this.#inTurn || this.#deferred) return;
+    this.#deferred = true;
+    this.#options.defer(() => {
+      this.#deferred = false;
+      this.turn();
+    });
+  }
+
+  #cell(name: string): Cell {
+    const cell = this.#cells.get(name);
+    assert(cell !== undefined, `actor ${name} is not registered here`);
+    return cell;
+  }
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

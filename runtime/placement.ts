@@ -1,0 +1,25 @@
+/** Which actor runs on which thread: data, so that the same tree runs on one thread or on many. */
+import { assert } from "./assert.ts";
+
+export interface Placement {
+  /** Thread of each actor. The thread "main" is the one the process starts with. */
+  actors: Readonly<Record<string, string>>;
+  /** Module that sets up each further thread. */
+  entries: Readonly<Record<string, URL>>;
+}
+
+/** The threads of a placement, main first. */
+export function threadsOf(placement: Placement): string[] {
+  return ["main", ...new Set(Object.values(placement.actors).filter((thread) => thread !== "main"))];
+}
+
+export function threadOf(placement: Placement, actor: string): string {
+  const thread = placement.actors[actor];
+  assert(thread !== undefined, `actor ${actor} has no place`);
+  return thread;
+}
+
+/** The actors of one thread. */
+export function actorsOn(placement: Placement, thread: string): string[] {
+  return Object.keys(placement.actors).filter((actor) => placement.actors[actor] === thread);
+}

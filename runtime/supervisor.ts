@@ -1,0 +1,142 @@
+/**
+ * The supervision tree at work. It runs on the main thread, decides with restart.ts, and starts and stops actors on their
+ * threads through a control interface. Exits are handled one after the other; children start in order and stop in reverse.
+ */
+import type { Clock } from "./clock.ts";
+import { decideRestart, type RestartPolicy, type RestartType } from "./restart.ts";
+
+export interface WorkerChild {
+  kind: "worker";
+  name: string;
+  restart: RestartType;
+  /** How long an orderly stop may take. */
+  shutdownMs: number;
+}
+
+export interface SupervisorChild extends RestartPolicy {
+  kind: "supervisor";
+  name: string;
+  children: readonly Child[];
+}
+
+export type Child = WorkerChild | SupervisorChild;
+
+/** Starts and stops actors wherever they are placed. */
+export interface Control {
+  start(name: string): Promise<void>;
+  stop(name: string, shutdownMs: number): Promise<void>;
+  sleep(delayMs: number): Promise<void>;
+}
+
+export interface SupervisorEvents {
+  restarted(names: string[], error: Error): void;
+  /** The root gave up: the process should end with a failure. */
+  gaveUp(error: Error): void;
+}
+
+export class Supervisor {
+  readonly #root: SupervisorChild;
+  readonly #control: Control;
+  readonly #clock: Clock;
+  readonly #events: SupervisorEvents;
+  readonly #parents = new Map<string, SupervisorChild>();
+  readonly #nodes = new Map<string, Child>();
+  readonly #restartsUs = new Map<string, number[]>();
+  /** Starts of each worker, so that a report about an earlier life is told from one about the present. */
+  readonly #lives = new Map<string, number>();
+  #queue: Promise<void> = Promise.resolve();
+  #stopping = false;
+
+  constructor(root: SupervisorChild, control: Control, clock: Clock, events: SupervisorEvents) {
+    this.#root = root;
+    this.#control = control;
+    this.#clock = clock;
+    this.#events = events;
+    this.#index(root);
+  }
+
+  /** Starts every worker in order; throws the first failure after stopping what had started. */
+  async start(): Promise<void> {
+    const started: string[] = [];
+    for (const worker of workersOf(this.#root)) {
+      try {
+        await this.#startWorker(worker.name);
+      } catch (cause) {
+        for (const name of started.reverse()) await this.#control.stop(name, 1000).catch(() => undefined);
+        throw cause;
+      }
+      started.push(worker.name);
+    }
+  }
+
+  /** Stops every worker in reverse order. Exits from now on are expected. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await this.#queue;
+    for (const worker of workersOf(this.#root).reverse()) await this.#control.stop(worker.name, worker.shutdownMs);
+  }
+
+  /** A worker ended. Resolves when what follows has been done. */
+  exited(name: string, error: Error): Promise<void> {
+    const life = this.#lives.get(name);
+    this.#queue = this.#queue.then(() => (this.#lives.get(name) === life ? this.#handle(name, error) : undefined));
+    return this.#queue;
+  }
+
+  async #startWorker(name: string): Promise<void> {
+    this.#lives.set(name, (this.#lives.get(name) ?? 0) + 1);
+    await this.#control.start(name);
+  }
+
+  async #handle(name: string, error: Error): Promise<void> {
+    if (this.#stopping) return;
+    const parent = this.#parents.get(name);
+    const node = this.#nodes.get(name);
+    if (parent === undefined || node === undefined) return this.#events.gaveUp(error);
+    const restart = node.kind === "worker" ? node.restart : "permanent";
+    const names = parent.children.map((child) => child.name);
+    const history = this.#restartsUs.get(parent.name) ?? [];
+    const decision = decideRestart(parent, names, { name, restart, failed: true }, history, this.#clock.monotonicUs());
+    if (decision.kind === "Ignore") return;
+    if (decision.kind === "GiveUp") {
+      if (parent === this.#root) return this.#events.gaveUp(error);
+      return this.#handle(parent.name, error);
+    }
+    this.#restartsUs.set(parent.name, decision.restartsUs);
+    await this.#restart(decision.children, decision.delayMs, error);
+  }
+
+  async #restart(names: readonly string[], delayMs: number, error: Error): Promise<void> {
+    const workers = names.flatMap((name) => {
+      const node = this.#nodes.get(name);
+      return node === undefined ? [] : workersOf(node);
+    });
+    for (const worker of [...workers].reverse()) await this.#control.stop(worker.name, worker.shutdownMs);
+    if (delayMs > 0) await this.#control.sleep(delayMs);
+    for (const worker of workers) {
+      try {
+        await this.#startWorker(worker.name);
+      } catch (cause) {
+        return this.#handle(worker.name, cause instanceof Error ? cause : new Error(String(cause)));
+      }
+    }
+    this.#events.restarted(
+      workers.map((worker) => worker.name),
+      error,
+    );
+  }
+
+  #index(node: SupervisorChild): void {
+    this.#nodes.set(node.name, node);
+    for (const child of node.children) {
+      this.#parents.set(child.name, node);
+      this.#nodes.set(child.name, child);
+      if (child.kind === "supervisor") this.#index(child);
+    }
+  }
+}
+
+/** The workers below a node in start order. */
+export function workersOf(node: Child): WorkerChild[] {
+  return node.kind === "worker" ? [node] : node.children.flatMap(workersOf);
+}

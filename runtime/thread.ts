@@ -1,0 +1,212 @@
+/**
+ * Worker threads: how main starts one, connects it with the others and tells its host what to do.
+ *
+ * The control plane (connect, start, stop, figures) are comlink calls; messages between actors take links (link.ts).
+ * A thread that ends unexpectedly takes its actors along; each of them is reported as exited.
+ */
+import { MessageChannel, type MessagePort, parentPort, Worker, workerData } from "node:worker_threads";
+import { expose, type Remote, transfer, wrap } from "comlink";
+import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
+import type { ActorFigures, ActorSpec } from "./actor.ts";
+import { assert } from "./assert.ts";
+import { type Clock, createSystemClock } from "./clock.ts";
+import { Host } from "./host.ts";
+import { Link } from "./link.ts";
+import { actorsOn, type Placement, threadOf, threadsOf } from "./placement.ts";
+import type { Control } from "./supervisor.ts";
+import { createSystemAlarm } from "./timers.ts";
+
+/** The name under which exits are reported to main. */
+export const EXIT_REPORTS = "exit-reports";
+
+export interface ExitReport {
+  name: string;
+  message: string;
+}
+
+/** What main can ask of a thread. */
+interface ThreadControl {
+  connect(peer: string, names: string[], port: MessagePort): Promise<void>;
+  start(name: string): Promise<void>;
+  stop(name: string): Promise<void>;
+  kill(name: string, reason: string): void;
+  figures(): ActorFigures[];
+  close(): void;
+}
+
+/** A host with its links, as each thread has one. */
+export class ThreadHost implements ThreadControl {
+  readonly host: Host;
+  readonly #links = new Map<string, { link: Link; closed: Promise<void> }>();
+  #close: () => void;
+
+  constructor(exited: (name: string, error: Error) => void, close: () => void, clock: Clock = createSystemClock()) {
+    this.#close = close;
+    this.host = new Host({ clock, alarm: createSystemAlarm(), defer: (turn) => setImmediate(turn), exited });
+  }
+
+  /** Connects a peer thread; a former link to it is drained first, so that nothing it sent is lost or overtaken. */
+  async connect(peer: string, names: string[], port: MessagePort): Promise<void> {
+    await this.#links.get(peer)?.closed;
+    const closed = new Promise<void>((resolve) => port.once("close", resolve));
+    const link = new Link(port, this.host);
+    this.#links.set(peer, { link, closed });
+    for (const name of names) this.host.attach(name, link.endpointOf(name));
+  }
+
+  start(name: string): Promise<void> {
+    return this.host.start(name);
+  }
+
+  stop(name: string): Promise<void> {
+    return this.host.stop(name);
+  }
+
+  kill(name: string, reason: string): void {
+    this.host.kill(name, reason);
+  }
+
+  figures(): ActorFigures[] {
+    return this.host.figures();
+  }
+
+  close(): void {
+    for (const { link } of this.#links.values()) link.close();
+    this.host.close();
+    this.#close();
+  }
+}
+
+/** Called once by the entry module of a worker thread with the actors it can run. */
+export function serveThread<Data>(setup: (data: Data, thread: ThreadHost) => ActorSpec[]): void {
+  assert(parentPort !== null, "a thread entry runs on a worker thread only");
+  const port = parentPort;
+  const thread: ThreadHost = new ThreadHost(
+    (name, error) => thread.host.send(EXIT_REPORTS, { name, message: error.message } satisfies ExitReport),
+    () => port.close(),
+  );
+  for (const spec of setup(workerData as Data, thread)) thread.host.register(spec);
+  const control: ThreadControl = {
+    connect: (peer, names, peerPort) => thread.connect(peer, names, peerPort),
+    start: (name) => thread.start(name),
+    stop: (name) => thread.stop(name),
+    kill: (name, reason) => thread.kill(name, reason),
+    figures: () => thread.figures(),
+    close: () => thread.close(),
+  };
+  expose(control, nodeEndpoint(port));
+}
+
+interface RunningThread {
+  control: ThreadControl | Remote<ThreadControl>;
+  worker: Worker | null;
+  up: boolean;
+}
+
+/** All threads of a placement, seen from main: the control interface of the supervisor. */
+export class Threads implements Control {
+  readonly main: ThreadHost;
+  readonly #placement: Placement;
+  readonly #data: unknown;
+  readonly #exited: (name: string, error: Error) => void;
+  readonly #threads = new Map<string, RunningThread>();
+  #closing = false;
+
+  constructor(placement: Placement, data: unknown, exited: (name: string, error: Error) => void) {
+    this.#placement = placement;
+    this.#data = data;
+    this.#exited = exited;
+    this.main = new ThreadHost(exited, () => undefined);
+    this.main.host.attach(EXIT_REPORTS, {
+      deliver: (message) => {
+        const report = message as ExitReport;
+        exited(report.name, new Error(report.message));
+      },
+    });
+    this.#threads.set("main", { control: this.main, worker: null, up: true });
+  }
+
+  async start(name: string): Promise<void> {
+    const thread = await this.#ensure(threadOf(this.#placement, name));
+    await thread.control.start(name);
+  }
+
+  async stop(name: string, shutdownMs: number): Promise<void> {
+    const thread = this.#threads.get(threadOf(this.#placement, name));
+    if (!thread?.up) return;
+    await Promise.race([thread.control.stop(name), this.sleep(shutdownMs)]);
+  }
+
+  sleep(delayMs: number): Promise<void> {
+    return new Promise((resolve) => setTimeout(resolve, delayMs).unref());
+  }
+
+  async kill(name: string, reason: string): Promise<void> {
+    await this.#threads.get(threadOf(this.#placement, name))?.control.kill(name, reason);
+  }
+
+  /** Ends a whole worker thread at once, as a crash of it would: for fault tests, never for the gateway's thread. */
+  async terminate(thread: string): Promise<void> {
+    await this.#threads.get(thread)?.worker?.terminate();
+  }
+
+  async figures(): Promise<ActorFigures[]> {
+    const up = [...this.#threads.values()].filter((thread) => thread.up);
+    return (await Promise.all(up.map((thread) => thread.control.figures()))).flat();
+  }
+
+  /** Lets every thread end by itself; actors have been stopped before. */
+  async close(): Promise<void> {
+    this.#closing = true;
+    const ended: Promise<unknown>[] = [];
+    for (const { worker, control, up } of this.#threads.values()) {
+      if (!up) continue;
+      if (worker) ended.push(new Promise((resolve) => worker.once("exit", resolve)));
+      // Not awaited: the thread closes the very port on which the answer would come.
+      void control.close();
+    }
+    await Promise.all(ended);
+  }
+
+  async #ensure(name: string): Promise<RunningThread> {
+    const known = this.#threads.get(name);
+    if (known?.up) return known;
+    const entry = this.#placement.entries[name];
+    assert(entry !== undefined, `thread ${name} has no entry module`);
+    const worker = new Worker(entry, { workerData: this.#data, name });
+    const thread: RunningThread = { control: wrap<ThreadControl>(nodeEndpoint(worker)), worker, up: true };
+    let failure = new Error(`thread ${name} ended`);
+    worker.on("error", (error) => {
+      failure = error instanceof Error ? error : new Error(String(error));
+    });
+    worker.on("exit", () => this.#ended(name, thread, failure));
+    this.#threads.set(name, thread);
+    await this.#connect(name, thread);
+    return thread;
+  }
+
+  /** Gives the new thread a link to each thread that runs, both ends at once. */
+  async #connect(name: string, thread: RunningThread): Promise<void> {
+    for (const peer of threadsOf(this.#placement)) {
+      const other = this.#threads.get(peer);
+      if (peer === name || !other?.up) continue;
+      const { port1, port2 } = new MessageChannel();
+      const namesThere = this.#namesOn(peer);
+      await Promise.all([
+        thread.control.connect(peer, namesThere, transfer(port1, [port1])),
+        other.control.connect(name, this.#namesOn(name), transfer(port2, [port2])),
+      ]);
+    }
+  }
+
+  #namesOn(thread: string): string[] {
+    const names = actorsOn(this.#placement, thread);
+    return thread === "main" ? [...names, EXIT_REPORTS] : names;
+  }
+
+  #ended(name: string, thread: RunningThread, failure: Error): void {
+    thread.up = false;
+    if (this.#closing) return;
+    for (const actor of actorsOn(this.#placement, name)) this.#exited(actor, failure);
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * Timers of the actors of one thread: a heap by due time and one alarm for the earliest.
+ *
+ * Due times are wall-clock. An alarm sleeps at most one hour, because setTimeout overflows at 24.8 days and because the wall
+ * clock may step or the machine may sleep; on waking, whatever is due by the wall clock fires in due order.
+ */
+import type { Clock } from "./clock.ts";
+
+const SLEEP_MAX_US = 3_600_000_000;
+
+interface Timer {
+  owner: string;
+  key: string;
+  dueUs: number;
+  message: unknown;
+  order: number;
+  active: boolean;
+}
+
+/** How a thread waits: set to be woken once after a delay; setting again replaces the former. */
+export interface Alarm {
+  set(delayUs: number, wake: () => void): void;
+  clear(): void;
+}
+
+export function createSystemAlarm(): Alarm {
+  let handle: NodeJS.Timeout | undefined;
+  return {
+    set: (delayUs, wake) => {
+      clearTimeout(handle);
+      handle = setTimeout(wake, Math.ceil(delayUs / 1000));
+    },
+    clear: () => clearTimeout(handle),
+  };
+}
+
+export class Timers {
+  readonly #clock: Clock;
+  readonly #alarm: Alarm;
+  readonly #fire: (owner: string, message: unknown) => void;
+  readonly #heap: Timer[] = [];
+  readonly #byKey = new Map<string, Timer>();
+  #order = 0;
+
+  constructor(clock: Clock, alarm: Alarm, fire: (owner: string, message: unknown) => void) {
+    this.#clock = clock;
+    this.#alarm = alarm;
+    this.#fire = fire;
+  }
+
+  get size(): number {
+    return this.#byKey.size;
+  }
+
+  /** The due time of the earliest timer, or null. */
+  nextDueUs(): number | null {
+    this.#dropInactive();
+    return this.#heap[0]?.dueUs ?? null;
+  }
+
+  set(owner: string, key: string, dueUs: number, message: unknown): void {
+    this.cancel(owner, key);
+    this.#order += 1;
+    const timer: Timer = { owner, key, dueUs, message, order: this.#order, active: true };
+    this.#byKey.set(`${owner}\n${key}`, timer);
+    this.#push(timer);
+    if (this.#heap[0] === timer) this.#arm();
+  }
+
+  cancel(owner: string, key: string): void {
+    const timer = this.#byKey.get(`${owner}\n${key}`);
+    if (timer === undefined) return;
+    timer.active = false;
+    this.#byKey.delete(`${owner}\n${key}`);
+  }
+
+  /** Drops every timer of an actor, as happens when it ends. */
+  cancelAll(owner: string): void {
+    for (const timer of [...this.#byKey.values()]) if (timer.owner === owner) this.cancel(owner, timer.key);
+  }
+
+  /** Fires what is due and sleeps until the next. */
+  fireDue(): void {
+    const nowUs = this.#clock.nowUs();
+    for (;;) {
+      this.#dropInactive();
+      const first = this.#heap[0];
+      if (first === undefined || first.dueUs > nowUs) break;
+      this.#pop();
+      this.#byKey.delete(`${first.owner}\n${first.key}`);
+      first.active = false;
+      this.#fire(first.owner, first.message);
+    }
+    this.#arm();
+  }
+
+  stop(): void {
+    this.#alarm.clear();
+  }
+
+  #arm(): void {
+    const dueUs = this.nextDueUs();
+    if (dueUs === null) return this.#alarm.clear();
+    this.#alarm.set(Math.min(Math.max(0, dueUs - this.#clock.nowUs()), SLEEP_MAX_US), () => this.fireDue());
+  }
+
+  #dropInactive(): void {
+    while (this.#heap[0]?.active === false) this.#pop();
+  }
+
+  #push(timer: Timer): void {
+    const heap = this.#heap;
+    let index = heap.push(timer) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const above = heap[parent];
+      if (above === undefined || !isBefore(timer, above)) break;
+      heap[index] = above;
+      index = parent;
+    }
+    heap[index] = timer;
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      const left = heap[child];
+      if (left === undefined) break;
+      const right = heap[child + 1];
+      if (right !== undefined && isBefore(right, left)) child += 1;
+      const smaller = heap[child];
+      if (smaller === undefined || !isBefore(smaller, last)) break;
+      heap[index] = smaller;
+      index = child;
+    }
+    heap[index] = last;
+  }
+}
+
+function isBefore(a: Timer, b: Timer): boolean {
+  return a.dueUs < b.dueUs || (a.dueUs === b.dueUs && a.order < b.order);
+}
