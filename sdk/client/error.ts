@@ -1,0 +1,58 @@
+/** Why a request failed: the server refused it, nobody answered, the connection broke, or time ran out. */
+export type FailureReason = "refused" | "unreachable" | "cut" | "timeout";
+
+/** What a failed request leaves behind. */
+export interface Failure {
+  reason: FailureReason;
+  /** HTTP status; 0 when no answer came. */
+  status: number;
+  method?: string;
+  path?: string;
+  /** The answer's JSON body, or its text where it is not JSON; null without one. */
+  body?: unknown;
+  cause?: unknown;
+}
+
+/**
+ * Every failure of the client. `message` is the server's own text where it sent one.
+ * A refused transition or resume carries the run's current state in `body`.
+ */
+export class MillraceError extends Error {
+  override readonly name = "MillraceError";
+  readonly reason: FailureReason;
+  readonly status: number;
+  readonly method: string | null;
+  readonly path: string | null;
+  readonly body: unknown;
+
+  constructor(message: string, failure: Failure) {
+    super(message, failure.cause === undefined ? undefined : { cause: failure.cause });
+    this.reason = failure.reason;
+    this.status = failure.status;
+    this.method = failure.method ?? null;
+    this.path = failure.path ?? null;
+    this.body = failure.body ?? null;
+  }
+}
+
+/** The refusal in an answer of 400 or more; `{error}` bodies give its text. */
+export function refusal(method: string, path: string, status: number, text: string): MillraceError {
+  const body = parsed(text);
+  const told =
+    typeof body === "object" && body !== null && "error" in body && typeof body.error === "string" ? body.error : text.trim();
+  return new MillraceError(told === "" ? `${method} ${path} was answered with ${status}` : told, {
+    reason: "refused",
+    status,
+    method,
+    path,
+    body,
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return text === "" ? null : JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,225 @@
+/**
+ * One request of the client: where it goes, what is sent again, and how an answer becomes a value or an error.
+ * Nothing here is bound to Node; how bytes travel is a Peer's business.
+ */
+
+import { MillraceError, refusal } from "./error.ts";
+
+/** An HTTP answer, as far as the client looks at it. */
+export interface Answer {
+  status: number;
+  header(name: string): string | null;
+  text(): Promise<string>;
+  /** The body as it comes; leaving the loop ends the connection. */
+  chunks(): AsyncIterable<Uint8Array>;
+}
+
+export interface Outgoing {
+  method: string;
+  headers: Record<string, string>;
+  body: string | null;
+  signal: AbortSignal;
+}
+
+/** A server that was found, and the way to it. */
+export interface Peer {
+  /** Base address, shown in errors too. */
+  url: string;
+  token: string | null;
+  send(path: string, request: Outgoing): Promise<Answer>;
+}
+
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
+
+export interface Call {
+  /** Query parameters; null and undefined are left out, lists are joined with commas. */
+  query?: Query | undefined;
+  body?: unknown;
+  /** The request may be sent again when the connection broke before its answer; GET always may. */
+  repeatable?: boolean;
+  /** Makes a creation repeatable: the server gives the first answer again for 24 hours (rulings 10). */
+  idempotencyKey?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** Ten seconds more than the server holds any request. */
+const TIMEOUT_MS = 40_000;
+/** Waits before the second, third and fourth try. */
+const RETRY_WAITS_MS = [200, 1_000, 3_000];
+/** A longer Retry-After is not obeyed but reported. */
+const RETRY_AFTER_MAX_MS = 10_000;
+const REFUSED_CODES = new Set(["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "EACCES"]);
+
+export class Http {
+  readonly #find: () => Promise<Peer>;
+  #peer: Promise<Peer> | null = null;
+
+  constructor(find: () => Promise<Peer>) {
+    this.#find = find;
+  }
+
+  /** The server this client speaks to; found once and again after the connection was lost. */
+  peer(): Promise<Peer> {
+    this.#peer ??= this.#find();
+    return this.#peer;
+  }
+
+  get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
+    return this.json<T>("GET", path, { query, signal });
+  }
+
+  /** @throws MillraceError for an answer of 400 or more and for every failure on the way. */
+  async json<T>(method: string, path: string, call: Call = {}): Promise<T> {
+    const text = await this.#text(method, path, call);
+    // The server's schemas are the source of these types; checking each answer again would double the cost of a read.
+    return (text === "" ? null : JSON.parse(text)) as T;
+  }
+
+  async #text(method: string, path: string, call: Call): Promise<string> {
+    const repeatable = method === "GET" || call.repeatable === true || call.idempotencyKey !== undefined;
+    for (let attempt = 0; ; attempt += 1) {
+      const wait = RETRY_WAITS_MS[attempt];
+      const timeout = AbortSignal.timeout(TIMEOUT_MS);
+      const signal = call.signal === undefined ? timeout : AbortSignal.any([timeout, call.signal]);
+      try {
+        const answer = await this.open(method, path, { ...call, signal });
+        const text = await answer.text();
+        if (answer.status < 400) return text;
+        const after = retryAfterMs(answer);
+        if (after === null || wait === undefined) throw refusal(method, path, answer.status, text);
+        await pause(after, call.signal);
+      } catch (error) {
+        call.signal?.throwIfAborted();
+        const failure = error instanceof MillraceError ? error : this.#failed(error, method, path, (await this.peer()).url);
+        if (failure.reason === "unreachable" || failure.reason === "cut") this.forget();
+        if (failure.reason !== "cut" || !repeatable || wait === undefined) throw failure;
+        await pause(wait, call.signal);
+      }
+    }
+  }
+
+  /** Sends a request once and gives the answer with its body unread. Failures of the way are MillraceErrors too. */
+  async open(method: string, path: string, call: Call & { signal: AbortSignal }): Promise<Answer> {
+    const peer = await this.peer().catch((error: unknown) => {
+      this.forget();
+      throw error;
+    });
+    const headers: Record<string, string> = {};
+    if (call.body !== undefined) headers["content-type"] = "application/json";
+    if (peer.token !== null) headers["authorization"] = `Bearer ${peer.token}`;
+    if (call.idempotencyKey !== undefined) headers["idempotency-key"] = call.idempotencyKey;
+    const body = call.body === undefined ? null : JSON.stringify(call.body);
+    try {
+      return await peer.send(path + queryText(call.query), { method, headers, body, signal: call.signal });
+    } catch (error) {
+      throw this.#failed(error, method, path, peer.url);
+    }
+  }
+
+  /** The next request looks for the server anew: it may have come back at another address. */
+  forget(): void {
+    this.#peer = null;
+  }
+
+  #failed(error: unknown, method: string, path: string, url: string): MillraceError {
+    if (error instanceof MillraceError) return error;
+    const { name, code } = describe(error);
+    if (name === "TimeoutError" || name === "AbortError") {
+      return new MillraceError(`${url} did not answer ${method} ${path} in time`, {
+        reason: "timeout",
+        status: 0,
+        method,
+        path,
+        cause: error,
+      });
+    }
+    const unreachable = code !== null && REFUSED_CODES.has(code);
+    const message = unreachable
+      ? `no server answers at ${url} (${code})`
+      : `the connection to ${url} broke${code === null ? "" : ` (${code})`}`;
+    return new MillraceError(message, { reason: unreachable ? "unreachable" : "cut", status: 0, method, path, cause: error });
+  }
+}
+
+/** A peer reached with the platform's own fetch: Node and browsers alike. */
+export function fetchPeer(url: string, token: string | null): Peer {
+  const base = url.replace(/\/+$/, "");
+  return {
+    url: base,
+    token,
+    async send(path, request) {
+      const response = await fetch(base + path, { ...request, redirect: "error" });
+      return {
+        status: response.status,
+        header: (name) => response.headers.get(name),
+        text: () => response.text(),
+        chunks: () => readBody(response),
+      };
+    },
+  };
+}
+
+/** Not every browser lets one iterate a body, so it is read through its reader. */
+async function* readBody(response: Response): AsyncGenerator<Uint8Array> {
+  const reader = response.body?.getReader();
+  if (reader === undefined) return;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+/** A fresh random key for an `Idempotency-Key` header. Works without a secure context, unlike randomUUID. */
+export function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Resolves after a time, or rejects as soon as the signal aborts. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", abort, { once: true });
+  });
+}
+
+function retryAfterMs(answer: Answer): number | null {
+  const header = answer.status === 503 ? answer.header("retry-after") : null;
+  if (header === null || !/^\d+$/.test(header.trim())) return null;
+  const ms = Number(header) * 1000;
+  return ms <= RETRY_AFTER_MAX_MS ? ms : null;
+}
+
+function queryText(query: Query | undefined): string {
+  const pairs = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value === null || value === undefined) continue;
+    pairs.set(name, typeof value === "object" ? value.join(",") : String(value));
+  }
+  return pairs.size === 0 ? "" : `?${pairs}`;
+}
+
+/** fetch hides the system's code in `cause`, and for several addresses in a list below that. */
+function describe(error: unknown): { name: string; code: string | null } {
+  if (!(error instanceof Error)) return { name: "", code: null };
+  const nested = error instanceof AggregateError ? error.errors[0] : error.cause;
+  const code =
+    "code" in error && typeof error.code === "string" ? error.code : nested === undefined ? null : describe(nested).code;
+  return { name: error.name, code };
+}

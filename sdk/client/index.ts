@@ -1,0 +1,124 @@
+/**
+ * The client of a Millrace server, for Node and browsers. Records keep the spelling of the HTTP interface;
+ * times are integer microseconds since the Unix epoch.
+ */
+
+import { Artifacts } from "./artifacts.ts";
+import { Events } from "./events.ts";
+import { Flows } from "./flows.ts";
+import { fetchPeer, Http, type Peer } from "./http.ts";
+import type { Counts, JsonObject, ServerInfo, Settings, Vocabulary } from "./records.ts";
+import { Runs } from "./runs.ts";
+import { followStream, type StreamMessage, type StreamOptions } from "./stream.ts";
+import { TaskRuns } from "./task-runs.ts";
+import type { EndedRun, WaitOptions } from "./wait.ts";
+
+export type { ArtifactFilter, CreateArtifact } from "./artifacts.ts";
+export { type Failure, type FailureReason, MillraceError } from "./error.ts";
+export type { EmitEvent, EventFilter } from "./events.ts";
+export type { FlowRun } from "./flows.ts";
+export { Listing, type ListOptions, type Page } from "./listing.ts";
+export type * from "./records.ts";
+export type { CreateOptions, CreateRun, LogFilter, RunFilter, Transition } from "./runs.ts";
+export type { StreamData, StreamMessage, StreamOptions } from "./stream.ts";
+export type { TaskRunFilter } from "./task-runs.ts";
+export { type EndedRun, hasEnded, type WaitOptions } from "./wait.ts";
+
+/** Where the server is. With neither url nor socket, the running server of `home` is found by its discovery file. */
+export interface MillraceOptions {
+  /** Base address, for example http://127.0.0.1:4270. In a browser the default is the page's own origin. */
+  url?: string | undefined;
+  /** Bearer token. Default without url and socket: MILLRACE_TOKEN. */
+  token?: string | null | undefined;
+  /** Path of the server's Unix socket (Node only). Needs no token. */
+  socket?: string | undefined;
+  /** Data directory whose server is meant (Node only). Default: MILLRACE_HOME, or ~/.millrace. */
+  home?: string | undefined;
+}
+
+/** Settings that can be changed while the server runs; null and absent leave a value as it is. */
+export interface SettingsPatch {
+  crash_retries?: number | null | undefined;
+  resources?: Record<string, number> | null | undefined;
+  retain_days?: number | null | undefined;
+}
+
+/**
+ * A connection to a server. Making one does nothing yet: the server is looked for at the first request, and again
+ * after its connection was lost. All methods throw MillraceError.
+ */
+export class Millrace {
+  readonly runs: Runs;
+  readonly taskRuns: TaskRuns;
+  readonly flows: Flows;
+  readonly events: Events;
+  readonly artifacts: Artifacts;
+  readonly #http: Http;
+
+  constructor(options: MillraceOptions = {}) {
+    this.#http = new Http(() => findPeer(options));
+    this.runs = new Runs(this.#http);
+    this.taskRuns = new TaskRuns(this.#http);
+    this.flows = new Flows(this.#http);
+    this.events = new Events(this.#http);
+    this.artifacts = new Artifacts(this.#http);
+  }
+
+  /** The address in use; the server is looked for if it has not been yet. */
+  async address(): Promise<string> {
+    return (await this.#http.peer()).url;
+  }
+
+  /** True when the server is up. Needs no token. */
+  async health(): Promise<boolean> {
+    return (await this.#http.get<{ ok?: boolean }>("/api/health")).ok !== false;
+  }
+
+  server(): Promise<ServerInfo> {
+    return this.#http.get<ServerInfo>("/api/server");
+  }
+
+  settings(): Promise<Settings> {
+    return this.#http.get<Settings>("/api/settings");
+  }
+
+  /** Changes settings at once and in the configuration file of the served directory. @throws MillraceError 422. */
+  patchSettings(patch: SettingsPatch): Promise<Settings> {
+    return this.#http.json<Settings>("PATCH", "/api/settings", { body: patch, repeatable: true });
+  }
+
+  counts(filter: { project?: string | undefined } = {}): Promise<Counts> {
+    return this.#http.get<Counts>("/api/counts", filter);
+  }
+
+  vocabulary(): Promise<Vocabulary> {
+    return this.#http.get<Vocabulary>("/api/vocabulary");
+  }
+
+  /** The OpenAPI description of the interface. */
+  openapi(): Promise<JsonObject> {
+    return this.#http.get<JsonObject>("/api/openapi.json");
+  }
+
+  /**
+   * Live messages. The iteration reconnects by itself and goes on behind the last message; a `resync` message tells
+   * that some were missed for good. Leaving the loop, or the signal, ends it.
+   */
+  stream(options: StreamOptions = {}): AsyncGenerator<StreamMessage> {
+    return followStream(this.#http, options);
+  }
+
+  /** Resolves when the run has ended, in whatever state, with what its flow returned. */
+  waitFor<Result = unknown>(runId: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
+    return this.runs.waitFor<Result>(runId, options);
+  }
+}
+
+/** The Node-only file is loaded when it is needed, so that a browser never asks for it. */
+async function findPeer(options: MillraceOptions): Promise<Peer> {
+  const { url, socket, home, token } = options;
+  if (socket !== undefined) return (await import("./local-server.ts")).socketPeer(socket, token ?? null);
+  if (url !== undefined) return fetchPeer(url, token ?? null);
+  if (typeof process === "undefined" || process.versions?.node === undefined) return fetchPeer("", token ?? null);
+  return (await import("./local-server.ts")).localPeer({ home, token });
+}

@@ -1,0 +1,149 @@
+/** `client.runs`: everything under /api/runs. */
+
+import { type Http, randomKey } from "./http.ts";
+import { Listing, type ListOptions, type Page } from "./listing.ts";
+import type { Artifact, JsonObject, Log, Run, RunGraph, StateType, TaskRun } from "./records.ts";
+import { type EndedRun, type WaitOptions, waitForRun } from "./wait.ts";
+
+/** Filters of the run list; all must hold. Times are microseconds. */
+export interface RunFilter {
+  project?: string | undefined;
+  /** Exact flow name. */
+  flow?: string | undefined;
+  flow_id?: number | undefined;
+  /** A state type; its sub-states match too. */
+  state_type?: StateType | undefined;
+  state_name?: string | undefined;
+  /** Part of the run's name, in any case. */
+  name?: string | undefined;
+  /** Tags the run must carry, all of them. */
+  tags?: readonly string[] | undefined;
+  start_after?: number | undefined;
+  start_before?: number | undefined;
+  scheduled_after?: number | undefined;
+  schedule_id?: number | undefined;
+  backfill_id?: number | undefined;
+  /** Only the two created_* orders can be read past the first page. Default created_desc. */
+  sort?: "created_desc" | "created_asc" | "start_desc" | "start_asc" | "duration_desc" | "duration_asc" | "name_asc" | undefined;
+}
+
+/** A run of a flow by name; module and source_dir register a flow the server does not know yet. */
+export interface CreateRun {
+  flow: string;
+  project: string;
+  parameters?: JsonObject | undefined;
+  name?: string | undefined;
+  tags?: readonly string[] | undefined;
+  created_by?: string | undefined;
+  module?: string | undefined;
+  source_dir?: string | undefined;
+  description?: string | null | undefined;
+  flow_group?: string | null | undefined;
+  flow_tags?: readonly string[] | undefined;
+  options?: JsonObject | undefined;
+  parameter_schema?: JsonObject | undefined;
+}
+
+export interface CreateOptions {
+  /** Two creations with one key make one run (for 24 hours). Default: a fresh key, so that a lost answer is asked for again. */
+  idempotencyKey?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface LogFilter {
+  /** Lines with an id above this one. */
+  after?: number | undefined;
+  /** Lowest level: a number, or DEBUG, INFO, WARNING, ERROR, CRITICAL. */
+  level?: string | number | undefined;
+  /** Part of the message, in any case. */
+  search?: string | undefined;
+}
+
+/** A state asked for by hand. */
+export interface Transition {
+  type: StateType;
+  name?: string | undefined;
+  message?: string | undefined;
+  details?: JsonObject | undefined;
+  /** Accept the move whatever the present state, ended ones included. */
+  force?: boolean | undefined;
+}
+
+export class Runs {
+  readonly #http: Http;
+
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /** Runs, newest first unless `sort` says otherwise. */
+  list(filter: RunFilter = {}, options: ListOptions = {}): Listing<Run> {
+    return new Listing((cursor) =>
+      this.#http.get<Page<Run>>("/api/runs", { ...filter, limit: options.pageSize, cursor }, options.signal),
+    );
+  }
+
+  /** @throws MillraceError 404 unknown flow without module; 422 parameters that do not fit the flow's schema. */
+  create(run: CreateRun, options: CreateOptions = {}): Promise<Run> {
+    const { idempotencyKey = randomKey(), signal } = options;
+    return this.#http.json<Run>("POST", "/api/runs", { body: run, idempotencyKey, signal });
+  }
+
+  /** @throws MillraceError 404. */
+  get(id: number): Promise<Run> {
+    return this.#http.get<Run>(`/api/runs/${id}`);
+  }
+
+  /** Ends the run if it is live, and removes it with its task runs, logs and artifacts. @throws MillraceError 404. */
+  async delete(id: number): Promise<void> {
+    await this.#http.json<null>("DELETE", `/api/runs/${id}`);
+  }
+
+  /** Asks the run to end; one that has ended stays as it is. @throws MillraceError 404. */
+  cancel(id: number): Promise<Run> {
+    return this.#http.json<Run>("POST", `/api/runs/${id}/cancel`, { repeatable: true });
+  }
+
+  /** Answers a paused run. @throws MillraceError 404; 409 when the run does not wait for an answer. */
+  resume(id: number, input: unknown): Promise<Run> {
+    return this.#http.json<Run>("POST", `/api/runs/${id}/resume`, { body: { input } });
+  }
+
+  /** @throws MillraceError 404; 409 with `{error, reason, current}` as body when the move is refused. */
+  transition(id: number, state: Transition): Promise<Run> {
+    return this.#http.json<Run>("POST", `/api/runs/${id}/transition`, { body: state });
+  }
+
+  /** The newest answer given to the run, null without one. */
+  async input(id: number): Promise<unknown> {
+    return (await this.#http.get<{ input: unknown }>(`/api/runs/${id}/input`)).input;
+  }
+
+  /** Log lines, oldest first. */
+  logs(id: number, filter: LogFilter = {}, options: ListOptions = {}): Listing<Log> {
+    return new Listing((cursor) =>
+      this.#http.get<Page<Log>>(
+        `/api/runs/${id}/logs`,
+        { ...filter, after: cursor ?? filter.after, limit: options.pageSize },
+        options.signal,
+      ),
+    );
+  }
+
+  tasks(id: number): Promise<TaskRun[]> {
+    return this.#http.get<TaskRun[]>(`/api/runs/${id}/tasks`);
+  }
+
+  graph(id: number): Promise<RunGraph> {
+    return this.#http.get<RunGraph>(`/api/runs/${id}/graph`);
+  }
+
+  artifacts(id: number): Promise<Artifact[]> {
+    return this.#http.get<Artifact[]>(`/api/runs/${id}/artifacts`);
+  }
+
+  /** Resolves when the run has ended, with what its flow returned. */
+  waitFor<Result = unknown>(id: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
+    return waitForRun<Result>(this.#http, id, options);
+  }
+}

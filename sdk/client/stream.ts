@@ -1,0 +1,155 @@
+/** The live stream: one iterable over many connections, without gaps unless it says so. */
+
+import { MillraceError, refusal } from "./error.ts";
+import { type Frame, readFrames } from "./event-stream.ts";
+import { type Http, pause } from "./http.ts";
+import type {
+  Artifact,
+  BackfillCreated,
+  BackfillUpdated,
+  Deleted,
+  Event,
+  ExpectationMessage,
+  Flow,
+  LogAppended,
+  Rule,
+  Run,
+  ScheduleRow,
+  TaskRun,
+  Variable,
+} from "./records.ts";
+
+/** What each message carries (interface: "Stream messages"). */
+export interface StreamData {
+  /** The connection is open. `latest` is the newest number of the server. */
+  hello: { latest: number; since: number };
+  /** Messages were missed for good: fetch again whatever is shown. */
+  resync: { latest: number };
+  "run.updated": Run | Deleted;
+  "task_run.updated": TaskRun;
+  "log.appended": LogAppended;
+  "event.created": Event;
+  "flow.registered": Flow;
+  "rule.updated": Rule | Deleted;
+  "variable.updated": Variable | { name: string; deleted: true };
+  "artifact.updated": Artifact;
+  "schedule.updated": ScheduleRow | Deleted;
+  "backfill.created": BackfillCreated;
+  "backfill.updated": BackfillUpdated;
+  "expectation.armed": ExpectationMessage;
+  "expectation.met": ExpectationMessage;
+  "expectation.lapsed": ExpectationMessage;
+}
+
+/** One message; `event` tells what `data` is. `seq` is null for hello and for a resync the client found out itself. */
+export type StreamMessage = {
+  [Name in keyof StreamData]: { event: Name; seq: number | null; data: StreamData[Name] };
+}[keyof StreamData];
+
+export interface StreamOptions {
+  /** Number of the last message seen; what came after it is replayed. Default: from now on. */
+  since?: number | undefined;
+  /** Ends the iteration without an error. */
+  signal?: AbortSignal | undefined;
+  /** How long to go on trying when the server cannot be reached, in ms; then the failure is thrown. Default: for ever. */
+  retryForMs?: number | undefined;
+}
+
+const BACKOFF_FIRST_MS = 100;
+const BACKOFF_MAX_MS = 5_000;
+/** The server sends at least a comment each 15 s; three missed ones mean that the connection is dead. */
+const SILENCE_MAX_MS = 45_000;
+
+/**
+ * Messages from a number on. After a broken connection it goes on behind the last message seen.
+ * When the server can't replay from there (too old, or it was restarted), a `resync` message says so.
+ * @throws MillraceError for an answer that will not change by trying again (401, 400), or when retryForMs is over.
+ */
+export async function* followStream(http: Http, options: StreamOptions): AsyncGenerator<StreamMessage> {
+  const { signal } = options;
+  let since = options.since;
+  let failures = 0;
+  let failingSinceMs: number | null = null;
+  while (!signal?.aborted) {
+    try {
+      for await (const message of connection(http, since, signal)) {
+        failures = 0;
+        failingSinceMs = null;
+        if (message.event === "hello") {
+          const behind = since !== undefined && message.data.latest < since;
+          if (since === undefined || behind) since = message.data.latest;
+          yield message;
+          if (behind) yield { event: "resync", seq: null, data: { latest: message.data.latest } };
+          continue;
+        }
+        since = message.event === "resync" ? message.data.latest : Math.max(since ?? 0, message.seq ?? 0);
+        yield message;
+      }
+    } catch (error) {
+      if (signal?.aborted) return;
+      if (!worthAnotherTry(error)) throw error;
+      failingSinceMs ??= Date.now();
+      if (Date.now() - failingSinceMs >= (options.retryForMs ?? Number.POSITIVE_INFINITY)) throw error;
+    }
+    http.forget();
+    const waitMs = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** failures) * (0.5 + Math.random() / 2);
+    failures += 1;
+    await pause(waitMs, signal).catch(() => {});
+  }
+}
+
+/** The messages of one connection; ends when it does. */
+async function* connection(
+  http: Http,
+  since: number | undefined,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<StreamMessage> {
+  const silence = new AbortController();
+  const ends = signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]);
+  let timer = setTimeout(() => silence.abort(), SILENCE_MAX_MS);
+  const heard = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => silence.abort(), SILENCE_MAX_MS);
+  };
+  try {
+    const answer = await http.open("GET", "/api/stream", { query: { since }, signal: ends });
+    if (answer.status !== 200) throw refusal("GET", "/api/stream", answer.status, await answer.text());
+    for await (const frame of readFrames(listening(answer.chunks(), heard))) {
+      const message = messageOf(frame);
+      if (message !== null) yield message;
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The body's bytes. A connection that breaks in the middle is told apart from a defect of ours. */
+async function* listening(chunks: AsyncIterable<Uint8Array>, heard: () => void): AsyncGenerator<Uint8Array> {
+  const source = chunks[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await source.next().catch((cause: unknown) => {
+        throw new MillraceError("the stream broke", { reason: "cut", status: 0, path: "/api/stream", cause });
+      });
+      if (next.done === true) return;
+      heard();
+      yield next.value;
+    }
+  } finally {
+    await source.return?.();
+  }
+}
+
+function messageOf(frame: Frame): StreamMessage | null {
+  try {
+    const seq = frame.id === null ? null : Number(frame.id);
+    return { event: frame.event, seq, data: JSON.parse(frame.data) } as StreamMessage;
+  } catch {
+    return null;
+  }
+}
+
+/** A refusal stands, except those that pass: too many requests, and whatever is the server's own trouble. */
+function worthAnotherTry(error: unknown): boolean {
+  return error instanceof MillraceError && (error.status === 0 || error.status === 429 || error.status >= 500);
+}

@@ -1,0 +1,103 @@
+/** Waiting for the end of a run. */
+
+import { MillraceError } from "./error.ts";
+import { type Http, pause } from "./http.ts";
+import type { Run } from "./records.ts";
+import { followStream } from "./stream.ts";
+
+/** A run that ended, and what its flow returned. */
+export interface EndedRun<Result = unknown> {
+  run: Run;
+  /** The flow's return value; undefined when it did not complete, returned nothing, or returned more than is stored (64 kB). */
+  result: Result | undefined;
+}
+
+export interface WaitOptions {
+  signal?: AbortSignal | undefined;
+  /** Longest wait in ms; then a MillraceError with reason `timeout` is thrown. Default: for ever. */
+  timeoutMs?: number | undefined;
+  /** Longest time in ms without reaching the server before its failure is thrown. Default 60,000. */
+  retryForMs?: number | undefined;
+}
+
+const TERMINAL: ReadonlySet<string> = new Set(["Completed", "Failed", "Cancelled", "Crashed"]);
+/** The stream tells the end at once; the poll is there for streams that a proxy holds back. */
+const POLL_MS = 5_000;
+const RETRY_FOR_MS = 60_000;
+
+/** True when a run has ended. */
+export function hasEnded(run: Run): boolean {
+  return TERMINAL.has(run.state.type);
+}
+
+/**
+ * Resolves when the run has ended, in whatever state.
+ * @throws MillraceError: 404 for a run that does not exist or was deleted meanwhile, and as WaitOptions say.
+ */
+export async function waitForRun<Result>(http: Http, runId: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
+  const first = await readRun(http, runId, options.signal);
+  if (hasEnded(first)) return endedRun(first);
+  const stop = new AbortController();
+  const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
+  const waits = [streamed(http, runId, signal), polled(http, runId, signal, options.retryForMs ?? RETRY_FOR_MS)];
+  if (options.timeoutMs !== undefined) waits.push(timeLimit(runId, options.timeoutMs, signal));
+  try {
+    return endedRun(await Promise.race(waits));
+  } finally {
+    stop.abort();
+    await Promise.allSettled(waits);
+  }
+}
+
+function endedRun<Result>(run: Run): EndedRun<Result> {
+  const details = run.state.type === "Completed" ? run.state.details : undefined;
+  return { run, result: details?.["result"] as Result | undefined };
+}
+
+/** Fetches the run whenever a connection opens or has lost messages, and listens in between. */
+async function streamed(http: Http, runId: number, signal: AbortSignal): Promise<Run> {
+  for await (const message of followStream(http, { signal })) {
+    if (message.event === "hello" || message.event === "resync") {
+      const run = await readRun(http, runId, signal).catch(ifPassing);
+      if (run !== null && hasEnded(run)) return run;
+    } else if (message.event === "run.updated" && message.data.id === runId) {
+      if ("deleted" in message.data) throw gone(runId);
+      if (hasEnded(message.data)) return message.data;
+    }
+  }
+  throw signal.reason;
+}
+
+async function polled(http: Http, runId: number, signal: AbortSignal, retryForMs: number): Promise<Run> {
+  let reachedMs = Date.now();
+  for (;;) {
+    await pause(POLL_MS, signal);
+    try {
+      const run = await readRun(http, runId, signal);
+      if (hasEnded(run)) return run;
+      reachedMs = Date.now();
+    } catch (error) {
+      ifPassing(error);
+      if (Date.now() - reachedMs >= retryForMs) throw error;
+    }
+  }
+}
+
+async function timeLimit(runId: number, timeoutMs: number, signal: AbortSignal): Promise<never> {
+  await pause(timeoutMs, signal);
+  throw new MillraceError(`run ${runId} has not ended within ${timeoutMs / 1000} s`, { reason: "timeout", status: 0 });
+}
+
+function readRun(http: Http, runId: number, signal: AbortSignal | undefined): Promise<Run> {
+  return http.get<Run>(`/api/runs/${runId}`, undefined, signal);
+}
+
+/** Null for a failure that may be over at the next try; any other is thrown. */
+function ifPassing(error: unknown): null {
+  if (error instanceof MillraceError && (error.status === 0 || error.status >= 500)) return null;
+  throw error;
+}
+
+function gone(runId: number): MillraceError {
+  return new MillraceError(`run ${runId} was deleted`, { reason: "refused", status: 404 });
+}

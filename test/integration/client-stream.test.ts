@@ -1,0 +1,197 @@
+import { EventEmitter, once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import t, { type Test } from "tap";
+import { Millrace, MillraceError, type StreamMessage } from "#sdk/client/index";
+
+interface Connection {
+  since: string | null;
+  response: ServerResponse;
+}
+
+/** A server whose stream connections the test holds in its hands, and whose run 7 is what the test says. */
+class FakeServer extends EventEmitter {
+  url = "";
+  run: Record<string, unknown> | null = { id: 7, state: { type: "Running", name: "Running", details: {} } };
+  streamStatus = 200;
+  readonly connections: Connection[] = [];
+
+  async listen(test: Test): Promise<this> {
+    const server = createServer((request, response) => {
+      const url = new URL(request.url ?? "", "http://localhost");
+      if (url.pathname === "/api/stream" && this.streamStatus === 200) {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        const connection = { since: url.searchParams.get("since"), response };
+        this.connections.push(connection);
+        this.emit("connection", connection);
+        return;
+      }
+      const status = url.pathname === "/api/stream" ? this.streamStatus : this.run === null ? 404 : 200;
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(JSON.stringify(status === 200 ? this.run : { error: `status ${status}` }));
+      this.emit("read");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    test.teardown(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return this;
+  }
+
+  async connected(): Promise<Connection> {
+    const [connection] = await once(this, "connection");
+    return connection as Connection;
+  }
+}
+
+function send(connection: Connection, event: string, data: unknown, id?: number): void {
+  connection.response.write(`${id === undefined ? "" : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
+async function next(stream: AsyncGenerator<StreamMessage>): Promise<StreamMessage> {
+  const { value } = await stream.next();
+  return value as StreamMessage;
+}
+
+t.test("a broken connection is taken up behind the last message", async (t) => {
+  const server = await new FakeServer().listen(t);
+  const stream = new Millrace({ url: server.url }).stream({ since: 3 });
+  t.teardown(() => stream.return(undefined));
+  const opened = server.connected();
+  const hello = next(stream);
+  const first = await opened;
+  t.equal(first.since, "3");
+  send(first, "hello", { latest: 5, since: 3 });
+  send(first, "run.updated", { id: 7 }, 4);
+  t.match(await hello, { event: "hello", seq: null });
+  t.same(await next(stream), { event: "run.updated", seq: 4, data: { id: 7 } });
+  const reopened = server.connected();
+  const after = next(stream);
+  first.response.destroy();
+  const second = await reopened;
+  t.equal(second.since, "4");
+  send(second, "hello", { latest: 5, since: 4 });
+  send(second, "run.updated", { id: 8 }, 5);
+  t.match(await after, { event: "hello" });
+  t.match(await next(stream), { seq: 5 });
+});
+
+t.test("without a number it starts from now, and keeps that place over a break", async (t) => {
+  const server = await new FakeServer().listen(t);
+  const stream = new Millrace({ url: server.url }).stream();
+  t.teardown(() => stream.return(undefined));
+  const opened = server.connected();
+  const hello = next(stream);
+  const first = await opened;
+  t.equal(first.since, null);
+  send(first, "hello", { latest: 12, since: 12 });
+  await hello;
+  const reopened = server.connected();
+  const after = next(stream);
+  first.response.end();
+  const second = await reopened;
+  t.equal(second.since, "12");
+  send(second, "hello", { latest: 12, since: 12 });
+  t.match(await after, { event: "hello" });
+});
+
+t.test("resync moves the place, and numbers that fell back are reported as one", async (t) => {
+  const server = await new FakeServer().listen(t);
+  const stream = new Millrace({ url: server.url }).stream({ since: 100 });
+  t.teardown(() => stream.return(undefined));
+  let opened = server.connected();
+  let message = next(stream);
+  let connection = await opened;
+  send(connection, "hello", { latest: 9000, since: 100 });
+  send(connection, "resync", { latest: 9000 }, 9000);
+  t.match(await message, { event: "hello" });
+  t.match(await next(stream), { event: "resync", data: { latest: 9000 } });
+  opened = server.connected();
+  message = next(stream);
+  connection.response.destroy();
+  connection = await opened;
+  t.equal(connection.since, "9000");
+  send(connection, "hello", { latest: 2, since: 9000 });
+  t.match(await message, { event: "hello" });
+  t.same(await next(stream), { event: "resync", seq: null, data: { latest: 2 } });
+});
+
+t.test("a refusal ends it with an error, a signal without one", async (t) => {
+  const server = await new FakeServer().listen(t);
+  server.streamStatus = 401;
+  await t.rejects(new Millrace({ url: server.url }).stream().next(), { name: "MillraceError", status: 401 });
+  server.streamStatus = 200;
+  const stop = new AbortController();
+  const stream = new Millrace({ url: server.url }).stream({ signal: stop.signal });
+  const opened = server.connected();
+  const message = stream.next();
+  const connection = await opened;
+  const closed = once(connection.response, "close");
+  stop.abort();
+  t.same(await message, { value: undefined, done: true });
+  await closed;
+});
+
+t.test("a server that stays away is given up after the time asked for", async (t) => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  const stream = new Millrace({ url: `http://127.0.0.1:${port}` }).stream({ retryForMs: 0 });
+  await t.rejects(stream.next(), { name: "MillraceError", message: /no server answers/ });
+});
+
+t.test("leaving the loop closes the connection", async (t) => {
+  const server = await new FakeServer().listen(t);
+  const opened = server.connected();
+  const loop = (async () => {
+    for await (const message of new Millrace({ url: server.url }).stream()) if (message.event === "hello") break;
+  })();
+  const connection = await opened;
+  const closed = once(connection.response, "close");
+  send(connection, "hello", { latest: 1, since: 1 });
+  await loop;
+  await closed;
+});
+
+t.test("waitFor ends with the streamed run and its result", async (t) => {
+  const server = await new FakeServer().listen(t);
+  const opened = server.connected();
+  const ended = new Millrace({ url: server.url }).waitFor<{ rows: number }>(7);
+  const connection = await opened;
+  send(connection, "hello", { latest: 1, since: 1 });
+  send(connection, "run.updated", { id: 8, state: { type: "Failed", details: {} } }, 2);
+  send(connection, "run.updated", { id: 7, state: { type: "Completed", details: { result: { rows: 3 } } } }, 3);
+  t.match(await ended, { run: { id: 7 }, result: { rows: 3 } });
+});
+
+t.test("waitFor sees an end that came before the stream was open, or was lost with it", async (t) => {
+  const server = await new FakeServer().listen(t);
+  const opened = server.connected();
+  const ended = new Millrace({ url: server.url }).waitFor(7);
+  const connection = await opened;
+  server.run = { id: 7, state: { type: "Failed", name: "Failed", details: { result: 1 } } };
+  send(connection, "hello", { latest: 1, since: 1 });
+  const { run, result } = await ended;
+  t.equal(run.state.type, "Failed");
+  t.equal(result, undefined, "only a completed run has a result");
+  t.equal((await new Millrace({ url: server.url }).waitFor(7)).run.state.type, "Failed", "an ended run is answered at once");
+});
+
+t.test("waitFor fails for a run that is unknown, deleted meanwhile, or too slow", async (t) => {
+  const server = await new FakeServer().listen(t);
+  const client = new Millrace({ url: server.url });
+  await t.rejects(client.waitFor(7, { timeoutMs: 1 }), { name: "MillraceError", message: "run 7 has not ended within 0.001 s" });
+  const opened = server.connected();
+  const deleted = client.waitFor(7);
+  const connection = await opened;
+  send(connection, "run.updated", { id: 7, deleted: true }, 2);
+  await t.rejects(deleted, { status: 404, message: "run 7 was deleted" });
+  server.run = null;
+  await t.rejects(client.waitFor(7), MillraceError);
+  const stop = new AbortController();
+  stop.abort();
+  await t.rejects(client.waitFor(7, { signal: stop.signal }), { name: "AbortError" });
+});
