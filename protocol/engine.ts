@@ -1,0 +1,167 @@
+/** What engine processes send and get. Internal: no compatibility promise, except that 1.13 engines keep working. */
+import Type, { type Static } from "typebox";
+import { INT32_MAX } from "./limits.ts";
+import { AnyJson, FreeMap, Id, Int32, Int64, nullable, optional, sent, Timestamp } from "./scalar.ts";
+import { StateTypeSchema } from "./state-schema.ts";
+
+/** Body of POST /api/engine/work. */
+export const WorkRequest = Type.Object(
+  {
+    engine_id: Type.String({ minLength: 1 }),
+    pid: Type.Integer({ minimum: 1, maximum: INT32_MAX }),
+    source_dir: Type.String(),
+    module: Type.String(),
+    isolated: optional(Type.Boolean()),
+    nice: optional(Int32),
+    wait_ms: optional(Type.Integer({ minimum: 0 })),
+    host: optional(Type.String({ description: "Host name and boot id; absent means the peer's connection decides" })),
+    owns_stop: optional(Type.Boolean({ description: "The engine ends a run itself on cancel and timeout" })),
+  },
+  { title: "WorkRequest" },
+);
+export type WorkRequest = Static<typeof WorkRequest>;
+
+/** A run to execute, or a job (`hooks`, `bulk_complete`). */
+export const WorkItem = sent(
+  Type.Object(
+    {
+      kind: Type.Optional(
+        Type.Unsafe<"run" | "hooks" | "bulk_complete">({ type: "string", enum: ["run", "hooks", "bulk_complete"] }),
+      ),
+      run_id: Int64,
+      run_name: Type.String(),
+      external_id: Type.String(),
+      project: Type.String(),
+      flow: Type.String(),
+      parameters: FreeMap,
+      options: FreeMap,
+      cancel_requested: Type.Boolean(),
+      payload: Type.Optional(nullable(FreeMap)),
+      lease: Type.Optional(
+        nullable(Type.Integer({ format: "int64", description: "Names this assignment; sent back for fencing" })),
+      ),
+    },
+    { title: "WorkItem" },
+  ),
+);
+export type WorkItem = Static<typeof WorkItem>;
+
+/** The answer to a poll: an item, nothing yet, or the order to exit. */
+export const WorkResponse = sent(
+  Type.Object({ run: Type.Optional(nullable(WorkItem)), exit: Type.Optional(Type.Boolean()) }, { title: "WorkResponse" }),
+);
+export type WorkResponse = Static<typeof WorkResponse>;
+
+const seq = Int64;
+
+/** A task run exists now; its first move follows. */
+export const TaskRunCreatedReport = Type.Object({
+  kind: Type.Literal("task_run_created"),
+  seq,
+  external_id: Id,
+  name: Type.String(),
+  task_key: Type.String(),
+  dynamic_key: Type.String(),
+  parents: optional(Type.Array(Id)),
+});
+export type TaskRunCreatedReport = Static<typeof TaskRunCreatedReport>;
+
+/** A task run moves to a state; refused moves count as applied and change nothing. */
+export const TaskRunTransitionReport = Type.Object({
+  kind: Type.Literal("task_run_transition"),
+  seq,
+  external_id: Id,
+  state: Type.Object({
+    type: StateTypeSchema,
+    name: optional(Type.String()),
+    message: optional(Type.String()),
+    details: optional(FreeMap),
+    timestamp: Timestamp,
+  }),
+  force: optional(Type.Boolean()),
+});
+export type TaskRunTransitionReport = Static<typeof TaskRunTransitionReport>;
+
+/** One reported log line; its task run is named by id or external id. */
+export const ReportedLog = Type.Object({
+  run_id: Int64,
+  task_run_id: optional(Int64),
+  task_run_external_id: optional(Id),
+  level: Int32,
+  logger: Type.String(),
+  timestamp: Timestamp,
+  message: Type.String(),
+});
+export type ReportedLog = Static<typeof ReportedLog>;
+
+/** Log lines, in order. */
+export const LogsReport = Type.Object({ kind: Type.Literal("logs"), seq, logs: Type.Array(ReportedLog) });
+export type LogsReport = Static<typeof LogsReport>;
+
+/** An event of user code. */
+export const CustomReport = Type.Object({
+  kind: Type.Literal("custom"),
+  seq,
+  name: Type.String(),
+  payload: optional(AnyJson),
+  task_run_external_id: optional(Id),
+});
+export type CustomReport = Static<typeof CustomReport>;
+
+/** An artifact; the same external id again replaces its data. */
+export const ArtifactReport = Type.Object({
+  kind: Type.Literal("artifact"),
+  seq,
+  external_id: Id,
+  artifact_kind: Type.String(),
+  key: optional(Type.String()),
+  data: AnyJson,
+  task_run_external_id: optional(Id),
+});
+export type ArtifactReport = Static<typeof ArtifactReport>;
+
+/** The five kinds of report events; `seq` grows within one assignment. */
+export const ReportEvent = Type.Union([TaskRunCreatedReport, TaskRunTransitionReport, LogsReport, CustomReport, ArtifactReport]);
+export type ReportEvent = Static<typeof ReportEvent>;
+
+/** Body of POST /api/engine/report. One malformed event refuses the whole report. */
+export const ReportRequest = Type.Object(
+  { engine_id: Type.String(), run_id: Int64, events: Type.Array(ReportEvent), lease: optional(Int64) },
+  { title: "ReportRequest" },
+);
+export type ReportRequest = Static<typeof ReportRequest>;
+
+/** What became of a report; everything at or below `last_seq` is done. */
+export const ReportResponse = Type.Object(
+  { applied: Int64, skipped: Int64, last_seq: Int64, cancel: Type.Boolean() },
+  { title: "ReportResponse" },
+);
+export type ReportResponse = Static<typeof ReportResponse>;
+
+/** Body of POST /api/engine/heartbeat. */
+export const HeartbeatRequest = Type.Object(
+  { engine_id: Type.String(), run_id: Int64, lease: optional(Int64) },
+  { title: "HeartbeatRequest" },
+);
+export type HeartbeatRequest = Static<typeof HeartbeatRequest>;
+
+/** `cancel`: a cancel is requested. `active`: the run is known and has not ended. */
+export const HeartbeatResponse = Type.Object({ cancel: Type.Boolean(), active: Type.Boolean() });
+export type HeartbeatResponse = Static<typeof HeartbeatResponse>;
+
+/** Body of POST /api/engine/failed: the module could not be loaded. */
+export const FailedRequest = Type.Object(
+  {
+    engine_id: Type.String(),
+    source_dir: Type.String(),
+    module: Type.String(),
+    traceback: Type.String(),
+    isolated: optional(Type.Boolean()),
+    nice: optional(Int32),
+  },
+  { title: "FailedRequest" },
+);
+export type FailedRequest = Static<typeof FailedRequest>;
+
+export const FailedResponse = Type.Object({ failed_runs: Type.Array(Int64) });
+export type FailedResponse = Static<typeof FailedResponse>;

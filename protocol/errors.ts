@@ -1,0 +1,148 @@
+/**
+ * Refusals: the answers that say no. A refusal is a value, never thrown; one row of the table per reason,
+ * with the status and the words, so that every part of the server refuses in the same way.
+ */
+import Type, { type Static } from "typebox";
+import { nullable } from "./scalar.ts";
+import type { State, StateType } from "./state.ts";
+import { StateSchema } from "./state-schema.ts";
+
+/** Body of every error response. */
+export const ErrorBody = Type.Object({ error: Type.String() }, { title: "ErrorBody" });
+export type ErrorBody = Static<typeof ErrorBody>;
+
+/** Body of a refused move: why, and the state the run is in. */
+export const TransitionRejected = Type.Object(
+  { error: Type.String(), reason: Type.String(), current: Type.Optional(nullable(StateSchema)) },
+  { title: "TransitionRejected" },
+);
+export type TransitionRejected = Static<typeof TransitionRejected>;
+
+/** The only reasons for which a move is refused. */
+export type TransitionReason = "terminal" | "duplicate" | "invalid-entry" | "cancelling";
+
+const REASON_TEXT: Record<TransitionReason, string> = {
+  terminal: "it has ended",
+  duplicate: "it is in that state already",
+  "invalid-entry": "that move is not allowed",
+  cancelling: "it is being cancelled",
+};
+
+interface Row {
+  status: number;
+  message: (...values: never[]) => string;
+}
+
+/** Every refusal: HTTP status and message. */
+export const REFUSALS = {
+  // 400: the request cannot be read
+  bad_json: { status: 400, message: (why: string) => `body is not valid JSON: ${why}` },
+  bad_query: { status: 400, message: (name: string, expected: string) => `query parameter ${name}: expected ${expected}` },
+  repeated_query: { status: 400, message: (name: string) => `query parameter ${name}: given more than once` },
+  bad_path: { status: 400, message: (name: string) => `path parameter ${name}: expected an integer` },
+  bad_idempotency_key: { status: 400, message: (max: number) => `Idempotency-Key: expected 1 to ${max} characters` },
+
+  // 401, 403: who may ask
+  token_missing: { status: 401, message: () => "a token is required: send it as Authorization: Bearer <token>" },
+  token_wrong: { status: 401, message: () => "the token was rejected" },
+  host_not_allowed: {
+    status: 403,
+    message: (host: string) => `host "${host}" is not allowed; see allowed_hosts in millrace.toml`,
+  },
+  origin_not_allowed: { status: 403, message: (origin: string) => `origin "${origin}" does not match the host` },
+
+  // 404: nothing there
+  not_found: { status: 404, message: () => "not found" },
+  run_not_found: { status: 404, message: (id: number) => `run ${id} not found` },
+  task_run_not_found: { status: 404, message: (id: number) => `task run ${id} not found` },
+  flow_not_found: { status: 404, message: (id: number) => `flow ${id} not found` },
+  flow_unknown: {
+    status: 404,
+    message: (project: string, flow: string) =>
+      `flow "${project}/${flow}" is not registered; send module and source_dir to register it`,
+  },
+  event_not_found: { status: 404, message: (id: number) => `event ${id} not found` },
+  schedule_not_found: { status: 404, message: (id: number) => `schedule ${id} not found` },
+  skip_not_found: { status: 404, message: () => "no skip at that time" },
+  backfill_not_found: { status: 404, message: (id: number) => `backfill ${id} not found` },
+  rule_not_found: { status: 404, message: (id: number) => `rule ${id} not found` },
+  variable_not_found: { status: 404, message: (name: string) => `variable ${name} not found` },
+
+  // 405, 413, 415
+  method_not_allowed: { status: 405, message: (allow: string) => `method not allowed; use ${allow}` },
+  body_too_large: { status: 413, message: (max: number) => `body exceeds ${max} bytes` },
+  not_json: { status: 415, message: () => "expected content-type application/json" },
+
+  // 409: not in this state
+  flow_live: {
+    status: 409,
+    message: (name: string) => `flow "${name}" is live: it is registered from code by the running server`,
+  },
+  not_paused: { status: 409, message: (state: string) => `run is ${state}, not Paused` },
+  stale_lease: { status: 409, message: (id: number) => `run ${id} was handed out again; this lease is over` },
+  stopping: { status: 409, message: () => "the server is stopping" },
+  variable_exists: { status: 409, message: (name: string) => `variable ${name} exists` },
+  code_rule: { status: 409, message: (name: string) => `rule "${name}" comes from code; only enabled can be changed` },
+  idempotency_mismatch: { status: 409, message: () => "Idempotency-Key was used for a different request" },
+
+  // 422: readable, but wrong
+  invalid: { status: 422, message: (text: string) => text },
+  body_required: { status: 422, message: () => "a body is required" },
+  parameters_too_large: { status: 422, message: (max: number) => `parameters exceed ${max} bytes` },
+  artifact_too_large: { status: 422, message: () => "artifact exceeds 1 MB" },
+  unknown_level: {
+    status: 422,
+    message: (word: string) =>
+      `query parameter level: unknown level "${word}"; expected a number or DEBUG, INFO, WARNING, ERROR, CRITICAL`,
+  },
+  event_name_blank: { status: 422, message: () => "event name is required" },
+
+  // 431, 500, 503, 507: the server's side
+  header_too_large: { status: 431, message: () => "request header is too large" },
+  internal: { status: 500, message: () => "internal error" },
+  busy: { status: 503, message: () => "too many requests in progress; try again" },
+  unavailable: { status: 503, message: () => "the server is restarting a part of itself; try again" },
+  store_unavailable: { status: 503, message: (why: string) => `the store takes no writes: ${why}` },
+  disk_full: { status: 507, message: (why: string) => `the store takes no writes: ${why}` },
+} as const satisfies Record<string, Row>;
+
+export type RefusalCode = keyof typeof REFUSALS;
+
+/** An answer that says no: a value that travels from the part that decides to the part that answers. */
+export class Refusal {
+  readonly code: RefusalCode | "transition_rejected";
+  readonly status: number;
+  readonly message: string;
+  /** Further fields of the body, after `error`. */
+  readonly fields: Readonly<Record<string, unknown>>;
+
+  constructor(code: Refusal["code"], status: number, message: string, fields: Record<string, unknown> = {}) {
+    this.code = code;
+    this.status = status;
+    this.message = message;
+    this.fields = fields;
+  }
+
+  /** The response body as JSON text: `{error}`, and what else the refusal tells. */
+  body(): string {
+    return JSON.stringify({ error: this.message, ...this.fields });
+  }
+}
+
+/** Makes the refusal of a table row from the values its message needs. */
+export function refuse<C extends RefusalCode>(code: C, ...values: Parameters<(typeof REFUSALS)[C]["message"]>): Refusal {
+  const row: Row = REFUSALS[code];
+  return new Refusal(code, row.status, row.message(...(values as never[])));
+}
+
+/** 409 for a move that the state table refuses. */
+export function refuseTransition(reason: TransitionReason, to: StateType, current: State | null): Refusal {
+  const from = current === null ? "a new run" : `run is ${current.name},`;
+  const message = `${from} cannot become ${to}: ${REASON_TEXT[reason]}`;
+  return new Refusal("transition_rejected", 409, message, { reason, current });
+}
+
+/** 409 for an answer to a run that does not wait for one. */
+export function refuseResume(current: State): Refusal {
+  return new Refusal("not_paused", 409, REFUSALS.not_paused.message(current.name), { current });
+}

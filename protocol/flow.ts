@@ -1,0 +1,88 @@
+/** Flows: what a project registers, its options, and the summary that reads return. */
+import Type, { type Static } from "typebox";
+import { Amount, Count, Double, FreeMap, Id, Int64, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import { ScheduleDecl, ScheduleRow } from "./schedule.ts";
+import { StateTypeSchema } from "./state-schema.ts";
+
+/** What a flow waits for: one or several upstream flows, optionally joined by the value of a parameter. */
+export const AfterSpec = Type.Object(
+  {
+    flow: Type.String({ description: "The first upstream; used alone when `flows` is empty" }),
+    flows: optional(Strings),
+    key: optional(Type.String()),
+    parameters: optional(FreeMap),
+  },
+  { title: "AfterSpec" },
+);
+export type AfterSpec = Static<typeof AfterSpec>;
+
+/** Options of a flow. Stored and returned as they were sent, unknown ones included. */
+export const FlowOptions = Type.Object(
+  {
+    after: optional(AfterSpec),
+    crash_retries: optional(Count),
+    disable_after: optional(
+      Type.Array(Double, { minItems: 3, maxItems: 3, description: "[failures, window in seconds, pause in seconds]" }),
+    ),
+    has_bulk_complete: optional(Type.Boolean()),
+    has_crash_hooks: optional(Type.Boolean()),
+    isolated: optional(Type.Boolean()),
+    log_prints: optional(Type.Boolean()),
+    max_concurrent: optional(Int64),
+    on_overlap: optional(Type.String({ description: "enqueue, skip or cancel_new" })),
+    priority: optional(Int64),
+    resources: optional(Type.Record(Type.String(), Amount)),
+    retries: optional(Count),
+    schedules: optional(Type.Array(ScheduleDecl)),
+    timeout_seconds: optional(Amount),
+  },
+  { title: "FlowOptions" },
+);
+export type FlowOptions = Static<typeof FlowOptions>;
+
+const fields = {
+  id: Int64,
+  external_id: Id,
+  project: Type.String(),
+  name: Type.String(),
+  module: Type.String(),
+  source_dir: Type.String(),
+  description: Type.Optional(nullable(Type.String())),
+  group: Type.Optional(nullable(Type.String({ description: "Resolved: the project when no group was declared" }))),
+  tags: Type.Optional(Strings),
+  parameter_schema: Type.Optional(FreeMap),
+  options: Type.Optional(FlowOptions),
+  live: Type.Optional(Type.Boolean({ description: "The running server has this flow registered from code" })),
+  error: Type.Optional(nullable(Type.String())),
+  created_at: Timestamp,
+  last_seen_at: Timestamp,
+};
+
+/** A registered flow; its identity is (project, name). */
+export const Flow = sent(Type.Object(fields, { title: "Flow" }));
+export type Flow = Static<typeof Flow>;
+
+/** One of a flow's latest runs: id, state type, state name, duration in microseconds (null while it has none). */
+export const RecentRun = Type.Tuple([Int64, StateTypeSchema, Type.String(), nullable(Int64)]);
+export type RecentRun = Static<typeof RecentRun>;
+
+/** A flow as reads return it, with its latest runs, its place in the flow graph and its schedules. */
+export const FlowSummary = sent(
+  Type.Object(
+    {
+      ...fields,
+      recent_runs: Type.Array(RecentRun, { description: "Up to ten, newest first" }),
+      triggers: Type.Array(Type.String(), { description: "Downstream flows" }),
+      triggered_by: nullable(Type.String({ description: "First upstream" })),
+      upstreams: Strings,
+      batch_key: nullable(Type.String()),
+      schedules: Type.Array(ScheduleRow),
+    },
+    { title: "FlowSummary" },
+  ),
+);
+export type FlowSummary = Static<typeof FlowSummary>;
+
+/** Query of GET /api/flows. */
+export const FlowsQuery = Type.Object({ project: Type.Optional(Type.String()) });
+export type FlowsQuery = Static<typeof FlowsQuery>;

@@ -1,0 +1,82 @@
+/**
+ * Every limit of the interface, by name. A limit that clients can meet stands here and nowhere else,
+ * so that validation, the OpenAPI document and the documentation agree.
+ */
+
+const KIB = 1024;
+const MIB = 1024 * 1024;
+
+/** Largest integer a JavaScript number holds exactly; int64 fields of bodies and ids in paths stay within it. */
+export const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
+export const INTEGER_MIN = Number.MIN_SAFE_INTEGER;
+/** Largest int32 (levels, process ids, niceness). */
+export const INT32_MAX = 2 ** 31 - 1;
+export const INT32_MIN = -(2 ** 31);
+
+/** Longest wait of a long-poll for work or for a lease. Engines give up at 40 s, ten seconds later. */
+export const WAIT_MS_MAX = 30_000;
+/** Body of an engine report: engines send at most 5,000 items per request, and items may carry artifacts. */
+export const REPORT_BYTES_MAX = 64 * MIB;
+/** Body of any other request: parameters and artifacts are at most 1 MiB each, the rest is small. */
+export const BODY_BYTES_MAX = 8 * MIB;
+/** All request bodies in flight together; beyond it new ones are answered 503 instead of exhausting memory. */
+export const BODIES_IN_FLIGHT_BYTES_MAX = 256 * MIB;
+/** Bodies above this size are parsed off the core thread, so that one large report does not stall dispatch. */
+export const PARSE_ON_CORE_BYTES_MAX = 256 * KIB;
+/** Rows of a report committed at once; larger reports are committed in slices, in order. */
+export const REPORT_SLICE_ROWS_MAX = 2_000;
+export const REPORT_SLICE_BYTES_MAX = MIB;
+
+/** Run parameters as JSON text. */
+export const PARAMETERS_BYTES_MAX = MIB;
+/** Largest parameters that the core keeps in memory; larger ones are read from the store at hand-out. */
+export const KEPT_PARAMETERS_BYTES_MAX = 4 * KIB;
+/** Artifact data as JSON text; exactly this many bytes still pass. */
+export const ARTIFACT_BYTES_MAX = 1_048_576;
+/** A flow's return value in `details.result`; larger values are recorded by their size only. */
+export const RESULT_BYTES_MAX = 64_000;
+/** Variable value as JSON text. */
+export const VARIABLE_BYTES_MAX = 65_536;
+export const VARIABLE_NAME_LENGTH_MAX = 128;
+/** How long the first answer to an `Idempotency-Key` is kept: 24 hours, in microseconds. */
+export const IDEMPOTENCY_KEEP_US = 24 * 3_600 * 1_000_000;
+export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
+
+/** Page sizes: [default, maximum]; the minimum is 1. Larger limits are lowered silently, 0 is raised to 1. */
+export const RUNS_PAGE = [50, 500] as const;
+export const TASK_RUNS_PAGE = [50, 500] as const;
+export const LOGS_PAGE = [1_000, 10_000] as const;
+export const EVENTS_PAGE = [100, 1_000] as const;
+export const ARTIFACTS_PAGE = [50, 500] as const;
+export const EXPECTATIONS_PAGE = [200, 200] as const;
+export const FIRINGS_COUNT_MAX = 200;
+/** Latest runs shown with each flow. */
+export const RECENT_RUNS_COUNT = 10;
+
+/** Projected fires per schedule in an upcoming list, and how far ahead a fire can be skipped. */
+export const PROJECTED_FIRES_MAX = 100;
+export const SKIP_AHEAD_FIRES_MAX = 100;
+export const UPCOMING_RUNS_MAX = 200;
+export const PREVIEW_COUNT = [3, 20] as const;
+export const CATCHUP_COUNT_DEFAULT = 100;
+export const BACKFILL_VALUES_MAX = 100_000;
+/** One day. */
+export const BACKFILL_INTERVAL_SECONDS_DEFAULT = 86_400;
+
+/** Two equal moves closer together than this are one move sent twice (reason `duplicate`). */
+export const DUPLICATE_WINDOW_US = 1_000_000;
+/** A run that has not started this long after its scheduled time is Late. */
+export const LATE_AFTER_US = 15_000_000;
+
+/** Stream messages kept for clients that reconnect; an older number gets resync. */
+export const STREAM_RING_COUNT = 4_096;
+/** Silence on a stream after which a comment line keeps the connection open. */
+export const STREAM_KEEP_ALIVE_MS = 15_000;
+
+/** Depth of rule chains: an action whose event was made by a longer chain fails. */
+export const RULE_CHAIN_DEPTH_MAX = 8;
+export const WEBHOOK_ATTEMPTS_MAX = 3;
+export const WEBHOOK_REDIRECTS_MAX = 3;
+
+/** Length of a `pattern` in a user's parameter schema, because it runs on user data. */
+export const PATTERN_LENGTH_MAX = 1_000;

@@ -1,0 +1,77 @@
+/** What the table of routes says about one endpoint, and how a row is written. */
+import type { TSchema } from "typebox";
+import type { CommandKind } from "./command.ts";
+import { BODY_BYTES_MAX } from "./limits.ts";
+
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+/** One `{name}` of a path. */
+export interface PathParameter {
+  name: string;
+  type: "int64" | "string";
+}
+
+/** One endpoint. */
+export interface Route {
+  method: Method;
+  /** Path with its parameters in braces. */
+  path: string;
+  /** Unique name, in camelCase; read handlers have the same name. */
+  operation: string;
+  summary: string;
+  /** False only where no token is asked for. */
+  auth: boolean;
+  /** command: decided by the core. read: answered from the store. local: answered by the gateway itself. */
+  kind: "command" | "read" | "local";
+  /** Which command, where kind is command. */
+  command?: CommandKind;
+  path_parameters: readonly PathParameter[];
+  query?: TSchema;
+  body?: TSchema;
+  /** True where a request without a body is refused. */
+  body_required: boolean;
+  body_bytes_max: number;
+  /** Status of each answer and the schema of its body, null where it has none. */
+  responses: Readonly<Record<number, TSchema | null>>;
+  /** Media type of successful answers where it is not JSON. */
+  media_type?: string;
+  /** False where the OpenAPI document leaves the route out. */
+  described: boolean;
+}
+
+type Options = Partial<Pick<Route, "query" | "body" | "body_bytes_max" | "auth" | "media_type" | "described">>;
+type Responses = Route["responses"];
+
+const PARAMETER = /\{(\w+)\}/g;
+const TEXT_PARAMETERS: ReadonlySet<string> = new Set(["name"]);
+
+/** Makes a row; a route with a body requires it. */
+export function row(
+  signature: `${Method} /${string}`,
+  operation: string,
+  summary: string,
+  answeredBy: CommandKind | "read" | "local",
+  responses: Responses,
+  options: Options = {},
+): Route {
+  const [method = "", path = ""] = signature.split(" ");
+  const kind = answeredBy === "read" || answeredBy === "local" ? answeredBy : "command";
+  return {
+    method: method as Method,
+    path,
+    operation,
+    summary,
+    auth: true,
+    kind,
+    ...(answeredBy === "read" || answeredBy === "local" ? {} : { command: answeredBy }),
+    path_parameters: Array.from(path.matchAll(PARAMETER), ([, name = ""]) => ({
+      name,
+      type: TEXT_PARAMETERS.has(name) ? "string" : "int64",
+    })),
+    body_required: options.body !== undefined,
+    body_bytes_max: BODY_BYTES_MAX,
+    responses,
+    described: true,
+    ...options,
+  };
+}

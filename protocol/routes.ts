@@ -1,0 +1,290 @@
+/**
+ * The table of the HTTP interface: one row per endpoint. The gateway routes by it, the OpenAPI document and the client
+ * are made from it. A row is added together with the part that serves it.
+ */
+import Type from "typebox";
+import { ArtifactBody, ArtifactRow, ArtifactsPage, ArtifactsQuery } from "./artifact.ts";
+import {
+  FailedRequest,
+  FailedResponse,
+  HeartbeatRequest,
+  HeartbeatResponse,
+  ReportRequest,
+  ReportResponse,
+  WorkRequest,
+  WorkResponse,
+} from "./engine.ts";
+import { ErrorBody, TransitionRejected } from "./errors.ts";
+import { EmitEventBody, Event, EventsPage, EventsQuery } from "./event.ts";
+import { FlowSummary, FlowsQuery } from "./flow.ts";
+import { RunGraph } from "./graph.ts";
+import { AcquireRequest, AcquireResponse, ReleaseRequest, ReleaseResponse } from "./lease.ts";
+import { REPORT_BYTES_MAX } from "./limits.ts";
+import { LogsPage, LogsQuery } from "./log.ts";
+import { type Route, row } from "./route.ts";
+import { CreateRunBody, CreateRunForFlowBody, ResumeBody, Run, RunInput, RunsPage, RunsQuery, TransitionBody } from "./run.ts";
+import { Counts, CountsQuery, Health, ServerInfo, Settings, SettingsPatch, StreamQuery } from "./server.ts";
+import { TaskRun, TaskRunsPage, TaskRunsQuery } from "./task-run.ts";
+import { Vocabulary } from "./vocabulary.ts";
+
+const NONE = null;
+const NotFound = { 404: ErrorBody };
+const Invalid = { 422: ErrorBody };
+const BadQuery = { 400: ErrorBody };
+
+const SERVER: readonly Route[] = [
+  row("GET /api/health", "getHealth", "The server is up", "local", { 200: Health }, { auth: false }),
+  row("GET /api/server", "getServer", "The server process and its engines", "GetServer", { 200: ServerInfo }),
+  row("GET /api/counts", "getCounts", "Counts of runs and task runs", "read", { 200: Counts }, { query: CountsQuery }),
+  row("GET /api/settings", "getSettings", "Settings in effect", "GetSettings", { 200: Settings }),
+  row(
+    "PATCH /api/settings",
+    "patchSettings",
+    "Change settings",
+    "PatchSettings",
+    { 200: Settings, ...Invalid },
+    { body: SettingsPatch },
+  ),
+  row("GET /api/vocabulary", "getVocabulary", "Event names and states", "local", { 200: Vocabulary }),
+  row("GET /api/openapi.json", "getOpenapi", "This description", "local", { 200: Type.Object({}) }, { described: false }),
+  row(
+    "GET /api/stream",
+    "stream",
+    "Live changes as server-sent events",
+    "local",
+    { 200: NONE, ...BadQuery },
+    {
+      query: StreamQuery,
+      media_type: "text/event-stream",
+    },
+  ),
+];
+
+const FLOWS: readonly Route[] = [
+  row(
+    "GET /api/flows",
+    "listFlows",
+    "Flows by project and name",
+    "read",
+    { 200: Type.Array(FlowSummary) },
+    { query: FlowsQuery },
+  ),
+  row("GET /api/flows/{id}", "getFlow", "One flow", "read", { 200: FlowSummary, ...NotFound }),
+  row("DELETE /api/flows/{id}", "deleteFlow", "Delete a flow that is not live, and its runs", "DeleteFlow", {
+    204: NONE,
+    ...NotFound,
+    409: ErrorBody,
+  }),
+  row(
+    "POST /api/flows/{id}/runs",
+    "createFlowRun",
+    "Create a run of a flow",
+    "CreateFlowRun",
+    { 201: Run, ...NotFound, ...Invalid },
+    {
+      body: CreateRunForFlowBody,
+    },
+  ),
+];
+
+const RUNS: readonly Route[] = [
+  row("GET /api/runs", "listRuns", "Runs, newest first", "read", { 200: RunsPage, ...BadQuery }, { query: RunsQuery }),
+  row(
+    "POST /api/runs",
+    "createRun",
+    "Create a run, registering its flow if needed",
+    "CreateRun",
+    { 201: Run, ...NotFound, ...Invalid },
+    {
+      body: CreateRunBody,
+    },
+  ),
+  row("GET /api/runs/{id}", "getRun", "One run", "read", { 200: Run, ...NotFound }),
+  row("DELETE /api/runs/{id}", "deleteRun", "Delete a run and what belongs to it", "DeleteRun", { 204: NONE, ...NotFound }),
+  row("POST /api/runs/{id}/cancel", "cancelRun", "Cancel a run", "CancelRun", { 200: Run, ...NotFound }),
+  row(
+    "POST /api/runs/{id}/resume",
+    "resumeRun",
+    "Answer a paused run",
+    "ResumeRun",
+    {
+      200: Run,
+      ...NotFound,
+      409: ErrorBody,
+      ...Invalid,
+    },
+    { body: ResumeBody },
+  ),
+  row(
+    "POST /api/runs/{id}/transition",
+    "transitionRun",
+    "Move a run to a state",
+    "TransitionRun",
+    {
+      200: Run,
+      ...NotFound,
+      409: TransitionRejected,
+      ...Invalid,
+    },
+    { body: TransitionBody },
+  ),
+  row("GET /api/runs/{id}/graph", "getRunGraph", "Task runs of a run as a graph", "read", { 200: RunGraph, ...NotFound }),
+  row("GET /api/runs/{id}/tasks", "listRunTasks", "Task runs of a run, oldest first", "read", {
+    200: Type.Array(TaskRun),
+    ...NotFound,
+  }),
+  row("GET /api/runs/{id}/artifacts", "listRunArtifacts", "Artifacts of a run, oldest first", "read", {
+    200: Type.Array(ArtifactRow),
+    ...NotFound,
+  }),
+  row(
+    "GET /api/runs/{id}/logs",
+    "listRunLogs",
+    "Log lines of a run, oldest first",
+    "read",
+    { 200: LogsPage, ...BadQuery, ...NotFound, ...Invalid },
+    {
+      query: LogsQuery,
+    },
+  ),
+  row("GET /api/runs/{id}/input", "getRunInput", "Answers given to a paused run", "read", { 200: RunInput, ...NotFound }),
+];
+
+const TASK_RUNS: readonly Route[] = [
+  row(
+    "GET /api/task-runs",
+    "listTaskRuns",
+    "Task runs, newest first",
+    "read",
+    { 200: TaskRunsPage, ...BadQuery },
+    { query: TaskRunsQuery },
+  ),
+  row("GET /api/task-runs/{id}", "getTaskRun", "One task run", "read", { 200: TaskRun, ...NotFound }),
+  row("GET /api/task-runs/{id}/artifacts", "listTaskRunArtifacts", "Artifacts of a task run, oldest first", "read", {
+    200: Type.Array(ArtifactRow),
+    ...NotFound,
+  }),
+  row(
+    "GET /api/task-runs/{id}/logs",
+    "listTaskRunLogs",
+    "Log lines of a task run, oldest first",
+    "read",
+    {
+      200: LogsPage,
+      ...BadQuery,
+      ...NotFound,
+      ...Invalid,
+    },
+    { query: LogsQuery },
+  ),
+];
+
+const EVENTS: readonly Route[] = [
+  row("GET /api/events", "listEvents", "Events, newest first", "read", { 200: EventsPage, ...BadQuery }, { query: EventsQuery }),
+  row(
+    "POST /api/events",
+    "emitEvent",
+    "Record a custom event",
+    "EmitEvent",
+    { 201: Event, ...NotFound, ...Invalid },
+    { body: EmitEventBody },
+  ),
+  row("GET /api/events/{id}", "getEvent", "One event", "read", { 200: Event, ...NotFound }),
+];
+
+const ARTIFACTS: readonly Route[] = [
+  row(
+    "GET /api/artifacts",
+    "listArtifacts",
+    "Artifacts across runs, newest first",
+    "read",
+    { 200: ArtifactsPage, ...BadQuery },
+    {
+      query: ArtifactsQuery,
+    },
+  ),
+  row(
+    "POST /api/artifacts",
+    "createArtifact",
+    "Publish an artifact",
+    "CreateArtifact",
+    { 201: ArtifactRow, ...NotFound, ...Invalid },
+    {
+      body: ArtifactBody,
+    },
+  ),
+];
+
+const RESOURCES: readonly Route[] = [
+  row(
+    "POST /api/resources/acquire",
+    "acquireLease",
+    "Hold shares of resources",
+    "AcquireLease",
+    {
+      200: AcquireResponse,
+      ...NotFound,
+      ...Invalid,
+    },
+    { body: AcquireRequest },
+  ),
+  row(
+    "POST /api/resources/release",
+    "releaseLease",
+    "Give a lease back",
+    "ReleaseLease",
+    { 200: ReleaseResponse, ...Invalid },
+    {
+      body: ReleaseRequest,
+    },
+  ),
+];
+
+const ENGINE: readonly Route[] = [
+  row("POST /api/engine/work", "work", "Wait for work", "Work", { 200: WorkResponse, ...Invalid }, { body: WorkRequest }),
+  row(
+    "POST /api/engine/report",
+    "report",
+    "Report what happened in a run",
+    "Report",
+    {
+      200: ReportResponse,
+      ...NotFound,
+      413: ErrorBody,
+      ...Invalid,
+    },
+    { body: ReportRequest, body_bytes_max: REPORT_BYTES_MAX },
+  ),
+  row(
+    "POST /api/engine/heartbeat",
+    "heartbeat",
+    "Say that a run is still executing",
+    "Heartbeat",
+    { 200: HeartbeatResponse, ...Invalid },
+    {
+      body: HeartbeatRequest,
+    },
+  ),
+  row(
+    "POST /api/engine/failed",
+    "engineFailed",
+    "Say that a module cannot be loaded",
+    "EngineFailed",
+    { 200: FailedResponse, ...Invalid },
+    {
+      body: FailedRequest,
+    },
+  ),
+];
+
+/** Every endpoint of the server. */
+export const ROUTES: readonly Route[] = [
+  ...SERVER,
+  ...FLOWS,
+  ...RUNS,
+  ...TASK_RUNS,
+  ...EVENTS,
+  ...ARTIFACTS,
+  ...RESOURCES,
+  ...ENGINE,
+];

@@ -1,0 +1,56 @@
+/** The building blocks of all schemas: integers, times, ids, free-form maps, and the two forms of "may be missing". */
+import Type, { type Static, type TSchema, type TUnsafe } from "typebox";
+import { INT32_MAX, INT32_MIN, INTEGER_MAX, INTEGER_MIN } from "./limits.ts";
+
+/** A JSON object with free content. */
+export type JsonMap = Record<string, unknown>;
+
+const SAFE = { minimum: INTEGER_MIN, maximum: INTEGER_MAX };
+
+/** int64 on the wire; exact only within 53 bits, so larger values are refused in bodies. */
+export const Int64 = Type.Integer({ format: "int64", ...SAFE });
+/** int64 of at least 0: counts and sizes. */
+export const Count = Type.Integer({ format: "int64", minimum: 0, maximum: INTEGER_MAX });
+export const Int32 = Type.Integer({ format: "int32", minimum: INT32_MIN, maximum: INT32_MAX });
+/** Microseconds since the Unix epoch, UTC. */
+export const Timestamp = Type.Integer({
+  title: "i64",
+  format: "int64",
+  description: "Microseconds since the Unix epoch, UTC",
+  ...SAFE,
+});
+/** A number; bounded so that an integer kept as text beyond 2^53 (json.ts) never stands where a number is expected. */
+export const Double = Type.Number({ format: "double", ...SAFE });
+/** A number of at least 0: amounts of a resource. */
+export const Amount = Type.Number({ format: "double", minimum: 0, maximum: INTEGER_MAX });
+
+/** UUID text; those made by the server are UUIDv7 in lower case. */
+export const Id = Type.String({
+  title: "Id",
+  format: "uuid",
+  pattern: "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
+});
+
+/** A JSON object with free content. Plain `type: object`: checking every key against a pattern would cost and say nothing. */
+export const FreeMap = Type.Unsafe<JsonMap>({ type: "object", additionalProperties: true });
+/** Any JSON value. */
+export const AnyJson = Type.Unknown();
+export const Strings = Type.Array(Type.String());
+
+/** T or null. */
+export function nullable<T extends TSchema>(schema: T) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+/** A field that may be absent or null, both meaning the same (bodies), or that old servers may leave out (responses). */
+export function optional<T extends TSchema>(schema: T) {
+  return Type.Optional(Type.Union([schema, Type.Null()]));
+}
+
+/**
+ * A schema of a response. The description keeps fields optional where the interface does,
+ * but this server always sends every field, so the type has them all.
+ */
+export function sent<T extends TSchema>(schema: T): TUnsafe<Required<Static<T>>> {
+  return Type.Unsafe<Required<Static<T>>>(schema);
+}

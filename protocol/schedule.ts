@@ -1,0 +1,164 @@
+/** Schedules of a flow: the three variants, stored rows, upcoming fires, skips, and the bodies that make and change them. */
+import Type, { type Static } from "typebox";
+import { CATCHUP_COUNT_DEFAULT, PREVIEW_COUNT } from "./limits.ts";
+import { Count, Double, Id, Int64, nullable, optional, sent, Timestamp } from "./scalar.ts";
+
+/** What happens to fires missed while the server was down. */
+export const CatchupPolicy = Type.Unsafe<"skip" | "latest" | "all">({
+  type: "string",
+  enum: ["skip", "latest", "all"],
+  title: "CatchupPolicy",
+});
+export type CatchupPolicy = Static<typeof CatchupPolicy>;
+
+const timezone = optional(Type.String({ description: "IANA name; the server's zone when unset" }));
+const cronFields = {
+  kind: Type.Literal("cron"),
+  cron: Type.String(),
+  timezone,
+  day_or: optional(Type.Boolean({ default: true })),
+};
+const intervalFields = {
+  kind: Type.Literal("interval"),
+  interval: Type.Number({ description: "Seconds between fires" }),
+  anchor: optional(Timestamp),
+  timezone,
+};
+const rruleFields = { kind: Type.Literal("rrule"), rrule: Type.String({ description: "RFC 5545, with DTSTART" }), timezone };
+
+/** When a schedule fires: a five-field cron expression, an interval in seconds, or an RFC 5545 rule. */
+export const Schedule = Type.Union([Type.Object(cronFields), Type.Object(intervalFields), Type.Object(rruleFields)], {
+  title: "Schedule",
+});
+export type Schedule = Static<typeof Schedule>;
+
+const declared = { catchup: optional(CatchupPolicy), catchup_max: optional(Count), key: optional(Type.String()) };
+
+/** A schedule declared on a flow in code. */
+export const ScheduleDecl = Type.Union(
+  [
+    Type.Object({ ...cronFields, ...declared }),
+    Type.Object({ ...intervalFields, ...declared }),
+    Type.Object({ ...rruleFields, ...declared }),
+  ],
+  { title: "ScheduleDecl" },
+);
+export type ScheduleDecl = Static<typeof ScheduleDecl>;
+
+const policy = {
+  active: optional(Type.Boolean({ default: true })),
+  catchup: optional(CatchupPolicy),
+  catchup_max: optional(Type.Integer({ minimum: 0, default: CATCHUP_COUNT_DEFAULT })),
+  persist: optional(Type.Boolean({ default: true })),
+};
+
+/** Body of POST /api/flows/{id}/schedules: a schedule and its policy, flat. */
+export const ScheduleBody = Type.Union(
+  [
+    Type.Object({ ...cronFields, ...policy }),
+    Type.Object({ ...intervalFields, ...policy }),
+    Type.Object({ ...rruleFields, ...policy }),
+  ],
+  { title: "ScheduleBody" },
+);
+export type ScheduleBody = Static<typeof ScheduleBody>;
+
+const count = optional(Type.Integer({ minimum: 0, default: PREVIEW_COUNT[0] }));
+
+/** Body of POST /api/schedules/preview: a schedule and how many fires to show. */
+export const PreviewBody = Type.Union(
+  [Type.Object({ ...cronFields, count }), Type.Object({ ...intervalFields, count }), Type.Object({ ...rruleFields, count })],
+  { title: "PreviewBody" },
+);
+export type PreviewBody = Static<typeof PreviewBody>;
+
+/** Body of PATCH /api/schedules/{sid}; absent and null leave a value. */
+export const SchedulePatchBody = Type.Object(
+  {
+    anchor: optional(Timestamp),
+    catchup: optional(CatchupPolicy),
+    catchup_max: optional(Count),
+    cron: optional(Type.String()),
+    day_or: optional(Type.Boolean()),
+    interval: optional(Double),
+    persist: optional(Type.Boolean()),
+    rrule: optional(Type.String()),
+    timezone: optional(Type.String()),
+  },
+  { title: "SchedulePatchBody" },
+);
+export type SchedulePatchBody = Static<typeof SchedulePatchBody>;
+
+/** A stored schedule with its policy and bookkeeping. */
+export const ScheduleRow = sent(
+  Type.Object(
+    {
+      id: Int64,
+      external_id: Id,
+      flow_id: Int64,
+      schedule: Schedule,
+      catchup: CatchupPolicy,
+      catchup_max: Int64,
+      active: Type.Boolean(),
+      paused_reason: Type.Optional(nullable(Type.String())),
+      paused_until: Type.Optional(nullable(Timestamp)),
+      source: Type.String({ description: "code, ui or mcp" }),
+      code_key: Type.Optional(nullable(Type.String())),
+      persist: Type.Boolean(),
+      created_at: Timestamp,
+      updated_at: Timestamp,
+      next_fire: Type.Optional(nullable(Timestamp)),
+      skipped: Type.Optional(Int64),
+    },
+    { title: "ScheduleRow" },
+  ),
+);
+export type ScheduleRow = Static<typeof ScheduleRow>;
+
+/** Body of POST /api/schedules/{sid}/skips: fire times, or the next n fires. */
+export const SkipBody = Type.Object(
+  {
+    by: optional(Type.String({ description: "ui or api", default: "api" })),
+    fires: optional(Type.Array(Timestamp)),
+    next: optional(Int64),
+  },
+  { title: "SkipBody" },
+);
+export type SkipBody = Static<typeof SkipBody>;
+
+/** Fires of a downstream flow that a skip takes along. */
+export const DownstreamSkip = Type.Object(
+  { flow: Type.String(), project: Type.String(), fires: Type.Array(Timestamp) },
+  { title: "DownstreamSkip" },
+);
+export type DownstreamSkip = Static<typeof DownstreamSkip>;
+
+/** What a skip request did. */
+export const SkipResponse = Type.Object(
+  { schedule: ScheduleRow, skipped: Type.Array(Timestamp), downstream: Type.Array(DownstreamSkip) },
+  { title: "SkipResponse" },
+);
+export type SkipResponse = Static<typeof SkipResponse>;
+
+/** The next fires of a schedule, and the zone they were computed in. */
+export const PreviewResponse = Type.Object(
+  { next: Type.Array(Timestamp), timezone: Type.String() },
+  { title: "PreviewResponse" },
+);
+export type PreviewResponse = Static<typeof PreviewResponse>;
+
+/** A fire past the look-ahead; no run exists for it. */
+export const ProjectedFire = sent(
+  Type.Object(
+    {
+      projected: Type.Boolean({ description: "Always true" }),
+      schedule_id: Int64,
+      scheduled_time: Timestamp,
+      skipped: Type.Boolean(),
+      skipped_at: Type.Optional(nullable(Timestamp)),
+      skipped_by: Type.Optional(nullable(Type.String())),
+    },
+    { title: "ProjectedFire" },
+  ),
+);
+export type ProjectedFire = Static<typeof ProjectedFire>;

@@ -1,0 +1,115 @@
+/** The server about itself: health, information, settings and counts. */
+import Type, { type Static } from "typebox";
+import { Amount, Count, Double, Int32, Int64, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+
+export const Health = Type.Object({ ok: Type.Boolean() });
+export type Health = Static<typeof Health>;
+
+/** An engine process that asked for work and has not left. */
+export const EngineInfo = Type.Object(
+  {
+    id: Type.String(),
+    pid: Int32,
+    module: Type.String(),
+    source_dir: Type.String(),
+    isolated: Type.Boolean(),
+    nice: Int32,
+    runs_done: Int64,
+    current_run: nullable(Int64),
+    adopted: Type.Boolean({ description: "Not started by this server" }),
+    exit_requested: Type.Boolean(),
+    uptime_secs: Double,
+  },
+  { title: "EngineInfo" },
+);
+export type EngineInfo = Static<typeof EngineInfo>;
+
+export const ServerInfo = sent(
+  Type.Object(
+    {
+      version: Type.String(),
+      home: Type.String(),
+      pid: Int32,
+      started_at: Timestamp,
+      url: Type.String(),
+      served_dir: Type.Optional(nullable(Type.String())),
+      engines: Type.Array(EngineInfo),
+      queued: Int64,
+      stream_seq: Int64,
+    },
+    { title: "ServerInfo" },
+  ),
+);
+export type ServerInfo = Static<typeof ServerInfo>;
+
+/** A route that user code added. */
+export const RouteSpec = sent(
+  Type.Object(
+    { id: Int64, method: Type.String(), path: Type.String(), source: Type.Optional(nullable(Type.String())) },
+    { title: "RouteSpec" },
+  ),
+);
+export type RouteSpec = Static<typeof RouteSpec>;
+
+/** Total of a resource and how much of it is held now. */
+export const ResourceUse = Type.Object({ total: Double, used: Double });
+export type ResourceUse = Static<typeof ResourceUse>;
+
+export const Settings = sent(
+  Type.Object(
+    {
+      host: Type.String(),
+      port: Int32,
+      pid: Int32,
+      version: Type.String(),
+      home: Type.String(),
+      served_dir: Type.Optional(nullable(Type.String())),
+      database_path: Type.String(),
+      database_bytes: Int64,
+      wal_bytes: Int64,
+      resources: Type.Record(Type.String(), ResourceUse),
+      max_engines: Int64,
+      engine_max_runs: Int32,
+      crash_retries_default: Int64,
+      catchup_default: Type.String(),
+      retain_days: Int64,
+      email_configured: Type.Boolean(),
+      secret_key_present: Type.Boolean(),
+      secret_key_missing: Type.Boolean(),
+      custom_routes: Type.Array(RouteSpec),
+      engine_saturation_risk: Type.Boolean(),
+      saturation_flows: Strings,
+      saturation_reason: Type.Optional(nullable(Type.String())),
+    },
+    { title: "Settings" },
+  ),
+);
+export type Settings = Static<typeof Settings>;
+
+/** Body of PATCH /api/settings; absent and null leave a value, `resources` merges by name. */
+export const SettingsPatch = Type.Object(
+  {
+    crash_retries: optional(Count),
+    resources: optional(Type.Record(Type.String(), Amount)),
+    retain_days: optional(Count),
+  },
+  { title: "SettingsPatch" },
+);
+export type SettingsPatch = Static<typeof SettingsPatch>;
+
+const byType = Type.Record(Type.String(), Int64);
+
+/** How many runs and task runs there are, by state type. */
+export const Counts = Type.Object(
+  { runs: byType, flows: Type.Record(Type.String(), byType), task_runs: byType, active: Int64 },
+  { title: "Counts" },
+);
+export type Counts = Static<typeof Counts>;
+
+/** Query of GET /api/counts. */
+export const CountsQuery = Type.Object({ project: Type.Optional(Type.String()) });
+export type CountsQuery = Static<typeof CountsQuery>;
+
+/** Query of GET /api/stream: the last stream number seen. */
+export const StreamQuery = Type.Object({ since: Type.Optional(Int64) });
+export type StreamQuery = Static<typeof StreamQuery>;

@@ -1,0 +1,211 @@
+/**
+ * The words of the service as data: the events it records, the prefixes it owns, and the states.
+ * Served by GET /api/vocabulary; event names are checked against it.
+ */
+import Type, { type Static } from "typebox";
+import { Strings } from "./scalar.ts";
+import { STATE_TYPES, SUB_STATES } from "./state.ts";
+import { StateTypeSchema } from "./state-schema.ts";
+
+/** An event of the catalogue. */
+export const EventEntry = Type.Object(
+  {
+    name: Type.String(),
+    resource: Type.String({ description: "Kind of the resource the event is about" }),
+    payload_fields: Strings,
+    when: Type.String(),
+  },
+  { title: "EventEntry" },
+);
+export type EventEntry = Static<typeof EventEntry>;
+
+/** A state type, or a sub-state with the type it belongs to. */
+export const StateEntry = Type.Object(
+  { name: Type.String(), state_type: StateTypeSchema, is_sub_state: Type.Boolean() },
+  { title: "StateEntry" },
+);
+export type StateEntry = Static<typeof StateEntry>;
+
+export const Vocabulary = Type.Object(
+  { events: Type.Array(EventEntry), reserved_prefixes: Strings, states: Type.Array(StateEntry) },
+  { title: "Vocabulary" },
+);
+export type Vocabulary = Static<typeof Vocabulary>;
+
+const RUN = ["state", "state_type", "message", "flow", "project", "parameters", "created_by"];
+const TASK = ["task", "dynamic_key", "state", "message", "flow", "project"];
+
+function event<N extends string>(name: N, resource: string, payload_fields: string[], when: string) {
+  return { name, resource, payload_fields, when };
+}
+
+/** The 33 events of the catalogue, in the order of the interface. */
+export const EVENTS = [
+  event("run.scheduled", "run", RUN, "Run created, or re-enters Scheduled for a crash rerun"),
+  event("run.pending", "run", RUN, "An engine accepted the run"),
+  event("run.running", "run", RUN, "User code started"),
+  event("run.completed", "run", RUN, "Finished without error"),
+  event("run.failed", "run", RUN, "Raised, timed out, or was set failed"),
+  event("run.crashed", "run", RUN, "Engine died while the run executed"),
+  event("run.cancelled", "run", RUN, "Cancelled"),
+  event(
+    "run.late",
+    "run",
+    [...RUN, "scheduled_time", "name"],
+    "Scheduled time passed 15 seconds ago and the run has not started",
+  ),
+  event("run.retrying", "run", RUN, "A retry attempt started"),
+  event(
+    "run.skipped",
+    "run",
+    [...RUN, "reason"],
+    "Ended Skipped: overlap policy, backfill value already done, catch-up drop, a fire a person skipped (reason user), or upstream skipped that way (reason upstream)",
+  ),
+  event("run.paused", "run", RUN, "Waiting on input"),
+  event("run.resumed", "run", RUN, "Answered and next attempt scheduled"),
+  event("task_run.running", "task_run", TASK, "Task started"),
+  event("task_run.completed", "task_run", TASK, "Task returned"),
+  event("task_run.failed", "task_run", TASK, "Task raised or timed out, after retries"),
+  event("task_run.cancelled", "task_run", TASK, "Cancelled with its run"),
+  event("task_run.skipped", "task_run", TASK, "Its output target already existed"),
+  event("task_run.cached", "task_run", TASK, "Returned a persisted result"),
+  event("flow.registered", "flow", ["flow", "project", "module"], "Server registered the flow at start or on handoff"),
+  event(
+    "flow.disabled",
+    "flow",
+    ["failures", "window_seconds", "until"],
+    "Failures within the disable window reached the limit; schedules paused until the time given",
+  ),
+  event("flow.enabled", "flow", [], "Disable window ended; schedules resumed"),
+  event(
+    "flow.fan_in",
+    "flow",
+    ["key", "value", "upstream", "run_id"],
+    "Every upstream completed a run for the key value and the downstream run was created",
+  ),
+  event(
+    "schedule.paused",
+    "schedule",
+    ["schedule_id", "reason"],
+    "Paused from the UI, API, an MCP tool, a rule, or a disable window",
+  ),
+  event("schedule.resumed", "schedule", ["schedule_id"], "Resumed"),
+  event(
+    "schedule.catchup",
+    "schedule",
+    ["schedule_id", "policy", "missed", "created", "dropped"],
+    "Server started and applied the catch-up policy to fires missed while down",
+  ),
+  event(
+    "schedule.skips_dropped",
+    "schedule",
+    ["schedule_id", "dropped"],
+    "An edit or restart left skipped fires the schedule no longer produces",
+  ),
+  event("resource.exhausted", "resource", ["resource"], "A run waited for a resource without capacity; once per wait"),
+  event("rule.fired", "rule", ["rule_id", "rule", "event", "event_id"], "A rule matched an event and its actions started"),
+  event("rule.action.completed", "rule", ["rule_id", "action", "index", "detail"], "One action finished"),
+  event(
+    "rule.action.failed",
+    "rule",
+    ["rule_id", "action", "index", "error"],
+    "One action failed, including a template that did not render",
+  ),
+  event(
+    "expectation.armed",
+    "rule",
+    ["id", "rule_id", "key", "run_id", "deadline"],
+    "A proactive rule's event armed an expectation",
+  ),
+  event("expectation.met", "rule", ["id", "rule_id", "key"], "The expected event arrived before the deadline"),
+  event(
+    "expectation.lapsed",
+    "rule",
+    ["rule_id", "rule", "flow", "project", "run", "run_name", "expected", "deadline", "armed_at", "expectation_id"],
+    "Deadline passed, or a clock-armed tick found no matching event; the rule's actions run against this event",
+  ),
+] as const satisfies readonly EventEntry[];
+
+/** The name of an event of the catalogue. */
+export type EventName = (typeof EVENTS)[number]["name"];
+
+/** Prefixes whose names must be in the catalogue. */
+export const RESERVED_PREFIXES = ["run.", "task_run.", "flow.", "schedule.", "resource.", "rule.", "expectation."] as const;
+
+const NAMES: readonly string[] = EVENTS.map((entry) => entry.name);
+const KNOWN_NAMES: ReadonlySet<string> = new Set(NAMES);
+
+/** The types first, then the sub-states. */
+export const STATES: readonly StateEntry[] = [
+  ...STATE_TYPES.map((name) => ({ name, state_type: name, is_sub_state: false })),
+  ...Object.entries(SUB_STATES).map(([name, state_type]) => ({ name, state_type, is_sub_state: true })),
+];
+
+/** The answer of GET /api/vocabulary. */
+export const VOCABULARY: Vocabulary = {
+  events: EVENTS.map((entry) => ({ ...entry, payload_fields: [...entry.payload_fields] })),
+  reserved_prefixes: [...RESERVED_PREFIXES],
+  states: [...STATES],
+};
+
+/** True for a name of the catalogue. */
+export function isCatalogueEvent(name: string): name is EventName {
+  return KNOWN_NAMES.has(name);
+}
+
+/**
+ * Checks the name of an event that is to be emitted. Returns null when it may be used, else what is wrong:
+ * the name is blank, or it is under a reserved prefix and not in the catalogue.
+ */
+export function checkEmittedName(name: string): string | null {
+  const trimmed = name.trim();
+  if (trimmed === "") return "event name is required";
+  return checkReserved(trimmed, false);
+}
+
+/** Checks a name of a rule's match, which may also be a prefix ending in `*`; returns null or what is wrong. */
+export function checkMatchedName(name: string): string | null {
+  const trimmed = name.trim();
+  if (trimmed === "") return "event name is required";
+  return checkReserved(trimmed, true);
+}
+
+function checkReserved(name: string, wildcard: boolean): string | null {
+  const prefix = RESERVED_PREFIXES.find((each) => name.startsWith(each) || name === each.slice(0, -1));
+  if (prefix === undefined || KNOWN_NAMES.has(name)) return null;
+  if (wildcard && name.endsWith("*") && NAMES.some((known) => known.startsWith(name.slice(0, -1)))) return null;
+  const refused = `event name "${name}": nothing emits it, and names under "${prefix}" are reserved`;
+  const nearest = nearestName(name, NAMES);
+  if (nearest !== null) return `${refused}; did you mean "${nearest}"?`;
+  const under = NAMES.filter((known) => known.startsWith(prefix));
+  return `${refused}; known: ${[...under, ...(wildcard ? [`${prefix}*`] : [])].join(", ")}`;
+}
+
+/** The closest of the names by edit distance, or null when none is close (more than a third of its letters differ). */
+export function nearestName(name: string, names: readonly string[]): string | null {
+  let nearest: string | null = null;
+  let least = Number.POSITIVE_INFINITY;
+  const given = name.toLowerCase();
+  for (const candidate of names) {
+    const distance = editDistance(given, candidate.toLowerCase());
+    if (distance < least) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest !== null && least <= Math.max(1, Math.floor(nearest.length / 3)) ? nearest : null;
+}
+
+/** Levenshtein distance with one row of memory. */
+function editDistance(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min(replaced, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}
