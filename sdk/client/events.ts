@@ -1,31 +1,19 @@
 /** `client.events`: the recorded history. */
 
+import type { EventsQuery } from "#protocol/event";
 import { type Http, randomKey } from "./http.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";
-import type { Event, JsonObject, Resource } from "./records.ts";
+import type { EmitEventBody, Event, FilterOf, Loose } from "./records.ts";
 import type { CreateOptions } from "./runs.ts";
 
-/** Filters of the event list; all must hold. Times are microseconds, both ends included. */
-export interface EventFilter {
-  /** An exact name, or a prefix that ends in `*`. */
-  name?: string | undefined;
-  resource_kind?: string | undefined;
-  resource_id?: string | undefined;
-  run_id?: number | undefined;
-  flow_id?: number | undefined;
-  after?: number | undefined;
-  before?: number | undefined;
-  /** Oldest first. Default: newest first. */
-  ascending?: boolean | undefined;
-}
+/**
+ * Filters of the event list; all must hold. `name` is an exact name or a prefix that ends in `*`; `after` and `before`
+ * bound the time (microseconds, both included); newest first unless `ascending`.
+ */
+export type EventFilter = FilterOf<EventsQuery>;
 
-export interface EmitEvent {
-  name: string;
-  payload?: JsonObject | undefined;
-  resource?: Resource | undefined;
-  run_id?: number | undefined;
-  flow_id?: number | undefined;
-}
+/** Without a resource the event is about the run or flow named, else about itself. */
+export type EmitEvent = Loose<EmitEventBody> & { name: string };
 
 export class Events {
   readonly #http: Http;

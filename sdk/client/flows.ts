@@ -1,14 +1,10 @@
 /** `client.flows`: flows and runs of a flow by its id. */
 
 import { type Http, randomKey } from "./http.ts";
-import type { FlowSummary, JsonObject, Run } from "./records.ts";
+import type { CreateRunForFlowBody, FlowSummary, Loose, Run } from "./records.ts";
 import type { CreateOptions } from "./runs.ts";
 
-export interface FlowRun {
-  parameters?: JsonObject | undefined;
-  name?: string | undefined;
-  tags?: readonly string[] | undefined;
-}
+export type FlowRun = Loose<CreateRunForFlowBody>;
 
 export class Flows {
   readonly #http: Http;

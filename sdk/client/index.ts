@@ -7,7 +7,7 @@ import { Artifacts } from "./artifacts.ts";
 import { Events } from "./events.ts";
 import { Flows } from "./flows.ts";
 import { fetchPeer, Http, type Peer } from "./http.ts";
-import type { Counts, JsonObject, ServerInfo, Settings, Vocabulary } from "./records.ts";
+import type { Counts, JsonObject, Loose, ServerInfo, Settings, SettingsPatch, Vocabulary } from "./records.ts";
 import { Runs } from "./runs.ts";
 import { followStream, type StreamMessage, type StreamOptions } from "./stream.ts";
 import { TaskRuns } from "./task-runs.ts";
@@ -34,13 +34,6 @@ export interface MillraceOptions {
   socket?: string | undefined;
   /** Data directory whose server is meant (Node only). Default: MILLRACE_HOME, or ~/.millrace. */
   home?: string | undefined;
-}
-
-/** Settings that can be changed while the server runs; null and absent leave a value as it is. */
-export interface SettingsPatch {
-  crash_retries?: number | null | undefined;
-  resources?: Record<string, number> | null | undefined;
-  retain_days?: number | null | undefined;
 }
 
 /**
@@ -82,8 +75,8 @@ export class Millrace {
     return this.#http.get<Settings>("/api/settings");
   }
 
-  /** Changes settings at once and in the configuration file of the served directory. @throws MillraceError 422. */
-  patchSettings(patch: SettingsPatch): Promise<Settings> {
+  /** Changes settings at once (null and absent leave a value) and in the configuration file of the served directory. @throws MillraceError 422. */
+  patchSettings(patch: Loose<SettingsPatch>): Promise<Settings> {
     return this.#http.json<Settings>("PATCH", "/api/settings", { body: patch, repeatable: true });
   }
 

@@ -1,48 +1,30 @@
 /** `client.runs`: everything under /api/runs. */
 
+import type { RunsQuery } from "#protocol/run";
 import { type Http, randomKey } from "./http.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";
-import type { Artifact, JsonObject, Log, Run, RunGraph, StateType, TaskRun } from "./records.ts";
+import type {
+  ArtifactRow,
+  CreateRunBody,
+  FilterOf,
+  Log,
+  Loose,
+  Run,
+  RunGraph,
+  StateType,
+  TaskRun,
+  TransitionBody,
+} from "./records.ts";
 import { type EndedRun, type WaitOptions, waitForRun } from "./wait.ts";
 
-/** Filters of the run list; all must hold. Times are microseconds. */
-export interface RunFilter {
-  project?: string | undefined;
-  /** Exact flow name. */
-  flow?: string | undefined;
-  flow_id?: number | undefined;
-  /** A state type; its sub-states match too. */
-  state_type?: StateType | undefined;
-  state_name?: string | undefined;
-  /** Part of the run's name, in any case. */
-  name?: string | undefined;
-  /** Tags the run must carry, all of them. */
-  tags?: readonly string[] | undefined;
-  start_after?: number | undefined;
-  start_before?: number | undefined;
-  scheduled_after?: number | undefined;
-  schedule_id?: number | undefined;
-  backfill_id?: number | undefined;
-  /** Only the two created_* orders can be read past the first page. Default created_desc. */
-  sort?: "created_desc" | "created_asc" | "start_desc" | "start_asc" | "duration_desc" | "duration_asc" | "name_asc" | undefined;
-}
+/**
+ * Filters of the run list; all must hold. `state_type` matches its sub-states too, `name` a part in any case, `tags` all of
+ * them; `start_after` and `start_before` are microseconds. Only the two created_* orders can be read past the first page.
+ */
+export type RunFilter = FilterOf<RunsQuery>;
 
-/** A run of a flow by name; module and source_dir register a flow the server does not know yet. */
-export interface CreateRun {
-  flow: string;
-  project: string;
-  parameters?: JsonObject | undefined;
-  name?: string | undefined;
-  tags?: readonly string[] | undefined;
-  created_by?: string | undefined;
-  module?: string | undefined;
-  source_dir?: string | undefined;
-  description?: string | null | undefined;
-  flow_group?: string | null | undefined;
-  flow_tags?: readonly string[] | undefined;
-  options?: JsonObject | undefined;
-  parameter_schema?: JsonObject | undefined;
-}
+/** A run of a flow by name; module and source_dir together register a flow the server does not know yet. */
+export type CreateRun = Loose<CreateRunBody> & { flow: string; project: string };
 
 export interface CreateOptions {
   /** Two creations with one key make one run (for 24 hours). Default: a fresh key, so that a lost answer is asked for again. */
@@ -59,15 +41,8 @@ export interface LogFilter {
   search?: string | undefined;
 }
 
-/** A state asked for by hand. */
-export interface Transition {
-  type: StateType;
-  name?: string | undefined;
-  message?: string | undefined;
-  details?: JsonObject | undefined;
-  /** Accept the move whatever the present state, ended ones included. */
-  force?: boolean | undefined;
-}
+/** A state asked for by hand; `force` has the move accepted whatever the present state, ended ones included. */
+export type Transition = Loose<TransitionBody> & { type: StateType };
 
 export class Runs {
   readonly #http: Http;
@@ -138,8 +113,8 @@ export class Runs {
     return this.#http.get<RunGraph>(`/api/runs/${id}/graph`);
   }
 
-  artifacts(id: number): Promise<Artifact[]> {
-    return this.#http.get<Artifact[]>(`/api/runs/${id}/artifacts`);
+  artifacts(id: number): Promise<ArtifactRow[]> {
+    return this.#http.get<ArtifactRow[]>(`/api/runs/${id}/artifacts`);
   }
 
   /** Resolves when the run has ended, with what its flow returned. */

@@ -4,7 +4,7 @@ import { MillraceError, refusal } from "./error.ts";
 import { type Frame, readFrames } from "./event-stream.ts";
 import { type Http, pause } from "./http.ts";
 import type {
-  Artifact,
+  ArtifactRow,
   BackfillCreated,
   BackfillUpdated,
   Deleted,
@@ -32,7 +32,7 @@ export interface StreamData {
   "flow.registered": Flow;
   "rule.updated": Rule | Deleted;
   "variable.updated": Variable | { name: string; deleted: true };
-  "artifact.updated": Artifact;
+  "artifact.updated": ArtifactRow;
   "schedule.updated": ScheduleRow | Deleted;
   "backfill.created": BackfillCreated;
   "backfill.updated": BackfillUpdated;

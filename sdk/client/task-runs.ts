@@ -1,21 +1,13 @@
 /** `client.taskRuns`: everything under /api/task-runs. */
 
+import type { TaskRunsQuery } from "#protocol/task-run";
 import type { Http } from "./http.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";
-import type { Artifact, Log, StateType, TaskRun } from "./records.ts";
+import type { ArtifactRow, FilterOf, Log, TaskRun } from "./records.ts";
 import type { LogFilter } from "./runs.ts";
 
 /** Filters of the task run list; all must hold. Times are microseconds. */
-export interface TaskRunFilter {
-  run_id?: number | undefined;
-  project?: string | undefined;
-  flow?: string | undefined;
-  state_type?: StateType | undefined;
-  state_name?: string | undefined;
-  name?: string | undefined;
-  start_after?: number | undefined;
-  start_before?: number | undefined;
-}
+export type TaskRunFilter = FilterOf<TaskRunsQuery>;
 
 export class TaskRuns {
   readonly #http: Http;
@@ -36,8 +28,8 @@ export class TaskRuns {
     return this.#http.get<TaskRun>(`/api/task-runs/${id}`);
   }
 
-  artifacts(id: number): Promise<Artifact[]> {
-    return this.#http.get<Artifact[]>(`/api/task-runs/${id}/artifacts`);
+  artifacts(id: number): Promise<ArtifactRow[]> {
+    return this.#http.get<ArtifactRow[]>(`/api/task-runs/${id}/artifacts`);
   }
 
   /** Log lines of one task run, oldest first. */
