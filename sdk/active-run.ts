@@ -1,0 +1,90 @@
+import type { Clock } from "./clock.ts";
+import type { ReportItem } from "./report-item.ts";
+import { shared } from "./shared-state.ts";
+import type { TaskRun } from "./task-run.ts";
+
+/** A run while its code executes in this process. */
+export interface ActiveRun {
+  id: number;
+  externalId: string;
+  name: string;
+  project: string;
+  flow: string;
+  parameters: Record<string, unknown>;
+  /** 1 for the first attempt; retries count up. */
+  attempt: number;
+  /** Aborted when the run is cancelled or out of time. */
+  controller: AbortController;
+  clock: Clock;
+  /** Where results are cached: a directory `results` in here. */
+  home: string;
+  logPrints: boolean;
+  /** Takes what happens, in order. */
+  report: (item: ReportItem) => void;
+  /** How often each task name was called: the counter of dynamic keys. */
+  counters: Map<string, number>;
+  /** Free places of tasks that bound their concurrency, by task definition. */
+  gates: Map<object, Gate>;
+  /** Every task run of this attempt. */
+  taskRuns: Set<TaskRun<unknown>>;
+  /** Calls of user functions that have not returned yet, also those nobody waits for any more. */
+  bodies: Set<Promise<unknown>>;
+  /** Artifact ids of progress bars that are updated in place, by task run. */
+  progress: Map<string | null, string>;
+  /** True after the attempt: what still happens is not recorded. */
+  ended: boolean;
+}
+
+/** A task run while its function executes. */
+export interface ActiveTask {
+  externalId: string;
+  name: string;
+  dynamicKey: string;
+  /** Aborted when this attempt is out of time, or with the task run or the run. */
+  signal: AbortSignal;
+}
+
+export interface Scope {
+  run: ActiveRun;
+  task: ActiveTask | null;
+}
+
+/** Bounds how many calls go on at once; the others wait in order. */
+export class Gate {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  enter(): Promise<void> | null {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return null;
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
+}
+
+/** The run and task run around the current code, or undefined outside a run and after its end. */
+export function currentScope(): Scope | undefined {
+  const scope = shared.scope.getStore();
+  return scope === undefined || scope.run.ended ? undefined : scope;
+}
+
+/**
+ * The same, where a run is needed.
+ * @throws Error outside a run.
+ */
+export function requireScope(what: string): Scope {
+  const scope = currentScope();
+  if (scope === undefined) throw new Error(`${what} is only available inside a run`);
+  return scope;
+}

@@ -1,0 +1,99 @@
+import type { State } from "#protocol/state";
+import type { ActiveRun } from "./active-run.ts";
+import { Cancelled, describeFailure, type FailureRecord } from "./failure.ts";
+import type { FlowDefinition } from "./flow.ts";
+import { callHook, hookFor } from "./hooks.ts";
+import { writeLog } from "./log.ts";
+import { retryDelayOf } from "./retry.ts";
+import { shared } from "./shared-state.ts";
+import { trackBody } from "./task-execution.ts";
+
+/** Largest return value kept with the Completed state, as JSON (a larger one is kept by its size). */
+const RESULT_BYTES_MAX = 65_536;
+
+/** How long functions that nobody waits for any more may go on after an attempt, before it counts as not stopped. */
+const LINGER_MS = 1_000;
+
+/** The same after the run was stopped: the engine ends the thread after its grace, which is shorter. */
+const STOPPED_LINGER_MS = 60_000;
+
+/** How one attempt of a flow ended. */
+export type AttemptOutcome =
+  | { kind: "completed"; details: Record<string, unknown>; lingering: boolean }
+  | { kind: "failed"; failure: FailureRecord; retryDelaySeconds: number | null; lingering: boolean }
+  /** The signal of the run was aborted. */
+  | { kind: "stopped"; lingering: boolean };
+
+/**
+ * Calls a flow's function once, waits for every task run it started, and says how it ended.
+ * `lingering` is true when functions of the user's are still going on although the attempt is over.
+ */
+export async function runAttempt(flow: FlowDefinition, run: ActiveRun): Promise<AttemptOutcome> {
+  let outcome: AttemptOutcome;
+  try {
+    const body = shared.scope.run({ run, task: null }, () => flow.call(run.parameters));
+    trackBody(run, body);
+    const value = await body;
+    await taskRunsSettled(run);
+    outcome = { kind: "completed", details: resultDetails(run, value), lingering: false };
+  } catch (error) {
+    outcome = failed(flow, run, error);
+  }
+  if (run.controller.signal.aborted) outcome = { kind: "stopped", lingering: false };
+  else if (outcome.kind === "failed") run.controller.abort(new Cancelled("the run failed"));
+  if (run.bodies.size > 0) {
+    outcome.lingering = !(await settledWithin(run, outcome.kind === "stopped" ? STOPPED_LINGER_MS : LINGER_MS));
+  }
+  await Promise.all([...run.taskRuns].map((taskRun) => taskRun.settled()));
+  run.ended = true;
+  return outcome;
+}
+
+/** Calls the hook of a flow for a state its run has reached. */
+export async function runFlowHook(flow: FlowDefinition, run: ActiveRun, state: State): Promise<void> {
+  const hook = hookFor(flow.options.hooks, state.type);
+  if (hook === undefined) return;
+  await shared.scope.run({ run, task: null }, () => callHook(hook, run, null, state));
+  run.ended = true;
+}
+
+/** Waits for task runs nobody awaited; one that failed unseen fails the run. */
+async function taskRunsSettled(run: ActiveRun): Promise<void> {
+  // Task runs can start further ones, so the list may grow while it is walked; a Set's iterator sees the new ones.
+  for (const taskRun of run.taskRuns) {
+    await taskRun.settled();
+    const error = taskRun.unobservedError();
+    if (error !== null) throw error.thrown;
+  }
+}
+
+async function settledWithin(run: ActiveRun, ms: number): Promise<boolean> {
+  const timer = Promise.withResolvers<boolean>();
+  const timeout = setTimeout(() => timer.resolve(false), ms);
+  const inTime = await Promise.race([Promise.all(run.bodies).then(() => true), timer.promise]);
+  clearTimeout(timeout);
+  return inTime;
+}
+
+function failed(flow: FlowDefinition, run: ActiveRun, error: unknown): AttemptOutcome {
+  let retryDelaySeconds: number | null = null;
+  try {
+    retryDelaySeconds = retryDelayOf(flow.options, run.attempt, error);
+  } catch (thrown) {
+    writeLog(run, null, 40, "millrace.run", `the retry options threw: ${describeFailure(thrown).message}`);
+  }
+  return { kind: "failed", failure: describeFailure(error), retryDelaySeconds, lingering: false };
+}
+
+function resultDetails(run: ActiveRun, value: unknown): Record<string, unknown> {
+  if (value === undefined) return {};
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    writeLog(run, null, 30, "millrace.run", `the result is not JSON and is not kept: ${describeFailure(error).message}`);
+  }
+  if (text === undefined) return {};
+  const bytes = Buffer.byteLength(text);
+  return bytes > RESULT_BYTES_MAX ? { result_bytes: bytes } : { result: JSON.parse(text) as unknown };
+}

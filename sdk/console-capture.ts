@@ -1,0 +1,25 @@
+import { currentScope } from "./active-run.ts";
+import { formatValues, writeLog } from "./log.ts";
+
+/** The console methods that print, with the level their lines get. */
+const PRINTING = { debug: 10, log: 20, info: 20, warn: 30, error: 40 } as const;
+
+const CAPTURED = Symbol.for("millrace.console");
+
+/**
+ * From now on console.log and its kin, called inside a run whose flow has `logPrints` on (the default),
+ * add a line to the run's log instead of printing. Elsewhere they print as before.
+ */
+export function captureConsole(): void {
+  const target = console as Console & { [CAPTURED]?: true };
+  if (target[CAPTURED] === true) return;
+  target[CAPTURED] = true;
+  for (const [method, level] of Object.entries(PRINTING) as [keyof typeof PRINTING, number][]) {
+    const print = console[method].bind(console);
+    console[method] = (...values: unknown[]) => {
+      const scope = currentScope();
+      if (scope?.run.logPrints !== true) print(...values);
+      else writeLog(scope.run, scope.task?.externalId ?? null, level, "millrace.print", formatValues(values));
+    };
+  }
+}

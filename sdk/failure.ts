@@ -1,0 +1,58 @@
+import { inspect } from "node:util";
+
+/** Longest state message in characters: it is shown in lists. */
+const MESSAGE_CHARS_MAX = 4_000;
+
+/** Longest traceback in characters: enough for a deep stack with its causes. */
+const TRACEBACK_CHARS_MAX = 64_000;
+
+/** Thrown by user code to end a task or a flow as Failed without any further retry. */
+export class Abort extends Error {
+  override name = "Abort";
+}
+
+/** A task attempt or a run took longer than its `timeout`. */
+export class TimedOut extends Error {
+  override name = "TimedOut";
+  /** The limit that was exceeded, in seconds. */
+  readonly seconds: number;
+
+  constructor(seconds: number) {
+    super(`timed out after ${seconds} s`);
+    this.seconds = seconds;
+  }
+}
+
+/** The run or the task run was cancelled; the reason of aborted signals and of the promises of cancelled task runs. */
+export class Cancelled extends Error {
+  override name = "Cancelled";
+}
+
+/** An error as it is recorded in a Failed state. */
+export interface FailureRecord {
+  /** `Name: text`. */
+  message: string;
+  /** The error's class name. */
+  exception: string;
+  /** Its stack, with causes. */
+  traceback: string;
+}
+
+/** True for an Abort of any copy of this package. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === "Abort";
+}
+
+/** The record of whatever was thrown, also of values that are no Error. */
+export function describeFailure(error: unknown): FailureRecord {
+  const exception = nameOf(error);
+  const text = error instanceof Error ? error.message : typeof error === "string" ? error : inspect(error, { depth: 3 });
+  const message = text === "" ? exception : `${exception}: ${text}`;
+  const traceback = error instanceof Error ? inspect(error, { depth: 4 }) : message;
+  return { message: message.slice(0, MESSAGE_CHARS_MAX), exception, traceback: traceback.slice(0, TRACEBACK_CHARS_MAX) };
+}
+
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return "Error";
+  return error.name === "Error" ? error.constructor.name : error.name;
+}

@@ -1,0 +1,100 @@
+import { parseDuration, type Duration } from "./duration.ts";
+import type { FlowHooks } from "./hooks.ts";
+import { checkRetryOptions, type RetryOptions } from "./retry.ts";
+
+/** Flows that a flow runs after. */
+export interface After {
+  /** Names of the upstream flows of the same project. */
+  flows: readonly string[];
+  /** Parameter that identifies a batch: one run per value, once every upstream completed a run for it. */
+  key?: string;
+  /** Parameters of the run; texts such as "{{ run.parameters.day }}" take the upstream run's values. */
+  parameters?: Record<string, unknown>;
+}
+
+export interface FlowOptions<Schema extends object = object> extends RetryOptions {
+  /** A typebox schema or any JSON Schema of an object. Default: the flow takes no parameters. */
+  parameters?: Schema;
+  /** Default: the base name of the served directory. */
+  project?: string;
+  description?: string;
+  /** The group the flow is listed under. Default: its project. */
+  group?: string;
+  tags?: readonly string[];
+  /** Time limit of one attempt, from Running on; the run then ends as TimedOut, without a retry. */
+  timeout?: Duration;
+  /** Amounts of named resources a run holds while it executes. */
+  resources?: Record<string, number>;
+  /** How many runs of this flow execute at once. */
+  maxConcurrent?: number;
+  /** What becomes of a run created while maxConcurrent runs are under way. Default "enqueue". */
+  onOverlap?: "enqueue" | "skip" | "cancel_new";
+  /** Higher first; a negative one lowers the engine's priority on Unix. Default 0. */
+  priority?: number;
+  /** An engine process of its own for each run. */
+  isolated?: boolean;
+  /** How often a run whose engine died is run anew. Default: the server's setting. */
+  crashRetries?: number;
+  /** Pauses the flow's schedules for `pause` after `failures` failed runs within `within`. */
+  disableAfter?: { failures: number; within: Duration; pause: Duration };
+  after?: string | readonly string[] | After;
+  /** Captures console.log and its kin as log lines of the run. Default true. */
+  logPrints?: boolean;
+  hooks?: FlowHooks;
+}
+
+/** FlowOptions as they go over the wire (interface: FlowOptions); every field is always sent. */
+export interface WireFlowOptions {
+  after: { flow: string; flows: string[]; key: string | null; parameters: Record<string, unknown> } | null;
+  crash_retries: number | null;
+  disable_after: [number, number, number] | null;
+  has_bulk_complete: boolean;
+  has_crash_hooks: boolean;
+  isolated: boolean;
+  log_prints: boolean;
+  max_concurrent: number | null;
+  on_overlap: string;
+  priority: number;
+  resources: Record<string, number>;
+  retries: number;
+  schedules: object[];
+  timeout_seconds: number | null;
+}
+
+/**
+ * The wire form of a flow's options.
+ * @throws RangeError for durations and counts out of range.
+ */
+export function wireOptions(options: FlowOptions): WireFlowOptions {
+  checkRetryOptions(options);
+  return {
+    after: wireAfter(options.after),
+    crash_retries: options.crashRetries ?? null,
+    disable_after: wireDisableAfter(options.disableAfter),
+    has_bulk_complete: false,
+    has_crash_hooks: options.hooks?.onCrash !== undefined,
+    isolated: options.isolated ?? false,
+    log_prints: options.logPrints ?? true,
+    max_concurrent: options.maxConcurrent ?? null,
+    on_overlap: options.onOverlap ?? "enqueue",
+    priority: options.priority ?? 0,
+    resources: { ...options.resources },
+    retries: options.retries ?? 0,
+    schedules: [],
+    timeout_seconds: options.timeout === undefined ? null : parseDuration(options.timeout),
+  };
+}
+
+function wireAfter(after: FlowOptions["after"]): WireFlowOptions["after"] {
+  if (after === undefined) return null;
+  const spec: After = typeof after === "string" ? { flows: [after] } : "flows" in after ? after : { flows: after };
+  const [flow] = spec.flows;
+  if (flow === undefined) throw new RangeError("after names at least one flow");
+  return { flow, flows: [...spec.flows], key: spec.key ?? null, parameters: { ...spec.parameters } };
+}
+
+function wireDisableAfter(disableAfter: FlowOptions["disableAfter"]): WireFlowOptions["disable_after"] {
+  if (disableAfter === undefined) return null;
+  const { failures, within, pause } = disableAfter;
+  return [failures, parseDuration(within), parseDuration(pause)];
+}

@@ -1,0 +1,84 @@
+import type { Static } from "typebox";
+import { currentScope } from "./active-run.ts";
+import { type FlowOptions, type WireFlowOptions, wireOptions } from "./flow-options.ts";
+import { type JsonSchema, ParameterChecker, plainSchema } from "./parameters.ts";
+import { shared } from "./shared-state.ts";
+
+/** The type of the parameters a schema describes: typebox 1, @sinclair/typebox, or a JSON Schema literal. */
+export type ParametersOf<Schema extends object> = Schema extends { static: infer Value }
+  ? Value
+  : unknown extends Static<Schema>
+    ? Record<string, unknown>
+    : Static<Schema>;
+
+/** A flow: called inside a run it runs inside that run, elsewhere it is an ordinary function. */
+export type Flow<Parameters, Result> = (parameters?: Partial<Parameters>) => Promise<Result>;
+
+/** A flow as it was declared, its options checked. */
+export interface FlowDefinition {
+  name: string;
+  /** The option `project`; null stands for the base name of the served directory. */
+  project: string | null;
+  options: FlowOptions;
+  wire: WireFlowOptions;
+  schema: JsonSchema;
+  /** Checks and converts the parameters, then calls the function. */
+  call: (parameters: Record<string, unknown>) => Promise<unknown>;
+}
+
+const DEFINITION = Symbol.for("millrace.flow");
+
+interface DeclareFlow {
+  <Result>(name: string, fn: (parameters: Record<string, never>) => Result): Flow<Record<string, never>, Awaited<Result>>;
+  <const Schema extends object, Result>(
+    name: string,
+    options: FlowOptions<Schema> & { parameters: Schema },
+    fn: (parameters: ParametersOf<Schema>) => Result,
+  ): Flow<ParametersOf<Schema>, Awaited<Result>>;
+  <Result>(
+    name: string,
+    options: FlowOptions,
+    fn: (parameters: Record<string, never>) => Result,
+  ): Flow<Record<string, never>, Awaited<Result>>;
+}
+
+/**
+ * Declares a flow: `flow(name, options?, fn)`. Export it, so that the server finds it.
+ * @throws TypeError, RangeError for a missing name or function and for options out of range.
+ */
+export const flow: DeclareFlow = declareFlow as DeclareFlow;
+
+type FlowFunction = (parameters: Record<string, unknown>) => unknown;
+
+function declareFlow(name: string, ...rest: [FlowFunction] | [FlowOptions, FlowFunction]): Flow<Record<string, unknown>, unknown> {
+  const [options, fn] = rest.length === 1 ? [{}, rest[0]] : rest;
+  if (typeof name !== "string" || name === "") throw new TypeError("a flow needs a name: flow(name, options?, fn)");
+  if (typeof fn !== "function") throw new TypeError(`flow "${name}" needs a function: flow(name, options?, fn)`);
+  const schema = plainSchema(options.parameters);
+  const checker = new ParameterChecker(schema);
+  const definition: FlowDefinition = {
+    name,
+    project: options.project ?? null,
+    options,
+    wire: wireOptions(options),
+    schema,
+    call: async (parameters) => fn(await checker.prepare(parameters)),
+  };
+  const call = (parameters: Record<string, unknown> = {}) => callFlow(definition, parameters);
+  Object.defineProperty(call, "name", { value: name });
+  return Object.defineProperty(call, DEFINITION, { value: definition });
+}
+
+/** The definition behind a value that flow() returned, also by another copy of this package; else undefined. */
+export function definitionOf(value: unknown): FlowDefinition | undefined {
+  if (typeof value !== "function" || !(DEFINITION in value)) return undefined;
+  return value[DEFINITION] as FlowDefinition;
+}
+
+async function callFlow(definition: FlowDefinition, parameters: Record<string, unknown>): Promise<unknown> {
+  if (currentScope() === undefined && shared.suppressed !== null) {
+    process.stderr.write(`millrace: the call of flow "${definition.name}" outside a run is ignored (${shared.suppressed})\n`);
+    return undefined;
+  }
+  return await definition.call(parameters);
+}

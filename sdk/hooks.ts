@@ -1,0 +1,53 @@
+import { format } from "node:util";
+import type { State } from "#protocol/state";
+import type { ActiveRun } from "./active-run.ts";
+import { describeFailure } from "./failure.ts";
+import { writeLog } from "./log.ts";
+
+/** What a hook is told. */
+export interface HookEvent {
+  /** The run the state belongs to, or that the task run belongs to. */
+  run: { id: number; externalId: string; name: string; project: string; flow: string; parameters: Record<string, unknown> };
+  /** The task run, null for a hook of a flow. */
+  task: { id: string; name: string; dynamicKey: string } | null;
+  state: State;
+}
+
+export type Hook = (event: HookEvent) => unknown;
+
+export interface TaskHooks {
+  onCompletion?: Hook;
+  onFailure?: Hook;
+  onCancel?: Hook;
+}
+
+export interface FlowHooks extends TaskHooks {
+  /** Called in another engine process after the one that executed the run died. */
+  onCrash?: Hook;
+}
+
+/** The hook that a state calls for. */
+export function hookFor(hooks: FlowHooks | undefined, type: State["type"]): Hook | undefined {
+  switch (type) {
+    case "Completed":
+      return hooks?.onCompletion;
+    case "Failed":
+      return hooks?.onFailure;
+    case "Cancelled":
+      return hooks?.onCancel;
+    case "Crashed":
+      return hooks?.onCrash;
+    default:
+      return undefined;
+  }
+}
+
+/** Calls a hook; what it throws is logged and changes nothing. */
+export async function callHook(hook: Hook, run: ActiveRun, task: HookEvent["task"], state: State): Promise<void> {
+  const { id, externalId, name, project, flow, parameters } = run;
+  try {
+    await hook({ run: { id, externalId, name, project, flow, parameters }, task, state });
+  } catch (error) {
+    writeLog(run, task?.id ?? null, 40, "millrace.run", format("a hook threw: %s", describeFailure(error).traceback));
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * What flow files import: flows, tasks, and what their functions use inside a run.
+ */
+
+export { Type } from "typebox";
+export { type ArtifactOptions, artifact, type ImageOptions, type ProgressOptions, progress, type TableOptions } from "./artifact.ts";
+export { type CurrentRun, run } from "./current-run.ts";
+export { type Duration, parseDuration } from "./duration.ts";
+export { Abort, Cancelled, TimedOut } from "./failure.ts";
+export { type Flow, flow, type ParametersOf } from "./flow.ts";
+export type { After, FlowOptions, WireFlowOptions } from "./flow-options.ts";
+export type { FlowHooks, Hook, HookEvent, TaskHooks } from "./hooks.ts";
+export { type Log, log } from "./log.ts";
+export { ParameterError } from "./parameters.ts";
+export type { RetryOptions } from "./retry.ts";
+export { type FileTarget, file, type Target } from "./target.ts";
+export { currentSignal as signal, type Task, type TaskOptions, task } from "./task.ts";
+export type { TaskRun } from "./task-run.ts";

@@ -1,0 +1,126 @@
+import type { TLocalizedValidationError } from "typebox/error";
+import type { Validator } from "typebox/compile";
+
+/** A JSON Schema of an object, as it goes over the wire. */
+export type JsonSchema = Record<string, unknown>;
+
+/** A run's parameters do not match the flow's schema. */
+export class ParameterError extends Error {
+  override name = "ParameterError";
+}
+
+/** The schema of a flow that declares none: it takes no parameters. */
+const NO_PARAMETERS: JsonSchema = { type: "object", properties: {} };
+
+const TRUE_TEXT = new Set(["true", "1", "yes"]);
+const FALSE_TEXT = new Set(["false", "0", "no"]);
+
+/**
+ * The plain JSON Schema of whatever was declared: a typebox schema, one of @sinclair/typebox, or JSON Schema itself.
+ * @throws TypeError when it does not describe an object.
+ */
+export function plainSchema(declared: object | undefined): JsonSchema {
+  if (declared === undefined) return NO_PARAMETERS;
+  const schema = JSON.parse(JSON.stringify(declared)) as JsonSchema;
+  if (schema["type"] === undefined) schema["type"] = "object";
+  if (schema["type"] !== "object") throw new TypeError("the schema of a flow's parameters describes an object");
+  return schema;
+}
+
+/**
+ * Checks the parameters of one flow against its whole schema, after filling in defaults and turning text into numbers
+ * and booleans where the schema wants those (texts come from command lines and forms; the server takes the same ones).
+ */
+export class ParameterChecker {
+  readonly #schema: JsonSchema;
+  #validator: Promise<Validator> | undefined;
+
+  constructor(schema: JsonSchema) {
+    this.#schema = schema;
+  }
+
+  /** @throws ParameterError naming the parameter. */
+  async prepare(given: Record<string, unknown>): Promise<Record<string, unknown>> {
+    const values = withDefaults(this.#schema, given) as Record<string, unknown>;
+    const properties = recordOf(this.#schema["properties"]);
+    if (this.#schema["additionalProperties"] === undefined && this.#schema["patternProperties"] === undefined) {
+      const unknown = Object.keys(values).find((name) => !Object.hasOwn(properties, name));
+      if (unknown !== undefined) throw new ParameterError(`unknown parameter "${unknown}"`);
+    }
+    // A flow without parameters needs no compiled schema, which costs milliseconds.
+    if (Object.keys(properties).length === 0 && Object.keys(values).length === 0 && this.#schema["required"] === undefined) {
+      return values;
+    }
+    this.#validator ??= compile(this.#schema);
+    const validator = await this.#validator;
+    const matches = validator.Check(values);
+    if (matches) return values;
+    const converted = Object.fromEntries(
+      Object.entries(values).map(([name, value]) => [name, typeof value === "string" ? fromText(recordOf(properties[name]), value) : value]),
+    );
+    if (validator.Check(converted)) return converted;
+    throw new ParameterError(explain(validator.Errors(converted)));
+  }
+}
+
+async function compile(schema: JsonSchema): Promise<Validator> {
+  const { Compile } = await import("typebox/compile");
+  return Compile(schema);
+}
+
+/** Fills in missing properties that have a default, also in nested objects. */
+function withDefaults(schema: JsonSchema, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const filled: Record<string, unknown> = { ...value };
+  for (const [name, property] of Object.entries(recordOf(schema["properties"]))) {
+    const inner = recordOf(property);
+    if (filled[name] === undefined && inner["default"] !== undefined) filled[name] = structuredClone(inner["default"]);
+    else if (filled[name] !== undefined) filled[name] = withDefaults(inner, filled[name]);
+  }
+  return filled;
+}
+
+/** A text as the schema's type wants it; the text itself where it does not fit. */
+function fromText(schema: JsonSchema, text: string): unknown {
+  for (const branch of branchesOf(schema)) {
+    const value = converted(branch, text);
+    if (value !== undefined) return value;
+  }
+  return text;
+}
+
+function converted(schema: JsonSchema, text: string): unknown {
+  const plain = text.trim();
+  switch (schema["type"]) {
+    case "integer": {
+      const value = Number(plain);
+      return /^[+-]?\d+$/.test(plain) && Number.isSafeInteger(value) ? value : undefined;
+    }
+    case "number":
+      return plain !== "" && Number.isFinite(Number(plain)) ? Number(plain) : undefined;
+    case "boolean":
+      if (TRUE_TEXT.has(plain.toLowerCase())) return true;
+      return FALSE_TEXT.has(plain.toLowerCase()) ? false : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function branchesOf(schema: JsonSchema): JsonSchema[] {
+  const anyOf = schema["anyOf"] ?? schema["oneOf"];
+  return Array.isArray(anyOf) ? anyOf.map(recordOf) : [schema];
+}
+
+function recordOf(value: unknown): JsonSchema {
+  return typeof value === "object" && value !== null ? (value as JsonSchema) : {};
+}
+
+/** One sentence per offending parameter: `day: must match format "date"`. */
+function explain(errors: TLocalizedValidationError[]): string {
+  const byPath = new Map<string, string[]>();
+  for (const { instancePath, message } of errors) {
+    const path = instancePath.slice(1).replaceAll("/", ".");
+    byPath.set(path, [...(byPath.get(path) ?? []), message]);
+  }
+  return [...byPath].map(([path, messages]) => `${path === "" ? "" : `${path}: `}${messages.join(", ")}`).join("; ");
+}

@@ -1,0 +1,35 @@
+import { basename } from "node:path";
+import type { FlowDefinition } from "./flow.ts";
+import type { WireFlowOptions } from "./flow-options.ts";
+import type { JsonSchema } from "./parameters.ts";
+
+/** A flow as it is registered with the server (the registration part of POST /api/runs). */
+export interface Registration {
+  project: string;
+  /** The flow's name. */
+  flow: string;
+  /** Path of the file relative to source_dir, with forward slashes. */
+  module: string;
+  /** Absolute path of the served directory. */
+  source_dir: string;
+  description: string | null;
+  flow_group: string | null;
+  flow_tags: string[];
+  parameter_schema: JsonSchema;
+  options: WireFlowOptions;
+}
+
+/** The registration record of a flow found in `module` of `sourceDir` (absolute). */
+export function registrationOf(flow: FlowDefinition, sourceDir: string, module: string): Registration {
+  return {
+    project: flow.project ?? basename(sourceDir),
+    flow: flow.name,
+    module,
+    source_dir: sourceDir,
+    description: flow.options.description ?? null,
+    flow_group: flow.options.group ?? null,
+    flow_tags: [...(flow.options.tags ?? [])],
+    parameter_schema: flow.schema,
+    options: flow.wire,
+  };
+}

@@ -1,0 +1,47 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+
+/** What a task makes. A task whose target exists is skipped. */
+export interface Target {
+  exists(): boolean | Promise<boolean>;
+}
+
+/** A file as a target; written whole or not at all. */
+export interface FileTarget extends Target {
+  readonly path: string;
+  exists(): Promise<boolean>;
+  readText(): Promise<string>;
+  /** Writes beside the file and renames onto it; makes missing directories. */
+  write(data: string | Uint8Array): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** A file as a task's `output`. A relative path counts from the working directory. */
+export function file(path: string): FileTarget {
+  const whole = resolve(path);
+  return {
+    path: whole,
+    exists: () =>
+      stat(whole).then(
+        () => true,
+        () => false,
+      ),
+    readText: () => readFile(whole, "utf8"),
+    write: (data) => writeWhole(whole, data),
+    remove: () => rm(whole, { force: true }),
+  };
+}
+
+/** Writes a file so that readers see the old content or the whole new one. */
+export async function writeWhole(path: string, data: string | Uint8Array): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const beside = `${path}.${randomUUID()}.part`;
+  try {
+    await writeFile(beside, data);
+    await rename(beside, path);
+  } catch (error) {
+    await rm(beside, { force: true });
+    throw error;
+  }
+}

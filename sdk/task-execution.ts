@@ -1,0 +1,236 @@
+import { uuidv7 } from "uuidv7";
+import type { State, StateType } from "#protocol/state";
+import { follow, untilAborted } from "./abortable.ts";
+import { type ActiveRun, Gate } from "./active-run.ts";
+import { parentsOf, rememberOrigin, resolveArguments } from "./arguments.ts";
+import { parseDuration } from "./duration.ts";
+import { describeFailure, TimedOut } from "./failure.ts";
+import { callHook, hookFor } from "./hooks.ts";
+import { writeLog } from "./log.ts";
+import { readResult, writeResult } from "./result-cache.ts";
+import { retryDelayOf } from "./retry.ts";
+import { shared } from "./shared-state.ts";
+import type { Target } from "./target.ts";
+import type { TaskOptions } from "./task.ts";
+import { TaskRun } from "./task-run.ts";
+
+/** A task as it was declared, its options checked. */
+export interface TaskDefinition {
+  name: string;
+  options: TaskOptions<never[]>;
+  timeoutSeconds: number | null;
+  fn: (...args: unknown[]) => unknown;
+}
+
+/** Creates a task run of the current run and starts it: at once, unless it has to wait for its arguments or for a place. */
+export function startTaskRun(run: ActiveRun, definition: TaskDefinition, args: readonly unknown[], bound?: Gate): TaskRun<unknown> {
+  const { name } = definition;
+  const count = run.counters.get(name) ?? 0;
+  run.counters.set(name, count + 1);
+  const execution = new TaskExecution(run, definition, uuidv7(), `${name}-${count}`, bound);
+  const { id, dynamicKey, controller } = execution;
+  run.report({
+    kind: "task_run_created",
+    external_id: id,
+    name,
+    task_key: name,
+    dynamic_key: dynamicKey,
+    parents: parentsOf(args),
+  });
+  execution.move("Pending");
+  const taskRun = new TaskRun(id, name, dynamicKey, controller, execution.execute(args));
+  rememberOrigin(taskRun, [id]);
+  run.taskRuns.add(taskRun);
+  return taskRun;
+}
+
+/** An argument was the promise of a task run that failed. */
+class UpstreamFailed extends Error {}
+
+class TaskExecution {
+  readonly id: string;
+  readonly dynamicKey: string;
+  /** Aborted when the task run or its run is cancelled. */
+  readonly controller = new AbortController();
+  readonly #run: ActiveRun;
+  readonly #definition: TaskDefinition;
+  readonly #gates: Gate[];
+
+  constructor(run: ActiveRun, definition: TaskDefinition, id: string, dynamicKey: string, bound: Gate | undefined) {
+    this.#run = run;
+    this.#definition = definition;
+    this.id = id;
+    this.dynamicKey = dynamicKey;
+    this.#gates = [gateOf(run, definition), bound].filter((gate) => gate !== undefined);
+  }
+
+  move(type: StateType, name: string = type, message: string | null = null, details: Record<string, unknown> = {}): State {
+    const state: State = { type, name, timestamp: this.#run.clock.nowUs(), message, details };
+    if (!this.#run.ended) this.#run.report({ kind: "task_run_transition", external_id: this.id, state, force: false });
+    return state;
+  }
+
+  async execute(args: readonly unknown[]): Promise<unknown> {
+    const unfollow = follow(this.controller, this.#run.controller.signal);
+    try {
+      const value = await this.#finish(args);
+      rememberOrigin(value, [this.id]);
+      return value;
+    } catch (error) {
+      throw await this.#fail(error);
+    } finally {
+      unfollow();
+    }
+  }
+
+  /** From waiting for arguments to the result, with the Completed state. */
+  async #finish(args: readonly unknown[]): Promise<unknown> {
+    this.controller.signal.throwIfAborted();
+    const resolved = resolveArguments(args);
+    const values = resolved instanceof Promise ? await untilAborted(this.controller.signal, resolved.catch(asUpstreamFailed)) : resolved;
+    const target = this.#targetFor(values);
+    if (target !== null && (await target.exists())) {
+      this.move("Completed", "Skipped", "its output exists");
+      return target;
+    }
+    const cached = await this.#readCache(values);
+    if (cached !== undefined) {
+      this.move("Completed", "Cached", `cache key ${this.#cacheKey(values)}`);
+      return cached.value;
+    }
+    const value = await this.#attempts(values);
+    await this.#writeCache(values, value);
+    const state = this.move("Completed");
+    await this.#callHook(state);
+    return target ?? value;
+  }
+
+  /** Records how the task run ended without a result; returns what its promise is rejected with. */
+  async #fail(error: unknown): Promise<unknown> {
+    const { signal } = this.controller;
+    if (signal.aborted) {
+      const reason = signal.reason as unknown;
+      await this.#callHook(this.move("Cancelled", "Cancelled", reason instanceof Error ? reason.message : String(reason)));
+      return reason;
+    }
+    const upstream = error instanceof UpstreamFailed;
+    const thrown = upstream ? error.cause : error;
+    const { message, exception, traceback } = describeFailure(thrown);
+    const name = thrown instanceof TimedOut && !upstream ? "TimedOut" : "Failed";
+    const text = upstream ? `upstream task failed: ${message}` : name === "TimedOut" ? (thrown as TimedOut).message : message;
+    await this.#callHook(this.move("Failed", name, text, { exception, traceback }));
+    return thrown;
+  }
+
+  async #attempts(values: readonly unknown[]): Promise<unknown> {
+    const { signal } = this.controller;
+    for (let attempt = 1; ; attempt += 1) {
+      for (const gate of this.#gates) await enter(gate, signal);
+      let delay: number | null;
+      try {
+        this.move("Running", attempt === 1 ? "Running" : "Retrying");
+        return await this.#attempt(values);
+      } catch (error) {
+        delay = signal.aborted ? null : retryDelayOf(this.#definition.options, attempt, error);
+        if (delay === null) throw error;
+        const { message, exception, traceback } = describeFailure(error);
+        const retries = this.#definition.options.retries ?? 0;
+        this.move("Scheduled", "AwaitingRetry", message, { attempt, delay, retries, exception, traceback });
+      } finally {
+        for (const gate of this.#gates) gate.leave();
+      }
+      await this.#run.clock.sleep(delay * 1000, signal);
+    }
+  }
+
+  /** Calls the function once, under its own signal and time limit. */
+  async #attempt(values: readonly unknown[]): Promise<unknown> {
+    const { timeoutSeconds, name, fn } = this.#definition;
+    const controller = new AbortController();
+    const unfollow = follow(controller, this.controller.signal);
+    const disarm =
+      timeoutSeconds === null
+        ? undefined
+        : this.#run.clock.after(timeoutSeconds * 1000, () => controller.abort(new TimedOut(timeoutSeconds)));
+    const task = { externalId: this.id, name, dynamicKey: this.dynamicKey, signal: controller.signal };
+    const body = shared.scope.run({ run: this.#run, task }, async () => fn(...values));
+    trackBody(this.#run, body);
+    try {
+      return await untilAborted(controller.signal, body);
+    } finally {
+      disarm?.();
+      unfollow();
+    }
+  }
+
+  #targetFor(values: readonly unknown[]): Target | null {
+    const { output } = this.#definition.options;
+    if (output === undefined) return null;
+    return typeof output === "function" ? output(...(values as never[])) : output;
+  }
+
+  #cacheKey(values: readonly unknown[]): string | null {
+    const { cache } = this.#definition.options;
+    if (cache === undefined) return null;
+    return typeof cache.key === "function" ? cache.key(...(values as never[])) : cache.key;
+  }
+
+  async #readCache(values: readonly unknown[]): Promise<{ value: unknown } | undefined> {
+    const key = this.#cacheKey(values);
+    if (key === null) return undefined;
+    return await readResult(this.#run.home, this.#definition.name, key, this.#run.clock.nowUs());
+  }
+
+  async #writeCache(values: readonly unknown[], value: unknown): Promise<void> {
+    const { name, options } = this.#definition;
+    const key = this.#cacheKey(values);
+    if (key === null) return;
+    const nowUs = this.#run.clock.nowUs();
+    const expires = options.cache?.expires;
+    const expiresUs = expires === undefined ? null : nowUs + parseDuration(expires) * 1_000_000;
+    try {
+      await writeResult(this.#run.home, name, key, value, nowUs, expiresUs);
+    } catch (error) {
+      writeLog(this.#run, this.id, 30, "millrace.run", `the result could not be cached: ${describeFailure(error).message}`);
+    }
+  }
+
+  async #callHook(state: State): Promise<void> {
+    const hook = hookFor(this.#definition.options.hooks, state.type);
+    if (hook === undefined) return;
+    await callHook(hook, this.#run, { id: this.id, name: this.#definition.name, dynamicKey: this.dynamicKey }, state);
+  }
+}
+
+/** Keeps a call of a user function in the run's list until it has returned. */
+export function trackBody(run: ActiveRun, body: Promise<unknown>): void {
+  const forget = () => {
+    run.bodies.delete(settled);
+  };
+  const settled: Promise<void> = body.then(forget, forget);
+  run.bodies.add(settled);
+}
+
+function gateOf(run: ActiveRun, definition: TaskDefinition): Gate | undefined {
+  const places = definition.options.concurrency;
+  if (places === undefined) return undefined;
+  const gate = run.gates.get(definition) ?? new Gate(places);
+  run.gates.set(definition, gate);
+  return gate;
+}
+
+/** Waits for a place; when the wait is aborted, the place is passed on as soon as it is given. */
+async function enter(gate: Gate, signal: AbortSignal): Promise<void> {
+  const waiting = gate.enter();
+  if (waiting === null) return;
+  try {
+    await untilAborted(signal, waiting);
+  } catch (error) {
+    void waiting.then(() => gate.leave());
+    throw error;
+  }
+}
+
+function asUpstreamFailed(error: unknown): never {
+  throw new UpstreamFailed("upstream task failed", { cause: error });
+}

@@ -1,0 +1,69 @@
+import { Cancelled } from "./failure.ts";
+
+/**
+ * One call of a task inside a run: a promise of the task's result that can also be cancelled.
+ *
+ * A TaskRun that fails is no unhandled rejection; when nobody has awaited it by the end of the flow function,
+ * its error fails the run.
+ */
+export class TaskRun<T> implements Promise<T> {
+  /** UUID of the task run (`external_id` over the wire). */
+  readonly id: string;
+  readonly name: string;
+  /** The task's name and a counter within the run: "add-0". */
+  readonly dynamicKey: string;
+  readonly #promise: Promise<T>;
+  readonly #controller: AbortController;
+  #observed = false;
+  #error: { thrown: unknown } | null = null;
+
+  /** @internal */
+  constructor(id: string, name: string, dynamicKey: string, controller: AbortController, promise: Promise<T>) {
+    this.id = id;
+    this.name = name;
+    this.dynamicKey = dynamicKey;
+    this.#controller = controller;
+    this.#promise = promise;
+    promise.catch((thrown: unknown) => {
+      this.#error = { thrown };
+    });
+  }
+
+  /** Aborts the task's signal and rejects this promise with Cancelled; nothing happens when it has ended. */
+  cancel(reason = "cancelled"): void {
+    this.#controller.abort(new Cancelled(reason));
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: a TaskRun is a promise.
+  then<A = T, B = never>(
+    onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.#observed = true;
+    return this.#promise.then(onFulfilled, onRejected);
+  }
+
+  catch<B = never>(onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<T | B> {
+    this.#observed = true;
+    return this.#promise.catch(onRejected);
+  }
+
+  finally(onFinally?: (() => void) | null): Promise<T> {
+    this.#observed = true;
+    return this.#promise.finally(onFinally);
+  }
+
+  get [Symbol.toStringTag](): string {
+    return "TaskRun";
+  }
+
+  /** @internal Resolves when the task run has ended, however it ended. */
+  settled(): Promise<unknown> {
+    return this.#promise.catch(() => undefined);
+  }
+
+  /** @internal The error of a failed task run that nobody has awaited. */
+  unobservedError(): { thrown: unknown } | null {
+    return this.#observed ? null : this.#error;
+  }
+}

@@ -1,0 +1,126 @@
+import { currentScope, Gate } from "./active-run.ts";
+import { resolveArguments, rememberOrigin, type TaskArguments, type TaskInput } from "./arguments.ts";
+import { type Duration, parseDuration } from "./duration.ts";
+import type { TaskHooks } from "./hooks.ts";
+import { checkRetryOptions, type RetryOptions } from "./retry.ts";
+import type { Target } from "./target.ts";
+import { startTaskRun, type TaskDefinition } from "./task-execution.ts";
+import { TaskRun } from "./task-run.ts";
+
+export interface TaskOptions<Args extends readonly unknown[]> extends RetryOptions {
+  /** Time limit of one attempt; the task's signal aborts and the attempt fails as TimedOut. Default: none. */
+  timeout?: Duration;
+  /** How many task runs of this task one run executes at once; the others wait as Pending. Default: no bound. */
+  concurrency?: number;
+  /** Results are stored as JSON under this key and returned without a call until they expire. */
+  cache?: { key: string | ((...args: Args) => string); expires?: Duration };
+  /** What the task makes: it is skipped when that exists. The task's result is then the target itself, made or found. */
+  output?: Target | ((...args: Args) => Target);
+  hooks?: TaskHooks;
+}
+
+/** A task: called inside a run it is a task run, elsewhere an ordinary function. */
+export interface Task<Args extends readonly unknown[], Result> {
+  (...args: TaskArguments<Args>): TaskRun<Result>;
+  /** Calls the task once per item; resolves to the results in the items' order. `concurrency` bounds how many go on at once. */
+  map(items: MapItems<Args[0]>, options?: { concurrency?: number }): Promise<Result[]>;
+}
+
+type MapItems<Item> = readonly TaskInput<Item>[] | PromiseLike<readonly Item[]>;
+
+type OutputOptions<Args extends readonly unknown[], Made extends Target> = Omit<TaskOptions<Args>, "output"> & {
+  output: Made | ((...args: Args) => Made);
+};
+
+interface DeclareTask {
+  <Args extends unknown[], Result>(name: string, fn: (...args: Args) => Result): Task<Args, Awaited<Result>>;
+  <Args extends unknown[], Made extends Target>(
+    name: string,
+    options: OutputOptions<Args, Made>,
+    fn: (...args: Args) => unknown,
+  ): Task<Args, Made>;
+  <Args extends unknown[], Result>(
+    name: string,
+    options: TaskOptions<Args>,
+    fn: (...args: Args) => Result,
+  ): Task<Args, Awaited<Result>>;
+  /** The signal of the current task run, or of the run; outside a run one that never aborts. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Declares a task: `task(name, options?, fn)`.
+ * @throws TypeError, RangeError for a missing name or function and for options out of range.
+ */
+export const task: DeclareTask = Object.defineProperty(declareTask, "signal", { get: currentSignal }) as unknown as DeclareTask;
+
+const NEVER = new AbortController().signal;
+
+/** The signal of the current task run, or of the run; outside a run one that never aborts. */
+export function currentSignal(): AbortSignal {
+  const scope = currentScope();
+  return scope?.task?.signal ?? scope?.run.controller.signal ?? NEVER;
+}
+
+type AnyFunction = (...args: unknown[]) => unknown;
+
+function declareTask(name: string, ...rest: [AnyFunction] | [TaskOptions<never[]>, AnyFunction]): Task<unknown[], unknown> {
+  const [options, fn] = rest.length === 1 ? [{}, rest[0]] : rest;
+  const definition = checked(name, options, fn);
+  const call = (...args: unknown[]): TaskRun<unknown> => {
+    const scope = currentScope();
+    return scope === undefined ? plainCall(definition, args) : startTaskRun(scope.run, definition, args);
+  };
+  Object.defineProperty(call, "name", { value: name });
+  return Object.assign(call, {
+    map: (items: MapItems<unknown>, { concurrency }: { concurrency?: number } = {}) => mapItems(definition, items, concurrency),
+  });
+}
+
+function checked(name: unknown, options: TaskOptions<never[]>, fn: unknown): TaskDefinition {
+  if (typeof name !== "string" || name === "") throw new TypeError("a task needs a name: task(name, options?, fn)");
+  if (typeof fn !== "function") throw new TypeError(`task "${name}" needs a function: task(name, options?, fn)`);
+  checkRetryOptions(options);
+  if (options.concurrency !== undefined) checkPlaces(options.concurrency);
+  if (options.cache?.expires !== undefined) parseDuration(options.cache.expires);
+  const timeoutSeconds = options.timeout === undefined ? null : parseDuration(options.timeout);
+  return { name, options, timeoutSeconds, fn: fn as AnyFunction };
+}
+
+function checkPlaces(concurrency: number): number {
+  if (!(Number.isInteger(concurrency) && concurrency >= 1)) {
+    throw new RangeError(`concurrency is a whole number from 1 up, not ${concurrency}`);
+  }
+  return concurrency;
+}
+
+/** A call outside a run: the function itself, given what its arguments resolve to. */
+function plainCall(definition: TaskDefinition, args: readonly unknown[]): TaskRun<unknown> {
+  const call = async () => definition.fn(...(await resolveArguments(args)));
+  return new TaskRun("", definition.name, definition.name, new AbortController(), call());
+}
+
+function mapItems(definition: TaskDefinition, items: MapItems<unknown>, concurrency: number | undefined): Promise<unknown[]> {
+  const gate = concurrency === undefined ? undefined : new Gate(checkPlaces(concurrency));
+  if (!isList(items)) return Promise.resolve(items).then((list) => Promise.all(list.map((item) => callOne(definition, item, gate))));
+  const calls = items.map((item) => callOne(definition, item, gate));
+  const all = Promise.all(calls);
+  // A task that takes the mapped results comes from every one of these task runs.
+  rememberOrigin(
+    all,
+    calls.filter((call) => call instanceof TaskRun).map((call) => call.id),
+  );
+  return all;
+}
+
+function callOne(definition: TaskDefinition, item: unknown, gate: Gate | undefined): TaskRun<unknown> | Promise<unknown> {
+  const scope = currentScope();
+  if (scope !== undefined) return startTaskRun(scope.run, definition, [item], gate);
+  const waiting = gate?.enter() ?? null;
+  const call = waiting === null ? plainCall(definition, [item]) : waiting.then(() => plainCall(definition, [item]));
+  return call.finally(() => gate?.leave());
+}
+
+function isList(items: MapItems<unknown>): items is readonly unknown[] {
+  return Array.isArray(items);
+}
