@@ -1,0 +1,263 @@
+/**
+ * The store writer: applies batches to the store, several in one commit.
+ *
+ * Either the whole commit is durable or nothing of it is; numbers that the writer gives (events, log lines, stream) and
+ * what it remembers between commits follow the store in both cases.
+ */
+import type { Primitive } from "#protocol/feed";
+import { COUNT_KIND, stateCode } from "./codes.ts";
+import { CommitRecord, type CommitResult } from "./commit-record.ts";
+import { Counters } from "./counters.ts";
+import { deleteFlow, deleteRun } from "./delete-rows.ts";
+import type { Database } from "./driver.ts";
+import { EventWriter } from "./event-writer.ts";
+import type { Batch } from "./feed.ts";
+import type { LogBlocks } from "./log-blocks.ts";
+import { Names } from "./names.ts";
+import { OPERATION_NAMES, OPERATIONS, type OperationName } from "./ops.ts";
+import { encode, ROW_OPERATIONS } from "./row-operations.ts";
+import { RunWriter } from "./run-writer.ts";
+import { Statements } from "./statements.ts";
+import { StorageError, toStorageError } from "./storage-error.ts";
+import { Stretches } from "./stretches.ts";
+
+export type { CommitResult } from "./commit-record.ts";
+
+/** A batch with the block rows that the log writer made of its log lines. */
+export interface CommitRequest {
+  batch: Batch;
+  logs: LogBlocks;
+}
+
+export interface WriterOptions {
+  /**
+   * Where stream numbers go on: at a block above all earlier ones at the start of the process, so that a number from
+   * before is known to be old; at the next one when only the writer starts again.
+   */
+  stream: "new_block" | "continue";
+}
+
+/** Stream numbers of one process start. */
+const STREAM_BLOCK = 2 ** 32;
+
+const INSERT_BLOCK = "INSERT INTO log_blocks (id, run_id, attempt, count, level_mask, lines) VALUES (?, ?, ?, ?, ?, ?)";
+const ADD_COUNT = `INSERT INTO counts (flow_id, kind, state_type, count) VALUES (?, ?, ?, ?)
+  ON CONFLICT (flow_id, kind, state_type) DO UPDATE SET count = count + excluded.count`;
+
+const WIDTHS: readonly number[] = OPERATION_NAMES.map((name) => OPERATIONS[name].length);
+
+interface CountDelta {
+  flow: number;
+  kind: number;
+  state: number;
+  delta: number;
+}
+
+export class Writer {
+  readonly #database: Database;
+  readonly #statements: Statements;
+  readonly #counters: Counters;
+  readonly #names: Names;
+  readonly #stretches: Stretches;
+  readonly #runs: RunWriter;
+  readonly #events: EventWriter;
+  readonly #commits: CommitRecord;
+  readonly #counts = new Map<string, CountDelta>();
+  readonly #deletedFlows = new Set<number>();
+  /** The batch whose operations are being applied, for the error that names it. */
+  #batch = 0;
+
+  constructor(database: Database, options: WriterOptions) {
+    this.#database = database;
+    this.#statements = new Statements(database);
+    this.#counters = new Counters(this.#statements);
+    this.#names = new Names(this.#statements);
+    this.#stretches = new Stretches(this.#statements);
+    this.#runs = new RunWriter(this.#statements, this.#counters, this.#names, this.#stretches);
+    this.#events = new EventWriter(this.#statements, this.#counters, this.#names, this.#stretches);
+    this.#commits = new CommitRecord(this.#statements);
+    if (options.stream === "new_block") this.#startStreamBlock();
+  }
+
+  /** Id of the next log line, for the log writer. */
+  get nextLogId(): number {
+    return this.#counters.get("logs") + 1;
+  }
+
+  /** The highest stream number given. */
+  get latestSeq(): number {
+    return this.#counters.get("stream");
+  }
+
+  /** Commits the batches in order as one transaction; throws a StorageError when nothing was committed. */
+  apply(requests: readonly CommitRequest[]): CommitResult[] {
+    try {
+      this.#database.exec("BEGIN IMMEDIATE");
+      const results = this.#applyAll(requests);
+      this.#database.exec("COMMIT");
+      this.#settle(true);
+      return results;
+    } catch (error) {
+      this.#settle(false);
+      throw toStorageError(error, this.#batch);
+    }
+  }
+
+  /** Copies the log into the database file as far as readers allow. */
+  checkpoint(): void {
+    this.#database.pragma("wal_checkpoint(PASSIVE)");
+  }
+
+  /** True when the store takes writes again: a write that leaves nothing behind. */
+  probe(): boolean {
+    try {
+      this.#database.exec("BEGIN IMMEDIATE");
+      this.#statements.raw("INSERT INTO settings (name, value) VALUES ('probe', hex(zeroblob(8192)))").run();
+      this.#statements.raw("DELETE FROM settings WHERE name = 'probe'").run();
+      this.#database.exec("COMMIT");
+      return true;
+    } catch {
+      this.#settle(false);
+      return false;
+    }
+  }
+
+  #startStreamBlock(): void {
+    const start = (Math.floor(this.#counters.get("stream") / STREAM_BLOCK) + 1) * STREAM_BLOCK;
+    this.#counters.raise("stream", start);
+    try {
+      this.#counters.write();
+      this.#counters.committed();
+    } catch (error) {
+      throw toStorageError(error);
+    }
+  }
+
+  #settle(committed: boolean): void {
+    if (!committed) {
+      if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
+      this.#counts.clear();
+      this.#runs.rolledBack();
+      this.#events.rolledBack();
+      this.#stretches.rolledBack();
+    }
+    this.#deletedFlows.clear();
+    for (const part of [this.#counters, this.#names, this.#commits]) {
+      if (committed) part.committed();
+      else part.rolledBack();
+    }
+  }
+
+  #applyAll(requests: readonly CommitRequest[]): CommitResult[] {
+    const results: CommitResult[] = [];
+    const applied: { source: number; result: CommitResult }[] = [];
+    for (const { batch, logs } of requests) {
+      const repeated = this.#commits.find(batch.source, batch.number);
+      if (repeated !== null) {
+        results.push(repeated);
+        continue;
+      }
+      this.#batch = batch.number;
+      const first_event_id = this.#counters.get("events") + 1;
+      const first_seq = this.#counters.take("stream", batch.stream.length / 2);
+      this.#applyLogs(logs);
+      this.#applyOps(batch.ops, batch.number);
+      const result = { number: batch.number, first_event_id, logs: logs.appended, first_seq };
+      results.push(result);
+      applied.push({ source: batch.source, result });
+    }
+    if (applied.length === 0) return results;
+    this.#flush();
+    this.#flushCounts();
+    this.#counters.write();
+    this.#commits.write(applied);
+    return results;
+  }
+
+  #applyLogs(logs: LogBlocks): void {
+    for (const block of logs.blocks) {
+      const { id, run_id, attempt, count, level_mask, lines } = block;
+      if (id - count < this.#counters.get("logs"))
+        throw new StorageError("operation", `log line ids up to ${id} were given before`, this.#batch);
+      this.#statements.raw(INSERT_BLOCK).run(id, run_id, attempt, count, level_mask, lines);
+      this.#counters.raise("logs", id);
+    }
+  }
+
+  #applyOps(ops: readonly Primitive[], batch: number): void {
+    for (let at = 0; at < ops.length; ) {
+      const code = Number(ops[at]);
+      const name = OPERATION_NAMES[code];
+      const width = WIDTHS[code];
+      if (name === undefined || width === undefined || at + width >= ops.length)
+        throw new StorageError("operation", `operation ${String(ops[at])} at ${at} is not complete`, batch);
+      this.#applyOp(name, ops, at + 1, batch);
+      at += width + 1;
+    }
+  }
+
+  #applyOp(name: OperationName, ops: readonly Primitive[], at: number, batch: number): void {
+    switch (name) {
+      case "insert_run":
+        this.#runs.insertRun(ops, at, batch);
+        break;
+      case "update_run":
+        this.#runs.updateRun(ops, at, batch);
+        break;
+      case "put_task_run":
+        this.#runs.putTaskRun(ops, at, batch);
+        break;
+      case "insert_event":
+        this.#events.insert(ops, at);
+        break;
+      case "count_runs":
+      case "count_task_runs":
+        this.#addCount(name === "count_runs" ? COUNT_KIND.runs : COUNT_KIND.task_runs, ops, at);
+        break;
+      case "delete_run":
+        this.#flush();
+        deleteRun(this.#statements, Number(ops[at]));
+        break;
+      case "delete_flow":
+        this.#flush();
+        this.#deletedFlows.add(Number(ops[at]));
+        deleteFlow(this.#statements, Number(ops[at]));
+        break;
+      default:
+        this.#applyRow(name, ops, at);
+    }
+  }
+
+  #applyRow(name: OperationName, ops: readonly Primitive[], at: number): void {
+    const operation = ROW_OPERATIONS[name];
+    if (operation === undefined) throw new StorageError("operation", `no statement for ${name}`, this.#batch);
+    this.#statements.raw(operation.sql).run(...encode(operation.encoders, ops, at));
+    if (operation.counted !== null) this.#counters.raise(operation.counted, Number(ops[at]));
+  }
+
+  #addCount(kind: number, ops: readonly Primitive[], at: number): void {
+    const flow = Number(ops[at]);
+    const state = stateCode(ops[at + 1] ?? null);
+    const delta = Number(ops[at + 2]);
+    const key = `${flow}:${kind}:${state}`;
+    const known = this.#counts.get(key);
+    if (known === undefined) this.#counts.set(key, { flow, kind, state, delta });
+    else known.delta += delta;
+  }
+
+  #flush(): void {
+    try {
+      this.#runs.flush();
+    } catch (error) {
+      this.#batch = this.#runs.batch;
+      throw error;
+    }
+    this.#events.flush();
+  }
+
+  #flushCounts(): void {
+    for (const { flow, kind, state, delta } of this.#counts.values())
+      if (!this.#deletedFlows.has(flow)) this.#statements.raw(ADD_COUNT).run(flow, kind, state, delta);
+    this.#counts.clear();
+  }
+}

@@ -1,0 +1,67 @@
+/** External ids: UUIDs as text on the wire, as 16 bytes in the store. */
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+/** Value of each character code that is a hexadecimal digit. */
+const DIGIT = new Uint8Array(128);
+for (let value = 0; value < 16; value++) {
+  const digit = value.toString(16);
+  DIGIT[digit.charCodeAt(0)] = value;
+  DIGIT[digit.toUpperCase().charCodeAt(0)] = value;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** True for a hyphenated UUID of any version. */
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+/** The 16 bytes of a hyphenated UUID; the text must be one. */
+export function uuidToBytes(text: string): Buffer {
+  const bytes = Buffer.allocUnsafe(16);
+  let at = 0;
+  for (let index = 0; index < 16; index++) {
+    if (at === 8 || at === 13 || at === 18 || at === 23) at++;
+    bytes[index] = ((DIGIT[text.charCodeAt(at)] ?? 0) << 4) | (DIGIT[text.charCodeAt(at + 1)] ?? 0);
+    at += 2;
+  }
+  return bytes;
+}
+
+/** Lower-case hyphenated text of 16 bytes. */
+export function bytesToUuid(bytes: Uint8Array): string {
+  let text = "";
+  for (let index = 0; index < 16; index++) {
+    if (index === 4 || index === 6 || index === 8 || index === 10) text += "-";
+    text += HEX[bytes[index] ?? 0];
+  }
+  return text;
+}
+
+/** One round of a 32-bit mixer (murmur3's finaliser): every bit of the input reaches every bit of the output. */
+function mix(value: number): number {
+  let h = value | 0;
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+  return (h ^ (h >>> 16)) >>> 0;
+}
+
+/**
+ * The external id of an event: a UUIDv7 whose time is the event's and whose other bits follow from the store's salt and
+ * the event's id. So it needs no bytes in the store and is the same at every read.
+ */
+export function eventUuid(salt: number, id: number, occurredUs: number): string {
+  const low = id >>> 0;
+  const high = Math.floor(id / 0x1_0000_0000) >>> 0;
+  const a = mix(mix(salt ^ low) ^ high);
+  const b = mix(a ^ low ^ 0x9e3779b9);
+  const c = mix(b ^ salt ^ 0x7f4a7c15);
+  const bytes = Buffer.allocUnsafe(16);
+  const millis = Math.min(0xffff_ffff_ffff, Math.max(0, Math.floor(occurredUs / 1000)));
+  bytes.writeUIntBE(millis, 0, 6);
+  bytes.writeUInt16BE(0x7000 | (a & 0x0fff), 6);
+  bytes.writeUInt32BE(0x8000_0000 + (b & 0x3fff_ffff), 8);
+  bytes.writeUInt32BE(c, 12);
+  return bytesToUuid(bytes);
+}

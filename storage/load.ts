@@ -1,0 +1,230 @@
+/**
+ * What the core reads: at its start everything that lives, without a look at history, and later single runs that have
+ * ended when a command names one. Rows have the columns of ops.ts, states as text, JSON columns as text.
+ */
+import { COUNT_KIND, type Counted, stateType } from "./codes.ts";
+import { readCounters } from "./counters.ts";
+import type { Database, SqlValue } from "./driver.ts";
+import { bytesToUuid } from "./external-id.ts";
+import { OPERATIONS, type OperationName } from "./ops.ts";
+import { Statements } from "./statements.ts";
+
+type Value = SqlValue;
+
+export interface FlowRow {
+  id: number;
+  external_id: string;
+  project: string;
+  name: string;
+  module: string;
+  source_dir: string;
+  description: string | null;
+  flow_group: string | null;
+  tags: string;
+  parameter_schema: string;
+  options: string;
+  error: string | null;
+  created_at: number;
+  last_seen_at: number;
+}
+
+export interface RunRow {
+  id: number;
+  external_id: string;
+  flow_id: number;
+  name: string;
+  parameters: string;
+  tags: string;
+  priority: number;
+  attempt: number;
+  created_by: string;
+  created_at: number;
+  scheduled_time: number | null;
+  schedule_id: number | null;
+  backfill_id: number | null;
+  parent_run_id: number | null;
+  state_type: string;
+  state_name: string;
+  state_timestamp: number;
+  state_message: string | null;
+  state_details: string;
+  start_time: number | null;
+  end_time: number | null;
+  total_run_time: number | null;
+  engine_id: string | null;
+  engine_pid: number | null;
+  assignment_id: number | null;
+  report_seq: number;
+  other_sequences: string | null;
+  crash_count: number;
+  failure_count: number;
+}
+
+export interface TaskRunRow {
+  id: number;
+  external_id: string;
+  run_id: number;
+  name: string;
+  task_key: string;
+  dynamic_key: string;
+  parents: string;
+  state_type: string;
+  state_name: string;
+  state_timestamp: number;
+  state_message: string | null;
+  state_details: string;
+  start_time: number | null;
+  end_time: number | null;
+  total_run_time: number | null;
+  crash_count: number;
+  failure_count: number;
+  created_at: number;
+}
+
+export interface LeaseRow {
+  id: number;
+  run_id: number;
+  kind: string;
+  resources: string;
+  created_at: number;
+}
+
+export interface AnswerRow {
+  run_id: number;
+  ordinal: number;
+  value: string;
+  created_at: number;
+}
+
+export interface EngineRow {
+  id: string;
+  pid: number;
+  pid_started: number | null;
+  host: string | null;
+  project_key: string | null;
+  last_contact: number;
+}
+
+export interface CountRow {
+  flow_id: number;
+  kind: "runs" | "task_runs";
+  state_type: string;
+  count: number;
+}
+
+export interface LoadedRun {
+  run: RunRow;
+  task_runs: TaskRunRow[];
+  answers: AnswerRow[];
+}
+
+/** Everything the core holds in memory. */
+export interface LoadedStore {
+  flows: FlowRow[];
+  /** Runs that have not ended, by id. */
+  runs: RunRow[];
+  /** Their task runs, by id. */
+  task_runs: TaskRunRow[];
+  leases: LeaseRow[];
+  /** Answers of the runs above, by run and ordinal. */
+  answers: AnswerRow[];
+  engines: EngineRow[];
+  reruns: { run_id: number; due: number }[];
+  settings: { name: string; value: string }[];
+  counts: CountRow[];
+  /** The id to give next, by table; "stream" is the next stream number. */
+  next_ids: Record<Counted, number>;
+  /** Number of the last committed batch of each source. */
+  commits: { source: number; number: number }[];
+}
+
+const EMPTY: Readonly<Record<string, string>> = {
+  tags: "[]",
+  parents: "[]",
+  parameters: "{}",
+  parameter_schema: "{}",
+  options: "{}",
+  state_details: "{}",
+};
+
+/** Reads rows as records: external ids and states as text, empty JSON filled in. */
+function records<Row>(statements: Statements, operation: OperationName, table: string, rest: string, ...values: Value[]): Row[] {
+  const columns: readonly string[] = OPERATIONS[operation];
+  const sql = `SELECT ${columns.join(", ")} FROM ${table} ${rest}`;
+  return statements
+    .raw<Value[]>(sql)
+    .all(...values)
+    .map((row) => toRecord(columns, row) as Row);
+}
+
+function toRecord(columns: readonly string[], row: readonly Value[]): Record<string, Value> {
+  const record: Record<string, Value> = {};
+  for (const [index, column] of columns.entries()) {
+    const value = row[index] ?? null;
+    if (column === "external_id" && value instanceof Uint8Array) record[column] = bytesToUuid(value);
+    else if (column === "state_type") record[column] = stateType(Number(value));
+    else if (column === "state_name") record[column] = value ?? record["state_type"] ?? null;
+    else record[column] = value ?? EMPTY[column] ?? null;
+  }
+  return record;
+}
+
+const UNFINISHED = "(SELECT id FROM runs INDEXED BY runs_unfinished WHERE end_time IS NULL)";
+
+export function loadStore(database: Database): LoadedStore {
+  const statements = new Statements(database);
+  database.exec("BEGIN");
+  try {
+    return readAll(statements);
+  } finally {
+    database.exec("COMMIT");
+  }
+}
+
+function readAll(statements: Statements): LoadedStore {
+  const counters = readCounters(statements);
+  const next_ids = Object.fromEntries(Object.entries(counters).map(([name, value]) => [name, value + 1])) as Record<
+    Counted,
+    number
+  >;
+  return {
+    flows: records<FlowRow>(statements, "insert_flow", "flows", "ORDER BY id"),
+    runs: records<RunRow>(statements, "insert_run", "runs", `WHERE id IN ${UNFINISHED} ORDER BY id`),
+    task_runs: records<TaskRunRow>(statements, "put_task_run", "task_runs", `WHERE run_id IN ${UNFINISHED} ORDER BY id`),
+    leases: records<LeaseRow>(statements, "insert_lease", "leases", "ORDER BY id"),
+    answers: records<AnswerRow>(statements, "insert_answer", "answers", `WHERE run_id IN ${UNFINISHED} ORDER BY run_id, ordinal`),
+    engines: records<EngineRow>(statements, "put_engine", "engines", "ORDER BY id"),
+    reruns: records<{ run_id: number; due: number }>(statements, "put_rerun", "reruns", "ORDER BY run_id"),
+    settings: records<{ name: string; value: string }>(statements, "put_setting", "settings", "ORDER BY name"),
+    counts: readCounts(statements),
+    next_ids,
+    commits: statements
+      .raw<[number, number]>("SELECT source, max(number) FROM commits GROUP BY source ORDER BY source")
+      .all()
+      .map(([source, number]) => ({ source, number })),
+  };
+}
+
+function readCounts(statements: Statements): CountRow[] {
+  const sql = "SELECT flow_id, kind, state_type, count FROM counts ORDER BY flow_id, kind, state_type";
+  return statements
+    .raw<[number, number, number, number]>(sql)
+    .all()
+    .map(([flow_id, kind, state, count]) => ({
+      flow_id,
+      kind: kind === COUNT_KIND.runs ? "runs" : "task_runs",
+      state_type: stateType(state),
+      count,
+    }));
+}
+
+/** One run of any state with its task runs and answers; null when there is none. */
+export function loadRun(statements: Statements, id: number): LoadedRun | null {
+  const run = records<RunRow>(statements, "insert_run", "runs", "WHERE id = ?", id)[0];
+  if (run === undefined) return null;
+  return {
+    run,
+    task_runs: records<TaskRunRow>(statements, "put_task_run", "task_runs", "WHERE run_id = ? ORDER BY id", id),
+    answers: records<AnswerRow>(statements, "insert_answer", "answers", "WHERE run_id = ? ORDER BY ordinal", id),
+  };
+}

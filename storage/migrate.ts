@@ -1,0 +1,36 @@
+/** Brings a database to the current schema; refuses one from a newer version. */
+import type { Database } from "./driver.ts";
+import { MIGRATIONS, type Migration } from "./migrations/index.ts";
+import { StorageError } from "./storage-error.ts";
+
+/** The number of migrations this database has seen; throws when it has seen ones that we don't know. */
+export function databaseVersion(database: Database, known: readonly Migration[] = MIGRATIONS): number {
+  const version = Number(database.pragma("user_version"));
+  if (version > known.length) {
+    const message = `the database has version ${version}, this program knows versions up to ${known.length}: use a newer Millrace`;
+    throw new StorageError("newer", message);
+  }
+  return version;
+}
+
+/** Applies what is missing, each migration in one transaction; returns the names of those applied. */
+export function migrate(database: Database, known: readonly Migration[] = MIGRATIONS): string[] {
+  const version = databaseVersion(database, known);
+  const applied: string[] = [];
+  for (const [index, migration] of known.entries()) {
+    if (index < version) continue;
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      database.exec("CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL)");
+      database.exec(migration.sql);
+      database.prepare("INSERT INTO migrations (version, name) VALUES (?, ?)").run(index + 1, migration.name);
+      database.exec(`PRAGMA user_version = ${index + 1}`);
+      database.exec("COMMIT");
+    } catch (error) {
+      if (database.inTransaction) database.exec("ROLLBACK");
+      throw error;
+    }
+    applied.push(migration.name);
+  }
+  return applied;
+}

@@ -1,0 +1,65 @@
+/** Settings of a connection and the floor for the SQLite library. */
+import type { Database } from "./driver.ts";
+import { StorageError } from "./storage-error.ts";
+
+/** "normal" survives a crash of the process; "full" also a power cut, for one flush per commit. */
+export type Durability = "normal" | "full";
+
+/** Below 3.51.3 two connections that write and checkpoint at once can lose committed transactions. */
+const VERSION_FLOOR = [3, 51, 3] as const;
+
+/** Online backup tools checkpoint now and then and hold the write lock for that long. */
+export const BUSY_WAIT_MS = 5_000;
+
+/** Pages of WAL after which a commit checkpoints: small ones keep the commit that does it short. */
+const CHECKPOINT_PAGES = 400;
+
+/** A WAL that grew behind a long reader is cut back to this. */
+const WAL_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Page caches, KiB: the writer's holds the inner pages of its indexes at a million runs. */
+const WRITER_CACHE_KIB = 32_768;
+const READER_CACHE_KIB = 8_192;
+
+/** Throws when the library is one that can lose commits. */
+export function checkLibrary(version: string): void {
+  const parts = version.split(".").map(Number);
+  for (const [index, floor] of VERSION_FLOOR.entries()) {
+    const part = parts[index] ?? 0;
+    if (part > floor) return;
+    if (part < floor)
+      throw new StorageError("library", `SQLite ${version} can lose commits; ${VERSION_FLOOR.join(".")} or newer is needed`);
+  }
+}
+
+export function libraryVersion(database: Database): string {
+  const row = database.prepare<{ version: string }>("SELECT sqlite_version() AS version").get();
+  return row?.version ?? "0";
+}
+
+export function setWriterPragmas(database: Database, durability: Durability): void {
+  // Has effect only before the first table exists.
+  database.exec("PRAGMA auto_vacuum = INCREMENTAL");
+  database.exec("PRAGMA journal_mode = WAL");
+  database.exec(`PRAGMA synchronous = ${durability === "full" ? "FULL" : "NORMAL"}`);
+  database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  database.exec(`PRAGMA journal_size_limit = ${WAL_BYTES_MAX}`);
+  database.exec(`PRAGMA cache_size = -${WRITER_CACHE_KIB}`);
+  setCommonPragmas(database);
+}
+
+export function setReaderPragmas(database: Database): void {
+  database.exec("PRAGMA query_only = ON");
+  database.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}`);
+  setCommonPragmas(database);
+}
+
+function setCommonPragmas(database: Database): void {
+  database.exec(`PRAGMA busy_timeout = ${BUSY_WAIT_MS}`);
+  database.exec("PRAGMA temp_store = MEMORY");
+  database.exec("PRAGMA trusted_schema = OFF");
+  // Order and lifetime of rows are decided by the core; checks on every insert would only cost time.
+  database.exec("PRAGMA foreign_keys = OFF");
+  // A memory map turns an I/O error into a signal that ends the process.
+  database.exec("PRAGMA mmap_size = 0");
+}

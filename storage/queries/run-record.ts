@@ -1,0 +1,96 @@
+/** Run records (interface: "Run"). */
+import { stateType } from "../codes.ts";
+import { bytesToUuid } from "../external-id.ts";
+import type { Statements } from "../statements.ts";
+import { quoted, stored } from "./json.ts";
+import { renderState } from "./state-record.ts";
+
+export type RunRow = [
+  id: number,
+  external_id: Uint8Array,
+  name: string,
+  project: string,
+  flow_id: number,
+  flow_name: string,
+  flow_group: string | null,
+  state_type: number,
+  state_name: string | null,
+  state_timestamp: number,
+  state_message: string | null,
+  state_details: string | null,
+  parameters: string | null,
+  tags: string | null,
+  attempt: number,
+  priority: number,
+  created_by: string,
+  created_at: number,
+  start_time: number | null,
+  end_time: number | null,
+  total_run_time: number | null,
+  scheduled_time: number | null,
+  schedule_id: number | null,
+  backfill_id: number | null,
+  parent_run_id: number | null,
+  engine_id: string | null,
+  engine_pid: number | null,
+  crash_count: number,
+  failure_count: number,
+  report_seq: number,
+];
+
+export const SELECT_RUN = `SELECT r.id, r.external_id, r.name, f.project, r.flow_id, f.name, f.flow_group,
+  r.state_type, r.state_name, r.state_timestamp, r.state_message, r.state_details, r.parameters, r.tags, r.attempt,
+  r.priority, r.created_by, r.created_at, r.start_time, r.end_time, r.total_run_time, r.scheduled_time, r.schedule_id,
+  r.backfill_id, r.parent_run_id, r.engine_id, r.engine_pid, r.crash_count, r.failure_count, r.report_seq
+  FROM runs r JOIN flows f ON f.id = r.flow_id`;
+
+/** `taskCounts` is the JSON object of task runs by state type. */
+export function renderRun(row: RunRow, taskCounts: string): string {
+  const [id, externalId, name, project, flowId, flowName, group, type, stateName, timestamp, message, details, ...rest] = row;
+  const [parameters, tags, attempt, priority, createdBy, createdAt, start, end, duration, scheduled, ...more] = rest;
+  const [schedule, backfill, parent, engine, pid, crashes, failures, seq] = more;
+  return (
+    `{"id":${id},"external_id":"${bytesToUuid(externalId)}","name":${quoted(name)},"project":${quoted(project)},` +
+    `"flow_id":${flowId},"flow_name":${quoted(flowName)},"group":${quoted(group ?? project)},` +
+    `"state":${renderState(type, stateName, timestamp, message, details)},` +
+    `"parameters":${stored(parameters, "{}")},"tags":${stored(tags, "[]")},"attempt":${attempt},"priority":${priority},` +
+    `"created_by":${quoted(createdBy)},"created_at":${createdAt},"start_time":${start},"end_time":${end},` +
+    `"total_run_time":${duration},"scheduled_time":${scheduled},"schedule_id":${schedule},"backfill_id":${backfill},` +
+    `"parent_run_id":${parent},"engine_id":${quoted(engine)},"engine_pid":${pid},"crash_count":${crashes},` +
+    `"failure_count":${failures},"report_seq":${seq},"task_counts":${taskCounts}}`
+  );
+}
+
+/** JSON objects of task runs by state type, for the runs that have any; one query for all. */
+export function taskCounts(statements: Statements, runs: readonly number[]): Map<number, string> {
+  const found = new Map<number, string>();
+  if (runs.length === 0) return found;
+  const sql = `SELECT run_id, state_type, count(*) FROM task_runs WHERE run_id IN (${runs.map(() => "?").join(", ")})
+    GROUP BY run_id, state_type`;
+  for (const [run, type, count] of statements.raw<[number, number, number]>(sql).all(...runs)) {
+    const before = found.get(run);
+    found.set(run, `${before === undefined ? "" : `${before},`}"${stateType(type)}":${count}`);
+  }
+  for (const [run, counts] of found) found.set(run, `{${counts}}`);
+  return found;
+}
+
+/** Records of these rows, in their order. */
+export function renderRuns(statements: Statements, rows: readonly RunRow[]): string[] {
+  const counts = taskCounts(
+    statements,
+    rows.map((row) => row[0]),
+  );
+  return rows.map((row) => renderRun(row, counts.get(row[0]) ?? "{}"));
+}
+
+/** The run as JSON text, or null when there is none. */
+export function runById(statements: Statements, id: number): string | null {
+  const row = statements.raw<RunRow>(`${SELECT_RUN} WHERE r.id = ?`).get(id);
+  return row === undefined ? null : (renderRuns(statements, [row])[0] ?? null);
+}
+
+/** True when the run exists. */
+export function runExists(statements: Statements, id: number): boolean {
+  return statements.raw("SELECT 1 FROM runs WHERE id = ?").get(id) !== undefined;
+}

@@ -1,0 +1,21 @@
+/** Read-only handles of the store: point reads and first pages of the gateway and the core, scans of the reader pool. */
+import { type Database, openDriver } from "./driver.ts";
+import { databaseVersion } from "./migrate.ts";
+import { BUSY_WAIT_MS, setReaderPragmas } from "./pragmas.ts";
+import { toStorageError } from "./storage-error.ts";
+
+/** A store that lives in memory, for the simulator: readers share its connection. */
+export const IN_MEMORY = ":memory:";
+
+/** A read-only handle. A store in memory has one connection only: pass it as `shared`. */
+export function openReadHandle(path: string, shared: Database | null = null): Database {
+  if (path === IN_MEMORY && shared !== null) return shared;
+  try {
+    const database = openDriver(path, { readonly: true, busyWaitMs: BUSY_WAIT_MS });
+    setReaderPragmas(database);
+    databaseVersion(database);
+    return database;
+  } catch (error) {
+    throw toStorageError(error);
+  }
+}

@@ -1,0 +1,113 @@
+/** The plain row operations of a batch: statement, and how each value is stored. Built from the columns in ops.ts. */
+import type { Primitive } from "#protocol/feed";
+import { type Counted, stateCodeOrNull } from "./codes.ts";
+import { uuidToBytes } from "./external-id.ts";
+import { OPERATIONS, type OperationName } from "./ops.ts";
+
+/** Values of one operation start at `at`. */
+type Encode = (values: readonly Primitive[], at: number) => Primitive;
+
+export interface RowOperation {
+  sql: string;
+  encoders: readonly Encode[];
+  /** The table whose id counter the first value raises. */
+  counted: Counted | null;
+}
+
+const JSON_OBJECTS = new Set(["parameters", "parameter_schema", "options", "state_details", "extra_parameters"]);
+const JSON_LISTS = new Set(["tags", "parents", "related"]);
+
+/** What an operation stores when the row is there already: its other columns, or nothing. */
+function insertInto(table: string, columns: readonly string[], conflict = ""): string {
+  return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})${conflict}`;
+}
+
+function upsertInto(table: string, columns: readonly string[], key: readonly string[]): string {
+  const rest = columns.filter((column) => !key.includes(column)).map((column) => `${column} = excluded.${column}`);
+  return insertInto(table, columns, ` ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${rest.join(", ")}`);
+}
+
+function updateOf(table: string, columns: readonly string[]): string {
+  const [key, ...rest] = columns;
+  return `UPDATE ${table} SET ${rest.map((column) => `${column} = ?`).join(", ")} WHERE ${key} = ?`;
+}
+
+function encoderOf(columns: readonly string[], index: number): Encode {
+  const column = columns[index] ?? "";
+  if (column === "external_id")
+    return (values, at) => {
+      const value = values[at + index] ?? null;
+      return typeof value === "string" ? uuidToBytes(value) : value;
+    };
+  if (column === "state_type") return (values, at) => stateCodeOrNull(values[at + index] ?? null);
+  if (column === "state_name") {
+    const type = columns.indexOf("state_type");
+    return (values, at) => (values[at + index] === values[at + type] ? null : (values[at + index] ?? null));
+  }
+  if (JSON_OBJECTS.has(column)) return (values, at) => (values[at + index] === "{}" ? null : (values[at + index] ?? null));
+  if (JSON_LISTS.has(column)) return (values, at) => (values[at + index] === "[]" ? null : (values[at + index] ?? null));
+  return (values, at) => values[at + index] ?? null;
+}
+
+export function encodersOf(columns: readonly string[]): Encode[] {
+  return columns.map((_, index) => encoderOf(columns, index));
+}
+
+/** The encoders of an update: its key is bound last. */
+function keyLast(encoders: readonly Encode[]): Encode[] {
+  return [...encoders.slice(1), ...encoders.slice(0, 1)];
+}
+
+function updateOperation(name: "update_flow" | "update_run", table: string): RowOperation {
+  const columns = OPERATIONS[name];
+  return { sql: updateOf(table, columns), encoders: keyLast(encodersOf(columns)), counted: null };
+}
+
+function operation(name: OperationName, sql: string, counted: Counted | null = null): RowOperation {
+  return { sql, encoders: encodersOf(OPERATIONS[name]), counted };
+}
+
+/** Operations that are one statement and need no more than that; the others are in apply.ts and delete-rows.ts. */
+export const ROW_OPERATIONS: Partial<Record<OperationName, RowOperation>> = {
+  insert_flow: operation("insert_flow", insertInto("flows", OPERATIONS.insert_flow), "flows"),
+  update_flow: updateOperation("update_flow", "flows"),
+  put_artifact: operation("put_artifact", upsertInto("artifacts", OPERATIONS.put_artifact, ["id"]), "artifacts"),
+  insert_lease: operation("insert_lease", insertInto("leases", OPERATIONS.insert_lease), "leases"),
+  delete_lease: operation("delete_lease", "DELETE FROM leases WHERE id = ?"),
+  insert_answer: operation("insert_answer", upsertInto("answers", OPERATIONS.insert_answer, ["run_id", "ordinal"])),
+  delete_answers: operation("delete_answers", "DELETE FROM answers WHERE run_id = ?"),
+  put_setting: operation("put_setting", upsertInto("settings", OPERATIONS.put_setting, ["name"])),
+  put_engine: operation("put_engine", upsertInto("engines", OPERATIONS.put_engine, ["id"])),
+  delete_engine: operation("delete_engine", "DELETE FROM engines WHERE id = ?"),
+  put_rerun: operation("put_rerun", upsertInto("reruns", OPERATIONS.put_rerun, ["run_id"])),
+  delete_rerun: operation("delete_rerun", "DELETE FROM reruns WHERE run_id = ?"),
+};
+
+/** Statements of the operations that are merged within a commit (run-writer.ts). */
+export const INSERT_RUN: RowOperation = operation("insert_run", insertInto("runs", OPERATIONS.insert_run), "runs");
+export const UPDATE_RUN: RowOperation = updateOperation("update_run", "runs");
+export const PUT_TASK_RUN: RowOperation = operation(
+  "put_task_run",
+  upsertInto("task_runs", OPERATIONS.put_task_run, ["id"]),
+  "task_runs",
+);
+
+/** Columns that a run gets when it ends; most indexes cover ended runs alone. */
+const ENDING = new Set(["end_time", "total_run_time"]);
+const LIVING = OPERATIONS.update_run.filter((column) => !ENDING.has(column));
+
+/**
+ * The same update for a run that lives on: it leaves the ending columns alone, so that SQLite has no index to rewrite.
+ * Changes no row when the stored run has ended (a revived one): then UPDATE_RUN is due.
+ */
+export const UPDATE_LIVING_RUN = {
+  sql: `${updateOf("runs", LIVING)} AND end_time IS NULL`,
+  encoders: keyLast(encodersOf(OPERATIONS.update_run).filter((_, index) => !ENDING.has(OPERATIONS.update_run[index] ?? ""))),
+};
+
+/** The values of one operation as they are bound. */
+export function encode(encoders: readonly Encode[], values: readonly Primitive[], at: number): Primitive[] {
+  const bound: Primitive[] = new Array(encoders.length);
+  for (let index = 0; index < encoders.length; index++) bound[index] = encoders[index]?.(values, at) ?? null;
+  return bound;
+}

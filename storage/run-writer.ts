@@ -1,0 +1,142 @@
+/** Rows of runs and task runs: merges what one commit says about a row into one statement. */
+import type { Primitive } from "#protocol/feed";
+import { STRETCH_KIND, stateCode, stretchOf } from "./codes.ts";
+import type { Counters } from "./counters.ts";
+import type { Names } from "./names.ts";
+import { OPERATIONS } from "./ops.ts";
+import { encode, INSERT_RUN, PUT_TASK_RUN, UPDATE_LIVING_RUN, UPDATE_RUN } from "./row-operations.ts";
+import type { Statements } from "./statements.ts";
+import type { Stretches } from "./stretches.ts";
+
+const INSERT = position(OPERATIONS.insert_run, ["flow_id", "tags", "state_type"] as const);
+const UPDATE = position(OPERATIONS.update_run, ["end_time"] as const);
+const TASK = position(OPERATIONS.put_task_run, ["run_id", "state_type", "state_name", "end_time"] as const);
+
+/** Flows of runs remembered, to know the flow of a task run without a read. */
+const FLOWS_REMEMBERED_MAX = 16_384;
+
+function position<C extends string>(columns: readonly string[], wanted: readonly C[]): Record<C, number> {
+  return Object.fromEntries(wanted.map((column) => [column, columns.indexOf(column)])) as Record<C, number>;
+}
+
+/** What a commit has said so far about one row; `at` is where the values start in `ops`. */
+interface PendingRun {
+  insert: Primitive[] | null;
+  ops: readonly Primitive[];
+  at: number;
+  batch: number;
+}
+
+interface PendingTask {
+  ops: readonly Primitive[];
+  at: number;
+  batch: number;
+}
+
+export class RunWriter {
+  readonly #statements: Statements;
+  readonly #counters: Counters;
+  readonly #names: Names;
+  readonly #stretches: Stretches;
+  readonly #runs = new Map<number, PendingRun>();
+  readonly #tasks = new Map<number, PendingTask>();
+  readonly #flowOfRun = new Map<number, number>();
+  /** The batch whose row is being written, for the error that names it. */
+  batch = 0;
+
+  constructor(statements: Statements, counters: Counters, names: Names, stretches: Stretches) {
+    this.#statements = statements;
+    this.#counters = counters;
+    this.#names = names;
+    this.#stretches = stretches;
+  }
+
+  insertRun(ops: readonly Primitive[], at: number, batch: number): void {
+    const values = ops.slice(at, at + OPERATIONS.insert_run.length);
+    this.#runs.set(Number(ops[at]), { insert: values, ops, at: -1, batch });
+    this.rememberFlow(Number(ops[at]), Number(ops[at + INSERT.flow_id]));
+  }
+
+  updateRun(ops: readonly Primitive[], at: number, batch: number): void {
+    const id = Number(ops[at]);
+    const pending = this.#runs.get(id);
+    if (pending === undefined) {
+      this.#runs.set(id, { insert: null, ops, at, batch });
+    } else if (pending.insert === null) {
+      pending.ops = ops;
+      pending.at = at;
+      pending.batch = batch;
+    } else {
+      for (let index = 1; index < OPERATIONS.update_run.length; index++)
+        pending.insert[INSERT.state_type + index - 1] = ops[at + index] ?? null;
+    }
+  }
+
+  putTaskRun(ops: readonly Primitive[], at: number, batch: number): void {
+    this.#tasks.set(Number(ops[at]), { ops, at, batch });
+  }
+
+  /** Notes which flow a run is of; events say so too, which saves a read later. */
+  rememberFlow(run: number, flow: number): void {
+    if (this.#flowOfRun.size >= FLOWS_REMEMBERED_MAX) this.#flowOfRun.clear();
+    this.#flowOfRun.set(run, flow);
+  }
+
+  flush(): void {
+    for (const [id, pending] of this.#runs) this.#writeRun(id, pending);
+    this.#runs.clear();
+    for (const [id, pending] of this.#tasks) this.#writeTaskRun(id, pending);
+    this.#tasks.clear();
+  }
+
+  rolledBack(): void {
+    this.#runs.clear();
+    this.#tasks.clear();
+    this.#flowOfRun.clear();
+  }
+
+  #writeRun(id: number, pending: PendingRun): void {
+    this.batch = pending.batch;
+    if (pending.insert !== null) {
+      this.#statements.raw(INSERT_RUN.sql).run(...encode(INSERT_RUN.encoders, pending.insert, 0));
+      this.#counters.raise("runs", id);
+      this.#writeTags(id, pending.insert[INSERT.tags] ?? null);
+      return;
+    }
+    if (pending.ops[pending.at + UPDATE.end_time] === null) {
+      const bound = encode(UPDATE_LIVING_RUN.encoders, pending.ops, pending.at);
+      if (this.#statements.raw(UPDATE_LIVING_RUN.sql).run(...bound).changes > 0) return;
+    }
+    this.#statements.raw(UPDATE_RUN.sql).run(...encode(UPDATE_RUN.encoders, pending.ops, pending.at));
+  }
+
+  #writeTags(run: number, tags: Primitive): void {
+    if (typeof tags !== "string" || tags === "[]") return;
+    for (const tag of JSON.parse(tags) as string[])
+      this.#statements.raw("INSERT OR IGNORE INTO run_tags (tag, run_id) VALUES (?, ?)").run(this.#names.code(tag), run);
+  }
+
+  #writeTaskRun(id: number, pending: PendingTask): void {
+    const { ops, at } = pending;
+    this.batch = pending.batch;
+    this.#statements.raw(PUT_TASK_RUN.sql).run(...encode(PUT_TASK_RUN.encoders, ops, at));
+    this.#counters.raise("task_runs", id);
+    const stretch = stretchOf(id);
+    const flow = this.#flow(Number(ops[at + TASK.run_id]));
+    if (flow !== null) this.#stretches.note(STRETCH_KIND.task_flow, flow, stretch);
+    const type = ops[at + TASK.state_type] ?? null;
+    const name = ops[at + TASK.state_name] ?? null;
+    if (ops[at + TASK.end_time] !== null) this.#stretches.note(STRETCH_KIND.task_state, stateCode(type), stretch);
+    if (typeof name === "string" && name !== type)
+      this.#stretches.note(STRETCH_KIND.task_state_name, this.#names.code(name), stretch);
+  }
+
+  #flow(run: number): number | null {
+    const known = this.#flowOfRun.get(run);
+    if (known !== undefined) return known;
+    const row = this.#statements.raw<[number]>("SELECT flow_id FROM runs WHERE id = ?").get(run);
+    if (row === undefined) return null;
+    this.rememberFlow(run, row[0]);
+    return row[0];
+  }
+}

@@ -1,0 +1,29 @@
+/** Prepared statements of one connection, by their text: a text is compiled once. */
+import type { Database, SqlValue, Statement } from "./driver.ts";
+
+/** Bounded, because list queries build their text from the filters they get. */
+const STATEMENTS_MAX = 256;
+
+type RawRow = SqlValue[];
+
+export class Statements {
+  readonly database: Database;
+  readonly #raw = new Map<string, Statement<unknown>>();
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  /** Rows come as arrays in column order; `Row` names their shape. */
+  raw<Row = RawRow>(sql: string): Statement<Row> {
+    const known = this.#raw.get(sql);
+    if (known !== undefined) return known as Statement<Row>;
+    if (this.#raw.size >= STATEMENTS_MAX) {
+      const oldest = this.#raw.keys().next().value;
+      if (oldest !== undefined) this.#raw.delete(oldest);
+    }
+    const statement = this.database.prepareRaw<Row>(sql);
+    this.#raw.set(sql, statement);
+    return statement;
+  }
+}

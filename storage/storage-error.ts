@@ -1,0 +1,51 @@
+/** Failures of the store that are told apart by those who call it. */
+import { driverErrorCode } from "./driver.ts";
+
+export type StorageFault =
+  /** The disk or the quota is full: nothing was written. */
+  | "full"
+  /** The disk did not do what it should. */
+  | "io"
+  /** Another connection holds the write lock. */
+  | "busy"
+  /** The file is not a database or is damaged. */
+  | "corrupt"
+  /** The file was written by a newer version. */
+  | "newer"
+  /** The SQLite library is older than the floor. */
+  | "library"
+  /** An operation that must not fail did; `batch` says which batch held it. */
+  | "operation"
+  /** A query name or argument that the pool doesn't know, or its time limit. */
+  | "query";
+
+export class StorageError extends Error {
+  readonly fault: StorageFault;
+  /** True when freeing space helps (507 instead of 503). */
+  readonly disk_full: boolean;
+  /** Number of the batch whose operation failed, when fault is "operation". */
+  readonly batch: number | null;
+
+  constructor(fault: StorageFault, message: string, batch: number | null = null, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "StorageError";
+    this.fault = fault;
+    this.disk_full = fault === "full";
+    this.batch = batch;
+  }
+}
+
+/** Sorts an error of the driver; errors of other kinds count as a failed operation. */
+export function toStorageError(error: unknown, batch: number | null = null): StorageError {
+  if (error instanceof StorageError) return error;
+  const code = driverErrorCode(error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (code === null) return new StorageError("operation", message, batch, error);
+  if (code.startsWith("SQLITE_FULL")) return new StorageError("full", message, null, error);
+  if (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED")) return new StorageError("busy", message, null, error);
+  if (code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB"))
+    return new StorageError("corrupt", message, null, error);
+  if (code.startsWith("SQLITE_IOERR") || code.startsWith("SQLITE_READONLY") || code.startsWith("SQLITE_CANTOPEN"))
+    return new StorageError("io", message, null, error);
+  return new StorageError("operation", `${code}: ${message}`, batch, error);
+}

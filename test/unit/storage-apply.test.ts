@@ -1,0 +1,209 @@
+import t from "tap";
+import type { Primitive } from "#protocol/feed";
+import { STREAM_CODE } from "#protocol/feed";
+import { type CommitRequest, Writer } from "#storage/apply";
+import type { Database } from "#storage/driver";
+import { type Batch, emptyDecision } from "#storage/feed";
+import { loadRun, loadStore } from "#storage/load";
+import { buildLogBlocks } from "#storage/log-blocks";
+import { putOperation, type RunStateValues } from "#storage/ops";
+import { eventById, eventContext } from "#storage/queries/event-record";
+import { runById } from "#storage/queries/run-record";
+import { IN_MEMORY } from "#storage/read-handle";
+import { Statements } from "#storage/statements";
+import { StorageError } from "#storage/storage-error";
+import { openWriteHandle } from "#storage/write-handle";
+
+const RUN_UUID = "01900000-0000-7000-8000-000000000001";
+const FLOW_UUID = "01900000-0000-7000-8000-0000000000f1";
+const TASK_UUID = "01900000-0000-7000-8000-0000000000a1";
+
+function open(): { database: Database; writer: Writer; statements: Statements } {
+  const database = openWriteHandle(IN_MEMORY, { durability: "normal", salt: 7 });
+  return { database, writer: new Writer(database, { stream: "new_block" }), statements: new Statements(database) };
+}
+
+function request(writer: Writer, number: number, parts: Partial<Batch>): CommitRequest {
+  const batch: Batch = { kind: "Batch", source: 1, number, epoch: null, ...emptyDecision(), ...parts };
+  return { batch, logs: buildLogBlocks(batch.logs, writer.nextLogId) };
+}
+
+type State = [type: string, name: string, at: number, message: string | null, end: number | null];
+
+function runState([type, name, at, message, end]: State): RunStateValues {
+  const start = end === null ? null : at;
+  return [type, name, at, message, "{}", start, end, end === null ? null : 5, null, null, null, 0, null, 0, 0];
+}
+
+function putFlow(ops: Primitive[], id = 1): void {
+  putOperation(ops, "insert_flow", id, FLOW_UUID, "p", `f${id}`, "m", "/d", null, null, "[]", "{}", "{}", null, 1, 2);
+}
+
+function putRun(ops: Primitive[], id: number, state: State, flow = 1): void {
+  const uuid = RUN_UUID.slice(0, -4) + id.toString(16).padStart(4, "0");
+  putOperation(
+    ops,
+    "insert_run",
+    id,
+    uuid,
+    flow,
+    `run-${id}`,
+    '{"x":9007199254740993}',
+    '["a","b"]',
+    0,
+    0,
+    "client",
+    1_000,
+    null,
+    null,
+    null,
+    null,
+    ...runState(state),
+  );
+}
+
+function putEvent(ops: Primitive[], name: string, run: number, type: string): void {
+  putOperation(ops, "insert_event", name, 2_000_000, run, 1, null, type, type, null, null, null, null);
+}
+
+const SCHEDULED: State = ["Scheduled", "Scheduled", 1_000, null, null];
+const COMPLETED: State = ["Completed", "Completed", 3_000, null, 3_000];
+
+t.test("a run goes through a commit and comes back as a wire record", async (t) => {
+  const { writer, statements } = open();
+  const ops: Primitive[] = [];
+  putFlow(ops);
+  putRun(ops, 1, SCHEDULED);
+  putOperation(ops, "update_run", 1, ...runState(["Scheduled", "Late", 2_000, "late", null]));
+  putEvent(ops, "run.scheduled", 1, "Scheduled");
+  const stream = [STREAM_CODE["run.updated"], 1, STREAM_CODE["event.created"], 0];
+  const logs = [1, 0, 2, 6, '[[null,20,"l",5,"hello"],[null,10,"l",6,"there"]]'];
+  const [result] = writer.apply([request(writer, 1, { ops, stream, logs })]);
+  t.same(result, { number: 1, first_event_id: 1, logs: [1, 2, 2], first_seq: 2 ** 32 + 1 });
+  const text = runById(statements, 1) ?? "";
+  t.match(text, '"x":9007199254740993', "large integers pass unchanged");
+  const run = JSON.parse(text);
+  t.same(run.state, { name: "Late", type: "Scheduled", timestamp: 2_000, message: "late", details: {} });
+  t.equal(run.group, "p");
+  t.same(run.tags, ["a", "b"]);
+  t.same(run.task_counts, {});
+  const event = JSON.parse(eventById(statements, 1, eventContext(statements)) ?? "");
+  t.equal(event.seq, 1);
+  t.same(event.related, [
+    { id: "p/f1", kind: "flow", name: "f1" },
+    { id: "a", kind: "tag", name: "a" },
+    { id: "b", kind: "tag", name: "b" },
+  ]);
+  t.same(Object.keys(event.payload), ["created_by", "flow", "message", "parameters", "project", "state", "state_type"]);
+});
+
+t.test("a batch that comes again changes nothing and gets the same numbers", async (t) => {
+  const { database, writer, statements } = open();
+  const ops: Primitive[] = [];
+  putFlow(ops);
+  putRun(ops, 1, SCHEDULED);
+  putEvent(ops, "run.scheduled", 1, "Scheduled");
+  const logs = [1, 0, 1, 4, '[[null,20,"l",5,"hello"]]'];
+  const first = request(writer, 1, { ops, logs, stream: [3, 0] });
+  const second = request(writer, 2, { stream: [0, 1] });
+  const results = writer.apply([first, second]);
+  const dump = () => ["events", "runs", "log_blocks", "counters"].map((name) => statements.raw(`SELECT * FROM ${name}`).all());
+  const before = dump();
+  t.same(writer.apply([second, first]), [...results].reverse());
+  const again = new Writer(database, { stream: "continue" });
+  t.same(again.apply([first, second]), results, "also by a writer that started again");
+  t.same(dump(), before);
+});
+
+t.test("a failed commit leaves nothing, in the store and in memory", async (t) => {
+  const { database, writer, statements } = open();
+  const ops: Primitive[] = [];
+  putFlow(ops);
+  putRun(ops, 1, SCHEDULED);
+  writer.apply([request(writer, 1, { ops })]);
+  const good: Primitive[] = [];
+  putEvent(good, "a.new.name", 1, "Scheduled");
+  putOperation(good, "count_runs", 1, "Scheduled", 5);
+  const bad: Primitive[] = [];
+  putFlow(bad, 1);
+  try {
+    writer.apply([request(writer, 2, { ops: good }), request(writer, 3, { ops: bad })]);
+    t.fail("must throw");
+  } catch (error) {
+    t.type(error, StorageError);
+    t.match(error, { fault: "operation", batch: 3, disk_full: false });
+  }
+  t.equal(database.inTransaction, false);
+  t.same(statements.raw("SELECT * FROM events").all(), []);
+  t.same(writer.apply([request(writer, 2, { ops: good })])[0]?.first_event_id, 1);
+  t.same(loadStore(database).counts, [{ flow_id: 1, kind: "runs", state_type: "Scheduled", count: 5 }]);
+  t.same(statements.raw("SELECT n.name FROM events e JOIN names n ON n.id = e.name").all(), [["a.new.name"]]);
+});
+
+t.test("moves of one run in one commit become one row; a revived run is unfinished again", async (t) => {
+  const { database, writer } = open();
+  const ops: Primitive[] = [];
+  putFlow(ops);
+  putRun(ops, 1, SCHEDULED);
+  writer.apply([request(writer, 1, { ops })]);
+  const moves: Primitive[] = [];
+  putOperation(moves, "update_run", 1, ...runState(["Running", "Running", 2_000, null, null]));
+  putOperation(moves, "update_run", 1, ...runState(COMPLETED));
+  writer.apply([request(writer, 2, { ops: moves })]);
+  t.same(loadStore(database).runs, []);
+  t.equal(loadRun(new Statements(database), 1)?.run.state_type, "Completed");
+  const revive: Primitive[] = [];
+  putOperation(revive, "update_run", 1, ...runState(["Scheduled", "AwaitingRetry", 4_000, null, null]));
+  writer.apply([request(writer, 3, { ops: revive })]);
+  t.match(loadStore(database).runs, [{ id: 1, state_type: "Scheduled", state_name: "AwaitingRetry", end_time: null }]);
+});
+
+t.test("deleting a run keeps its events as they were read before", async (t) => {
+  const { writer, statements } = open();
+  const ops: Primitive[] = [];
+  putFlow(ops);
+  putRun(ops, 1, SCHEDULED);
+  putOperation(
+    ops,
+    "put_task_run",
+    1,
+    TASK_UUID,
+    1,
+    "add",
+    "k",
+    "add-0",
+    "[]",
+    ...(["Completed", "Cached", 5, "m", "{}", 4, 5, 1, 0, 0, 3] as const),
+  );
+  putEvent(ops, "run.scheduled", 1, "Scheduled");
+  putOperation(ops, "insert_event", "task_run.cached", 5, 1, 1, 1, "Completed", "Cached", "m", null, null, null);
+  putOperation(ops, "insert_event", "run.late", 5, 1, 1, null, "Scheduled", "Late", null, null, null, '{"name":"n","a":1}');
+  writer.apply([request(writer, 1, { ops })]);
+  const context = eventContext(statements);
+  const before = [1, 2, 3].map((id) => eventById(statements, id, context));
+  t.match(before[1], '"payload":{"dynamic_key":"add-0","flow":"f1","message":"m","project":"p","state":"Cached","task":"add"}');
+  const gone: Primitive[] = [];
+  putOperation(gone, "delete_run", 1);
+  writer.apply([request(writer, 2, { ops: gone })]);
+  t.equal(runById(statements, 1), null);
+  t.same(
+    [1, 2, 3].map((id) => eventById(statements, id, context)),
+    before,
+  );
+  for (const table of ["task_runs", "log_blocks", "run_tags"]) t.same(statements.raw(`SELECT * FROM ${table}`).all(), []);
+});
+
+t.test("ids don't return after a delete, also for a new writer", async (t) => {
+  const { database, writer } = open();
+  const ops: Primitive[] = [];
+  putFlow(ops);
+  putRun(ops, 41, SCHEDULED);
+  writer.apply([request(writer, 1, { ops })]);
+  const gone: Primitive[] = [];
+  putOperation(gone, "delete_flow", 1);
+  writer.apply([request(writer, 2, { ops: gone })]);
+  const { next_ids, flows, runs, commits } = loadStore(database);
+  t.same([next_ids.runs, next_ids.flows], [42, 2]);
+  t.same([flows, runs], [[], []]);
+  t.same(commits, [{ source: 1, number: 2 }]);
+});
