@@ -1,0 +1,103 @@
+/**
+ * Bodies of the engine protocol, written as text: building them must cost the load generator as little as possible.
+ * Every text is ASCII, so that its length is its length in bytes.
+ */
+import { asciiJson } from "./http-connection.ts";
+import { type SeededRandom, uuidV7 } from "./random.ts";
+
+/** Longest time the server may hold a poll, the value engines send. */
+export const POLL_WAIT_MS = 30_000;
+const INFO = 20;
+const LOGGER = "millrace.run";
+const WORDS = ["rows", "read", "from", "the", "warehouse", "and", "checked", "against", "yesterday", "total", "of", "orders"];
+const WORDS_PER_LINE = 8;
+/** Different texts, so that log lines do not compress or cache better than real ones. */
+const TEXTS = 64;
+
+/** The flow that engines poll for and creators start. */
+export interface LoadFlow {
+  project: string;
+  name: string;
+  module: string;
+  source_dir: string;
+}
+
+/** Microseconds since the Unix epoch, from the steady clock. */
+export function nowUs(): number {
+  return Math.round((performance.timeOrigin + performance.now()) * 1_000);
+}
+
+export function createBody(flow: LoadFlow, runName: string, registers: boolean, tags: readonly string[] = []): string {
+  const { project, name, module, source_dir } = flow;
+  const run = { flow: name, project, name: runName, created_by: "load", ...(tags.length > 0 ? { tags } : {}) };
+  return asciiJson(registers ? { ...run, module, source_dir } : run);
+}
+
+export function workBody(flow: LoadFlow, engineId: string, pid: number): string {
+  const { module, source_dir } = flow;
+  return asciiJson({ engine_id: engineId, pid, source_dir, module, isolated: false, nice: 0, wait_ms: POLL_WAIT_MS });
+}
+
+/** All five fields, as engines send them. */
+export function transitionBody(type: string, name = type, message: string | null = null): string {
+  return asciiJson({ type, name, message, details: {}, force: false });
+}
+
+/** Reports of one engine: task runs, log lines, sequence numbers. */
+export class ReportWriter {
+  readonly #engineId: string;
+  readonly #random: SeededRandom;
+  readonly #texts: string[];
+
+  constructor(engineId: string, random: SeededRandom) {
+    this.#engineId = asciiJson(engineId);
+    this.#random = random;
+    this.#texts = Array.from({ length: TEXTS }, () =>
+      Array.from({ length: WORDS_PER_LINE }, () => WORDS[random.below(WORDS.length)]).join(" "),
+    );
+  }
+
+  /** The report of a run's work: each task created, Pending, Running, Completed, then the log lines. Gives the next free number too. */
+  work(runId: number, firstSeq: number, tasks: number, logs: number): { body: string; nextSeq: number } {
+    const events: string[] = [];
+    let seq = firstSeq;
+    for (let task = 0; task < tasks; task++) {
+      const id = uuidV7(this.#random, Date.now());
+      events.push(
+        `{"seq":${seq++},"kind":"task_run_created","external_id":"${id}","name":"step","task_key":"step","dynamic_key":"step-${task}","parents":[]}`,
+      );
+      for (const type of ["Pending", "Running", "Completed"]) {
+        const state = `{"type":"${type}","name":"${type}","message":null,"details":{},"timestamp":${nowUs()}}`;
+        events.push(`{"seq":${seq++},"kind":"task_run_transition","external_id":"${id}","state":${state},"force":false}`);
+      }
+    }
+    if (logs > 0) events.push(`{"seq":${seq++},"kind":"logs","logs":[${this.lines(runId, logs)}]}`);
+    return { body: this.#report(runId, events.join(",")), nextSeq: seq };
+  }
+
+  /** The report after the run's last move: its closing log line. */
+  closing(runId: number, seq: number): string {
+    return this.#report(runId, `{"seq":${seq},"kind":"logs","logs":[${this.#line(runId, `run ${runId} completed`)}]}`);
+  }
+
+  heartbeat(runId: number): string {
+    return `{"engine_id":${this.#engineId},"run_id":${runId}}`;
+  }
+
+  /** Log lines without a report around them. */
+  lines(runId: number, count: number): string {
+    const lines: string[] = [];
+    for (let line = 0; line < count; line++) {
+      lines.push(this.#line(runId, `${line} ${this.#texts[this.#random.below(TEXTS)]}`));
+    }
+    return lines.join(",");
+  }
+
+  #line(runId: number, message: string): string {
+    return `{"run_id":${runId},"task_run_id":null,"task_run_external_id":null,"level":${INFO},"logger":"${LOGGER}","timestamp":${nowUs()},"message":"${message}"}`;
+  }
+
+  #report(runId: number, events: string): string {
+    return `{"engine_id":${this.#engineId},"run_id":${runId},"events":[${events}]}`;
+  }
+}

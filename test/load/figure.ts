@@ -1,0 +1,22 @@
+/** A measured figure, and the ways phases make figures from samples. */
+import type { Samples } from "./samples.ts";
+
+export interface Figure {
+  name: string;
+  unit: string;
+  value: number;
+}
+
+export function figure(name: string, unit: string, value: number | null): Figure[] {
+  return value === null || !Number.isFinite(value) ? [] : [{ name, unit, value }];
+}
+
+/** p50, p99 and the largest value in milliseconds; nothing when there are no samples. */
+export function latencyFigures(name: string, samples: Samples): Figure[] {
+  const [p50, p99, max] = samples.quantiles([0.5, 0.99, 1]);
+  return [
+    ...figure(`${name} p50`, "ms", p50 ?? null),
+    ...figure(`${name} p99`, "ms", p99 ?? null),
+    ...figure(`${name} max`, "ms", max ?? null),
+  ];
+}

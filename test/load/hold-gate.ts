@@ -1,0 +1,49 @@
+/** Keeps engines at their running run until all may go on, with the heartbeats that engines send meanwhile. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { LoadFailed } from "./fleet.ts";
+import type { HeldRun } from "./simulated-engine.ts";
+
+/** Engines send a heartbeat after this long without contact for their run. */
+const HEARTBEAT_MS = 5_000;
+
+export class HoldGate {
+  readonly #wanted: number;
+  readonly #released = Promise.withResolvers<void>();
+  readonly #full = Promise.withResolvers<void>();
+  #held = 0;
+  #open = false;
+
+  /** `wanted` engines make the gate full. */
+  constructor(wanted: number) {
+    this.#wanted = wanted;
+  }
+
+  /** A duty that lasts until release(). */
+  async hold({ runId, connection, reports }: HeldRun): Promise<number> {
+    this.#held += 1;
+    if (this.#held === this.#wanted) this.#full.resolve();
+    while (!this.#open) {
+      const stopTimer = new AbortController();
+      await Promise.race([
+        this.#released.promise,
+        sleep(HEARTBEAT_MS, undefined, { signal: stopTimer.signal }).catch(() => undefined),
+      ]);
+      stopTimer.abort();
+      if (!this.#open) await connection.post("/api/engine/heartbeat", reports.heartbeat(runId));
+    }
+    return 1;
+  }
+
+  async allHeld(limitMs: number): Promise<void> {
+    const stopTimer = new AbortController();
+    const late = sleep(limitMs, true, { signal: stopTimer.signal }).catch(() => false);
+    const result = await Promise.race([this.#full.promise, late]);
+    stopTimer.abort();
+    if (result === true) throw new LoadFailed(`only ${this.#held} of ${this.#wanted} engines got a run to hold`);
+  }
+
+  release(): void {
+    this.#open = true;
+    this.#released.resolve();
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * A whole load test: targets, rounds, phases. With two targets the rounds alternate between them, so that what
+ * else the machine does falls on both alike, and ratios are taken within a round.
+ */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Figure } from "./figure.ts";
+import { Fleet, LoadFailed } from "./fleet.ts";
+import { type Machine, readMachine } from "./machine.ts";
+import type { LoadOptions, PhaseName } from "./options.ts";
+import { startOwnServer } from "./own-server.ts";
+import { startPeerServer } from "./peer-server.ts";
+import { burstPhase } from "./phases/burst.ts";
+import { idlePhase } from "./phases/idle.ts";
+import { listPhase } from "./phases/list.ts";
+import { logsPhase } from "./phases/logs.ts";
+import { parkPhase } from "./phases/park.ts";
+import { DRAIN_LIMIT_MS, type Phase } from "./phases/phase.ts";
+import { steadyPhase } from "./phases/steady.ts";
+import { seedRuns } from "./seed-runs.ts";
+import { StandIn } from "./stand-in.ts";
+import { checkStoredRuns } from "./stored-run.ts";
+import { joinTarget, type Target } from "./target.ts";
+
+const PHASE_OF: Record<PhaseName, Phase> = {
+  idle: idlePhase,
+  steady: steadyPhase,
+  burst: burstPhase,
+  park: parkPhase,
+  logs: logsPhase,
+  list: listPhase,
+};
+const PEER_PREFIX = "cereyan:";
+
+export interface PhaseRecord {
+  phase: PhaseName;
+  target: string;
+  /** From 1. */
+  round: number;
+  figures: Figure[];
+  notes: string[];
+}
+
+export interface TargetRecord {
+  name: string;
+  version: string;
+  durability: string;
+  start_ms: number | null;
+}
+
+export interface LoadReport {
+  machine: Machine;
+  options: Omit<LoadOptions, "token" | "progress" | "interrupt">;
+  targets: TargetRecord[];
+  records: PhaseRecord[];
+}
+
+interface Side {
+  target: Target;
+  fleet: Fleet;
+}
+
+/** Starts what must be started, measures, ends what was started. */
+export async function runLoad(options: LoadOptions): Promise<LoadReport> {
+  const { token: _token, progress: _progress, interrupt, ...shown } = options;
+  const report: LoadReport = { machine: readMachine(), options: shown, targets: [], records: [] };
+  const standIn = new StandIn();
+  const sides: Side[] = [];
+  const targets: Promise<Target>[] = [];
+  try {
+    const interrupted = new Promise<never>((_resolve, reject) => {
+      interrupt?.addEventListener("abort", () => reject(new LoadFailed("interrupted")), { once: true });
+    });
+    await Promise.race([measure(options, report, targets, sides, standIn.pid), interrupted]);
+    return report;
+  } finally {
+    for (const { fleet } of sides) fleet.stop();
+    await Promise.allSettled(targets.map(async (target) => (await target).stop()));
+    standIn.stop();
+  }
+}
+
+/** What is started is entered in `targets` and `sides` at once, so that the caller can end it whatever happens. */
+async function measure(
+  options: LoadOptions,
+  report: LoadReport,
+  targets: Promise<Target>[],
+  sides: Side[],
+  standInPid: number,
+): Promise<void> {
+  for (const start of [firstTarget, secondTarget]) {
+    const starting = start(options);
+    if (starting === null) continue;
+    targets.push(starting);
+    const target = await starting;
+    const { name, version, durability, startMs } = target;
+    report.targets.push({ name, version, durability, start_ms: startMs });
+    sides.push(await prepare(target, options, standInPid));
+  }
+  for (let round = 1; round <= options.rounds; round++) {
+    for (const phase of options.phases) {
+      for (const side of sides) {
+        options.progress?.(`round ${round} of ${options.rounds}: ${phase}, ${side.target.name}`);
+        const { figures, notes } = await PHASE_OF[phase]({ ...side, options });
+        report.records.push({ phase, target: side.target.name, round, figures, notes });
+      }
+    }
+  }
+  for (const { fleet } of sides) if (options.phases.includes("steady")) await checkStoredRuns(fleet);
+}
+
+function firstTarget(options: LoadOptions): Promise<Target> {
+  const { url, token, home, durability } = options;
+  return url === null ? startOwnServer({ home, durability, token }) : namedTarget("server", url, options);
+}
+
+function secondTarget(options: LoadOptions): Promise<Target> | null {
+  return options.compare === null ? null : namedTarget("compared", options.compare, options);
+}
+
+function namedTarget(name: string, place: string, options: LoadOptions): Promise<Target> {
+  if (!place.startsWith(PEER_PREFIX)) return joinTarget(name, place, options.token, join(tmpdir(), "load"));
+  const parked = options.phases.includes("park") ? options.park : 0;
+  return startPeerServer(place.slice(PEER_PREFIX.length), options.engines + parked);
+}
+
+/** Connects the engines, registers the flow by a first run, and checks that this run was stored whole. */
+async function prepare(target: Target, options: LoadOptions, standInPid: number): Promise<Side> {
+  const { engines, creators, inFlight, tasks, logs, seed } = options;
+  const fleet = new Fleet({ engines, creators, inFlight, tasks, logs }, target.flow, target.endpoint, standInPid, seed);
+  try {
+    await fleet.start();
+    await fleet.createOne(true);
+    if (!(await fleet.until(() => fleet.inFlight === 0, DRAIN_LIMIT_MS)) || fleet.recorder.failed > 0) {
+      throw new LoadFailed(`${target.name}: the first run was not finished: ${fleet.recorder.errors.join("; ")}`);
+    }
+    await checkStoredRuns(fleet);
+    if (options.seedRuns > 0) {
+      options.progress?.(`making ${options.seedRuns} ended runs, ${target.name}`);
+      await seedRuns(fleet, options.seedRuns, seed);
+    }
+    return { target, fleet };
+  } catch (error) {
+    fleet.stop();
+    throw error;
+  }
+}

@@ -1,0 +1,58 @@
+/** Starts the server of this repository on a free loopback port with a store of its own. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { startServer } from "./server-process.ts";
+import { field, getJson, type Target } from "./target.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+/** Above the most that the park phase holds, so that no engine is turned away. */
+const EXTERNAL_ENGINES_MAX = 50_000;
+/** Above any number of simulated engines. */
+const POOL_MAX = "5000";
+
+export interface OwnServerOptions {
+  /** Kept after the end when given, so that a store with many runs can be used again. */
+  home: string | null;
+  durability: "normal" | "full";
+  token: string | null;
+}
+
+export async function startOwnServer(options: OwnServerOptions): Promise<Target> {
+  const scratch = mkdtempSync(join(tmpdir(), "millrace-load-"));
+  const served = join(scratch, "flows");
+  const home = options.home === null ? join(scratch, "home") : resolve(options.home);
+  mkdirSync(served);
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  writeFileSync(join(served, "millrace.toml"), `[server]\nmax_external_engines = ${EXTERNAL_ENGINES_MAX}\n`);
+  const remove = () => rmSync(scratch, { recursive: true, force: true });
+  try {
+    const server = await startServer({
+      program: process.execPath,
+      args: [
+        ...["--conditions=millrace-src", join(ROOT, "cli/main.ts"), "serve", served, "--home", home, "--port", "0"],
+        ...["--no-engines", "--max-engines", POOL_MAX, "--no-open", "--durability", options.durability],
+        ...(options.token === null ? [] : ["--token", options.token]),
+      ],
+      cwd: ROOT,
+      home,
+      token: options.token,
+    });
+    return {
+      name: "millrace",
+      endpoint: server.endpoint,
+      pid: server.pid,
+      startMs: server.startMs,
+      version: String(field(await getJson(server.endpoint, "/api/server"), "version")),
+      durability: options.durability,
+      flow: { project: "load", name: "bench", module: "bench_mod", source_dir: served },
+      stop: async () => {
+        await server.stop();
+        remove();
+      },
+    };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}

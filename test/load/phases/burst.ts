@@ -1,0 +1,44 @@
+/** A backlog while every engine is busy, then its drain: how fast runs are accepted, and how fast a full queue empties. */
+import { figure, latencyFigures } from "../figure.ts";
+import { LoadFailed } from "../fleet.ts";
+import { HoldGate } from "../hold-gate.ts";
+import { costFigures, openWindow } from "../window.ts";
+import { DRAIN_LIMIT_MS, failureNotes, type PhaseContext, type PhaseResult } from "./phase.ts";
+
+/** Bounds both halves on a slow server: fewer runs are then accepted, or the drain fails. */
+const ACCEPT_LIMIT_MS = 60_000;
+const DRAIN_BURST_LIMIT_MS = 300_000;
+
+export async function burstPhase({ target, fleet, options }: PhaseContext): Promise<PhaseResult> {
+  const gate = new HoldGate(fleet.size.engines);
+  fleet.duty = (held) => gate.hold(held);
+  try {
+    const { engines } = fleet.size;
+    await fleet.create({ runsMax: engines, inFlight: engines });
+    await gate.allHeld(DRAIN_LIMIT_MS);
+    fleet.duty = null;
+    const closeAccept = openWindow(target, fleet);
+    const limit = setTimeout(() => fleet.stopCreating(), ACCEPT_LIMIT_MS);
+    await fleet.create({ runsMax: options.burst, inFlight: Number.POSITIVE_INFINITY });
+    clearTimeout(limit);
+    const accept = closeAccept();
+    const backlog = accept.recorder.create.count;
+    const closeDrain = openWindow(target, fleet);
+    gate.release();
+    if (!(await fleet.until(() => fleet.inFlight === 0, DRAIN_BURST_LIMIT_MS))) throw new LoadFailed("the backlog did not drain");
+    const drain = closeDrain();
+    return {
+      figures: [
+        ...figure("backlog", "runs", backlog),
+        ...costFigures(accept, "create", backlog),
+        ...latencyFigures("create", accept.recorder.create),
+        ...costFigures(drain, "drained run", drain.recorder.completed),
+        ...latencyFigures("transition in drain", drain.recorder.transition),
+      ],
+      notes: failureNotes([...accept.recorder.errors, ...drain.recorder.errors]),
+    };
+  } finally {
+    fleet.duty = null;
+    gate.release();
+  }
+}

@@ -1,0 +1,34 @@
+/** One run at a time on a quiet server: how long until an engine has the work, and until a move is acknowledged. */
+import { figure, latencyFigures } from "../figure.ts";
+import { LoadFailed } from "../fleet.ts";
+import { openWindow } from "../window.ts";
+import { DRAIN_LIMIT_MS, failureNotes, type PhaseContext, type PhaseResult } from "./phase.ts";
+
+const WARM_UP_RUNS = 20;
+/** Enough for a 99th percentile that more than a handful of values stand behind. */
+const RUNS_MAX = 2_000;
+
+export async function idlePhase({ target, fleet, options }: PhaseContext): Promise<PhaseResult> {
+  const one = async () => {
+    await fleet.createOne();
+    if (!(await fleet.until(() => fleet.inFlight === 0, DRAIN_LIMIT_MS))) throw new LoadFailed("a run never finished");
+  };
+  const runsMax = Math.min(RUNS_MAX, options.runs ?? RUNS_MAX);
+  for (let run = 0; run < Math.min(WARM_UP_RUNS, runsMax); run++) await one();
+  const close = openWindow(target, fleet);
+  const endAt = performance.now() + options.seconds * 1_000;
+  for (let run = 0; run < runsMax && performance.now() < endAt; run++) await one();
+  const { recorder, serverCpuUs } = close();
+  return {
+    figures: [
+      ...latencyFigures("dispatch", recorder.dispatch),
+      ...latencyFigures("create", recorder.create),
+      ...latencyFigures("transition", recorder.transition),
+      ...latencyFigures("report", recorder.report),
+      ...latencyFigures("whole run", recorder.whole),
+      ...figure("server CPU per run", "us", serverCpuUs === null ? null : serverCpuUs / recorder.completed),
+      ...figure("runs", "", recorder.completed),
+    ],
+    notes: failureNotes(recorder.errors),
+  };
+}

@@ -1,0 +1,42 @@
+/** What a process used so far, read from the process table (Linux); null where there is none. */
+import { readFileSync } from "node:fs";
+
+/** /proc counts CPU in ticks of USER_HZ, which Linux fixes at 100 for every architecture Node supports. */
+const TICK_US = 10_000;
+const KIB = 1_024;
+
+export interface ProcessUsage {
+  /** User and system time of all threads, the ended ones included, in microseconds (10 ms steps). */
+  cpuUs: number;
+  residentBytes: number;
+}
+
+export function readUsage(pid: number): ProcessUsage | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    // The command name may hold spaces and brackets; the fields after it start behind the last bracket, with field 3.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const ticks = Number(fields[14 - 3]) + Number(fields[15 - 3]);
+    const resident = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"));
+    return { cpuUs: ticks * TICK_US, residentBytes: Number(resident?.[1] ?? 0) * KIB };
+  } catch {
+    return null;
+  }
+}
+
+/** Open files that the process may have, or null where it cannot be read. */
+export function readDescriptorLimit(pid: number | "self"): number | null {
+  try {
+    const found = /^Max open files\s+(\S+)/m.exec(readFileSync(`/proc/${pid}/limits`, "latin1"));
+    if (found?.[1] === undefined) return null;
+    return found[1] === "unlimited" ? Number.POSITIVE_INFINITY : Number(found[1]);
+  } catch {
+    return null;
+  }
+}
+
+/** CPU time of the load generator itself, in microseconds. */
+export function ownCpuUs(): number {
+  const usage = process.cpuUsage();
+  return usage.user + usage.system;
+}

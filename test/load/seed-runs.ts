@@ -1,0 +1,62 @@
+/**
+ * Fills a store with ended runs through the API: bare runs of several flows, with tags and different ends.
+ * They pass through the simulated engines like all others, so any server of the protocol can be filled.
+ */
+import { type LoadFlow, transitionBody } from "./engine-protocol.ts";
+import { type Fleet, LoadFailed } from "./fleet.ts";
+import { SeededRandom } from "./random.ts";
+
+/** Seeding stops with what it has after this long. */
+const SEED_LIMIT_MS = 1_800_000;
+const FLOWS = 4;
+const TAGS = ["nightly", "hourly", "team-a", "team-b", "release"];
+/** Of a hundred runs, about so many fail or are cancelled. */
+const FAILED_PERCENT = 8;
+const CANCELLED_PERCENT = 2;
+const COMPLETED = transitionBody("Completed");
+const FAILED = transitionBody("Failed", "Failed", "ValueError: total differs from yesterday");
+const CANCELLED = transitionBody("Cancelled", "Cancelled", "cancelled");
+
+/** Gives the number of runs made. Rejects when the server refuses them. */
+export async function seedRuns(fleet: Fleet, count: number, seed: number): Promise<number> {
+  const random = new SeededRandom(seed);
+  const registered = new Set<number>();
+  const before = fleet.recorder.completed;
+  const { tasks, logs } = fleet.size;
+  fleet.size.tasks = 0;
+  fleet.size.logs = 0;
+  fleet.outcomeOf = (number) => outcomeOf(number, seed);
+  const limit = setTimeout(() => fleet.stopCreating(), SEED_LIMIT_MS);
+  try {
+    await fleet.create({
+      runsMax: count,
+      inFlight: fleet.size.inFlight,
+      describe: () => {
+        const n = random.below(FLOWS);
+        const registers = !registered.has(n);
+        registered.add(n);
+        const tag = TAGS[random.below(TAGS.length)];
+        return { flow: flowOf(fleet.flow, n), registers, tags: tag === undefined ? [] : [tag] };
+      },
+    });
+    if (!(await fleet.until(() => fleet.inFlight === 0, SEED_LIMIT_MS))) throw new LoadFailed("seeded runs never finished");
+    if (fleet.recorder.failed > 0) throw new LoadFailed(`seeding failed: ${fleet.recorder.errors.join("; ")}`);
+    return fleet.recorder.completed - before;
+  } finally {
+    clearTimeout(limit);
+    fleet.outcomeOf = null;
+    fleet.size.tasks = tasks;
+    fleet.size.logs = logs;
+  }
+}
+
+/** All flows have the engines' module, so every engine can run them. */
+function flowOf(flow: LoadFlow, n: number): LoadFlow {
+  return n === 0 ? flow : { ...flow, name: `${flow.name}-${n}` };
+}
+
+function outcomeOf(number: number, seed: number): string {
+  const percent = new SeededRandom(seed + number).below(100);
+  if (percent < FAILED_PERCENT) return FAILED;
+  return percent < FAILED_PERCENT + CANCELLED_PERCENT ? CANCELLED : COMPLETED;
+}

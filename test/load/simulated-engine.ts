@@ -1,0 +1,141 @@
+/**
+ * One engine as the server sees it: polls for work, moves the run through its states, reports, polls again.
+ * It runs no user code; what it sends is what an engine sends for a run with that many tasks and log lines.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type LoadFlow, ReportWriter, transitionBody, workBody } from "./engine-protocol.ts";
+import { type Answer, type Endpoint, HttpConnection } from "./http-connection.ts";
+import type { SeededRandom } from "./random.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** Wait after a refused poll or a cut connection, as engines do. */
+const RETRY_MS = 200;
+const PENDING = transitionBody("Pending");
+const RUNNING = transitionBody("Running");
+
+export interface WorkItem {
+  run_id: number;
+  run_name: string;
+  flow: string;
+}
+
+/** A Running run in the hands of an engine, for phases that do something special with it. */
+export interface HeldRun {
+  runId: number;
+  engineId: string;
+  connection: HttpConnection;
+  reports: ReportWriter;
+}
+
+/** What the engine asks and tells the rest of the load generator. */
+export interface EngineHost {
+  readonly recorder: Recorder;
+  readonly tasks: number;
+  readonly logs: number;
+  /** The work has arrived at `atMs`; gives the time its create was sent, if this generator sent it. */
+  received(item: WorkItem, atMs: number): number | undefined;
+  /** Done while a run is Running, before its report. Gives the next free sequence number of the run's reports. */
+  readonly duty: ((held: HeldRun) => Promise<number>) | null;
+  /** The body of the run's last move. */
+  outcome(item: WorkItem): string;
+  finished(item: WorkItem): void;
+  dismissed(engineId: string): void;
+}
+
+export class SimulatedEngine {
+  readonly connection: HttpConnection;
+  readonly #id: string;
+  readonly #host: EngineHost;
+  readonly #poll: string;
+  readonly #reports: ReportWriter;
+  #stopped = false;
+
+  constructor(id: string, pid: number, flow: LoadFlow, endpoint: Endpoint, random: SeededRandom, host: EngineHost) {
+    this.#id = id;
+    this.#host = host;
+    this.#poll = workBody(flow, id, pid);
+    this.#reports = new ReportWriter(id, random);
+    this.connection = new HttpConnection(endpoint);
+  }
+
+  /** Serves until stop() or until the server dismisses it. */
+  async serve(): Promise<void> {
+    while (!this.#stopped) {
+      try {
+        if (!(await this.#pollOnce())) return;
+      } catch (error) {
+        if (this.#stopped) return;
+        this.#host.recorder.error(error instanceof Error ? error.message : String(error));
+        await sleep(RETRY_MS);
+      }
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.connection.close();
+  }
+
+  /** False when the server told this engine to exit. */
+  async #pollOnce(): Promise<boolean> {
+    const answer = await this.connection.post("/api/engine/work", this.#poll, true);
+    const atMs = performance.now();
+    if (answer.status !== 200) {
+      this.#refused("work", answer);
+      await sleep(RETRY_MS);
+      return true;
+    }
+    const work: { run: WorkItem | null; exit: boolean } = JSON.parse(answer.body);
+    if (work.run !== null) await this.#execute(work.run, atMs);
+    if (work.exit) this.#host.dismissed(this.#id);
+    return !work.exit;
+  }
+
+  async #execute(item: WorkItem, receivedAtMs: number): Promise<void> {
+    const host = this.#host;
+    const createdAtMs = host.received(item, receivedAtMs);
+    try {
+      if (await this.#work(item)) {
+        host.recorder.completed += 1;
+        if (createdAtMs !== undefined) host.recorder.whole.add(performance.now() - createdAtMs);
+      }
+    } finally {
+      host.finished(item);
+    }
+  }
+
+  /** False when the server refused a step: the run is then left, as an engine leaves it. */
+  async #work(item: WorkItem): Promise<boolean> {
+    const { tasks, logs, recorder } = this.#host;
+    const runId = item.run_id;
+    const path = `/api/runs/${runId}/transition`;
+    if (!(await this.#transition(path, PENDING)) || !(await this.#transition(path, RUNNING))) return false;
+    const { connection } = this;
+    const held = { runId, engineId: this.#id, connection, reports: this.#reports };
+    let nextSeq = (await this.#host.duty?.(held)) ?? 1;
+    if (tasks + logs > 0) {
+      const report = this.#reports.work(runId, nextSeq, tasks, logs);
+      nextSeq = report.nextSeq;
+      const sentAt = performance.now();
+      const answer = await this.connection.post("/api/engine/report", report.body);
+      recorder.report.add(performance.now() - sentAt);
+      if (answer.status !== 200) return this.#refused("report", answer);
+    }
+    if (!(await this.#transition(path, this.#host.outcome(item)))) return false;
+    if (logs === 0) return true;
+    const answer = await this.connection.post("/api/engine/report", this.#reports.closing(runId, nextSeq));
+    return answer.status === 200 || this.#refused("closing report", answer);
+  }
+
+  async #transition(path: string, body: string): Promise<boolean> {
+    const sentAt = performance.now();
+    const answer = await this.connection.post(path, body);
+    this.#host.recorder.transition.add(performance.now() - sentAt);
+    return answer.status === 200 || this.#refused("transition", answer);
+  }
+
+  #refused(what: string, answer: Answer): false {
+    this.#host.recorder.error(`${what} answered ${answer.status}: ${answer.body.slice(0, 200)}`);
+    return false;
+  }
+}

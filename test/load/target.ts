@@ -1,0 +1,61 @@
+/** A server under test, however it came to be: started by us, started for comparison, or already running elsewhere. */
+import type { LoadFlow } from "./engine-protocol.ts";
+import { type Endpoint, HttpConnection } from "./http-connection.ts";
+
+/** Large enough for pages of the list phase in few reads. */
+const READ_BYTES = 65_536;
+
+export interface Target {
+  name: string;
+  endpoint: Endpoint;
+  /** Process whose CPU and memory are read; null when it is not on this machine. */
+  pid: number | null;
+  /** Milliseconds from starting the process to its first answer; null when we did not start it. */
+  startMs: number | null;
+  version: string;
+  durability: string;
+  flow: LoadFlow;
+  /** Ends what was started and removes what was made for it. */
+  stop: () => Promise<void>;
+}
+
+export function parseEndpoint(url: string, token: string | null): Endpoint {
+  const parsed = new URL(url);
+  if (parsed.protocol !== "http:") throw new Error(`${url}: only http:// addresses can be measured`);
+  return { host: parsed.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(parsed.port || 80), token };
+}
+
+/** One GET on a connection of its own. */
+export async function getJson(endpoint: Endpoint, path: string): Promise<unknown> {
+  const connection = new HttpConnection(endpoint, READ_BYTES);
+  try {
+    const answer = await connection.get(path);
+    if (answer.status !== 200) throw new Error(`GET ${path} answered ${answer.status}: ${answer.body.slice(0, 200)}`);
+    return JSON.parse(answer.body);
+  } finally {
+    connection.close();
+  }
+}
+
+/** The field of an object of unknown shape; undefined when there is none. */
+export function field(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+/** Joins a server that is already running. Its process is read only when it is on this machine. */
+export async function joinTarget(name: string, url: string, token: string | null, sourceDir: string): Promise<Target> {
+  const endpoint = parseEndpoint(url, token);
+  const server = await getJson(endpoint, "/api/server");
+  const pid = field(server, "pid");
+  const local = ["127.0.0.1", "localhost", "::1"].includes(endpoint.host);
+  return {
+    name,
+    endpoint,
+    pid: local && typeof pid === "number" ? pid : null,
+    startMs: null,
+    version: String(field(server, "version")),
+    durability: "as that server is configured",
+    flow: { project: "load", name: "bench", module: "bench_mod", source_dir: sourceDir },
+    stop: async () => undefined,
+  };
+}

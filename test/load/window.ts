@@ -1,0 +1,64 @@
+/** A measured window: what one target did, used and answered between two moments. */
+import { type Figure, figure, latencyFigures } from "./figure.ts";
+import type { Fleet } from "./fleet.ts";
+import { ownCpuUs, readUsage } from "./process-usage.ts";
+import { Recorder } from "./recorder.ts";
+import type { Target } from "./target.ts";
+
+const US_PER_S = 1_000_000;
+export const MIB = 1_048_576;
+
+export interface Window {
+  seconds: number;
+  /** Null when the server's process cannot be read. */
+  serverCpuUs: number | null;
+  generatorCpuUs: number;
+  residentBytes: number | null;
+  recorder: Recorder;
+}
+
+/** Gives the fleet a fresh recorder; the returned function ends the window. */
+export function openWindow(target: Target, fleet: Fleet): () => Window {
+  const recorder = new Recorder();
+  fleet.recorder = recorder;
+  const serverBefore = target.pid === null ? null : readUsage(target.pid);
+  const ownBefore = ownCpuUs();
+  const startedAt = performance.now();
+  return () => {
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const generatorCpuUs = ownCpuUs() - ownBefore;
+    const serverAfter = target.pid === null ? null : readUsage(target.pid);
+    fleet.recorder = new Recorder();
+    return {
+      seconds,
+      serverCpuUs: serverBefore === null || serverAfter === null ? null : serverAfter.cpuUs - serverBefore.cpuUs,
+      generatorCpuUs,
+      residentBytes: serverAfter?.residentBytes ?? null,
+      recorder,
+    };
+  };
+}
+
+/** Rates and costs per unit of work, and the failures, which are always shown when there are any. */
+export function costFigures(window: Window, unit: string, count: number): Figure[] {
+  const { serverCpuUs, seconds, residentBytes, recorder } = window;
+  return [
+    ...figure(`${unit}s`, `${unit}s/s`, count / seconds),
+    ...figure(`server CPU per ${unit}`, "us", serverCpuUs === null ? null : serverCpuUs / count),
+    ...figure(`generator CPU per ${unit}`, "us", window.generatorCpuUs / count),
+    ...figure(`server CPU (${unit}s)`, "cores", serverCpuUs === null ? null : serverCpuUs / (seconds * US_PER_S)),
+    ...figure(`generator CPU (${unit}s)`, "cores", window.generatorCpuUs / (seconds * US_PER_S)),
+    ...figure(`server memory (${unit}s)`, "MiB", residentBytes === null ? null : residentBytes / MIB),
+    ...(recorder.failed > 0 ? figure(`failed requests (${unit}s)`, "", recorder.failed) : []),
+  ];
+}
+
+export function requestFigures(recorder: Recorder): Figure[] {
+  return [
+    ...latencyFigures("create", recorder.create),
+    ...latencyFigures("dispatch", recorder.dispatch),
+    ...latencyFigures("transition", recorder.transition),
+    ...latencyFigures("report", recorder.report),
+    ...latencyFigures("whole run", recorder.whole),
+  ];
+}
