@@ -30,7 +30,7 @@ export const REPORT_SLICE_BYTES_MAX = MIB;
 /** Run parameters as JSON text. */
 export const PARAMETERS_BYTES_MAX = MIB;
 /** Largest parameters that the core keeps in memory; larger ones are read from the store at hand-out. */
-export const KEPT_PARAMETERS_BYTES_MAX = 4 * KIB;
+export const PARAMETERS_IN_MEMORY_BYTES_MAX = 4 * KIB;
 /** Artifact data as JSON text; exactly this many bytes still pass. */
 export const ARTIFACT_BYTES_MAX = 1_048_576;
 /** A flow's return value in `details.result`; larger values are recorded by their size only. */

@@ -33,13 +33,17 @@ export interface Route {
   body_bytes_max: number;
   /** Status of each answer and the schema of its body, null where it has none. */
   responses: Readonly<Record<number, TSchema | null>>;
+  /** True where an `Idempotency-Key` header gives the first answer again. */
+  idempotency_key: boolean;
   /** Media type of successful answers where it is not JSON. */
   media_type?: string;
   /** False where the OpenAPI document leaves the route out. */
   described: boolean;
 }
 
-type Options = Partial<Pick<Route, "query" | "body" | "body_bytes_max" | "auth" | "media_type" | "described">>;
+type Options = Partial<
+  Pick<Route, "query" | "body" | "idempotency_key" | "body_bytes_max" | "auth" | "media_type" | "described">
+>;
 type Responses = Route["responses"];
 
 const PARAMETER = /\{(\w+)\}/g;
@@ -71,6 +75,7 @@ export function row(
     body_required: options.body !== undefined,
     body_bytes_max: BODY_BYTES_MAX,
     responses,
+    idempotency_key: false,
     described: true,
     ...options,
   };

@@ -83,6 +83,7 @@ const FLOWS: readonly Route[] = [
     { 201: Run, ...NotFound, ...Invalid },
     {
       body: CreateRunForFlowBody,
+      idempotency_key: true,
     },
   ),
 ];
@@ -97,6 +98,7 @@ const RUNS: readonly Route[] = [
     { 201: Run, ...NotFound, ...Invalid },
     {
       body: CreateRunBody,
+      idempotency_key: true,
     },
   ),
   row("GET /api/runs/{id}", "getRun", "One run", "read", { 200: Run, ...NotFound }),
@@ -187,7 +189,7 @@ const EVENTS: readonly Route[] = [
     "Record a custom event",
     "EmitEvent",
     { 201: Event, ...NotFound, ...Invalid },
-    { body: EmitEventBody },
+    { body: EmitEventBody, idempotency_key: true },
   ),
   row("GET /api/events/{id}", "getEvent", "One event", "read", { 200: Event, ...NotFound }),
 ];
