@@ -120,8 +120,7 @@ function secondTarget(options: LoadOptions): Promise<Target> | null {
 
 function namedTarget(name: string, place: string, options: LoadOptions): Promise<Target> {
   if (!place.startsWith(PEER_PREFIX)) return joinTarget(name, place, options.token, join(tmpdir(), "load"));
-  const parked = options.phases.includes("park") ? options.park : 0;
-  return startPeerServer(place.slice(PEER_PREFIX.length), options.engines + parked);
+  return startPeerServer(place.slice(PEER_PREFIX.length), options.engines);
 }
 
 /** Connects the engines, registers the flow by a first run, and checks that this run was stored whole. */

@@ -46,6 +46,7 @@ export async function startOwnServer(options: OwnServerOptions): Promise<Target>
       version: String(field(await getJson(server.endpoint, "/api/server"), "version")),
       durability: options.durability,
       flow: { project: "load", name: "bench", module: "bench_mod", source_dir: served },
+      parkObstacle: null,
       stop: async () => {
         await server.stop();
         remove();

@@ -17,6 +17,9 @@ const REGISTER_LIMIT_MS = 20_000;
 const LOOK_EVERY_MS = 20;
 const FLOW_NAME = "bench";
 
+const PARK_OBSTACLE =
+  "left out: the server fills room in its pool with engines of its own and sends waiting ones away when the pool is full";
+
 /** An engine process that imports this does nothing for as long as the server that started it lives. */
 const MODULE = `import os, sys, time
 
@@ -66,6 +69,7 @@ export async function startPeerServer(program: string, poolPlaces: number): Prom
         version: String(field(await getJson(server.endpoint, "/api/server"), "version")),
         durability: "its default",
         flow: await registeredFlow(server.endpoint),
+        parkObstacle: PARK_OBSTACLE,
         stop,
       };
     } catch (error) {

@@ -20,7 +20,6 @@ const CANCELLED = transitionBody("Cancelled", "Cancelled", "cancelled");
 /** Gives the number of runs made. Rejects when the server refuses them. */
 export async function seedRuns(fleet: Fleet, count: number, seed: number): Promise<number> {
   const random = new SeededRandom(seed);
-  const registered = new Set<number>();
   const before = fleet.recorder.completed;
   const { tasks, logs } = fleet.size;
   fleet.size.tasks = 0;
@@ -28,15 +27,17 @@ export async function seedRuns(fleet: Fleet, count: number, seed: number): Promi
   fleet.outcomeOf = (number) => outcomeOf(number, seed);
   const limit = setTimeout(() => fleet.stopCreating(), SEED_LIMIT_MS);
   try {
+    const { inFlight } = fleet.size;
+    // Each flow is known before other creators name it.
+    for (let n = 0; n < FLOWS; n++) {
+      await fleet.create({ runsMax: 1, inFlight, describe: () => ({ flow: flowOf(fleet.flow, n), registers: true, tags: [] }) });
+    }
     await fleet.create({
-      runsMax: count,
-      inFlight: fleet.size.inFlight,
+      runsMax: Math.max(0, count - FLOWS),
+      inFlight,
       describe: () => {
-        const n = random.below(FLOWS);
-        const registers = !registered.has(n);
-        registered.add(n);
-        const tag = TAGS[random.below(TAGS.length)];
-        return { flow: flowOf(fleet.flow, n), registers, tags: tag === undefined ? [] : [tag] };
+        const tag = TAGS[random.below(TAGS.length)] ?? "";
+        return { flow: flowOf(fleet.flow, random.below(FLOWS)), registers: false, tags: [tag] };
       },
     });
     if (!(await fleet.until(() => fleet.inFlight === 0, SEED_LIMIT_MS))) throw new LoadFailed("seeded runs never finished");

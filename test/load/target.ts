@@ -15,6 +15,8 @@ export interface Target {
   version: string;
   durability: string;
   flow: LoadFlow;
+  /** Why the park phase cannot be run against it; null when it can. */
+  parkObstacle: string | null;
   /** Ends what was started and removes what was made for it. */
   stop: () => Promise<void>;
 }
@@ -56,6 +58,7 @@ export async function joinTarget(name: string, url: string, token: string | null
     version: String(field(server, "version")),
     durability: "as that server is configured",
     flow: { project: "load", name: "bench", module: "bench_mod", source_dir: sourceDir },
+    parkObstacle: null,
     stop: async () => undefined,
   };
 }

@@ -19,6 +19,7 @@ const KIB = 1_024;
 
 export async function parkPhase(context: PhaseContext): Promise<PhaseResult> {
   const { target, fleet, options } = context;
+  if (target.parkObstacle !== null) return { figures: [], notes: [target.parkObstacle] };
   const needed = options.park + fleet.size.engines + fleet.size.creators + SPARE_DESCRIPTORS;
   const shortage = descriptorShortage(target.pid, needed);
   if (shortage !== null) return { figures: [], notes: [shortage] };
@@ -42,7 +43,10 @@ export async function parkPhase(context: PhaseContext): Promise<PhaseResult> {
         ...figure("rate kept", "ratio", crowdedRate / aloneRate),
         ...figure("polls lost", "", parked.lost),
       ],
-      notes: failureNotes([...alone.recorder.errors, ...crowded.recorder.errors]),
+      notes: [
+        ...(parked.lost > 0 ? [`${parked.lost} parked polls were turned away or cut, the first: ${parked.reason}`] : []),
+        ...failureNotes([...alone.recorder.errors, ...crowded.recorder.errors]),
+      ],
     };
   } finally {
     parked.close();
@@ -51,6 +55,8 @@ export async function parkPhase(context: PhaseContext): Promise<PhaseResult> {
 
 class ParkedEngines {
   lost = 0;
+  /** Why the first of them was lost. */
+  reason = "";
   readonly #connections: HttpConnection[];
   readonly #polls: string[];
   readonly #endpoint: Endpoint;
@@ -87,10 +93,14 @@ class ParkedEngines {
     try {
       while (!this.#closed) {
         const answer = await connection.post("/api/engine/work", body, true);
-        if (answer.status !== 200 || answer.body.includes('"exit":true')) throw new LoadFailed("turned away");
+        if (answer.status !== 200 || answer.body.includes('"exit":true')) {
+          throw new LoadFailed(`${answer.status} ${answer.body.slice(0, 200)}`);
+        }
       }
-    } catch {
-      if (!this.#closed) this.lost += 1;
+    } catch (error) {
+      if (this.#closed) return;
+      if (this.lost === 0) this.reason = error instanceof Error ? error.message : String(error);
+      this.lost += 1;
     }
   }
 }
