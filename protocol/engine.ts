@@ -1,7 +1,7 @@
 /** What engine processes send and get. Internal: no compatibility promise, except that 1.13 engines keep working. */
 import Type, { type Static } from "typebox";
 import { INT32_MAX } from "./limits.ts";
-import { AnyJson, FreeMap, Id, Int32, Int64, nullable, optional, sent, Timestamp } from "./scalar.ts";
+import { AnyJson, Count, FreeMap, Id, Int32, Int64, nullable, optional, sent, Timestamp } from "./scalar.ts";
 import { StateTypeSchema } from "./state-schema.ts";
 
 /** Body of POST /api/engine/work. */
@@ -13,7 +13,7 @@ export const WorkRequest = Type.Object(
     module: Type.String(),
     isolated: optional(Type.Boolean()),
     nice: optional(Int32),
-    wait_ms: optional(Type.Integer({ minimum: 0 })),
+    wait_ms: optional(Count),
     host: optional(Type.String({ description: "Host name and boot id; absent means the peer's connection decides" })),
     owns_stop: optional(Type.Boolean({ description: "The engine ends a run itself on cancel and timeout" })),
   },

@@ -2,6 +2,7 @@
 import Type, { type Static } from "typebox";
 import { Amount, Count, Double, FreeMap, Id, Int64, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
 import { ScheduleDecl, ScheduleRow } from "./schedule.ts";
+import type { StateType } from "./state.ts";
 import { StateTypeSchema } from "./state-schema.ts";
 
 /** What a flow waits for: one or several upstream flows, optionally joined by the value of a parameter. */
@@ -63,7 +64,12 @@ export const Flow = sent(Type.Object(fields, { title: "Flow" }));
 export type Flow = Static<typeof Flow>;
 
 /** One of a flow's latest runs: id, state type, state name, duration in microseconds (null while it has none). */
-export const RecentRun = Type.Tuple([Int64, StateTypeSchema, Type.String(), nullable(Int64)]);
+export const RecentRun = Type.Unsafe<[number, StateType, string, number | null]>({
+  type: "array",
+  prefixItems: [Int64, StateTypeSchema, Type.String(), nullable(Int64)],
+  minItems: 4,
+  maxItems: 4,
+});
 export type RecentRun = Static<typeof RecentRun>;
 
 /** A flow as reads return it, with its latest runs, its place in the flow graph and its schedules. */

@@ -6,16 +6,6 @@
 
 type Node = Readonly<Record<string, unknown>>;
 
-const ARTICLE: Record<string, string> = {
-  object: "object",
-  array: "array",
-  string: "string",
-  integer: "integer",
-  number: "number",
-  boolean: "boolean",
-  null: "null",
-};
-
 /** The first mismatch as `field: expected ...`, or null when none was found. */
 export function explainMismatch(schema: object, value: unknown): string | null {
   const found = find(schema as Node, value, "");
@@ -35,7 +25,7 @@ function find(schema: Node, value: unknown, path: string): Mismatch | null {
   const allowed = schema["enum"];
   if (Array.isArray(allowed)) return allowed.includes(value) ? null : { path, text: `expected one of ${allowed.join(", ")}` };
   const type = schema["type"];
-  if (typeof type === "string" && !hasType(value, type)) return { path, text: `expected ${ARTICLE[type] ?? type}` };
+  if (typeof type === "string" && !hasType(value, type)) return { path, text: `expected ${type}` };
   if (typeof value === "number") return findInNumber(schema, value, path);
   if (typeof value === "string") return findInText(schema, value, path);
   if (Array.isArray(value)) return findInArray(schema, value, path);

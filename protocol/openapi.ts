@@ -3,6 +3,7 @@
  * A schema with a title becomes a component of that name; everything else stands where it is used.
  */
 import { ErrorBody } from "./errors.ts";
+import { Flow } from "./flow.ts";
 import { INTERFACE_VERSION } from "./interface-version.ts";
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from "./limits.ts";
 import type { Route } from "./route.ts";
@@ -24,6 +25,8 @@ const STATUS_TEXT: Readonly<Record<string, string>> = {
 /** The document as a plain object; made once per call, so keep its text. */
 export function openapiDocument(routes: readonly Route[] = ROUTES): JsonMap {
   const components = new Components();
+  // Flow is part of the interface although every answer carries its longer form.
+  components.use(Flow);
   const paths: Record<string, JsonMap> = {};
   for (const route of routes) {
     if (!route.described) continue;

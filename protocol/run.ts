@@ -46,21 +46,6 @@ export type Run = Static<typeof Run>;
 export const RunsPage = pageOf("RunsPage", Run);
 export type RunsPage = Static<typeof RunsPage>;
 
-/** A run in a list of upcoming fires, with the marks of a fire that a person skipped. */
-export const UpcomingRun = sent(
-  Type.Object(
-    {
-      ...RUN_FIELDS,
-      projected: Type.Boolean({ description: "Always false" }),
-      skipped: Type.Boolean(),
-      skipped_at: Type.Optional(nullable(Timestamp)),
-      skipped_by: Type.Optional(nullable(Type.String())),
-    },
-    { title: "UpcomingRun" },
-  ),
-);
-export type UpcomingRun = Static<typeof UpcomingRun>;
-
 /** Body of POST /api/runs. `module` and `source_dir` together register a flow that the server does not know. */
 export const CreateRunBody = Type.Object(
   {

@@ -1,6 +1,6 @@
 /** Schedules of a flow: the three variants, stored rows, upcoming fires, skips, and the bodies that make and change them. */
 import Type, { type Static } from "typebox";
-import { CATCHUP_COUNT_DEFAULT, PREVIEW_COUNT } from "./limits.ts";
+import { CATCHUP_COUNT_DEFAULT, INTEGER_MAX, PREVIEW_COUNT } from "./limits.ts";
 import { Count, Double, Id, Int64, nullable, optional, sent, Timestamp } from "./scalar.ts";
 
 /** What happens to fires missed while the server was down. */
@@ -11,6 +11,12 @@ export const CatchupPolicy = Type.Unsafe<"skip" | "latest" | "all">({
 });
 export type CatchupPolicy = Static<typeof CatchupPolicy>;
 
+const SecondsBetween = Type.Number({ format: "double", maximum: INTEGER_MAX, description: "Seconds between fires" });
+
+function counted(standard: number) {
+  return Type.Integer({ minimum: 0, maximum: INTEGER_MAX, default: standard });
+}
+
 const timezone = optional(Type.String({ description: "IANA name; the server's zone when unset" }));
 const cronFields = {
   kind: Type.Literal("cron"),
@@ -20,7 +26,7 @@ const cronFields = {
 };
 const intervalFields = {
   kind: Type.Literal("interval"),
-  interval: Type.Number({ description: "Seconds between fires" }),
+  interval: SecondsBetween,
   anchor: optional(Timestamp),
   timezone,
 };
@@ -48,7 +54,7 @@ export type ScheduleDecl = Static<typeof ScheduleDecl>;
 const policy = {
   active: optional(Type.Boolean({ default: true })),
   catchup: optional(CatchupPolicy),
-  catchup_max: optional(Type.Integer({ minimum: 0, default: CATCHUP_COUNT_DEFAULT })),
+  catchup_max: optional(counted(CATCHUP_COUNT_DEFAULT)),
   persist: optional(Type.Boolean({ default: true })),
 };
 
@@ -63,7 +69,7 @@ export const ScheduleBody = Type.Union(
 );
 export type ScheduleBody = Static<typeof ScheduleBody>;
 
-const count = optional(Type.Integer({ minimum: 0, default: PREVIEW_COUNT[0] }));
+const count = optional(counted(PREVIEW_COUNT[0]));
 
 /** Body of POST /api/schedules/preview: a schedule and how many fires to show. */
 export const PreviewBody = Type.Union(
@@ -146,19 +152,3 @@ export const PreviewResponse = Type.Object(
   { title: "PreviewResponse" },
 );
 export type PreviewResponse = Static<typeof PreviewResponse>;
-
-/** A fire past the look-ahead; no run exists for it. */
-export const ProjectedFire = sent(
-  Type.Object(
-    {
-      projected: Type.Boolean({ description: "Always true" }),
-      schedule_id: Int64,
-      scheduled_time: Timestamp,
-      skipped: Type.Boolean(),
-      skipped_at: Type.Optional(nullable(Timestamp)),
-      skipped_by: Type.Optional(nullable(Type.String())),
-    },
-    { title: "ProjectedFire" },
-  ),
-);
-export type ProjectedFire = Static<typeof ProjectedFire>;

@@ -1,0 +1,57 @@
+/** Backfills: one run per value of a date or datetime parameter. */
+import Type, { type Static } from "typebox";
+import { Double, FreeMap, Id, Int64, optional, Strings, sent, Timestamp } from "./scalar.ts";
+
+const fields = {
+  id: Int64,
+  external_id: Id,
+  flow_id: Int64,
+  parameter: Type.String(),
+  start_value: Type.String(),
+  end_value: Type.String(),
+  interval_secs: Double,
+  concurrency: Int64,
+  total: Int64,
+  extra_parameters: Type.Optional(FreeMap),
+  cancelled: Type.Boolean(),
+  created_at: Timestamp,
+};
+
+/** A stored backfill. */
+export const Backfill = sent(Type.Object(fields, { title: "Backfill" }));
+export type Backfill = Static<typeof Backfill>;
+
+/** A backfill with the counts of its runs by state name, and the tag its runs carry. */
+export const BackfillStatus = sent(
+  Type.Object(
+    { ...fields, counts: Type.Record(Type.String(), Int64), tag: Type.String({ description: "backfill:<id>" }) },
+    { title: "BackfillStatus" },
+  ),
+);
+export type BackfillStatus = Static<typeof BackfillStatus>;
+
+/** Body of POST /api/flows/{id}/backfill. Start and end are dates or RFC 3339 datetimes, both included. */
+export const BackfillBody = Type.Object(
+  {
+    parameter: Type.String(),
+    start: Type.String(),
+    end: Type.String(),
+    concurrency: optional(Int64),
+    extra_parameters: optional(FreeMap),
+    interval: Type.Optional(
+      Type.Union([Double, Type.String(), Type.Null()], {
+        description: "Seconds, or a shorthand such as 1d, 12h, 30m; default one day",
+      }),
+    ),
+    reverse: optional(Type.Boolean({ description: "Newest value first" })),
+  },
+  { title: "BackfillBody" },
+);
+export type BackfillBody = Static<typeof BackfillBody>;
+
+/** Body of POST /api/backfills/{id}/prefilter: the values that need no run. */
+export const PrefilterBody = Type.Object({ skip: Strings }, { title: "PrefilterBody" });
+export type PrefilterBody = Static<typeof PrefilterBody>;
+
+export const PrefilterResponse = Type.Object({ skipped: Int64 });
+export type PrefilterResponse = Static<typeof PrefilterResponse>;

@@ -1,0 +1,150 @@
+/** Rules: what they match, what they do, their guards; firings and expectations. */
+import Type, { type Static } from "typebox";
+import { EXPECTATIONS_PAGE } from "./limits.ts";
+import { pageLimit } from "./page.ts";
+import { AnyJson, Double, FreeMap, Id, Int64, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+
+/** Which events a rule is for; every clause that is set must match. */
+export const RuleMatch = Type.Object(
+  {
+    events: optional(Type.Array(Type.String(), { description: "Names, or prefixes ending in *" })),
+    flows: optional(Strings),
+    project: optional(Type.String()),
+    states: optional(Type.Array(Type.String(), { description: "State types or sub-state names" })),
+    tags: optional(Strings),
+  },
+  { title: "RuleMatch" },
+);
+export type RuleMatch = Static<typeof RuleMatch>;
+
+/** Clock arming: a five-field cron expression and an IANA zone. */
+export const RuleClock = Type.Object({ cron: Type.String(), tz: optional(Type.String()) }, { title: "RuleClock" });
+export type RuleClock = Static<typeof RuleClock>;
+
+export const ACTION_KINDS = [
+  "run_flow",
+  "cancel_run",
+  "set_state",
+  "pause_schedule",
+  "resume_schedule",
+  "webhook",
+  "email",
+  "call",
+] as const;
+export type ActionKind = (typeof ACTION_KINDS)[number];
+
+/** One action; which fields it needs depends on its kind. */
+export const RuleAction = Type.Object(
+  {
+    kind: Type.Unsafe<ActionKind>({ type: "string", enum: [...ACTION_KINDS] }),
+    flow: optional(Type.String()),
+    parameters: optional(FreeMap),
+    state_type: optional(Type.String()),
+    message: optional(Type.String()),
+    schedule_id: optional(Int64),
+    url: optional(Type.String()),
+    method: optional(Type.String()),
+    headers: optional(FreeMap),
+    body: optional(AnyJson),
+    to: optional(Strings),
+    subject: optional(Type.String()),
+    callable: optional(Type.String()),
+  },
+  { title: "RuleAction" },
+);
+export type RuleAction = Static<typeof RuleAction>;
+
+const spec = {
+  when: optional(RuleMatch),
+  do: optional(Type.Array(RuleAction)),
+  once: optional(Type.Unsafe<"per_run" | "never">({ type: "string", enum: ["per_run", "never"], default: "per_run" })),
+  cooldown_seconds: optional(Double),
+  max_per_minute: optional(Int64),
+  allow_self: optional(Type.Boolean()),
+  unless: optional(RuleMatch),
+  within: optional(Double),
+  at: optional(RuleClock),
+};
+
+/** A rule without its identity. */
+export const RuleSpec = Type.Object(spec, { title: "RuleSpec" });
+export type RuleSpec = Static<typeof RuleSpec>;
+
+/** Body of POST /api/rules. */
+export const RuleBody = Type.Object({ name: Type.String(), enabled: optional(Type.Boolean()), ...spec }, { title: "RuleBody" });
+export type RuleBody = Static<typeof RuleBody>;
+
+/** Body of PATCH /api/rules/{id}; sent fields replace. */
+export const RulePatch = Type.Object(
+  { name: optional(Type.String()), enabled: optional(Type.Boolean()), ...spec },
+  { title: "RulePatch" },
+);
+export type RulePatch = Static<typeof RulePatch>;
+
+/** A stored rule. `unless`, `within` and `at` are absent where they are not set. */
+export const RuleRow = Type.Object(
+  {
+    id: Int64,
+    external_id: Id,
+    name: Type.String(),
+    enabled: Type.Boolean(),
+    source: Type.String({ description: "ui or code" }),
+    module: Type.Optional(nullable(Type.String())),
+    ...spec,
+    fire_count: Int64,
+    last_fired: Type.Optional(nullable(Timestamp)),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: "RuleRow" },
+);
+export type RuleRow = Static<typeof RuleRow>;
+
+/** One firing of a rule and what became of its actions. */
+export const RuleFiring = sent(
+  Type.Object(
+    {
+      id: Int64,
+      rule_id: Int64,
+      event_id: Type.Optional(nullable(Int64)),
+      run_id: Type.Optional(nullable(Int64)),
+      timestamp: Timestamp,
+      outcomes: Type.Array(FreeMap),
+    },
+    { title: "RuleFiring" },
+  ),
+);
+export type RuleFiring = Static<typeof RuleFiring>;
+
+/** What a proactive rule waits for. */
+export const Expectation = sent(
+  Type.Object(
+    {
+      id: Int64,
+      rule_id: Int64,
+      key: Type.String({ description: "run:<id> or flow:<id>" }),
+      run_id: Type.Optional(nullable(Int64)),
+      flow_id: Type.Optional(nullable(Int64)),
+      armed_at: Timestamp,
+      deadline: Timestamp,
+      status: Type.Unsafe<"open" | "met" | "lapsed" | "cancelled">({
+        type: "string",
+        enum: ["open", "met", "lapsed", "cancelled"],
+      }),
+    },
+    { title: "Expectation" },
+  ),
+);
+export type Expectation = Static<typeof Expectation>;
+
+/** Query of GET /api/rules/{id}/expectations. */
+export const ExpectationsQuery = Type.Object({ open: Type.Boolean({ default: true }), limit: pageLimit(EXPECTATIONS_PAGE) });
+export type ExpectationsQuery = Static<typeof ExpectationsQuery>;
+
+/** Answer of POST /api/rules/{id}/test: the rendered actions; nothing was executed. */
+export const RuleTest = Type.Object({
+  actions: Type.Array(FreeMap),
+  event: nullable(FreeMap),
+  note: Type.Optional(Type.String()),
+});
+export type RuleTest = Static<typeof RuleTest>;

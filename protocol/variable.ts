@@ -1,0 +1,50 @@
+/** Variables: named JSON values; secret ones are encrypted at rest and masked in responses. */
+import Type, { type Static } from "typebox";
+import { VARIABLE_NAME_LENGTH_MAX } from "./limits.ts";
+import { AnyJson, optional, Strings, sent, Timestamp } from "./scalar.ts";
+
+/** What responses show in place of a secret value. */
+export const SECRET_MASK = "********";
+
+const fields = {
+  name: Type.String(),
+  value: AnyJson,
+  tags: Type.Optional(Strings),
+  secret: Type.Boolean(),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+};
+
+/** A variable; the value of a secret is masked. */
+export const VariableRow = sent(Type.Object(fields, { title: "VariableRow" }));
+export type VariableRow = Static<typeof VariableRow>;
+
+/** A variable with the stored ciphertext of a secret; `raw` is absent otherwise. */
+export const VariableWithRaw = Type.Object({ ...fields, raw: Type.Optional(Type.String()) }, { title: "VariableWithRaw" });
+export type VariableWithRaw = Static<typeof VariableWithRaw>;
+
+const VariableName = Type.String({ pattern: "^[a-z0-9][a-z0-9_./-]*$", maxLength: VARIABLE_NAME_LENGTH_MAX });
+
+/** Body of POST /api/variables. The value is at most 65536 bytes as JSON text. */
+export const VariableBody = Type.Object(
+  {
+    name: VariableName,
+    value: AnyJson,
+    overwrite: optional(Type.Boolean({ default: true })),
+    secret: optional(Type.Boolean()),
+    tags: optional(Strings),
+  },
+  { title: "VariableBody" },
+);
+export type VariableBody = Static<typeof VariableBody>;
+
+/** Body of PATCH /api/variables/{name}; each field alone. */
+export const VariablePatch = Type.Object(
+  { secret: optional(Type.Boolean()), tags: optional(Strings), value: Type.Optional(AnyJson) },
+  { title: "VariablePatch" },
+);
+export type VariablePatch = Static<typeof VariablePatch>;
+
+/** Query of GET /api/variables/{name}. */
+export const VariableQuery = Type.Object({ raw: Type.Boolean({ default: false }) });
+export type VariableQuery = Static<typeof VariableQuery>;

@@ -1,0 +1,63 @@
+import fc from "fast-check";
+import t from "tap";
+import { canonicalJson, hasExactIntegers, isExactInteger, parseJson, roundIntegers, toTransferable } from "#protocol/json";
+
+t.test("integers beyond 2^53 keep their digits, at any depth", async (t) => {
+  for (const text of ["9007199254740993", "-9007199254740993", "18446744073709551615", "123456789012345678901234567890"]) {
+    const source = `{"a":[${text},{"b":${text}}],"c":1}`;
+    const value = parseJson(source);
+    t.equal(JSON.stringify(value), source);
+    t.equal(canonicalJson(value), source);
+    t.ok(hasExactIntegers(value));
+  }
+});
+
+t.test("other numbers and texts with many digits stay what they are", async (t) => {
+  const source =
+    '{"time":1763679000000000,"max":9007199254740991,"text":"9007199254740993","fraction":0.30000000000000004,"e":1e21}';
+  const value = parseJson(source);
+  t.notOk(hasExactIntegers(value));
+  t.same(value, JSON.parse(source));
+});
+
+t.test("malformed text throws the same error as JSON.parse", async (t) => {
+  t.throws(() => parseJson('{"a":'), SyntaxError);
+  t.throws(() => parseJson('{"a":9007199254740993'), SyntaxError);
+});
+
+t.test("exact integers survive a structured clone as bigints", async (t) => {
+  const source = '{"a":[9007199254740993],"b":"x"}';
+  const value = parseJson(source);
+  t.equal(canonicalJson(structuredClone(toTransferable(value))), source);
+  const plain = { a: 1 };
+  t.equal(toTransferable(plain), plain);
+});
+
+t.test("rounding replaces exact integers for checks", async (t) => {
+  const value = parseJson('{"a":9007199254740993,"b":[true]}') as { a: unknown };
+  t.ok(isExactInteger(value.a));
+  const rounded = roundIntegers(value) as { a: unknown; b: unknown };
+  t.equal(rounded.a, 9007199254740992);
+  t.same(rounded.b, [true]);
+});
+
+t.test("canonical text sorts keys of every object and keeps a key named __proto__", async (t) => {
+  t.equal(canonicalJson({ b: 1, a: { d: [{ z: 1, y: 2 }], c: null } }), '{"a":{"c":null,"d":[{"y":2,"z":1}]},"b":1}');
+  t.equal(canonicalJson(parseJson('{"z":1,"__proto__":{"b":1,"a":2}}')), '{"__proto__":{"a":2,"b":1},"z":1}');
+});
+
+t.test("canonical text depends on the value alone", async () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const text = canonicalJson(value);
+      return canonicalJson(parseJson(text)) === text && canonicalJson(reversed(value)) === text;
+    }),
+  );
+});
+
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).reverse();
+  return Object.fromEntries(entries.map(([key, part]) => [key, reversed(part)]));
+}

@@ -1,0 +1,67 @@
+import t from "tap";
+import {
+  checkEmittedName,
+  checkMatchedName,
+  EVENTS,
+  nearestName,
+  RESERVED_PREFIXES,
+  STATES,
+  VOCABULARY,
+} from "#protocol/vocabulary";
+
+t.test("33 events, each once and under a reserved prefix", async (t) => {
+  t.equal(EVENTS.length, 33);
+  t.equal(new Set(EVENTS.map(({ name }) => name)).size, 33);
+  for (const { name } of EVENTS)
+    t.ok(
+      RESERVED_PREFIXES.some((prefix) => name.startsWith(prefix)),
+      name,
+    );
+});
+
+t.test("states: nine types, then the sub-states with their types", async (t) => {
+  t.equal(STATES.length, 16);
+  t.same(
+    STATES.slice(9).map(({ name, state_type, is_sub_state }) => [name, state_type, is_sub_state]),
+    [
+      ["Late", "Scheduled", true],
+      ["AwaitingRetry", "Scheduled", true],
+      ["AwaitingResource", "Scheduled", true],
+      ["Retrying", "Running", true],
+      ["TimedOut", "Failed", true],
+      ["Cached", "Completed", true],
+      ["Skipped", "Completed", true],
+    ],
+  );
+  t.ok(STATES.slice(0, 9).every(({ name, state_type, is_sub_state }) => name === state_type && !is_sub_state));
+  t.same(JSON.parse(JSON.stringify(VOCABULARY)), VOCABULARY);
+});
+
+t.test("names under a reserved prefix must be in the catalogue; the nearest real one is named", async (t) => {
+  t.equal(checkEmittedName("run.failed"), null);
+  t.match(checkEmittedName("run.faild"), /did you mean "run\.failed"\?/);
+  t.match(checkEmittedName("schedule.pause"), /did you mean "schedule\.paused"\?/);
+  t.match(checkEmittedName("run.updated"), /run\.updated/);
+  t.match(checkEmittedName("run.something.entirely.else"), /known: run\.scheduled, run\.pending/);
+  t.type(checkEmittedName("run"), "string");
+  t.type(checkEmittedName("  "), "string");
+});
+
+t.test("other names are never checked", async (t) => {
+  for (const name of ["order.paid", "runs.failed", "running", "Run.failed", "ürün"]) t.equal(checkEmittedName(name), null, name);
+});
+
+t.test("a wildcard is a match, not a name", async (t) => {
+  t.equal(checkMatchedName("run.*"), null);
+  t.equal(checkMatchedName("rule.action.*"), null);
+  t.equal(checkMatchedName("order.*"), null);
+  t.equal(checkMatchedName("*"), null);
+  t.type(checkMatchedName("run.x*"), "string");
+  t.type(checkEmittedName("run.*"), "string");
+});
+
+t.test("nearest name by edit distance, null when none is close", async (t) => {
+  t.equal(nearestName("Faild", ["Completed", "Failed"]), "Failed");
+  t.equal(nearestName("running", ["Running"]), "Running");
+  t.equal(nearestName("banana", ["Completed", "Failed"]), null);
+});
