@@ -1,0 +1,29 @@
+/** The client as the command line uses it, and its failures in the words of the command line. */
+
+import { Millrace, type MillraceError } from "#sdk/client/index";
+import { CommandError } from "./exit-code.ts";
+
+/** Options every command that speaks to a server takes. */
+export interface ConnectionOptions {
+  home?: string;
+  token?: string;
+  url?: string;
+  json?: boolean;
+}
+
+export function connect(options: ConnectionOptions): Millrace {
+  const { home, url } = options;
+  const token = options.token ?? (process.env["MILLRACE_TOKEN"] || null);
+  return new Millrace({ home, url, token });
+}
+
+/** One line for a failure of the client: its cause, and what to do about it. */
+export function commandError(error: MillraceError): CommandError {
+  if (error.reason === "unreachable") {
+    return new CommandError(error.message, "Start a server with `millrace serve`, or name one with --url or --home.");
+  }
+  if (error.status === 401 || error.status === 403) {
+    return new CommandError(error.message, "Pass the server's token with --token or MILLRACE_TOKEN.");
+  }
+  return new CommandError(error.message);
+}

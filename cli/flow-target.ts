@@ -1,0 +1,124 @@
+/** Which flow `millrace run` means, and how it is handed to the server. */
+
+import { existsSync } from "node:fs";
+import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import type { CreateRunBody } from "#protocol/run";
+import type { Millrace } from "#sdk/client/index";
+import { CommandError } from "./exit-code.ts";
+
+/** A flow of a file, by what its module exports. */
+export interface FileTarget {
+  kind: "file";
+  path: string;
+  /** null: the file has only one. */
+  flow: string | null;
+}
+
+/** A flow the server knows. */
+export interface NameTarget {
+  kind: "name";
+  project: string | null;
+  flow: string;
+}
+
+/** FILE:FLOW, FILE, FLOW or PROJECT/FLOW. A name that is also a file means the file. */
+export function parseTarget(text: string): FileTarget | NameTarget {
+  const colon = text.lastIndexOf(":");
+  // A single letter before the colon is a drive, not a file.
+  if (colon > 1) {
+    const path = resolve(text.slice(0, colon));
+    const flow = text.slice(colon + 1);
+    if (flow === "") throw new CommandError(`${text} names no flow`, "Write FILE:FLOW, for example pipeline.ts:daily.");
+    if (!existsSync(path)) throw new CommandError(`there is no file ${path}`);
+    return { kind: "file", path, flow };
+  }
+  const path = resolve(text);
+  if (/\.m?[tj]s$/.test(text)) {
+    if (!existsSync(path)) throw new CommandError(`there is no file ${path}`);
+    return { kind: "file", path, flow: null };
+  }
+  const slash = text.indexOf("/");
+  return { kind: "name", project: slash < 0 ? null : text.slice(0, slash), flow: text.slice(slash + 1) };
+}
+
+/** The part of a creation that names (and, for a file, registers) the flow. */
+export type FlowReference = Pick<CreateRunBody, "flow" | "project"> & Partial<CreateRunBody>;
+
+/**
+ * Loads the file's flow. When the server serves a directory above the file, the flow is that directory's,
+ * so that the run belongs to the flow the server lists.
+ */
+export async function loadTarget(target: FileTarget, servedDir: string | null): Promise<FlowReference> {
+  const inside = servedDir === null ? null : relative(servedDir, target.path);
+  const isServed = inside !== null && inside !== "" && !inside.startsWith("..") && !isAbsolute(inside);
+  const sourceDir = isServed && servedDir !== null ? servedDir : dirname(target.path);
+  const module = relative(sourceDir, target.path).split(sep).join("/");
+  const { loadFlows } = await import("#sdk/load-flows");
+  const { flows, error } = await loadFlows(sourceDir, module);
+  if (error !== null) throw new CommandError(`${target.path} cannot be loaded: ${error}`);
+  const names = flows.map((flow) => flow.definition.name);
+  if (names.length === 0) {
+    throw new CommandError(`${target.path} exports no flow`, "Export what flow() returns: export const daily = flow(...).");
+  }
+  const found =
+    target.flow === null && flows.length === 1 ? flows[0] : flows.find((flow) => flow.definition.name === target.flow);
+  if (found === undefined) {
+    const wanted = target.flow === null ? `${target.path} has several flows` : `${target.path} has no flow "${target.flow}"`;
+    throw new CommandError(wanted, `It has: ${names.join(", ")}.`);
+  }
+  // The option types of SDK and protocol describe the same record.
+  return found.registration as FlowReference;
+}
+
+/** Looks a flow up by name. */
+export async function findTarget(client: Millrace, target: NameTarget): Promise<FlowReference> {
+  const flows = await client.flows.list(target.project === null ? {} : { project: target.project });
+  const matches = flows.filter((flow) => flow.name === target.flow);
+  const [only] = matches;
+  if (only === undefined) {
+    const known = flows.map((flow) => flow.name).slice(0, 8);
+    throw new CommandError(
+      `the server knows no flow "${target.flow}"`,
+      known.length === 0 ? "It has no flows yet; name a file: millrace run FILE:FLOW." : `It has: ${known.join(", ")}.`,
+    );
+  }
+  if (matches.length > 1) {
+    const choices = matches.map((flow) => `${flow.project}/${flow.name}`).join(", ");
+    throw new CommandError(`flow "${target.flow}" exists in several projects`, `Name one: ${choices}.`);
+  }
+  return { flow: only.name, project: only.project, parameter_schema: only.parameter_schema };
+}
+
+/**
+ * Parameters from `key=value` texts. A parameter the schema knows as text stays text; others are read as JSON where they are
+ * JSON, so 3, true and [1, 2] are what they look like.
+ */
+export function parseParameters(
+  pairs: readonly string[],
+  schema: Record<string, unknown> | null | undefined,
+): Record<string, unknown> {
+  const properties = (schema?.["properties"] ?? {}) as Record<string, Record<string, unknown> | undefined>;
+  const parameters: Record<string, unknown> = {};
+  for (const pair of pairs) {
+    const equals = pair.indexOf("=");
+    if (equals < 1) throw new CommandError(`"${pair}" is not a parameter`, "Write -p key=value.");
+    const key = pair.slice(0, equals);
+    const text = pair.slice(equals + 1);
+    parameters[key] = takesText(properties[key]) ? text : fromJson(text);
+  }
+  return parameters;
+}
+
+function takesText(property: Record<string, unknown> | undefined): boolean {
+  if (property === undefined) return false;
+  const branches = Array.isArray(property["anyOf"]) ? (property["anyOf"] as Record<string, unknown>[]) : [];
+  return property["type"] === "string" || branches.some(takesText);
+}
+
+function fromJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,142 @@
+/** Following one run to its end: its log lines as they come, and on a terminal what it is doing now. */
+
+import { type EndedRun, hasEnded, type LogFilter, type Millrace, type Run, type TaskRun } from "#sdk/client/index";
+import { counted, duration, stateText } from "./format.ts";
+import { renderLog } from "./log-lines.ts";
+import { ProgressLine } from "./progress-line.ts";
+import { printable, type Terminal } from "./terminal.ts";
+
+/** The last log lines may be stored just after the end of the run; this long they are waited for. */
+const LAST_LINES_MS = 300;
+const RETRY_FOR_MS = 60_000;
+
+export interface FollowOptions {
+  /** Where log lines go; null prints none. */
+  log: Terminal | null;
+  /** Where the progress line goes; null shows none. */
+  progress: Terminal | null;
+  /** Which log lines are wanted. */
+  filter?: Omit<LogFilter, "after">;
+}
+
+export class RunFollower {
+  readonly #client: Millrace;
+  readonly #runId: number;
+  readonly #options: FollowOptions;
+  readonly #line: ProgressLine | null;
+  readonly #tasks = new Map<number, TaskRun>();
+  readonly #taskNames = new Map<number, string>();
+  #lastLog = 0;
+  #reading: Promise<void> = Promise.resolve();
+  #run: Run | null = null;
+  #told: string | null = null;
+
+  constructor(client: Millrace, runId: number, options: FollowOptions) {
+    this.#client = client;
+    this.#runId = runId;
+    this.#options = options;
+    this.#line = options.progress === null ? null : new ProgressLine(options.progress);
+  }
+
+  /** Resolves with the ended run, after its last log line. */
+  async untilEnd(): Promise<EndedRun> {
+    const stop = new AbortController();
+    const listening = this.#listen(stop.signal);
+    try {
+      // Listening ends with the run too; when it fails instead, that is the failure.
+      const ended = await Promise.race([
+        this.#client.waitFor(this.#runId),
+        listening.then(() => this.#client.waitFor(this.#runId)),
+      ]);
+      stop.abort();
+      await listening.catch(() => {});
+      await this.#lastLines();
+      return ended;
+    } finally {
+      stop.abort();
+      this.#line?.end();
+    }
+  }
+
+  async #listen(signal: AbortSignal): Promise<void> {
+    for await (const message of this.#client.stream({ signal, retryForMs: RETRY_FOR_MS })) {
+      if (message.event === "hello" || message.event === "resync") await this.#refresh();
+      else if (message.event === "log.appended" && message.data.run_id === this.#runId) void this.#readLogs();
+      else if (message.event === "task_run.updated" && message.data.run_id === this.#runId) this.#seeTask(message.data);
+      else if (message.event === "run.updated" && message.data.id === this.#runId && "state" in message.data)
+        this.#seeRun(message.data);
+      if (this.#run !== null && hasEnded(this.#run)) return;
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    for (const task of await this.#client.runs.tasks(this.#runId)) this.#seeTask(task);
+    this.#seeRun(await this.#client.runs.get(this.#runId));
+    void this.#readLogs();
+  }
+
+  #seeTask(task: TaskRun): void {
+    this.#tasks.set(task.id, task);
+    this.#taskNames.set(task.id, task.dynamic_key);
+  }
+
+  #seeRun(run: Run): void {
+    this.#run = run;
+    this.#line?.show(() => this.#status());
+    this.#tellWait(run);
+  }
+
+  /** What holds the run up is said once, also in a pipe: nobody else would tell. */
+  #tellWait(run: Run): void {
+    const waits =
+      run.state.type === "Paused" ||
+      run.state.type === "Crashed" ||
+      (run.state.type === "Scheduled" && run.state.message !== null);
+    const text = waits ? `${run.state.name}${run.state.message === null ? "" : `: ${printable(run.state.message)}`}` : null;
+    if (text === this.#told) return;
+    this.#told = text;
+    if (text !== null && this.#line !== null && !hasEnded(run)) this.#line.above([text]);
+  }
+
+  /** One read at a time, so that lines stay in order and come once; whatever arrived meanwhile is in the next. */
+  #readLogs(): Promise<void> {
+    this.#reading = this.#reading.catch(() => {}).then(() => this.#readNewLogs());
+    // Whoever waits for it sees the failure; others will at the end of the run.
+    this.#reading.catch(() => {});
+    return this.#reading;
+  }
+
+  async #readNewLogs(): Promise<void> {
+    const terminal = this.#options.log;
+    if (terminal === null) return;
+    for await (const logs of this.#client.runs.logs(this.#runId, { ...this.#options.filter, after: this.#lastLog }).pages()) {
+      const lines = logs.flatMap((log) => renderLog(log, this.#taskNames, terminal));
+      if (this.#line === null) for (const line of lines) terminal.line(line);
+      else this.#line.above(lines);
+      this.#lastLog = logs.at(-1)?.id ?? this.#lastLog;
+    }
+  }
+
+  async #lastLines(): Promise<void> {
+    if (this.#options.log === null) return;
+    if (this.#taskNames.size === 0) for (const task of await this.#client.runs.tasks(this.#runId)) this.#seeTask(task);
+    const before = this.#lastLog;
+    await this.#readLogs();
+    if (this.#lastLog > before) return;
+    await new Promise((resolve) => setTimeout(resolve, LAST_LINES_MS));
+    await this.#readLogs();
+  }
+
+  #status(): string {
+    const run = this.#run;
+    if (run === null) return "";
+    const sinceUs = run.start_time ?? run.created_at;
+    const tasks = [...this.#tasks.values()];
+    const ended = tasks.filter((task) => task.end_time !== null).length;
+    const running = tasks.filter((task) => task.state.type === "Running").map((task) => printable(task.dynamic_key));
+    const parts = [`${stateText(run.state)} ${duration(Date.now() * 1000 - sinceUs)}`];
+    if (tasks.length > 0) parts.push(`${ended} of ${counted(tasks.length, "task")}`);
+    if (running.length > 0) parts.push(running.join(", "));
+    return parts.join("  \u00b7  ");
+  }
+}

@@ -1,0 +1,36 @@
+/** `millrace runs logs`. */
+
+import { type ConnectionOptions, connect } from "./connection.ts";
+import { EXIT } from "./exit-code.ts";
+import { RunFollower } from "./follow-run.ts";
+import { renderLog } from "./log-lines.ts";
+import { positive } from "./runs.ts";
+import { Terminal } from "./terminal.ts";
+
+export interface LogOptions extends ConnectionOptions {
+  follow?: boolean;
+  level?: string;
+  search?: string;
+}
+
+export async function printLogs(idText: string, options: LogOptions): Promise<number> {
+  const id = positive("the id of a run", idText);
+  const client = connect(options);
+  const out = new Terminal(process.stdout);
+  const run = await client.runs.get(id);
+  const filter = { level: options.level, search: options.search };
+  if (options.follow === true && options.json !== true) {
+    await new RunFollower(client, run.id, { log: out, progress: null, filter }).untilEnd();
+    return EXIT.ok;
+  }
+  const taskNames = new Map((await client.runs.tasks(id)).map((task) => [task.id, task.dynamic_key]));
+  const logs = client.runs.logs(id, filter);
+  if (options.json === true) {
+    const all = [];
+    for await (const log of logs) all.push(log);
+    out.json(all);
+    return EXIT.ok;
+  }
+  for await (const log of logs) for (const line of renderLog(log, taskNames, out)) out.line(line);
+  return EXIT.ok;
+}

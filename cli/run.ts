@@ -1,0 +1,141 @@
+/** `millrace run`: submit a run, follow it, and end with a code that says how it went. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { Millrace, MillraceError, type Run } from "#sdk/client/index";
+import { type ConnectionOptions, connect } from "./connection.ts";
+import { CommandError, EXIT } from "./exit-code.ts";
+import { type FileTarget, findTarget, loadTarget, type NameTarget, parseParameters, parseTarget } from "./flow-target.ts";
+import { RunFollower } from "./follow-run.ts";
+import { counted, duration, stateLook, stateText } from "./format.ts";
+import { printable, Terminal } from "./terminal.ts";
+
+export interface RunOptions extends ConnectionOptions {
+  param: string[];
+  tag: string[];
+  name?: string;
+  quiet?: boolean;
+}
+
+export async function run(text: string, options: RunOptions): Promise<number> {
+  const target = parseTarget(text);
+  const client = connect(options);
+  const servedDir = await servedDirectory(client, options);
+  if (servedDir !== undefined) return await submit(client, target, servedDir, options);
+  if (target.kind === "name") {
+    throw new CommandError(
+      `no server is running that would know the flow "${target.flow}"`,
+      "Name its file: millrace run FILE:FLOW.",
+    );
+  }
+  return await runWithOwnServer(target, options);
+}
+
+/** The directory the running server serves; undefined when there is no server. A server asked for by address must be there. */
+async function servedDirectory(client: Millrace, options: RunOptions): Promise<string | null | undefined> {
+  try {
+    return (await client.server()).served_dir;
+  } catch (error) {
+    if (error instanceof MillraceError && error.reason === "unreachable" && options.url === undefined) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * A server for this one run, on the user's home, so that the run is in the history afterwards. It serves an empty directory:
+ * other flows lying beside the file, and their schedules, are none of this run's business.
+ */
+async function runWithOwnServer(target: FileTarget, options: RunOptions): Promise<number> {
+  const { loadConfig } = await import("#server/config");
+  const { startServer } = await import("./running-server.ts");
+  const loaded = loadConfig({ home: options.home, host: "127.0.0.1", port: "0", open: false }, process.env, dirname(target.path));
+  const empty = mkdtempSync(join(tmpdir(), "millrace-run-"));
+  try {
+    const server = await startServer(loaded, empty);
+    try {
+      return await submit(new Millrace({ url: server.url, token: loaded.config.token }), target, null, options);
+    } finally {
+      await server.stop();
+      await server.stopped;
+    }
+  } finally {
+    rmSync(empty, { recursive: true, force: true });
+  }
+}
+
+async function submit(
+  client: Millrace,
+  target: FileTarget | NameTarget,
+  servedDir: string | null,
+  options: RunOptions,
+): Promise<number> {
+  const flow = target.kind === "file" ? await loadTarget(target, servedDir) : await findTarget(client, target);
+  const { parameter_schema, ...reference } = flow;
+  const created = await client.runs.create({
+    ...(target.kind === "file" ? flow : reference),
+    parameters: parseParameters(options.param, parameter_schema),
+    tags: options.tag,
+    name: options.name,
+    created_by: "cli",
+  });
+  return await follow(client, created, options);
+}
+
+async function follow(client: Millrace, created: Run, options: RunOptions): Promise<number> {
+  const quiet = options.quiet === true || options.json === true;
+  const out = new Terminal(process.stdout);
+  if (!quiet)
+    out.line(`Run ${created.id}  ${out.paint("bold", printable(created.name))}  of ${created.project}/${created.flow_name}`);
+  const cancel = cancelOnInterrupt(client, created.id);
+  try {
+    const follower = new RunFollower(client, created.id, { log: quiet ? null : out, progress: quiet ? null : out });
+    const { run: ended, result } = await follower.untilEnd();
+    if (options.json === true) out.json(ended);
+    else if (options.quiet !== true) for (const line of endLines(ended, result, out)) out.line(line);
+    const failed = ended.state.type === "Failed" || ended.state.type === "Crashed";
+    if (failed && options.quiet === true) new Terminal(process.stderr).line(`millrace: run ${ended.id} ${failureText(ended)}`);
+    return exitCodeOf(ended);
+  } finally {
+    cancel();
+  }
+}
+
+/** 0 completed, 1 failed or crashed, 2 any other end; a skipped run did not run. */
+export function exitCodeOf(run: Run): number {
+  if (run.state.type === "Failed" || run.state.type === "Crashed") return EXIT.runFailed;
+  return run.state.type === "Completed" && run.state.name !== "Skipped" ? EXIT.ok : EXIT.otherEnd;
+}
+
+function endLines(run: Run, result: unknown, terminal: Terminal): string[] {
+  const state = terminal.paint(["bold", ...[stateLook(run.state).style].flat()], stateText(run.state));
+  const took = run.total_run_time === null ? "" : ` after ${duration(run.total_run_time)}`;
+  const tasks = Object.values(run.task_counts).reduce((sum, count) => sum + count, 0);
+  const lines = [`${state}${took}${tasks === 0 ? "" : `, ${counted(tasks, "task")}`}`];
+  const completed = run.state.type === "Completed";
+  if (!completed && run.state.message !== null) lines.push(terminal.paint("red", printable(run.state.message)));
+  if (completed && result !== undefined && result !== null)
+    lines.push(`${terminal.paint("dim", "Result:")} ${printable(JSON.stringify(result))}`);
+  return lines;
+}
+
+function failureText(run: Run): string {
+  const words = run.state.type === "Crashed" ? "crashed" : "failed";
+  return run.state.message === null ? words : `${words}: ${printable(run.state.message)}`;
+}
+
+/** The first interrupt cancels the run and waits for its end, the second leaves it alone. */
+function cancelOnInterrupt(client: Millrace, runId: number): () => void {
+  let asked = false;
+  const handler = () => {
+    if (asked) process.exit(EXIT.otherEnd);
+    asked = true;
+    const terminal = new Terminal(process.stderr);
+    terminal.line(`\nCancelling run ${runId}. Press Ctrl-C again to leave without waiting.`);
+    client.runs
+      .cancel(runId)
+      .catch((error: unknown) => terminal.line(`millrace: ${error instanceof Error ? error.message : error}`));
+  };
+  process.on("SIGINT", handler);
+  return () => process.off("SIGINT", handler);
+}

@@ -1,0 +1,70 @@
+/** `millrace runs ls`. */
+
+import { isStateType, STATE_TYPES } from "#protocol/state";
+import type { Run } from "#sdk/client/index";
+import { type ConnectionOptions, connect } from "./connection.ts";
+import { CommandError, EXIT } from "./exit-code.ts";
+import { dateTime, duration, stateLook, stateText } from "./format.ts";
+import { renderTable } from "./table.ts";
+import { printable, Terminal } from "./terminal.ts";
+
+export interface ListOptions extends ConnectionOptions {
+  flow?: string;
+  project?: string;
+  state?: string;
+  limit: string;
+}
+
+/** The server gives at most this many per page. */
+const PAGE_MAX = 500;
+
+export async function listRuns(options: ListOptions): Promise<number> {
+  const limit = positive("--limit", options.limit);
+  const { flow, project } = options;
+  const filter = { flow, project, ...stateFilter(options.state) };
+  const runs = await connect(options)
+    .runs.list(filter, { pageSize: Math.min(limit, PAGE_MAX) })
+    .first(limit);
+  const out = new Terminal(process.stdout);
+  if (options.json === true) out.json(runs);
+  else if (runs.length > 0) for (const line of renderRuns(runs, out)) out.line(line);
+  else if (out.live)
+    out.line(Object.values(filter).every((value) => value === undefined) ? "There are no runs yet." : "No run matches.");
+  return EXIT.ok;
+}
+
+export function renderRuns(runs: readonly Run[], terminal: Terminal): string[] {
+  return renderTable(
+    [
+      { head: "ID", cell: (run) => String(run.id), align: "right" },
+      { head: "STATE", cell: (run) => stateText(run.state), style: (run) => stateLook(run.state).style },
+      { head: "FLOW", cell: (run) => printable(`${run.project}/${run.flow_name}`), shrink: true },
+      { head: "NAME", cell: (run) => printable(run.name), shrink: true },
+      { head: "STARTED", cell: (run) => (run.start_time === null ? "not yet" : dateTime(run.start_time)) },
+      { head: "DURATION", cell: (run) => durationOf(run), align: "right" },
+    ],
+    runs,
+    terminal,
+  );
+}
+
+/** Time of the run so far, or altogether. */
+export function durationOf(run: Pick<Run, "start_time" | "end_time" | "total_run_time">): string {
+  if (run.total_run_time !== null) return duration(run.total_run_time);
+  return run.start_time === null || run.end_time !== null ? "" : duration(Date.now() * 1000 - run.start_time);
+}
+
+/** A type in any case, or the name of a sub-state as the server knows it. */
+export function stateFilter(state: string | undefined): { state_type?: string; state_name?: string } {
+  if (state === undefined) return {};
+  const type = STATE_TYPES.find((known) => known.toLowerCase() === state.toLowerCase());
+  return type !== undefined && isStateType(type) ? { state_type: type } : { state_name: state };
+}
+
+/** A whole number above zero. */
+export function positive(name: string, text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : 0;
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new CommandError(`${name} must be a whole number above zero, not "${text}"`);
+  return value;
+}

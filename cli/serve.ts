@@ -1,0 +1,93 @@
+/** `millrace serve`: start, say what is served, and stop on a signal. */
+
+import { spawn } from "node:child_process";
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { Millrace } from "#sdk/client/index";
+import { type ConfigFlags, loadConfig, type ServerConfig } from "#server/config";
+import { CommandError } from "./exit-code.ts";
+import { type RunningServer, startServer } from "./running-server.ts";
+import { renderStartScreen } from "./start-screen.ts";
+import { Terminal } from "./terminal.ts";
+
+export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
+  const startedMs = performance.now();
+  const servedDir = resolve(dir);
+  if (!statSync(servedDir, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new CommandError(`${servedDir} is not a directory`, "Name the directory with your flow files: millrace serve DIR");
+  }
+  const out = new Terminal(process.stdout);
+  const errors = new Terminal(process.stderr);
+  const loaded = loadConfig(flags, process.env, servedDir);
+  for (const warning of loaded.warnings) errors.line(`${errors.paint("yellow", "millrace:")} ${warning}`);
+  // A signal during the start would otherwise end the process with its files left behind.
+  const signals = new StopSignals(errors);
+  const server = await startServer(loaded, servedDir);
+  signals.stopWith(server);
+  const screen = renderStartScreen(
+    {
+      url: server.url,
+      servedDir,
+      config: loaded.config,
+      discovery: server.discovery ?? (await flowsOf(server.url, loaded.config)),
+      startMs: performance.now() - startedMs,
+    },
+    out,
+  );
+  for (const line of screen) out.line(line);
+  if (loaded.config.openBrowser && out.live) openBrowser(server.url);
+  const exitCode = await server.stopped;
+  signals.end();
+  if (out.live) out.line("Stopped.");
+  return exitCode;
+}
+
+/** First signal: stop in order. Second: at once, whatever is under way; the store survives that. */
+class StopSignals {
+  #server: RunningServer | null = null;
+  #asked = false;
+  readonly #terminal: Terminal;
+  readonly #handler = () => this.#signalled();
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+    process.on("SIGINT", this.#handler).on("SIGTERM", this.#handler);
+  }
+
+  stopWith(server: RunningServer): void {
+    this.#server = server;
+    if (this.#asked) void server.stop();
+  }
+
+  end(): void {
+    process.off("SIGINT", this.#handler).off("SIGTERM", this.#handler);
+  }
+
+  #signalled(): void {
+    if (this.#asked) process.kill(process.pid, "SIGKILL");
+    this.#asked = true;
+    if (this.#terminal.live) this.#terminal.line("\nStopping. Press Ctrl-C again to stop at once.");
+    void this.#server?.stop();
+  }
+}
+
+/** What the server says it has, where the start did not tell. */
+async function flowsOf(url: string, config: ServerConfig) {
+  const flows = await new Millrace({ url, token: config.token }).flows.list();
+  return {
+    flows: flows.filter((flow) => flow.live).map(({ project, name, module }) => ({ project, flow: name, module })),
+    errors: flows.flatMap(({ error, module, source_dir }) => (error === null ? [] : [{ module, source_dir, error }])),
+    warnings: [],
+  };
+}
+
+/** Opening the dashboard is a courtesy: where it does not work, the address on the screen is enough. */
+function openBrowser(url: string): void {
+  const [program, ...args] =
+    process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];
+  const onDesktop = process.platform !== "linux" || process.env["DISPLAY"] || process.env["WAYLAND_DISPLAY"];
+  if (!onDesktop || program === undefined) return;
+  const child = spawn(program, [...args, url], { stdio: "ignore", detached: true });
+  child.on("error", () => {});
+  child.unref();
+}

@@ -1,0 +1,107 @@
+/** What `millrace serve` says once it serves. */
+
+import { homedir } from "node:os";
+import { sep } from "node:path";
+import type { ServerConfig } from "#server/config";
+import { counted, duration } from "./format.ts";
+import { renderTable } from "./table.ts";
+import { printable, type Terminal } from "./terminal.ts";
+
+export interface StartScreen {
+  url: string;
+  servedDir: string;
+  config: ServerConfig;
+  discovery: {
+    flows: { project: string; flow: string; module: string; options?: { schedules?: readonly unknown[] | null | undefined } }[];
+    errors: { module: string; error: string }[];
+    warnings: string[];
+  };
+  /** How long the start took. */
+  startMs: number;
+}
+
+/** Flows listed by name; beyond that their number is enough. */
+const FLOWS_SHOWN = 20;
+const LABEL_WIDTH = "Serving".length;
+
+export function renderStartScreen(screen: StartScreen, terminal: Terminal): string[] {
+  const { config, discovery } = screen;
+  const lines = [
+    "",
+    `  ${terminal.paint("bold", "Millrace")} ${terminal.paint("dim", `is ready after ${duration(screen.startMs * 1000)}`)}`,
+    "",
+    labelled("Address", `${terminal.paint(["bold", "cyan"], screen.url)}${access(config)}`, terminal),
+  ];
+  if (config.socket !== null) lines.push(labelled("Socket", shortPath(config.socket), terminal));
+  lines.push(
+    labelled("Serving", shortPath(screen.servedDir), terminal),
+    labelled("Home", shortPath(config.home), terminal),
+    labelled("Engines", engines(config), terminal),
+    "",
+    ...flowLines(screen, terminal),
+  );
+  for (const warning of discovery.warnings) lines.push(`  ${terminal.paint("yellow", "\u25c6")} ${printable(warning)}`);
+  lines.push(...errorLines(discovery.errors, terminal), "", `  ${terminal.paint("dim", stopHint(terminal))}`, "");
+  return lines;
+}
+
+function labelled(label: string, text: string, terminal: Terminal): string {
+  return `  ${terminal.paint("dim", label.padEnd(LABEL_WIDTH))}  ${text}`;
+}
+
+function access(config: ServerConfig): string {
+  return config.token === null ? "" : "  (a token is needed)";
+}
+
+function engines(config: ServerConfig): string {
+  return config.engines
+    ? `up to ${counted(config.maxEngines, "process", "processes")}, started when runs need them`
+    : "none are started (--no-engines)";
+}
+
+function flowLines(screen: StartScreen, terminal: Terminal): string[] {
+  const { flows } = screen.discovery;
+  if (flows.length === 0) {
+    return [
+      "  No flows were found. A flow file exports what flow() returns:",
+      "",
+      ...['import { flow, log } from "millrace";', 'export const hello = flow("hello", async () => log.info("Hello."));'].map(
+        (line) => `    ${terminal.paint("dim", line)}`,
+      ),
+    ];
+  }
+  const shown = flows.slice(0, FLOWS_SHOWN);
+  const table = renderTable(
+    [
+      { head: "FLOW", cell: (row) => printable(row.flow), style: () => "bold" },
+      { head: "PROJECT", cell: (row) => printable(row.project), shrink: true },
+      { head: "FILE", cell: (row) => printable(row.module), shrink: true },
+      { head: "SCHEDULES", cell: (row) => String(row.options?.schedules?.length ?? 0), align: "right" },
+    ],
+    shown,
+    terminal,
+  );
+  const more = flows.length > shown.length ? [`  and ${flows.length - shown.length} more`] : [];
+  return [...table.map((line) => `  ${line}`), ...more];
+}
+
+function errorLines(errors: readonly { module: string; error: string }[], terminal: Terminal): string[] {
+  if (errors.length === 0) return [];
+  const lines = ["", `  ${terminal.paint("red", `${counted(errors.length, "file")} could not be used:`)}`];
+  for (const { module, error } of errors) {
+    const [first = "", ...rest] = printable(error).split("\n");
+    lines.push(`  ${terminal.paint("red", "\u25a0")} ${terminal.paint("bold", printable(module))}  ${first}`);
+    lines.push(...rest.map((line) => `    ${terminal.paint("dim", line)}`));
+  }
+  return lines;
+}
+
+function stopHint(terminal: Terminal): string {
+  return terminal.live ? "Press Ctrl-C to stop." : `Stop it with: kill ${process.pid}`;
+}
+
+/** Paths under the user's directory start with a tilde. */
+function shortPath(path: string): string {
+  const own = homedir();
+  return path === own || path.startsWith(own + sep) ? `~${path.slice(own.length)}` : path;
+}
