@@ -1,9 +1,10 @@
+import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
 import { uuidv7 } from "uuidv7";
 import { requireScope, type Scope } from "./active-run.ts";
 import type { ArtifactPublished } from "./report-item.ts";
 
-/** Size limit of an artifact's data as JSON (interface: Limits, 1 MB). */
-const DATA_BYTES_MAX = 1_048_576;
+
+
 
 export interface ArtifactOptions {
   /** Groups artifacts across runs: all under one key form a history. */
@@ -77,7 +78,7 @@ function publish(kind: ArtifactPublished["artifact_kind"], data: object, key: st
 function send(scope: Scope, kind: ArtifactPublished["artifact_kind"], data: object, key: string | null, id: string): void {
   const text = JSON.stringify(data);
   const bytes = Buffer.byteLength(text);
-  if (bytes > DATA_BYTES_MAX) throw new RangeError(`artifact exceeds 1 MB (${bytes} bytes)`);
+  if (bytes > ARTIFACT_BYTES_MAX) throw new RangeError(`artifact exceeds 1 MB (${bytes} bytes)`);
   scope.run.report({
     kind: "artifact",
     external_id: id,

@@ -1,3 +1,4 @@
+import { RESULT_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/state";
 import type { ActiveRun } from "./active-run.ts";
 import { Cancelled, describeFailure, type FailureRecord } from "./failure.ts";
@@ -8,8 +9,6 @@ import { retryDelayOf } from "./retry.ts";
 import { shared } from "./shared-state.ts";
 import { trackBody } from "./task-execution.ts";
 
-/** Largest return value kept with the Completed state, as JSON (a larger one is kept by its size). */
-const RESULT_BYTES_MAX = 65_536;
 
 /** How long functions that nobody waits for any more may go on after an attempt, before it counts as not stopped. */
 const LINGER_MS = 1_000;

@@ -48,8 +48,18 @@ export function describeFailure(error: unknown): FailureRecord {
   const exception = nameOf(error);
   const text = error instanceof Error ? error.message : typeof error === "string" ? error : inspect(error, { depth: 3 });
   const message = text === "" ? exception : `${exception}: ${text}`;
-  const traceback = error instanceof Error ? inspect(error, { depth: 4 }) : message;
+  const traceback = error instanceof Error ? withoutOwnFrames(inspect(error, { depth: 4 })) : message;
   return { message: message.slice(0, MESSAGE_CHARS_MAX), exception, traceback: traceback.slice(0, TRACEBACK_CHARS_MAX) };
+}
+
+/** The directory of this package's own frames, which tell a user nothing. */
+const OWN_FILES = new URL(".", import.meta.url).href;
+
+function withoutOwnFrames(stack: string): string {
+  return stack
+    .split("\n")
+    .filter((line) => !(/^\s+at /.test(line) && (line.includes(OWN_FILES) || line.includes("(node:internal/"))))
+    .join("\n");
 }
 
 function nameOf(error: unknown): string {

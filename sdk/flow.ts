@@ -22,6 +22,7 @@ export interface FlowDefinition {
   options: FlowOptions;
   wire: WireFlowOptions;
   schema: JsonSchema;
+  checker: ParameterChecker;
   /** Checks and converts the parameters, then calls the function. */
   call: (parameters: Record<string, unknown>) => Promise<unknown>;
 }
@@ -62,6 +63,7 @@ function declareFlow(name: string, ...rest: [FlowFunction] | [FlowOptions, FlowF
     options,
     wire: wireOptions(options),
     schema,
+    checker,
     call: async (parameters) => fn(await checker.prepare(parameters)),
   };
   const call = (parameters: Record<string, unknown> = {}) => callFlow(definition, parameters);

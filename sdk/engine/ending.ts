@@ -1,0 +1,34 @@
+import type { State } from "#protocol/state";
+import type { FailureRecord } from "../failure.ts";
+
+/** How the execution of a run ends, as far as the engine decides it. */
+export type Ending =
+  | { kind: "completed"; details: Record<string, unknown> }
+  | { kind: "failed"; failure: FailureRecord }
+  | { kind: "cancelled" }
+  | { kind: "timed-out"; seconds: number }
+  | { kind: "crashed"; cause: string }
+  /** The run was deleted or taken away: nothing is left to say about it. */
+  | { kind: "gone" };
+
+/** The state that records an ending; null when there is none to record. */
+export function stateOf(ending: Ending, timestamp: number): State | null {
+  switch (ending.kind) {
+    case "completed":
+      return { type: "Completed", name: "Completed", timestamp, message: null, details: ending.details };
+    case "failed": {
+      const { message, traceback, exception } = ending.failure;
+      return { type: "Failed", name: "Failed", timestamp, message, details: { traceback, exception } };
+    }
+    case "cancelled":
+      return { type: "Cancelled", name: "Cancelled", timestamp, message: "cancelled", details: {} };
+    case "timed-out":
+      return { type: "Failed", name: "TimedOut", timestamp, message: `timed out after ${ending.seconds} s`, details: {} };
+    case "crashed":
+      return { type: "Crashed", name: "Crashed", timestamp, message: ending.cause, details: {} };
+    case "gone":
+      return null;
+    default:
+      return ending satisfies never;
+  }
+}

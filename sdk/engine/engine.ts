@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { WorkItem, WorkResponse } from "#protocol/engine";
+import type { ServerAddress } from "./connection.ts";
+import { doJob } from "./jobs.ts";
+import { FIRST_WAIT_MS, WAIT_MS_LONGEST } from "./retrying.ts";
+import { RunControl } from "./run-control.ts";
+import { type EngineIdentity, ServerApi, UnexpectedAnswer } from "./server-api.ts";
+import { ThreadKeeper } from "./thread-keeper.ts";
+
+/** An idle engine that reaches no server for this long exits (interface: Limits, engine idle give-up). */
+const IDLE_GIVE_UP_MS = 30_000;
+
+/** Wait before the next poll after an answer that is none (decisions: a work answer of 300 or more). */
+const REFUSED_POLL_WAIT_MS = 1_000;
+
+export interface EngineSettings {
+  identity: EngineIdentity;
+  /** Read anew after each lost connection. */
+  address: () => ServerAddress;
+  home: string;
+  /** Heap limit of the user thread in MB, null for the default. */
+  heapMb: number | null;
+  graceMs: number;
+  heartbeatMs: number;
+  complain(text: string): void;
+}
+
+/** The engine process: imports one module, then executes the runs it is given, one at a time. */
+export class Engine {
+  readonly #settings: EngineSettings;
+  readonly #api: ServerApi;
+  readonly #keeper: ThreadKeeper;
+  readonly #idle = new AbortController();
+  #current: RunControl | null = null;
+  #stops = 0;
+
+  constructor(settings: EngineSettings) {
+    this.#settings = settings;
+    this.#api = new ServerApi(settings.identity, settings.address);
+    const { sourceDir, module } = settings.identity;
+    this.#keeper = new ThreadKeeper({ sourceDir, module, home: settings.home }, settings.heapMb);
+  }
+
+  /** Serves until the server says exit or is gone; returns the exit code of the process. */
+  async run(): Promise<number> {
+    try {
+      const traceback = await this.#keeper.load();
+      if (traceback !== null) {
+        this.#settings.complain(`cannot import ${this.#settings.identity.module}:\n${traceback}`);
+        await this.#api.failed(traceback).catch(() => undefined);
+        return 1;
+      }
+      return await this.#serve();
+    } finally {
+      this.#api.close();
+      await this.#keeper.close();
+    }
+  }
+
+  /**
+   * Ends the engine: at once when it is idle, else after its run. The server is asked whether that run is still wanted;
+   * a second call stops the run.
+   */
+  stop(): void {
+    this.#stops += 1;
+    this.#idle.abort();
+    if (this.#stops === 1) this.#current?.check();
+    else this.#current?.shutDown();
+  }
+
+  async #serve(): Promise<number> {
+    while (this.#stops === 0) {
+      const answer = await this.#poll();
+      if (answer === "stopped") return 0;
+      if (answer === "no-server") return 1;
+      const item = answer.run ?? null;
+      if (item !== null) await this.#execute(item);
+      if (answer.exit === true || (item !== null && this.#settings.identity.isolated)) return 0;
+    }
+    return 0;
+  }
+
+  /** One answered poll; connection errors are tried again until the server counts as gone. */
+  async #poll(): Promise<WorkResponse | "stopped" | "no-server"> {
+    const { signal } = this.#idle;
+    let lostMs: number | null = null;
+    let waitMs = FIRST_WAIT_MS;
+    while (!signal.aborted) {
+      try {
+        return await this.#api.work(signal);
+      } catch (error) {
+        if (signal.aborted) break;
+        const refused = error instanceof UnexpectedAnswer;
+        if (refused) this.#settings.complain(`the poll for work was answered ${error.message}`);
+        lostMs = refused ? null : (lostMs ?? performance.now());
+        if (lostMs !== null && performance.now() - lostMs > IDLE_GIVE_UP_MS) {
+          this.#settings.complain(`no server for ${IDLE_GIVE_UP_MS / 1000} s: ${error instanceof Error ? error.message : String(error)}`);
+          return "no-server";
+        }
+        await sleep(refused ? REFUSED_POLL_WAIT_MS : waitMs, undefined, { signal }).catch(() => undefined);
+        waitMs = refused ? FIRST_WAIT_MS : Math.min(waitMs * 2, WAIT_MS_LONGEST);
+      }
+    }
+    return "stopped";
+  }
+
+  async #execute(item: WorkItem): Promise<void> {
+    const { graceMs, heartbeatMs, complain } = this.#settings;
+    const options = { graceMs, heartbeatMs, complain };
+    // Code left behind by an earlier run may have ended the thread meanwhile; that is no fault of this run.
+    if (!this.#keeper.thread.alive) await this.#keeper.replace();
+    if ((item.kind ?? "run") !== "run") {
+      await doJob(this.#api, this.#keeper, item, options).catch((error: unknown) => complain(`job ${String(item.kind)}: ${String(error)}`));
+      return;
+    }
+    this.#current = new RunControl(this.#api, this.#keeper, item, options);
+    await this.#current.execute();
+    this.#current = null;
+  }
+}

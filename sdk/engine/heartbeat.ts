@@ -1,0 +1,59 @@
+import type { WorkItem } from "#protocol/engine";
+import type { ServerApi } from "./server-api.ts";
+
+/** How often the silence is measured, as a part of the interval. */
+const CHECKS_PER_INTERVAL = 5;
+
+export interface HeartbeatWatcher {
+  cancelRequested(): void;
+  /** The run does not exist any more, or has ended without this engine. */
+  gone(): void;
+}
+
+/** Lets the server know that a run is being executed whenever nothing else has for a while, and hears of cancels. */
+export class Heartbeat {
+  readonly #api: ServerApi;
+  readonly #item: WorkItem;
+  readonly #intervalMs: number;
+  readonly #watcher: HeartbeatWatcher;
+  #contactMs = performance.now();
+  #timer: NodeJS.Timeout | null = null;
+  #pending = false;
+
+  constructor(api: ServerApi, item: WorkItem, intervalMs: number, watcher: HeartbeatWatcher) {
+    this.#api = api;
+    this.#item = item;
+    this.#intervalMs = intervalMs;
+    this.#watcher = watcher;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      if (performance.now() - this.#contactMs >= this.#intervalMs) this.beat();
+    }, this.#intervalMs / CHECKS_PER_INTERVAL);
+  }
+
+  /** The server has just been heard of. */
+  contact(): void {
+    this.#contactMs = performance.now();
+  }
+
+  beat(): void {
+    if (!this.#pending && this.#timer !== null) void this.#send();
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  async #send(): Promise<void> {
+    this.#pending = true;
+    const answer = await this.#api.heartbeat(this.#item);
+    this.#pending = false;
+    if (answer === null || this.#timer === null) return;
+    this.contact();
+    if (answer.cancel) this.#watcher.cancelRequested();
+    else if (!answer.active) this.#watcher.gone();
+  }
+}

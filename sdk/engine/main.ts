@@ -1,0 +1,25 @@
+/**
+ * Entry of the engine process, its control thread. Exit codes: 0 told to end, 1 module or server missing, 2 usage.
+ */
+import { setPriority } from "node:os";
+import { Engine } from "./engine.ts";
+import { parseSettings } from "./settings.ts";
+
+try {
+  const settings = parseSettings(process.argv.slice(2), process.env);
+  if (settings.identity.nice > 0) lowerPriority(settings.identity.nice);
+  const engine = new Engine(settings);
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => engine.stop());
+  process.exit(await engine.run());
+} catch (error) {
+  process.stderr.write(`millrace engine: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(2);
+}
+
+function lowerPriority(nice: number): void {
+  try {
+    setPriority(nice);
+  } catch (error) {
+    process.stderr.write(`millrace engine: the priority stays as it is: ${String(error)}\n`);
+  }
+}

@@ -1,0 +1,226 @@
+import { REPORT_BYTES_MAX } from "#protocol/limits";
+import type { WorkItem } from "#protocol/engine";
+import type { ReportItem } from "../report-item.ts";
+import type { ReportAnswer, ServerApi } from "./server-api.ts";
+
+/** What happened is reported at most this much later. */
+const FLUSH_MS = 100;
+
+/** Items and log lines of one request (decisions: at most 5000 items per request). */
+const REQUEST_ITEMS_MAX = 5_000;
+
+/** Bytes of one request: below the server's limit, with room for the frame around the items. */
+const REQUEST_BYTES_MAX = REPORT_BYTES_MAX - 1_048_576;
+
+/** Log lines put into one item, and the characters after which a new item is begun. */
+const LINES_PER_ITEM_MAX = 500;
+const CHARS_PER_ITEM_MAX = 1_000_000;
+
+/** What is kept while the server is away, in characters: beyond it log lines are dropped, counted, and said to be missing. */
+const KEPT_CHARS_MAX = 128_000_000;
+
+/** Roughly what an item weighs besides its text. */
+const ITEM_CHARS = 200;
+
+interface Entry {
+  seq: number;
+  item: ReportItem;
+  /** Log lines, else 1. */
+  count: number;
+  chars: number;
+}
+
+/** What the reporter tells about the answers it gets. */
+export interface ReportWatcher {
+  contact(): void;
+  cancelRequested(): void;
+  /** The run does not exist any more, or nothing was taken for ten minutes. */
+  gone(reason: string): void;
+  complain(text: string): void;
+}
+
+/**
+ * Reports what happens in one assignment of a run: in order, numbered from 1, one request at a time,
+ * every item until the server has it.
+ */
+export class Reporter {
+  readonly #api: ServerApi;
+  readonly #item: WorkItem;
+  readonly #watcher: ReportWatcher;
+  readonly #queue: Entry[] = [];
+  /** Progress bars and other updated artifacts that wait, by id: an update replaces what was not sent yet. */
+  readonly #artifacts = new Map<string, Entry>();
+  #seq = 0;
+  /** Entries at the head of the queue that are being sent. */
+  #inFlight = 0;
+  #chars = 0;
+  #dropped = 0;
+  #itemsMax = REQUEST_ITEMS_MAX;
+  #timer: NodeJS.Timeout | null = null;
+  #pump: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(api: ServerApi, item: WorkItem, watcher: ReportWatcher) {
+    this.#api = api;
+    this.#item = item;
+    this.#watcher = watcher;
+  }
+
+  add(items: readonly ReportItem[]): void {
+    if (this.#closed) return;
+    for (const item of items) this.#enqueue(item);
+    if (this.#timer === null && this.#pump === null) this.#timer = setTimeout(() => void this.flush(), FLUSH_MS);
+  }
+
+  /** Resolves when everything added so far is with the server, or the run is gone. */
+  async flush(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    while (this.#queue.length > 0 && !this.#closed) {
+      this.#pump ??= this.#send().finally(() => {
+        this.#pump = null;
+      });
+      await this.#pump;
+    }
+  }
+
+  /** Takes and sends nothing more. */
+  close(): void {
+    this.#closed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#queue.length = 0;
+  }
+
+  #enqueue(item: ReportItem): void {
+    const chars = charsOf(item);
+    if (item.kind === "logs") {
+      if (this.#chars > KEPT_CHARS_MAX) {
+        this.#dropped += item.logs.length;
+        return;
+      }
+      const last = this.#queue.length > this.#inFlight ? this.#queue.at(-1) : undefined;
+      if (last?.item.kind === "logs" && last.count < LINES_PER_ITEM_MAX && last.chars < CHARS_PER_ITEM_MAX) {
+        last.item.logs.push(...item.logs);
+        last.count += item.logs.length;
+        last.chars += chars;
+        this.#chars += chars;
+        return;
+      }
+    }
+    if (item.kind === "artifact") {
+      const waiting = this.#artifacts.get(item.external_id);
+      if (waiting !== undefined) {
+        waiting.item = item;
+        return;
+      }
+    }
+    this.#seq += 1;
+    const count = item.kind === "logs" ? item.logs.length : 1;
+    const entry: Entry = { seq: this.#seq, item, count, chars };
+    if (item.kind === "artifact") this.#artifacts.set(item.external_id, entry);
+    this.#queue.push(entry);
+    this.#chars += chars;
+  }
+
+  /** Sends the head of the queue. */
+  async #send(): Promise<void> {
+    const texts = this.#takeHead();
+    let answer: ReportAnswer;
+    try {
+      answer = await this.#api.report(this.#item, texts);
+    } catch (error) {
+      this.#giveUp(`the server could not be reached: ${error instanceof Error ? error.message : String(error)}`);
+      return;
+    }
+    const sent = this.#inFlight;
+    this.#inFlight = 0;
+    switch (answer.kind) {
+      case "applied":
+        this.#remove(sent);
+        this.#noteDropped();
+        this.#watcher.contact();
+        if (answer.cancel) this.#watcher.cancelRequested();
+        return;
+      case "gone":
+        this.#giveUp("the run is gone");
+        return;
+      case "too-large":
+      case "refused":
+        this.#isolate(sent, answer.kind === "refused" ? answer.error : "413 too large");
+        return;
+      default:
+        answer satisfies never;
+    }
+  }
+
+  /** The JSON texts of as many entries as one request may carry; at least one. */
+  #takeHead(): string[] {
+    const texts: string[] = [];
+    let count = 0;
+    let bytes = 0;
+    for (const entry of this.#queue) {
+      const { kind, ...rest } = entry.item;
+      const text = JSON.stringify({ kind, seq: entry.seq, ...rest });
+      count += entry.count;
+      bytes += Buffer.byteLength(text) + 1;
+      if (texts.length > 0 && (count > this.#itemsMax || bytes > REQUEST_BYTES_MAX)) break;
+      texts.push(text);
+      if (entry.item.kind === "artifact") this.#artifacts.delete(entry.item.external_id);
+    }
+    this.#inFlight = texts.length;
+    return texts;
+  }
+
+  /** A refused request is sent again in halves, until the one item at fault is alone; that one is dropped. */
+  #isolate(sent: number, error: string): void {
+    if (sent > 1) {
+      const counts = this.#queue.slice(0, Math.ceil(sent / 2)).reduce((sum, entry) => sum + entry.count, 0);
+      this.#itemsMax = Math.min(counts, this.#itemsMax - 1);
+      return;
+    }
+    const entry = this.#queue[0];
+    if (entry?.item.kind === "logs" && entry.item.logs.length > 1) {
+      const half = entry.item.logs.splice(Math.ceil(entry.item.logs.length / 2));
+      entry.count = entry.item.logs.length;
+      // Numbers only have to grow: the second half takes one between this item's and the next one's.
+      this.#queue.splice(1, 0, { seq: entry.seq + 0, item: { kind: "logs", logs: half }, count: half.length, chars: 0 });
+      this.#renumber();
+      return;
+    }
+    this.#remove(1);
+    this.#watcher.complain(`run ${this.#item.run_id}: an item of its report was refused and is lost (${entry?.item.kind}): ${error}`);
+    this.#itemsMax = REQUEST_ITEMS_MAX;
+  }
+
+  /** Gives the waiting entries consecutive numbers again; none of them was ever accepted. */
+  #renumber(): void {
+    let seq = this.#queue[0]?.seq ?? this.#seq + 1;
+    for (const entry of this.#queue) {
+      entry.seq = seq;
+      seq += 1;
+    }
+    this.#seq = seq - 1;
+  }
+
+  #remove(count: number): void {
+    for (const entry of this.#queue.splice(0, count)) this.#chars -= entry.chars;
+  }
+
+  #noteDropped(): void {
+    if (this.#dropped === 0 || this.#queue.length > 0) return;
+    const message = `${this.#dropped} log lines were dropped while the server could not be reached`;
+    this.#dropped = 0;
+    const line = { run_id: this.#item.run_id, task_run_id: null, task_run_external_id: null, level: 30, logger: "millrace.run" };
+    this.#enqueue({ kind: "logs", logs: [{ ...line, timestamp: Date.now() * 1000, message }] });
+  }
+
+  #giveUp(reason: string): void {
+    this.close();
+    this.#watcher.gone(reason);
+  }
+}
+
+function charsOf(item: ReportItem): number {
+  if (item.kind === "logs") return item.logs.reduce((sum, line) => sum + line.message.length + ITEM_CHARS, 0);
+  return ITEM_CHARS;
+}

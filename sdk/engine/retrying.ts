@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Answer } from "./connection.ts";
+
+/** First wait after a connection error; it doubles from there. */
+export const FIRST_WAIT_MS = 200;
+
+/** Longest wait between two tries. */
+export const WAIT_MS_LONGEST = 5_000;
+
+/** How often a request that the server failed at (500) is sent: it may be the request's own fault. */
+const FAILED_TRIES_MAX = 3;
+
+/** Answers that mean: nothing was applied, try later. */
+const LATER = new Set([429, 502, 503, 504, 507]);
+
+/**
+ * Sends until the server answers for good: connection errors and "later" answers are repeated for `retryMs`.
+ * `repeated` tells whether an earlier try may have been applied although its answer was lost.
+ * @throws the last connection error when the time is over, or the signal's reason
+ */
+export async function sendUntilAnswered(
+  send: () => Promise<Answer>,
+  retryMs: number,
+  signal?: AbortSignal,
+): Promise<Answer & { repeated: boolean }> {
+  const startedMs = performance.now();
+  let waitMs = FIRST_WAIT_MS;
+  let repeated = false;
+  let failures = 0;
+  for (;;) {
+    let afterMs = 0;
+    try {
+      const answer = await send();
+      failures += answer.status === 500 ? 1 : 0;
+      const later = LATER.has(answer.status) || (answer.status === 500 && failures < FAILED_TRIES_MAX);
+      if (!later || performance.now() - startedMs > retryMs) return { ...answer, repeated };
+      afterMs = answer.retryAfterMs;
+    } catch (error) {
+      if (signal?.aborted || performance.now() - startedMs > retryMs) throw error;
+      repeated = true;
+    }
+    await sleep(Math.max(waitMs, afterMs), undefined, signal === undefined ? {} : { signal });
+    waitMs = Math.min(waitMs * 2, WAIT_MS_LONGEST);
+  }
+}

@@ -1,0 +1,233 @@
+import type { WorkItem } from "#protocol/engine";
+import type { State, StateType } from "#protocol/state";
+import type { AttemptOutcome } from "../attempt.ts";
+import { systemClock } from "../clock.ts";
+import type { FailureRecord } from "../failure.ts";
+import { type Ending, stateOf } from "./ending.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { OpenTaskRuns } from "./open-task-runs.ts";
+import { Reporter } from "./reporter.ts";
+import { RunStop } from "./run-stop.ts";
+import type { ServerApi } from "./server-api.ts";
+import type { ThreadKeeper } from "./thread-keeper.ts";
+import type { Ended } from "./user-thread.ts";
+import type { FlowFacts, RunFacts } from "./user-thread-api.ts";
+
+/** How long a hook may take before its thread is ended. */
+const HOOK_MS_MAX = 60_000;
+
+export interface RunControlOptions {
+  /** How long user code may take to return after a cancel before its thread is ended. */
+  graceMs: number;
+  /** A heartbeat is sent when the server has not been heard of for this long. */
+  heartbeatMs: number;
+  complain(text: string): void;
+}
+
+/** Takes one run from its work item to its last state. */
+export class RunControl {
+  readonly #api: ServerApi;
+  readonly #keeper: ThreadKeeper;
+  readonly #item: WorkItem;
+  readonly #options: RunControlOptions;
+  readonly #reporter: Reporter;
+  readonly #heartbeat: Heartbeat;
+  readonly #stop: RunStop;
+  readonly #open = new OpenTaskRuns();
+  readonly #facts: RunFacts;
+  readonly #flow: FlowFacts | undefined;
+
+  constructor(api: ServerApi, keeper: ThreadKeeper, item: WorkItem, options: RunControlOptions) {
+    this.#api = api;
+    this.#keeper = keeper;
+    this.#item = item;
+    this.#options = options;
+    this.#facts = {
+      id: item.run_id,
+      externalId: item.external_id,
+      name: item.run_name,
+      project: item.project,
+      flow: item.flow,
+      parameters: item.parameters,
+    };
+    this.#flow = keeper.find(item.project, item.flow);
+    this.#stop = new RunStop(
+      (seconds) => void keeper.thread.api.stop(seconds),
+      () => void keeper.thread.terminate(),
+      options.graceMs,
+    );
+    this.#heartbeat = new Heartbeat(api, item, options.heartbeatMs, {
+      cancelRequested: () => this.#stop.request({ kind: "cancelled" }),
+      gone: () => this.#stop.request({ kind: "gone" }),
+    });
+    this.#reporter = new Reporter(api, item, {
+      contact: () => this.#heartbeat.contact(),
+      cancelRequested: () => this.#stop.request({ kind: "cancelled" }),
+      gone: (reason) => {
+        options.complain(`run ${item.run_id}: ${reason}`);
+        this.#stop.request({ kind: "gone" });
+      },
+      complain: options.complain,
+    });
+  }
+
+  /** Executes the run. Never throws for anything user code does. */
+  async execute(): Promise<void> {
+    this.#heartbeat.start();
+    try {
+      const ending = this.#item.cancel_requested ? ({ kind: "cancelled" } as const) : await this.#start();
+      if (ending !== null) await this.#finish(ending);
+    } finally {
+      this.#heartbeat.stop();
+      this.#stop.disarm();
+      this.#reporter.close();
+    }
+  }
+
+  /** Asks the server at once how the run is. */
+  check(): void {
+    this.#heartbeat.beat();
+  }
+
+  /** Stops the run because the engine process has to end; it is recorded as Crashed. */
+  shutDown(): void {
+    this.#stop.request({ kind: "shut-down" });
+  }
+
+  /** The moves Pending and Running, then the attempts; null when the run was not to be started. */
+  async #start(): Promise<Ending | null> {
+    if (!(await this.#move("Pending"))) return null;
+    if (!(await this.#move("Running"))) return null;
+    const flow = this.#flow;
+    if (flow !== undefined) return await this.#attempts(flow);
+    const { importError } = this.#keeper;
+    const message = importError?.split("\n").at(-1) ?? `flow ${this.#item.project}/${this.#item.flow} is not defined in its module`;
+    return { kind: "failed", failure: { message, exception: "FlowNotFound", traceback: importError ?? message } };
+  }
+
+  async #attempts(flow: FlowFacts): Promise<Ending> {
+    for (let attempt = 1; ; attempt += 1) {
+      const result = await this.#attempt(flow, attempt);
+      if (result.kind !== "retry") return result;
+      const { failure, delay } = result;
+      const { message, traceback, exception } = failure;
+      const details = { attempt, delay, retries: flow.retries, traceback, exception };
+      const waits = await this.#move("Scheduled", "AwaitingRetry", message, details);
+      if (!waits) return this.#stopEnding() ?? { kind: "failed", failure };
+      await systemClock.sleep(delay * 1000, this.#stop.signal).catch(() => undefined);
+      const stopped = this.#stopEnding();
+      if (stopped !== null) return stopped;
+      if (!(await this.#move("Running", "Retrying"))) return this.#stopEnding() ?? { kind: "gone" };
+    }
+  }
+
+  /** One call of the flow's function, under its time limit. */
+  async #attempt(flow: FlowFacts, attempt: number): Promise<Ending | { kind: "retry"; failure: FailureRecord; delay: number }> {
+    const { thread } = this.#keeper;
+    thread.onItems = (items) => {
+      this.#open.observe(items);
+      this.#reporter.add(items);
+    };
+    const seconds = flow.timeoutSeconds;
+    const disarm =
+      seconds === null ? undefined : systemClock.after(seconds * 1000, () => this.#stop.request({ kind: "timed-out", seconds }));
+    const outcome = await thread.answered<AttemptOutcome>(thread.api.execute(this.#facts, attempt));
+    disarm?.();
+    this.#stop.disarm();
+    thread.onItems = () => undefined;
+    if (outcome.kind === "ended" || outcome.lingering) await this.#replaceThread();
+    return this.#stopEnding() ?? endingOf(outcome);
+  }
+
+  /** How the run ends when it was stopped, whatever its code made of that. */
+  #stopEnding(): Ending | null {
+    const { reason } = this.#stop;
+    if (reason === null) return null;
+    return reason.kind === "shut-down" ? { kind: "crashed", cause: "the engine was stopped" } : reason;
+  }
+
+  /** The last move, and the hook for it. */
+  async #finish(ending: Ending): Promise<void> {
+    this.#stop.disarm();
+    const nowUs = systemClock.nowUs();
+    let state = stateOf(ending, nowUs);
+    if (state === null) return;
+    const crashed = ending.kind === "crashed";
+    this.#reporter.add(this.#open.closing(crashed ? "Crashed" : "Cancelled", crashed ? ending.cause : "the run has ended", nowUs));
+    let answer = await this.#transition(state);
+    if (answer.kind === "refused" && answer.reason === "cancelling" && state.type !== "Cancelled") {
+      // A cancel came after the function had returned; only this move ends the run now.
+      state = { type: "Cancelled", name: "Cancelled", timestamp: nowUs, message: "cancelled", details: {} };
+      answer = await this.#transition(state);
+    }
+    if (answer.kind === "refused") this.#options.complain(`run ${this.#item.run_id}: ${state.name} was refused: ${answer.error}`);
+    this.#heartbeat.stop();
+    if (answer.kind === "accepted" && this.#flow?.hooks.includes(state.type)) await this.runHook(state);
+  }
+
+  /** Calls the flow's hook for a state, and reports what it logs. */
+  async runHook(state: State): Promise<void> {
+    const { thread } = this.#keeper;
+    thread.onItems = (items) => this.#reporter.add(items);
+    const late = setTimeout(() => void thread.terminate(), HOOK_MS_MAX);
+    try {
+      const ended = await thread.answered(thread.api.hook(this.#facts, state));
+      if (ended !== undefined) this.#options.complain(`run ${this.#item.run_id}: ${ended.cause} in a hook`);
+    } catch (error) {
+      this.#options.complain(`run ${this.#item.run_id}: hook: ${String(error)}`);
+    }
+    clearTimeout(late);
+    if (!thread.alive) await this.#replaceThread();
+    await this.#reporter.flush();
+  }
+
+  async #replaceThread(): Promise<void> {
+    const traceback = await this.#keeper.replace();
+    if (traceback !== null) this.#options.complain(`the module cannot be imported any more:\n${traceback}`);
+  }
+
+  /** One move of the run; false when it was refused or the run is gone. */
+  async #move(type: StateType, name: string = type, message: string | null = null, details = {}): Promise<boolean> {
+    const answer = await this.#transition({ type, name, timestamp: systemClock.nowUs(), message, details });
+    if (answer.kind === "refused") {
+      if (answer.reason === "cancelling") this.#stop.request({ kind: "cancelled" });
+      else this.#options.complain(`run ${this.#item.run_id}: ${name} was refused: ${answer.error}`);
+    }
+    return answer.kind === "accepted";
+  }
+
+  /** Sends a move after everything reported so far. */
+  async #transition(state: State): Promise<Awaited<ReturnType<ServerApi["transition"]>>> {
+    await this.#reporter.flush();
+    if (this.#stop.reason?.kind === "gone") return { kind: "gone" };
+    try {
+      const answer = await this.#api.transition(this.#item, state);
+      if (answer.kind === "gone") this.#stop.request({ kind: "gone" });
+      else this.#heartbeat.contact();
+      return answer;
+    } catch (error) {
+      this.#options.complain(`run ${this.#item.run_id}: ${state.name} did not reach the server: ${String(error)}`);
+      this.#stop.request({ kind: "gone" });
+      return { kind: "gone" };
+    }
+  }
+}
+
+function endingOf(
+  outcome: AttemptOutcome | Ended,
+): Ending | { kind: "retry"; failure: FailureRecord; delay: number } {
+  switch (outcome.kind) {
+    case "completed":
+      return { kind: "completed", details: outcome.details };
+    case "failed":
+      return outcome.retryDelaySeconds === null
+        ? { kind: "failed", failure: outcome.failure }
+        : { kind: "retry", failure: outcome.failure, delay: outcome.retryDelaySeconds };
+    case "ended":
+      return { kind: "crashed", cause: outcome.cause };
+    case "stopped":
+      return { kind: "cancelled" };
+    default:
+      return outcome satisfies never;
+  }
+}

@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import type { ServerAddress } from "./connection.ts";
+import type { EngineSettings } from "./engine.ts";
+import { hostIdentity } from "./identity.ts";
+
+/** User code has this long after a cancel: less than the server waits before it signals an engine that does nothing. */
+const GRACE_SECONDS = 5;
+
+/** A heartbeat is due after this much silence. */
+const HEARTBEAT_SECONDS = 5;
+
+export const USAGE =
+  "usage: --source-dir DIR --module FILE [--engine-id ID] [--server URL] [--socket PATH] [--once] [--nice N] [--grace SECONDS] [--heartbeat SECONDS] [--heap-mb N]";
+
+/**
+ * The engine's settings from its command line and environment
+ * (MILLRACE_HOME, MILLRACE_SERVER, MILLRACE_SOCKET, MILLRACE_TOKEN, MILLRACE_ENGINE_ID).
+ * @throws Error for a command line that does not fit
+ */
+export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSettings {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      "engine-id": { type: "string" },
+      "source-dir": { type: "string" },
+      module: { type: "string" },
+      once: { type: "boolean" },
+      nice: { type: "string" },
+      server: { type: "string" },
+      socket: { type: "string" },
+      grace: { type: "string" },
+      heartbeat: { type: "string" },
+      "heap-mb": { type: "string" },
+    },
+  });
+  const sourceDir = values["source-dir"];
+  const { module } = values;
+  if (sourceDir === undefined || module === undefined) throw new Error(USAGE);
+  const home = env["MILLRACE_HOME"] || join(homedir(), ".millrace");
+  return {
+    identity: {
+      engineId: values["engine-id"] ?? (env["MILLRACE_ENGINE_ID"] || `engine-${process.pid}`),
+      sourceDir: resolve(sourceDir),
+      module,
+      isolated: values.once ?? false,
+      nice: values.nice === undefined ? 0 : numberOf("--nice", values.nice),
+      host: hostIdentity(),
+    },
+    address: addressSource(
+      values.server ?? (env["MILLRACE_SERVER"] || null),
+      values.socket ?? (env["MILLRACE_SOCKET"] || null),
+      env["MILLRACE_TOKEN"] || null,
+      home,
+    ),
+    home,
+    heapMb: values["heap-mb"] === undefined ? null : numberOf("--heap-mb", values["heap-mb"]),
+    graceMs: 1000 * (values.grace === undefined ? GRACE_SECONDS : numberOf("--grace", values.grace)),
+    heartbeatMs: 1000 * (values.heartbeat === undefined ? HEARTBEAT_SECONDS : numberOf("--heartbeat", values.heartbeat)),
+    complain: (text) => process.stderr.write(`millrace engine: ${text}\n`),
+  };
+}
+
+/** Where the server is: as given, else as its discovery file in the home directory says at that moment. */
+function addressSource(server: string | null, socketPath: string | null, token: string | null, home: string): () => ServerAddress {
+  if (server !== null || socketPath !== null) {
+    const address = { url: server ?? "http://localhost", socketPath: server === null ? socketPath : null, token };
+    return () => address;
+  }
+  const path = join(home, "server.json");
+  return () => {
+    const { url } = JSON.parse(readFileSync(path, "utf8")) as { url: string };
+    return { url, socketPath: null, token };
+  };
+}
+
+function numberOf(option: string, text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !(value >= 0) || !Number.isFinite(value)) throw new Error(`${option} takes a number from 0 up, not "${text}"`);
+  return value;
+}
