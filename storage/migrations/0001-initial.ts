@@ -65,7 +65,7 @@ CREATE INDEX runs_ended ON runs (flow_id, state_type) WHERE end_time IS NOT NULL
 CREATE INDEX runs_sub_state ON runs (state_name) WHERE end_time IS NOT NULL AND state_name IS NOT NULL;
 CREATE INDEX runs_start ON runs (coalesce(start_time, created_at)) WHERE end_time IS NOT NULL;
 CREATE INDEX runs_duration ON runs (total_run_time) WHERE total_run_time IS NOT NULL;
-CREATE INDEX runs_no_duration ON runs (end_time) WHERE end_time IS NOT NULL AND total_run_time IS NULL;
+CREATE INDEX runs_no_duration ON runs (total_run_time) WHERE end_time IS NOT NULL AND total_run_time IS NULL;
 CREATE INDEX runs_name ON runs (name);
 CREATE INDEX runs_scheduled ON runs (scheduled_time) WHERE scheduled_time IS NOT NULL;
 CREATE INDEX runs_schedule ON runs (schedule_id) WHERE schedule_id IS NOT NULL;

@@ -24,7 +24,7 @@ function open(): { database: Database; writer: Writer; statements: Statements } 
 }
 
 function request(writer: Writer, number: number, parts: Partial<Batch>): CommitRequest {
-  const batch: Batch = { kind: "Batch", source: 1, number, epoch: null, ...emptyDecision(), ...parts };
+  const batch: Batch = { kind: "Batch", source: 1, number, generation: 1, epoch: null, ...emptyDecision(), ...parts };
   return { batch, logs: buildLogBlocks(batch.logs, writer.nextLogId) };
 }
 

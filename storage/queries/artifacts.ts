@@ -1,0 +1,82 @@
+/** Artifacts: by id, of a run or task run (in order of id), and the list across runs (newest first). */
+import type { ArtifactsQuery } from "#protocol/artifact";
+import { bytesToUuid } from "../external-id.ts";
+import type { Statements } from "../statements.ts";
+import { Conditions } from "./conditions.ts";
+import { flowIds } from "./filters.ts";
+import { page, quoted } from "./json.ts";
+
+type ArtifactRow = [
+  id: number,
+  external_id: Uint8Array,
+  run_id: number,
+  task_run_id: number | null,
+  kind: string,
+  key: string | null,
+  data: string,
+  created_at: number,
+  updated_at: number,
+];
+type ListRow = [...ArtifactRow, run_name: string, flow_name: string, project: string];
+
+const COLUMNS = "a.id, a.external_id, a.run_id, a.task_run_id, a.kind, a.key, a.data, a.created_at, a.updated_at";
+
+function fields([id, externalId, run, task, kind, key, data, created, updated]: ArtifactRow): string {
+  return (
+    `"id":${id},"external_id":"${bytesToUuid(externalId)}","run_id":${run},"task_run_id":${task},"kind":${quoted(kind)},` +
+    `"key":${quoted(key)},"data":${data},"created_at":${created},"updated_at":${updated}`
+  );
+}
+
+function render(row: ArtifactRow): string {
+  return `{${fields(row)}}`;
+}
+
+function renderListed(row: ListRow): string {
+  const [run, flow, project] = row.slice(9) as [string, string, string];
+  const own = row.slice(0, 9) as ArtifactRow;
+  return `{${fields(own)},"run_name":${quoted(run)},"flow_name":${quoted(flow)},"project":${quoted(project)}}`;
+}
+
+/** The artifact as JSON text, or null when there is none. */
+export function artifactById(statements: Statements, id: number): string | null {
+  const row = statements.raw<ArtifactRow>(`SELECT ${COLUMNS} FROM artifacts a WHERE a.id = ?`).get(id);
+  return row === undefined ? null : render(row);
+}
+
+/** Artifacts of a run as a JSON array. */
+export function artifactsOfRun(statements: Statements, run: number): string {
+  const rows = statements.raw<ArtifactRow>(`SELECT ${COLUMNS} FROM artifacts a WHERE a.run_id = ? ORDER BY a.id`).all(run);
+  return `[${rows.map(render).join(",")}]`;
+}
+
+/** Artifacts of a task run as a JSON array. */
+export function artifactsOfTaskRun(statements: Statements, taskRun: number): string {
+  const sql = `SELECT ${COLUMNS} FROM artifacts a WHERE a.task_run_id = ? ORDER BY a.id`;
+  return `[${statements.raw<ArtifactRow>(sql).all(taskRun).map(render).join(",")}]`;
+}
+
+/** A page of artifacts across runs as JSON text. */
+export function artifactsPage(statements: Statements, query: ArtifactsQuery): string {
+  const flows = flowIds(statements, query);
+  if (flows?.length === 0) return page([], null);
+  const where = new Conditions();
+  if (query.kind !== undefined) where.add("a.kind = ?", query.kind);
+  if (query.key !== undefined) where.add("a.key = ?", query.key);
+  if (query.run_id !== undefined) where.add("a.run_id = ?", query.run_id);
+  if (query.after !== undefined) where.add("a.id < ?", query.after);
+  if (flows !== null) where.add("r.flow_id IN (SELECT value FROM json_each(?))", JSON.stringify(flows));
+  const sql = `SELECT ${COLUMNS}, r.name, f.name, f.project FROM artifacts a ${indexFor(query)}
+    CROSS JOIN runs r ON r.id = a.run_id CROSS JOIN flows f ON f.id = r.flow_id
+    WHERE ${where.sql} ORDER BY a.id DESC LIMIT ?`;
+  const rows = statements.raw<ListRow>(sql).all(...where.values, query.limit + 1);
+  const more = rows.length > query.limit;
+  const shown = more ? rows.slice(0, query.limit) : rows;
+  return page(shown.map(renderListed), more ? (shown.at(-1)?.[0] ?? null) : null);
+}
+
+function indexFor(query: ArtifactsQuery): string {
+  if (query.run_id !== undefined) return "INDEXED BY artifacts_run";
+  if (query.key !== undefined) return "INDEXED BY artifacts_key";
+  return query.kind === undefined ? "NOT INDEXED" : "INDEXED BY artifacts_kind";
+}

@@ -1,0 +1,145 @@
+/** GET /api/events. Filters combine; `after` and `before` bound `occurred`, both inclusive. */
+import type { EventsQuery } from "#protocol/event";
+import { STRETCH_IDS, STRETCH_KIND } from "../codes.ts";
+import { isUuid, uuidToBytes } from "../external-id.ts";
+import type { Statements } from "../statements.ts";
+import { Conditions, containsPattern } from "./conditions.ts";
+import { type EventContext, type EventRow, renderEvent, SELECT_EVENT } from "./event-record.ts";
+import { page } from "./json.ts";
+import { type StretchFilter, stretchesOf } from "./stretch-walk.ts";
+
+/** Which rows a page may have: conditions on `e`, what the coarse index knows, and whether an exact index serves. */
+interface EventSelection {
+  conditions: Conditions;
+  stretches: StretchFilter[];
+  /** FROM clause of the events. */
+  from: string;
+}
+
+/** A page of events as JSON text. */
+export function eventsPage(statements: Statements, query: EventsQuery, context: EventContext): string {
+  const rows = eventRows(statements, query, query.limit + 1);
+  const more = rows.length > query.limit;
+  const shown = more ? rows.slice(0, query.limit) : rows;
+  return page(
+    shown.map((row) => renderEvent(row, context)),
+    more ? (shown.at(-1)?.[0] ?? null) : null,
+  );
+}
+
+/** Rows that match, in the order of the query, at most `limit`. */
+export function eventRows(statements: Statements, query: EventsQuery, limit: number): EventRow[] {
+  const selection = selectEvents(statements, query);
+  if (selection === null) return [];
+  const { conditions, stretches, from } = selection;
+  const descending = !query.ascending;
+  if (query.cursor !== undefined) conditions.add(`e.id ${descending ? "<" : ">"} ?`, query.cursor);
+  if (from !== "events e" || stretches.length === 0) {
+    const range = from === "events e" ? timeRange(statements, query) : null;
+    if (range !== null) conditions.add("e.id BETWEEN ? AND ?", ...range);
+    return select(statements, from, conditions, descending, limit);
+  }
+  const rows: EventRow[] = [];
+  for (const [first, last] of stretchesOf(statements, stretches, query.cursor ?? null, descending, STRETCH_IDS)) {
+    if (!timesOverlap(statements, query, first)) continue;
+    const within = conditions.copy().add("e.id BETWEEN ? AND ?", first, last);
+    rows.push(...select(statements, "events e NOT INDEXED", within, descending, limit - rows.length));
+    if (rows.length >= limit) break;
+  }
+  return rows;
+}
+
+function select(statements: Statements, from: string, conditions: Conditions, descending: boolean, limit: number): EventRow[] {
+  const base = SELECT_EVENT.replace("FROM events e JOIN", `FROM ${from} CROSS JOIN`);
+  const sql = `${base} WHERE ${conditions.sql} ORDER BY e.id ${descending ? "DESC" : "ASC"} LIMIT ?`;
+  return statements.raw<EventRow>(sql).all(...conditions.values, limit);
+}
+
+function selectEvents(statements: Statements, query: EventsQuery): EventSelection | null {
+  const selection: EventSelection = { conditions: new Conditions(), stretches: [], from: "events e" };
+  const { conditions, stretches } = selection;
+  if (query.after !== undefined) conditions.add("e.occurred >= ?", query.after);
+  if (query.before !== undefined) conditions.add("e.occurred <= ?", query.before);
+  if (query.name !== undefined) {
+    const codes = nameCodes(statements, query.name);
+    if (codes.length === 0) return null;
+    conditions.add("e.name IN (SELECT value FROM json_each(?))", JSON.stringify(codes));
+    stretches.push({ kind: STRETCH_KIND.event_name, values: codes });
+  }
+  if (query.flow_id !== undefined) {
+    conditions.add("e.flow_id = ?", query.flow_id);
+    stretches.push({ kind: STRETCH_KIND.event_flow, values: [query.flow_id] });
+  }
+  if (query.run_id !== undefined) {
+    conditions.add("e.run_id = ?", query.run_id);
+    selection.from = "events e INDEXED BY events_run";
+  }
+  if (query.resource_kind !== undefined && !addResourceKind(statements, selection, query.resource_kind)) return null;
+  if (query.resource_id !== undefined) addResourceId(statements, selection, query.resource_id);
+  return selection;
+}
+
+/** Codes of the names that the filter means: one, or all with the prefix before `*`. */
+function nameCodes(statements: Statements, name: string): number[] {
+  const rows = name.endsWith("*")
+    ? statements
+        .raw<[number]>(`SELECT id FROM names WHERE name LIKE ? ESCAPE '\\' AND substr(name, 1, ?) = ?`)
+        .all(containsPattern(name.slice(0, -1)).slice(1), name.length - 1, name.slice(0, -1))
+    : statements.raw<[number]>("SELECT id FROM names WHERE name = ?").all(name);
+  return rows.map(([id]) => id);
+}
+
+function addResourceKind(statements: Statements, { conditions, stretches }: EventSelection, kind: string): boolean {
+  const row = statements.raw<[number]>("SELECT id FROM names WHERE name = ?").get(kind);
+  if (row === undefined) return false;
+  stretches.push({ kind: STRETCH_KIND.event_resource, values: [row[0]] });
+  const stored = "json_extract(e.resource, '$.kind') = ?";
+  const derived = "(e.task_run_id IS NULL OR e.state_type IS NULL)";
+  if (kind === "run") conditions.add(`(${stored} OR (e.resource IS NULL AND ${derived}))`, kind);
+  else if (kind === "task_run") conditions.add(`(${stored} OR (e.resource IS NULL AND NOT ${derived}))`, kind);
+  else conditions.add(stored, kind);
+  return true;
+}
+
+/** Resources of runs and task runs are known by their external ids, which their events don't store. */
+function addResourceId(statements: Statements, selection: EventSelection, id: string): void {
+  const { conditions } = selection;
+  const stored = "(e.resource IS NOT NULL AND json_extract(e.resource, '$.id') = ?)";
+  const owner = isUuid(id) ? ownerOf(statements, uuidToBytes(id)) : null;
+  if (owner === null) {
+    conditions.add(stored, id);
+    if (selection.from === "events e") selection.from = "events e INDEXED BY events_resource";
+    return;
+  }
+  conditions.add("e.run_id = ?", owner.run);
+  selection.from = "events e INDEXED BY events_run";
+  if (owner.task === null)
+    conditions.add(`(${stored} OR (e.resource IS NULL AND (e.task_run_id IS NULL OR e.state_type IS NULL)))`, id);
+  else conditions.add(`(${stored} OR (e.resource IS NULL AND e.task_run_id = ? AND e.state_type IS NOT NULL))`, id, owner.task);
+}
+
+/** The run, or the task run and its run, with this external id. */
+function ownerOf(statements: Statements, bytes: Uint8Array): { run: number; task: number | null } | null {
+  const run = statements.raw<[number]>("SELECT id FROM runs WHERE external_id = ?").get(bytes);
+  if (run !== undefined) return { run: run[0], task: null };
+  const task = statements.raw<[number, number]>("SELECT id, run_id FROM task_runs WHERE external_id = ?").get(bytes);
+  return task === undefined ? null : { run: task[1], task: task[0] };
+}
+
+/** The ids of events that can have occurred within the bounds, as one range around them; null without bounds. */
+function timeRange(statements: Statements, query: EventsQuery): [number, number] | null {
+  if (query.after === undefined && query.before === undefined) return null;
+  const sql = `SELECT min(stretch), max(stretch) FROM event_times WHERE occurred_max >= ? AND occurred_min <= ?`;
+  const bounds = [query.after ?? Number.MIN_SAFE_INTEGER, query.before ?? Number.MAX_SAFE_INTEGER];
+  const [first, last] = statements.raw<[number | null, number | null]>(sql).get(...bounds) ?? [null, null];
+  if (first === null || last === null) return [0, -1];
+  return [first * STRETCH_IDS, last * STRETCH_IDS + STRETCH_IDS - 1];
+}
+
+function timesOverlap(statements: Statements, query: EventsQuery, firstId: number): boolean {
+  if (query.after === undefined && query.before === undefined) return true;
+  const sql = "SELECT occurred_min, occurred_max FROM event_times WHERE stretch = ?";
+  const times = statements.raw<[number, number]>(sql).get(firstId / STRETCH_IDS);
+  if (times === undefined) return true;
+  return times[1] >= (query.after ?? times[1]) && times[0] <= (query.before ?? times[0]);
+}

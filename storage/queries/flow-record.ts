@@ -1,0 +1,126 @@
+/** Flow records and summaries (interface: "Flow"; decisions: FlowSummary). */
+import { RECENT_RUNS_COUNT } from "#protocol/limits";
+import { ENDED_CODES, stateType } from "../codes.ts";
+import { bytesToUuid } from "../external-id.ts";
+import type { Statements } from "../statements.ts";
+import { flag, quoted, stored } from "./json.ts";
+import { schedulesOfFlow } from "./schedule-record.ts";
+
+type FlowRow = [
+  id: number,
+  external_id: Uint8Array,
+  project: string,
+  name: string,
+  module: string,
+  source_dir: string,
+  description: string | null,
+  flow_group: string | null,
+  tags: string | null,
+  parameter_schema: string | null,
+  options: string | null,
+  error: string | null,
+  created_at: number,
+  last_seen_at: number,
+];
+
+/** What the store doesn't know about flows. */
+export interface FlowContext {
+  /** True for a flow that the running server has registered from code. */
+  isLive: (flow: number) => boolean;
+  nowUs: number;
+}
+
+const SELECT_FLOW = `SELECT id, external_id, project, name, module, source_dir, description, flow_group, tags, parameter_schema, options,
+  error, created_at, last_seen_at FROM flows`;
+
+/** The flow waited for, from its options. */
+interface After {
+  upstreams: string[];
+  key: string | null;
+}
+
+function fields(row: FlowRow, context: FlowContext): string {
+  const [id, externalId, project, name, module, dir, description, group, tags, schema, options, error, created, seen] = row;
+  return (
+    `"id":${id},"external_id":"${bytesToUuid(externalId)}","project":${quoted(project)},"name":${quoted(name)},` +
+    `"module":${quoted(module)},"source_dir":${quoted(dir)},"description":${quoted(description)},` +
+    `"group":${quoted(group ?? project)},"tags":${stored(tags, "[]")},"parameter_schema":${stored(schema, "{}")},` +
+    `"options":${stored(options, "{}")},"live":${flag(context.isLive(id) ? 1 : 0)},"error":${quoted(error)},` +
+    `"created_at":${created},"last_seen_at":${seen}`
+  );
+}
+
+/** The flow alone (stream message flow.registered) as JSON text, or null when there is none. */
+export function flowById(statements: Statements, id: number, context: FlowContext): string | null {
+  const row = statements.raw<FlowRow>(`${SELECT_FLOW} WHERE id = ?`).get(id);
+  return row === undefined ? null : `{${fields(row, context)}}`;
+}
+
+/** The summary as JSON text, or null when there is no such flow. */
+export function flowSummary(statements: Statements, id: number, context: FlowContext): string | null {
+  const row = statements.raw<FlowRow>(`${SELECT_FLOW} WHERE id = ?`).get(id);
+  if (row === undefined) return null;
+  const project = statements.raw<FlowRow>(`${SELECT_FLOW} WHERE project = ?`).all(row[2]);
+  return summary(statements, row, triggersOf(project), context);
+}
+
+/** Summaries of all flows, or of a project's, by project and name, as a JSON array. */
+export function flowSummaries(statements: Statements, project: string | null, context: FlowContext): string {
+  const sql = `${SELECT_FLOW} WHERE ? IS NULL OR project = ? ORDER BY project, name`;
+  const rows = statements.raw<FlowRow>(sql).all(project, project);
+  const triggers = triggersOf(rows);
+  return `[${rows.map((row) => summary(statements, row, triggers, context)).join(",")}]`;
+}
+
+function summary(statements: Statements, row: FlowRow, triggers: Map<string, string[]>, context: FlowContext): string {
+  const { upstreams, key } = afterOf(row[10]);
+  const downstream = triggers.get(nameKey(row[2], row[3])) ?? [];
+  return (
+    `{${fields(row, context)},"recent_runs":${recentRuns(statements, row[0])},"triggers":${JSON.stringify(downstream)},` +
+    `"triggered_by":${quoted(upstreams[0] ?? null)},"upstreams":${JSON.stringify(upstreams)},"batch_key":${quoted(key)},` +
+    `"schedules":${schedulesOfFlow(statements, row[0], context.nowUs)}}`
+  );
+}
+
+function nameKey(project: string, name: string): string {
+  return JSON.stringify([project, name]);
+}
+
+/** Names of the flows that wait for each flow, by project and name, in order. */
+function triggersOf(rows: readonly FlowRow[]): Map<string, string[]> {
+  const triggers = new Map<string, string[]>();
+  for (const row of rows) {
+    for (const upstream of afterOf(row[10]).upstreams) {
+      const key = nameKey(row[2], upstream);
+      triggers.set(key, [...(triggers.get(key) ?? []), row[3]].sort());
+    }
+  }
+  return triggers;
+}
+
+function afterOf(options: string | null): After {
+  if (options === null || !options.includes('"after"')) return { upstreams: [], key: null };
+  const after = (JSON.parse(options) as { after?: { flow?: unknown; flows?: unknown; key?: unknown } | null }).after;
+  if (after === null || after === undefined) return { upstreams: [], key: null };
+  const several = Array.isArray(after.flows) ? after.flows.map(String) : [];
+  const upstreams = several.length > 0 ? several : typeof after.flow === "string" ? [after.flow] : [];
+  return { upstreams, key: typeof after.key === "string" ? after.key : null };
+}
+
+type RecentRow = [id: number, state_type: number, state_name: string | null, total_run_time: number | null];
+
+/** The latest runs of a flow: a few from each part of the index, newest first. */
+function recentRuns(statements: Statements, flow: number): string {
+  const columns = "SELECT id, state_type, state_name, total_run_time FROM runs";
+  const order = `ORDER BY id DESC LIMIT ${RECENT_RUNS_COUNT}`;
+  const ended = `${columns} INDEXED BY runs_ended WHERE flow_id = ? AND state_type = ? AND end_time IS NOT NULL ${order}`;
+  const living = `${columns} INDEXED BY runs_unfinished WHERE flow_id = ? AND end_time IS NULL ${order}`;
+  const rows = statements.raw<RecentRow>(living).all(flow);
+  for (const code of ENDED_CODES) rows.push(...statements.raw<RecentRow>(ended).all(flow, code));
+  rows.sort((a, b) => b[0] - a[0]);
+  const shown = rows.slice(0, RECENT_RUNS_COUNT).map(([id, type, name, duration]) => {
+    const typeName = stateType(type);
+    return `[${id},"${typeName}",${quoted(name ?? typeName)},${duration}]`;
+  });
+  return `[${shown.join(",")}]`;
+}

@@ -1,0 +1,106 @@
+/**
+ * The filters of GET /api/runs as conditions on rows, and as sources: index reads that between them find every run the
+ * filters allow, each in order of id.
+ */
+import type { RunsQuery } from "#protocol/run";
+import { ENDED_CODES } from "../codes.ts";
+import type { Statements } from "../statements.ts";
+import { Conditions, containsPattern } from "./conditions.ts";
+import { addStartFilters, addStateFilters, allFlowIds, flowIds, stateCodeOf } from "./filters.ts";
+
+/** The filters of the query; limit, sort and cursor are taken elsewhere. */
+export type RunFilters = Partial<RunsQuery>;
+
+/** Beyond this many index reads one walk over the table is cheaper. */
+const SOURCES_MAX = 320;
+
+/** An index read: FROM clause (with `r` as the run) and what it needs in WHERE. */
+export interface Source {
+  from: string;
+  where: Conditions;
+}
+
+export interface RunSelection {
+  /** False when no run can match. */
+  possible: boolean;
+  /** All filters, as conditions on `r`. */
+  conditions: Conditions;
+  /** Index reads that cover the filters; null when only a walk over all runs does. */
+  sources: Source[] | null;
+}
+
+export function selectRuns(statements: Statements, filters: RunFilters): RunSelection {
+  const conditions = new Conditions();
+  const flows = flowIds(statements, filters);
+  const tags = tagCodes(statements, filters.tags ?? []);
+  const state = filters.state_type === undefined ? null : stateCodeOf(filters.state_type);
+  const impossible = flows?.length === 0 || tags === null || (filters.state_type !== undefined && state === null);
+  if (impossible) return { possible: false, conditions, sources: [] };
+  if (flows !== null) {
+    conditions.add(
+      flows.length === 1 ? "r.flow_id = ?" : `r.flow_id IN (SELECT value FROM json_each(?))`,
+      flows.length === 1 ? (flows[0] ?? 0) : JSON.stringify(flows),
+    );
+  }
+  addStateFilters(conditions, "r", filters);
+  addStartFilters(conditions, "r", filters);
+  for (const tag of tags) conditions.add("EXISTS (SELECT 1 FROM run_tags x WHERE x.tag = ? AND x.run_id = r.id)", tag);
+  if (filters.name !== undefined) conditions.add(`r.name LIKE ? ESCAPE '\\'`, containsPattern(filters.name));
+  if (filters.schedule_id !== undefined) conditions.add("r.schedule_id = ?", filters.schedule_id);
+  if (filters.backfill_id !== undefined) conditions.add("r.backfill_id = ?", filters.backfill_id);
+  if (filters.scheduled_after !== undefined) conditions.add("r.scheduled_time >= ?", filters.scheduled_after);
+  return { possible: true, conditions, sources: sourcesOf(statements, filters, flows, tags) };
+}
+
+function tagCodes(statements: Statements, tags: readonly string[]): number[] | null {
+  const codes: number[] = [];
+  for (const tag of tags) {
+    const row = statements.raw<[number]>("SELECT id FROM names WHERE name = ?").get(tag);
+    if (row === undefined) return null;
+    codes.push(row[0]);
+  }
+  return codes;
+}
+
+function source(from: string, term: string, ...values: number[]): Source {
+  return { from, where: new Conditions().add(term, ...values) };
+}
+
+function sourcesOf(
+  statements: Statements,
+  filters: RunFilters,
+  flows: readonly number[] | null,
+  tags: readonly number[],
+): Source[] | null {
+  if (filters.backfill_id !== undefined)
+    return [source("runs r INDEXED BY runs_backfill", "r.backfill_id = ?", filters.backfill_id)];
+  if (filters.schedule_id !== undefined)
+    return [source("runs r INDEXED BY runs_schedule", "r.schedule_id = ?", filters.schedule_id)];
+  if (tags[0] !== undefined) return [source("run_tags g CROSS JOIN runs r ON r.id = g.run_id", "g.tag = ?", tags[0])];
+  const named = filters.state_name !== undefined && stateCodeOf(filters.state_name) === null;
+  if (flows === null && named) {
+    const ended = new Conditions().add("r.end_time IS NOT NULL AND r.state_name = ?", filters.state_name ?? null);
+    return [
+      { from: "runs r INDEXED BY runs_sub_state", where: ended },
+      source("runs r INDEXED BY runs_unfinished", "r.end_time IS NULL"),
+    ];
+  }
+  if (flows === null && filters.state_type === undefined && filters.state_name === undefined) return null;
+  return flowSources(
+    flows ?? allFlowIds(statements),
+    filters.state_type === undefined ? null : [stateCodeOf(filters.state_type) ?? -1],
+  );
+}
+
+function flowSources(flows: readonly number[], states: readonly number[] | null): Source[] | null {
+  const ended = states === null ? ENDED_CODES : states.filter((code) => ENDED_CODES.includes(code));
+  const unfinished = states === null || states.some((code) => !ENDED_CODES.includes(code));
+  if (flows.length * (ended.length + 1) > SOURCES_MAX) return null;
+  const sources: Source[] = [];
+  for (const flow of flows) {
+    const term = "r.flow_id = ? AND r.state_type = ? AND r.end_time IS NOT NULL";
+    for (const code of ended) sources.push(source("runs r INDEXED BY runs_ended", term, flow, code));
+    if (unfinished) sources.push(source("runs r INDEXED BY runs_unfinished", "r.flow_id = ? AND r.end_time IS NULL", flow));
+  }
+  return sources;
+}

@@ -1,0 +1,250 @@
+/** Lists of runs, task runs and events against a plain sort and filter of the same rows; pages visit each row once. */
+
+import fc from "fast-check";
+import t from "tap";
+import type { EventsQuery } from "#protocol/event";
+import type { Primitive } from "#protocol/feed";
+import { RUN_SORTS, type RunSort, type RunsQuery } from "#protocol/run";
+import { isTerminal, STATE_TYPES } from "#protocol/state";
+import type { TaskRunsQuery } from "#protocol/task-run";
+import { eventContext } from "#storage/queries/event-record";
+import { eventsPage } from "#storage/queries/events-page";
+import { runsPage } from "#storage/queries/runs-page";
+import { taskRunsPage } from "#storage/queries/task-runs-page";
+import {
+  durationOf,
+  openStore,
+  putFlow,
+  putRun,
+  putRunEvent,
+  putTaskRun,
+  type RunSpec,
+  request,
+  type Store,
+} from "../storage-rows.ts";
+
+const FLOWS = [
+  { id: 1, project: "p", name: "a" },
+  { id: 2, project: "p", name: "b" },
+  { id: 3, project: "q", name: "a" },
+];
+
+const time = fc.integer({ min: 0, max: 40 });
+const optionalTime = fc.option(time, { nil: null });
+const small = fc.option(fc.integer({ min: 1, max: 2 }), { nil: null });
+
+const runSpec = fc.record({
+  flow: fc.integer({ min: 1, max: 3 }),
+  name: fc.constantFrom("alpha", "Beta", "a%b", "a_b", "Zeta", "beta"),
+  tags: fc.subarray(["x", "y", "z"]),
+  type: fc.constantFrom(...STATE_TYPES),
+  sub: fc.constantFrom(null, null, "Late", "Skipped", "Completed"),
+  created: time,
+  start: optionalTime,
+  length: fc.integer({ min: 0, max: 9 }),
+  scheduled: optionalTime,
+  schedule: small,
+  backfill: small,
+});
+
+const query = fc.record(
+  {
+    project: fc.constantFrom("p", "q", "none"),
+    flow: fc.constantFrom("a", "b"),
+    flow_id: fc.integer({ min: 1, max: 4 }),
+    state_type: fc.constantFrom("Completed", "Failed", "Running", "Scheduled", "Nothing"),
+    state_name: fc.constantFrom("Completed", "Skipped", "Late", "Running", "Nothing"),
+    name: fc.constantFrom("A", "%", "_", "eta", "q"),
+    tags: fc.subarray(["x", "y"], { minLength: 1 }),
+    start_after: time,
+    start_before: time,
+    schedule_id: fc.integer({ min: 1, max: 2 }),
+    backfill_id: fc.integer({ min: 1, max: 2 }),
+    scheduled_after: time,
+  },
+  { requiredKeys: [] },
+);
+
+function fill(store: Store, specs: readonly (typeof runSpec extends fc.Arbitrary<infer S> ? S : never)[]): RunSpec[] {
+  const ops: Primitive[] = [];
+  for (const { id, project, name } of FLOWS) putFlow(ops, id, project, name);
+  const runs = specs.map((spec, index): RunSpec => {
+    const end = isTerminal(spec.type) ? (spec.start ?? spec.created) + spec.length : null;
+    return { ...spec, id: index + 1, stateName: spec.sub ?? spec.type, end };
+  });
+  for (const run of runs) putRun(ops, run);
+  store.writer.apply([request(store.writer, 1, { ops })]);
+  return runs;
+}
+
+function matches(run: RunSpec, q: Partial<RunsQuery>): boolean {
+  const flow = FLOWS[run.flow - 1];
+  const start = run.start ?? run.created;
+  return (
+    (q.project === undefined || flow?.project === q.project) &&
+    (q.flow === undefined || flow?.name === q.flow) &&
+    (q.flow_id === undefined || run.flow === q.flow_id) &&
+    (q.state_type === undefined || run.type === q.state_type) &&
+    (q.state_name === undefined || run.stateName === q.state_name) &&
+    (q.name === undefined || run.name.toLowerCase().includes(q.name.toLowerCase())) &&
+    (q.tags === undefined || q.tags.every((tag) => run.tags.includes(tag))) &&
+    (q.start_after === undefined || start >= q.start_after) &&
+    (q.start_before === undefined || start <= q.start_before) &&
+    (q.schedule_id === undefined || run.schedule === q.schedule_id) &&
+    (q.backfill_id === undefined || run.backfill === q.backfill_id) &&
+    (q.scheduled_after === undefined || (run.scheduled !== null && run.scheduled >= q.scheduled_after))
+  );
+}
+
+/** Null is below every number, so it comes first upwards and last downwards; scheduled_asc has it last. */
+const KEYS: Record<RunSort, (run: RunSpec) => number | string> = {
+  created_desc: (run) => run.id,
+  created_asc: (run) => run.id,
+  start_desc: (run) => run.start ?? run.created,
+  start_asc: (run) => run.start ?? run.created,
+  duration_desc: (run) => durationOf(run) ?? -1,
+  duration_asc: (run) => durationOf(run) ?? -1,
+  name_asc: (run) => run.name,
+  scheduled_asc: (run) => run.scheduled ?? Number.MAX_SAFE_INTEGER,
+};
+
+function expected(runs: readonly RunSpec[], q: Partial<RunsQuery>, sort: RunSort): number[] {
+  const sign = sort.endsWith("_desc") ? -1 : 1;
+  const key = KEYS[sort];
+  const order = (a: RunSpec, b: RunSpec) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.id - b.id);
+  return runs
+    .filter((run) => matches(run, q))
+    .sort((a, b) => sign * order(a, b))
+    .map((run) => run.id);
+}
+
+interface Page {
+  items: { id: number }[];
+  next_cursor: number | null;
+}
+
+/** Ids of all pages in order. */
+function walk(read: (cursor: number | null) => string): number[] {
+  const ids: number[] = [];
+  let cursor: number | null = null;
+  do {
+    const page: Page = JSON.parse(read(cursor));
+    ids.push(...page.items.map((item) => item.id));
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  return ids;
+}
+
+t.test("pages of runs visit what the filters allow once, in the order of the sort", async (t) => {
+  const property = fc.property(
+    fc.array(runSpec, { minLength: 1, maxLength: 60 }),
+    fc.array(fc.tuple(query, fc.constantFrom(...RUN_SORTS), fc.integer({ min: 1, max: 7 })), { minLength: 4, maxLength: 12 }),
+    (specs, queries) => {
+      const store = openStore();
+      const runs = fill(store, specs);
+      for (const [filters, sort, limit] of queries) {
+        const got = walk((cursor) =>
+          runsPage(
+            store.statements,
+            { ...filters, sort, limit, ...(cursor === null ? {} : { cursor }) },
+            { pageEverySort: true },
+          ),
+        );
+        t.strictSame(got, expected(runs, filters, sort), `${sort} ${JSON.stringify(filters)}`);
+      }
+      store.database.close();
+    },
+  );
+  fc.assert(property, { numRuns: 60 });
+});
+
+t.test("without pageEverySort only the sorts by creation have cursors", async (t) => {
+  const store = openStore();
+  const base = { flow: 1, name: "n", tags: [], type: "Completed", stateName: "Completed", created: 1, start: 1, end: 2 } as const;
+  const ops: Primitive[] = [];
+  putFlow(ops, 1, "p", "a");
+  for (const id of [1, 2, 3]) putRun(ops, { ...base, tags: [], id, scheduled: null, schedule: null, backfill: null });
+  store.writer.apply([request(store.writer, 1, { ops })]);
+  const cursorOf = (sort: RunSort) => JSON.parse(runsPage(store.statements, { sort, limit: 2 })).next_cursor;
+  t.equal(cursorOf("created_desc"), 2);
+  t.equal(cursorOf("created_asc"), 2);
+  t.equal(cursorOf("name_asc"), null);
+  t.same(JSON.parse(runsPage(store.statements, { sort: "created_asc", limit: 3 })).next_cursor, null, "an exactly full page");
+});
+
+t.test("pages of task runs and events agree with a plain filter, over many stretches of ids", async (t) => {
+  const store = openStore();
+  const ops: Primitive[] = [];
+  for (const { id, project, name } of FLOWS) putFlow(ops, id, project, name);
+  const tasks: { id: number; flow: number; type: string }[] = [];
+  const events: { id: number; name: string; flow: number; at: number; run: number }[] = [];
+  for (let run = 1; run <= 300; run++) {
+    const flow = run % 50 === 0 ? 3 : (run % 2) + 1;
+    const type = run % 40 === 0 ? "Failed" : "Completed";
+    putRun(ops, {
+      ...{ id: run, flow, name: `r${run}`, tags: [], type, stateName: type, created: run, start: run, end: run + 1 },
+      ...{ scheduled: null, schedule: null, backfill: null },
+    });
+    for (let index = 0; index < 3; index++) {
+      const id = tasks.length + 1;
+      const taskType = id % 97 === 0 ? "Failed" : run > 298 ? "Running" : "Completed";
+      putTaskRun(ops, id, run, taskType, taskType);
+      tasks.push({ id, flow, type: taskType });
+    }
+    for (let index = 0; index < 5; index++) {
+      const name = run % 40 === 0 && index === 4 ? "run.failed" : (["run.scheduled", "run.pending", "mine.x"][index % 3] ?? "");
+      const at = 1_000 + events.length - (events.length % 7) * 3;
+      putRunEvent(ops, name, run, flow, type, at);
+      events.push({ id: events.length + 1, name, flow, at, run });
+    }
+  }
+  store.writer.apply([request(store.writer, 1, { ops })]);
+  const flowsOf = (q: Partial<TaskRunsQuery>) =>
+    FLOWS.filter((flow) => (q.project ?? flow.project) === flow.project && (q.flow ?? flow.name) === flow.name).map((f) => f.id);
+  const taskQueries: Partial<TaskRunsQuery>[] = [
+    {},
+    { state_type: "Failed" },
+    { state_type: "Running" },
+    { project: "q" },
+    { project: "p", flow: "a", state_type: "Failed" },
+    { run_id: 7 },
+    { state_name: "Failed", flow: "b" },
+  ];
+  for (const q of taskQueries) {
+    const want = tasks
+      .filter((task) => flowsOf(q).includes(task.flow) && (q.state_type ?? q.state_name ?? task.type) === task.type)
+      .filter((task) => q.run_id === undefined || Math.ceil(task.id / 3) === q.run_id)
+      .map((task) => task.id)
+      .reverse();
+    const got = walk((cursor) => taskRunsPage(store.statements, { ...q, limit: 50, ...(cursor === null ? {} : { cursor }) }));
+    t.strictSame(got, want, JSON.stringify(q));
+  }
+  const eventQueries: Partial<EventsQuery>[] = [
+    {},
+    { name: "run.failed" },
+    { name: "run.*" },
+    { name: "mine.x", flow_id: 3 },
+    { flow_id: 3 },
+    { run_id: 40 },
+    { after: 1_400, before: 1_450 },
+    { name: "run.*", after: 1_400, before: 1_900, flow_id: 1 },
+    { name: "none" },
+    { resource_kind: "run" },
+    { resource_kind: "task_run" },
+  ];
+  const context = eventContext(store.statements);
+  for (const q of eventQueries)
+    for (const ascending of [false, true]) {
+      const prefix = q.name?.endsWith("*") ? q.name.slice(0, -1) : null;
+      const want = events
+        .filter((event) => (prefix === null ? (q.name ?? event.name) === event.name : event.name.startsWith(prefix)))
+        .filter((event) => (q.flow_id ?? event.flow) === event.flow && (q.run_id ?? event.run) === event.run)
+        .filter((event) => event.at >= (q.after ?? 0) && event.at <= (q.before ?? Number.MAX_SAFE_INTEGER))
+        .filter(() => q.resource_kind !== "task_run")
+        .map((event) => event.id);
+      const got = walk((cursor) =>
+        eventsPage(store.statements, { ...q, limit: 50, ascending, ...(cursor === null ? {} : { cursor }) }, context),
+      );
+      t.strictSame(got, ascending ? want : want.reverse(), JSON.stringify({ ...q, ascending }));
+    }
+});

@@ -1,0 +1,78 @@
+/** Rows for tests of the store: batches built by the same calls the core makes. */
+import type { Primitive } from "#protocol/feed";
+import { isTerminal, type StateType } from "#protocol/state";
+import { type CommitRequest, Writer } from "#storage/apply";
+import type { Database } from "#storage/driver";
+import { type Batch, emptyDecision } from "#storage/feed";
+import { buildLogBlocks } from "#storage/log-blocks";
+import { putOperation, type RunStateValues } from "#storage/ops";
+import { IN_MEMORY } from "#storage/read-handle";
+import { Statements } from "#storage/statements";
+import { openWriteHandle } from "#storage/write-handle";
+
+export interface Store {
+  database: Database;
+  writer: Writer;
+  statements: Statements;
+}
+
+export function openStore(path = IN_MEMORY): Store {
+  const database = openWriteHandle(path, { durability: "normal", salt: 7 });
+  return { database, writer: new Writer(database, { stream: "new_block" }), statements: new Statements(database) };
+}
+
+/** A request for one batch of source 1; `logs` are turned into blocks with the writer's next ids. */
+export function request(writer: Writer, number: number, parts: Partial<Batch>): CommitRequest {
+  const batch: Batch = { kind: "Batch", source: 1, number, generation: 1, epoch: null, ...emptyDecision(), ...parts };
+  return { batch, logs: buildLogBlocks(batch.logs, writer.nextLogId) };
+}
+
+/** A UUID whose last digits are the number, in one of a few families. */
+export function uuid(family: number, id: number): string {
+  return `0190000${family}-0000-7000-8000-${id.toString(16).padStart(12, "0")}`;
+}
+
+export interface RunSpec {
+  id: number;
+  flow: number;
+  name: string;
+  tags: string[];
+  type: StateType;
+  stateName: string;
+  created: number;
+  start: number | null;
+  end: number | null;
+  scheduled: number | null;
+  schedule: number | null;
+  backfill: number | null;
+}
+
+export function durationOf({ start, end }: RunSpec): number | null {
+  return start === null || end === null ? null : end - start;
+}
+
+export function runState(run: RunSpec): RunStateValues {
+  const end = isTerminal(run.type) ? run.end : null;
+  return [run.type, run.stateName, 1, null, "{}", run.start, end, durationOf({ ...run, end }), null, null, null, 0, null, 0, 0];
+}
+
+export function putFlow(ops: Primitive[], id: number, project: string, name: string, options = "{}"): void {
+  putOperation(ops, "insert_flow", id, uuid(1, id), project, name, "m", "/d", null, null, "[]", "{}", options, null, 1, 2);
+}
+
+export function putRun(ops: Primitive[], run: RunSpec): void {
+  const { id, flow, name, created, scheduled, schedule, backfill } = run;
+  const tags = JSON.stringify(run.tags);
+  const head = [id, uuid(2, id), flow, name, "{}", tags, 0, 0, "client", created, scheduled, schedule, backfill, null] as const;
+  putOperation(ops, "insert_run", ...head, ...runState(run));
+}
+
+export function putTaskRun(ops: Primitive[], id: number, run: number, type: StateType, name: string): void {
+  const end = isTerminal(type) ? 9 : null;
+  const state = [type, name, 5, null, "{}", 4, end, end === null ? null : 5, 0, 0, 3] as const;
+  putOperation(ops, "put_task_run", id, uuid(3, id), run, `task-${id % 3}`, "k", `t-${id}`, "[]", ...state);
+}
+
+export function putRunEvent(ops: Primitive[], name: string, run: number, flow: number, type: StateType, at: number): void {
+  putOperation(ops, "insert_event", name, at, run, flow, null, type, type, null, null, null, null);
+}
