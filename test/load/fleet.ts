@@ -44,9 +44,10 @@ export class Fleet implements EngineHost {
   readonly flow: LoadFlow;
   readonly endpoint: Endpoint;
   readonly standInPid: number;
+  /** Start of the names of all runs of this fleet. */
+  readonly prefix: string;
   readonly #engines: SimulatedEngine[] = [];
   readonly #creators: HttpConnection[];
-  readonly #prefix: string;
   /** Creators that wait for a place in flight. One finished run wakes one of them. */
   #idleCreators: (() => void)[] = [];
   /** Asked after each start, hold and end of a run. */
@@ -63,10 +64,10 @@ export class Fleet implements EngineHost {
     this.flow = flow;
     this.endpoint = endpoint;
     this.standInPid = standInPid;
-    this.#prefix = `load-${process.pid.toString(36)}${Date.now().toString(36)}`;
+    this.prefix = `load-${process.pid.toString(36)}${Date.now().toString(36)}`;
     for (let n = 0; n < size.engines; n++) {
       const random = new SeededRandom(seed * 65_537 + n);
-      this.#engines.push(new SimulatedEngine(`${this.#prefix}-engine-${n}`, standInPid, flow, endpoint, random, this));
+      this.#engines.push(new SimulatedEngine(`${this.prefix}-engine-${n}`, standInPid, flow, endpoint, random, this));
     }
     this.#creators = Array.from({ length: size.creators }, () => new HttpConnection(endpoint));
     this.#watch = setInterval(() => this.#endOverdue(), WATCH_MS).unref();
@@ -180,10 +181,10 @@ export class Fleet implements EngineHost {
 
   #nextName(): string {
     this.#created += 1;
-    return `${this.#prefix}-${this.#created}`;
+    return `${this.prefix}-${this.#created}`;
   }
 
-  async #send(connection: HttpConnection, body: string, name = `${this.#prefix}-${this.#created}`): Promise<void> {
+  async #send(connection: HttpConnection, body: string, name = `${this.prefix}-${this.#created}`): Promise<void> {
     // The time is taken before the request is written: the work may reach an engine before the creator has its 201.
     const sentAt = performance.now();
     this.#createdAt.set(name, sentAt);

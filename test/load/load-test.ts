@@ -106,7 +106,6 @@ async function measure(
       }
     }
   }
-  for (const { fleet } of sides) if (options.phases.includes("steady")) await checkStoredRuns(fleet);
 }
 
 function firstTarget(options: LoadOptions): Promise<Target> {

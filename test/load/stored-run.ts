@@ -8,9 +8,9 @@ const LOOKED_AT = 5;
 const READ_LIMIT_MS = 5_000;
 const LOOK_EVERY_MS = 20;
 
-/** Reads the newest runs of the fleet's flow. Rejects when one is not Completed or lacks task runs or log lines. */
+/** Reads the newest runs that this fleet made. Rejects when one is not Completed or lacks task runs or log lines. */
 export async function checkStoredRuns(fleet: Fleet): Promise<void> {
-  const page = await getJson(fleet.endpoint, `/api/runs?limit=${LOOKED_AT}&project=${encodeURIComponent(fleet.flow.project)}`);
+  const page = await getJson(fleet.endpoint, `/api/runs?limit=${LOOKED_AT}&name=${fleet.prefix}`);
   const items = field(page, "items");
   const runs: unknown[] = Array.isArray(items) ? items : [];
   if (runs.length === 0) throw new LoadFailed("no run is stored");

@@ -1,6 +1,7 @@
 /** Full runs with all engines and creators at work: rate, cost per run, and how long each request takes. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { LoadFailed } from "../fleet.ts";
+import { checkStoredRuns } from "../stored-run.ts";
 import { costFigures, openWindow, requestFigures, type Window } from "../window.ts";
 import { DRAIN_LIMIT_MS, failureNotes, type PhaseContext, type PhaseResult } from "./phase.ts";
 
@@ -15,6 +16,7 @@ const COUNTED_LIMIT_MS = 600_000;
 export async function steadyPhase(context: PhaseContext): Promise<PhaseResult> {
   const window = await steadyWindow(context, context.options.seconds);
   const { recorder } = window;
+  await checkStoredRuns(context.fleet);
   return {
     figures: [...costFigures(window, "run", recorder.completed), ...requestFigures(recorder)],
     notes: failureNotes(recorder.errors),
