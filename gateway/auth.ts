@@ -1,0 +1,89 @@
+/**
+ * Who may ask: the Host and Origin checks and the token.
+ *
+ * All three apply to TCP only; the Unix socket is trusted by its file permission. The Host check keeps out pages whose name
+ * was rebound to this address, the Origin check pages of other sites, the token everybody else.
+ */
+import { hash, timingSafeEqual } from "node:crypto";
+import { isIP } from "node:net";
+import { type Refusal, refuse } from "#protocol/errors";
+import type { Exchange } from "./transport-port.ts";
+
+export interface AccessOptions {
+  host: string;
+  token: string | null;
+  allowed_hosts: readonly string[];
+}
+
+/** Host headers decided already; clients send few different ones, and a flood of others only empties the memory. */
+const DECIDED_MAX = 1000;
+
+const BEARER = /^\s*bearer\s+(\S.*?)\s*$/i;
+
+export class Access {
+  readonly #tokenHash: Buffer | null;
+  readonly #names: ReadonlySet<string>;
+  /** Bound to every address of the machine, any of them is the bound address. A literal address cannot be rebound. */
+  readonly #anyAddress: boolean;
+  readonly #decided = new Map<string, boolean>();
+
+  constructor(options: AccessOptions) {
+    this.#tokenHash = options.token === null ? null : sha256(options.token);
+    this.#names = new Set([...options.allowed_hosts, options.host].map((name) => unbracketed(name.toLowerCase())));
+    this.#anyAddress = options.host === "0.0.0.0" || options.host === "::" || options.host === "";
+  }
+
+  /** Before routing: where the request says it comes from and goes to. */
+  checkSource(exchange: Exchange): Refusal | null {
+    if (exchange.trusted) return null;
+    const host = exchange.header("host");
+    if (!this.#isServed(host)) return refuse("host_not_allowed", host);
+    const origin = exchange.header("origin");
+    return origin === "" || originMatches(origin, host) ? null : refuse("origin_not_allowed", origin);
+  }
+
+  /** After routing: the token, where the server has one. */
+  checkToken(exchange: Exchange): Refusal | null {
+    if (this.#tokenHash === null || exchange.trusted) return null;
+    const token = BEARER.exec(exchange.header("authorization"))?.[1];
+    if (token === undefined) return refuse("token_missing");
+    // Hashes have one length, so the comparison takes the same time for every token.
+    return timingSafeEqual(sha256(token), this.#tokenHash) ? null : refuse("token_wrong");
+  }
+
+  #isServed(host: string): boolean {
+    const known = this.#decided.get(host);
+    if (known !== undefined) return known;
+    const name = nameOf(host);
+    const served = isLoopbackName(name) || this.#names.has(name) || (this.#anyAddress && isIP(name) !== 0);
+    if (this.#decided.size >= DECIDED_MAX) this.#decided.clear();
+    this.#decided.set(host, served);
+    return served;
+  }
+}
+
+function sha256(text: string): Buffer {
+  return hash("sha256", text, "buffer");
+}
+
+/** The name of a Host header: lower case, without port and brackets. */
+function nameOf(host: string): string {
+  const text = host.trim().toLowerCase();
+  if (text.startsWith("[")) return text.slice(1, Math.max(1, text.indexOf("]")));
+  const colon = text.lastIndexOf(":");
+  return colon === -1 ? text : text.slice(0, colon);
+}
+
+function unbracketed(name: string): string {
+  return name.startsWith("[") && name.endsWith("]") ? name.slice(1, -1) : name;
+}
+
+function isLoopbackName(name: string): boolean {
+  return name === "localhost" || name.endsWith(".localhost") || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
+}
+
+/** An origin is scheme://host[:port]; "null" has no host and never matches. */
+function originMatches(origin: string, host: string): boolean {
+  const start = origin.indexOf("://");
+  return start !== -1 && origin.slice(start + 3).toLowerCase() === host.trim().toLowerCase();
+}

@@ -1,0 +1,120 @@
+/**
+ * Bodies: counted while they arrive, because the server library has no limit of its own.
+ *
+ * Each piece is taken out of the memory that all bodies share; whoever receives the whole body takes over its bytes.
+ */
+import { isUtf8 } from "node:buffer";
+import { refuse } from "#protocol/errors";
+import { replyRefusal } from "./reply.ts";
+import type { Exchange, ExchangeWatcher } from "./transport-port.ts";
+
+/** An announced body up to here is read and dropped after a refusal, so that clients see the answer instead of a reset. */
+const DROPPED_BYTES_MAX = 256 * 1024 * 1024;
+
+/** Memory that the bodies of all requests share. */
+export interface BodyMemory {
+  /** False when they do not fit; then nothing was taken. */
+  takeBytes(bytes: number): boolean;
+  giveBytes(bytes: number): void;
+}
+
+/** Receives a whole body as text, and its bytes with it. */
+export interface BodyTaker {
+  take(exchange: Exchange, target: number, text: string, bytes: number): void;
+}
+
+/** True for application/json, with or without parameters. */
+export function isJson(contentType: string): boolean {
+  if (contentType === "application/json") return true;
+  const end = contentType.indexOf(";");
+  return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase() === "application/json";
+}
+
+/** True when the request announces a body. Only while the head is being handled. */
+export function hasBody(exchange: Exchange): boolean {
+  const length = exchange.header("content-length");
+  return length === "" ? exchange.header("transfer-encoding") !== "" : length !== "0";
+}
+
+/** Reads one body; made per request, so that the handlers need no closures. */
+export class BodyReader implements ExchangeWatcher {
+  readonly #exchange: Exchange;
+  readonly #memory: BodyMemory;
+  readonly #taker: BodyTaker;
+  readonly #target: number;
+  readonly #bytesMax: number;
+  #chunks: Buffer[] | null = null;
+  #bytes = 0;
+  #done = false;
+
+  constructor(exchange: Exchange, memory: BodyMemory, taker: BodyTaker, target: number, bytesMax: number) {
+    this.#exchange = exchange;
+    this.#memory = memory;
+    this.#taker = taker;
+    this.#target = target;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Starts reading, unless the announced length is too much already. */
+  start(): void {
+    const announced = Number(this.#exchange.header("content-length"));
+    if (announced > this.#bytesMax) {
+      replyRefusal(this.#exchange, refuse("body_too_large", this.#bytesMax), announced > DROPPED_BYTES_MAX);
+      return;
+    }
+    this.#exchange.watch(this);
+    this.#exchange.readBody();
+  }
+
+  data(piece: Uint8Array, last: boolean): void {
+    if (this.#done) return;
+    this.#bytes += piece.length;
+    if (this.#bytes > this.#bytesMax) {
+      this.#refuse(piece.length, "body_too_large");
+      return;
+    }
+    if (!this.#memory.takeBytes(piece.length)) {
+      this.#refuse(piece.length, "busy");
+      return;
+    }
+    if (last) this.#finish(piece);
+    else if (this.#chunks === null) this.#chunks = [Buffer.from(piece)];
+    else this.#chunks.push(Buffer.from(piece));
+  }
+
+  aborted(): void {
+    if (this.#done) return;
+    this.#done = true;
+    this.#chunks = null;
+    this.#memory.giveBytes(this.#bytes);
+  }
+
+  writable(): void {}
+
+  #finish(piece: Uint8Array): void {
+    this.#done = true;
+    const whole =
+      this.#chunks === null
+        ? Buffer.from(piece.buffer, piece.byteOffset, piece.length)
+        : Buffer.concat([...this.#chunks, piece], this.#bytes);
+    this.#chunks = null;
+    if (!isUtf8(whole)) {
+      this.#memory.giveBytes(this.#bytes);
+      replyRefusal(this.#exchange, refuse("bad_json", "it is not UTF-8"));
+      return;
+    }
+    if (whole.length === 0) {
+      replyRefusal(this.#exchange, refuse("bad_json", "it is empty"));
+      return;
+    }
+    this.#taker.take(this.#exchange, this.#target, whole.toString(), this.#bytes);
+  }
+
+  #refuse(untaken: number, code: "body_too_large" | "busy"): void {
+    this.#done = true;
+    this.#chunks = null;
+    this.#memory.giveBytes(this.#bytes - untaken);
+    const refusal = code === "busy" ? refuse("busy") : refuse("body_too_large", this.#bytesMax);
+    replyRefusal(this.#exchange, refusal, true);
+  }
+}

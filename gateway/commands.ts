@@ -1,0 +1,283 @@
+/**
+ * Outstanding commands: every request that an actor decides, until the committed feed brings its answer.
+ *
+ * A command is sent to the core at once if one is known (epoch > 0), else held. When the core starts anew, every answer of
+ * the former one has come before (Reloaded), so what is unanswered was not applied and is sent again under the new epoch.
+ * What cannot be answered in time ends in one of two ways:
+ * - certainly not applied (never sent to the core that is running): 503 with Retry-After;
+ * - perhaps applied: the connection is cut, so that no client takes it for a refusal. Transitions always end like this,
+ *   because engines repeat a cut transition but give up after a 503. Long-polls may get 503: an answer that finds nobody
+ *   is taken back.
+ */
+import { COMMANDS, type Command, type CommandKind, type CommandNotice } from "#protocol/command";
+import { type Refusal, refuse } from "#protocol/errors";
+import type { Primitive, ReadOnly } from "#protocol/feed";
+import { BODIES_IN_FLIGHT_BYTES_MAX } from "#protocol/limits";
+import type { Alarm } from "#runtime/timers";
+import { DeadlineWheel } from "./deadline-wheel.ts";
+import { Parking } from "./parking.ts";
+import { type CommandRequest, PendingCommand } from "./pending-command.ts";
+import { reply, replyRefusal } from "./reply.ts";
+import type { Exchange } from "./transport-port.ts";
+
+/** How long a command waits for a core to be there: a restart takes far less, a client's patience is longer. */
+const HOLD_US = 5_000_000;
+/** How long a decision may take: below the 30 s after which engines give up a request. */
+const DECIDE_US = 25_000_000;
+/** How long the answer to an expired long-poll may take. */
+const POLL_GRACE_US = 5_000_000;
+/** How long a departed client's command stays known: an answer that crossed its departure has long come by then. */
+const DEPARTED_KEPT_US = 30_000_000;
+/** Requests waiting at once; 10,000 parked engines are meant to be served, ten times that is a flood. */
+const OUTSTANDING_MAX = 100_000;
+
+export interface CommandPorts {
+  send(actor: string, message: Command | CommandNotice): void;
+  /** Microseconds that never step back. */
+  now(): number;
+  alarm: Alarm;
+  /** The newest stream number: the one field of a core's answer that only the gateway knows. */
+  latestSeq(): number;
+  /** Ids count from here; above every id of an earlier gateway of this process. */
+  firstId: number;
+}
+
+export class OutstandingCommands {
+  readonly #ports: CommandPorts;
+  readonly #parking: Parking;
+  readonly #wheel: DeadlineWheel<PendingCommand>;
+  readonly #pending = new Map<number, PendingCommand>();
+  #nextId: number;
+  #epoch = 0;
+  #bodyBytes = 0;
+  /** Commands whose client still waits. */
+  #waiting = 0;
+  /** Why writes are refused, while they are. */
+  #readOnly: Refusal | null = null;
+  #stopping = false;
+  #drained: (() => void) | null = null;
+
+  constructor(ports: CommandPorts) {
+    this.#ports = ports;
+    this.#nextId = ports.firstId;
+    this.#parking = new Parking((actor, notice) => ports.send(actor, notice));
+    this.#wheel = new DeadlineWheel(
+      () => ports.now(),
+      ports.alarm,
+      (pending) => this.#outOfTime(pending),
+    );
+  }
+
+  /** Commands without an answer, those of departed clients included. */
+  get size(): number {
+    return this.#pending.size;
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Memory for a body, taken before it is read; false when all bodies together would take too much. */
+  takeBytes(bytes: number): boolean {
+    if (this.#bodyBytes + bytes > BODIES_IN_FLIGHT_BYTES_MAX) return false;
+    this.#bodyBytes += bytes;
+    return true;
+  }
+
+  giveBytes(bytes: number): void {
+    this.#bodyBytes -= bytes;
+  }
+
+  /** Takes over a request with the bytes taken for it: it will be answered, or cut. */
+  submit(request: CommandRequest, exchange: Exchange): void {
+    const refusal = this.#refusalOf(request.kind);
+    if (refusal !== null) {
+      this.giveBytes(request.bytes);
+      replyRefusal(exchange, refusal);
+      return;
+    }
+    const nowUs = this.#ports.now();
+    const pending = new PendingCommand(this, this.#nextId, request, exchange, nowUs);
+    this.#nextId += 1;
+    this.#waiting += 1;
+    this.#pending.set(pending.id, pending);
+    exchange.watch(pending);
+    // A transition that arrives while nothing can be written waits: a refusal would end the run in its engine's eyes.
+    if (this.#epoch > 0 && !this.#holdsBack(pending.kind)) this.#send(pending);
+    if (pending.waitUs === 0) this.#expire(pending);
+    else this.#wheel.add(pending, nowUs + (pending.waitUs ?? HOLD_US));
+  }
+
+  /** Answers of a commit, flat: command id, status, body. */
+  settle(replies: readonly Primitive[]): void {
+    for (let index = 0; index < replies.length; index += 3) {
+      const pending = this.#pending.get(Number(replies[index]));
+      if (pending === undefined) continue;
+      if (pending.gone) {
+        this.#parking.undelivered(pending);
+        this.#wheel.remove(pending);
+        this.#pending.delete(pending.id);
+        continue;
+      }
+      const body = replies[index + 2];
+      const text = typeof body === "string" ? this.#completed(pending.kind, body) : null;
+      reply(pending.exchange, Number(replies[index + 1]), text);
+      this.#close(pending);
+    }
+  }
+
+  /** The core runs under a new epoch: whatever is unanswered was not applied and is sent to it. */
+  reloaded(epoch: number): void {
+    this.#epoch = epoch;
+    for (const pending of this.#pending.values()) {
+      if (pending.gone) {
+        this.#wheel.remove(pending);
+        this.#pending.delete(pending.id);
+      } else if (!this.#refuseOrHold(pending)) {
+        this.#send(pending);
+      }
+    }
+  }
+
+  /** The store takes no writes, or takes them again. */
+  readOnly(message: ReadOnly): void {
+    if (message.on) {
+      this.#readOnly = refuse(message.status === 507 ? "disk_full" : "store_unavailable", message.error);
+      return;
+    }
+    this.#readOnly = null;
+    if (this.#epoch === 0) return;
+    for (const pending of this.#pending.values()) {
+      if (!pending.gone && pending.sentEpoch !== this.#epoch) this.#send(pending);
+    }
+  }
+
+  /** From now on new requests are refused. Long-polls are over; resolves when every client has its answer or time is up. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true;
+    for (const pending of this.#pending.values()) {
+      if (!pending.gone && pending.waitUs !== null && pending.patience === "fresh") this.#expire(pending);
+    }
+    if (this.#waiting > 0) {
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve;
+        timer = setTimeout(resolve, graceMs);
+      });
+      clearTimeout(timer);
+    }
+    for (const pending of this.#pending.values()) if (!pending.gone) this.#giveUp(pending);
+    this.#wheel.stop();
+  }
+
+  /** The client went away. */
+  left(pending: PendingCommand): void {
+    if (pending.gone) return;
+    const certain = this.#isCertain(pending);
+    this.#abandon(pending);
+    this.#dismiss(pending, certain);
+  }
+
+  #refusalOf(kind: CommandKind): Refusal | null {
+    if (this.#stopping) return refuse(kind === "CreateRun" || kind === "CreateFlowRun" ? "stopping" : "unavailable");
+    if (this.#readOnly !== null && COMMANDS[kind].writes && kind !== "TransitionRun") return this.#readOnly;
+    return this.#pending.size >= OUTSTANDING_MAX ? refuse("busy") : null;
+  }
+
+  #holdsBack(kind: CommandKind): boolean {
+    return this.#readOnly !== null && COMMANDS[kind].writes;
+  }
+
+  /** While nothing can be written: answers what would write. True when the command is not to be sent now. */
+  #refuseOrHold(pending: PendingCommand): boolean {
+    if (this.#readOnly === null || !COMMANDS[pending.kind].writes) return false;
+    if (pending.kind !== "TransitionRun") this.#answer(pending, this.#readOnly);
+    return true;
+  }
+
+  #send(pending: PendingCommand): void {
+    this.#ports.send(COMMANDS[pending.kind].actor, pending.toCommand(this.#epoch));
+    if (pending.waitUs !== null && pending.patience === "late") this.#parking.expire(pending);
+  }
+
+  #outOfTime(pending: PendingCommand): void {
+    if (pending.gone) {
+      this.#pending.delete(pending.id);
+      return;
+    }
+    if (pending.patience === "late") {
+      this.#giveUp(pending);
+      return;
+    }
+    if (pending.waitUs !== null) {
+      this.#expire(pending);
+      return;
+    }
+    if (pending.kind !== "TransitionRun" && this.#isCertain(pending)) {
+      this.#giveUp(pending);
+      return;
+    }
+    pending.patience = "late";
+    this.#wheel.add(pending, pending.arrivedUs + DECIDE_US);
+  }
+
+  /** A long-poll's own time is over: the core answers it now, for which it has some seconds. */
+  #expire(pending: PendingCommand): void {
+    pending.patience = "late";
+    if (pending.sentEpoch > 0) this.#parking.expire(pending);
+    this.#wheel.add(pending, this.#ports.now() + POLL_GRACE_US);
+  }
+
+  /** True when no core that runs can have seen it. */
+  #isCertain(pending: PendingCommand): boolean {
+    return pending.sentEpoch !== this.#epoch || this.#epoch === 0;
+  }
+
+  #giveUp(pending: PendingCommand): void {
+    const certain = this.#isCertain(pending);
+    if (pending.kind !== "TransitionRun" && (certain || pending.waitUs !== null)) {
+      this.#answer(pending, refuse("unavailable"));
+      return;
+    }
+    pending.exchange.cut();
+    this.#abandon(pending);
+    this.#dismiss(pending, certain);
+  }
+
+  /** Refuses a command at this end. It stays known if its answer may still come. */
+  #answer(pending: PendingCommand, refusal: Refusal): void {
+    replyRefusal(pending.exchange, refusal);
+    const certain = this.#isCertain(pending);
+    this.#abandon(pending);
+    this.#dismiss(pending, certain);
+  }
+
+  /** After its client is gone: forgotten where no answer can come, else kept for a while to tell the core about one. */
+  #dismiss(pending: PendingCommand, certain: boolean): void {
+    if (certain) {
+      this.#pending.delete(pending.id);
+      return;
+    }
+    this.#parking.abandon(pending);
+    this.#wheel.add(pending, this.#ports.now() + DEPARTED_KEPT_US);
+  }
+
+  #close(pending: PendingCommand): void {
+    this.#abandon(pending);
+    this.#pending.delete(pending.id);
+  }
+
+  /** Nobody waits for it at this end any more. */
+  #abandon(pending: PendingCommand): void {
+    this.#wheel.remove(pending);
+    this.giveBytes(pending.bytes);
+    pending.forget();
+    this.#waiting -= 1;
+    if (this.#waiting === 0) this.#drained?.();
+  }
+
+  #completed(kind: CommandKind, body: string): string {
+    if (kind !== "GetServer") return body;
+    return JSON.stringify({ ...(JSON.parse(body) as object), stream_seq: this.#ports.latestSeq() });
+  }
+}

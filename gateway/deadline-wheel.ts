@@ -1,0 +1,115 @@
+/**
+ * Deadlines of many waiting things for the price of one timer.
+ *
+ * Entries hang in slots of 20 ms, linked through themselves: adding and removing cost a few writes and no memory. One alarm
+ * is set for the next slot that holds anything. Nothing fires early; up to one slot late.
+ */
+import type { Alarm } from "#runtime/timers";
+
+/** Long-polls wait whole seconds and commands too: 20 ms late is nothing to them, and 50 wake-ups a second the most. */
+export const SLOT_US = 20_000;
+/** 40.96 s: more than the longest deadline (a long-poll's 30 s and its grace of 5 s). A power of two. */
+const SLOTS = 2048;
+
+/** What hangs in the wheel. The wheel alone writes these fields; `slot` is -1 outside. */
+export interface WheelEntry {
+  slot: number;
+  previous: WheelEntry | null;
+  next: WheelEntry | null;
+}
+
+export class DeadlineWheel<Entry extends WheelEntry> {
+  readonly #now: () => number;
+  readonly #alarm: Alarm;
+  readonly #expired: (entry: Entry) => void;
+  readonly #heads: (WheelEntry | null)[] = new Array<WheelEntry | null>(SLOTS).fill(null);
+  #size = 0;
+  /** Every slot up to this tick has fired. */
+  #tick = 0;
+  #armedTick = Number.POSITIVE_INFINITY;
+
+  /** `now` is in microseconds and never steps back. */
+  constructor(now: () => number, alarm: Alarm, expired: (entry: Entry) => void) {
+    this.#now = now;
+    this.#alarm = alarm;
+    this.#expired = expired;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Sets or moves the deadline of an entry. A deadline beyond the wheel fires at its end. */
+  add(entry: Entry, dueUs: number): void {
+    if (entry.slot !== -1) this.remove(entry);
+    if (this.#size === 0) this.#tick = Math.floor(this.#now() / SLOT_US);
+    const dueTick = Math.ceil(dueUs / SLOT_US);
+    const tick = Math.min(Math.max(dueTick, this.#tick + 1), this.#tick + SLOTS - 1);
+    const slot = tick % SLOTS;
+    const head = this.#heads[slot] ?? null;
+    entry.slot = slot;
+    entry.next = head;
+    entry.previous = null;
+    if (head !== null) head.previous = entry;
+    this.#heads[slot] = entry;
+    this.#size += 1;
+    if (tick < this.#armedTick) this.#arm(tick);
+  }
+
+  remove(entry: Entry): void {
+    if (entry.slot === -1) return;
+    if (entry.previous === null) this.#heads[entry.slot] = entry.next;
+    else entry.previous.next = entry.next;
+    if (entry.next !== null) entry.next.previous = entry.previous;
+    detach(entry);
+    this.#size -= 1;
+  }
+
+  stop(): void {
+    this.#alarm.clear();
+    this.#armedTick = Number.POSITIVE_INFINITY;
+  }
+
+  #arm(tick: number): void {
+    this.#armedTick = tick;
+    this.#alarm.set(Math.max(0, tick * SLOT_US - this.#now()), () => this.#fire());
+  }
+
+  #fire(): void {
+    this.#armedTick = Number.POSITIVE_INFINITY;
+    const nowTick = Math.floor(this.#now() / SLOT_US);
+    const due: Entry[] = [];
+    // After a long sleep one round over all slots finds everything.
+    for (let tick = Math.max(this.#tick + 1, nowTick - SLOTS + 1); tick <= nowTick; tick += 1) this.#empty(tick % SLOTS, due);
+    this.#tick = Math.max(this.#tick, nowTick);
+    for (const entry of due) this.#expired(entry);
+    this.#armNext();
+  }
+
+  #empty(slot: number, due: Entry[]): void {
+    let entry = this.#heads[slot] ?? null;
+    this.#heads[slot] = null;
+    while (entry !== null) {
+      const next: WheelEntry | null = entry.next;
+      detach(entry);
+      this.#size -= 1;
+      due.push(entry as Entry);
+      entry = next;
+    }
+  }
+
+  #armNext(): void {
+    if (this.#size === 0) return;
+    for (let tick = this.#tick + 1; tick < this.#tick + SLOTS; tick += 1) {
+      if (this.#heads[tick % SLOTS] === null) continue;
+      if (tick < this.#armedTick) this.#arm(tick);
+      return;
+    }
+  }
+}
+
+function detach(entry: WheelEntry): void {
+  entry.slot = -1;
+  entry.previous = null;
+  entry.next = null;
+}

@@ -1,0 +1,90 @@
+/** What is served at a method and path: prepared once, so that a request only looks up and calls. */
+import { COMMANDS, type CommandKind } from "#protocol/command";
+import { refuse } from "#protocol/errors";
+import { parsePathId } from "#protocol/query";
+import type { Route } from "#protocol/route";
+import { BodyReader, type BodyTaker, hasBody, isJson } from "./body.ts";
+import type { OutstandingCommands } from "./commands.ts";
+import { parseBody } from "./json-body.ts";
+import { parkingTimeUs } from "./parking.ts";
+import { replyRefusal } from "./reply.ts";
+import type { Exchange } from "./transport-port.ts";
+
+export interface Endpoint {
+  /** False only where no token is asked for. */
+  readonly auth: boolean;
+  /** `values`: the parameters of the path, in order, not decoded. */
+  serve(exchange: Exchange, values: readonly string[]): void;
+}
+
+/** A request that an actor decides. */
+export class CommandEndpoint implements Endpoint, BodyTaker {
+  readonly auth: boolean;
+  readonly #route: Route;
+  readonly #kind: CommandKind;
+  readonly #parsedHere: boolean;
+  readonly #commands: OutstandingCommands;
+
+  constructor(route: Route, kind: CommandKind, commands: OutstandingCommands) {
+    this.auth = route.auth;
+    this.#route = route;
+    this.#kind = kind;
+    this.#parsedHere = COMMANDS[kind].parsed === "gateway";
+    this.#commands = commands;
+  }
+
+  serve(exchange: Exchange, values: readonly string[]): void {
+    let target = 0;
+    const parameter = this.#route.path_parameters[0];
+    if (parameter !== undefined) {
+      const parsed = parsePathId(parameter.name, values[0] ?? "");
+      if (!parsed.ok) {
+        replyRefusal(exchange, parsed.refusal);
+        return;
+      }
+      target = parsed.id;
+    }
+    if (!this.#acceptsType(exchange)) {
+      replyRefusal(exchange, refuse("not_json"));
+      return;
+    }
+    if (this.#route.body === undefined) this.#submit(exchange, target, null, 0);
+    else new BodyReader(exchange, this.#commands, this, target, this.#route.body_bytes_max).start();
+  }
+
+  take(exchange: Exchange, target: number, text: string, bytes: number): void {
+    if (!this.#parsedHere || this.#route.body === undefined) {
+      this.#submit(exchange, target, text, bytes);
+      return;
+    }
+    const parsed = parseBody(text, this.#route.body);
+    if (parsed.ok) {
+      this.#submit(exchange, target, parsed.value, bytes);
+      return;
+    }
+    this.#commands.giveBytes(bytes);
+    replyRefusal(exchange, parsed.refusal);
+  }
+
+  /** Bodies are JSON, so that a plain form of a web page cannot post; a route that takes one wants to hear it said. */
+  #acceptsType(exchange: Exchange): boolean {
+    if (this.#route.method === "GET") return true;
+    if (isJson(exchange.header("content-type"))) return true;
+    return this.#route.body === undefined && !hasBody(exchange);
+  }
+
+  #submit(exchange: Exchange, target: number, body: unknown, bytes: number): void {
+    this.#commands.submit({ kind: this.#kind, target, body, bytes, waitUs: parkingTimeUs(this.#kind, body) }, exchange);
+  }
+}
+
+/** A request that the gateway answers by itself. */
+export class LocalEndpoint implements Endpoint {
+  readonly auth: boolean;
+  readonly serve: (exchange: Exchange) => void;
+
+  constructor(auth: boolean, serve: (exchange: Exchange) => void) {
+    this.auth = auth;
+    this.serve = serve;
+  }
+}

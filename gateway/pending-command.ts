@@ -1,0 +1,79 @@
+/** A request that an actor decides, from its arrival to its answer. */
+import type { Command, CommandKind } from "#protocol/command";
+import type { WheelEntry } from "./deadline-wheel.ts";
+import type { Exchange, ExchangeWatcher } from "./transport-port.ts";
+
+/** What a request asks of an actor. */
+export interface CommandRequest {
+  kind: CommandKind;
+  target: number;
+  body: unknown;
+  /** Memory the body takes; counted until the answer, because the body may be sent again. */
+  bytes: number;
+  /** How long the client is willing to wait for something to happen; null where it is no long-poll. */
+  waitUs: number | null;
+}
+
+/**
+ * How far its waiting has come.
+ * fresh: the first deadline is running (the hold, or the client's own waiting time); late: the last one is.
+ */
+export type Patience = "fresh" | "late";
+
+export interface PendingOwner {
+  left(pending: PendingCommand): void;
+}
+
+export class PendingCommand implements WheelEntry, ExchangeWatcher {
+  readonly id: number;
+  readonly kind: CommandKind;
+  readonly exchange: Exchange;
+  readonly waitUs: number | null;
+  readonly bytes: number;
+  readonly arrivedUs: number;
+  patience: Patience = "fresh";
+  /** The start of the core it was last sent to; 0: it was never sent. */
+  sentEpoch = 0;
+  /** The client has its answer, was cut off, or went away: what comes now is for nobody. */
+  gone = false;
+  slot = -1;
+  previous: WheelEntry | null = null;
+  next: WheelEntry | null = null;
+  readonly #owner: PendingOwner;
+  readonly #target: number;
+  readonly #local: boolean;
+  #body: unknown;
+
+  constructor(owner: PendingOwner, id: number, request: CommandRequest, exchange: Exchange, nowUs: number) {
+    this.#owner = owner;
+    this.id = id;
+    this.kind = request.kind;
+    this.exchange = exchange;
+    this.waitUs = request.waitUs;
+    this.bytes = request.bytes;
+    this.arrivedUs = nowUs;
+    this.#target = request.target;
+    this.#body = request.body;
+    this.#local = exchange.isLocalPeer();
+  }
+
+  /** The message for the actor: a new one each time, because an earlier one may not have left this thread yet. */
+  toCommand(epoch: number): Command {
+    this.sentEpoch = epoch;
+    return { kind: this.kind, id: this.id, epoch, target: this.#target, body: this.#body, local: this.#local };
+  }
+
+  /** Nobody waits for it any more, so it will not be sent again. */
+  forget(): void {
+    this.gone = true;
+    this.#body = null;
+  }
+
+  data(): void {}
+
+  writable(): void {}
+
+  aborted(): void {
+    this.#owner.left(this);
+  }
+}

@@ -1,0 +1,37 @@
+/** Answers: the only place where an outcome becomes HTTP. Every error is `{error}` as JSON. */
+import { type Refusal, refuse } from "#protocol/errors";
+import type { Exchange, HeaderList } from "./transport-port.ts";
+
+const JSON_HEADERS: HeaderList = ["content-type", "application/json"];
+/** A second is enough for an actor to be running again. */
+const RETRY_HEADERS: HeaderList = [...JSON_HEADERS, "retry-after", "1"];
+
+/** Sends an answer whose body already is JSON text. */
+export function reply(exchange: Exchange, status: number, body: string | Uint8Array | null): void {
+  exchange.respond(status, JSON_HEADERS, body);
+}
+
+/** Says no. With `close` the connection ends too, because the rest of the body is not wanted. */
+export function replyRefusal(exchange: Exchange, refusal: Refusal, close = false): void {
+  exchange.respond(refusal.status, refusal.status === 503 ? RETRY_HEADERS : JSON_HEADERS, refusal.body(), close);
+}
+
+/** The path exists, the method does not. */
+export function replyMethodNotAllowed(exchange: Exchange, allow: string): void {
+  exchange.respond(405, [...JSON_HEADERS, "allow", allow], refuse("method_not_allowed", allow).body());
+}
+
+/** What may be done with a path. */
+export function replyOptions(exchange: Exchange, allow: string): void {
+  exchange.respond(204, ["allow", allow], null);
+}
+
+/** A page for people. */
+export function replyPage(exchange: Exchange, headers: HeaderList, body: string): void {
+  exchange.respond(200, headers, body);
+}
+
+/** A defect of ours: the client learns no more than that. */
+export function replyDefect(exchange: Exchange): void {
+  replyRefusal(exchange, refuse("internal"));
+}
