@@ -1,6 +1,6 @@
 /** Backfills: one run per value of a date or datetime parameter. */
 import Type, { type Static } from "typebox";
-import { Double, FreeMap, Id, Int64, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import { Double, FreeMap, Id, Int64, mapOf, optional, Strings, sent, Timestamp } from "./scalar.ts";
 
 const fields = {
   id: Int64,
@@ -24,7 +24,7 @@ export type Backfill = Static<typeof Backfill>;
 /** A backfill with the counts of its runs by state name, and the tag its runs carry. */
 export const BackfillStatus = sent(
   Type.Object(
-    { ...fields, counts: Type.Record(Type.String(), Int64), tag: Type.String({ description: "backfill:<id>" }) },
+    { ...fields, counts: mapOf(Int64), tag: Type.String({ description: "backfill:<id>" }) },
     { title: "BackfillStatus" },
   ),
 );

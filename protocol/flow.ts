@@ -1,6 +1,6 @@
 /** Flows: what a project registers, its options, and the summary that reads return. */
 import Type, { type Static } from "typebox";
-import { Amount, Count, Double, FreeMap, Id, Int64, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import { Amount, Count, Double, FreeMap, Id, Int64, mapOf, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
 import { ScheduleDecl, ScheduleRow } from "./schedule.ts";
 import type { StateType } from "./state.ts";
 import { StateTypeSchema } from "./state-schema.ts";
@@ -32,7 +32,7 @@ export const FlowOptions = Type.Object(
     max_concurrent: optional(Int64),
     on_overlap: optional(Type.String({ description: "enqueue, skip or cancel_new" })),
     priority: optional(Int64),
-    resources: optional(Type.Record(Type.String(), Amount)),
+    resources: optional(mapOf(Amount)),
     retries: optional(Count),
     schedules: optional(Type.Array(ScheduleDecl)),
     timeout_seconds: optional(Amount),

@@ -3,6 +3,7 @@
  *
  * Such an integer is held as the object that JSON.rawJSON makes; JSON.stringify writes its digits back.
  */
+import { JSON_DEPTH_MAX } from "./limits.ts";
 
 interface ReviverContext {
   /** The text of a primitive as it stood in the source. */
@@ -28,19 +29,90 @@ const INTEGER = /^-?\d+$/;
 /** Values that hold at least one such integer, so that checks can tell without walking every value. */
 const withExactIntegers = new WeakSet<object>();
 
-/** Parses JSON text; throws SyntaxError as JSON.parse does. */
+/** Numbers such as 2.0: equal to an integer, written as a fraction. */
+const WHOLE_FRACTION = /\d\.0+(?![\deE])/;
+const WHOLE_FRACTION_ONLY = /^-?\d+\.0+$/;
+
+/** Where parseKeepingFractions saw such a number: keys by the object or array that holds it. */
+const wholeFractions = new WeakMap<object, Map<string, string>>();
+
+/** Parses JSON text; throws SyntaxError as JSON.parse does, and for text nested deeper than 128 levels. */
 export function parseJson(text: string): unknown {
-  if (!MANY_DIGITS.test(text)) return JSON.parse(text);
+  return parse(text, false);
+}
+
+/**
+ * As parseJson, and remembers which numbers were written like 2.0, so that canonicalJson writes them back as they came
+ * and parameters can tell them from integers. Slower on texts that hold such numbers; meant for the bodies of new runs.
+ */
+export function parseKeepingFractions(text: string): unknown {
+  return parse(text, WHOLE_FRACTION.test(text));
+}
+
+function parse(text: string, keepFractions: boolean): unknown {
+  if (exceedsDepth(text, JSON_DEPTH_MAX)) throw new SyntaxError(`nested deeper than ${JSON_DEPTH_MAX} levels`);
+  if (!keepFractions && !MANY_DIGITS.test(text)) return JSON.parse(text);
   let found = false;
-  const value = json.parse(text, (_key, part, context) => {
-    if (typeof part !== "number" || Number.isSafeInteger(part)) return part;
-    const { source } = context;
-    if (source === undefined || !INTEGER.test(source)) return part;
-    found = true;
-    return json.rawJSON(source);
+  const value = json.parse(text, function (key, part, { source }) {
+    if (typeof part !== "number" || source === undefined) return part;
+    if (!Number.isSafeInteger(part) && INTEGER.test(source)) {
+      found = true;
+      return json.rawJSON(source);
+    }
+    if (keepFractions && WHOLE_FRACTION_ONLY.test(source)) rememberFraction(this as object, key, source);
+    return part;
   });
   if (found && typeof value === "object" && value !== null) withExactIntegers.add(value);
   return value;
+}
+
+function rememberFraction(holder: object, key: string, source: string): void {
+  const keys = wholeFractions.get(holder);
+  if (keys === undefined) wholeFractions.set(holder, new Map([[key, source]]));
+  else keys.set(key, source);
+}
+
+/** True when the number under this key was written like 2.0 (known only for values of parseKeepingFractions). */
+export function isWholeFraction(holder: object, key: string): boolean {
+  return wholeFractions.get(holder)?.has(key) ?? false;
+}
+
+/** Lets a copy of an object write its fractions as the original does. */
+export function copyFractions(from: object, to: object): void {
+  const keys = wholeFractions.get(from);
+  if (keys !== undefined) wholeFractions.set(to, keys);
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** True when arrays and objects are nested deeper than the limit. Reads the text once, jumping over strings. */
+function exceedsDepth(text: string, levelsMax: number): boolean {
+  if (text.length <= levelsMax) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    // [ and {, ] and }: each pair differs in one bit.
+    else if ((code | 0x20) === 0x7b) {
+      depth += 1;
+      if (depth > levelsMax) return true;
+    } else if ((code | 0x20) === 0x7d) depth -= 1;
+  }
+  return false;
+}
+
+/** Position of the quote that ends the string which starts here; the end of the text when none does. */
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1);
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end === -1 ? text.length : end;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1;
+  return (at - first) % 2 === 1;
 }
 
 /** True when parseJson kept an integer beyond 2^53 somewhere in this value. */
@@ -85,11 +157,16 @@ export function canonicalJson(value: unknown): string {
 
 function sorted(value: unknown): unknown {
   if (typeof value === "bigint") return json.rawJSON(String(value));
-  if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null || json.isRawJSON(value)) return value;
+  const fractions = wholeFractions.get(value);
+  const part = (key: string, each: unknown): unknown => {
+    const source = typeof each === "number" ? fractions?.get(key) : undefined;
+    return source === undefined ? sorted(each) : json.rawJSON(source);
+  };
+  if (Array.isArray(value)) return value.map((each, index) => part(String(index), each));
   const source = value as Record<string, unknown>;
   // No prototype: a key named __proto__ stays an ordinary key.
   const copy: Record<string, unknown> = Object.create(null);
-  for (const key of Object.keys(source).sort()) copy[key] = sorted(source[key]);
+  for (const key of Object.keys(source).sort()) copy[key] = part(key, source[key]);
   return copy;
 }

@@ -27,6 +27,9 @@ export const PARSE_ON_CORE_BYTES_MAX = 256 * KIB;
 export const REPORT_SLICE_ROWS_MAX = 2_000;
 export const REPORT_SLICE_BYTES_MAX = MIB;
 
+/** Levels of nesting in a body. Deeper ones would exhaust the stack of whatever walks them. */
+export const JSON_DEPTH_MAX = 128;
+
 /** Run parameters as JSON text. */
 export const PARAMETERS_BYTES_MAX = MIB;
 /** Largest parameters that the core keeps in memory; larger ones are read from the store at hand-out. */

@@ -100,12 +100,11 @@ function findInObject(schema: Node, value: Node, path: string): Mismatch | null 
   if (typeof schema["minProperties"] === "number" && Object.keys(value).length < schema["minProperties"]) {
     return { path, text: "expected at least one entry" };
   }
-  const patterns = isNode(schema["patternProperties"]) ? Object.values(schema["patternProperties"]) : [];
-  for (const each of patterns) {
-    for (const [name, entry] of Object.entries(value)) {
-      const found = isNode(each) ? find(each, entry, join(path, name)) : null;
-      if (found !== null) return found;
-    }
+  const rest = schema["additionalProperties"];
+  if (!isNode(rest)) return null;
+  for (const [name, entry] of Object.entries(value)) {
+    const found = Object.hasOwn(properties, name) ? null : find(rest, entry, join(path, name));
+    if (found !== null) return found;
   }
   return null;
 }

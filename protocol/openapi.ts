@@ -135,7 +135,7 @@ class Components {
     if (keyword === "default" || keyword === "enum" || keyword === "const" || typeof value !== "object" || value === null)
       return value;
     if (Array.isArray(value)) return value.map((each) => (typeof each === "object" && each !== null ? this.use(each) : each));
-    if (keyword !== "properties" && keyword !== "patternProperties") return this.use(value);
+    if (keyword !== "properties") return this.use(value);
     return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, this.use(schema as object)]));
   }
 }

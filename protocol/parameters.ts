@@ -3,7 +3,7 @@
  * property `anyOf`, `enum` or `const`, else a single `type`. Numbers and booleans may be sent as text. Values are kept as
  * they were sent; what else a schema says (formats, bounds, items, patterns) is for the flow itself to check.
  */
-import { canonicalJson, isExactInteger } from "./json.ts";
+import { canonicalJson, copyFractions, isExactInteger, isWholeFraction } from "./json.ts";
 import type { JsonMap } from "./scalar.ts";
 
 export type CheckedParameters = { ok: true; parameters: JsonMap } | { ok: false; error: string };
@@ -14,10 +14,12 @@ export function checkParameters(schema: JsonMap | null | undefined, sent: JsonMa
   for (const [name, value] of Object.entries(sent)) {
     if (!Object.hasOwn(properties, name)) return { ok: false, error: undeclared(name, Object.keys(properties)) };
     const property = properties[name];
-    if (!fits(property, value)) return { ok: false, error: `parameter "${name}": expected ${describe(property)}` };
+    if (!fits(property, value, isWholeFraction(sent, name)))
+      return { ok: false, error: `parameter "${name}": expected ${describe(property)}` };
   }
   // Spread defines properties, so a parameter named __proto__ is an ordinary one.
   const parameters = { ...parameterDefaults(schema), ...sent };
+  copyFractions(sent, parameters);
   const missing = requiredOf(schema).find((name) => !Object.hasOwn(parameters, name));
   if (missing !== undefined) return { ok: false, error: `parameter "${missing}" is required` };
   return { ok: true, parameters };
@@ -48,16 +50,17 @@ function undeclared(name: string, declared: string[]): string {
   return `parameter "${name}" is not declared; ${takes}`;
 }
 
-function fits(property: unknown, value: unknown): boolean {
+/** `fraction` is true for a number that was written like 2.0, which is no integer. */
+function fits(property: unknown, value: unknown, fraction: boolean): boolean {
   if (!isMap(property)) return true;
   const { anyOf, enum: allowed, type } = property;
-  if (Array.isArray(anyOf)) return anyOf.some((branch) => fits(branch, value));
+  if (Array.isArray(anyOf)) return anyOf.some((branch) => fits(branch, value, fraction));
   if (Array.isArray(allowed)) return allowed.some((each) => same(each, value));
   if (Object.hasOwn(property, "const")) return same(property["const"], value);
-  return typeof type !== "string" || fitsType(type, value);
+  return typeof type !== "string" || fitsType(type, value, fraction);
 }
 
-function fitsType(type: string, value: unknown): boolean {
+function fitsType(type: string, value: unknown, fraction: boolean): boolean {
   switch (type) {
     case "string":
       return typeof value === "string";
@@ -68,7 +71,7 @@ function fitsType(type: string, value: unknown): boolean {
     case "null":
       return value === null;
     case "integer":
-      return isInteger(value);
+      return !fraction && isInteger(value);
     case "number":
       return typeof value === "number" || isExactInteger(value) || (typeof value === "string" && NUMBER_TEXT.test(value));
     case "boolean":

@@ -3,7 +3,7 @@ import Type, { type Static } from "typebox";
 import { FlowOptions } from "./flow.ts";
 import { RUNS_PAGE } from "./limits.ts";
 import { pageLimit, pageOf } from "./page.ts";
-import { AnyJson, FreeMap, Id, Int32, Int64, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import { AnyJson, FreeMap, Id, Int32, Int64, mapOf, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
 import { StateSchema, StateTypeSchema } from "./state-schema.ts";
 
 const NonEmpty = Type.String({ minLength: 1 });
@@ -36,7 +36,7 @@ export const RUN_FIELDS = {
   crash_count: Int32,
   failure_count: Int32,
   report_seq: Type.Optional(Int64),
-  task_counts: Type.Optional(Type.Record(Type.String(), Int64)),
+  task_counts: Type.Optional(mapOf(Int64)),
 };
 
 /** A run of a flow. Times and durations are microseconds. */

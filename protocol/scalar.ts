@@ -37,6 +37,11 @@ export const FreeMap = Type.Unsafe<JsonMap>({ type: "object", additionalProperti
 export const AnyJson = Type.Unknown();
 export const Strings = Type.Array(Type.String());
 
+/** A JSON object whose values all match one schema, whatever the keys (a pattern for keys would miss those with line breaks). */
+export function mapOf<T extends TSchema>(values: T): TUnsafe<Record<string, Static<T>>> {
+  return Type.Unsafe<Record<string, Static<T>>>({ type: "object", additionalProperties: values });
+}
+
 /** T or null. */
 export function nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);

@@ -1,6 +1,6 @@
 /** The server about itself: health, information, settings and counts. */
 import Type, { type Static } from "typebox";
-import { Amount, Count, Double, Int32, Int64, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import { Amount, Count, Double, Int32, Int64, mapOf, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
 
 export const Health = Type.Object({ ok: Type.Boolean() });
 export type Health = Static<typeof Health>;
@@ -67,7 +67,7 @@ export const Settings = sent(
       database_path: Type.String(),
       database_bytes: Int64,
       wal_bytes: Int64,
-      resources: Type.Record(Type.String(), ResourceUse),
+      resources: mapOf(ResourceUse),
       max_engines: Int64,
       engine_max_runs: Int32,
       crash_retries_default: Int64,
@@ -90,20 +90,17 @@ export type Settings = Static<typeof Settings>;
 export const SettingsPatch = Type.Object(
   {
     crash_retries: optional(Count),
-    resources: optional(Type.Record(Type.String(), Amount)),
+    resources: optional(mapOf(Amount)),
     retain_days: optional(Count),
   },
   { title: "SettingsPatch" },
 );
 export type SettingsPatch = Static<typeof SettingsPatch>;
 
-const byType = Type.Record(Type.String(), Int64);
+const byType = mapOf(Int64);
 
 /** How many runs and task runs there are, by state type. */
-export const Counts = Type.Object(
-  { runs: byType, flows: Type.Record(Type.String(), byType), task_runs: byType, active: Int64 },
-  { title: "Counts" },
-);
+export const Counts = Type.Object({ runs: byType, flows: mapOf(byType), task_runs: byType, active: Int64 }, { title: "Counts" });
 export type Counts = Static<typeof Counts>;
 
 /** Query of GET /api/counts. */

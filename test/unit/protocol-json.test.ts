@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import t from "tap";
-import { canonicalJson, hasExactIntegers, isExactInteger, parseJson, roundIntegers, toTransferable } from "#protocol/json";
+import {
+  canonicalJson,
+  hasExactIntegers,
+  isExactInteger,
+  parseJson,
+  parseKeepingFractions,
+  roundIntegers,
+  toTransferable,
+} from "#protocol/json";
 
 t.test("integers beyond 2^53 keep their digits, at any depth", async (t) => {
   for (const text of ["9007199254740993", "-9007199254740993", "18446744073709551615", "123456789012345678901234567890"]) {
@@ -23,6 +31,35 @@ t.test("other numbers and texts with many digits stay what they are", async (t) 
 t.test("malformed text throws the same error as JSON.parse", async (t) => {
   t.throws(() => parseJson('{"a":'), SyntaxError);
   t.throws(() => parseJson('{"a":9007199254740993'), SyntaxError);
+});
+
+t.test("nesting is limited, counted without the brackets inside strings", async (t) => {
+  const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+  t.ok(Array.isArray(parseJson(nested(128))));
+  t.throws(() => parseJson(nested(129)), SyntaxError);
+  t.throws(() => parseJson(nested(4_000_000)), SyntaxError);
+  t.throws(() => parseJson(`${'["]",'.repeat(200)}1${"]".repeat(200)}`), SyntaxError);
+  t.throws(() => parseJson(`${'{"\\\\":'.repeat(200)}1${"}".repeat(200)}`), SyntaxError);
+  const flat = JSON.stringify(Array.from({ length: 300 }, (_, index) => ({ text: `[[{"\\${"[".repeat(index)}` })));
+  t.same(parseJson(flat), JSON.parse(flat));
+});
+
+t.test("the depth scan never refuses or changes what JSON.parse accepts", async () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 8 }), fc.boolean(), (value, spaced) => {
+      const text = JSON.stringify(value, null, spaced ? 2 : 0);
+      return JSON.stringify(parseJson(text)) === JSON.stringify(JSON.parse(text));
+    }),
+  );
+});
+
+t.test("numbers written like 2.0 are written back so, and are numbers meanwhile", async (t) => {
+  const value = parseKeepingFractions('{"b":2.0,"a":[1.00,1,"3.0",{"c":-0.0}],"d":1.5}') as { b: unknown };
+  t.equal(value.b, 2);
+  t.equal(canonicalJson(value), '{"a":[1.00,1,"3.0",{"c":-0.0}],"b":2.0,"d":1.5}');
+  t.equal(canonicalJson(parseJson('{"b":2.0}')), '{"b":2}');
+  value.b = "changed";
+  t.match(canonicalJson(value), /"b":"changed"/);
 });
 
 t.test("exact integers survive a structured clone as bigints", async (t) => {

@@ -1,5 +1,5 @@
 import t from "tap";
-import { parseJson } from "#protocol/json";
+import { canonicalJson, parseJson, parseKeepingFractions } from "#protocol/json";
 import { checkParameters, parameterDefaults } from "#protocol/parameters";
 
 const schemaOf = (property: unknown) => ({ type: "object", properties: { x: property } });
@@ -64,4 +64,12 @@ t.test("defaults are filled, values stay as they were sent", async (t) => {
   t.same(checkParameters(schema, { m: "7" }), { ok: true, parameters: { n: 5, z: null, m: "7" } });
   t.same(checkParameters(schema, { m: 1, n: 2 }), { ok: true, parameters: { n: 2, z: null, m: 1 } });
   t.same(parameterDefaults(schema), { n: 5, z: null });
+});
+
+t.test("a number written like 1.0 is no integer, and is passed on as it was written", async (t) => {
+  const sent = parseKeepingFractions('{"x":1.0}') as Record<string, unknown>;
+  t.match(checkParameters(schemaOf({ type: "integer" }), sent), { ok: false, error: /"x": expected integer/ });
+  t.notOk(checkParameters(schemaOf({ anyOf: [{ type: "integer" }, { type: "null" }] }), sent).ok);
+  const checked = checkParameters(schemaOf({ type: "number" }), sent);
+  t.equal(checked.ok && canonicalJson(checked.parameters), '{"x":1.0}');
 });

@@ -39,6 +39,7 @@ t.test("errors name the field and what was expected", async (t) => {
     [AcquireRequest, { run_id: 1, resources: {} }, "resources: expected at least one entry"],
     [AcquireRequest, { run_id: 1, resources: { db: "1" } }, "resources.db: expected number"],
     [AcquireRequest, { run_id: 1, resources: { db: -1 } }, "resources.db: expected at least 0"],
+    [AcquireRequest, { run_id: 1, resources: { "a\nb": "1" } }, "resources.a\nb: expected number"],
     [AcquireRequest, { run_id: 1.5, resources: { db: 1 } }, "run_id: expected integer"],
     [SettingsPatch, { retain_days: -1 }, "retain_days: expected at least 0"],
     [ResumeBody, {}, "input: is required"],
