@@ -1,0 +1,99 @@
+/**
+ * The queries by name, as the reader pool runs them. A result is JSON text, or null when what it is about does not exist.
+ * Lists of what belongs to a run, task run or flow are null for an unknown owner.
+ */
+import type { ArtifactsQuery } from "#protocol/artifact";
+import type { EventsQuery } from "#protocol/event";
+import type { LogsQuery } from "#protocol/log";
+import type { RunsQuery } from "#protocol/run";
+import type { TaskRunsQuery } from "#protocol/task-run";
+import type { Statements } from "../statements.ts";
+import { answersOfRun } from "./answers.ts";
+import { artifactById, artifactsOfRun, artifactsOfTaskRun, artifactsPage } from "./artifacts.ts";
+import { counts } from "./counts.ts";
+import { eventById, eventContext } from "./event-record.ts";
+import { eventsPage } from "./events-page.ts";
+import { flowById, flowSummaries, flowSummary } from "./flow-record.ts";
+import { logsPage } from "./logs-page.ts";
+import { runGraph } from "./run-graph.ts";
+import { runById, runExists } from "./run-record.ts";
+import { runsPage } from "./runs-page.ts";
+import { scheduleById, schedulesOfFlow } from "./schedule-record.ts";
+import { taskRunById } from "./task-run-record.ts";
+import { taskRunsOfRun, taskRunsPage } from "./task-runs-page.ts";
+
+/** What each query takes; plain data, because it crosses threads. */
+export interface QueryArguments {
+  run: { id: number };
+  runs: { query: RunsQuery; page_every_sort: boolean };
+  task_run: { id: number };
+  task_runs: { query: TaskRunsQuery };
+  run_tasks: { id: number };
+  run_graph: { id: number };
+  run_logs: { id: number; query: LogsQuery };
+  task_run_logs: { id: number; query: LogsQuery };
+  run_artifacts: { id: number };
+  task_run_artifacts: { id: number };
+  run_input: { id: number };
+  artifact: { id: number };
+  artifacts: { query: ArtifactsQuery };
+  event: { id: number };
+  events: { query: EventsQuery };
+  /** `live` has the ids of flows that the running server has registered from code. */
+  flow: { id: number; live: readonly number[]; now_us: number };
+  flow_summary: { id: number; live: readonly number[]; now_us: number };
+  flow_summaries: { project: string | null; live: readonly number[]; now_us: number };
+  flow_schedules: { id: number; now_us: number };
+  schedule: { id: number; now_us: number };
+  counts: { project: string | null };
+}
+
+export type QueryName = keyof QueryArguments;
+
+type Queries = { [N in QueryName]: (statements: Statements, args: QueryArguments[N]) => string | null };
+
+function flowContext({ live, now_us }: { live: readonly number[]; now_us: number }) {
+  const ids = new Set(live);
+  return { isLive: (flow: number) => ids.has(flow), nowUs: now_us };
+}
+
+function ofRun(statements: Statements, id: number, read: () => string): string | null {
+  return runExists(statements, id) ? read() : null;
+}
+
+function runOfTask(statements: Statements, id: number): number | null {
+  return statements.raw<[number]>("SELECT run_id FROM task_runs WHERE id = ?").get(id)?.[0] ?? null;
+}
+
+export const QUERIES: Queries = {
+  run: (statements, { id }) => runById(statements, id),
+  runs: (statements, { query, page_every_sort }) => runsPage(statements, query, { pageEverySort: page_every_sort }),
+  task_run: (statements, { id }) => taskRunById(statements, id),
+  task_runs: (statements, { query }) => taskRunsPage(statements, query),
+  run_tasks: (statements, { id }) => ofRun(statements, id, () => taskRunsOfRun(statements, id)),
+  run_graph: (statements, { id }) => ofRun(statements, id, () => runGraph(statements, id)),
+  run_logs: (statements, { id, query }) => ofRun(statements, id, () => logsPage(statements, id, null, query)),
+  task_run_logs: (statements, { id, query }) => {
+    const run = runOfTask(statements, id);
+    return run === null ? null : logsPage(statements, run, id, query);
+  },
+  run_artifacts: (statements, { id }) => ofRun(statements, id, () => artifactsOfRun(statements, id)),
+  task_run_artifacts: (statements, { id }) => (runOfTask(statements, id) === null ? null : artifactsOfTaskRun(statements, id)),
+  run_input: (statements, { id }) => ofRun(statements, id, () => answersOfRun(statements, id)),
+  artifact: (statements, { id }) => artifactById(statements, id),
+  artifacts: (statements, { query }) => artifactsPage(statements, query),
+  event: (statements, { id }) => eventById(statements, id, eventContext(statements)),
+  events: (statements, { query }) => eventsPage(statements, query, eventContext(statements)),
+  flow: (statements, args) => flowById(statements, args.id, flowContext(args)),
+  flow_summary: (statements, args) => flowSummary(statements, args.id, flowContext(args)),
+  flow_summaries: (statements, args) => flowSummaries(statements, args.project, flowContext(args)),
+  flow_schedules: (statements, { id, now_us }) =>
+    statements.raw("SELECT 1 FROM flows WHERE id = ?").get(id) === undefined ? null : schedulesOfFlow(statements, id, now_us),
+  schedule: (statements, { id, now_us }) => scheduleById(statements, id, now_us),
+  counts: (statements, { project }) => counts(statements, project),
+};
+
+/** Runs a query on this connection. */
+export function runQuery<N extends QueryName>(statements: Statements, name: N, args: QueryArguments[N]): string | null {
+  return QUERIES[name](statements, args);
+}

@@ -1,0 +1,94 @@
+/**
+ * Reader threads: whatever scans, searches or renders much runs here, so that neither the gateway nor the writer waits.
+ * No thread starts before the first query. The only file that imports piscina.
+ */
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Piscina } from "piscina";
+import type { QueryArguments, QueryName } from "./queries/named.ts";
+import { StorageError } from "./storage-error.ts";
+
+export interface ReadPoolOptions {
+  /** The database file. */
+  path: string;
+  /** Reader threads at most. */
+  threads: number;
+}
+
+export interface ReadTask<N extends QueryName> {
+  path: string;
+  name: N;
+  args: QueryArguments[N];
+}
+
+/** A query that takes longer is given up, and its thread replaced. */
+export const READ_LIMIT_MS = 10_000;
+
+/** Queries that wait for a thread; beyond it the caller is told to come back. */
+const QUEUE_MAX = 1_000;
+
+/** A thread with nothing to read ends after this, and gives its memory back. */
+const IDLE_MS = 60_000;
+
+/** Heap of a reader: a page of 10,000 log lines takes some 30 MB. */
+const HEAP_MB_MAX = 256;
+
+/** The pool's library, loaded when it is first needed. */
+export function loadPool() {
+  return import("piscina");
+}
+
+export class ReadPool {
+  readonly #options: ReadPoolOptions;
+  #pool: Promise<Piscina> | null = null;
+  #closed = false;
+
+  constructor(options: ReadPoolOptions) {
+    this.#options = options;
+  }
+
+  /** True once a reader thread has been asked for. */
+  get started(): boolean {
+    return this.#pool !== null;
+  }
+
+  /**
+   * JSON text of the result as bytes, null when what the query is about does not exist.
+   * Rejects with a StorageError (fault "query" at the time limit or with a full queue).
+   */
+  async run<N extends QueryName>(name: N, args: QueryArguments[N], limitMs = READ_LIMIT_MS): Promise<Uint8Array | null> {
+    if (this.#closed) throw new StorageError("query", "the reader pool is closed");
+    this.#pool ??= this.#start();
+    const pool = await this.#pool;
+    const task: ReadTask<N> = { path: this.#options.path, name, args };
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), limitMs);
+    try {
+      return (await pool.run(task, { signal: limit.signal })) as Uint8Array | null;
+    } catch (error) {
+      const message = limit.signal.aborted ? `${name} took longer than ${limitMs} ms` : String(error);
+      throw new StorageError("query", message, null, error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Ends the threads; queries under way are given up. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await (await this.#pool)?.destroy();
+  }
+
+  async #start(): Promise<Piscina> {
+    const { Piscina } = await loadPool();
+    const own = fileURLToPath(import.meta.url);
+    return new Piscina({
+      filename: new URL(`./read-worker${extname(own)}`, import.meta.url).href,
+      minThreads: 0,
+      maxThreads: this.#options.threads,
+      idleTimeout: IDLE_MS,
+      maxQueue: QUEUE_MAX,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB_MAX },
+    });
+  }
+}

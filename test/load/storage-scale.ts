@@ -1,0 +1,247 @@
+/**
+ * The store at size: fills it with full runs through the store writer, then times every sort and filter of the lists.
+ *
+ *   node --conditions=millrace-src test/load/storage-scale.ts [--runs 1000000] [--per-commit 64] [--path FILE]
+ */
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Primitive } from "#protocol/feed";
+import { RUN_SORTS } from "#protocol/run";
+import { type CommitRequest, Writer } from "#storage/apply";
+import { loadStore } from "#storage/load";
+import { buildLogBlocks } from "#storage/log-blocks";
+import { putOperation, type RunStateValues } from "#storage/ops";
+import { type QueryArguments, type QueryName, runQuery } from "#storage/queries/named";
+import { openReadHandle } from "#storage/read-handle";
+import { Statements } from "#storage/statements";
+import { openWriteHandle } from "#storage/write-handle";
+
+const { values: options } = parseArgs({
+  options: {
+    runs: { type: "string", default: "1000000" },
+    "per-commit": { type: "string", default: "64" },
+    path: { type: "string" },
+  },
+});
+const RUNS = Number(options.runs);
+const PER_COMMIT = Number(options["per-commit"]);
+const FLOWS = 20;
+const START_US = 1_700_000_000_000_000;
+const STATES = ["Scheduled", "Pending", "Running", "Completed"] as const;
+const PARAMETERS = '{"count":1200,"date":"2026-11-20","source":"orders"}';
+
+function uuid(id: number, family: number): string {
+  const low = ((id * 2_654_435_761) >>> 0).toString(16).padStart(8, "0");
+  return `${id.toString(16).padStart(8, "0")}-0000-7000-8${family}00-0000${low}`;
+}
+
+function stateOf(id: number, stage: number, at: number): RunStateValues {
+  const failed = id % 50 === 0;
+  const type = stage === 3 && failed ? "Failed" : (STATES[stage] ?? "Completed");
+  const start = stage >= 2 ? at : null;
+  const end = stage === 3 ? at + 100 + ((id * 104_729) % 900_000) : null;
+  return [
+    type,
+    type,
+    at,
+    null,
+    "{}",
+    start,
+    end,
+    end === null ? null : end - at,
+    "engine-1",
+    77,
+    id,
+    stage,
+    null,
+    0,
+    failed ? 1 : 0,
+  ];
+}
+
+/** Operations of one run at one of its four commits. */
+function writeStage(ops: Primitive[], logs: Primitive[], id: number, stage: number): void {
+  const at = START_US + id * 1_000;
+  const flow = 1 + (id % FLOWS);
+  const event = (name: string, task: number | null, type: string) =>
+    putOperation(ops, "insert_event", name, at + stage, id, flow, task, type, type, null, null, null, null);
+  if (stage === 0) {
+    const name = `orders-${(id * 7_919) % 1_000_003}`;
+    const head = [id, uuid(id, 0), flow, name, PARAMETERS, "[]", 0, 0, "api", at, null, null, null, null] as const;
+    putOperation(ops, "insert_run", ...head, ...stateOf(id, 0, at));
+    putOperation(ops, "update_run", id, ...stateOf(id, 0, at));
+    putOperation(ops, "count_runs", flow, "Scheduled", 1);
+  } else {
+    putOperation(ops, "update_run", id, ...stateOf(id, stage, at));
+    putOperation(ops, "count_runs", flow, STATES[stage - 1] ?? "", -1);
+    putOperation(ops, "count_runs", flow, STATES[stage] ?? "", 1);
+  }
+  event(["run.scheduled", "run.pending", "run.running", "run.completed"][stage] ?? "", null, STATES[stage] ?? "");
+  if (stage !== 2) return;
+  const lines: [number, number, string, number, string][] = [];
+  for (let index = 0; index < 3; index++) {
+    const task = id * 3 + index;
+    const state = ["Completed", "Completed", at, null, "{}", at, at + 900, 900, 0, 0, at] as const;
+    putOperation(
+      ops,
+      "put_task_run",
+      task,
+      uuid(task, 1),
+      id,
+      "transform",
+      "tasks.transform",
+      `transform-${index}`,
+      "[]",
+      ...state,
+    );
+    event("task_run.running", task, "Running");
+    event("task_run.completed", task, "Completed");
+  }
+  putOperation(ops, "count_task_runs", flow, "Completed", 3);
+  for (let index = 0; index < 10; index++)
+    lines.push([
+      id * 3 + (index % 3),
+      index === 9 ? 30 : 20,
+      "millrace.run",
+      at + index,
+      `wrote partition 2026-11-20 (${id}/${index})`,
+    ]);
+  logs.push(id, 0, 10, 12, JSON.stringify(lines));
+}
+
+function requestOf(writer: Writer, number: number, first: number, stage: number): CommitRequest {
+  const ops: Primitive[] = [];
+  const logs: Primitive[] = [];
+  for (let id = first; id < first + PER_COMMIT; id++) writeStage(ops, logs, id, stage);
+  return {
+    batch: { kind: "Batch", source: 1, number, generation: 1, epoch: null, ops, logs, replies: [], stream: [] },
+    logs: buildLogBlocks(logs, writer.nextLogId),
+  };
+}
+
+function fill(path: string): void {
+  const database = openWriteHandle(path, { durability: "normal" });
+  const writer = new Writer(database, { stream: "new_block" });
+  const ops: Primitive[] = [];
+  for (let id = 1; id <= FLOWS; id++)
+    putOperation(
+      ops,
+      "insert_flow",
+      id,
+      uuid(id, 9),
+      `p${id % 4}`,
+      `flow-${id}`,
+      "m",
+      "/d",
+      null,
+      null,
+      "[]",
+      "{}",
+      "{}",
+      null,
+      1,
+      1,
+    );
+  let number = 1;
+  const batch = { kind: "Batch", source: 1, number, generation: 1, epoch: null, ops, logs: [], replies: [], stream: [] } as const;
+  writer.apply([{ batch: { ...batch, logs: [], replies: [], stream: [] }, logs: buildLogBlocks([], 1) }]);
+  let applyUs = 0;
+  const tenth = Math.ceil(RUNS / 10 / PER_COMMIT) * PER_COMMIT;
+  for (let first = 1; first <= RUNS + PER_COMMIT * 4; first += PER_COMMIT) {
+    for (let stage = 0; stage < 4; stage++) {
+      const from = first - stage * PER_COMMIT;
+      if (from < 1 || from + PER_COMMIT - 1 > RUNS) continue;
+      const request = requestOf(writer, ++number, from, stage);
+      const before = process.cpuUsage();
+      writer.apply([request]);
+      const used = process.cpuUsage(before);
+      applyUs += used.user + used.system;
+    }
+    if ((first - 1) % tenth === 0 && first > 1) {
+      console.log(`${first - 1} runs: ${(applyUs / tenth).toFixed(1)} us CPU per run in the writer`);
+      applyUs = 0;
+    }
+  }
+  writer.checkpoint();
+  database.close();
+}
+
+/** Median and 99th percentile of some calls, after two that warm the caches. */
+function time(label: string, call: (index: number) => unknown): void {
+  const took: number[] = [];
+  for (let index = -2; index < 40; index++) {
+    const before = process.hrtime.bigint();
+    call(index);
+    if (index >= 0) took.push(Number(process.hrtime.bigint() - before) / 1e6);
+  }
+  took.sort((a, b) => a - b);
+  console.log(`${label} | ${(took[20] ?? 0).toFixed(2)} | ${(took[39] ?? 0).toFixed(2)}`);
+}
+
+function timeLists(path: string): void {
+  const opened = process.hrtime.bigint();
+  const database = openReadHandle(path);
+  const statements = new Statements(database);
+  loadStore(database);
+  console.log(`open and load: ${(Number(process.hrtime.bigint() - opened) / 1e6).toFixed(1)} ms`);
+  const run = <N extends QueryName>(label: string, name: N, args: (index: number) => QueryArguments[N]) =>
+    time(label, (index) => runQuery(statements, name, args(index)));
+  const runs = (label: string, query: Partial<QueryArguments["runs"]["query"]>) =>
+    run(`runs ${label}`, "runs", () => ({ query: { sort: "created_desc", limit: 50, ...query }, page_every_sort: true }));
+  const random = (index: number) => 1 + ((Math.abs(index) * 7_919_777) % RUNS);
+  console.log("list | median ms | p99 ms");
+  for (const sort of RUN_SORTS) runs(sort, { sort });
+  for (const sort of RUN_SORTS) runs(`${sort}, one flow`, { sort, flow_id: 7 });
+  for (const sort of RUN_SORTS) runs(`${sort}, failed of one flow`, { sort, flow_id: 19, state_type: "Failed" });
+  runs("of a project", { project: "p1" });
+  runs("failed", { state_type: "Failed" });
+  runs("completed", { state_type: "Completed" });
+  runs("running", { state_type: "Running" });
+  runs("late", { state_name: "Late" });
+  runs("of an unknown tag", { tags: ["none"] });
+  runs("name has 4711", { name: "4711" });
+  runs("started in an old window", { start_after: START_US + 1_000_000, start_before: START_US + 3_000_000 });
+  runs("started before", { start_before: START_US + 100_000_000 });
+  runs("by duration, started in an old window", {
+    sort: "duration_desc",
+    start_after: START_US,
+    start_before: START_US + 3_000_000,
+  });
+  run("runs random cursor", "runs", (index) => ({
+    query: { sort: "created_desc", limit: 50, cursor: random(index) },
+    page_every_sort: false,
+  }));
+  run("run by id", "run", (index) => ({ id: random(index) }));
+  run("run logs", "run_logs", (index) => ({ id: random(index), query: { limit: 1_000 } }));
+  run("run tasks", "run_tasks", (index) => ({ id: random(index) }));
+  run("flow summaries", "flow_summaries", () => ({ project: null, live: [], now_us: 1 }));
+  run("counts", "counts", () => ({ project: null }));
+  const tasks = (label: string, query: Partial<QueryArguments["task_runs"]["query"]>) =>
+    run(`task runs ${label}`, "task_runs", () => ({ query: { limit: 50, ...query } }));
+  tasks("newest", {});
+  tasks("of a flow", { flow: "flow-7" });
+  tasks("of a project", { project: "p1" });
+  tasks("failed", { state_type: "Failed" });
+  tasks("completed of a flow", { flow: "flow-7", state_type: "Completed" });
+  tasks("running", { state_type: "Running" });
+  const events = (label: string, query: Partial<QueryArguments["events"]["query"]>) =>
+    run(`events ${label}`, "events", () => ({ query: { limit: 50, ascending: false, ...query } }));
+  events("newest", {});
+  events("by name", { name: "run.completed" });
+  events("by prefix", { name: "task_run.*" });
+  events("of a flow", { flow_id: 7 });
+  events("of a flow by name", { flow_id: 7, name: "run.completed" });
+  events("in an old window", { after: START_US + 1_000_000, before: START_US + 3_000_000 });
+  events("of a run", { run_id: 4_711 });
+  events("of a resource", { resource_id: uuid(4_711, 0) });
+  events("of rules", { resource_kind: "rule" });
+  database.close();
+}
+
+const path = options.path ?? join(mkdtempSync(join(tmpdir(), "storage-scale-")), "db.sqlite");
+if (!existsSync(path)) fill(path);
+console.log(`${(statSync(path).size / RUNS).toFixed(0)} bytes per run`);
+timeLists(path);
+if (options.path === undefined) rmSync(join(path, ".."), { recursive: true });
