@@ -58,6 +58,7 @@ export class Fleet implements EngineHost {
   #inFlight = 0;
   #dismissed: string | null = null;
   #creating = false;
+  #stopped = false;
 
   constructor(size: FleetSize, flow: LoadFlow, endpoint: Endpoint, standInPid: number, seed: number) {
     this.size = size;
@@ -91,6 +92,9 @@ export class Fleet implements EngineHost {
 
   stop(): void {
     clearInterval(this.#watch);
+    this.#stopped = true;
+    this.stopCreating();
+    this.#onChange?.();
     for (const engine of this.#engines) engine.stop();
     for (const creator of this.#creators) creator.close();
   }
@@ -204,6 +208,7 @@ export class Fleet implements EngineHost {
   }
 
   #check(): void {
+    if (this.#stopped) throw new LoadFailed("stopped");
     if (this.#dismissed !== null) {
       throw new LoadFailed(
         `the server told ${this.#dismissed} to exit: raise its limit of engines to more than ${this.size.engines}`,
@@ -214,7 +219,7 @@ export class Fleet implements EngineHost {
 
   #endOverdue(): void {
     const oldest = performance.now() - REQUEST_LIMIT_MS;
-    for (const { connection } of this.#engines) if (connection.sentAt > 0 && connection.sentAt < oldest) connection.close();
-    for (const connection of this.#creators) if (connection.sentAt > 0 && connection.sentAt < oldest) connection.close();
+    for (const { connection } of this.#engines) if (connection.sentAt > 0 && connection.sentAt < oldest) connection.cut();
+    for (const connection of this.#creators) if (connection.sentAt > 0 && connection.sentAt < oldest) connection.cut();
   }
 }

@@ -41,6 +41,7 @@ export class HttpConnection {
   #pending: Pending | null = null;
   #received: Buffer | null = null;
   #lastUse = 0;
+  #closed = false;
 
   constructor(endpoint: Endpoint, readBytes = READ_BYTES) {
     this.#endpoint = endpoint;
@@ -51,9 +52,12 @@ export class HttpConnection {
 
   /** Opens the connection if it is not open. Rejects with the connect error. */
   async open(): Promise<void> {
+    if (this.#closed) throw new ConnectionClosed("closed by the load generator");
     if (this.#socket !== null && performance.now() - this.#lastUse < IDLE_REOPEN_MS) return;
     this.#socket?.destroy();
-    this.#socket = await this.#connect();
+    const socket = await this.#connect();
+    if (this.#closed) socket.destroy();
+    this.#socket = socket;
     this.#lastUse = performance.now();
   }
 
@@ -74,7 +78,15 @@ export class HttpConnection {
     return this.#send(this.#postHead(path, start.length + bytes.length) + start, bytes, true);
   }
 
+  /** Ends the request under way; the next one opens the connection again. */
+  cut(): void {
+    this.#socket?.destroy();
+    this.#fail(new ConnectionClosed("cut: no answer in time"));
+  }
+
+  /** For good. */
   close(): void {
+    this.#closed = true;
     this.#socket?.destroy();
     this.#fail(new ConnectionClosed("closed by the load generator"));
   }
