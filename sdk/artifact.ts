@@ -1,10 +1,7 @@
-import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
 import { uuidv7 } from "uuidv7";
+import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
 import { requireScope, type Scope } from "./active-run.ts";
 import type { ArtifactPublished } from "./report-item.ts";
-
-
-
 
 export interface ArtifactOptions {
   /** Groups artifacts across runs: all under one key form a history. */

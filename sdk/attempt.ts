@@ -9,7 +9,6 @@ import { retryDelayOf } from "./retry.ts";
 import { shared } from "./shared-state.ts";
 import { trackBody } from "./task-execution.ts";
 
-
 /** How long functions that nobody waits for any more may go on after an attempt, before it counts as not stopped. */
 const LINGER_MS = 1_000;
 

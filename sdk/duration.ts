@@ -13,7 +13,8 @@ export function parseDuration(duration: Duration): number {
     throw new RangeError(`a duration is a number of seconds from 0 up, not ${duration}`);
   }
   const match = /^\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?\s*$/.exec(duration);
-  if (match === null) throw new RangeError(`"${duration}" is not a duration: write seconds, or text like "500ms", "30s", "5m", "2h", "1d"`);
+  if (match === null)
+    throw new RangeError(`"${duration}" is not a duration: write seconds, or text like "500ms", "30s", "5m", "2h", "1d"`);
   const unit = (match[2] ?? "s") as keyof typeof SECONDS_PER_UNIT;
   // Milliseconds are divided, because 0.001 is not exact: "500ms" is 0.5.
   return unit === "ms" ? Number(match[1]) / 1000 : Number(match[1]) * SECONDS_PER_UNIT[unit];

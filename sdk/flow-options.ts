@@ -1,4 +1,4 @@
-import { parseDuration, type Duration } from "./duration.ts";
+import { type Duration, parseDuration } from "./duration.ts";
 import type { FlowHooks } from "./hooks.ts";
 import { checkRetryOptions, type RetryOptions } from "./retry.ts";
 

@@ -51,7 +51,10 @@ export const flow: DeclareFlow = declareFlow as DeclareFlow;
 
 type FlowFunction = (parameters: Record<string, unknown>) => unknown;
 
-function declareFlow(name: string, ...rest: [FlowFunction] | [FlowOptions, FlowFunction]): Flow<Record<string, unknown>, unknown> {
+function declareFlow(
+  name: string,
+  ...rest: [FlowFunction] | [FlowOptions, FlowFunction]
+): Flow<Record<string, unknown>, unknown> {
   const [options, fn] = rest.length === 1 ? [{}, rest[0]] : rest;
   if (typeof name !== "string" || name === "") throw new TypeError("a flow needs a name: flow(name, options?, fn)");
   if (typeof fn !== "function") throw new TypeError(`flow "${name}" needs a function: flow(name, options?, fn)`);

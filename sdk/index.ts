@@ -3,7 +3,14 @@
  */
 
 export { Type } from "typebox";
-export { type ArtifactOptions, artifact, type ImageOptions, type ProgressOptions, progress, type TableOptions } from "./artifact.ts";
+export {
+  type ArtifactOptions,
+  artifact,
+  type ImageOptions,
+  type ProgressOptions,
+  progress,
+  type TableOptions,
+} from "./artifact.ts";
 export { type CurrentRun, run } from "./current-run.ts";
 export { type Duration, parseDuration } from "./duration.ts";
 export { Abort, Cancelled, TimedOut } from "./failure.ts";

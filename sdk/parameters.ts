@@ -1,5 +1,5 @@
-import type { TLocalizedValidationError } from "typebox/error";
 import type { Validator } from "typebox/compile";
+import type { TLocalizedValidationError } from "typebox/error";
 
 /** A JSON Schema of an object, as it goes over the wire. */
 export type JsonSchema = Record<string, unknown>;
@@ -24,7 +24,12 @@ export function plainSchema(declared: object | undefined): JsonSchema {
   const schema = JSON.parse(JSON.stringify(declared)) as JsonSchema;
   if (schema["type"] === undefined) schema["type"] = "object";
   if (schema["type"] !== "object") throw new TypeError("the schema of a flow's parameters describes an object");
-  return schema;
+  if (!Array.isArray(schema["required"])) return schema;
+  // typebox lists a property that has a default as required; a caller need not send it, so the server must not ask for it.
+  const properties = recordOf(schema["properties"]);
+  const required = schema["required"].filter((name) => recordOf(properties[String(name)])["default"] === undefined);
+  delete schema["required"];
+  return required.length === 0 ? schema : { ...schema, required };
 }
 
 /**
@@ -41,7 +46,9 @@ export class ParameterChecker {
 
   /** Compiles the schema ahead of the first check: the compiler alone takes some 100 ms to load. */
   async warm(): Promise<void> {
-    if (Object.keys(recordOf(this.#schema["properties"])).length > 0) await (this.#validator ??= compile(this.#schema));
+    if (Object.keys(recordOf(this.#schema["properties"])).length === 0) return;
+    this.#validator ??= compile(this.#schema);
+    await this.#validator;
   }
 
   /** @throws ParameterError naming the parameter. */
@@ -61,7 +68,10 @@ export class ParameterChecker {
     const matches = validator.Check(values);
     if (matches) return values;
     const converted = Object.fromEntries(
-      Object.entries(values).map(([name, value]) => [name, typeof value === "string" ? fromText(recordOf(properties[name]), value) : value]),
+      Object.entries(values).map(([name, value]) => [
+        name,
+        typeof value === "string" ? fromText(recordOf(properties[name]), value) : value,
+      ]),
     );
     if (validator.Check(converted)) return converted;
     throw new ParameterError(explain(validator.Errors(converted)));

@@ -18,7 +18,12 @@ interface StoredResult {
 const prunedUs = new Map<string, number>();
 
 /** The stored result of a task under a key, or undefined when there is none or it has expired. */
-export async function readResult(home: string, task: string, key: string, nowUs: number): Promise<{ value: unknown } | undefined> {
+export async function readResult(
+  home: string,
+  task: string,
+  key: string,
+  nowUs: number,
+): Promise<{ value: unknown } | undefined> {
   const path = resultPath(home, task, key);
   const stored = await readStored(path);
   if (stored === undefined || stored.task !== task || stored.key !== key) return undefined;
@@ -55,7 +60,9 @@ export async function pruneResults(home: string, nowUs: number): Promise<void> {
 }
 
 function resultPath(home: string, task: string, key: string): string {
-  const hash = createHash("sha256").update(JSON.stringify([task, key])).digest("hex");
+  const hash = createHash("sha256")
+    .update(JSON.stringify([task, key]))
+    .digest("hex");
   return join(home, "results", `${hash}.json`);
 }
 

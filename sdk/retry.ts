@@ -14,7 +14,12 @@ export interface RetryOptions {
 }
 
 /** The seconds to wait before retry number `retry` (1 is the first), or null when the failure is final. */
-export function retryDelayOf(options: RetryOptions, retry: number, error: unknown, random: () => number = Math.random): number | null {
+export function retryDelayOf(
+  options: RetryOptions,
+  retry: number,
+  error: unknown,
+  random: () => number = Math.random,
+): number | null {
   if (retry > (options.retries ?? 0) || isAbort(error)) return null;
   if (options.retryOn !== undefined && !options.retryOn(error)) return null;
   const seconds = parseDuration(durationOf(options.retryDelay ?? 0, retry));

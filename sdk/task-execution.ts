@@ -23,7 +23,12 @@ export interface TaskDefinition {
 }
 
 /** Creates a task run of the current run and starts it: at once, unless it has to wait for its arguments or for a place. */
-export function startTaskRun(run: ActiveRun, definition: TaskDefinition, args: readonly unknown[], bound?: Gate): TaskRun<unknown> {
+export function startTaskRun(
+  run: ActiveRun,
+  definition: TaskDefinition,
+  args: readonly unknown[],
+  bound?: Gate,
+): TaskRun<unknown> {
   const { name } = definition;
   const count = run.counters.get(name) ?? 0;
   run.counters.set(name, count + 1);
@@ -87,19 +92,22 @@ class TaskExecution {
   async #finish(args: readonly unknown[]): Promise<unknown> {
     this.controller.signal.throwIfAborted();
     const resolved = resolveArguments(args);
-    const values = resolved instanceof Promise ? await untilAborted(this.controller.signal, resolved.catch(asUpstreamFailed)) : resolved;
+    const values =
+      resolved instanceof Promise ? await untilAborted(this.controller.signal, resolved.catch(asUpstreamFailed)) : resolved;
     const target = this.#targetFor(values);
     if (target !== null && (await target.exists())) {
       this.move("Completed", "Skipped", "its output exists");
       return target;
     }
-    const cached = await this.#readCache(values);
+    const key = this.#cacheKey(values);
+    const cached =
+      key === null ? undefined : await readResult(this.#run.home, this.#definition.name, key, this.#run.clock.nowUs());
     if (cached !== undefined) {
-      this.move("Completed", "Cached", `cache key ${this.#cacheKey(values)}`);
+      this.move("Completed", "Cached", `cache key ${key}`);
       return cached.value;
     }
     const value = await this.#attempts(values);
-    await this.#writeCache(values, value);
+    if (key !== null) await this.#writeCache(key, value);
     const state = this.move("Completed");
     await this.#callHook(state);
     return target ?? value;
@@ -125,9 +133,14 @@ class TaskExecution {
   async #attempts(values: readonly unknown[]): Promise<unknown> {
     const { signal } = this.controller;
     for (let attempt = 1; ; attempt += 1) {
-      for (const gate of this.#gates) await enter(gate, signal);
+      const entered: Gate[] = [];
       let delay: number | null;
       try {
+        for (const gate of this.#gates) {
+          await enter(gate, signal);
+          entered.push(gate);
+        }
+        signal.throwIfAborted();
         this.move("Running", attempt === 1 ? "Running" : "Retrying");
         return await this.#attempt(values);
       } catch (error) {
@@ -137,7 +150,7 @@ class TaskExecution {
         const retries = this.#definition.options.retries ?? 0;
         this.move("Scheduled", "AwaitingRetry", message, { attempt, delay, retries, exception, traceback });
       } finally {
-        for (const gate of this.#gates) gate.leave();
+        for (const gate of entered) gate.leave();
       }
       await this.#run.clock.sleep(delay * 1000, signal);
     }
@@ -175,16 +188,8 @@ class TaskExecution {
     return typeof cache.key === "function" ? cache.key(...(values as never[])) : cache.key;
   }
 
-  async #readCache(values: readonly unknown[]): Promise<{ value: unknown } | undefined> {
-    const key = this.#cacheKey(values);
-    if (key === null) return undefined;
-    return await readResult(this.#run.home, this.#definition.name, key, this.#run.clock.nowUs());
-  }
-
-  async #writeCache(values: readonly unknown[], value: unknown): Promise<void> {
+  async #writeCache(key: string, value: unknown): Promise<void> {
     const { name, options } = this.#definition;
-    const key = this.#cacheKey(values);
-    if (key === null) return;
     const nowUs = this.#run.clock.nowUs();
     const expires = options.cache?.expires;
     const expiresUs = expires === undefined ? null : nowUs + parseDuration(expires) * 1_000_000;

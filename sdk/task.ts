@@ -1,5 +1,5 @@
 import { currentScope, Gate } from "./active-run.ts";
-import { resolveArguments, rememberOrigin, type TaskArguments, type TaskInput } from "./arguments.ts";
+import { rememberOrigin, resolveArguments, type TaskArguments, type TaskInput } from "./arguments.ts";
 import { type Duration, parseDuration } from "./duration.ts";
 import type { TaskHooks } from "./hooks.ts";
 import { checkRetryOptions, type RetryOptions } from "./retry.ts";
@@ -102,7 +102,8 @@ function plainCall(definition: TaskDefinition, args: readonly unknown[]): TaskRu
 
 function mapItems(definition: TaskDefinition, items: MapItems<unknown>, concurrency: number | undefined): Promise<unknown[]> {
   const gate = concurrency === undefined ? undefined : new Gate(checkPlaces(concurrency));
-  if (!isList(items)) return Promise.resolve(items).then((list) => Promise.all(list.map((item) => callOne(definition, item, gate))));
+  if (!isList(items))
+    return Promise.resolve(items).then((list) => Promise.all(list.map((item) => callOne(definition, item, gate))));
   const calls = items.map((item) => callOne(definition, item, gate));
   const all = Promise.all(calls);
   // A task that takes the mapped results comes from every one of these task runs.

@@ -94,7 +94,9 @@ export class Engine {
         if (refused) this.#settings.complain(`the poll for work was answered ${error.message}`);
         lostMs = refused ? null : (lostMs ?? performance.now());
         if (lostMs !== null && performance.now() - lostMs > IDLE_GIVE_UP_MS) {
-          this.#settings.complain(`no server for ${IDLE_GIVE_UP_MS / 1000} s: ${error instanceof Error ? error.message : String(error)}`);
+          this.#settings.complain(
+            `no server for ${IDLE_GIVE_UP_MS / 1000} s: ${error instanceof Error ? error.message : String(error)}`,
+          );
           return "no-server";
         }
         await sleep(refused ? REFUSED_POLL_WAIT_MS : waitMs, undefined, { signal }).catch(() => undefined);
@@ -110,7 +112,9 @@ export class Engine {
     // Code left behind by an earlier run may have ended the thread meanwhile; that is no fault of this run.
     if (!this.#keeper.thread.alive) await this.#keeper.replace();
     if ((item.kind ?? "run") !== "run") {
-      await doJob(this.#api, this.#keeper, item, options).catch((error: unknown) => complain(`job ${String(item.kind)}: ${String(error)}`));
+      await doJob(this.#api, this.#keeper, item, options).catch((error: unknown) =>
+        complain(`job ${String(item.kind)}: ${String(error)}`),
+      );
       return;
     }
     this.#current = new RunControl(this.#api, this.#keeper, item, options);

@@ -15,7 +15,9 @@ export class OpenTaskRuns {
   /** The moves that end all of them. */
   closing(type: "Cancelled" | "Crashed", message: string, timestamp: number): ReportItem[] {
     const state: State = { type, name: type, timestamp, message, details: {} };
-    const items = [...this.#open].map((external_id): ReportItem => ({ kind: "task_run_transition", external_id, state, force: false }));
+    const items = [...this.#open].map(
+      (external_id): ReportItem => ({ kind: "task_run_transition", external_id, state, force: false }),
+    );
     this.#open.clear();
     return items;
   }

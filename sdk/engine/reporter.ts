@@ -1,5 +1,5 @@
-import { REPORT_BYTES_MAX } from "#protocol/limits";
 import type { WorkItem } from "#protocol/engine";
+import { REPORT_BYTES_MAX } from "#protocol/limits";
 import type { ReportItem } from "../report-item.ts";
 import type { ReportAnswer, ServerApi } from "./server-api.ts";
 
@@ -188,7 +188,9 @@ export class Reporter {
       return;
     }
     this.#remove(1);
-    this.#watcher.complain(`run ${this.#item.run_id}: an item of its report was refused and is lost (${entry?.item.kind}): ${error}`);
+    this.#watcher.complain(
+      `run ${this.#item.run_id}: an item of its report was refused and is lost (${entry?.item.kind}): ${error}`,
+    );
     this.#itemsMax = REQUEST_ITEMS_MAX;
   }
 

@@ -101,7 +101,8 @@ export class RunControl {
     const flow = this.#flow;
     if (flow !== undefined) return await this.#attempts(flow);
     const { importError } = this.#keeper;
-    const message = importError?.split("\n").at(-1) ?? `flow ${this.#item.project}/${this.#item.flow} is not defined in its module`;
+    const message =
+      importError?.split("\n").at(-1) ?? `flow ${this.#item.project}/${this.#item.flow} is not defined in its module`;
     return { kind: "failed", failure: { message, exception: "FlowNotFound", traceback: importError ?? message } };
   }
 
@@ -153,7 +154,9 @@ export class RunControl {
     let state = stateOf(ending, nowUs);
     if (state === null) return;
     const crashed = ending.kind === "crashed";
-    this.#reporter.add(this.#open.closing(crashed ? "Crashed" : "Cancelled", crashed ? ending.cause : "the run has ended", nowUs));
+    this.#reporter.add(
+      this.#open.closing(crashed ? "Crashed" : "Cancelled", crashed ? ending.cause : "the run has ended", nowUs),
+    );
     let answer = await this.#transition(state);
     if (answer.kind === "refused" && answer.reason === "cancelling" && state.type !== "Cancelled") {
       // A cancel came after the function had returned; only this move ends the run now.
@@ -213,9 +216,7 @@ export class RunControl {
   }
 }
 
-function endingOf(
-  outcome: AttemptOutcome | Ended,
-): Ending | { kind: "retry"; failure: FailureRecord; delay: number } {
+function endingOf(outcome: AttemptOutcome | Ended): Ending | { kind: "retry"; failure: FailureRecord; delay: number } {
   switch (outcome.kind) {
     case "completed":
       return { kind: "completed", details: outcome.details };

@@ -100,7 +100,11 @@ export class ServerApi {
    */
   async report(item: WorkItem, events: string[]): Promise<ReportAnswer> {
     const lease = item.lease ?? null;
-    const head = JSON.stringify({ engine_id: this.#identity.engineId, run_id: item.run_id, ...(lease === null ? {} : { lease }) });
+    const head = JSON.stringify({
+      engine_id: this.#identity.engineId,
+      run_id: item.run_id,
+      ...(lease === null ? {} : { lease }),
+    });
     const json = `${head.slice(0, -1)},"events":[${events.join(",")}]}`;
     const answer = await sendUntilAnswered(() => this.#run.send("POST", "/api/engine/report", json), this.#retryMs);
     if (answer.status === 404 || answer.status === 409) return { kind: "gone" };
@@ -113,7 +117,11 @@ export class ServerApi {
   /** POST /api/engine/heartbeat, once; null when the server did not answer it. */
   async heartbeat(item: WorkItem): Promise<HeartbeatResponse | null> {
     const lease = item.lease ?? null;
-    const json = JSON.stringify({ engine_id: this.#identity.engineId, run_id: item.run_id, ...(lease === null ? {} : { lease }) });
+    const json = JSON.stringify({
+      engine_id: this.#identity.engineId,
+      run_id: item.run_id,
+      ...(lease === null ? {} : { lease }),
+    });
     try {
       const answer = await this.#side.send("POST", "/api/engine/heartbeat", json);
       return answer.status === 200 ? (answer.body as HeartbeatResponse) : null;

@@ -64,7 +64,12 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
 }
 
 /** Where the server is: as given, else as its discovery file in the home directory says at that moment. */
-function addressSource(server: string | null, socketPath: string | null, token: string | null, home: string): () => ServerAddress {
+function addressSource(
+  server: string | null,
+  socketPath: string | null,
+  token: string | null,
+  home: string,
+): () => ServerAddress {
   if (server !== null || socketPath !== null) {
     const address = { url: server ?? "http://localhost", socketPath: server === null ? socketPath : null, token };
     return () => address;
@@ -78,6 +83,7 @@ function addressSource(server: string | null, socketPath: string | null, token: 
 
 function numberOf(option: string, text: string): number {
   const value = Number(text);
-  if (text.trim() === "" || !(value >= 0) || !Number.isFinite(value)) throw new Error(`${option} takes a number from 0 up, not "${text}"`);
+  if (text.trim() === "" || !(value >= 0) || !Number.isFinite(value))
+    throw new Error(`${option} takes a number from 0 up, not "${text}"`);
   return value;
 }

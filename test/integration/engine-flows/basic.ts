@@ -1,4 +1,4 @@
-import { Abort, artifact, flow, log, progress, run, task, Type } from "millrace";
+import { Abort, artifact, flow, log, progress, run, Type, task } from "millrace";
 
 const add = task("add", async (a: number, b: number) => a + b);
 const wrap = task("wrap", async (value: number) => ({ value }));

@@ -1,0 +1,127 @@
+import type { State } from "#protocol/state";
+import type { LogLine, ReportItem } from "../report-item.ts";
+
+/** A task run as it was recorded. */
+export interface RecordedTaskRun {
+  id: string;
+  name: string;
+  dynamicKey: string;
+  /** Dynamic keys of the task runs this one waited on. */
+  parents: string[];
+  /** Every state, in order. */
+  states: State[];
+  /** The last one. */
+  state: State;
+}
+
+export interface RecordedArtifact {
+  id: string;
+  kind: string;
+  key: string | null;
+  data: unknown;
+  /** Dynamic key of the task run that published it, null for the flow itself. */
+  taskRun: string | null;
+}
+
+export interface RecordedEvent {
+  name: string;
+  payload: unknown;
+  taskRun: string | null;
+}
+
+/** The history of one run in the order things happened. */
+export class Recording {
+  /** States of the run. */
+  readonly states: State[] = [];
+  readonly taskRuns: RecordedTaskRun[] = [];
+  readonly logs: LogLine[] = [];
+  readonly artifacts: RecordedArtifact[] = [];
+  readonly events: RecordedEvent[] = [];
+  readonly #byId = new Map<string, RecordedTaskRun>();
+
+  /** The last state of the run. */
+  get state(): State {
+    const state = this.states.at(-1);
+    if (state === undefined) throw new Error("the run has no state yet");
+    return state;
+  }
+
+  /** What the flow returned, as JSON; undefined when it returned nothing or did not complete. */
+  get result(): unknown {
+    return this.state.details["result"];
+  }
+
+  /** The texts of the log lines. */
+  get messages(): string[] {
+    return this.logs.map((line) => line.message);
+  }
+
+  /**
+   * The task run with this dynamic key ("add-0").
+   * @throws Error when there is none
+   */
+  taskRun(dynamicKey: string): RecordedTaskRun {
+    const found = this.taskRuns.find((taskRun) => taskRun.dynamicKey === dynamicKey);
+    if (found === undefined) throw new Error(`there is no task run ${dynamicKey}`);
+    return found;
+  }
+
+  /** @internal */
+  add(item: ReportItem): void {
+    switch (item.kind) {
+      case "task_run_created":
+        this.#create(item.external_id, item.name, item.dynamic_key, item.parents);
+        return;
+      case "task_run_transition": {
+        const taskRun = this.#byId.get(item.external_id);
+        taskRun?.states.push(item.state);
+        return;
+      }
+      case "logs":
+        this.logs.push(...item.logs);
+        return;
+      case "custom":
+        this.events.push({ name: item.name, payload: item.payload, taskRun: this.#keyOf(item.task_run_external_id) });
+        return;
+      case "artifact":
+        this.#publish({
+          id: item.external_id,
+          kind: item.artifact_kind,
+          key: item.key,
+          data: item.data,
+          taskRun: this.#keyOf(item.task_run_external_id),
+        });
+        return;
+      default:
+        item satisfies never;
+    }
+  }
+
+  #create(id: string, name: string, dynamicKey: string, parents: string[]): void {
+    const states: State[] = [];
+    const taskRun: RecordedTaskRun = {
+      id,
+      name,
+      dynamicKey,
+      parents: parents.map((parent) => this.#keyOf(parent) ?? parent),
+      states,
+      get state() {
+        const state = states.at(-1);
+        if (state === undefined) throw new Error(`${dynamicKey} has no state yet`);
+        return state;
+      },
+    };
+    this.#byId.set(id, taskRun);
+    this.taskRuns.push(taskRun);
+  }
+
+  #publish(artifact: RecordedArtifact): void {
+    const index = this.artifacts.findIndex(({ id }) => id === artifact.id);
+    if (index === -1) this.artifacts.push(artifact);
+    else this.artifacts[index] = artifact;
+  }
+
+  #keyOf(taskRunId: string | null): string | null {
+    return taskRunId === null ? null : (this.#byId.get(taskRunId)?.dynamicKey ?? null);
+  }
+}

@@ -1,0 +1,146 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { StateType } from "#protocol/state";
+import type { ActiveRun } from "../active-run.ts";
+import { type AttemptOutcome, runAttempt, runFlowHook } from "../attempt.ts";
+import { captureConsole } from "../console-capture.ts";
+import { Cancelled, TimedOut } from "../failure.ts";
+import { definitionOf, type Flow, type FlowDefinition } from "../flow.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { Recording } from "./recording.ts";
+
+/** Real time a function has to return after its signal was aborted; one that ignores the signal is left behind. */
+const GRACE_MS = 2_000;
+
+export interface RunFlowOptions {
+  /** Simulated time; give your own to advance it. Default: a new one. */
+  clock?: FakeClock;
+  /** Directory of cached results. Default: a new one that is removed afterwards. */
+  home?: string;
+  /** Name of the run. Default "test-run". */
+  name?: string;
+  /** Cancels the run when it aborts. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Runs a flow in this process, without a server: retries, time limits, hooks and caches included, waits in simulated time.
+ * Resolves to what was recorded, however the run ended.
+ * @throws TypeError when `flow` was not made by flow()
+ */
+export async function runFlow<Parameters>(
+  flow: Flow<Parameters, unknown>,
+  parameters: Partial<Parameters> = {},
+  options: RunFlowOptions = {},
+): Promise<Recording> {
+  const definition = definitionOf(flow);
+  if (definition === undefined) throw new TypeError("runFlow() takes what flow() returned");
+  captureConsole();
+  const ownHome = options.home === undefined ? await mkdtemp(join(tmpdir(), "millrace-test-")) : null;
+  try {
+    const run = new TestRun(definition, parameters as Record<string, unknown>, options, options.home ?? ownHome ?? "");
+    await run.execute();
+    return run.recording;
+  } finally {
+    if (ownHome !== null) await rm(ownHome, { recursive: true, force: true });
+  }
+}
+
+class TestRun {
+  readonly recording = new Recording();
+  readonly #flow: FlowDefinition;
+  readonly #clock: FakeClock;
+  readonly #base: Omit<ActiveRun, "attempt" | "controller" | "taskRuns" | "bodies" | "gates" | "ended">;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(flow: FlowDefinition, parameters: Record<string, unknown>, options: RunFlowOptions, home: string) {
+    this.#flow = flow;
+    this.#clock = options.clock ?? new FakeClock();
+    this.#signal = options.signal;
+    this.#base = {
+      id: 1,
+      externalId: "00000000-0000-7000-8000-000000000001",
+      name: options.name ?? "test-run",
+      project: flow.project ?? "test",
+      flow: flow.name,
+      parameters,
+      clock: this.#clock,
+      home,
+      logPrints: flow.wire.log_prints,
+      report: (item) => this.recording.add(item),
+      counters: new Map(),
+      progress: new Map(),
+    };
+  }
+
+  async execute(): Promise<void> {
+    for (const type of ["Scheduled", "Pending", "Running"] as const) this.#move(type);
+    for (let attempt = 1; ; attempt += 1) {
+      const run = this.#activate(attempt);
+      const outcome = await this.#attempt(run);
+      if (outcome.kind === "failed" && outcome.retryDelaySeconds !== null) {
+        const { message, exception, traceback } = outcome.failure;
+        const delay = outcome.retryDelaySeconds;
+        const retries = this.#flow.wire.retries;
+        this.#move("Scheduled", "AwaitingRetry", message, { attempt, delay, retries, exception, traceback });
+        await this.#clock.sleep(delay * 1000, this.#signal).catch(() => undefined);
+        if (this.#signal?.aborted !== true) {
+          this.#move("Running", "Retrying");
+          continue;
+        }
+      }
+      this.#end(run, outcome);
+      await runFlowHook(this.#flow, this.#activate(attempt), this.recording.state);
+      return;
+    }
+  }
+
+  async #attempt(run: ActiveRun): Promise<AttemptOutcome> {
+    const seconds = this.#flow.wire.timeout_seconds;
+    const disarm =
+      seconds === null ? undefined : this.#clock.after(seconds * 1000, () => run.controller.abort(new TimedOut(seconds)));
+    const onAbort = () => run.controller.abort(new Cancelled("cancelled"));
+    if (this.#signal?.aborted) onAbort();
+    this.#signal?.addEventListener("abort", onAbort, { once: true });
+    const given = Promise.withResolvers<AttemptOutcome>();
+    let timer: NodeJS.Timeout | undefined;
+    run.controller.signal.addEventListener("abort", () => {
+      timer = setTimeout(() => given.resolve({ kind: "stopped", lingering: true }), GRACE_MS);
+    });
+    try {
+      return await Promise.race([runAttempt(this.#flow, run), given.promise]);
+    } finally {
+      clearTimeout(timer);
+      disarm?.();
+      this.#signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  #end(run: ActiveRun, outcome: AttemptOutcome): void {
+    const reason = run.controller.signal.reason as unknown;
+    if (outcome.kind === "completed") this.#move("Completed", "Completed", null, outcome.details);
+    else if (outcome.kind === "stopped" && reason instanceof TimedOut) this.#move("Failed", "TimedOut", reason.message);
+    else if (outcome.kind === "stopped" || this.#signal?.aborted) this.#move("Cancelled", "Cancelled", "cancelled");
+    else {
+      const { message, exception, traceback } = outcome.failure;
+      this.#move("Failed", "Failed", message, { exception, traceback });
+    }
+  }
+
+  #activate(attempt: number): ActiveRun {
+    return {
+      ...this.#base,
+      attempt,
+      controller: new AbortController(),
+      taskRuns: new Set(),
+      bodies: new Set(),
+      gates: new Map(),
+      ended: false,
+    };
+  }
+
+  #move(type: StateType, name: string = type, message: string | null = null, details: Record<string, unknown> = {}): void {
+    this.recording.states.push({ type, name, timestamp: this.#clock.nowUs(), message, details });
+  }
+}

@@ -1,0 +1,205 @@
+import { basename } from "node:path";
+import t from "tap";
+import { flow } from "#sdk/flow";
+import { ParameterError, Type, task } from "#sdk/index";
+import { loadFlows } from "#sdk/load-flows";
+import { FakeClock, runFlow } from "#sdk/testing/index";
+
+const names = (states: { name: string }[]) => states.map((state) => state.name);
+
+t.test("a flow runs inside the run that calls it, and outside a run as a plain function", async (t) => {
+  const step = task("step", (n: number) => n + 1);
+  const inner = flow("inner", { parameters: Type.Object({ n: Type.Integer() }) }, ({ n }) => step(n));
+  const outer = flow("outer", async () => await inner({ n: 1 }));
+  const recording = await runFlow(outer);
+  t.equal(recording.result, 2);
+  t.equal(recording.taskRuns.length, 1);
+  t.equal(await inner({ n: 4 }), 5);
+  await t.rejects(inner({ n: 0.5 }), ParameterError);
+});
+
+t.test("a failed flow is tried again after its delay, with task keys that go on counting", async (t) => {
+  let tries = 0;
+  const step = task("step", () => undefined);
+  const flaky = flow("flaky", { retries: 2, retryDelay: "5m" }, async () => {
+    await step();
+    tries += 1;
+    if (tries < 3) throw new Error(`try ${tries}`);
+    return tries;
+  });
+  const recording = await runFlow(flaky);
+  t.same(names(recording.states), [
+    "Scheduled",
+    "Pending",
+    "Running",
+    "AwaitingRetry",
+    "Retrying",
+    "AwaitingRetry",
+    "Retrying",
+    "Completed",
+  ]);
+  t.match(recording.states[3], { message: "Error: try 1", details: { attempt: 1, delay: 300, retries: 2, exception: "Error" } });
+  t.same(
+    recording.taskRuns.map(({ dynamicKey }) => dynamicKey),
+    ["step-0", "step-1", "step-2"],
+  );
+});
+
+t.test("a run out of time ends as TimedOut without a retry, its tasks as Cancelled", async (t) => {
+  const clock = new FakeClock();
+  const wait = task("wait", () => {
+    setImmediate(() => clock.advance(60_000));
+    return new Promise<void>((_, reject) => task.signal.addEventListener("abort", () => reject(new Error("stopped"))));
+  });
+  const recording = await runFlow(
+    flow("long", { timeout: "1m", retries: 3 }, () => wait()),
+    {},
+    { clock },
+  );
+  t.match(recording.state, { type: "Failed", name: "TimedOut", message: "timed out after 60 s" });
+  t.equal(recording.taskRun("wait-0").state.type, "Cancelled");
+});
+
+t.test("a cancelled run ends as Cancelled", async (t) => {
+  const controller = new AbortController();
+  const wait = task("wait", () => {
+    setImmediate(() => controller.abort());
+    return new Promise<void>((_, reject) => task.signal.addEventListener("abort", () => reject(new Error("stopped"))));
+  });
+  const heard: string[] = [];
+  const hooks = { onCancel: () => heard.push("cancelled") };
+  const recording = await runFlow(
+    flow("long", { hooks }, () => wait()),
+    {},
+    { signal: controller.signal },
+  );
+  t.match(recording.state, { type: "Cancelled", message: "cancelled" });
+  t.same(heard, ["cancelled"]);
+});
+
+t.test("the return value is kept as JSON up to a limit, above it its size", async (t) => {
+  t.same((await runFlow(flow("nothing", () => undefined))).state.details, {});
+  t.same((await runFlow(flow("object", () => ({ at: new Date(0) })))).state.details, {
+    result: { at: "1970-01-01T00:00:00.000Z" },
+  });
+  t.same((await runFlow(flow("large", () => "x".repeat(70_000)))).state.details, { result_bytes: 70_002 });
+  const circular: Record<string, unknown> = {};
+  circular["self"] = circular;
+  const recording = await runFlow(flow("circular", () => circular));
+  t.equal(recording.state.name, "Completed");
+  t.match(recording.messages, [/the result is not JSON/]);
+});
+
+t.test("wrong declarations are refused where they stand", async (t) => {
+  const declare = flow as unknown as (...args: unknown[]) => unknown;
+  t.throws(() => declare(""), TypeError);
+  t.throws(() => declare("x"), TypeError);
+  t.throws(() => declare("x", { timeout: "soon" }, () => 1), RangeError);
+  t.throws(() => (task as unknown as (...args: unknown[]) => unknown)("x", { concurrency: 0 }, () => 1), RangeError);
+});
+
+t.test("a registration carries every option in wire form", async (t) => {
+  const directory = t.testdir({
+    "etl.ts": `
+      import { flow, Type } from "millrace";
+      export const daily: unknown = flow("daily", {
+        parameters: Type.Object({ day: Type.String({ default: "x" }) }),
+        retries: 1, timeout: "10m", resources: { warehouse: 1 }, maxConcurrent: 1, onOverlap: "skip", tags: ["etl"], group: "g",
+        description: "d", disableAfter: { failures: 3, within: "1h", pause: "30m" }, after: { flows: ["a", "b"], key: "day" },
+        priority: -5, isolated: true, crashRetries: 2, logPrints: false, hooks: { onCrash: () => {} },
+      }, () => 1);
+      export const named = flow("plain", { project: "other" }, () => 1);
+      export { named as again };
+      export const notAFlow = 1;
+    `,
+  });
+  const loaded = await loadFlows(directory, "etl.ts");
+  t.equal(loaded.error, null);
+  t.same(
+    loaded.flows.map(({ registration }) => registration),
+    [
+      {
+        project: "other",
+        flow: "plain",
+        module: "etl.ts",
+        source_dir: directory,
+        description: null,
+        flow_group: null,
+        flow_tags: [],
+        parameter_schema: { type: "object", properties: {} },
+        options: {
+          after: null,
+          crash_retries: null,
+          disable_after: null,
+          has_bulk_complete: false,
+          has_crash_hooks: false,
+          isolated: false,
+          log_prints: true,
+          max_concurrent: null,
+          on_overlap: "enqueue",
+          priority: 0,
+          resources: {},
+          retries: 0,
+          schedules: [],
+          timeout_seconds: null,
+        },
+      },
+      {
+        project: basename(directory),
+        flow: "daily",
+        module: "etl.ts",
+        source_dir: directory,
+        description: "d",
+        flow_group: "g",
+        flow_tags: ["etl"],
+        parameter_schema: { type: "object", properties: { day: { type: "string", default: "x" } } },
+        options: {
+          after: { flow: "a", flows: ["a", "b"], key: "day", parameters: {} },
+          crash_retries: 2,
+          disable_after: [3, 3600, 1800],
+          has_bulk_complete: false,
+          has_crash_hooks: true,
+          isolated: true,
+          log_prints: false,
+          max_concurrent: 1,
+          on_overlap: "skip",
+          priority: -5,
+          resources: { warehouse: 1 },
+          retries: 1,
+          schedules: [],
+          timeout_seconds: 600,
+        },
+      },
+    ],
+  );
+});
+
+t.test("a module that cannot be imported is answered with an error and advice", async (t) => {
+  const directory = t.testdir({
+    "enum.ts": "export enum Colour { Red }",
+    "alias.ts": 'import x from "@/flows"; export default x;',
+    "throws.ts": 'throw new RangeError("at the top");',
+    "page.tsx": "export const x = <b />;",
+    "twice.ts": 'import { flow } from "millrace"; export const a = flow("x", () => 1); export const b = flow("x", () => 2);',
+  });
+  for (const file of ["enum.ts", "alias.ts", "page.tsx"]) {
+    const loaded = await loadFlows(directory, file);
+    t.match(loaded, { flows: [], error: /name it with --import/ }, file);
+  }
+  const loaded = await loadFlows(directory, "throws.ts");
+  t.equal(loaded.error, "RangeError: at the top");
+  t.equal("traceback" in loaded && loaded.traceback.split("\n").at(-1), "RangeError: at the top");
+  t.match(await loadFlows(directory, "missing.ts"), { error: /missing\.ts/ });
+  t.match(await loadFlows(directory, "twice.ts"), { error: /two flows are called/ });
+});
+
+t.test("a flow called at import is ignored", async (t) => {
+  const directory = t.testdir({
+    "eager.ts": `
+      import { flow } from "millrace";
+      export const eager = flow("eager", () => { throw new Error("ran"); });
+      await eager();
+    `,
+  });
+  t.match(await loadFlows(directory, "eager.ts"), { error: null, flows: [{ registration: { flow: "eager" } }] });
+});
