@@ -39,7 +39,8 @@ export interface Committed {
   replies: Primitive[];
   /**
    * Flat: stream kind code, id of the row (text for variables); repeated, in order.
-   * The k-th event.created stands for event `first_event_id + k` and the k-th log.appended for the k-th entry of `logs`; their id slot is 0.
+   * The k-th event.created stands for event `first_event_id + k`; its id slot is 0, or the command that is answered 201 with
+   * this event. The k-th log.appended stands for the k-th entry of `logs`; its id slot is 0.
    */
   stream: Primitive[];
   /** Stream number of the first entry of `stream`; the others follow without gaps. */

@@ -153,7 +153,9 @@ export class Host {
 
   /** Names of actors that could handle a message now, for a simulation that chooses the order. */
   runnable(): string[] {
-    return [...this.#cells.values()].filter((cell) => cell.state === "running" && cell.mailbox.depth > 0).map((cell) => cell.spec.name);
+    return [...this.#cells.values()]
+      .filter((cell) => cell.state === "running" && cell.mailbox.depth > 0)
+      .map((cell) => cell.spec.name);
   }
 
   /** Handles one message of one actor: the step of a simulation. */

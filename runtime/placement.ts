@@ -4,6 +4,8 @@ import { assert } from "./assert.ts";
 export interface Placement {
   /** Thread of each actor. The thread "main" is the one the process starts with. */
   actors: Readonly<Record<string, string>>;
+  /** Thread of each further name that messages can be sent to. */
+  endpoints: Readonly<Record<string, string>>;
   /** Module that sets up each further thread. */
   entries: Readonly<Record<string, URL>>;
 }
@@ -17,6 +19,12 @@ export function threadOf(placement: Placement, actor: string): string {
   const thread = placement.actors[actor];
   assert(thread !== undefined, `actor ${actor} has no place`);
   return thread;
+}
+
+/** Every name that lives on a thread: its actors and its further endpoints. */
+export function namesOn(placement: Placement, thread: string): string[] {
+  const { actors, endpoints } = placement;
+  return [...actorsOn(placement, thread), ...Object.keys(endpoints).filter((name) => endpoints[name] === thread)];
 }
 
 /** The actors of one thread. */

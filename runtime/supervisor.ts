@@ -76,10 +76,10 @@ export class Supervisor {
     for (const worker of workersOf(this.#root).reverse()) await this.#control.stop(worker.name, worker.shutdownMs);
   }
 
-  /** A worker ended. Resolves when what follows has been done. */
-  exited(name: string, error: Error): Promise<void> {
+  /** A worker ended, or must start anew (`counted` false: no defect). Resolves when what follows has been done. */
+  exited(name: string, error: Error, counted = true): Promise<void> {
     const life = this.#lives.get(name);
-    this.#queue = this.#queue.then(() => (this.#lives.get(name) === life ? this.#handle(name, error) : undefined));
+    this.#queue = this.#queue.then(() => (this.#lives.get(name) === life ? this.#handle(name, error, counted) : undefined));
     return this.#queue;
   }
 
@@ -88,21 +88,21 @@ export class Supervisor {
     await this.#control.start(name);
   }
 
-  async #handle(name: string, error: Error): Promise<void> {
+  async #handle(name: string, error: Error, counted = true): Promise<void> {
     if (this.#stopping) return;
     const parent = this.#parents.get(name);
     const node = this.#nodes.get(name);
     if (parent === undefined || node === undefined) return this.#events.gaveUp(error);
     const restart = node.kind === "worker" ? node.restart : "permanent";
     const names = parent.children.map((child) => child.name);
-    const history = this.#restartsUs.get(parent.name) ?? [];
+    const history = counted ? (this.#restartsUs.get(parent.name) ?? []) : [];
     const decision = decideRestart(parent, names, { name, restart, failed: true }, history, this.#clock.monotonicUs());
     if (decision.kind === "Ignore") return;
     if (decision.kind === "GiveUp") {
       if (parent === this.#root) return this.#events.gaveUp(error);
       return this.#handle(parent.name, error);
     }
-    this.#restartsUs.set(parent.name, decision.restartsUs);
+    if (counted) this.#restartsUs.set(parent.name, decision.restartsUs);
     await this.#restart(decision.children, decision.delayMs, error);
   }
 

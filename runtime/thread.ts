@@ -12,7 +12,7 @@ import { assert } from "./assert.ts";
 import { type Clock, createSystemClock } from "./clock.ts";
 import { Host } from "./host.ts";
 import { Link } from "./link.ts";
-import { actorsOn, type Placement, threadOf, threadsOf } from "./placement.ts";
+import { actorsOn, namesOn, type Placement, threadOf, threadsOf } from "./placement.ts";
 import type { Control } from "./supervisor.ts";
 import { createSystemAlarm } from "./timers.ts";
 
@@ -22,6 +22,8 @@ export const EXIT_REPORTS = "exit-reports";
 export interface ExitReport {
   name: string;
   message: string;
+  /** False when the restart is no sign of a defect and does not count. */
+  counted: boolean;
 }
 
 /** What main can ask of a thread. */
@@ -82,7 +84,7 @@ export function serveThread<Data>(setup: (data: Data, thread: ThreadHost) => Act
   assert(parentPort !== null, "a thread entry runs on a worker thread only");
   const port = parentPort;
   const thread: ThreadHost = new ThreadHost(
-    (name, error) => thread.host.send(EXIT_REPORTS, { name, message: error.message } satisfies ExitReport),
+    (name, error) => thread.host.send(EXIT_REPORTS, { name, message: error.message, counted: true } satisfies ExitReport),
     () => port.close(),
   );
   for (const spec of setup(workerData as Data, thread)) thread.host.register(spec);
@@ -97,6 +99,9 @@ export function serveThread<Data>(setup: (data: Data, thread: ThreadHost) => Act
   expose(control, nodeEndpoint(port));
 }
 
+/** An actor failed; `counted` as in ExitReport. */
+type Exited = (name: string, error: Error, counted: boolean) => void;
+
 interface RunningThread {
   control: ThreadControl | Remote<ThreadControl>;
   worker: Worker | null;
@@ -107,23 +112,32 @@ interface RunningThread {
 export class Threads implements Control {
   readonly main: ThreadHost;
   readonly #placement: Placement;
-  readonly #data: unknown;
-  readonly #exited: (name: string, error: Error) => void;
+  readonly #data: object;
+  readonly #exited: Exited;
+  readonly #starts = new Map<string, number>();
   readonly #threads = new Map<string, RunningThread>();
   #closing = false;
 
-  constructor(placement: Placement, data: unknown, exited: (name: string, error: Error) => void) {
+  constructor(placement: Placement, data: object, exited: Exited) {
     this.#placement = placement;
     this.#data = data;
     this.#exited = exited;
-    this.main = new ThreadHost(exited, () => undefined);
+    this.main = new ThreadHost(
+      (name, error) => exited(name, error, true),
+      () => undefined,
+    );
     this.main.host.attach(EXIT_REPORTS, {
       deliver: (message) => {
         const report = message as ExitReport;
-        exited(report.name, new Error(report.message));
+        exited(report.name, new Error(report.message), report.counted);
       },
     });
     this.#threads.set("main", { control: this.main, worker: null, up: true });
+  }
+
+  /** Starts every thread, so that each has its links before any actor runs. */
+  async open(): Promise<void> {
+    for (const thread of threadsOf(this.#placement)) await this.#ensure(thread);
   }
 
   async start(name: string): Promise<void> {
@@ -173,7 +187,9 @@ export class Threads implements Control {
     if (known?.up) return known;
     const entry = this.#placement.entries[name];
     assert(entry !== undefined, `thread ${name} has no entry module`);
-    const worker = new Worker(entry, { workerData: this.#data, name });
+    const threadStarts = (this.#starts.get(name) ?? 0) + 1;
+    this.#starts.set(name, threadStarts);
+    const worker = new Worker(entry, { workerData: { ...this.#data, threadStarts }, name });
     const thread: RunningThread = { control: wrap<ThreadControl>(nodeEndpoint(worker)), worker, up: true };
     let failure = new Error(`thread ${name} ended`);
     worker.on("error", (error) => {
@@ -191,22 +207,17 @@ export class Threads implements Control {
       const other = this.#threads.get(peer);
       if (peer === name || !other?.up) continue;
       const { port1, port2 } = new MessageChannel();
-      const namesThere = this.#namesOn(peer);
+      const namesThere = namesOn(this.#placement, peer);
       await Promise.all([
         thread.control.connect(peer, namesThere, transfer(port1, [port1])),
-        other.control.connect(name, this.#namesOn(name), transfer(port2, [port2])),
+        other.control.connect(name, namesOn(this.#placement, name), transfer(port2, [port2])),
       ]);
     }
-  }
-
-  #namesOn(thread: string): string[] {
-    const names = actorsOn(this.#placement, thread);
-    return thread === "main" ? [...names, EXIT_REPORTS] : names;
   }
 
   #ended(name: string, thread: RunningThread, failure: Error): void {
     thread.up = false;
     if (this.#closing) return;
-    for (const actor of actorsOn(this.#placement, name)) this.#exited(actor, failure);
+    for (const actor of actorsOn(this.#placement, name)) this.#exited(actor, failure, true);
   }
 }

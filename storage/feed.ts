@@ -23,13 +23,15 @@ export interface Batch extends Decision {
   source: number;
   /** 1, 2, 3 ... within the source. */
   number: number;
+  /** The start of the writers this batch was sent to; another one drops it, because it will be sent again. */
+  generation: number;
   /** Set on the batch that announces a start of the core: the feed passes it on as Reloaded. */
   epoch: number | null;
 }
 
 /** The writer's answer to a batch. */
 export type BatchOutcome =
-  | { kind: "Acknowledged"; number: number; first_event_id: number }
+  | { kind: "Acknowledged"; number: number; first_event_id: number; last_seq: number }
   | { kind: "Rejected"; number: number; error: string; disk_full: boolean };
 
 /** Bit of a log level in a level mask: 10 debug, 20 info, 30 warning, 40 error, 50 critical; others go to the next lower one. */

@@ -5,7 +5,7 @@
 import { COUNT_KIND, type Counted, stateType } from "./codes.ts";
 import { readCounters } from "./counters.ts";
 import type { Database, SqlValue } from "./driver.ts";
-import { bytesToUuid } from "./external-id.ts";
+import { bytesToUuid, uuidToBytes } from "./external-id.ts";
 import { OPERATIONS, type OperationName } from "./ops.ts";
 import { Statements } from "./statements.ts";
 
@@ -227,4 +227,15 @@ export function loadRun(statements: Statements, id: number): LoadedRun | null {
     task_runs: records<TaskRunRow>(statements, "put_task_run", "task_runs", "WHERE run_id = ? ORDER BY id", id),
     answers: records<AnswerRow>(statements, "insert_answer", "answers", "WHERE run_id = ? ORDER BY ordinal", id),
   };
+}
+
+/** The id and creation time of an artifact of a run by its external id; null when there is none. */
+export function findArtifact(
+  statements: Statements,
+  runId: number,
+  externalId: string,
+): { id: number; created_at: number } | null {
+  const sql = "SELECT id, created_at FROM artifacts WHERE run_id = ? AND external_id = ?";
+  const row = statements.raw<[number, number]>(sql).get(runId, uuidToBytes(externalId));
+  return row === undefined ? null : { id: row[0], created_at: row[1] };
 }

@@ -9,7 +9,7 @@
 import type { Primitive } from "#protocol/feed";
 
 /** Columns of a run that change while it lives, in the order of `update_run`. */
-const RUN_STATE = [
+export const RUN_STATE = [
   "state_type",
   "state_name",
   "state_timestamp",
@@ -143,10 +143,15 @@ export const OPERATION_NAMES = Object.keys(OPERATIONS) as OperationName[];
 
 const CODE = Object.fromEntries(OPERATION_NAMES.map((name, index) => [name, index])) as Record<OperationName, number>;
 
-/** A tuple with one primitive for each column of the operation. */
-export type OperationValues<N extends OperationName> = { [K in keyof (typeof OPERATIONS)[N]]: Primitive };
+/** A tuple with one primitive for each column. */
+type ValuesOf<Columns extends readonly string[]> = { -readonly [K in keyof Columns]: Primitive };
+
+export type OperationValues<N extends OperationName> = ValuesOf<(typeof OPERATIONS)[N]>;
+
+/** The values of the columns of RUN_STATE. */
+export type RunStateValues = ValuesOf<typeof RUN_STATE>;
 
 /** Appends one operation to a batch. */
-export function putOperation<N extends OperationName>(ops: Primitive[], name: N, ...values: [...OperationValues<N>]): void {
+export function putOperation<N extends OperationName>(ops: Primitive[], name: N, ...values: OperationValues<N>): void {
   ops.push(CODE[name], ...values);
 }

@@ -1,0 +1,82 @@
+/** POST /api/runs/{id}/cancel, and what follows when an engine does not end a cancelled or timed-out run itself. */
+import type { Command } from "#protocol/command";
+import { refuse } from "#protocol/errors";
+import type { State, StateType } from "#protocol/state";
+import { isEnded, type Run } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+import { crashRun } from "./crash.ts";
+import { engineOf, signalEngine } from "./engines.ts";
+import { moveRun } from "./moves.ts";
+
+/** Time between the order to end and the kill after a timeout (decisions-core 11). */
+const TIMEOUT_KILL_US = 3_000_000;
+
+export function cancelCommand(turn: Turn, command: Command): void {
+  const run = turn.state.findRun(command.target);
+  if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
+  cancelRun(turn, run, null);
+  turn.replyRun(command, 200, run);
+}
+
+/** A run that user code works on is asked to stop; any other ends at once; an ended one stays as it is. */
+export function cancelRun(turn: Turn, run: Run, message: string | null): void {
+  if (isEnded(run) || run.state.type === "Cancelling") return;
+  const working = run.state.type === "Running" && run.assigned;
+  if (!working) return moveRun(turn, run, plainState("Cancelled", turn.nowUs, message));
+  moveRun(turn, run, plainState("Cancelling", turn.nowUs, message));
+  const { cancelGraceUs } = turn.state.settings;
+  turn.state.deadlines.add("cancel-term", run.id, turn.nowUs + cancelGraceUs);
+  turn.state.deadlines.add("cancel-kill", run.id, turn.nowUs + 2 * cancelGraceUs);
+}
+
+function plainState(type: StateType, timestamp: number, message: string | null): State {
+  return { type, name: type, timestamp, message, details: {} };
+}
+
+/** The grace is over: the process is told to end, unless its engine ends runs itself. */
+export function cancelTerm(turn: Turn, run: Run): void {
+  if (run.state.type !== "Cancelling") return;
+  const engine = engineOf(turn, run);
+  if (engine !== undefined && !engine.ownsStop) signalEngine(turn, engine, "SIGTERM");
+}
+
+/** Twice the grace is over: the process is killed and the run ended by the server. */
+export function cancelKill(turn: Turn, run: Run): void {
+  if (run.state.type !== "Cancelling") return;
+  const engine = engineOf(turn, run);
+  if (engine !== undefined) signalEngine(turn, engine, "SIGKILL");
+  moveRun(turn, run, plainState("Cancelled", turn.nowUs, "killed"));
+}
+
+/** The flow's timeout is over. Engines that end runs themselves get twice the grace to do so; others are stopped at once. */
+export function timeOut(turn: Turn, run: Run): void {
+  const seconds = run.flow.options.timeoutSeconds;
+  if (run.state.type !== "Running" || seconds === null || run.start_time === null) return;
+  const startedUs = run.state.timestamp;
+  if (turn.nowUs < startedUs + seconds * 1e6) return;
+  const engine = engineOf(turn, run);
+  if (engine?.ownsStop)
+    return turn.state.deadlines.add("timeout-kill", run.id, turn.nowUs + 2 * turn.state.settings.cancelGraceUs);
+  failTimedOut(turn, run, seconds);
+  if (engine === undefined) return;
+  signalEngine(turn, engine, "SIGTERM");
+  turn.state.deadlines.add("timeout-kill", run.id, turn.nowUs + TIMEOUT_KILL_US);
+}
+
+/** The engine did not end in time after a timeout. */
+export function timeoutKill(turn: Turn, run: Run): void {
+  const engine = engineOf(turn, run);
+  if (run.state.type === "Running") failTimedOut(turn, run, run.flow.options.timeoutSeconds ?? 0);
+  else if (run.state.name !== "TimedOut") return;
+  if (engine === undefined || engine.id !== run.engine_id) return;
+  if (engine.poll === null) signalEngine(turn, engine, "SIGKILL");
+  for (const id of [...engine.runs]) {
+    const other = turn.state.runs.get(id);
+    if (other !== undefined) crashRun(turn, other, "its engine was killed");
+  }
+}
+
+function failTimedOut(turn: Turn, run: Run, seconds: number): void {
+  const message = `timed out after ${seconds} s`;
+  moveRun(turn, run, { type: "Failed", name: "TimedOut", timestamp: turn.nowUs, message, details: {} });
+}

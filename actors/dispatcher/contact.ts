@@ -1,0 +1,11 @@
+/** Signs of life: whatever an engine says about a run shows that it knows of it and is alive. */
+import type { Run } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+
+export function touchContact(turn: Turn, run: Run): void {
+  if (!run.assigned) return;
+  run.acknowledged = true;
+  run.lastContactUs = turn.nowUs;
+  const engine = run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
+  if (engine !== undefined) engine.lastContactUs = turn.nowUs;
+}

@@ -1,0 +1,220 @@
+/**
+ * The dispatcher: runs and task runs from creation to end, and the engines that execute them.
+ *
+ * Messages in: commands of the gateway, news of engine processes, its own timers.
+ * Effects out: one decision per step for the commit client, orders to the engine processes, its timers.
+ * Invariants: a run is held by at most one engine; every state move is in the state table or forced; what runs hold never
+ * exceeds the totals of resources; every command gets exactly one answer.
+ */
+import type { Command } from "#protocol/command";
+import type { Actor } from "#runtime/actor";
+import { unreachable } from "#runtime/assert";
+import type { Outbox } from "#runtime/effect";
+import type { PoolReport } from "../engines/messages.ts";
+import type { GroupPorts } from "../group.ts";
+import { type Engine, engineKeyText } from "../live-state/engine.ts";
+import type { LiveState } from "../live-state/live-state.ts";
+import { Turn } from "../turn.ts";
+import { cancelCommand, cancelKill, cancelTerm, timeOut, timeoutKill } from "./cancel-run.ts";
+import { crashRun, rerun } from "./crash.ts";
+import { createFlowRunCommand, createRunCommand } from "./create-commands.ts";
+import type { Deadline } from "./deadlines.ts";
+import { deleteFlowCommand, deleteRunCommand } from "./delete-commands.ts";
+import { engineFailed } from "./engine-failed.ts";
+import { engineGone, signalEngine } from "./engines.ts";
+import { capacityFreed, enqueue } from "./hand-out.ts";
+import { heartbeat } from "./heartbeat.ts";
+import type { DispatcherMessage } from "./messages.ts";
+import { EnginePool } from "./pool.ts";
+import { report } from "./report.ts";
+import { resumeRunCommand } from "./resume-run.ts";
+import { transitionRun } from "./transition-run.ts";
+import { markLate, markWaiting } from "./waiting.ts";
+import { notice, sendAway, work } from "./work.ts";
+
+/** How often what waits is looked at: AwaitingResource is to show within half a second. */
+const TICK_US = 250_000;
+/** Engines elsewhere live by contact: silent for this long, they count as gone (rulings 7). */
+const REMOTE_SILENCE_US = 30_000_000;
+
+export class Dispatcher implements Actor<DispatcherMessage> {
+  readonly #state: LiveState;
+  readonly #ports: GroupPorts;
+  readonly #pool = new EnginePool();
+  #armedUs: number | null = null;
+
+  constructor(state: LiveState, ports: GroupPorts) {
+    this.#state = state;
+    this.#ports = ports;
+  }
+
+  /** Sets its timers; called once when the actor starts. */
+  begin(out: Outbox): void {
+    out.setTimer("tick", this.#ports.nowUs() + TICK_US, { kind: "Tick" });
+    this.#armDeadline(out);
+  }
+
+  receive(message: DispatcherMessage, out: Outbox): void {
+    // The gateway sends every unanswered command again after each start of the core, so older ones are dropped.
+    if ("epoch" in message && message.epoch !== this.#ports.epoch) return;
+    const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
+    this.#handle(turn, message);
+    if (this.#state.demand.size > 0) this.#pool.adjust(turn);
+    turn.finish();
+    this.#armDeadline(out);
+  }
+
+  #handle(turn: Turn, message: DispatcherMessage): void {
+    switch (message.kind) {
+      case "Expired":
+      case "Abandoned":
+      case "Undelivered":
+        return notice(turn, message);
+      case "EngineGone":
+        return this.#engineGone(turn, message.engine_id, message.cause);
+      case "EngineSeen":
+        return this.#engineSeen(message.engine_id, message.pid_started);
+      case "PoolReport":
+        return this.#poolReport(message.engines);
+      case "ModuleChanged":
+        return this.#moduleChanged(turn, message.source_dir, message.module);
+      case "DeadlineDue":
+        return this.#fireDeadlines(turn);
+      case "Tick":
+        return this.#tick(turn);
+      case "StopWork":
+        return this.#stopWork(turn);
+      case "CapacityFreed":
+        return capacityFreed(turn, message.resources);
+      default:
+        return this.#command(turn, message);
+    }
+  }
+
+  #command(turn: Turn, command: Command): void {
+    switch (command.kind) {
+      case "CreateRun":
+        return createRunCommand(turn, command);
+      case "CreateFlowRun":
+        return createFlowRunCommand(turn, command);
+      case "TransitionRun":
+        return transitionRun(turn, command);
+      case "Report":
+        return report(turn, command);
+      case "Heartbeat":
+        return heartbeat(turn, command);
+      case "Work":
+        return work(turn, command);
+      case "EngineFailed":
+        return engineFailed(turn, command);
+      case "CancelRun":
+        return cancelCommand(turn, command);
+      case "DeleteRun":
+        return deleteRunCommand(turn, command);
+      case "ResumeRun":
+        return resumeRunCommand(turn, command);
+      case "DeleteFlow":
+        return deleteFlowCommand(turn, command);
+      default:
+        throw new Error(`the dispatcher does not take ${command.kind}`);
+    }
+  }
+
+  #engineGone(turn: Turn, engineId: string, cause: string | null): void {
+    const spawned = this.#state.pool.get(engineId);
+    const polled = this.#state.engines.has(engineId) || spawned?.polled === true;
+    engineGone(turn, engineId, cause);
+    if (spawned !== undefined) this.#pool.gone(this.#state, spawned.keyText, polled, turn.nowUs);
+  }
+
+  #engineSeen(engineId: string, pidStarted: number | null): void {
+    const engine = this.#state.engines.get(engineId);
+    if (engine !== undefined) engine.pidStarted = pidStarted;
+  }
+
+  /** Engines of the pool that outlived a restart of this actor. */
+  #poolReport(engines: PoolReport["engines"]): void {
+    for (const { engine_id, key } of engines) {
+      const engine = this.#state.engines.get(engine_id);
+      if (engine !== undefined) engine.spawned = true;
+      const keyText = engineKeyText(key);
+      this.#state.pool.set(engine_id, { id: engine_id, key, keyText, startedUs: this.#ports.nowUs(), polled: true });
+    }
+    this.#state.poolKnown = true;
+  }
+
+  #moduleChanged(turn: Turn, sourceDir: string, module: string): void {
+    for (const engine of [...this.#state.engines.values()]) {
+      if (engine.key.source_dir !== sourceDir || engine.key.module !== module) continue;
+      engine.exitRequested = true;
+      sendAway(turn, engine);
+    }
+  }
+
+  #fireDeadlines(turn: Turn): void {
+    this.#armedUs = null;
+    const { deadlines } = this.#state;
+    for (let due = deadlines.takeDue(turn.nowUs); due !== undefined; due = deadlines.takeDue(turn.nowUs)) this.#fire(turn, due);
+  }
+
+  #fire(turn: Turn, due: Deadline): void {
+    if (due.kind === "rerun") return rerun(turn, due.run_id);
+    const run = this.#state.findRun(due.run_id);
+    if (run === undefined) return;
+    switch (due.kind) {
+      case "due":
+        if (run.place === "future") enqueue(turn, run);
+        return;
+      case "late":
+        return markLate(turn, run);
+      case "timeout":
+        return timeOut(turn, run);
+      case "timeout-kill":
+        return timeoutKill(turn, run);
+      case "cancel-term":
+        return cancelTerm(turn, run);
+      case "cancel-kill":
+        return cancelKill(turn, run);
+      default:
+        return unreachable(due.kind);
+    }
+  }
+
+  #tick(turn: Turn): void {
+    markWaiting(turn);
+    this.#pool.tick(turn);
+    for (const engine of [...this.#state.engines.values()]) this.#checkRemote(turn, engine);
+    this.#state.trim(this.#ports.committedTurn());
+    turn.out.setTimer("tick", turn.nowUs + TICK_US, { kind: "Tick" });
+  }
+
+  #checkRemote(turn: Turn, engine: Engine): void {
+    if (engine.local || engine.poll !== null || turn.nowUs - engine.lastContactUs < REMOTE_SILENCE_US) return;
+    engineGone(turn, engine.id, "no contact with its engine");
+  }
+
+  #stopWork(turn: Turn): void {
+    this.#state.stopping = true;
+    for (const poll of [...this.#state.queue.polls()]) sendAway(turn, poll.engine);
+    for (const engine of this.#state.engines.values()) {
+      if (engine.spawned && engine.runs.size === 0) signalEngine(turn, engine, "SIGTERM");
+    }
+  }
+
+  #armDeadline(out: Outbox): void {
+    const nextUs = this.#state.deadlines.nextDueUs();
+    if (nextUs === null || nextUs === this.#armedUs) return;
+    if (this.#armedUs !== null && this.#armedUs < nextUs) return;
+    this.#armedUs = nextUs;
+    out.setTimer("deadline", nextUs, { kind: "DeadlineDue" });
+  }
+}
+
+/** Ends every run whose engine did not outlive the server; called when the state has been loaded. */
+export function settleAfterRestart(turn: Turn, isAlive: (engine: Engine) => boolean): void {
+  for (const run of [...turn.state.runs.values()]) {
+    if (!run.assigned) continue;
+    const engine = run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
+    if (engine === undefined || !isAlive(engine)) crashRun(turn, run, "server restarted while run was in progress");
+  }
+}

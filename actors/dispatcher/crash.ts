@@ -1,0 +1,59 @@
+/** Crashes: what becomes of a run whose engine has gone, and its rerun (decisions-core 10). */
+import { putOperation } from "#storage/ops";
+import { isEnded, type Run } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+import { createRun } from "./create-run.ts";
+import { queueHooks } from "./jobs.ts";
+import { moveRun } from "./moves.ts";
+import { nameOfRerun } from "./run-names.ts";
+
+export const ENGINE_EXITED = "engine process exited unexpectedly";
+
+/** Ends a run whose engine has gone: Cancelled when that was asked for, Crashed with a rerun, or Failed at the limit. */
+export function crashRun(turn: Turn, run: Run, cause: string): void {
+  if (isEnded(run)) return;
+  const end = { timestamp: turn.nowUs, details: {} };
+  if (run.state.type === "Cancelling") {
+    return moveRun(turn, run, { type: "Cancelled", name: "Cancelled", message: "cancelled", ...end });
+  }
+  const limit = run.flow.options.crashRetries ?? turn.state.settings.crashRetriesDefault;
+  if (run.attempt >= limit) {
+    return moveRun(turn, run, {
+      type: "Failed",
+      name: "Failed",
+      timestamp: turn.nowUs,
+      message: "crash limit reached",
+      details: { crash: cause },
+    });
+  }
+  moveRun(turn, run, { type: "Crashed", name: "Crashed", message: cause, ...end });
+  scheduleRerun(turn, run);
+  if (run.flow.options.hasCrashHooks) queueHooks(turn, run);
+}
+
+/** The wait is stored, so that a restart neither forgets nor repeats the rerun. */
+function scheduleRerun(turn: Turn, run: Run): void {
+  const [least, most] = turn.state.settings.rerunDelaySeconds;
+  const dueUs = turn.nowUs + Math.round((least + turn.ids.random() * (most - least)) * 1e6);
+  putOperation(turn.decision.ops, "put_rerun", run.id, dueUs);
+  turn.state.deadlines.add("rerun", run.id, dueUs);
+}
+
+/** Creates the rerun of a crashed run: a run of its own with the same parameters. */
+export function rerun(turn: Turn, runId: number): void {
+  putOperation(turn.decision.ops, "delete_rerun", runId);
+  const crashed = turn.state.findRun(runId);
+  if (crashed === undefined || crashed.state.type !== "Crashed" || turn.state.stopping) return;
+  const attempt = crashed.attempt + 1;
+  createRun(turn, crashed.flow, {
+    name: nameOfRerun(crashed.name, attempt),
+    parametersText: turn.state.parametersOf(crashed),
+    tags: crashed.tags,
+    createdBy: `crash:${crashed.id}`,
+    scheduleId: crashed.schedule_id,
+    backfillId: crashed.backfill_id,
+    parentRunId: crashed.id,
+    priority: crashed.priority,
+    attempt,
+  });
+}

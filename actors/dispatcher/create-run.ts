@@ -1,0 +1,86 @@
+/** Creating runs: the one place where a run comes into being, whoever asks for it. */
+import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
+import type { State } from "#protocol/state";
+import type { Flow } from "../live-state/flow.ts";
+import type { Run } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+import { enqueue } from "./hand-out.ts";
+import { moveRun } from "./moves.ts";
+import { overlapOutcome } from "./overlap.ts";
+import { nameOfRun } from "./run-names.ts";
+
+export interface NewRun {
+  /** Null or empty: a generated name. */
+  name: string | null;
+  /** Canonical JSON text; checked and completed with defaults by the caller. */
+  parametersText: string;
+  /** Beyond the flow's own. */
+  tags: readonly string[];
+  createdBy: string;
+  scheduledTime?: number | null;
+  scheduleId?: number | null;
+  backfillId?: number | null;
+  parentRunId?: number | null;
+  attempt?: number;
+  priority?: number;
+}
+
+/** Creates a run and queues it, or ends it at once as the overlap policy of its flow says. */
+export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
+  const { state } = turn;
+  const id = state.nextIds.run;
+  state.nextIds.run += 1;
+  const scheduled: State = { type: "Scheduled", name: "Scheduled", timestamp: turn.nowUs, message: null, details: {} };
+  const run: Run = {
+    id,
+    external_id: turn.ids.uuid(),
+    flow,
+    name: wanted.name ? wanted.name : nameOfRun(id),
+    parametersText: wanted.parametersText,
+    tags: [...new Set([...flow.tags, ...wanted.tags])],
+    priority: wanted.priority ?? flow.options.priority,
+    attempt: wanted.attempt ?? 0,
+    created_by: wanted.createdBy,
+    created_at: turn.nowUs,
+    scheduled_time: wanted.scheduledTime ?? null,
+    schedule_id: wanted.scheduleId ?? null,
+    backfill_id: wanted.backfillId ?? null,
+    parent_run_id: wanted.parentRunId ?? null,
+    state: scheduled,
+    ...UNSTARTED,
+    otherSequences: new Map(),
+    tasks: new Map(),
+    artifacts: new Map(),
+    taskCounts: {},
+  };
+  if (wanted.parametersText.length > PARAMETERS_IN_MEMORY_BYTES_MAX) state.dropLargeParameters(run, turn.number);
+  turn.newRun(run);
+  turn.countRun(flow, null, "Scheduled");
+  turn.runEvent("run.scheduled", run);
+  const outcome = overlapOutcome(flow, turn.nowUs);
+  if (outcome === null) enqueue(turn, run);
+  else moveRun(turn, run, outcome.state, outcome.extra);
+  return run;
+}
+
+const UNSTARTED = {
+  start_time: null,
+  end_time: null,
+  total_run_time: null,
+  engine_id: null,
+  engine_pid: null,
+  assignment_id: 0,
+  report_seq: 0,
+  crash_count: 0,
+  failure_count: 0,
+  assigned: false,
+  acknowledged: false,
+  lastContactUs: 0,
+  lastCommand: 0,
+  repeatable: false,
+  fromStore: false,
+  answers: 0,
+  place: "none",
+  placeStamp: 0,
+  waiting: null,
+} as const;

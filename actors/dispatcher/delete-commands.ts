@@ -1,0 +1,48 @@
+/** DELETE /api/runs/{id} and DELETE /api/flows/{id}. */
+import type { Command } from "#protocol/command";
+import { refuse } from "#protocol/errors";
+import { putOperation } from "#storage/ops";
+import { isEnded, type Run } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+import { cancelRun } from "./cancel-run.ts";
+import { releaseRun } from "./hand-out.ts";
+import { moveRun } from "./moves.ts";
+
+/** A run in any state: a live one is cancelled first. Its events stay. */
+export function deleteRunCommand(turn: Turn, command: Command): void {
+  const run = turn.state.findRun(command.target);
+  if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
+  if (!isEnded(run)) cancelRun(turn, run, null);
+  if (!isEnded(run)) {
+    moveRun(turn, run, { type: "Cancelled", name: "Cancelled", timestamp: turn.nowUs, message: "deleted", details: {} });
+  }
+  turn.countRun(run.flow, run.state.type, null);
+  for (const task of run.tasks.values()) turn.countTask(run.flow, task.state?.type ?? "Pending", null);
+  turn.writeTouched();
+  forget(turn, run);
+  putOperation(turn.decision.ops, "delete_run", run.id);
+  turn.stream("run.deleted", run.id);
+  turn.reply(command, 204, null);
+}
+
+function forget(turn: Turn, run: Run): void {
+  turn.state.queue.leave(run);
+  releaseRun(turn, run);
+  turn.dropRun(run);
+  turn.state.removeRun(run);
+}
+
+/** Takes the runs of the flow along. Refused while the flow is registered from code by this server. */
+export function deleteFlowCommand(turn: Turn, command: Command): void {
+  const flow = turn.state.flows.get(command.target);
+  if (flow === undefined) return turn.refuse(command, refuse("flow_not_found", command.target));
+  if (flow.live) return turn.refuse(command, refuse("flow_live", flow.name));
+  const runs = [...turn.state.runs.values(), ...turn.state.endedRuns()].filter((run) => run.flow === flow);
+  for (const run of runs) {
+    forget(turn, run);
+    turn.stream("run.deleted", run.id);
+  }
+  turn.state.removeFlow(flow);
+  putOperation(turn.decision.ops, "delete_flow", flow.id);
+  turn.reply(command, 204, null);
+}

@@ -1,0 +1,35 @@
+/** POST /api/engine/failed: a module could not be loaded, so everything queued for exactly that key fails. */
+import type { Command } from "#protocol/command";
+import type { FailedRequest } from "#protocol/engine";
+import { engineKeyText } from "../live-state/engine.ts";
+import { updateFlow } from "../records/register-flow.ts";
+import type { Turn } from "../turn.ts";
+import { moveRun } from "./moves.ts";
+import { keyOfRun } from "./queue.ts";
+
+const UNNAMED_FAILURE = "import failed";
+
+export function engineFailed(turn: Turn, command: Command): void {
+  const sent = command.body as FailedRequest;
+  const { source_dir, module, traceback } = sent;
+  const key = engineKeyText({ source_dir, module, isolated: sent.isolated ?? false, nice: sent.nice ?? 0 });
+  const message =
+    traceback
+      .split("\n")
+      .findLast((line) => line.trim() !== "")
+      ?.trim() ?? UNNAMED_FAILURE;
+  const failed: number[] = [];
+  for (const run of [...turn.state.runs.values()]) {
+    if (run.place === "none" || keyOfRun(run) !== key) continue;
+    const details = { traceback, forced: true };
+    moveRun(turn, run, { type: "Failed", name: "Failed", timestamp: turn.nowUs, message, details });
+    failed.push(run.id);
+  }
+  for (const flow of turn.state.flows.values()) {
+    if (flow.module !== module || flow.source_dir !== source_dir) continue;
+    flow.error = message;
+    updateFlow(turn, flow);
+    turn.stream("flow.registered", flow.id);
+  }
+  turn.replyJson(command, 200, { failed_runs: failed });
+}

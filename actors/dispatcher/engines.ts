@@ -1,0 +1,105 @@
+/** The registry of engines: recognising them, forgetting them, when they must leave, and signals to their processes. */
+import type { WorkRequest } from "#protocol/engine";
+import { putOperation } from "#storage/ops";
+import { type Engine, type EngineKey, engineKeyText } from "../live-state/engine.ts";
+import type { Run } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+import { crashRun, ENGINE_EXITED } from "./crash.ts";
+
+/** Actor on the main thread that owns processes. */
+export const ENGINE_PROCESSES = "engine-processes";
+
+/** The engine of a poll; an unknown one is registered and its process watched. */
+export function findEngine(turn: Turn, request: WorkRequest, local: boolean): Engine {
+  const known = turn.state.engines.get(request.engine_id);
+  const key: EngineKey = {
+    source_dir: request.source_dir,
+    module: request.module,
+    isolated: request.isolated ?? false,
+    nice: request.nice ?? 0,
+  };
+  if (known !== undefined) {
+    known.pid = request.pid;
+    known.ownsStop = request.owns_stop === true;
+    known.key = key;
+    known.keyText = engineKeyText(key);
+    return known;
+  }
+  const { host } = turn.state.settings;
+  const engine = newEngine(request.engine_id, request.pid, key, turn.nowUs);
+  engine.host = request.host ?? null;
+  engine.local = request.host == null ? local : request.host === host;
+  engine.ownsStop = request.owns_stop === true;
+  addEngine(turn, engine);
+  return engine;
+}
+
+export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number): Engine {
+  return {
+    id,
+    pid,
+    key,
+    keyText: engineKeyText(key),
+    spawned: false,
+    local: true,
+    host: null,
+    pidStarted: null,
+    stored: false,
+    ownsStop: false,
+    firstSeenUs: nowUs,
+    lastContactUs: nowUs,
+    lastWorkUs: nowUs,
+    runsDone: 0,
+    exitRequested: false,
+    runs: new Set(),
+    poll: null,
+  };
+}
+
+export function addEngine(turn: Turn, engine: Engine): void {
+  turn.state.engines.set(engine.id, engine);
+  const spawned = turn.state.pool.get(engine.id);
+  engine.spawned = spawned !== undefined;
+  if (spawned !== undefined) spawned.polled = true;
+  if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Watch", engine_id: engine.id, pid: engine.pid });
+}
+
+/** The engine that holds a run. */
+export function engineOf(turn: Turn, run: Run): Engine | undefined {
+  return run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
+}
+
+/** Forgets an engine; runs it still holds stay with it until its process has gone. */
+export function forgetEngine(turn: Turn, engine: Engine): void {
+  if (engine.poll !== null) turn.state.queue.unpark(engine.poll);
+  turn.state.engines.delete(engine.id);
+  if (engine.stored) putOperation(turn.decision.ops, "delete_engine", engine.id);
+  if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Unwatch", engine_id: engine.id });
+}
+
+/** The process of an engine has gone: its runs end with it. */
+export function engineGone(turn: Turn, engineId: string, cause: string | null): void {
+  turn.state.pool.delete(engineId);
+  const engine = turn.state.engines.get(engineId);
+  if (engine === undefined) return;
+  for (const id of [...engine.runs]) {
+    const run = turn.state.runs.get(id);
+    if (run !== undefined) crashRun(turn, run, cause ?? ENGINE_EXITED);
+  }
+  forgetEngine(turn, engine);
+}
+
+/** Reasons for which an engine is sent away at its next poll (decisions-core 9). */
+export function mustLeave(turn: Turn, engine: Engine): boolean {
+  const { settings, stopping, engines, pool } = turn.state;
+  if (engine.runs.size > 0) return false;
+  if (stopping || engine.exitRequested) return true;
+  if (engine.runsDone > 0 && engine.key.isolated) return true;
+  if (engine.runsDone >= settings.engineRunsMax) return true;
+  return !engine.spawned && engines.size - pool.size > settings.externalEnginesMax;
+}
+
+/** Signals the process of an engine on this host; the main thread checks that it is still the same process (rulings 6). */
+export function signalEngine(turn: Turn, engine: Engine, signal: "SIGTERM" | "SIGKILL"): void {
+  if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Signal", engine_id: engine.id, pid: engine.pid, signal });
+}

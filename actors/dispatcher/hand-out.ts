@@ -1,0 +1,163 @@
+/**
+ * Hands runs to engines: queueing a run, giving it to a parked poll with its resources and its assignment in one batch,
+ * and taking back what a run holds.
+ */
+import { LATE_AFTER_US } from "#protocol/limits";
+import { putOperation } from "#storage/ops";
+import type { Engine, ParkedPoll } from "../live-state/engine.ts";
+import { isEnded, needsOf, type Run } from "../live-state/run.ts";
+import { LEASES, type Turn } from "../turn.ts";
+import { type KeyQueue, keyOfRun } from "./queue.ts";
+import { renderWorkItem } from "./work-item.ts";
+
+/** Puts a Scheduled run where it belongs and hands it out if an engine waits. */
+export function enqueue(turn: Turn, run: Run): void {
+  const { queue, deadlines, ledger } = turn.state;
+  if (run.scheduled_time !== null) deadlines.add("late", run.id, run.scheduled_time + LATE_AFTER_US);
+  if (run.scheduled_time !== null && run.scheduled_time > turn.nowUs) {
+    queue.putAside(run, "future");
+    run.waiting = { code: "not_due", object: null, sinceUs: turn.nowUs };
+    deadlines.add("due", run.id, run.scheduled_time);
+    return;
+  }
+  const blocking = ledger.blocking(needsOf(run));
+  if (blocking !== null) return block(turn, run, blocking);
+  const keyQueue = queue.putReady(run);
+  run.waiting = { code: "no_engine", object: keyQueue.key, sinceUs: turn.nowUs };
+  dispatch(turn, keyQueue);
+  if (run.place === "ready") turn.state.demand.add(keyQueue.key);
+}
+
+/** Gives ready runs of a key to its parked polls, in order, as long as there are both. */
+export function dispatch(turn: Turn, keyQueue: KeyQueue): void {
+  const { queue, ledger } = turn.state;
+  for (const poll of keyQueue.polls) {
+    let run = queue.first(keyQueue);
+    for (; run !== undefined; run = queue.first(keyQueue)) {
+      const blocking = ledger.blocking(needsOf(run));
+      if (blocking === null) break;
+      block(turn, run, blocking);
+    }
+    if (run === undefined) return;
+    assign(turn, run, poll);
+  }
+}
+
+/** A run that lacks a resource waits beside the queue. */
+export function block(turn: Turn, run: Run, resource: string): void {
+  turn.state.queue.putBlocked(run, resource);
+  turn.state.newlyBlocked.add(run);
+  if (run.waiting?.object !== resource) run.waiting = { code: "resource", object: resource, sinceUs: turn.nowUs };
+}
+
+/** The assignment and the resources it takes are one batch; the state stays Scheduled until the engine reports (rulings 1). */
+function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
+  const { state } = turn;
+  const { engine } = poll;
+  state.queue.leave(run);
+  state.queue.unpark(poll);
+  rememberSequence(run);
+  const id = state.nextIds.lease;
+  state.nextIds.lease += 1;
+  const resources = needsOf(run);
+  if (Object.keys(resources).length > 0) {
+    state.ledger.take({ id, run_id: run.id, kind: "run", resources });
+    putOperation(turn.decision.ops, "insert_lease", id, run.id, "run", JSON.stringify(resources), turn.nowUs);
+  }
+  run.assignment_id = id;
+  run.engine_id = engine.id;
+  run.engine_pid = engine.pid;
+  run.report_seq = 0;
+  run.otherSequences.delete(engine.id);
+  run.assigned = true;
+  run.acknowledged = false;
+  run.lastContactUs = turn.nowUs;
+  run.lastCommand = poll.command;
+  run.waiting = null;
+  run.flow.handedOut += 1;
+  engine.runs.add(run.id);
+  engine.lastWorkUs = turn.nowUs;
+  storeEngine(turn, engine);
+  turn.touchRun(run, false);
+  state.rememberCommand(poll.command, run);
+  turn.decision.replies.push(poll.command, 200, renderWorkItem(run, engine, state.parametersOf(run)));
+}
+
+/** The numbers of the engine that held the run so far stay known, so that its late reports are told from the next engine's. */
+function rememberSequence(run: Run): void {
+  if (run.report_seq > 0) run.otherSequences.set(run.engine_id ?? "", run.report_seq);
+}
+
+/** An engine that holds a run is stored, so that a restarted server recognises its process. */
+function storeEngine(turn: Turn, engine: Engine): void {
+  if (engine.stored) return;
+  engine.stored = true;
+  const started = engine.pidStarted;
+  putOperation(
+    turn.decision.ops,
+    "put_engine",
+    engine.id,
+    engine.pid,
+    started,
+    engine.host,
+    JSON.stringify(engine.key),
+    turn.nowUs,
+  );
+}
+
+/** Takes everything from a run that ends, pauses or goes back to the queue: its assignment and its leases. */
+export function releaseRun(turn: Turn, run: Run): void {
+  const { state } = turn;
+  if (run.assigned) {
+    run.assigned = false;
+    run.flow.handedOut -= 1;
+    const engine = run.engine_id === null ? undefined : state.engines.get(run.engine_id);
+    if (engine?.runs.delete(run.id)) engine.runsDone += 1;
+  }
+  const freed = new Set<string>();
+  for (const lease of state.ledger.leasesOf(run.id)) {
+    for (const resource of state.ledger.end(lease.id)) freed.add(resource);
+    putOperation(turn.decision.ops, "delete_lease", lease.id);
+  }
+  if (freed.size > 0) capacityFreed(turn, [...freed]);
+}
+
+/** Wakes the runs that wait for freed resources, first in first out, as far as these now suffice; then waiting acquires. */
+export function capacityFreed(turn: Turn, resources: readonly string[]): void {
+  const { queue, ledger } = turn.state;
+  for (const resource of resources) {
+    for (const keyQueue of queue.keys()) {
+      let free = ledger.freeOf(resource);
+      const fits = (run: Run): boolean => {
+        const need = needsOf(run)[resource] ?? 0;
+        if (need > free) return false;
+        free -= need;
+        return true;
+      };
+      for (const run of queue.freed(keyQueue, resource, fits)) queue.putReady(run);
+      dispatch(turn, keyQueue);
+    }
+  }
+  turn.out.send(LEASES, { kind: "CapacityFreed" });
+}
+
+/** A run whose hand-out never reached its engine, or which its engine did not start, waits again. */
+export function takeBack(turn: Turn, run: Run): void {
+  if (isEnded(run) || !run.assigned) return;
+  releaseRun(turn, run);
+  turn.touchRun(run, false);
+  if (run.state.type === "Scheduled") enqueue(turn, run);
+}
+
+/** Puts the runs of a flow under their new key after its module or options changed. */
+export function requeue(turn: Turn, runs: readonly Run[], change: () => void): void {
+  const waiting = runs.filter((run) => run.place !== "none");
+  for (const run of waiting) turn.state.queue.leave(run);
+  change();
+  for (const run of waiting) enqueue(turn, run);
+}
+
+/** The queue of the engines that may execute a run. */
+export function queueOf(turn: Turn, run: Run): KeyQueue {
+  return turn.state.queue.of(keyOfRun(run));
+}

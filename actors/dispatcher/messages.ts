@@ -1,0 +1,55 @@
+/** Messages of the dispatcher. */
+import type { Command, CommandNotice } from "#protocol/command";
+import type { PoolReport } from "../engines/messages.ts";
+
+/** A process on this host has gone; `cause` says why where that is known. */
+export interface EngineGone {
+  kind: "EngineGone";
+  engine_id: string;
+  cause: string | null;
+}
+
+/** The file of a module changed: its engines are replaced when they are idle. */
+export interface ModuleChanged {
+  kind: "ModuleChanged";
+  source_dir: string;
+  module: string;
+}
+
+/** Start time of an engine's process, as read at its first poll. */
+export interface EngineSeen {
+  kind: "EngineSeen";
+  engine_id: string;
+  pid_started: number | null;
+}
+
+/** Its own timers: the first deadline is due; the regular look at what waits. */
+export interface DeadlineDue {
+  kind: "DeadlineDue";
+}
+export interface Tick {
+  kind: "Tick";
+}
+
+/** The server is stopping: parked polls leave, no run is created any more. */
+export interface StopWork {
+  kind: "StopWork";
+}
+
+/** Leases that user code gave back have freed resources. */
+export interface CapacityFreed {
+  kind: "CapacityFreed";
+  resources: string[];
+}
+
+export type DispatcherMessage =
+  | Command
+  | CommandNotice
+  | EngineGone
+  | PoolReport
+  | ModuleChanged
+  | EngineSeen
+  | DeadlineDue
+  | Tick
+  | StopWork
+  | CapacityFreed;

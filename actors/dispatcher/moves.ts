@@ -1,0 +1,95 @@
+/**
+ * Applies an accepted move to a run or a task run: counters, times, events, and what a run gives back when it ends or pauses.
+ */
+import { isTerminal, type State } from "#protocol/state";
+import { putOperation } from "#storage/ops";
+import type { Run } from "../live-state/run.ts";
+import type { TaskRun } from "../live-state/task-run.ts";
+import type { Turn } from "../turn.ts";
+import { createDownstreamRuns } from "./downstream.ts";
+import { enqueue, releaseRun } from "./hand-out.ts";
+
+/** Events by state name where the name decides; null: such a state records none. Other names go by type. */
+const RUN_EVENTS: Readonly<Record<string, string | null>> = {
+  Late: "run.late",
+  Retrying: "run.retrying",
+  Skipped: "run.skipped",
+  Resuming: "run.resumed",
+  AwaitingRetry: null,
+  AwaitingResource: null,
+  Cancelling: null,
+};
+
+const TASK_EVENTS: Readonly<Record<string, string>> = {
+  Running: "task_run.running",
+  Completed: "task_run.completed",
+  Failed: "task_run.failed",
+  TimedOut: "task_run.failed",
+  Cancelled: "task_run.cancelled",
+  Skipped: "task_run.skipped",
+  Cached: "task_run.cached",
+};
+
+/** Moves a run into an accepted state. `extra` are payload keys of its event beyond the common ones. */
+export function moveRun(turn: Turn, run: Run, state: State, extra: Record<string, unknown> | null = null): void {
+  const before = run.state;
+  const revived = isTerminal(before.type) && !isTerminal(state.type);
+  run.state = state;
+  if (state.type === "Failed" || state.name === "AwaitingRetry") run.failure_count += 1;
+  if (state.type === "Crashed") run.crash_count += 1;
+  if (state.type === "Running") run.start_time ??= state.timestamp;
+  if (isTerminal(state.type)) {
+    run.end_time = state.timestamp;
+    run.total_run_time = run.start_time === null ? null : Math.max(0, state.timestamp - run.start_time);
+  } else if (revived) {
+    run.end_time = null;
+    run.total_run_time = null;
+  }
+  turn.countRun(run.flow, before.type, state.type);
+  turn.touchRun(run, true);
+  const event = state.name in RUN_EVENTS ? RUN_EVENTS[state.name] : `run.${state.type.toLowerCase()}`;
+  if (event) turn.runEvent(event, run, extra);
+  afterMove(turn, run, state);
+}
+
+function afterMove(turn: Turn, run: Run, state: State): void {
+  const { options } = run.flow;
+  if (state.type !== "Scheduled") turn.state.queue.leave(run);
+  if (isTerminal(state.type) || state.type === "Paused") releaseRun(turn, run);
+  else if (state.type === "Scheduled" && run.place === "none" && (!run.assigned || state.details["forced"] === true)) {
+    // A run that an engine holds sleeps there between retries; any other Scheduled run waits for an engine.
+    releaseRun(turn, run);
+    enqueue(turn, run);
+  }
+  if (state.type === "Running" && options.timeoutSeconds !== null) {
+    turn.state.deadlines.add("timeout", run.id, state.timestamp + options.timeoutSeconds * 1e6);
+  }
+  if (state.type === "Cancelled") putOperation(turn.decision.ops, "delete_answers", run.id);
+  if (state.type === "Completed") createDownstreamRuns(turn, run);
+}
+
+/** Moves a task run into an accepted state; its times are the engine's. */
+export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): void {
+  const before = task.state;
+  task.state = state;
+  if (state.type === "Failed" || state.name === "AwaitingRetry") task.failure_count += 1;
+  if (state.type === "Crashed") task.crash_count += 1;
+  if (state.type === "Running") task.start_time ??= state.timestamp;
+  if (isTerminal(state.type)) {
+    task.end_time = state.timestamp;
+    task.total_run_time = task.start_time === null ? null : Math.max(0, state.timestamp - task.start_time);
+  } else {
+    task.end_time = null;
+    task.total_run_time = null;
+  }
+  const from = before?.type ?? "Pending";
+  turn.countTask(run.flow, from, state.type);
+  if (from !== state.type) {
+    run.taskCounts[from] = (run.taskCounts[from] ?? 1) - 1;
+    if (run.taskCounts[from] === 0) delete run.taskCounts[from];
+    run.taskCounts[state.type] = (run.taskCounts[state.type] ?? 0) + 1;
+  }
+  turn.touchTask(task);
+  const event = state.name === state.type || state.name in TASK_EVENTS ? TASK_EVENTS[state.name] : undefined;
+  if (event) turn.taskEvent(event, run, task, state);
+}

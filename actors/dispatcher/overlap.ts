@@ -1,0 +1,17 @@
+/**
+ * The overlap policy of a flow (decisions-core 11): what becomes of a new run while max_concurrent runs are handed out.
+ * Runs that only wait do not overlap.
+ */
+import type { State } from "#protocol/state";
+import type { Flow } from "../live-state/flow.ts";
+
+const MESSAGE = "previous run still active";
+
+/** The state a new run ends in at once, or null when it waits for its turn. */
+export function overlapOutcome(flow: Flow, nowUs: number): { state: State; extra: Record<string, unknown> | null } | null {
+  const { maxConcurrent, onOverlap } = flow.options;
+  if (maxConcurrent <= 0 || onOverlap === "enqueue" || flow.handedOut < maxConcurrent) return null;
+  const end = { timestamp: nowUs, message: MESSAGE, details: {} };
+  if (onOverlap === "skip") return { state: { type: "Completed", name: "Skipped", ...end }, extra: { reason: MESSAGE } };
+  return { state: { type: "Cancelled", name: "Cancelled", ...end }, extra: null };
+}

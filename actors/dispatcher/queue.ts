@@ -1,0 +1,166 @@
+/**
+ * The work queue: runs that could start, by engine key, and the long-polls that wait for them.
+ *
+ * Order within a key: highest priority, then oldest scheduled time (or creation), then id. A run that lacks a resource waits
+ * beside the queue of its key under that resource, so passing over it costs nothing, and comes back when some is freed.
+ * Runs before their scheduled time wait by time. Leaving a place only raises the run's stamp; stale entries are dropped when met.
+ */
+import { type Engine, engineKeyText, type ParkedPoll } from "../live-state/engine.ts";
+import { niceOf } from "../live-state/flow.ts";
+import type { Run } from "../live-state/run.ts";
+import { PriorityQueue } from "./priority-queue.ts";
+
+interface Entry {
+  run: Run;
+  stamp: number;
+}
+
+export interface KeyQueue {
+  key: string;
+  ready: PriorityQueue<Entry>;
+  /** Runs that wait for a resource, by its name. */
+  blocked: Map<string, PriorityQueue<Entry>>;
+  /** Long-polls in order of arrival. */
+  polls: Set<ParkedPoll>;
+  readyCount: number;
+}
+
+export class WorkQueue {
+  readonly #keys = new Map<string, KeyQueue>();
+  readonly #polls = new Map<number, ParkedPoll>();
+  /** Runs that have a place: waiting to be handed out, whether due, blocked or later. */
+  #waiting = 0;
+
+  /** Number of runs waiting to be handed out. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  keys(): IterableIterator<KeyQueue> {
+    return this.#keys.values();
+  }
+
+  of(key: string): KeyQueue {
+    let queue = this.#keys.get(key);
+    if (queue === undefined) {
+      queue = { key, ready: new PriorityQueue(isBefore), blocked: new Map(), polls: new Set(), readyCount: 0 };
+      this.#keys.set(key, queue);
+    }
+    return queue;
+  }
+
+  find(key: string): KeyQueue | undefined {
+    return this.#keys.get(key);
+  }
+
+  /** Puts a run among those that could start now. */
+  putReady(run: Run): KeyQueue {
+    this.leave(run);
+    run.place = "ready";
+    this.#waiting += 1;
+    const queue = this.of(keyOfRun(run));
+    queue.ready.push({ run, stamp: run.placeStamp });
+    queue.readyCount += 1;
+    return queue;
+  }
+
+  /** Puts a run beside the queue until some of `resource` is freed. */
+  putBlocked(run: Run, resource: string): void {
+    this.leave(run);
+    run.place = "blocked";
+    this.#waiting += 1;
+    const queue = this.of(keyOfRun(run));
+    let waiting = queue.blocked.get(resource);
+    if (waiting === undefined) {
+      waiting = new PriorityQueue(isBefore);
+      queue.blocked.set(resource, waiting);
+    }
+    waiting.push({ run, stamp: run.placeStamp });
+  }
+
+  /** Counts a run as waiting without a turn in the queue: before its time, or held by something. */
+  putAside(run: Run, place: "future" | "held"): void {
+    this.leave(run);
+    run.place = place;
+    this.#waiting += 1;
+  }
+
+  /** Takes a run from wherever it waits. */
+  leave(run: Run): void {
+    if (run.place === "none") return;
+    if (run.place === "ready") this.of(keyOfRun(run)).readyCount -= 1;
+    this.#waiting -= 1;
+    run.place = "none";
+    run.placeStamp += 1;
+  }
+
+  /** The first run of a key that could start, or undefined. */
+  first(queue: KeyQueue): Run | undefined {
+    return peekLive(queue.ready);
+  }
+
+  /** Runs of a key that wait for `resource`, first in first, while `fits` says so. */
+  *freed(queue: KeyQueue, resource: string, fits: (run: Run) => boolean): Generator<Run> {
+    const waiting = queue.blocked.get(resource);
+    if (waiting === undefined) return;
+    const passedOver: Entry[] = [];
+    for (let run = peekLive(waiting); run !== undefined; run = peekLive(waiting)) {
+      const entry = waiting.pop();
+      if (entry === undefined) break;
+      if (fits(run)) yield run;
+      else passedOver.push(entry);
+    }
+    for (const entry of passedOver) waiting.push(entry);
+    if (waiting.size === 0) queue.blocked.delete(resource);
+  }
+
+  park(engine: Engine, command: number): ParkedPoll {
+    const poll: ParkedPoll = { command, engine };
+    engine.poll = poll;
+    this.#polls.set(command, poll);
+    this.of(engine.keyText).polls.add(poll);
+    return poll;
+  }
+
+  /** The parked poll of a command, if it still waits. */
+  pollOf(command: number): ParkedPoll | undefined {
+    return this.#polls.get(command);
+  }
+
+  /** All parked polls. */
+  polls(): IterableIterator<ParkedPoll> {
+    return this.#polls.values();
+  }
+
+  unpark(poll: ParkedPoll): void {
+    this.#polls.delete(poll.command);
+    this.of(poll.engine.keyText).polls.delete(poll);
+    if (poll.engine.poll === poll) poll.engine.poll = null;
+  }
+}
+
+/** The key of the engines that may execute a run. */
+export function keyOfRun(run: Run): string {
+  const { flow } = run;
+  return engineKeyText({
+    source_dir: flow.source_dir,
+    module: flow.module,
+    isolated: flow.options.isolated,
+    nice: niceOf(run.priority),
+  });
+}
+
+function peekLive(heap: PriorityQueue<Entry>): Run | undefined {
+  for (let entry = heap.peek(); entry !== undefined; entry = heap.peek()) {
+    if (entry.stamp === entry.run.placeStamp) return entry.run;
+    heap.pop();
+  }
+  return undefined;
+}
+
+function isBefore(a: Entry, b: Entry): boolean {
+  if (a.run.priority !== b.run.priority) return a.run.priority > b.run.priority;
+  const aUs = a.run.scheduled_time ?? a.run.created_at;
+  const bUs = b.run.scheduled_time ?? b.run.created_at;
+  return aUs === bUs ? a.run.id < b.run.id : aUs < bUs;
+}

@@ -1,0 +1,182 @@
+/**
+ * POST /api/engine/report: task runs, log lines, custom events and artifacts of a run, applied whole and once.
+ *
+ * Numbers grow within an assignment; what is at or below the last one was applied before and is skipped, so a report that is
+ * sent twice changes nothing. A report under a lease that is over moves no state and no task run; its lines and custom events
+ * are kept (rulings 4, 5).
+ */
+import type { Command } from "#protocol/command";
+import { type ReportEvent, type ReportRequest, ReportRequest as ReportSchema } from "#protocol/engine";
+import { refuse } from "#protocol/errors";
+import { canonicalJson } from "#protocol/json";
+import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
+import { levelBit } from "#storage/feed";
+import { putOperation } from "#storage/ops";
+import type { Run } from "../live-state/run.ts";
+import type { TaskRun } from "../live-state/task-run.ts";
+import type { Turn } from "../turn.ts";
+import { touchContact } from "./contact.ts";
+import { moveTask } from "./moves.ts";
+import { decideTransition } from "./transition.ts";
+
+type LogLine = [number | null, number, string, number, string];
+
+/** Log lines of one report by run: the lines, and the levels among them. */
+type LogsByRun = Map<Run, { lines: LogLine[]; levels: number }>;
+
+const WARNING = 30;
+const OUR_LOGGER = "millrace.run";
+
+export function report(turn: Turn, command: Command): void {
+  const body = turn.parse(command, ReportSchema);
+  if (body === undefined) return;
+  const run = turn.state.findRun(body.run_id);
+  if (run === undefined) return turn.refuse(command, refuse("run_not_found", body.run_id));
+  const fenced = body.lease != null && body.lease !== run.assignment_id;
+  if (!fenced) touchContact(turn, run);
+  const sequence = sequenceOf(run, body, fenced);
+  let applied = 0;
+  let last = sequence.last;
+  const logs: LogsByRun = new Map();
+  for (const event of body.events) {
+    if (event.seq <= last) continue;
+    last = event.seq;
+    if (applyEvent(turn, run, event, fenced, logs)) applied += 1;
+  }
+  if (last > sequence.last) {
+    sequence.advance(last);
+    turn.touchRun(run, false);
+  }
+  appendLogs(turn, logs);
+  const cancel = run.state.type === "Cancelling";
+  turn.replyJson(command, 200, { applied, skipped: body.events.length - applied, last_seq: last, cancel });
+}
+
+/** The sequence a report belongs to: that of the assignment, of a former engine, or of all that never held the run. */
+function sequenceOf(run: Run, body: ReportRequest, fenced: boolean): { last: number; advance(to: number): void } {
+  const holds = !fenced && (run.engine_id === null || run.engine_id === body.engine_id);
+  if (holds) {
+    return {
+      last: run.report_seq,
+      advance: (to) => {
+        run.report_seq = to;
+      },
+    };
+  }
+  const key = run.otherSequences.has(body.engine_id) || fenced ? body.engine_id : "";
+  return { last: run.otherSequences.get(key) ?? 0, advance: (to) => run.otherSequences.set(key, to) };
+}
+
+/** Applies one event; false when it was about nothing known. */
+function applyEvent(turn: Turn, run: Run, event: ReportEvent, fenced: boolean, logs: LogsByRun): boolean {
+  switch (event.kind) {
+    case "task_run_created":
+      if (!fenced) createTask(turn, run, event);
+      return !fenced;
+    case "task_run_transition":
+      return !fenced && transitionTask(turn, run, event);
+    case "logs":
+      collectLogs(turn, run, event.logs, logs);
+      return true;
+    case "custom":
+      turn.customEvent(event.name, run, taskIdOf(run, event.task_run_external_id), canonicalJson(event.payload ?? {}));
+      return true;
+    case "artifact":
+      if (!fenced) putArtifact(turn, run, event, logs);
+      return !fenced;
+  }
+}
+
+function createTask(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "task_run_created" }>): void {
+  if (run.tasks.has(event.external_id)) return;
+  const task: TaskRun = {
+    id: turn.state.nextIds.task_run,
+    external_id: event.external_id,
+    run_id: run.id,
+    name: event.name,
+    task_key: event.task_key,
+    dynamic_key: event.dynamic_key,
+    parents: event.parents ?? [],
+    state: null,
+    start_time: null,
+    end_time: null,
+    total_run_time: null,
+    crash_count: 0,
+    failure_count: 0,
+    created_at: turn.nowUs,
+  };
+  turn.state.nextIds.task_run += 1;
+  run.tasks.set(task.external_id, task);
+  run.taskCounts.Pending = (run.taskCounts.Pending ?? 0) + 1;
+  turn.countTask(run.flow, null, "Pending");
+  turn.touchTask(task);
+}
+
+function transitionTask(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "task_run_transition" }>): boolean {
+  const task = run.tasks.get(event.external_id);
+  if (task === undefined) return false;
+  const decision = decideTransition(task.state, event.state, event.state.timestamp, event.force === true);
+  if (decision.accepted) moveTask(turn, run, task, decision.state);
+  return true;
+}
+
+function taskIdOf(run: Run, externalId: string | null | undefined): number | null {
+  return externalId == null ? null : (run.tasks.get(externalId)?.id ?? null);
+}
+
+/** Lines are kept under the run they name. */
+function collectLogs(turn: Turn, run: Run, sent: Extract<ReportEvent, { kind: "logs" }>["logs"], logs: LogsByRun): void {
+  for (const line of sent) {
+    const owner = line.run_id === run.id ? run : turn.state.findRun(line.run_id);
+    if (owner === undefined) continue;
+    const taskId = line.task_run_id ?? taskIdOf(owner, line.task_run_external_id);
+    addLine(logs, owner, [taskId, line.level, line.logger, line.timestamp, line.message]);
+  }
+}
+
+function addLine(logs: LogsByRun, run: Run, line: LogLine): void {
+  let entry = logs.get(run);
+  if (entry === undefined) {
+    entry = { lines: [], levels: 0 };
+    logs.set(run, entry);
+  }
+  entry.lines.push(line);
+  entry.levels |= levelBit(line[1]);
+}
+
+function appendLogs(turn: Turn, logs: LogsByRun): void {
+  for (const [run, { lines, levels }] of logs) {
+    turn.decision.logs.push(run.id, run.attempt, lines.length, levels, JSON.stringify(lines));
+    turn.stream("log.appended", 0);
+  }
+}
+
+/** An artifact above the limit is left out, which the run's log says; the rest of the report is taken. */
+function putArtifact(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "artifact" }>, logs: LogsByRun): void {
+  const data = canonicalJson(event.data);
+  if (Buffer.byteLength(data) > ARTIFACT_BYTES_MAX) {
+    const name = event.key == null ? event.artifact_kind : `"${event.key}"`;
+    return addLine(logs, run, [null, WARNING, OUR_LOGGER, turn.nowUs, `artifact ${name} exceeds 1 MB and was not stored`]);
+  }
+  const known = turn.state.findArtifact(run, event.external_id);
+  const id = known?.id ?? turn.state.nextIds.artifact;
+  if (known === null) turn.state.nextIds.artifact += 1;
+  const createdAt = known?.created_at ?? turn.nowUs;
+  run.artifacts.set(event.external_id, { id, created_at: createdAt });
+  const taskId = taskIdOf(run, event.task_run_external_id);
+  const { external_id, key, artifact_kind } = event;
+  putOperation(
+    turn.decision.ops,
+    "put_artifact",
+    id,
+    external_id,
+    run.id,
+    taskId,
+    key ?? null,
+    artifact_kind,
+    data,
+    createdAt,
+    turn.nowUs,
+  );
+  turn.stream("artifact.updated", id);
+}

@@ -1,0 +1,39 @@
+/** POST /api/runs/{id}/transition: a move asked for by an engine or a person. */
+import type { Command } from "#protocol/command";
+import { refuse, refuseTransition } from "#protocol/errors";
+import { TransitionBody } from "#protocol/run";
+import type { Run } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+import { touchContact } from "./contact.ts";
+import { moveRun } from "./moves.ts";
+import { decideTransition } from "./transition.ts";
+
+export function transitionRun(turn: Turn, command: Command): void {
+  const body = turn.parse(command, TransitionBody);
+  if (body === undefined) return;
+  const run = turn.state.findRun(command.target);
+  if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
+  const force = body.force === true;
+  const lease = body.lease ?? null;
+  if (lease !== null && !force && lease !== run.assignment_id) return turn.refuse(command, refuse("stale_lease", run.id));
+  const timestamp = lease === null ? turn.nowUs : (body.timestamp ?? turn.nowUs);
+  if (isRepetition(run, body, lease !== null, timestamp)) {
+    run.repeatable = false;
+    return turn.replyRun(command, 200, run);
+  }
+  const decision = decideTransition(run.state, { ...body, timestamp }, turn.nowUs, force);
+  if (!decision.accepted) return turn.refuse(command, refuseTransition(decision.reason, body.type, run.state));
+  touchContact(turn, run);
+  run.repeatable = false;
+  run.lastCommand = command.id;
+  turn.state.rememberCommand(command.id, run);
+  moveRun(turn, run, decision.state, decision.state.name === "Skipped" ? { reason: decision.state.message } : null);
+  turn.replyRun(command, 200, run);
+}
+
+/** A repetition of the newest move whose first answer may have been lost is no refusal (rulings 3). */
+function isRepetition(run: Run, body: { type: string; name?: string | null }, leased: boolean, timestamp: number): boolean {
+  const same = run.state.type === body.type && run.state.name === (body.name ? body.name : body.type);
+  if (!same) return false;
+  return leased ? run.state.timestamp === timestamp : run.repeatable;
+}

@@ -1,0 +1,76 @@
+/** POST /api/engine/work: an engine asks for work, and what becomes of its waiting poll. */
+import type { Command, CommandNotice } from "#protocol/command";
+import type { WorkRequest } from "#protocol/engine";
+import type { Engine } from "../live-state/engine.ts";
+import type { Run } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+import { crashRun } from "./crash.ts";
+import { findEngine, forgetEngine, mustLeave } from "./engines.ts";
+import { dispatch, takeBack } from "./hand-out.ts";
+import { takeJob } from "./jobs.ts";
+import { LEAVE, NO_WORK, renderWorkItem } from "./work-item.ts";
+
+/** An engine that polls although its run is under way, without a word about it for this long, has left it (rulings 2). */
+export const LEFT_AFTER_US = 5_000_000;
+
+export function work(turn: Turn, command: Command): void {
+  const request = command.body as WorkRequest;
+  const engine = findEngine(turn, request, command.local);
+  if (engine.poll !== null) answerEmpty(turn, engine.poll.command, engine);
+  engine.lastContactUs = turn.nowUs;
+  const held = settleHeldRuns(turn, engine);
+  if (held !== null) {
+    turn.state.rememberCommand(command.id, held);
+    return turn.reply(command, 200, renderWorkItem(held, engine, turn.state.parametersOf(held)));
+  }
+  if (mustLeave(turn, engine)) {
+    forgetEngine(turn, engine);
+    return turn.reply(command, 200, LEAVE);
+  }
+  const job = takeJob(turn.state, engine);
+  if (job !== null) return turn.reply(command, 200, job.itemText);
+  const poll = turn.state.queue.park(engine, command.id);
+  dispatch(turn, turn.state.queue.of(engine.keyText));
+  if (engine.poll === poll && (request.wait_ms ?? 0) === 0) answerEmpty(turn, command.id, engine);
+}
+
+/** A run the engine has not acknowledged is given to it again; one it works on without a sign of life has been left. */
+function settleHeldRuns(turn: Turn, engine: Engine): Run | null {
+  for (const id of [...engine.runs]) {
+    const run = turn.state.runs.get(id);
+    if (run === undefined) engine.runs.delete(id);
+    else if (!run.acknowledged) return run;
+    else if (turn.nowUs - run.lastContactUs >= LEFT_AFTER_US) crashRun(turn, run, "left by its engine");
+  }
+  return null;
+}
+
+function answerEmpty(turn: Turn, command: number, engine: Engine): void {
+  if (engine.poll?.command === command) turn.state.queue.unpark(engine.poll);
+  turn.decision.replies.push(command, 200, NO_WORK);
+}
+
+/** Tells a parked engine to leave, at once. */
+export function sendAway(turn: Turn, engine: Engine): void {
+  if (engine.poll === null) return;
+  const { command } = engine.poll;
+  turn.state.queue.unpark(engine.poll);
+  turn.decision.replies.push(command, 200, LEAVE);
+  forgetEngine(turn, engine);
+}
+
+/** The waiting time of a poll is over, its client went away, or its answer could not be delivered. */
+export function notice(turn: Turn, message: CommandNotice): void {
+  if (message.kind === "Undelivered") return undelivered(turn, message.command);
+  const poll = turn.state.queue.pollOf(message.command);
+  if (poll === undefined) return;
+  if (message.kind === "Expired") answerEmpty(turn, message.command, poll.engine);
+  else turn.state.queue.unpark(poll);
+}
+
+function undelivered(turn: Turn, command: number): void {
+  const run = turn.state.runOfCommand(command);
+  if (run === undefined || run.lastCommand !== command) return;
+  if (run.assigned && !run.acknowledged) takeBack(turn, run);
+  else run.repeatable = true;
+}

@@ -1,0 +1,177 @@
+/**
+ * The engine processes: starts, watches and signals processes on the main thread.
+ *
+ * Messages in: orders of the dispatcher. Messages out: engines that have gone, start times, changed modules.
+ * It signals only its own children and processes that are still the ones it saw at their first poll (rulings 6).
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { statSync } from "node:fs";
+import { setPriority } from "node:os";
+import { join } from "node:path";
+import type { Actor } from "#runtime/actor";
+import type { Outbox } from "#runtime/effect";
+import type { EngineGone, EngineSeen, ModuleChanged } from "../dispatcher/messages.ts";
+import type { EngineKey } from "../live-state/engine.ts";
+import { DISPATCHER } from "../turn.ts";
+import type { EngineProcessesMessage, PoolReport } from "./messages.ts";
+import { matchesPattern } from "./pattern.ts";
+import { isSameProcess, readProcess, userOf } from "./process-table.ts";
+
+/** How often processes are looked at (decisions-core 10). */
+const LOOK_US = 500_000;
+/** Processes that are no children of ours and are looked at in one pass; more take turns. */
+const LOOKED_AT_MAX = 500;
+
+export interface EngineProcessesOptions {
+  /** Program and leading arguments of our own engine. */
+  command: readonly string[];
+  /** Commands for modules in other languages, first match counts. */
+  commands: readonly { pattern: string; command: readonly string[] }[];
+  environment: Record<string, string>;
+}
+
+interface Watched {
+  pid: number;
+  started: number | null;
+}
+
+interface Child {
+  process: ChildProcess;
+  key: EngineKey;
+}
+
+export class EngineProcesses implements Actor<EngineProcessesMessage> {
+  readonly #options: EngineProcessesOptions;
+  readonly #nowUs: () => number;
+  readonly #send: (to: string, message: unknown) => void;
+  readonly #watched = new Map<string, Watched>();
+  readonly #children = new Map<string, Child>();
+  readonly #modules = new Map<string, number>();
+  #lookFrom = 0;
+
+  constructor(options: EngineProcessesOptions, nowUs: () => number, send: (to: string, message: unknown) => void) {
+    this.#options = options;
+    this.#nowUs = nowUs;
+    this.#send = send;
+  }
+
+  begin(out: Outbox): void {
+    out.setTimer("look", this.#nowUs() + LOOK_US, { kind: "Look" });
+  }
+
+  receive(message: EngineProcessesMessage, out: Outbox): void {
+    switch (message.kind) {
+      case "Watch":
+        return this.#watch(message.engine_id, message.pid, out);
+      case "Unwatch":
+        this.#watched.delete(message.engine_id);
+        return;
+      case "Spawn":
+        return this.#spawn(message.engine_id, message.key);
+      case "Signal":
+        return this.#signal(message.engine_id, message.pid, message.signal);
+      case "Resync":
+        return out.send(DISPATCHER, this.#report());
+      case "Look":
+        this.#look(out);
+        return out.setTimer("look", this.#nowUs() + LOOK_US, { kind: "Look" });
+    }
+  }
+
+  /** Idle engines have been told to go; busy ones stay for the next server to adopt. */
+  stop(): void {
+    for (const { process: child } of this.#children.values()) child.unref();
+  }
+
+  #watch(engineId: string, pid: number, out: Outbox): void {
+    const { started } = readProcess(pid);
+    this.#watched.set(engineId, { pid, started });
+    out.send(DISPATCHER, { kind: "EngineSeen", engine_id: engineId, pid_started: started } satisfies EngineSeen);
+  }
+
+  #spawn(engineId: string, key: EngineKey): void {
+    const [program, ...leading] = this.#commandFor(key.module);
+    const args = [...leading, "--engine-id", engineId, "--source-dir", key.source_dir, "--module", key.module];
+    if (key.isolated) args.push("--once");
+    if (key.nice > 0) args.push("--nice", String(key.nice));
+    const environment = { ...process.env, ...this.#options.environment, MILLRACE_ENGINE_ID: engineId };
+    // A process group of its own: a Ctrl-C meant for the server does not end runs.
+    const child = spawn(program ?? "", args, { stdio: ["ignore", "inherit", "inherit"], env: environment, detached: true });
+    this.#children.set(engineId, { process: child, key });
+    this.#rememberModule(key);
+    child.once("error", (error) => this.#gone(engineId, `the engine could not be started: ${error.message}`));
+    child.once("exit", () => this.#gone(engineId, null));
+    if (key.nice > 0 && child.pid !== undefined) lowerPriority(child.pid, key.nice);
+  }
+
+  #commandFor(module: string): readonly string[] {
+    return this.#options.commands.find(({ pattern }) => matchesPattern(pattern, module))?.command ?? this.#options.command;
+  }
+
+  #gone(engineId: string, cause: string | null): void {
+    if (!this.#children.delete(engineId) && !this.#watched.has(engineId)) return;
+    this.#watched.delete(engineId);
+    this.#send(DISPATCHER, { kind: "EngineGone", engine_id: engineId, cause } satisfies EngineGone);
+  }
+
+  #signal(engineId: string, pid: number, signal: "SIGTERM" | "SIGKILL"): void {
+    const child = this.#children.get(engineId);
+    if (child !== undefined) {
+      child.process.kill(signal);
+      return;
+    }
+    const seen = this.#watched.get(engineId);
+    if (pid <= 1 || pid === process.pid || seen?.pid !== pid || !isSameProcess(pid, seen.started)) return;
+    const owner = userOf(pid);
+    if (owner !== null && owner !== process.getuid?.()) return;
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It has gone in between: the next look notices.
+    }
+  }
+
+  #report(): PoolReport {
+    const engines = [...this.#children].map(([engine_id, { key }]) => ({ engine_id, key }));
+    return { kind: "PoolReport", engines };
+  }
+
+  /** Children report their end themselves; others are looked at, a share of them in each pass. */
+  #look(out: Outbox): void {
+    const others = [...this.#watched].filter(([id]) => !this.#children.has(id));
+    const from = this.#lookFrom < others.length ? this.#lookFrom : 0;
+    this.#lookFrom = from + LOOKED_AT_MAX;
+    for (const [engineId, { pid, started }] of others.slice(from, from + LOOKED_AT_MAX)) {
+      if (isSameProcess(pid, started)) continue;
+      this.#watched.delete(engineId);
+      out.send(DISPATCHER, { kind: "EngineGone", engine_id: engineId, cause: null } satisfies EngineGone);
+    }
+    this.#lookAtModules(out);
+  }
+
+  #rememberModule(key: EngineKey): void {
+    this.#modules.set(`${key.source_dir}\n${key.module}`, modifiedMs(key.source_dir, key.module));
+  }
+
+  #lookAtModules(out: Outbox): void {
+    for (const [path, knownMs] of this.#modules) {
+      const [source_dir = "", module = ""] = path.split("\n");
+      const ms = modifiedMs(source_dir, module);
+      if (ms === knownMs) continue;
+      this.#modules.set(path, ms);
+      out.send(DISPATCHER, { kind: "ModuleChanged", source_dir, module } satisfies ModuleChanged);
+    }
+  }
+}
+
+function modifiedMs(sourceDir: string, module: string): number {
+  return statSync(join(sourceDir, module), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+}
+
+function lowerPriority(pid: number, nice: number): void {
+  try {
+    setPriority(pid, nice);
+  } catch {
+    // The engine lowers its own priority as well; a process that has ended needs none.
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * The dispatch group: dispatcher, lease manager and records share one live state on one thread and are restarted as one.
+ * The first actor of the group loads the state, once everything decided before is committed; the others take it from there.
+ */
+
+import { refuse } from "#protocol/errors";
+import type { ActorSpec } from "#runtime/actor";
+import { assert } from "#runtime/assert";
+import type { Outbox } from "#runtime/effect";
+import { emptyDecision } from "#storage/feed";
+import { loadStore } from "#storage/load";
+import type { Statements } from "#storage/statements";
+import { Dispatcher, settleAfterRestart } from "./dispatcher/core.ts";
+import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
+import type { IdSource } from "./ids.ts";
+import { LeaseManager } from "./leases/core.ts";
+import type { DispatchSettings, LiveState } from "./live-state/live-state.ts";
+import { loadLiveState, resume } from "./live-state/load.ts";
+import { Records } from "./records/core.ts";
+import type { ServerFacts } from "./records/server-info.ts";
+import type { CommitClient } from "./store-writer/commit-client.ts";
+import { COMMITS, DISPATCHER, LEASES, RECORDS } from "./turn.ts";
+
+/** What the actors of the group are given. */
+export interface GroupPorts {
+  nowUs(): number;
+  ids: IdSource;
+  /** The start of the core that commands must be meant for. */
+  readonly epoch: number;
+  /** Number of the newest step whose decision is committed. */
+  committedTurn(): number;
+  /** The newest stream number. */
+  lastSeq(): number;
+  /** The number for the next step, shared by the actors of the group. */
+  nextTurn(): number;
+}
+
+export interface GroupOptions {
+  nowUs(): number;
+  ids: IdSource;
+  commits: CommitClient;
+  /** A read-only handle of the store on this thread; opened at the first start, when the store exists. */
+  openStore(): Statements;
+  settings: DispatchSettings;
+  facts: ServerFacts;
+  /** Whether a process on this host is still the engine that was stored. */
+  isAlive(pid: number, started: number | null): boolean;
+  /** Epochs of this thread start above this, so that they grow over restarts of the thread. */
+  firstEpoch: number;
+}
+
+export class DispatchGroup {
+  readonly #options: GroupOptions;
+  readonly #ports: GroupPorts;
+  #epoch: number;
+  #turn = 0;
+  #statements: Statements | null = null;
+  #state: LiveState | null = null;
+
+  constructor(options: GroupOptions) {
+    this.#options = options;
+    this.#epoch = options.firstEpoch;
+    const epoch = (): number => this.#epoch;
+    this.#ports = {
+      nowUs: options.nowUs,
+      ids: options.ids,
+      get epoch() {
+        return epoch();
+      },
+      committedTurn: () => options.commits.committedTurn,
+      lastSeq: () => options.commits.lastSeq,
+      nextTurn: () => {
+        this.#turn += 1;
+        return this.#turn;
+      },
+    };
+  }
+
+  /** The live state; null before the first start. For checks of a simulation. */
+  get state(): LiveState | null {
+    return this.#state;
+  }
+
+  /** The actors of the group in start order. */
+  specs(): ActorSpec[] {
+    const shared = { failed: answerDefect, resent: isOfGateway } as const;
+    return [
+      { name: DISPATCHER, start: (_context, out) => this.#startDispatcher(out), ...shared },
+      { name: LEASES, start: () => new LeaseManager(this.#loaded(), this.#ports), ...shared },
+      { name: RECORDS, start: () => new Records(this.#loaded(), this.#ports, this.#options.facts), ...shared },
+    ];
+  }
+
+  async #startDispatcher(out: Outbox): Promise<Dispatcher> {
+    const { commits, settings, facts, isAlive } = this.#options;
+    await commits.settled();
+    this.#statements ??= this.#options.openStore();
+    const stored = loadStore(this.#statements.database);
+    const state = loadLiveState(stored, this.#statements, settings, facts.liveFlows);
+    this.#state = state;
+    this.#epoch += 1;
+    const turn = resume(state, stored, this.#ports, out);
+    settleAfterRestart(turn, (engine) => !engine.local || isAlive(engine.pid, engine.pidStarted));
+    turn.finish();
+    out.send(ENGINE_PROCESSES, { kind: "Resync" });
+    commits.announce(this.#epoch);
+    const dispatcher = new Dispatcher(state, this.#ports);
+    dispatcher.begin(out);
+    return dispatcher;
+  }
+
+  #loaded(): LiveState {
+    assert(this.#state !== null, "the dispatcher loads the state first");
+    return this.#state;
+  }
+}
+
+/** The command that killed an actor changed nothing: its client learns that at once, the others are sent again. */
+function answerDefect(message: unknown, _error: Error, out: Outbox): void {
+  if (!isOfGateway(message) || !("id" in (message as object))) return;
+  const refusal = refuse("internal");
+  const decision = { ...emptyDecision(), replies: [(message as { id: number }).id, refusal.status, refusal.body()] };
+  out.send(COMMITS, { decision, turn: 0 });
+}
+
+/** Commands and notices carry an epoch; the gateway sends them again after a restart. */
+function isOfGateway(message: unknown): boolean {
+  return typeof message === "object" && message !== null && "epoch" in message;
+}

@@ -1,0 +1,145 @@
+/**
+ * The lease manager: leases that user code acquires inside a run.
+ *
+ * Messages in: acquire and release commands, notices about waiting acquires, word that capacity was freed.
+ * Effects out: one decision per step; word to the dispatcher when a release freed capacity.
+ * Invariants: taking is all or nothing; waiting acquires are served first in first out; a lease ends with its run.
+ */
+import type { Command, CommandNotice } from "#protocol/command";
+import { refuse } from "#protocol/errors";
+import type { AcquireRequest, ReleaseRequest } from "#protocol/lease";
+import type { Actor } from "#runtime/actor";
+import type { Outbox } from "#runtime/effect";
+import { putOperation } from "#storage/ops";
+import type { GroupPorts } from "../group.ts";
+import type { LiveState } from "../live-state/live-state.ts";
+import { isEnded } from "../live-state/run.ts";
+import { DISPATCHER, Turn } from "../turn.ts";
+
+type LeasesMessage = Command | CommandNotice | { kind: "CapacityFreed" };
+
+interface Waiting {
+  command: Command;
+  runId: number;
+  resources: Record<string, number>;
+}
+
+export class LeaseManager implements Actor<LeasesMessage> {
+  readonly #state: LiveState;
+  readonly #ports: GroupPorts;
+  /** By command, in order of arrival. */
+  readonly #waiting = new Map<number, Waiting>();
+
+  constructor(state: LiveState, ports: GroupPorts) {
+    this.#state = state;
+    this.#ports = ports;
+  }
+
+  receive(message: LeasesMessage, out: Outbox): void {
+    if ("epoch" in message && message.epoch !== this.#ports.epoch) return;
+    const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
+    this.#handle(turn, message);
+    turn.finish();
+  }
+
+  #handle(turn: Turn, message: LeasesMessage): void {
+    switch (message.kind) {
+      case "AcquireLease":
+        return this.#acquire(turn, message);
+      case "ReleaseLease":
+        return this.#release(turn, message);
+      case "CapacityFreed":
+        return this.#serveWaiting(turn);
+      case "Expired":
+        return this.#expire(turn, message.command);
+      case "Abandoned":
+        this.#waiting.delete(message.command);
+        return;
+      case "Undelivered":
+        return;
+      default:
+        throw new Error(`the lease manager does not take ${message.kind}`);
+    }
+  }
+
+  #acquire(turn: Turn, command: Command): void {
+    const body = command.body as AcquireRequest;
+    const run = this.#state.findRun(body.run_id);
+    if (run === undefined) return turn.refuse(command, refuse("run_not_found", body.run_id));
+    const wrong = wrongAmount(body.resources);
+    if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
+    if (isEnded(run)) return turn.refuse(command, refuse("run_ended", run.id));
+    const resources = body.resources as Record<string, number>;
+    const wanted: Waiting = { command, runId: run.id, resources };
+    if (this.#tryTake(turn, wanted)) return;
+    if ((body.wait_ms ?? 0) > 0) this.#waiting.set(command.id, wanted);
+    else this.#answerWaiting(turn, wanted);
+  }
+
+  /** Takes the lease and answers, unless a resource lacks capacity or somebody waits longer for one of them. */
+  #tryTake(turn: Turn, wanted: Waiting): boolean {
+    if (this.#state.ledger.blocking(wanted.resources) !== null || this.#isBehind(wanted)) return false;
+    const id = this.#state.nextIds.lease;
+    this.#state.nextIds.lease += 1;
+    this.#state.ledger.take({ id, run_id: wanted.runId, kind: "explicit", resources: wanted.resources });
+    putOperation(turn.decision.ops, "insert_lease", id, wanted.runId, "explicit", JSON.stringify(wanted.resources), turn.nowUs);
+    turn.replyJson(wanted.command, 200, { lease: id });
+    return true;
+  }
+
+  #isBehind(wanted: Waiting): boolean {
+    for (const earlier of this.#waiting.values()) {
+      if (earlier === wanted) return false;
+      if (Object.keys(earlier.resources).some((name) => Object.hasOwn(wanted.resources, name))) return true;
+    }
+    return false;
+  }
+
+  #serveWaiting(turn: Turn): void {
+    for (const wanted of [...this.#waiting.values()]) {
+      const run = this.#state.findRun(wanted.runId);
+      if (run === undefined || isEnded(run)) {
+        turn.refuse(wanted.command, refuse("run_ended", wanted.runId));
+        this.#waiting.delete(wanted.command.id);
+      } else if (this.#tryTake(turn, wanted)) {
+        this.#waiting.delete(wanted.command.id);
+      }
+    }
+  }
+
+  #expire(turn: Turn, command: number): void {
+    const wanted = this.#waiting.get(command);
+    if (wanted === undefined) return;
+    this.#waiting.delete(command);
+    this.#answerWaiting(turn, wanted);
+    this.#serveWaiting(turn);
+  }
+
+  #answerWaiting(turn: Turn, wanted: Waiting): void {
+    const names = Object.keys(wanted.resources).sort();
+    turn.replyJson(wanted.command, 200, { waiting: this.#state.ledger.blocking(wanted.resources) ?? names[0] ?? "" });
+  }
+
+  /** Acts only for the lease of that run; anything else is quietly accepted. */
+  #release(turn: Turn, command: Command): void {
+    const body = command.body as ReleaseRequest;
+    const lease = this.#state.ledger.get(body.lease);
+    if (lease !== undefined && lease.run_id === body.run_id && lease.kind === "explicit") {
+      const resources = this.#state.ledger.end(lease.id);
+      putOperation(turn.decision.ops, "delete_lease", lease.id);
+      this.#serveWaiting(turn);
+      turn.out.send(DISPATCHER, { kind: "CapacityFreed", resources });
+    }
+    turn.replyJson(command, 200, { ok: true });
+  }
+}
+
+/** What is wrong with the amounts, or null: at least one name, each with a positive number. */
+function wrongAmount(resources: Record<string, unknown>): string | null {
+  const entries = Object.entries(resources);
+  if (entries.length === 0) return "resources: expected at least one name with an amount";
+  for (const [name, amount] of entries) {
+    if (typeof amount !== "number" || !(amount > 0)) return `resources.${name}: expected a number above 0`;
+  }
+  return null;
+}

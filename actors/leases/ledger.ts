@@ -1,0 +1,100 @@
+/**
+ * The ledger of resource leases: who holds how much of what.
+ *
+ * What is in use is always derived from the live leases, so a lease that ends can never be forgotten in a counter.
+ * Taking is all or nothing. Resources nobody declared have a total of one.
+ */
+
+/** Amounts are added in this many parts of one, so that 0.1 + 0.2 is 0.3 when sums are compared. */
+const PRECISION = 1e9;
+
+/** Total of a resource that no configuration names (decisions-core 11). */
+export const UNDECLARED_TOTAL = 1;
+
+export interface Lease {
+  id: number;
+  run_id: number;
+  /** "run": taken with the hand-out; "explicit": acquired by user code. */
+  kind: "run" | "explicit";
+  resources: Record<string, number>;
+}
+
+export class Ledger {
+  readonly #totals = new Map<string, number>();
+  readonly #leases = new Map<number, Lease>();
+  readonly #byRun = new Map<number, Set<Lease>>();
+  readonly #byResource = new Map<string, Set<Lease>>();
+
+  setTotal(resource: string, total: number): void {
+    this.#totals.set(resource, total);
+  }
+
+  totalOf(resource: string): number {
+    return this.#totals.get(resource) ?? UNDECLARED_TOTAL;
+  }
+
+  usedOf(resource: string): number {
+    let used = 0;
+    for (const lease of this.#byResource.get(resource) ?? []) used += lease.resources[resource] ?? 0;
+    return Math.round(used * PRECISION) / PRECISION;
+  }
+
+  freeOf(resource: string): number {
+    return this.totalOf(resource) - this.usedOf(resource);
+  }
+
+  /** The first resource (by name) that lacks capacity for these needs, or null when they can be taken. */
+  blocking(needs: Record<string, number>): string | null {
+    for (const resource of Object.keys(needs).sort()) {
+      if ((needs[resource] ?? 0) > this.freeOf(resource) + 1 / PRECISION) return resource;
+    }
+    return null;
+  }
+
+  /** Records a lease. The caller has checked `blocking`. */
+  take(lease: Lease): void {
+    this.#leases.set(lease.id, lease);
+    add(this.#byRun, lease.run_id, lease);
+    for (const resource of Object.keys(lease.resources)) add(this.#byResource, resource, lease);
+  }
+
+  get(id: number): Lease | undefined {
+    return this.#leases.get(id);
+  }
+
+  /** Ends a lease and names the resources it gave back. */
+  end(id: number): string[] {
+    const lease = this.#leases.get(id);
+    if (lease === undefined) return [];
+    this.#leases.delete(id);
+    remove(this.#byRun, lease.run_id, lease);
+    if (this.#byRun.get(lease.run_id)?.size === 0) this.#byRun.delete(lease.run_id);
+    for (const resource of Object.keys(lease.resources)) remove(this.#byResource, resource, lease);
+    return Object.keys(lease.resources);
+  }
+
+  leasesOf(runId: number): Lease[] {
+    return [...(this.#byRun.get(runId) ?? [])];
+  }
+
+  /** The leases that hold a resource. */
+  holdersOf(resource: string): Lease[] {
+    return [...(this.#byResource.get(resource) ?? [])];
+  }
+
+  /** Every resource that is declared or was ever used in this process, with its total and use. */
+  list(): { name: string; total: number; used: number }[] {
+    const names = new Set([...this.#totals.keys(), ...this.#byResource.keys()]);
+    return [...names].sort().map((name) => ({ name, total: this.totalOf(name), used: this.usedOf(name) }));
+  }
+}
+
+function add<K>(index: Map<K, Set<Lease>>, key: K, lease: Lease): void {
+  const known = index.get(key);
+  if (known === undefined) index.set(key, new Set([lease]));
+  else known.add(lease);
+}
+
+function remove<K>(index: Map<K, Set<Lease>>, key: K, lease: Lease): void {
+  index.get(key)?.delete(lease);
+}

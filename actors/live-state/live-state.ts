@@ -1,0 +1,226 @@
+/**
+ * The live state of the dispatch group: flows, unfinished runs, engines, leases and the queue, in memory.
+ *
+ * It is loaded from the store when the group starts and folded with each decision from then on. The actors of the group share
+ * it, run on one thread and are restarted as one, so it is one unit of consistency. Ended runs stay for a while, because
+ * engines send a last report after the end; older ones are read from the store again when a command names them.
+ */
+
+import { Deadlines } from "../dispatcher/deadlines.ts";
+import { WorkQueue } from "../dispatcher/queue.ts";
+import { Ledger } from "../leases/ledger.ts";
+import { type Engine, type EngineKey, engineKeyText } from "./engine.ts";
+import { type Flow, flowKey } from "./flow.ts";
+import type { Run } from "./run.ts";
+import { isEnded } from "./run.ts";
+
+/** Ended runs kept in memory. Engines send their last report within seconds; at 4,000 runs/s this is half a second, then the store is asked. */
+const ENDED_KEPT_MAX = 2048;
+
+/** Answers of which it is known what they are about; an answer that cannot be delivered is reported within moments. */
+const COMMANDS_REMEMBERED_MAX = 20_000;
+
+/** Numbers the next row of each table that the core numbers. */
+export interface NextIds {
+  flow: number;
+  run: number;
+  task_run: number;
+  artifact: number;
+  lease: number;
+}
+
+/** What the group needs from outside: reading one run from the store. */
+export interface RunReader {
+  /** The run with its task runs, or null. Only for runs whose last change is committed. */
+  readRun(id: number): Run | null;
+  /** Parameters too large to be kept in memory, as canonical JSON text. */
+  readParameters(id: number): string;
+  findArtifact(runId: number, externalId: string): { id: number; created_at: number } | null;
+}
+
+/** Configuration the group works by; the first three can be changed while it runs. */
+export interface DispatchSettings {
+  crashRetriesDefault: number;
+  retainDays: number;
+  /** Declared totals of resources. */
+  readonly resourceTotals: Map<string, number>;
+  catchupDefault: string;
+  cancelGraceUs: number;
+  /** A crashed run is run again after a random time between these. */
+  rerunDelaySeconds: readonly [number, number];
+  /** False: engines are run by the user. */
+  spawnEngines: boolean;
+  /** Engines the pool may run at once, and runs after which one is replaced. */
+  enginesMax: number;
+  engineRunsMax: number;
+  externalEnginesMax: number;
+  /** Module patterns beyond our own that the pool has a command for. */
+  enginePatterns: readonly string[];
+  /** Host name and boot id, as engines announce theirs. */
+  host: string;
+  /** Part of the ids of spawned engines. */
+  serverPid: number;
+}
+
+/** An engine process the pool has started. */
+export interface PoolEngine {
+  id: string;
+  key: EngineKey;
+  keyText: string;
+  startedUs: number;
+  /** It has asked for work at least once. */
+  polled: boolean;
+}
+
+/** A job for an engine that is no run. */
+export interface EngineJob {
+  /** The answer that hands it out, as JSON text. */
+  itemText: string;
+  /** How often it has been given out. */
+  tries: number;
+}
+
+export class LiveState {
+  readonly flows = new Map<number, Flow>();
+  readonly runs = new Map<number, Run>();
+  readonly engines = new Map<string, Engine>();
+  readonly ledger = new Ledger();
+  readonly queue = new WorkQueue();
+  readonly deadlines = new Deadlines();
+  /** Engines that the pool has started and that have not gone. */
+  readonly pool = new Map<string, PoolEngine>();
+  /** The pool has told which of its engines live; before, none is started. */
+  poolKnown = false;
+  /** Keys that have runs and may lack engines; looked at when the step ends. */
+  readonly demand = new Set<string>();
+  /** Runs that met a lack of resources since the last look. */
+  readonly newlyBlocked = new Set<Run>();
+  readonly jobs = new Map<string, EngineJob[]>();
+  readonly nextIds: NextIds;
+  readonly settings: DispatchSettings;
+  /** True once the server is stopping: no run is created, parked polls leave. */
+  stopping = false;
+  readonly #reader: RunReader;
+  readonly #flowsByKey = new Map<string, Flow>();
+  readonly #downstream = new Map<string, Set<Flow>>();
+  readonly #byCommand = new Map<number, Run>();
+  readonly #large: { run: Run; turn: number }[] = [];
+  readonly #ended = new Map<number, { run: Run; turn: number }>();
+
+  constructor(reader: RunReader, nextIds: NextIds, settings: DispatchSettings) {
+    this.#reader = reader;
+    this.nextIds = nextIds;
+    this.settings = settings;
+    for (const [name, total] of settings.resourceTotals) this.ledger.setTotal(name, total);
+  }
+
+  flowByName(project: string, name: string): Flow | undefined {
+    return this.#flowsByKey.get(flowKey(project, name));
+  }
+
+  /** Adds a flow, or takes in that its options changed. */
+  putFlow(flow: Flow): void {
+    this.#forgetUpstreams(flow);
+    this.flows.set(flow.id, flow);
+    this.#flowsByKey.set(flowKey(flow.project, flow.name), flow);
+    for (const upstream of flow.options.after?.flows ?? []) {
+      const key = flowKey(flow.project, upstream);
+      const known = this.#downstream.get(key) ?? new Set<Flow>();
+      this.#downstream.set(key, known.add(flow));
+    }
+  }
+
+  removeFlow(flow: Flow): void {
+    this.#forgetUpstreams(flow);
+    this.flows.delete(flow.id);
+    this.#flowsByKey.delete(flowKey(flow.project, flow.name));
+  }
+
+  /** Flows that name this one as an upstream. */
+  downstreamOf(flow: Flow): Flow[] {
+    return [...(this.#downstream.get(flowKey(flow.project, flow.name)) ?? [])];
+  }
+
+  /** A run of any state; undefined when there is none. */
+  findRun(id: number): Run | undefined {
+    const known = this.runs.get(id) ?? this.#ended.get(id)?.run;
+    if (known !== undefined) return known;
+    if (id >= this.nextIds.run || id < 1) return undefined;
+    const stored = this.#reader.readRun(id);
+    if (stored === null) return undefined;
+    if (isEnded(stored)) this.#ended.set(id, { run: stored, turn: 0 });
+    return stored;
+  }
+
+  parametersOf(run: Run): string {
+    return run.parametersText ?? this.#reader.readParameters(run.id);
+  }
+
+  /** An artifact of a run by its external id, as far as it is known or stored. */
+  findArtifact(run: Run, externalId: string): { id: number; created_at: number } | null {
+    const known = run.artifacts.get(externalId);
+    if (known !== undefined || !run.fromStore) return known ?? null;
+    return this.#reader.findArtifact(run.id, externalId);
+  }
+
+  /** Moves a run between the unfinished and the ended ones, after its state changed in `turn`. */
+  fileRun(run: Run, turn: number): void {
+    if (isEnded(run)) {
+      this.runs.delete(run.id);
+      this.#ended.set(run.id, { run, turn });
+    } else {
+      this.#ended.delete(run.id);
+      this.runs.set(run.id, run);
+    }
+  }
+
+  removeRun(run: Run): void {
+    this.runs.delete(run.id);
+    this.#ended.delete(run.id);
+  }
+
+  /** Ended runs that are still in memory. */
+  endedRuns(): Run[] {
+    return [...this.#ended.values()].map((entry) => entry.run);
+  }
+
+  /** Parameters above the bound stay in memory only until their run is committed. */
+  dropLargeParameters(run: Run, turn: number): void {
+    this.#large.push({ run, turn });
+  }
+
+  /** Drops what memory need not hold any more, as far as it is committed: large parameters, the oldest ended runs. */
+  trim(committedTurn: number): void {
+    for (let first = this.#large[0]; first !== undefined && first.turn <= committedTurn; first = this.#large[0]) {
+      first.run.parametersText = null;
+      this.#large.shift();
+    }
+    for (const [id, entry] of this.#ended) {
+      if (this.#ended.size <= ENDED_KEPT_MAX || entry.turn > committedTurn) return;
+      this.#ended.delete(id);
+    }
+  }
+
+  /** Remembers which run an answer is about, for the case that it cannot be delivered. */
+  rememberCommand(command: number, run: Run): void {
+    this.#byCommand.set(command, run);
+    if (this.#byCommand.size <= COMMANDS_REMEMBERED_MAX) return;
+    for (const oldest of this.#byCommand.keys()) {
+      this.#byCommand.delete(oldest);
+      break;
+    }
+  }
+
+  runOfCommand(command: number): Run | undefined {
+    return this.#byCommand.get(command);
+  }
+
+  /** The text of the key of the engines for a flow at a priority. */
+  jobKey(flow: Flow): string {
+    return engineKeyText({ source_dir: flow.source_dir, module: flow.module, isolated: flow.options.isolated, nice: 0 });
+  }
+
+  #forgetUpstreams(flow: Flow): void {
+    for (const flows of this.#downstream.values()) flows.delete(flow);
+  }
+}

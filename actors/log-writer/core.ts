@@ -1,0 +1,29 @@
+/**
+ * The log writer: stands before the store writer and makes block rows of the log lines of each batch.
+ *
+ * Messages in: batches of the core. Effects out: the same batches with their block rows, to the store writer, in order.
+ * Invariant: line ids only grow. A batch that was sent to an earlier start of the writers is dropped; it comes again.
+ */
+import type { Actor } from "#runtime/actor";
+import type { Outbox } from "#runtime/effect";
+import type { Batch } from "#storage/feed";
+import { buildLogBlocks } from "#storage/log-blocks";
+
+const STORE_WRITER = "store-writer";
+
+export class LogWriter implements Actor<Batch> {
+  readonly #generation: number;
+  #nextLogId: number;
+
+  constructor(generation: number, nextLogId: number) {
+    this.#generation = generation;
+    this.#nextLogId = nextLogId;
+  }
+
+  receive(batch: Batch, out: Outbox): void {
+    if (batch.generation !== this.#generation) return;
+    const logs = buildLogBlocks(batch.logs, this.#nextLogId);
+    this.#nextLogId = logs.nextLogId;
+    out.send(STORE_WRITER, { batch, logs });
+  }
+}

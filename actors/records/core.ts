@@ -1,0 +1,118 @@
+/**
+ * Records: what is stored beside runs (flows from code, artifacts and events sent by clients) and what the server tells of itself.
+ *
+ * Messages in: commands of the gateway, flows found by discovery, the address once the gateway listens.
+ * Effects out: one decision per step.
+ */
+import type { ArtifactBody } from "#protocol/artifact";
+import type { Command, CommandNotice } from "#protocol/command";
+import { refuse } from "#protocol/errors";
+import { canonicalJson } from "#protocol/json";
+import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
+import type { Actor } from "#runtime/actor";
+import type { Outbox } from "#runtime/effect";
+import { putOperation } from "#storage/ops";
+import type { GroupPorts } from "../group.ts";
+import type { LiveState } from "../live-state/live-state.ts";
+import { Turn } from "../turn.ts";
+import { emitEvent } from "./emit-event.ts";
+import { type FlowRegistration, registerFlow, updateFlow } from "./register-flow.ts";
+import { describeServer, describeSettings, patchSettings, type ServerFacts } from "./server-info.ts";
+
+/** What discovery found in the served directory. */
+export interface RegisterFlows {
+  kind: "RegisterFlows";
+  flows: FlowRegistration[];
+  errors: { module: string; source_dir: string; error: string }[];
+}
+
+/** The gateway listens. */
+export interface Listening {
+  kind: "Listening";
+  host: string;
+  port: number;
+  url: string;
+}
+
+type RecordsMessage = Command | CommandNotice | RegisterFlows | Listening;
+
+export class Records implements Actor<RecordsMessage> {
+  readonly #state: LiveState;
+  readonly #ports: GroupPorts;
+  readonly #facts: ServerFacts;
+
+  constructor(state: LiveState, ports: GroupPorts, facts: ServerFacts) {
+    this.#state = state;
+    this.#ports = ports;
+    this.#facts = facts;
+  }
+
+  receive(message: RecordsMessage, out: Outbox): void {
+    if ("epoch" in message && message.epoch !== this.#ports.epoch) return;
+    const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
+    this.#handle(turn, message);
+    turn.finish();
+  }
+
+  #handle(turn: Turn, message: RecordsMessage): void {
+    switch (message.kind) {
+      case "RegisterFlows":
+        return this.#registerFlows(turn, message);
+      case "Listening":
+        this.#facts.listening(message.host, message.port, message.url);
+        return;
+      case "GetServer":
+        return turn.replyJson(message, 200, describeServer(turn, this.#facts, this.#ports.lastSeq()));
+      case "GetSettings":
+        return turn.replyJson(message, 200, describeSettings(turn, this.#facts));
+      case "PatchSettings":
+        return patchSettings(turn, message, this.#facts);
+      case "CreateArtifact":
+        return createArtifact(turn, message);
+      case "EmitEvent":
+        return emitEvent(turn, message);
+      case "Expired":
+      case "Abandoned":
+      case "Undelivered":
+        return;
+      default:
+        throw new Error(`records do not take ${message.kind}`);
+    }
+  }
+
+  #registerFlows(turn: Turn, found: RegisterFlows): void {
+    for (const flow of found.flows) {
+      const registered = registerFlow(turn, flow, true);
+      this.#facts.liveFlows.add(registered.id);
+    }
+    for (const { module, source_dir, error } of found.errors) {
+      for (const flow of this.#state.flows.values()) {
+        if (flow.module !== module || flow.source_dir !== source_dir) continue;
+        flow.error = error;
+        updateFlow(turn, flow);
+      }
+    }
+  }
+}
+
+/** POST /api/artifacts: an artifact published inside a run, from outside its engine's report. */
+function createArtifact(turn: Turn, command: Command): void {
+  const body = command.body as ArtifactBody;
+  const run = turn.state.findRun(body.run_id);
+  if (run === undefined) return turn.refuse(command, refuse("run_not_found", body.run_id));
+  const taskId = body.task_run_id ?? null;
+  const isOfRun = taskId === null || [...run.tasks.values()].some((task) => task.id === taskId);
+  if (!isOfRun && taskId !== null) return turn.refuse(command, refuse("task_run_not_found", taskId));
+  const data = canonicalJson(body.data);
+  if (Buffer.byteLength(data) > ARTIFACT_BYTES_MAX) return turn.refuse(command, refuse("artifact_too_large"));
+  const { kind } = body;
+  const key = body.key ?? null;
+  const id = turn.state.nextIds.artifact;
+  turn.state.nextIds.artifact += 1;
+  const external_id = turn.ids.uuid();
+  run.artifacts.set(external_id, { id, created_at: turn.nowUs });
+  putOperation(turn.decision.ops, "put_artifact", id, external_id, run.id, taskId, key, kind, data, turn.nowUs, turn.nowUs);
+  turn.stream("artifact.updated", id);
+  const head = JSON.stringify({ id, external_id, run_id: run.id, task_run_id: taskId, key, kind });
+  turn.reply(command, 201, `${head.slice(0, -1)},"data":${data},"created_at":${turn.nowUs},"updated_at":${turn.nowUs}}`);
+}

@@ -1,0 +1,34 @@
+/** POST /api/events: an event that a client records. */
+import type { Command } from "#protocol/command";
+import { refuse } from "#protocol/errors";
+import type { EmitEventBody } from "#protocol/event";
+import { checkEmittedName } from "#protocol/vocabulary";
+import { flowKey } from "../live-state/flow.ts";
+import type { Turn } from "../turn.ts";
+
+export function emitEvent(turn: Turn, command: Command): void {
+  const body = command.body as EmitEventBody;
+  if (body.name.trim() === "") return turn.refuse(command, refuse("event_name_blank"));
+  const wrong = checkEmittedName(body.name.trim());
+  if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
+  const payload: Record<string, unknown> = { ...(body.payload ?? {}) };
+  const run = body.run_id == null ? undefined : turn.state.findRun(body.run_id);
+  if (body.run_id != null && run === undefined) return turn.refuse(command, refuse("run_not_found", body.run_id));
+  const flow = body.flow_id == null ? run?.flow : turn.state.flows.get(body.flow_id);
+  if (body.flow_id != null && flow === undefined) return turn.refuse(command, refuse("flow_not_found", body.flow_id));
+  const related: unknown[] = [];
+  let resource: unknown = { kind: "custom", id: "", name: body.name };
+  if (body.resource != null) resource = { kind: body.resource.kind, id: body.resource.id, name: body.resource.name ?? "" };
+  else if (run !== undefined) {
+    resource = { kind: "run", id: run.external_id, name: run.name };
+    related.push({ kind: "flow", id: flowKey(run.flow.project, run.flow.name), name: run.flow.name });
+    for (const tag of run.tags) related.push({ kind: "tag", id: tag, name: tag });
+    payload["project"] ??= run.flow.project;
+    payload["state"] ??= run.state.name;
+  } else if (flow !== undefined) {
+    resource = { kind: "flow", id: flowKey(flow.project, flow.name), name: flow.name };
+    payload["project"] ??= flow.project;
+  }
+  const ids = { run_id: run?.id ?? null, flow_id: flow?.id ?? null };
+  turn.givenEvent(command, { name: body.name, ...ids, resource, related, payload });
+}

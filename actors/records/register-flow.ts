@@ -1,0 +1,113 @@
+/** Registering flows: by the first run that names one, and by discovery when the server starts. */
+import { canonicalJson } from "#protocol/json";
+import { putOperation } from "#storage/ops";
+import { requeue } from "../dispatcher/hand-out.ts";
+import type { Flow } from "../live-state/flow.ts";
+import { readOptions } from "../live-state/flow.ts";
+import type { Turn } from "../turn.ts";
+
+/** What a registration says; what is absent stays as it was registered. */
+export interface FlowRegistration {
+  project: string;
+  flow: string;
+  module: string;
+  source_dir: string;
+  description?: string | null | undefined;
+  flow_group?: string | null | undefined;
+  flow_tags?: readonly string[] | null | undefined;
+  parameter_schema?: Record<string, unknown> | null | undefined;
+  options?: Record<string, unknown> | null | undefined;
+}
+
+/** Adds a flow or refreshes a known one; `live` when it comes from code that this server serves. */
+export function registerFlow(turn: Turn, sent: FlowRegistration, live: boolean): Flow {
+  const known = turn.state.flowByName(sent.project, sent.flow);
+  return known === undefined ? addFlow(turn, sent, live) : refreshFlow(turn, known, sent, live);
+}
+
+function addFlow(turn: Turn, sent: FlowRegistration, live: boolean): Flow {
+  const optionsText = canonicalJson(sent.options ?? {});
+  const flow: Flow = {
+    id: turn.state.nextIds.flow,
+    external_id: turn.ids.uuid(),
+    project: sent.project,
+    name: sent.flow,
+    module: sent.module,
+    source_dir: sent.source_dir,
+    description: sent.description ?? null,
+    flow_group: sent.flow_group ?? null,
+    tags: [...(sent.flow_tags ?? [])],
+    parameter_schema: sent.parameter_schema ?? null,
+    optionsText,
+    options: readOptions(sent.options ?? {}),
+    error: null,
+    created_at: turn.nowUs,
+    last_seen_at: turn.nowUs,
+    live,
+    handedOut: 0,
+  };
+  turn.state.nextIds.flow += 1;
+  turn.state.putFlow(flow);
+  const schemaText = flow.parameter_schema === null ? null : canonicalJson(flow.parameter_schema);
+  const { id, external_id, project, name, module, source_dir, description, flow_group, created_at } = flow;
+  const identity = [id, external_id, project, name, module, source_dir] as const;
+  const described = [description, flow_group, JSON.stringify(flow.tags), schemaText, optionsText, null] as const;
+  putOperation(turn.decision.ops, "insert_flow", ...identity, ...described, created_at, created_at);
+  turn.stream("flow.registered", flow.id);
+  return flow;
+}
+
+function refreshFlow(turn: Turn, flow: Flow, sent: FlowRegistration, live: boolean): Flow {
+  const change = (): void => {
+    flow.module = sent.module;
+    flow.source_dir = sent.source_dir;
+    flow.description = sent.description ?? flow.description;
+    flow.flow_group = sent.flow_group ?? flow.flow_group;
+    if (sent.flow_tags != null && sent.flow_tags.length > 0) flow.tags = [...sent.flow_tags];
+    if (sent.parameter_schema != null && Object.keys(sent.parameter_schema).length > 0)
+      flow.parameter_schema = sent.parameter_schema;
+    if (sent.options != null && Object.keys(sent.options).length > 0) {
+      flow.optionsText = canonicalJson(sent.options);
+      flow.options = readOptions(sent.options);
+    }
+    flow.error = null;
+    flow.live ||= live;
+    flow.last_seen_at = turn.nowUs;
+    turn.state.putFlow(flow);
+  };
+  if (changesQueue(flow, sent))
+    requeue(
+      turn,
+      [...turn.state.runs.values()].filter((run) => run.flow === flow),
+      change,
+    );
+  else change();
+  updateFlow(turn, flow);
+  turn.stream("flow.registered", flow.id);
+  return flow;
+}
+
+/** Whether waiting runs of the flow belong to another queue afterwards. */
+function changesQueue(flow: Flow, sent: FlowRegistration): boolean {
+  if (flow.module !== sent.module || flow.source_dir !== sent.source_dir) return true;
+  return sent.options != null && Object.keys(sent.options).length > 0 && canonicalJson(sent.options) !== flow.optionsText;
+}
+
+/** Writes what can change of a flow. */
+export function updateFlow(turn: Turn, flow: Flow): void {
+  const schemaText = flow.parameter_schema === null ? null : canonicalJson(flow.parameter_schema);
+  putOperation(
+    turn.decision.ops,
+    "update_flow",
+    flow.id,
+    flow.module,
+    flow.source_dir,
+    flow.description,
+    flow.flow_group,
+    JSON.stringify(flow.tags),
+    schemaText,
+    flow.optionsText,
+    flow.error,
+    flow.last_seen_at,
+  );
+}

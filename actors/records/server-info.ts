@@ -1,0 +1,118 @@
+/** GET /api/server and GET, PATCH /api/settings: what the server tells of itself, and what can be changed while it runs. */
+import type { Command } from "#protocol/command";
+import { refuse } from "#protocol/errors";
+import type { EngineInfo, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
+import { capacityFreed } from "../dispatcher/hand-out.ts";
+import type { Turn } from "../turn.ts";
+
+/** Facts about the server that the group is told. They outlive a restart of the group. */
+export interface ServerFacts {
+  readonly version: string;
+  readonly pid: number;
+  readonly home: string;
+  readonly servedDir: string | null;
+  readonly startedAt: number;
+  readonly databasePath: string;
+  readonly emailConfigured: boolean;
+  /** Ids of the flows registered from code by this server. */
+  readonly liveFlows: Set<number>;
+  host: string;
+  port: number;
+  url: string;
+  listening(host: string, port: number, url: string): void;
+  /** Sizes of the database and its write-ahead log in bytes. */
+  fileSizes(): { database: number; wal: number };
+  secretKeyPresent(): boolean;
+}
+
+export function describeServer(turn: Turn, facts: ServerFacts, streamSeq: number): ServerInfo {
+  const engines = [...turn.state.engines.values()].map(
+    (engine): EngineInfo => ({
+      id: engine.id,
+      pid: engine.pid,
+      module: engine.key.module,
+      source_dir: engine.key.source_dir,
+      isolated: engine.key.isolated,
+      nice: engine.key.nice,
+      runs_done: engine.runsDone,
+      current_run: engine.runs.values().next().value ?? null,
+      adopted: !engine.spawned,
+      exit_requested: engine.exitRequested,
+      uptime_secs: Math.max(0, turn.nowUs - engine.firstSeenUs) / 1e6,
+    }),
+  );
+  return {
+    version: facts.version,
+    home: facts.home,
+    pid: facts.pid,
+    started_at: facts.startedAt,
+    url: facts.url,
+    served_dir: facts.servedDir,
+    engines,
+    queued: turn.state.queue.waiting,
+    stream_seq: streamSeq,
+  };
+}
+
+export function describeSettings(turn: Turn, facts: ServerFacts): Settings {
+  const { state } = turn;
+  const sizes = facts.fileSizes();
+  const saturated = saturatedFlows(turn);
+  return {
+    host: facts.host,
+    port: facts.port,
+    pid: facts.pid,
+    version: facts.version,
+    home: facts.home,
+    served_dir: facts.servedDir,
+    database_path: facts.databasePath,
+    database_bytes: sizes.database,
+    wal_bytes: sizes.wal,
+    resources: Object.fromEntries(state.ledger.list().map(({ name, total, used }) => [name, { total, used }])),
+    max_engines: state.settings.enginesMax,
+    engine_max_runs: state.settings.engineRunsMax,
+    crash_retries_default: state.settings.crashRetriesDefault,
+    catchup_default: state.settings.catchupDefault,
+    retain_days: state.settings.retainDays,
+    email_configured: facts.emailConfigured,
+    secret_key_present: facts.secretKeyPresent(),
+    secret_key_missing: false,
+    custom_routes: [],
+    engine_saturation_risk: saturated.length > 0,
+    saturation_flows: saturated,
+    saturation_reason:
+      saturated.length > 0 ? `their max_concurrent together reaches max_engines (${state.settings.enginesMax})` : null,
+  };
+}
+
+/** Live flows whose caps together could fill every engine, so that other flows would wait (decisions-core 2). */
+function saturatedFlows(turn: Turn): string[] {
+  const capped = [...turn.state.flows.values()].filter((flow) => flow.live && flow.options.maxConcurrent > 0);
+  const total = capped.reduce((sum, flow) => sum + flow.options.maxConcurrent, 0);
+  return total >= turn.state.settings.enginesMax ? capped.map((flow) => flow.name).sort() : [];
+}
+
+/** Takes effect at once; more of a resource wakes what waits for it. */
+export function patchSettings(turn: Turn, command: Command, facts: ServerFacts): void {
+  const { resources, retain_days, crash_retries } = command.body as SettingsPatch;
+  const { settings, ledger } = turn.state;
+  if (retain_days != null && retain_days < 0) return turn.refuse(command, refuse("invalid", "retain_days must be zero or more"));
+  if (crash_retries != null && crash_retries < 0)
+    return turn.refuse(command, refuse("invalid", "crash_retries must be zero or more"));
+  const totals = Object.entries(resources ?? {});
+  if (totals.some(([, total]) => total < 0))
+    return turn.refuse(command, refuse("invalid", "resource totals must be non-negative"));
+  if (retain_days != null) settings.retainDays = retain_days;
+  if (crash_retries != null) settings.crashRetriesDefault = crash_retries;
+  for (const [name, total] of totals) {
+    ledger.setTotal(name, total);
+    settings.resourceTotals.set(name, total);
+  }
+  if (totals.length > 0) {
+    capacityFreed(
+      turn,
+      totals.map(([name]) => name),
+    );
+  }
+  turn.replyJson(command, 200, describeSettings(turn, facts));
+}

@@ -1,0 +1,174 @@
+/**
+ * The commit client: the core's side of the store writer.
+ *
+ * It collects the decisions of a turn into a batch, numbers it and sends it; while batches are under way the next one collects,
+ * so the size of a commit follows the load without any timer. A batch is kept until it is acknowledged: a writer that starts
+ * again gets all unacknowledged ones again, in order, and recognises by the number what it had committed. So a crash of the
+ * writer loses nothing and the core does not notice it.
+ */
+import type { Endpoint } from "#runtime/host";
+import type { Lane } from "#runtime/mailbox";
+import { type Batch, type BatchOutcome, type Decision, emptyDecision } from "#storage/feed";
+
+/** Batches under way. Two keep the writer busy while an answer travels back; more only delay the grouping. */
+const WINDOW = 2;
+
+/** A step's decision and its number. */
+export interface DecisionMessage {
+  decision: Decision;
+  turn: number;
+}
+
+/** The writers have started: they take batches of this generation only. */
+export interface WriterStarted {
+  kind: "WriterStarted";
+  generation: number;
+  last_seq: number;
+}
+
+/** The store takes writes again after it was read-only. */
+export interface Writable {
+  kind: "Writable";
+}
+
+type CommitMessage = DecisionMessage | BatchOutcome | WriterStarted | Writable;
+
+interface Sent {
+  batch: Batch;
+  turn: number;
+}
+
+export interface CommitClientOptions {
+  /** Which start of the core thread this is; larger for later ones. */
+  source: number;
+  send(batch: Batch): void;
+  /** The store refused a batch: nothing after the last acknowledged one is true, the group must load again. */
+  rejected(error: Error): void;
+}
+
+export class CommitClient implements Endpoint {
+  readonly #options: CommitClientOptions;
+  #generation = 0;
+  #number = 0;
+  #collecting: Decision = emptyDecision();
+  #collectingTurn = 0;
+  #epoch: number | null = null;
+  #unacknowledged: Sent[] = [];
+  #committedTurn = 0;
+  #lastSeq = 0;
+  #readOnly = false;
+  #settled: (() => void)[] = [];
+
+  constructor(options: CommitClientOptions) {
+    this.#options = options;
+  }
+
+  /** Number of the newest step that is committed with all before it. */
+  get committedTurn(): number {
+    return this.#committedTurn;
+  }
+
+  /** The newest stream number, as far as it is known here. */
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  deliver(message: unknown, _lane: Lane): void {
+    const known = message as CommitMessage;
+    if ("decision" in known) return this.#collect(known);
+    switch (known.kind) {
+      case "Acknowledged":
+        this.#lastSeq = known.last_seq;
+        return this.#acknowledged(known.number);
+      case "Rejected":
+        return this.#rejected(known);
+      case "WriterStarted":
+        this.#lastSeq = known.last_seq;
+        return this.#writerStarted(known.generation);
+      case "Writable":
+        this.#readOnly = false;
+        this.#settle();
+    }
+  }
+
+  flush(): void {
+    if (this.#generation === 0 || this.#readOnly || this.#unacknowledged.length >= WINDOW || this.#isEmpty()) return;
+    this.#number += 1;
+    const identity = { kind: "Batch", source: this.#options.source, number: this.#number, epoch: this.#epoch } as const;
+    const batch: Batch = { ...identity, generation: this.#generation, ...this.#collecting };
+    this.#collecting = emptyDecision();
+    this.#epoch = null;
+    this.#unacknowledged.push({ batch, turn: this.#collectingTurn });
+    this.#options.send(batch);
+  }
+
+  /** Resolves when everything collected so far is committed or was refused, and the store takes writes. */
+  settled(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#settled.push(resolve);
+      this.#settle();
+    });
+  }
+
+  /** Tells the gateway, behind everything committed so far, that the core has started. */
+  announce(epoch: number): void {
+    this.#epoch = epoch;
+    this.flush();
+  }
+
+  #collect({ decision, turn }: DecisionMessage): void {
+    if (this.#readOnly) return;
+    const into = this.#collecting;
+    if (this.#isEmpty()) this.#collecting = decision;
+    else {
+      append(into.ops, decision.ops);
+      append(into.logs, decision.logs);
+      append(into.replies, decision.replies);
+      append(into.stream, decision.stream);
+    }
+    this.#collectingTurn = turn;
+  }
+
+  #acknowledged(number: number): void {
+    const first = this.#unacknowledged[0];
+    if (first === undefined || first.batch.number !== number) return;
+    this.#unacknowledged.shift();
+    this.#committedTurn = Math.max(this.#committedTurn, first.turn);
+    this.flush();
+    this.#settle();
+  }
+
+  #rejected(outcome: BatchOutcome & { kind: "Rejected" }): void {
+    if (this.#readOnly) return;
+    this.#readOnly = true;
+    this.#unacknowledged = [];
+    this.#collecting = emptyDecision();
+    this.#options.rejected(new Error(`the store refused a batch: ${outcome.error}`));
+  }
+
+  #writerStarted(generation: number): void {
+    this.#generation = generation;
+    for (const sent of this.#unacknowledged) {
+      sent.batch.generation = generation;
+      this.#options.send(sent.batch);
+    }
+    this.flush();
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (this.#generation === 0 || this.#readOnly || this.#unacknowledged.length > 0 || !this.#isEmpty()) return;
+    const waiting = this.#settled;
+    this.#settled = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  #isEmpty(): boolean {
+    const { ops, logs, replies, stream } = this.#collecting;
+    return this.#epoch === null && ops.length + logs.length + replies.length + stream.length === 0;
+  }
+}
+
+function append<T>(to: T[], from: readonly T[]): void {
+  for (const item of from) to.push(item);
+}

@@ -1,0 +1,95 @@
+/**
+ * The store writer: commits batches and tells the feed what was committed.
+ *
+ * Messages in: batches with their log blocks, its own probe timer. Effects out: the committed feed to the gateway, the
+ * outcome to the core. It is the only owner of the read-write handle. When the store refuses a commit (full disk, I/O error)
+ * it goes read-only, says so, and probes until writes work again; what was refused is the core's to decide anew.
+ */
+import type { Committed, ReadOnly, Reloaded } from "#protocol/feed";
+import type { Actor } from "#runtime/actor";
+import type { Outbox } from "#runtime/effect";
+import type { CommitRequest, Writer } from "#storage/apply";
+import type { BatchOutcome } from "#storage/feed";
+import { StorageError } from "#storage/storage-error";
+
+/** Names it sends to. */
+const GATEWAY = "gateway";
+const COMMITS = "commits";
+
+/** How often a read-only store is tried again. */
+const PROBE_US = 1_000_000;
+
+interface Probe {
+  kind: "Probe";
+}
+
+export class StoreWriter implements Actor<CommitRequest | Probe> {
+  readonly #writer: Writer;
+  readonly #nowUs: () => number;
+  readonly #close: () => void;
+  #readOnly = false;
+
+  constructor(writer: Writer, nowUs: () => number, close: () => void) {
+    this.#writer = writer;
+    this.#nowUs = nowUs;
+    this.#close = close;
+  }
+
+  receive(message: CommitRequest | Probe, out: Outbox): void {
+    if ("kind" in message) return this.#probe(out);
+    if (this.#readOnly) return;
+    try {
+      this.#commit(message, out);
+    } catch (cause) {
+      if (!(cause instanceof StorageError) || cause.fault === "operation") throw cause;
+      this.#refuse(message, cause, out);
+    }
+  }
+
+  stop(): void {
+    this.#close();
+  }
+
+  #commit(request: CommitRequest, out: Outbox): void {
+    const { batch } = request;
+    const committed: Committed = {
+      kind: "Committed",
+      replies: batch.replies,
+      stream: batch.stream,
+      first_seq: 0,
+      first_event_id: 0,
+      logs: [],
+    };
+    if (batch.ops.length + batch.logs.length + batch.stream.length > 0) {
+      const result = this.#writer.apply([request])[0];
+      if (result === undefined) throw new Error(`batch ${batch.number} has no result`);
+      committed.first_seq = result.first_seq;
+      committed.first_event_id = result.first_event_id;
+      committed.logs = result.logs;
+    }
+    if (committed.replies.length + committed.stream.length > 0) out.send(GATEWAY, committed);
+    if (batch.epoch !== null) out.send(GATEWAY, { kind: "Reloaded", epoch: batch.epoch } satisfies Reloaded);
+    out.send(COMMITS, {
+      kind: "Acknowledged",
+      number: batch.number,
+      first_event_id: committed.first_event_id,
+      last_seq: this.#writer.latestSeq,
+    } satisfies BatchOutcome);
+  }
+
+  #refuse(request: CommitRequest, error: StorageError, out: Outbox): void {
+    this.#readOnly = true;
+    const status = error.disk_full ? 507 : 503;
+    out.send(GATEWAY, { kind: "ReadOnly", on: true, status, error: error.message } satisfies ReadOnly);
+    const { number } = request.batch;
+    out.send(COMMITS, { kind: "Rejected", number, error: error.message, disk_full: error.disk_full } satisfies BatchOutcome);
+    out.setTimer("probe", this.#nowUs() + PROBE_US, { kind: "Probe" });
+  }
+
+  #probe(out: Outbox): void {
+    if (!this.#writer.probe()) return out.setTimer("probe", this.#nowUs() + PROBE_US, { kind: "Probe" });
+    this.#readOnly = false;
+    out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "" } satisfies ReadOnly);
+    out.send(COMMITS, { kind: "Writable" });
+  }
+}

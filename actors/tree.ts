@@ -1,0 +1,82 @@
+/** The supervision tree and where its actors run, as data. */
+import type { Placement } from "#runtime/placement";
+import type { SupervisorChild, WorkerChild } from "#runtime/supervisor";
+import { EXIT_REPORTS } from "#runtime/thread";
+import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
+import { COMMITS, DISPATCHER, LEASES, RECORDS } from "./turn.ts";
+
+export const GATEWAY = "gateway";
+export const STORE_WRITER = "store-writer";
+/** Where main learns that the gateway listens. */
+export const LISTENING = "listening";
+export const LOG_WRITER = "log-writer";
+
+/** How long a worker may take to stop in order. */
+const SHUTDOWN_MS = 5000;
+
+function permanent(name: string): WorkerChild {
+  return { kind: "worker", name, restart: "permanent", shutdownMs: SHUTDOWN_MS };
+}
+
+/** More than ten crashes of one group within ten seconds are no passing trouble. */
+const LIMIT = { intensity: 10, periodMs: 10_000 } as const;
+
+/**
+ * The writers come first and go last. The dispatch group outlives a crash of the writers: it sends them again what they had
+ * not acknowledged. The gateway is asked to stop and never ended from outside, because an open app would end the process.
+ */
+export const TREE: SupervisorChild = {
+  kind: "supervisor",
+  name: "root",
+  strategy: "one_for_one",
+  ...LIMIT,
+  children: [
+    {
+      kind: "supervisor",
+      name: "io",
+      strategy: "one_for_one",
+      ...LIMIT,
+      children: [permanent(ENGINE_PROCESSES)],
+    },
+    {
+      kind: "supervisor",
+      name: "data",
+      strategy: "one_for_one",
+      ...LIMIT,
+      children: [
+        {
+          kind: "supervisor",
+          name: "writing",
+          strategy: "one_for_all",
+          ...LIMIT,
+          children: [permanent(STORE_WRITER), permanent(LOG_WRITER)],
+        },
+        {
+          kind: "supervisor",
+          name: "dispatching",
+          strategy: "one_for_all",
+          ...LIMIT,
+          children: [permanent(DISPATCHER), permanent(LEASES), permanent(RECORDS)],
+        },
+      ],
+    },
+    permanent(GATEWAY),
+  ],
+};
+
+/** The default placement: one thread each for deciding, writing and serving; processes are owned by the main thread. */
+export function placementOf(entries: Placement["entries"]): Placement {
+  return {
+    actors: {
+      [ENGINE_PROCESSES]: "main",
+      [STORE_WRITER]: "writer",
+      [LOG_WRITER]: "writer",
+      [DISPATCHER]: "core",
+      [LEASES]: "core",
+      [RECORDS]: "core",
+      [GATEWAY]: "gateway",
+    },
+    endpoints: { [COMMITS]: "core", [EXIT_REPORTS]: "main", [LISTENING]: "main" },
+    entries,
+  };
+}

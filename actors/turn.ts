@@ -1,0 +1,262 @@
+/**
+ * One step of an actor of the dispatch group in the making: what it changes, answers and announces.
+ *
+ * Handlers change the live state and mark what they touched; `finish` writes each touched row once and hands the decision over
+ * as one batch part, so a command is applied whole or not at all.
+ */
+
+import type { Static, TSchema } from "typebox";
+import type { Command } from "#protocol/command";
+import { type Refusal, refuse } from "#protocol/errors";
+import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/feed";
+import { parseJson } from "#protocol/json";
+import type { State, StateType } from "#protocol/state";
+import { validate } from "#protocol/validate";
+import type { Outbox } from "#runtime/effect";
+import { type Decision, emptyDecision } from "#storage/feed";
+import { type OperationValues, putOperation, type RunStateValues } from "#storage/ops";
+import type { IdSource } from "./ids.ts";
+import type { Flow } from "./live-state/flow.ts";
+import type { LiveState } from "./live-state/live-state.ts";
+import { type Run, renderRun } from "./live-state/run.ts";
+import type { TaskRun } from "./live-state/task-run.ts";
+
+/** The name under which decisions are handed to the commit client. */
+export const COMMITS = "commits";
+/** Names of the actors of the group, as commands and messages address them. */
+export const DISPATCHER = "dispatcher";
+export const LEASES = "leases";
+export const RECORDS = "records";
+
+export class Turn {
+  readonly state: LiveState;
+  readonly nowUs: number;
+  readonly ids: IdSource;
+  readonly out: Outbox;
+  /** Number of this step, so that it can be told when what it decided is committed. */
+  readonly number: number;
+  readonly decision: Decision = emptyDecision();
+  readonly #newRuns = new Set<Run>();
+  readonly #touchedRuns = new Map<Run, boolean>();
+  readonly #touchedTasks = new Set<TaskRun>();
+  readonly #stream: Primitive[] = [];
+
+  constructor(state: LiveState, nowUs: number, ids: IdSource, out: Outbox, number: number) {
+    this.state = state;
+    this.nowUs = nowUs;
+    this.ids = ids;
+    this.out = out;
+    this.number = number;
+  }
+
+  /** A run that has no row yet. */
+  newRun(run: Run): void {
+    this.#newRuns.add(run);
+    this.#touchedRuns.set(run, true);
+  }
+
+  /** The row of the run changed; `announce` when its state did. */
+  touchRun(run: Run, announce: boolean): void {
+    this.#touchedRuns.set(run, announce || this.#touchedRuns.get(run) === true);
+  }
+
+  touchTask(task: TaskRun): void {
+    this.#touchedTasks.add(task);
+  }
+
+  /** Forgets what was marked for a run that is being deleted. */
+  dropRun(run: Run): void {
+    this.#newRuns.delete(run);
+    this.#touchedRuns.delete(run);
+    for (const task of run.tasks.values()) this.#touchedTasks.delete(task);
+  }
+
+  stream(kind: StreamKind, id: Primitive): void {
+    this.#stream.push(STREAM_CODE[kind], id);
+  }
+
+  /** Counts a run (or its task run) of a flow as having moved between state types. */
+  countRun(flow: Flow, from: StateType | null, to: StateType | null): void {
+    if (from === to) return;
+    if (from !== null) putOperation(this.decision.ops, "count_runs", flow.id, from, -1);
+    if (to !== null) putOperation(this.decision.ops, "count_runs", flow.id, to, 1);
+  }
+
+  countTask(flow: Flow, from: StateType | null, to: StateType | null): void {
+    if (from === to) return;
+    if (from !== null) putOperation(this.decision.ops, "count_task_runs", flow.id, from, -1);
+    if (to !== null) putOperation(this.decision.ops, "count_task_runs", flow.id, to, 1);
+  }
+
+  /** An event about a run: the common payload is read through the run, `extra` are the keys beyond it. */
+  runEvent(name: string, run: Run, extra: Record<string, unknown> | null = null): void {
+    const { state } = run;
+    const extraText = extra === null ? null : JSON.stringify(extra);
+    this.#event(name, state.timestamp, run.id, run.flow.id, null, state.type, state.name, state.message, null, null, extraText);
+  }
+
+  taskEvent(name: string, run: Run, task: TaskRun, state: State): void {
+    this.#event(name, state.timestamp, run.id, run.flow.id, task.id, state.type, state.name, state.message, null, null, null);
+  }
+
+  /** An event that user code sent from inside a run. */
+  customEvent(name: string, run: Run, taskId: number | null, payloadText: string): void {
+    this.#event(name, this.nowUs, run.id, run.flow.id, taskId, null, null, null, null, null, payloadText);
+  }
+
+  /** An event stored as it is given; `command` is answered with it once it has its id. */
+  givenEvent(
+    command: Command,
+    event: {
+      name: string;
+      run_id: number | null;
+      flow_id: number | null;
+      resource: unknown;
+      related: unknown[];
+      payload: unknown;
+    },
+  ): void {
+    const [resource, related, payload] = [event.resource, event.related, event.payload].map((part) => JSON.stringify(part));
+    const texts = [resource ?? null, related ?? null, payload ?? null] as const;
+    const identity = [event.name, this.nowUs, event.run_id, event.flow_id] as const;
+    putOperation(this.decision.ops, "insert_event", ...identity, null, null, null, null, ...texts);
+    this.stream("event.created", command.id);
+  }
+
+  reply(command: Command, status: number, body: string | null): void {
+    this.decision.replies.push(command.id, status, body);
+  }
+
+  replyJson(command: Command, status: number, body: unknown): void {
+    this.reply(command, status, JSON.stringify(body));
+  }
+
+  replyRun(command: Command, status: number, run: Run): void {
+    this.reply(command, status, renderRun(run, this.state.parametersOf(run)));
+  }
+
+  refuse(command: Command, refusal: Refusal): void {
+    this.reply(command, refusal.status, refusal.body());
+  }
+
+  /** Parses and checks a body that came as text. Refuses and returns undefined when it is not what the schema says. */
+  parse<S extends TSchema>(command: Command, schema: S): Static<S> | undefined {
+    let value: unknown;
+    try {
+      value = parseJson(String(command.body));
+    } catch (cause) {
+      this.refuse(command, refuse("bad_json", cause instanceof Error ? cause.message : String(cause)));
+      return undefined;
+    }
+    const checked = validate(schema, value);
+    if (checked.ok) return checked.value;
+    this.refuse(command, refuse("invalid", checked.error));
+    return undefined;
+  }
+
+  /** Writes the rows touched so far; what is touched later is written again. */
+  writeTouched(): void {
+    const { ops, stream } = this.decision;
+    for (const [run, announce] of this.#touchedRuns) {
+      if (this.#newRuns.has(run)) insertRun(ops, run, this.state.parametersOf(run));
+      else putOperation(ops, "update_run", run.id, ...runStateValues(run));
+      this.state.fileRun(run, this.number);
+      if (announce) stream.push(STREAM_CODE["run.updated"], run.id);
+    }
+    for (const task of this.#touchedTasks) {
+      putTask(ops, task);
+      stream.push(STREAM_CODE["task_run.updated"], task.id);
+    }
+    this.#newRuns.clear();
+    this.#touchedRuns.clear();
+    this.#touchedTasks.clear();
+  }
+
+  /** Writes what was touched and hands the decision over. */
+  finish(): void {
+    this.writeTouched();
+    const { ops, logs, replies, stream } = this.decision;
+    for (const entry of this.#stream) stream.push(entry);
+    if (ops.length + logs.length + replies.length + stream.length === 0) return;
+    this.out.send(COMMITS, { decision: this.decision, turn: this.number });
+  }
+
+  #event(...values: OperationValues<"insert_event">): void {
+    putOperation(this.decision.ops, "insert_event", ...values);
+    this.#stream.push(STREAM_CODE["event.created"], 0);
+  }
+}
+
+function runStateValues(run: Run): RunStateValues {
+  const { state } = run;
+  return [
+    state.type,
+    state.name,
+    state.timestamp,
+    state.message,
+    detailsText(state),
+    run.start_time,
+    run.end_time,
+    run.total_run_time,
+    run.engine_id,
+    run.engine_pid,
+    run.assigned ? run.assignment_id : null,
+    run.report_seq,
+    run.otherSequences.size === 0 ? null : JSON.stringify(Object.fromEntries(run.otherSequences)),
+    run.crash_count,
+    run.failure_count,
+  ];
+}
+
+function detailsText(state: State): string | null {
+  for (const _ in state.details) return JSON.stringify(state.details);
+  return null;
+}
+
+function insertRun(ops: Primitive[], run: Run, parametersText: string): void {
+  putOperation(
+    ops,
+    "insert_run",
+    run.id,
+    run.external_id,
+    run.flow.id,
+    run.name,
+    parametersText,
+    run.tags.length === 0 ? null : JSON.stringify(run.tags),
+    run.priority,
+    run.attempt,
+    run.created_by,
+    run.created_at,
+    run.scheduled_time,
+    run.schedule_id,
+    run.backfill_id,
+    run.parent_run_id,
+    ...runStateValues(run),
+  );
+}
+
+function putTask(ops: Primitive[], task: TaskRun): void {
+  const { state } = task;
+  putOperation(
+    ops,
+    "put_task_run",
+    task.id,
+    task.external_id,
+    task.run_id,
+    task.name,
+    task.task_key,
+    task.dynamic_key,
+    task.parents.length === 0 ? null : JSON.stringify(task.parents),
+    state?.type ?? "Pending",
+    state?.name ?? "Pending",
+    state?.timestamp ?? 0,
+    state?.message ?? null,
+    state === null ? null : detailsText(state),
+    task.start_time,
+    task.end_time,
+    task.total_run_time,
+    task.crash_count,
+    task.failure_count,
+    task.created_at,
+  );
+}

@@ -1,0 +1,147 @@
+/**
+ * The server: takes the lock of the home, starts the tree on its threads, registers the flows of the served directory and
+ * stops in order. The path from here: actors/tree.ts says which actors there are, server/threads/ where each is made.
+ */
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
+import { EngineProcesses } from "#actors/engines/shell";
+import { LISTENING, placementOf, TREE } from "#actors/tree";
+import { DISPATCHER, RECORDS } from "#actors/turn";
+import { hostIdentity } from "#protocol/host-identity";
+import { createSystemClock } from "#runtime/clock";
+import { Supervisor } from "#runtime/supervisor";
+import { Threads } from "#runtime/thread";
+import { lockHome } from "#storage/lock";
+import type { ServerConfig } from "./config.ts";
+import { type Discovery, discoverFlows } from "./discovery.ts";
+import { prepareHome, removeDiscoveryFile, writeDiscoveryFile } from "./discovery-file.ts";
+import type { ThreadData } from "./threads/data.ts";
+import { urlOf } from "./url.ts";
+
+/** A server that has started. */
+export interface RunningServer {
+  url: string;
+  /** Resolves with the exit code once the server has stopped, for whatever reason. */
+  stopped: Promise<number>;
+  /** Stops in order; `stopped` tells when that is done. */
+  stop(): Promise<void>;
+  /** What was found in the served directory. */
+  discovery: Discovery;
+  /** The threads, for fault tests. */
+  threads: Threads;
+}
+
+/** Exit code of a server whose tree gave up. */
+const EXIT_FAILURE = 1;
+
+/** Source or compiled: entries have the same suffix as this file. */
+const SUFFIX = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
+
+/**
+ * Starts a server on a home.
+ * @throws when the home is locked by another server, the address is taken, or the store can't be opened.
+ */
+export async function startServer(config: ServerConfig, servedDir: string): Promise<RunningServer> {
+  prepareHome(config.home);
+  const lock = lockHome(config.home);
+  try {
+    return await startTree(config, servedDir, () => lock.release());
+  } catch (cause) {
+    lock.release();
+    throw cause;
+  }
+}
+
+async function startTree(config: ServerConfig, servedDir: string, release: () => void): Promise<RunningServer> {
+  const clock = createSystemClock();
+  const data = threadData(config, servedDir, clock.nowUs());
+  const stopped = Promise.withResolvers<number>();
+  const listening = Promise.withResolvers<{ port: number }>();
+  const threads: Threads = new Threads(placement(), data, (name, error, counted) => {
+    process.stderr.write(`millrace: ${name} failed and is restarted: ${error.message}\n`);
+    void supervisor.exited(name, error, counted);
+  });
+  const supervisor = new Supervisor(TREE, threads, clock, {
+    restarted: () => undefined,
+    gaveUp: (error) => {
+      process.stderr.write(`millrace: stopping after repeated failures: ${error.message}\n`);
+      void stop(EXIT_FAILURE);
+    },
+  });
+  threads.main.host.attach(LISTENING, { deliver: (message) => listening.resolve(message as { port: number }) });
+  threads.main.host.register({
+    name: ENGINE_PROCESSES,
+    start: (context, out) => {
+      const send = (to: string, message: unknown): void => threads.main.host.send(to, message);
+      const processes = new EngineProcesses(engineOptions(config), context.nowUs, send);
+      processes.begin(out);
+      return processes;
+    },
+  });
+  let stopping: Promise<void> | null = null;
+  const stop = (exitCode: number): Promise<void> => {
+    stopping ??= stopInOrder(threads, supervisor, config).then(() => {
+      release();
+      stopped.resolve(exitCode);
+    });
+    return stopping;
+  };
+  const discovering = discoverFlows(servedDir);
+  await threads.open();
+  await supervisor.start();
+  const { port } = await listening.promise;
+  const url = urlOf(config.host, port);
+  const { auth, host, pid, socket, started_at, version } = discoveryRecord(config, data);
+  writeDiscoveryFile(config.home, { auth, host, pid, port, socket, started_at, url, version });
+  const discovery = await discovering;
+  threads.main.host.send(RECORDS, { kind: "RegisterFlows", flows: discovery.flows, errors: discovery.errors });
+  return { url, stopped: stopped.promise, stop: () => stop(0), discovery, threads };
+}
+
+/** New work is refused first, then the tree stops from the gateway to the writers, then its threads end by themselves. */
+async function stopInOrder(threads: Threads, supervisor: Supervisor, config: ServerConfig): Promise<void> {
+  removeDiscoveryFile(config.home);
+  threads.main.host.send(DISPATCHER, { kind: "StopWork" });
+  await supervisor.stop();
+  await threads.close();
+  if (config.socket !== null) rmSync(config.socket, { force: true });
+}
+
+function placement() {
+  const entry = (name: string): URL => new URL(`./threads/${name}${SUFFIX}`, import.meta.url);
+  return placementOf({ core: entry("core"), writer: entry("writer"), gateway: entry("gateway") });
+}
+
+function threadData(config: ServerConfig, servedDir: string, startedAt: number): Omit<ThreadData, "threadStarts"> {
+  return {
+    config,
+    servedDir,
+    version: packageVersion(),
+    pid: process.pid,
+    startedAt,
+    databasePath: join(config.home, "db.sqlite"),
+    host: hostIdentity(),
+  };
+}
+
+function discoveryRecord(config: ServerConfig, data: Omit<ThreadData, "threadStarts">) {
+  const { pid, startedAt, version } = data;
+  const { host, socket, token } = config;
+  return { auth: token !== null, host, pid, socket, started_at: startedAt, version };
+}
+
+/** The version of the package this file belongs to; its package.json is above the source as well as above the build. */
+function packageVersion(): string {
+  const folder = SUFFIX === ".ts" ? "../package.json" : "../../package.json";
+  return (JSON.parse(readFileSync(new URL(folder, import.meta.url), "utf8")) as { version: string }).version;
+}
+
+function engineOptions(config: ServerConfig) {
+  const entry = fileURLToPath(new URL(`../sdk/engine/main${SUFFIX}`, import.meta.url));
+  const environment: Record<string, string> = { MILLRACE_HOME: config.home };
+  if (config.token !== null) environment["MILLRACE_TOKEN"] = config.token;
+  const conditions = process.execArgv.filter((argument) => argument.startsWith("--conditions"));
+  return { command: [process.execPath, ...conditions, entry], commands: config.engineCommands, environment };
+}

@@ -1,0 +1,87 @@
+/** Entry of the core thread: the dispatch group and its commit client. */
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { isSameProcess } from "#actors/engines/process-table";
+import { DispatchGroup } from "#actors/group";
+import { createIdSource } from "#actors/ids";
+import type { DispatchSettings } from "#actors/live-state/live-state";
+import type { ServerFacts } from "#actors/records/server-info";
+import { CommitClient } from "#actors/store-writer/commit-client";
+import { LOG_WRITER } from "#actors/tree";
+import { COMMITS, DISPATCHER } from "#actors/turn";
+import { createSystemClock } from "#runtime/clock";
+import { EXIT_REPORTS, type ExitReport, serveThread } from "#runtime/thread";
+import { openReadHandle } from "#storage/read-handle";
+import { Statements } from "#storage/statements";
+import type { ThreadData } from "./data.ts";
+
+/** Epochs over restarts of this thread. */
+const EPOCHS_PER_THREAD = 1_000_000;
+
+serveThread<ThreadData>((data, thread) => {
+  const clock = createSystemClock();
+  const commits = new CommitClient({
+    source: data.startedAt + data.threadStarts,
+    send: (batch) => thread.host.send(LOG_WRITER, batch),
+    rejected: (error) => {
+      const report: ExitReport = { name: DISPATCHER, message: error.message, counted: false };
+      thread.host.send(EXIT_REPORTS, report);
+    },
+  });
+  thread.host.attach(COMMITS, commits);
+  const group = new DispatchGroup({
+    nowUs: () => clock.nowUs(),
+    ids: createIdSource(),
+    commits,
+    openStore: () => new Statements(openReadHandle(data.databasePath)),
+    settings: settingsOf(data),
+    facts: factsOf(data),
+    isAlive: isSameProcess,
+    firstEpoch: data.threadStarts * EPOCHS_PER_THREAD,
+  });
+  return group.specs();
+});
+
+function settingsOf(data: ThreadData): DispatchSettings {
+  const { config } = data;
+  return {
+    crashRetriesDefault: config.crashRetriesDefault,
+    retainDays: config.retainDays,
+    resourceTotals: new Map(Object.entries(config.resources)),
+    catchupDefault: config.catchupDefault,
+    cancelGraceUs: Math.round(config.cancelGraceSecs * 1e6),
+    rerunDelaySeconds: config.crashRerunDelaySecs,
+    spawnEngines: config.engines,
+    enginesMax: config.maxEngines,
+    engineRunsMax: config.engineMaxRuns,
+    externalEnginesMax: config.maxExternalEngines,
+    enginePatterns: config.engineCommands.map(({ pattern }) => pattern),
+    host: data.host,
+    serverPid: data.pid,
+  };
+}
+
+function factsOf(data: ThreadData): ServerFacts {
+  const { config, databasePath } = data;
+  const bytesOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  return {
+    version: data.version,
+    pid: data.pid,
+    home: config.home,
+    servedDir: data.servedDir,
+    startedAt: data.startedAt,
+    databasePath,
+    emailConfigured: config.email !== null,
+    liveFlows: new Set(),
+    host: config.host,
+    port: config.port,
+    url: "",
+    listening(host, port, url) {
+      this.host = host;
+      this.port = port;
+      this.url = url;
+    },
+    fileSizes: () => ({ database: bytesOf(databasePath), wal: bytesOf(`${databasePath}-wal`) }),
+    secretKeyPresent: () => existsSync(join(config.home, "secret.key")),
+  };
+}

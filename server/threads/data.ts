@@ -1,0 +1,16 @@
+/** What every worker thread is given when it starts. */
+import type { ServerConfig } from "../config.ts";
+
+export interface ThreadData {
+  config: ServerConfig;
+  servedDir: string | null;
+  version: string;
+  pid: number;
+  /** Start of the server, microseconds since the Unix epoch. */
+  startedAt: number;
+  databasePath: string;
+  /** Name of this host as engines announce theirs. */
+  host: string;
+  /** How often threads were started before, so that numbers of a thread that is started again are larger. */
+  threadStarts: number;
+}

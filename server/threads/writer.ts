@@ -1,0 +1,40 @@
+/** Entry of the writer thread: the log writer and the store writer around the one write handle. */
+import { LogWriter } from "#actors/log-writer/core";
+import { StoreWriter } from "#actors/store-writer/shell";
+import { LOG_WRITER, STORE_WRITER } from "#actors/tree";
+import { COMMITS } from "#actors/turn";
+import { assert } from "#runtime/assert";
+import { serveThread } from "#runtime/thread";
+import { Writer } from "#storage/apply";
+import { openWriteHandle } from "#storage/write-handle";
+import type { ThreadData } from "./data.ts";
+
+/** Generations of the writers over restarts of this thread. */
+const GENERATIONS_PER_THREAD = 1_000_000;
+
+serveThread<ThreadData>((data) => {
+  let writer: Writer | null = null;
+  let generation = data.threadStarts * GENERATIONS_PER_THREAD;
+  return [
+    {
+      name: STORE_WRITER,
+      start: (context) => {
+        const database = openWriteHandle(data.databasePath, { durability: data.config.durability });
+        const isFirst = context.generation === 1 && data.threadStarts === 1;
+        writer = new Writer(database, { stream: isFirst ? "new_block" : "continue" });
+        return new StoreWriter(writer, context.nowUs, () => database.close());
+      },
+      resent: () => true,
+    },
+    {
+      name: LOG_WRITER,
+      start: (_context, out) => {
+        assert(writer !== null, "the store writer starts first");
+        generation += 1;
+        out.send(COMMITS, { kind: "WriterStarted", generation, last_seq: writer.latestSeq });
+        return new LogWriter(generation, writer.nextLogId);
+      },
+      resent: () => true,
+    },
+  ];
+});
