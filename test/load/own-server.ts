@@ -37,6 +37,7 @@ export async function startOwnServer(options: OwnServerOptions): Promise<Target>
       cwd: ROOT,
       home,
       token: options.token,
+      settingsPrefix: "MILLRACE_",
     });
     return {
       name: "millrace",

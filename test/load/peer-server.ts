@@ -55,6 +55,7 @@ export async function startPeerServer(program: string, poolPlaces: number): Prom
       cwd: served,
       home,
       token: null,
+      settingsPrefix: "CEREYAN_",
     });
     const stop = async () => {
       await server.stop();

@@ -28,14 +28,15 @@ export interface ServerCommand {
   /** Directory in which the server writes server.json. */
   home: string;
   token: string | null;
-  env?: NodeJS.ProcessEnv;
+  /** Start of the environment variables that configure this server: the user's own settings must not reach it. */
+  settingsPrefix: string;
 }
 
 export async function startServer(command: ServerCommand): Promise<StartedServer> {
   const startedAt = performance.now();
   const child = spawn(command.program, command.args, {
     cwd: command.cwd,
-    env: command.env ?? process.env,
+    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith(command.settingsPrefix))),
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
