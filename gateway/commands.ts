@@ -278,6 +278,7 @@ export class OutstandingCommands {
 
   #completed(kind: CommandKind, body: string): string {
     if (kind !== "GetServer") return body;
-    return JSON.stringify({ ...(JSON.parse(body) as object), stream_seq: this.#ports.latestSeq() });
+    const info = JSON.parse(body) as { stream_seq: number };
+    return JSON.stringify({ ...info, stream_seq: Math.max(info.stream_seq, this.#ports.latestSeq()) });
   }
 }

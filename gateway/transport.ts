@@ -136,9 +136,9 @@ class UwsExchange implements Exchange {
     this.#writeHead(status, headers);
     if (this.method === "HEAD") {
       response.writeHeader("content-length", String(body === null ? 0 : Buffer.byteLength(body)));
-      response.endWithoutBody(undefined, close);
+      response.endWithoutBody();
     } else if (status === 204) {
-      response.endWithoutBody(undefined, close);
+      response.endWithoutBody();
     } else {
       response.end(body ?? "", close);
     }

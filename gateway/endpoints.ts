@@ -1,0 +1,56 @@
+/** Puts the table of routes (protocol/routes.ts) on the router: a row becomes the endpoint that serves it. */
+import { openapiDocument } from "#protocol/openapi";
+import type { Route } from "#protocol/route";
+import { ROUTES } from "#protocol/routes";
+import { VOCABULARY } from "#protocol/vocabulary";
+import type { OutstandingCommands } from "./commands.ts";
+import { CommandEndpoint, type Endpoint, LocalEndpoint } from "./endpoint.ts";
+import type { Reads } from "./reads.ts";
+import { reply, replyRefusal } from "./reply.ts";
+import { Router } from "./router.ts";
+import type { StreamHub } from "./sse.ts";
+import { streamStart } from "./stream-since.ts";
+import type { Exchange } from "./transport-port.ts";
+
+export function buildRouter(commands: OutstandingCommands, hub: StreamHub, reads: Reads): Router<Endpoint> {
+  const router = new Router<Endpoint>();
+  const local = localServices(hub);
+  for (const route of ROUTES) {
+    if (route.kind === "read") router.add(route.method, route.path, reads.endpoint(route));
+    else if (route.kind === "local") router.add(route.method, route.path, new LocalEndpoint(route.auth, serviceOf(local, route)));
+    else if (route.command !== undefined)
+      router.add(route.method, route.path, new CommandEndpoint(route, route.command, commands));
+  }
+  return router;
+}
+
+type Service = (exchange: Exchange) => void;
+
+/** What the gateway answers by itself, by operation. */
+function localServices(hub: StreamHub): Readonly<Record<string, Service>> {
+  const health = JSON.stringify({ ok: true });
+  let vocabulary: string | null = null;
+  let openapi: string | null = null;
+  return {
+    getHealth: (exchange) => reply(exchange, 200, health),
+    getVocabulary: (exchange) => {
+      vocabulary ??= JSON.stringify(VOCABULARY);
+      reply(exchange, 200, vocabulary);
+    },
+    getOpenapi: (exchange) => {
+      openapi ??= JSON.stringify(openapiDocument());
+      reply(exchange, 200, openapi);
+    },
+    stream: (exchange) => {
+      const start = streamStart(exchange.query, exchange.header("last-event-id"));
+      if (start.ok) hub.open(exchange, start.since);
+      else replyRefusal(exchange, start.refusal);
+    },
+  };
+}
+
+function serviceOf(services: Readonly<Record<string, Service>>, route: Route): Service {
+  const service = services[route.operation];
+  if (service === undefined) throw new Error(`nothing serves ${route.method} ${route.path}`);
+  return service;
+}

@@ -1,0 +1,88 @@
+/**
+ * Which query answers which GET, and where it runs: on the gateway's own handle when it reads by primary key or is an
+ * unfiltered first page, else in the reader pool, because a scan here would keep everybody waiting.
+ */
+import { type Refusal, refuse } from "#protocol/errors";
+import { RUNS_PAGE } from "#protocol/limits";
+import type { QueryArguments, QueryName } from "#storage/queries/named";
+
+/** What a query may need besides the request. */
+export interface ReadContext {
+  /** Flows that the running server has registered from code. */
+  live: readonly number[];
+  now_us: number;
+}
+
+export interface Read<N extends QueryName = QueryName> {
+  query: N;
+  /** Arguments from the id of the path (0 without one) and the parsed query string. */
+  arguments(id: number, query: never, context: ReadContext): QueryArguments[N];
+  /** True: cheap enough to run on the gateway's thread. */
+  here(query: Readonly<Record<string, unknown>>): boolean;
+  /** What to answer when the query finds nothing. */
+  missing(id: number): Refusal;
+}
+
+const always = () => true;
+const never = () => false;
+
+const runMissing = (id: number) => refuse("run_not_found", id);
+const taskRunMissing = (id: number) => refuse("task_run_not_found", id);
+const flowMissing = (id: number) => refuse("flow_not_found", id);
+const nothing = () => refuse("not_found");
+
+/** The first page of everything, at most of the usual size. */
+function isFirstPage(query: Readonly<Record<string, unknown>>): boolean {
+  for (const name in query) {
+    const value = query[name];
+    if (value === undefined || value === false) continue;
+    if (name === "limit" && Number(value) <= 2 * RUNS_PAGE[0]) continue;
+    if (name === "sort" && value === "created_desc") continue;
+    return false;
+  }
+  return true;
+}
+
+function read<N extends QueryName>(
+  query: N,
+  args: (id: number, query: never, context: ReadContext) => QueryArguments[N],
+  here: Read["here"],
+  missing: Read["missing"] = nothing,
+): Read<N> {
+  return { query, arguments: args, here, missing };
+}
+
+/** By operation of the route table. */
+export const READS: Readonly<Record<string, Read>> = {
+  getRun: read("run", (id) => ({ id }), always, runMissing),
+  listRuns: read("runs", (_id, query: QueryArguments["runs"]["query"]) => ({ query, page_every_sort: false }), isFirstPage),
+  listRunTasks: read("run_tasks", (id) => ({ id }), never, runMissing),
+  getRunGraph: read("run_graph", (id) => ({ id }), never, runMissing),
+  getRunInput: read("run_input", (id) => ({ id }), always, runMissing),
+  listRunArtifacts: read("run_artifacts", (id) => ({ id }), never, runMissing),
+  listRunLogs: read("run_logs", (id, query: QueryArguments["run_logs"]["query"]) => ({ id, query }), never, runMissing),
+  getTaskRun: read("task_run", (id) => ({ id }), always, taskRunMissing),
+  listTaskRuns: read("task_runs", (_id, query: QueryArguments["task_runs"]["query"]) => ({ query }), isFirstPage),
+  listTaskRunArtifacts: read("task_run_artifacts", (id) => ({ id }), never, taskRunMissing),
+  listTaskRunLogs: read(
+    "task_run_logs",
+    (id, query: QueryArguments["task_run_logs"]["query"]) => ({ id, query }),
+    never,
+    taskRunMissing,
+  ),
+  getFlow: read("flow_summary", (id, _query, context) => ({ id, ...context }), always, flowMissing),
+  listFlows: read(
+    "flow_summaries",
+    (_id, query: { project?: string }, context) => ({ project: query.project ?? null, ...context }),
+    never,
+  ),
+  getEvent: read(
+    "event",
+    (id) => ({ id }),
+    always,
+    (id) => refuse("event_not_found", id),
+  ),
+  listEvents: read("events", (_id, query: QueryArguments["events"]["query"]) => ({ query }), isFirstPage),
+  listArtifacts: read("artifacts", (_id, query: QueryArguments["artifacts"]["query"]) => ({ query }), never),
+  getCounts: read("counts", (_id, query: { project?: string }) => ({ project: query.project ?? null }), always),
+};
