@@ -30,3 +30,18 @@ export const aborting = flow("aborting", { retries: 2 }, async () => {
     throw new Abort("no use");
   })();
 });
+
+export const hooked = flow(
+  "hooked",
+  {
+    hooks: {
+      onCompletion: ({ run }) => log.info(`completed: ${run.name}`),
+      onCrash: ({ run }) => log.info(`crash hook of ${run.name}`),
+    },
+  },
+  () => undefined,
+);
+
+export const chatty = flow("chatty", async () => {
+  for (let line = 0; line < 12_000; line += 1) log.info(`line ${line}`);
+});
