@@ -209,8 +209,7 @@ function runStateValues(run: Run): RunStateValues {
 }
 
 function detailsText(state: State): string | null {
-  for (const _ in state.details) return JSON.stringify(state.details);
-  return null;
+  return Object.keys(state.details).length === 0 ? null : JSON.stringify(state.details);
 }
 
 function insertRun(ops: Primitive[], run: Run, parametersText: string): void {

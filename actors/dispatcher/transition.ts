@@ -40,7 +40,7 @@ const TERMINAL: Row = {
 /** From (rows) to (columns). "none" is a task run before its first move. */
 export const TRANSITIONS: Readonly<Record<StateType | "none", Row>> = {
   Scheduled: { ...ANY, Pending: "ok", Running: "ok" },
-  Pending: ANY,
+  Pending: { ...ANY, Running: "ok" },
   Running: { ...ANY, Paused: "ok" },
   Paused: { ...ANY, Running: "ok" },
   Cancelling: {

@@ -21,6 +21,7 @@ export interface Lease {
 
 export class Ledger {
   readonly #totals = new Map<string, number>();
+  readonly #implied = new Map<string, number>();
   readonly #leases = new Map<number, Lease>();
   readonly #byRun = new Map<number, Set<Lease>>();
   readonly #byResource = new Map<string, Set<Lease>>();
@@ -29,8 +30,13 @@ export class Ledger {
     this.#totals.set(resource, total);
   }
 
+  /** The total of a resource that follows from something else (a flow's max_concurrent); it is listed once it was used. */
+  setImplied(resource: string, total: number): void {
+    this.#implied.set(resource, total);
+  }
+
   totalOf(resource: string): number {
-    return this.#totals.get(resource) ?? UNDECLARED_TOTAL;
+    return this.#totals.get(resource) ?? this.#implied.get(resource) ?? UNDECLARED_TOTAL;
   }
 
   usedOf(resource: string): number {

@@ -42,6 +42,11 @@ export function flowKey(project: string, name: string): string {
   return `${project}/${name}`;
 }
 
+/** The resource through which max_concurrent works. */
+export function concurrencyResource(flow: Flow): string {
+  return `flow:${flow.project}/${flow.name}`;
+}
+
 /** The group a flow is listed under: the declared one, else its project. */
 export function groupOf(flow: Flow): string {
   return flow.flow_group ?? flow.project;

@@ -10,7 +10,7 @@ import { Deadlines } from "../dispatcher/deadlines.ts";
 import { WorkQueue } from "../dispatcher/queue.ts";
 import { Ledger } from "../leases/ledger.ts";
 import { type Engine, type EngineKey, engineKeyText } from "./engine.ts";
-import { type Flow, flowKey } from "./flow.ts";
+import { concurrencyResource, type Flow, flowKey } from "./flow.ts";
 import type { Run } from "./run.ts";
 import { isEnded } from "./run.ts";
 
@@ -123,6 +123,7 @@ export class LiveState {
     this.#forgetUpstreams(flow);
     this.flows.set(flow.id, flow);
     this.#flowsByKey.set(flowKey(flow.project, flow.name), flow);
+    if (flow.options.maxConcurrent > 0) this.ledger.setImplied(concurrencyResource(flow), flow.options.maxConcurrent);
     for (const upstream of flow.options.after?.flows ?? []) {
       const key = flowKey(flow.project, upstream);
       const known = this.#downstream.get(key) ?? new Set<Flow>();

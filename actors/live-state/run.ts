@@ -1,7 +1,7 @@
 /** A run in memory: its row, its task runs, and where it stands in dispatch. */
 import { isTerminal, type State, type StateType } from "#protocol/state";
 import type { Flow } from "./flow.ts";
-import { groupOf } from "./flow.ts";
+import { concurrencyResource, groupOf } from "./flow.ts";
 import type { TaskRun } from "./task-run.ts";
 
 /** Why a run that could start has not: the reason code and what blocks it. */
@@ -75,7 +75,7 @@ export function isEnded(run: Run): boolean {
 export function needsOf(run: Run): Record<string, number> {
   const { flow } = run;
   const needs: Record<string, number> = { ...flow.options.resources };
-  if (flow.options.maxConcurrent > 0) needs[`flow:${flow.project}/${flow.name}`] = 1;
+  if (flow.options.maxConcurrent > 0) needs[concurrencyResource(flow)] = 1;
   if (run.backfill_id !== null) needs[`backfill:${run.backfill_id}`] = 1;
   return needs;
 }
