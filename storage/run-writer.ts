@@ -8,8 +8,8 @@ import { encode, INSERT_RUN, PUT_TASK_RUN, UPDATE_LIVING_RUN, UPDATE_RUN } from 
 import type { Statements } from "./statements.ts";
 import type { Stretches } from "./stretches.ts";
 
-const INSERT = position(OPERATIONS.insert_run, ["flow_id", "tags", "state_type"] as const);
-const UPDATE = position(OPERATIONS.update_run, ["end_time"] as const);
+const INSERT = position(OPERATIONS.insert_run, ["flow_id", "tags", "state_type", "assignment_id"] as const);
+const UPDATE = position(OPERATIONS.update_run, ["end_time", "assignment_id"] as const);
 const TASK = position(OPERATIONS.put_task_run, ["run_id", "state_type", "state_name", "end_time"] as const);
 
 /** Flows of runs remembered, to know the flow of a task run without a read. */
@@ -100,14 +100,21 @@ export class RunWriter {
     if (pending.insert !== null) {
       this.#statements.raw(INSERT_RUN.sql).run(...encode(INSERT_RUN.encoders, pending.insert, 0));
       this.#counters.raise("runs", id);
+      this.#raiseLeases(pending.insert[INSERT.assignment_id] ?? null);
       this.#writeTags(id, pending.insert[INSERT.tags] ?? null);
       return;
     }
+    this.#raiseLeases(pending.ops[pending.at + UPDATE.assignment_id] ?? null);
     if (pending.ops[pending.at + UPDATE.end_time] === null) {
       const bound = encode(UPDATE_LIVING_RUN.encoders, pending.ops, pending.at);
       if (this.#statements.raw(UPDATE_LIVING_RUN.sql).run(...bound).changes > 0) return;
     }
     this.#statements.raw(UPDATE_RUN.sql).run(...encode(UPDATE_RUN.encoders, pending.ops, pending.at));
+  }
+
+  /** An assignment is numbered like a lease, also when it holds no resource and has no row of its own. */
+  #raiseLeases(assignment: Primitive): void {
+    if (typeof assignment === "number") this.#counters.raise("leases", assignment);
   }
 
   #writeTags(run: number, tags: Primitive): void {

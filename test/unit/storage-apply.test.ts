@@ -207,3 +207,40 @@ t.test("ids don't return after a delete, also for a new writer", async (t) => {
   t.same([flows, runs], [[], []]);
   t.same(commits, [{ source: 1, number: 2 }]);
 });
+
+t.test("a full store refuses the commit, keeps what it had and goes on when there is room", async (t) => {
+  const { database, writer } = open();
+  const ops: Primitive[] = [];
+  putFlow(ops);
+  putRun(ops, 1, SCHEDULED);
+  writer.apply([request(writer, 1, { ops })]);
+  const before = loadStore(database);
+  const pages = Number(database.pragma("page_count"));
+  database.pragma(`max_page_count = ${pages}`);
+  const lines = Array.from({ length: 500 }, (_, index) => [null, 20, "l", index, `${index} ${"y".repeat(index % 90)}`]);
+  const logs = Array.from({ length: 20 }, () => [1, 0, 500, 4, JSON.stringify(lines)]).flat();
+  const moves: Primitive[] = [];
+  putOperation(moves, "update_run", 1, ...runState(COMPLETED));
+  const large = request(writer, 2, { ops: moves, logs });
+  t.throws(() => writer.apply([large]), { name: "StorageError", fault: "full", disk_full: true });
+  t.equal(writer.probe(), false);
+  t.same(loadStore(database), before);
+  database.pragma(`max_page_count = ${pages + 1_000}`);
+  t.equal(writer.probe(), true);
+  t.same(writer.apply([large])[0]?.number, 2);
+  t.same(loadStore(database).runs, []);
+});
+
+t.test("an assignment's number does not return, also when it held no resource", async (t) => {
+  const { database, writer } = open();
+  const ops: Primitive[] = [];
+  putFlow(ops);
+  putRun(ops, 1, SCHEDULED);
+  const [type, name, at, message, details, start, end, total, engine, pid] = runState(COMPLETED);
+  putOperation(ops, "update_run", 1, type, name, at, message, details, start, end, total, engine, pid, 12, 0, null, 0, 0);
+  writer.apply([request(writer, 1, { ops })]);
+  const moved: Primitive[] = [];
+  putOperation(moved, "update_run", 1, type, name, at, message, details, start, end, total, engine, pid, 15, 0, null, 0, 0);
+  writer.apply([request(writer, 2, { ops: moved })]);
+  t.equal(loadStore(database).next_ids.leases, 16);
+});
