@@ -45,7 +45,8 @@ export function transitionBody(type: string, name = type, message: string | null
 
 /** Reports of one engine: task runs, log lines, sequence numbers. */
 export class ReportWriter {
-  readonly #engineId: string;
+  /** As JSON text. */
+  #engineId: string;
   readonly #random: SeededRandom;
   readonly #texts: string[];
 
@@ -55,6 +56,10 @@ export class ReportWriter {
     this.#texts = Array.from({ length: TEXTS }, () =>
       Array.from({ length: WORDS_PER_LINE }, () => WORDS[random.below(WORDS.length)]).join(" "),
     );
+  }
+
+  set engineId(id: string) {
+    this.#engineId = asciiJson(id);
   }
 
   /** The report of a run's work: each task created, Pending, Running, Completed, then the log lines. Gives the next free number too. */

@@ -10,6 +10,8 @@ const ROOT = resolve(import.meta.dirname, "../..");
 const EXTERNAL_ENGINES_MAX = 50_000;
 /** Above any number of simulated engines. */
 const POOL_MAX = "5000";
+/** Simulated engines do not wear out. */
+const ENGINE_MAX_RUNS = "100000000";
 
 export interface OwnServerOptions {
   /** Kept after the end when given, so that a store with many runs can be used again. */
@@ -31,7 +33,16 @@ export async function startOwnServer(options: OwnServerOptions): Promise<Target>
       program: process.execPath,
       args: [
         ...["--conditions=millrace-src", join(ROOT, "cli/main.ts"), "serve", served, "--home", home, "--port", "0"],
-        ...["--no-engines", "--max-engines", POOL_MAX, "--no-open", "--durability", options.durability],
+        ...[
+          "--no-engines",
+          "--max-engines",
+          POOL_MAX,
+          "--engine-max-runs",
+          ENGINE_MAX_RUNS,
+          "--no-open",
+          "--durability",
+          options.durability,
+        ],
         ...(options.token === null ? [] : ["--token", options.token]),
       ],
       cwd: ROOT,

@@ -44,16 +44,23 @@ export interface EngineHost {
 
 export class SimulatedEngine {
   readonly connection: HttpConnection;
-  readonly #id: string;
+  readonly #name: string;
   readonly #host: EngineHost;
-  readonly #poll: string;
+  readonly #pollAs: (id: string) => string;
   readonly #reports: ReportWriter;
+  #id: string;
+  #poll: string;
+  /** Engines that took this one's place, and the runs of the present one. */
+  #replaced = 0;
+  #runsDone = 0;
   #stopped = false;
 
   constructor(id: string, pid: number, flow: LoadFlow, endpoint: Endpoint, random: SeededRandom, host: EngineHost) {
+    this.#name = id;
     this.#id = id;
     this.#host = host;
-    this.#poll = workBody(flow, id, pid);
+    this.#pollAs = (engineId) => workBody(flow, engineId, pid);
+    this.#poll = this.#pollAs(id);
     this.#reports = new ReportWriter(id, random);
     this.connection = new HttpConnection(endpoint);
   }
@@ -87,13 +94,28 @@ export class SimulatedEngine {
     }
     const work: { run: WorkItem | null; exit: boolean } = JSON.parse(answer.body);
     if (work.run !== null) await this.#execute(work.run, atMs);
-    if (work.exit) this.#host.dismissed(this.#id);
-    return !work.exit;
+    if (!work.exit) return true;
+    if (this.#runsDone === 0) {
+      this.#host.dismissed(this.#id);
+      return false;
+    }
+    this.#replace();
+    return true;
+  }
+
+  /** An engine that has done its number of runs is replaced, as a pool would do: a new id on the same connection. */
+  #replace(): void {
+    this.#replaced += 1;
+    this.#runsDone = 0;
+    this.#id = `${this.#name}.${this.#replaced}`;
+    this.#poll = this.#pollAs(this.#id);
+    this.#reports.engineId = this.#id;
   }
 
   async #execute(item: WorkItem, receivedAtMs: number): Promise<void> {
     const host = this.#host;
     const createdAtMs = host.received(item, receivedAtMs);
+    this.#runsDone += 1;
     try {
       if (await this.#work(item)) {
         host.recorder.completed += 1;
