@@ -1,19 +1,23 @@
 import type { ReportItem } from "../report-item.ts";
 
-/** Items are posted at least this often while the thread is busy without a pause. */
-const POST_MS = 10;
+/** Length of the windows in which posts are counted. */
+const WINDOW_MS = 10;
 
-/** Items posted at once at most. */
+/** Items of a window that are posted one by one, at once; a flood after that is batched. One post costs some 7 us. */
+const SINGLE_POSTS_MAX = 32;
+
+/** Items posted together at most. */
 const POST_ITEMS_MAX = 256;
 
 /**
- * Collects report items in the user thread and posts them in batches: when the current turn of the event loop ends,
- * and from within a long turn too, so that a thread that must be stopped leaves no more than a moment unreported.
+ * Passes report items from the user thread to the control thread. As long as there are few they go at once, so that
+ * what code reported before it blocks the thread is known while it does; a flood goes in batches.
  */
 export class ItemBatch {
   readonly #post: (items: ReportItem[]) => void;
   #items: ReportItem[] = [];
-  #postedMs = 0;
+  #windowMs = 0;
+  #posts = 0;
   #scheduled = false;
 
   constructor(post: (items: ReportItem[]) => void) {
@@ -22,7 +26,13 @@ export class ItemBatch {
 
   add(item: ReportItem): void {
     this.#items.push(item);
-    if (this.#items.length >= POST_ITEMS_MAX || performance.now() - this.#postedMs >= POST_MS) {
+    const nowMs = performance.now();
+    if (nowMs - this.#windowMs >= WINDOW_MS) {
+      this.#windowMs = nowMs;
+      this.#posts = 0;
+    }
+    if (this.#posts < SINGLE_POSTS_MAX || this.#items.length >= POST_ITEMS_MAX) {
+      this.#posts += 1;
       this.flush();
     } else if (!this.#scheduled) {
       this.#scheduled = true;
@@ -37,7 +47,6 @@ export class ItemBatch {
     if (this.#items.length === 0) return;
     const items = this.#items;
     this.#items = [];
-    this.#postedMs = performance.now();
     this.#post(items);
   }
 }

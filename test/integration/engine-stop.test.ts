@@ -1,0 +1,84 @@
+import t from "tap";
+import { startEngine } from "./engine-process.ts";
+import type { ServedRun } from "./protocol-server.ts";
+
+const HASTE = ["--grace", "0.5", "--heartbeat", "0.2", "--heap-mb", "64"];
+
+/** The engine that most tests share; after each stop it has to serve the next run as if nothing had been. */
+const { server } = await startEngine(t, "stopping.ts", HASTE);
+
+async function cancelOnce(run: ServedRun): Promise<ServedRun> {
+  await server.until(() => server.logs(run).includes("started"));
+  run.cancel = true;
+  run.state = { ...run.state, type: "Cancelling", name: "Cancelling" };
+  return await server.ended(run);
+}
+
+t.test("a cancel aborts the signal, and the run ends as Cancelled with its tasks", async (t) => {
+  const run = await cancelOnce(server.enqueue("obedient"));
+  t.same(run.history, ["Pending", "Running", "Cancelled"]);
+  t.equal(run.state.message, "cancelled");
+  t.match(run.items.at(-1), { kind: "task_run_transition", state: { type: "Cancelled" } });
+});
+
+t.test("code that never yields is ended with its thread, and heartbeats go on meanwhile", async (t) => {
+  for (const flow of ["busy", "busy-task"]) {
+    const run = server.enqueue(flow);
+    await server.until(() => run.heartbeats >= 2);
+    await server.until(() => server.logs(run).length > 0);
+    await cancelOnce(run);
+    t.same(run.history, ["Pending", "Running", "Cancelled"], flow);
+  }
+  t.same((await server.ended(server.enqueue("fresh"))).state.details, { result: 1 }, "the next run gets a fresh module");
+  t.same((await server.ended(server.enqueue("fresh"))).state.details, { result: 2 }, "which stays warm");
+});
+
+t.test("a run out of time ends as TimedOut, whatever its code does, and is not tried again", async (t) => {
+  const busy = await server.ended(server.enqueue("timed-busy"));
+  t.same(busy.history, ["Pending", "Running", "TimedOut"]);
+  t.match(busy.state, { type: "Failed", message: "timed out after 0.7 s" });
+  const hung = await server.ended(server.enqueue("timed-hang"));
+  t.same(hung.history, ["Pending", "Running", "TimedOut"]);
+});
+
+t.test("process.exit, an uncaught error and a full heap end the run as Crashed with their cause", async (t) => {
+  const exited = await server.ended(server.enqueue("exits"));
+  t.match(exited.state, { type: "Crashed", message: "process.exit(3) was called" });
+  t.same(server.logs(exited), ["about to exit"]);
+  t.match(exited.items.at(-1), { kind: "task_run_transition", state: { type: "Crashed" } });
+  const uncaught = await server.ended(server.enqueue("uncaught"));
+  t.match(uncaught.state, { type: "Crashed", message: "uncaught TypeError: from a callback" });
+  const memory = await server.ended(server.enqueue("memory"));
+  t.match(memory.state, { type: "Crashed", message: "out of memory" });
+  t.same((await server.ended(server.enqueue("fresh"))).state.details, { result: 1 });
+});
+
+t.test("code that goes on after its run is ended with its thread", async (t) => {
+  const run = await server.ended(server.enqueue("lingering"));
+  t.same(run.history, ["Pending", "Running", "Completed"]);
+  t.same(run.state.details, { result: "went on" });
+  t.same((await server.ended(server.enqueue("fresh"))).state.details, { result: 1 }, "no stray code is left");
+});
+
+t.test("a run that the server no longer knows is stopped without a word", async (t) => {
+  const run = server.enqueue("obedient");
+  await server.until(() => server.logs(run).includes("started"));
+  server.runs.delete(run.id);
+  const next = await server.ended(server.enqueue("fresh"));
+  t.equal(next.state.type, "Completed");
+  t.notOk(server.paths(run).includes("Cancelled"));
+});
+
+t.test("SIGTERM lets the current run finish; a second one ends it as Crashed", async (t) => {
+  const { server, engine, exited } = await startEngine(t, "stopping.ts", HASTE);
+  const run = server.enqueue("obedient");
+  await server.until(() => server.logs(run).includes("started"));
+  const { heartbeats } = run;
+  engine.kill("SIGTERM");
+  await server.until(() => run.heartbeats > heartbeats);
+  t.equal(run.state.type, "Running");
+  engine.kill("SIGTERM");
+  await server.ended(run);
+  t.match(run.state, { type: "Crashed", message: "the engine was stopped" });
+  t.equal(await exited, 0);
+});
