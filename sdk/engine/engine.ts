@@ -7,9 +7,6 @@ import { RunControl } from "./run-control.ts";
 import { type EngineIdentity, ServerApi, UnexpectedAnswer } from "./server-api.ts";
 import { ThreadKeeper } from "./thread-keeper.ts";
 
-/** An idle engine that reaches no server for this long exits (interface: Limits, engine idle give-up). */
-const IDLE_GIVE_UP_MS = 30_000;
-
 /** Wait before the next poll after an answer that is none (decisions: a work answer of 300 or more). */
 const REFUSED_POLL_WAIT_MS = 1_000;
 
@@ -22,6 +19,8 @@ export interface EngineSettings {
   heapMb: number | null;
   graceMs: number;
   heartbeatMs: number;
+  /** An idle engine that reaches no server for this long exits. */
+  giveUpMs: number;
   complain(text: string): void;
 }
 
@@ -93,9 +92,9 @@ export class Engine {
         const refused = error instanceof UnexpectedAnswer;
         if (refused) this.#settings.complain(`the poll for work was answered ${error.message}`);
         lostMs = refused ? null : (lostMs ?? performance.now());
-        if (lostMs !== null && performance.now() - lostMs > IDLE_GIVE_UP_MS) {
+        if (lostMs !== null && performance.now() - lostMs > this.#settings.giveUpMs) {
           this.#settings.complain(
-            `no server for ${IDLE_GIVE_UP_MS / 1000} s: ${error instanceof Error ? error.message : String(error)}`,
+            `no server for ${this.#settings.giveUpMs / 1000} s: ${error instanceof Error ? error.message : String(error)}`,
           );
           return "no-server";
         }

@@ -129,7 +129,7 @@ export class Reporter {
     try {
       answer = await this.#api.report(this.#item, texts);
     } catch (error) {
-      this.#giveUp(`the server could not be reached: ${error instanceof Error ? error.message : String(error)}`);
+      this.#giveUp(`reports do not reach the server: ${error instanceof Error ? error.message : String(error)}`);
       return;
     }
     const sent = this.#inFlight;

@@ -96,7 +96,7 @@ export class ServerApi {
   /**
    * POST /api/engine/report.
    * @param events the items as JSON texts
-   * @throws the connection error after ten minutes of trying
+   * @throws the connection error after ten minutes of trying, an Error for an answer of another kind (a wrong token)
    */
   async report(item: WorkItem, events: string[]): Promise<ReportAnswer> {
     const lease = item.lease ?? null;
@@ -109,7 +109,8 @@ export class ServerApi {
     const answer = await sendUntilAnswered(() => this.#run.send("POST", "/api/engine/report", json), this.#retryMs);
     if (answer.status === 404 || answer.status === 409) return { kind: "gone" };
     if (answer.status === 413) return { kind: "too-large" };
-    if (answer.status !== 200) return { kind: "refused", error: errorOf(answer) };
+    if (answer.status === 400 || answer.status === 422) return { kind: "refused", error: errorOf(answer) };
+    if (answer.status !== 200) throw new UnexpectedAnswer(answer);
     const { last_seq, cancel } = answer.body as ReportResponse;
     return { kind: "applied", lastSeq: last_seq, cancel };
   }

@@ -12,8 +12,11 @@ const GRACE_SECONDS = 5;
 /** A heartbeat is due after this much silence. */
 const HEARTBEAT_SECONDS = 5;
 
+/** An idle engine gives up after this long without a server (interface: Limits, engine idle give-up). */
+const GIVE_UP_SECONDS = 30;
+
 export const USAGE =
-  "usage: --source-dir DIR --module FILE [--engine-id ID] [--server URL] [--socket PATH] [--once] [--nice N] [--grace SECONDS] [--heartbeat SECONDS] [--heap-mb N]";
+  "usage: --source-dir DIR --module FILE [--engine-id ID] [--server URL] [--socket PATH] [--once] [--nice N] [--grace SECONDS] [--heartbeat SECONDS] [--give-up SECONDS] [--heap-mb N]";
 
 /**
  * The engine's settings from its command line and environment
@@ -33,6 +36,7 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
       socket: { type: "string" },
       grace: { type: "string" },
       heartbeat: { type: "string" },
+      "give-up": { type: "string" },
       "heap-mb": { type: "string" },
     },
   });
@@ -59,6 +63,7 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
     heapMb: values["heap-mb"] === undefined ? null : numberOf("--heap-mb", values["heap-mb"]),
     graceMs: 1000 * (values.grace === undefined ? GRACE_SECONDS : numberOf("--grace", values.grace)),
     heartbeatMs: 1000 * (values.heartbeat === undefined ? HEARTBEAT_SECONDS : numberOf("--heartbeat", values.heartbeat)),
+    giveUpMs: 1000 * (values["give-up"] === undefined ? GIVE_UP_SECONDS : numberOf("--give-up", values["give-up"])),
     complain: (text) => process.stderr.write(`millrace engine: ${text}\n`),
   };
 }
