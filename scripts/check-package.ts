@@ -1,0 +1,143 @@
+/**
+ * `npm run check:package`: packs the package, installs it in an empty folder as its users do, and lets its server run a flow
+ * file that lies there. Exit code 0 when all of it works.
+ */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { PACKAGED_FOLDERS } from "./package-contents.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+/** A start takes a second; a machine under load may take far longer. */
+const START_LIMIT_MS = 60_000;
+const STOP_LIMIT_MS = 20_000;
+
+/** Typed and in TypeScript, so that stripping of types and the package's own declarations are tried too. */
+const FLOW_FILE = `import { flow, log, task, Type } from "millrace";
+
+const double = task("double", async (value: number) => value * 2);
+
+export const doubling = flow("doubling", { parameters: Type.Object({ value: Type.Integer() }) }, async ({ value }) => {
+  log.info("doubling a value");
+  return await double(value);
+});
+`;
+
+function npm(folder: string, args: string[]): string {
+  return execFileSync("npm", args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 64 * 2 ** 20 });
+}
+
+interface Packed {
+  filename: string;
+  files: { path: string; mode: number }[];
+}
+
+/** Builds and packs into a folder. */
+function pack(into: string): string {
+  npm(ROOT, ["run", "build"]);
+  const output = npm(ROOT, ["pack", "--json", "--ignore-scripts", "--pack-destination", into]);
+  const parsed = JSON.parse(output) as Packed[] | Record<string, Packed>;
+  const packed = Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0];
+  if (packed === undefined) throw new Error("npm pack told of no package");
+  checkContents(packed);
+  return join(into, packed.filename);
+}
+
+function checkContents({ files }: Packed): void {
+  const paths = files.map(({ path }) => path);
+  const wanted = [
+    "LICENSE",
+    "README.md",
+    "CHANGELOG.md",
+    "package.json",
+    "dist/cli/main.js",
+    "dist/sdk/index.js",
+    "dist/sdk/index.d.ts",
+  ];
+  for (const path of wanted) if (!paths.includes(path)) throw new Error(`the package lacks ${path}`);
+  for (const path of paths) {
+    const folder = /^dist\/([^/]+)\//.exec(path)?.[1];
+    const known = folder === undefined ? !path.includes("/") : (PACKAGED_FOLDERS as readonly string[]).includes(folder);
+    if (!known || /\.(map|test\.js|sqlite|tgz)$/.test(path)) throw new Error(`the package should not hold ${path}`);
+  }
+}
+
+/** Installs the packed file beside a flow file in an otherwise empty folder. */
+function install(folder: string, packed: string): void {
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "flows-of-a-user", private: true, type: "module" }));
+  npm(folder, ["install", "--no-audit", "--no-fund", packed]);
+  mkdirSync(join(folder, "flows"));
+  writeFileSync(join(folder, "flows/doubling.ts"), FLOW_FILE);
+}
+
+/** Resolves once the file exists; rejects when the process has ended or the time is over. */
+async function appears(path: string, folder: string, server: ChildProcess): Promise<void> {
+  const found = Promise.withResolvers<void>();
+  const look = (): void => {
+    if (existsSync(path)) found.resolve();
+  };
+  const watcher = watch(folder, look);
+  const timer = setTimeout(() => found.reject(new Error(`the server did not start within ${START_LIMIT_MS} ms`)), START_LIMIT_MS);
+  server.once("exit", (code) => found.reject(new Error(`the server ended with ${code}`)));
+  look();
+  try {
+    await found.promise;
+  } finally {
+    watcher.close();
+    clearTimeout(timer);
+  }
+}
+
+async function serveAndRun(folder: string): Promise<void> {
+  const home = join(folder, "home");
+  mkdirSync(home);
+  const args = ["millrace", "serve", "flows", "--home", home, "--port", "0", "--no-open"];
+  const server = spawn("npx", args, { cwd: folder, stdio: ["ignore", "inherit", "inherit"], detached: true });
+  const exited = once(server, "exit");
+  let serverPid: number | null = null;
+  try {
+    await appears(join(home, "server.json"), home, server);
+    const { pid, url } = JSON.parse(readFileSync(join(home, "server.json"), "utf8")) as { pid: number; url: string };
+    serverPid = pid;
+    execFileSync("npx", ["millrace", "run", "doubling", "--param", "value=21", "--home", home], {
+      cwd: folder,
+      stdio: "inherit",
+    });
+    await checkResult(url);
+  } finally {
+    await end(server, exited, serverPid);
+  }
+}
+
+async function checkResult(url: string): Promise<void> {
+  const response = await fetch(`${url}/api/runs`);
+  const page = (await response.json()) as { items: { state: { type: string; details?: { result?: unknown } } }[] };
+  const state = page.items[0]?.state;
+  if (state?.type !== "Completed" || state.details?.result !== 42) throw new Error(`the run ended as ${JSON.stringify(state)}`);
+}
+
+/** Stops the server as its start screen says: a signal to its process. What is left after the limit is ended by its group. */
+async function end(npx: ChildProcess, exited: Promise<unknown[]>, pid: number | null): Promise<void> {
+  const group = npx.pid;
+  if (group === undefined || npx.exitCode !== null) return;
+  if (pid !== null) process.kill(pid, "SIGTERM");
+  const timer = setTimeout(() => process.kill(-group, "SIGKILL"), pid === null ? 0 : STOP_LIMIT_MS);
+  const [code, signal] = await exited;
+  clearTimeout(timer);
+  if (pid !== null && code !== 0) throw new Error(`the server stopped with ${String(code ?? signal)}`);
+}
+
+const folder = mkdtempSync(join(tmpdir(), "millrace-package-"));
+try {
+  const packed = pack(folder);
+  const user = join(folder, "user");
+  mkdirSync(user);
+  install(user, packed);
+  await serveAndRun(user);
+  process.stdout.write("The packed package was installed in an empty folder and ran a flow file of its own.\n");
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,4 @@
+/** What the published package consists of. */
+
+/** Folders of the sources that are compiled into dist/. */
+export const PACKAGED_FOLDERS = ["runtime", "protocol", "storage", "actors", "gateway", "server", "sdk", "cli"] as const;
