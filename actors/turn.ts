@@ -28,6 +28,8 @@ export const DISPATCHER = "dispatcher";
 export const LEASES = "leases";
 export const RECORDS = "records";
 
+type CountOperation = "count_runs" | "count_task_runs";
+
 export class Turn {
   readonly state: LiveState;
   readonly nowUs: number;
@@ -40,6 +42,7 @@ export class Turn {
   readonly #touchedRuns = new Map<Run, boolean>();
   readonly #touchedTasks = new Set<TaskRun>();
   readonly #stream: Primitive[] = [];
+  readonly #counts: { operation: CountOperation; flowId: number; type: StateType; delta: number }[] = [];
 
   constructor(state: LiveState, nowUs: number, ids: IdSource, out: Outbox, number: number) {
     this.state = state;
@@ -75,17 +78,26 @@ export class Turn {
     this.#stream.push(STREAM_CODE[kind], id);
   }
 
-  /** Counts a run (or its task run) of a flow as having moved between state types. */
+  /** Counts a run of a flow as having moved between state types; null is before its creation and after its end. */
   countRun(flow: Flow, from: StateType | null, to: StateType | null): void {
-    if (from === to) return;
-    if (from !== null) putOperation(this.decision.ops, "count_runs", flow.id, from, -1);
-    if (to !== null) putOperation(this.decision.ops, "count_runs", flow.id, to, 1);
+    this.#count("count_runs", flow, from, to);
   }
 
   countTask(flow: Flow, from: StateType | null, to: StateType | null): void {
+    this.#count("count_task_runs", flow, from, to);
+  }
+
+  #count(operation: CountOperation, flow: Flow, from: StateType | null, to: StateType | null): void {
     if (from === to) return;
-    if (from !== null) putOperation(this.decision.ops, "count_task_runs", flow.id, from, -1);
-    if (to !== null) putOperation(this.decision.ops, "count_task_runs", flow.id, to, 1);
+    if (from !== null) this.#addCount(operation, flow.id, from, -1);
+    if (to !== null) this.#addCount(operation, flow.id, to, 1);
+  }
+
+  /** One command touches few states, so a list is searched faster than a map is kept. */
+  #addCount(operation: CountOperation, flowId: number, type: StateType, delta: number): void {
+    const known = this.#counts.find((entry) => entry.type === type && entry.flowId === flowId && entry.operation === operation);
+    if (known === undefined) this.#counts.push({ operation, flowId, type, delta });
+    else known.delta += delta;
   }
 
   /** An event about a run: the common payload is read through the run, `extra` are the keys beyond it. */
@@ -176,6 +188,8 @@ export class Turn {
   finish(): void {
     this.writeTouched();
     const { ops, logs, replies, stream } = this.decision;
+    for (const { operation, flowId, type, delta } of this.#counts)
+      if (delta !== 0) putOperation(ops, operation, flowId, type, delta);
     for (const entry of this.#stream) stream.push(entry);
     if (ops.length + logs.length + replies.length + stream.length === 0) return;
     this.out.send(COMMITS, { decision: this.decision, turn: this.number });

@@ -88,7 +88,7 @@ const BACKSLASH = 0x5c;
 
 /** True when arrays and objects are nested deeper than the limit. Reads the text once, jumping over strings. */
 function exceedsDepth(text: string, levelsMax: number): boolean {
-  if (text.length <= levelsMax) return false;
+  if (text.length <= levelsMax || !hasMoreOpenings(text, levelsMax)) return false;
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -98,6 +98,18 @@ function exceedsDepth(text: string, levelsMax: number): boolean {
       depth += 1;
       if (depth > levelsMax) return true;
     } else if ((code | 0x20) === 0x7d) depth -= 1;
+  }
+  return false;
+}
+
+/** Most texts have fewer brackets in all than the levels allowed; counting them is far cheaper than following them. */
+function hasMoreOpenings(text: string, max: number): boolean {
+  let left = max;
+  for (const opening of ["{", "["]) {
+    for (let at = text.indexOf(opening); at !== -1; at = text.indexOf(opening, at + 1)) {
+      left -= 1;
+      if (left < 0) return true;
+    }
   }
   return false;
 }

@@ -18,7 +18,7 @@ import { isEnded } from "./run.ts";
 const ENDED_KEPT_MAX = 2048;
 
 /** Answers of which it is known what they are about; an answer that cannot be delivered is reported within moments. */
-const COMMANDS_REMEMBERED_MAX = 20_000;
+const ANSWERS_REMEMBERED_MAX = 4096;
 
 /** Numbers the next row of each table that the core numbers. */
 export interface NextIds {
@@ -103,7 +103,8 @@ export class LiveState {
   readonly #reader: RunReader;
   readonly #flowsByKey = new Map<string, Flow>();
   readonly #downstream = new Map<string, Set<Flow>>();
-  readonly #byCommand = new Map<number, Run>();
+  readonly #answered: { command: number; run: Run }[] = [];
+  #answeredCount = 0;
   readonly #large: { run: Run; turn: number }[] = [];
   readonly #ended = new Map<number, { run: Run; turn: number }>();
 
@@ -204,16 +205,13 @@ export class LiveState {
 
   /** Remembers which run an answer is about, for the case that it cannot be delivered. */
   rememberCommand(command: number, run: Run): void {
-    this.#byCommand.set(command, run);
-    if (this.#byCommand.size <= COMMANDS_REMEMBERED_MAX) return;
-    for (const oldest of this.#byCommand.keys()) {
-      this.#byCommand.delete(oldest);
-      break;
-    }
+    this.#answered[this.#answeredCount % ANSWERS_REMEMBERED_MAX] = { command, run };
+    this.#answeredCount += 1;
   }
 
+  /** The run an answer was about; rarely asked, so it may cost a search. */
   runOfCommand(command: number): Run | undefined {
-    return this.#byCommand.get(command);
+    return this.#answered.find((answer) => answer.command === command)?.run;
   }
 
   /** The text of the key of the engines for a flow at a priority. */
