@@ -54,7 +54,7 @@ export class ReadPool {
 
   /**
    * JSON text of the result as bytes, null when what the query is about does not exist.
-   * Rejects with a StorageError (fault "query" at the time limit or with a full queue).
+   * `limitMs` is what is left of the time of the request. Rejects with a StorageError (fault "query" at the time limit or with a full queue).
    */
   async run<N extends QueryName>(name: N, args: QueryArguments[N], limitMs = READ_LIMIT_MS): Promise<Uint8Array | null> {
     if (this.#closed) throw new StorageError("query", "the reader pool is closed");
@@ -62,6 +62,7 @@ export class ReadPool {
     const pool = await this.#pool;
     const task: ReadTask<N> = { path: this.#options.path, name, args };
     const limit = new AbortController();
+    if (limitMs <= 0) limit.abort();
     const timer = setTimeout(() => limit.abort(), limitMs);
     try {
       return (await pool.run(task, { signal: limit.signal })) as Uint8Array | null;

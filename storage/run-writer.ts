@@ -5,11 +5,19 @@ import type { Counters } from "./counters.ts";
 import type { Names } from "./names.ts";
 import { OPERATIONS } from "./ops.ts";
 import { encode, INSERT_RUN, PUT_TASK_RUN, UPDATE_LIVING_RUN, UPDATE_RUN } from "./row-operations.ts";
+import { RunTimes } from "./run-times.ts";
 import type { Statements } from "./statements.ts";
 import type { Stretches } from "./stretches.ts";
 
-const INSERT = position(OPERATIONS.insert_run, ["flow_id", "tags", "state_type", "assignment_id"] as const);
-const UPDATE = position(OPERATIONS.update_run, ["end_time", "assignment_id"] as const);
+const INSERT = position(OPERATIONS.insert_run, [
+  "flow_id",
+  "tags",
+  "state_type",
+  "created_at",
+  "start_time",
+  "assignment_id",
+] as const);
+const UPDATE = position(OPERATIONS.update_run, ["start_time", "end_time", "assignment_id"] as const);
 const TASK = position(OPERATIONS.put_task_run, ["run_id", "state_type", "state_name", "end_time"] as const);
 
 /** Flows of runs remembered, to know the flow of a task run without a read. */
@@ -38,6 +46,7 @@ export class RunWriter {
   readonly #counters: Counters;
   readonly #names: Names;
   readonly #stretches: Stretches;
+  readonly #times: RunTimes;
   readonly #runs = new Map<number, PendingRun>();
   readonly #tasks = new Map<number, PendingTask>();
   readonly #flowOfRun = new Map<number, number>();
@@ -49,6 +58,7 @@ export class RunWriter {
     this.#counters = counters;
     this.#names = names;
     this.#stretches = stretches;
+    this.#times = new RunTimes(statements);
   }
 
   insertRun(ops: readonly Primitive[], at: number, batch: number): void {
@@ -85,6 +95,7 @@ export class RunWriter {
   flush(): void {
     for (const [id, pending] of this.#runs) this.#writeRun(id, pending);
     this.#runs.clear();
+    this.#times.flush();
     for (const [id, pending] of this.#tasks) this.#writeTaskRun(id, pending);
     this.#tasks.clear();
   }
@@ -93,6 +104,7 @@ export class RunWriter {
     this.#runs.clear();
     this.#tasks.clear();
     this.#flowOfRun.clear();
+    this.#times.rolledBack();
   }
 
   #writeRun(id: number, pending: PendingRun): void {
@@ -101,10 +113,13 @@ export class RunWriter {
       this.#statements.raw(INSERT_RUN.sql).run(...encode(INSERT_RUN.encoders, pending.insert, 0));
       this.#counters.raise("runs", id);
       this.#raiseLeases(pending.insert[INSERT.assignment_id] ?? null);
+      this.#times.note(id, Number(pending.insert[INSERT.start_time] ?? pending.insert[INSERT.created_at]));
       this.#writeTags(id, pending.insert[INSERT.tags] ?? null);
       return;
     }
     this.#raiseLeases(pending.ops[pending.at + UPDATE.assignment_id] ?? null);
+    const start = pending.ops[pending.at + UPDATE.start_time] ?? null;
+    if (start !== null) this.#times.note(id, Number(start));
     if (pending.ops[pending.at + UPDATE.end_time] === null) {
       const bound = encode(UPDATE_LIVING_RUN.encoders, pending.ops, pending.at);
       if (this.#statements.raw(UPDATE_LIVING_RUN.sql).run(...bound).changes > 0) return;

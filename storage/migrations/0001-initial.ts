@@ -72,6 +72,9 @@ CREATE INDEX runs_schedule ON runs (schedule_id) WHERE schedule_id IS NOT NULL;
 CREATE INDEX runs_backfill ON runs (backfill_id) WHERE backfill_id IS NOT NULL;
 CREATE INDEX runs_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
 
+-- Bounds of coalesce(start_time, created_at) of the runs in each stretch of ids; they only widen.
+CREATE TABLE run_times (stretch INTEGER PRIMARY KEY, start_min INTEGER NOT NULL, start_max INTEGER NOT NULL);
+
 CREATE TABLE run_tags (
   tag INTEGER NOT NULL,
   run_id INTEGER NOT NULL,

@@ -40,7 +40,7 @@ export function eventRows(statements: Statements, query: EventsQuery, limit: num
     return select(statements, from, conditions, descending, limit);
   }
   const rows: EventRow[] = [];
-  for (const [first, last] of stretchesOf(statements, stretches, query.cursor ?? null, descending, STRETCH_IDS)) {
+  for (const [first, last] of stretchesOf(statements, stretches, query.cursor ?? null, descending)) {
     if (!timesOverlap(statements, query, first)) continue;
     const within = conditions.copy().add("e.id BETWEEN ? AND ?", first, last);
     rows.push(...select(statements, "events e NOT INDEXED", within, descending, limit - rows.length));

@@ -27,6 +27,9 @@ export interface RunSelection {
   conditions: Conditions;
   /** Index reads that cover the filters; null when only a walk over all runs does. */
   sources: Source[] | null;
+  /** Bounds on the start, and whether there are any. */
+  bounds: { start_after?: number; start_before?: number };
+  timed: boolean;
 }
 
 export function selectRuns(statements: Statements, filters: RunFilters): RunSelection {
@@ -35,7 +38,9 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   const tags = tagCodes(statements, filters.tags ?? []);
   const state = filters.state_type === undefined ? null : stateCodeOf(filters.state_type);
   const impossible = flows?.length === 0 || tags === null || (filters.state_type !== undefined && state === null);
-  if (impossible) return { possible: false, conditions, sources: [] };
+  const timed = filters.start_after !== undefined || filters.start_before !== undefined;
+  const common = { conditions, bounds: filters, timed };
+  if (impossible) return { ...common, possible: false, sources: [] };
   if (flows !== null) {
     conditions.add(
       flows.length === 1 ? "r.flow_id = ?" : `r.flow_id IN (SELECT value FROM json_each(?))`,
@@ -49,7 +54,7 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   if (filters.schedule_id !== undefined) conditions.add("r.schedule_id = ?", filters.schedule_id);
   if (filters.backfill_id !== undefined) conditions.add("r.backfill_id = ?", filters.backfill_id);
   if (filters.scheduled_after !== undefined) conditions.add("r.scheduled_time >= ?", filters.scheduled_after);
-  return { possible: true, conditions, sources: sourcesOf(statements, filters, flows, tags) };
+  return { ...common, possible: true, sources: sourcesOf(statements, filters, flows, tags) };
 }
 
 function tagCodes(statements: Statements, tags: readonly string[]): number[] | null {

@@ -12,6 +12,7 @@ import { Conditions } from "./conditions.ts";
 import { page } from "./json.ts";
 import { type RunSelection, type Source, selectRuns } from "./run-filters.ts";
 import { type RunRow, renderRuns, SELECT_RUN } from "./run-record.ts";
+import { runStretches } from "./stretch-walk.ts";
 
 /** Up to this many matches are read and sorted: about 5 ms. */
 const COLLECTED_MAX = 4_000;
@@ -80,13 +81,16 @@ const SORTS: Record<RunSort, readonly Phase[]> = {
 export interface RunsPageOptions {
   /** Give and take cursors for the sorts other than the two by creation as well. */
   pageEverySort?: boolean;
+  /** Up to this many matches are read and sorted. */
+  collectedMax?: number;
 }
 
 /** A page of runs as JSON text. */
 export function runsPage(statements: Statements, query: RunsQuery, options: RunsPageOptions = {}): string {
   const byId = query.sort === "created_desc" || query.sort === "created_asc";
   const paged = byId || options.pageEverySort === true;
-  const ids = runIds(statements, query, paged ? (query.cursor ?? null) : null);
+  const collectedMax = options.collectedMax ?? COLLECTED_MAX;
+  const ids = runIds(statements, query, paged ? (query.cursor ?? null) : null, collectedMax);
   const more = ids.length > query.limit;
   const shown = more ? ids.slice(0, query.limit) : ids;
   const items = renderRuns(statements, rowsOf(statements, shown));
@@ -107,14 +111,14 @@ function rowsOf(statements: Statements, ids: readonly number[]): RunRow[] {
 }
 
 /** Ids of the page and one more, when there is one. */
-function runIds(statements: Statements, query: RunsQuery, cursor: number | null): number[] {
+function runIds(statements: Statements, query: RunsQuery, cursor: number | null, collectedMax: number): number[] {
   const selection = selectRuns(statements, query);
   if (!selection.possible) return [];
   const phases = SORTS[query.sort];
   const start = cursor === null ? { phase: 0, key: null } : positionOf(statements, phases, cursor);
   if (start === null) return [];
   const byId = phases.every((phase) => phase.key === null && phase.only === "TRUE");
-  const collected = byId && selection.sources !== null ? null : collect(statements, query, selection);
+  const collected = byId && selection.sources !== null ? null : collect(statements, query, selection, collectedMax);
   const ids: number[] = [];
   for (const [index, phase] of phases.entries()) {
     if (index < start.phase) continue;
@@ -136,14 +140,14 @@ function positionOf(statements: Statements, phases: readonly Phase[], cursor: nu
 }
 
 /** Ids that the filters' own indexes find, when they are few; null when they are many or no index covers the filters. */
-function collect(statements: Statements, query: RunsQuery, selection: RunSelection): number[] | null {
+function collect(statements: Statements, query: RunsQuery, selection: RunSelection, most: number): number[] | null {
   const sources = selection.sources ?? rangeSources(query);
   if (sources === null) return null;
   const ids: number[] = [];
   for (const { from, where } of sources) {
     const sql = `SELECT r.id FROM ${from} WHERE ${where.sql} LIMIT ?`;
-    for (const [id] of statements.raw<[number]>(sql).all(...where.values, COLLECTED_MAX + 1 - ids.length)) ids.push(id);
-    if (ids.length > COLLECTED_MAX) return null;
+    for (const [id] of statements.raw<[number]>(sql).all(...where.values, most + 1 - ids.length)) ids.push(id);
+    if (ids.length > most) return null;
   }
   return ids;
 }
@@ -174,6 +178,8 @@ function phaseIds(
   const conditions = selection.conditions.copy();
   if (phase.only !== "TRUE") conditions.add(phase.only);
   if (after !== null) addPosition(conditions, phase, after);
+  if (collected === null && phase.sources === ALL && selection.sources === null && selection.timed)
+    return timedIds(statements, phase, selection, conditions, after, limit);
   const found: [number, SqlValue][] = [];
   for (const { from, where } of sourcesFor(phase, selection, collected)) {
     const direction = phase.descending ? "DESC" : "ASC";
@@ -184,6 +190,25 @@ function phaseIds(
   const sign = phase.descending ? -1 : 1;
   found.sort((a, b) => sign * (compareKeys(a[1], b[1]) || a[0] - b[0]));
   return found.slice(0, limit).map(([id]) => id);
+}
+
+/** By id, with bounds on the start: only the stretches of ids that have such runs are read. */
+function timedIds(
+  statements: Statements,
+  phase: Phase,
+  { bounds }: RunSelection,
+  conditions: Conditions,
+  after: Position,
+  limit: number,
+): number[] {
+  const ids: number[] = [];
+  const sql = `SELECT r.id FROM runs r NOT INDEXED WHERE r.id BETWEEN ? AND ? AND ${conditions.sql}
+    ORDER BY r.id ${phase.descending ? "DESC" : "ASC"} LIMIT ?`;
+  for (const [first, last] of runStretches(statements, bounds, after?.id ?? null, phase.descending)) {
+    for (const [id] of statements.raw<[number]>(sql).all(first, last, ...conditions.values, limit - ids.length)) ids.push(id);
+    if (ids.length >= limit) break;
+  }
+  return ids;
 }
 
 function sourcesFor(phase: Phase, selection: RunSelection, collected: readonly number[] | null): readonly Source[] {

@@ -1,4 +1,5 @@
 /** Reads the coarse index: the stretches of ids in which values occur, nearest to the cursor first. */
+import { STRETCH_IDS } from "../codes.ts";
 import type { Statements } from "../statements.ts";
 
 /** One filter of a list: rows have one of these values. */
@@ -10,34 +11,57 @@ export interface StretchFilter {
 /** Stretches looked up at once. */
 const STRETCHES_READ = 64;
 
-/** Yields [first id, last id] of the stretches in which every filter has a match, in the order of the list. */
+/** First and last id of a stretch. */
+export type IdRange = [first: number, last: number];
+
+/** Yields the stretches in which every filter has a match, in the order of the list. */
 export function* stretchesOf(
   statements: Statements,
   filters: readonly StretchFilter[],
   cursor: number | null,
   descending: boolean,
-  width: number,
-): Generator<[number, number]> {
+): Generator<IdRange> {
   const [lead, ...others] = filters;
   if (lead === undefined) return;
-  const beyond = descending ? "<=" : ">=";
-  const direction = descending ? "DESC" : "ASC";
   const exists = others.map(
     () =>
-      `AND EXISTS (SELECT 1 FROM stretches o WHERE o.kind = ? AND o.value IN (SELECT value FROM json_each(?)) AND o.stretch = s.stretch)`,
+      "AND EXISTS (SELECT 1 FROM stretches o WHERE o.kind = ? AND o.value IN (SELECT value FROM json_each(?)) AND o.stretch = s.stretch)",
   );
-  const one = lead.values.length === 1;
-  const sql = `SELECT ${one ? "" : "DISTINCT "}s.stretch FROM stretches s
-    WHERE s.kind = ? AND s.value ${one ? "= ?" : "IN (SELECT value FROM json_each(?))"} AND s.stretch ${beyond} ? ${exists.join(" ")}
-    ORDER BY s.stretch ${direction} LIMIT ${STRETCHES_READ}`;
+  const sql = `SELECT s.stretch FROM stretches s WHERE s.kind = ? AND s.value = ? AND s.stretch ${descending ? "<=" : ">="} ?
+    ${exists.join(" ")} ORDER BY s.stretch ${descending ? "DESC" : "ASC"} LIMIT ${STRETCHES_READ}`;
   const values = others.flatMap((filter) => [filter.kind, JSON.stringify(filter.values)]);
-  const leadValue = one ? (lead.values[0] ?? 0) : JSON.stringify(lead.values);
-  let from = cursor === null ? (descending ? Number.MAX_SAFE_INTEGER : 0) : Math.floor(cursor / width);
+  const statement = statements.raw<[number]>(sql);
+  // The nearest of all values are among the nearest of each.
+  const read = (from: number) => {
+    const found = new Set<number>();
+    for (const value of lead.values) for (const [stretch] of statement.all(lead.kind, value, from, ...values)) found.add(stretch);
+    return [...found].sort((a, b) => (descending ? b - a : a - b)).slice(0, STRETCHES_READ);
+  };
+  yield* walk(read, cursor, descending);
+}
+
+/** Yields the stretches of runs in which one can have started within the bounds (or was created, when it never started). */
+export function* runStretches(
+  statements: Statements,
+  bounds: { start_after?: number; start_before?: number },
+  cursor: number | null,
+  descending: boolean,
+): Generator<IdRange> {
+  const sql = `SELECT stretch FROM run_times WHERE start_max >= ? AND start_min <= ? AND stretch ${descending ? "<=" : ">="} ?
+    ORDER BY stretch ${descending ? "DESC" : "ASC"} LIMIT ${STRETCHES_READ}`;
+  const statement = statements.raw<[number]>(sql);
+  const { start_after = Number.MIN_SAFE_INTEGER, start_before = Number.MAX_SAFE_INTEGER } = bounds;
+  yield* walk((from) => statement.all(start_after, start_before, from).map(([stretch]) => stretch), cursor, descending);
+}
+
+function* walk(read: (from: number) => number[], cursor: number | null, descending: boolean): Generator<IdRange> {
+  let from = descending ? Number.MAX_SAFE_INTEGER : 0;
+  if (cursor !== null) from = Math.floor(cursor / STRETCH_IDS);
   for (;;) {
-    const found = statements.raw<[number]>(sql).all(lead.kind, leadValue, from, ...values);
-    for (const [stretch] of found) yield [stretch * width, stretch * width + width - 1];
+    const found = read(from);
+    for (const stretch of found) yield [stretch * STRETCH_IDS, stretch * STRETCH_IDS + STRETCH_IDS - 1];
     const last = found.at(-1);
     if (last === undefined || found.length < STRETCHES_READ) return;
-    from = last[0] + (descending ? -1 : 1);
+    from = last + (descending ? -1 : 1);
   }
 }

@@ -1,6 +1,6 @@
 /** GET /api/task-runs (newest first), and the task runs of one run. */
 import type { TaskRunsQuery } from "#protocol/task-run";
-import { ENDED_CODES, STRETCH_IDS, STRETCH_KIND } from "../codes.ts";
+import { ENDED_CODES, STRETCH_KIND } from "../codes.ts";
 import type { Statements } from "../statements.ts";
 import { Conditions, containsPattern } from "./conditions.ts";
 import { addStartFilters, addStateFilters, flowIds, stateCodeOf } from "./filters.ts";
@@ -42,7 +42,7 @@ function findRows(statements: Statements, query: TaskRunsQuery): TaskRunRow[] {
   if (wanted === null) return [];
   if (wanted.length === 0) return select(statements, "NOT INDEXED", conditions, query.cursor ?? null, limit);
   const rows: TaskRunRow[] = [];
-  for (const [first, last] of stretchesOf(statements, wanted, query.cursor ?? null, true, STRETCH_IDS)) {
+  for (const [first, last] of stretchesOf(statements, wanted, query.cursor ?? null, true)) {
     const within = conditions.copy().add("t.id BETWEEN ? AND ?", first, last);
     rows.push(...select(statements, "NOT INDEXED", within, query.cursor ?? null, limit - rows.length));
     if (rows.length >= limit) break;

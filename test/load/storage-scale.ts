@@ -1,7 +1,7 @@
 /**
  * The store at size: fills it with full runs through the store writer, then times every sort and filter of the lists.
  *
- *   node --conditions=millrace-src test/load/storage-scale.ts [--runs 1000000] [--per-commit 64] [--path FILE]
+ *   node --conditions=millrace-src test/load/storage-scale.ts [--runs 1000000] [--per-commit 64] [--path FILE] [--checkpoint-pages N] [--without INDEX,...]
  */
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,6 +23,8 @@ const { values: options } = parseArgs({
     runs: { type: "string", default: "1000000" },
     "per-commit": { type: "string", default: "64" },
     path: { type: "string" },
+    "checkpoint-pages": { type: "string" },
+    without: { type: "string", default: "" },
   },
 });
 const RUNS = Number(options.runs);
@@ -123,6 +125,9 @@ function requestOf(writer: Writer, number: number, first: number, stage: number)
 
 function fill(path: string): void {
   const database = openWriteHandle(path, { durability: "normal" });
+  if (options["checkpoint-pages"] !== undefined)
+    database.exec(`PRAGMA wal_autocheckpoint = ${Number(options["checkpoint-pages"])}`);
+  for (const index of options.without.split(",")) if (index !== "") database.exec(`DROP INDEX ${index}`);
   const writer = new Writer(database, { stream: "new_block" });
   const ops: Primitive[] = [];
   for (let id = 1; id <= FLOWS; id++)
@@ -242,6 +247,7 @@ function timeLists(path: string): void {
 
 const path = options.path ?? join(mkdtempSync(join(tmpdir(), "storage-scale-")), "db.sqlite");
 if (!existsSync(path)) fill(path);
+if (options.without !== "") process.exit(0);
 console.log(`${(statSync(path).size / RUNS).toFixed(0)} bytes per run`);
 timeLists(path);
 if (options.path === undefined) rmSync(join(path, ".."), { recursive: true });
