@@ -8,7 +8,20 @@ export interface IdSource {
   random(): number;
 }
 
+/** Random words fetched from the system at once; one at a time they cost more than the rest of an id. */
+const RANDOM_WORDS = 1024;
+
 export function createIdSource(): IdSource {
-  const generator = new V7Generator();
+  const words = new Uint32Array(RANDOM_WORDS);
+  let used = RANDOM_WORDS;
+  const nextUint32 = (): number => {
+    if (used === RANDOM_WORDS) {
+      crypto.getRandomValues(words);
+      used = 0;
+    }
+    used += 1;
+    return words[used - 1] ?? 0;
+  };
+  const generator = new V7Generator({ nextUint32 });
   return { uuid: () => generator.generate().toString(), random: () => Math.random() };
 }

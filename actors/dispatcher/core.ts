@@ -21,7 +21,7 @@ import { createFlowRunCommand, createRunCommand } from "./create-commands.ts";
 import type { Deadline } from "./deadlines.ts";
 import { deleteFlowCommand, deleteRunCommand } from "./delete-commands.ts";
 import { engineFailed } from "./engine-failed.ts";
-import { engineGone, signalEngine } from "./engines.ts";
+import { ENGINE_PROCESSES, engineGone } from "./engines.ts";
 import { capacityFreed, enqueue } from "./hand-out.ts";
 import { heartbeat } from "./heartbeat.ts";
 import type { DispatcherMessage } from "./messages.ts";
@@ -193,12 +193,15 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     engineGone(turn, engine.id, "no contact with its engine");
   }
 
+  /** Idle engines go with the server; busy ones stay for the next server to adopt. */
   #stopWork(turn: Turn): void {
     this.#state.stopping = true;
-    for (const poll of [...this.#state.queue.polls()]) sendAway(turn, poll.engine);
-    for (const engine of this.#state.engines.values()) {
-      if (engine.spawned && engine.runs.size === 0) signalEngine(turn, engine, "SIGTERM");
+    for (const id of this.#state.pool.keys()) {
+      const engine = this.#state.engines.get(id);
+      if (engine !== undefined && engine.runs.size > 0) continue;
+      turn.out.send(ENGINE_PROCESSES, { kind: "Signal", engine_id: id, pid: engine?.pid ?? 0, signal: "SIGTERM" });
     }
+    for (const poll of [...this.#state.queue.polls()]) sendAway(turn, poll.engine);
   }
 
   #armDeadline(out: Outbox): void {

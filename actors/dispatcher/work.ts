@@ -64,8 +64,9 @@ export function notice(turn: Turn, message: CommandNotice): void {
   if (message.kind === "Undelivered") return undelivered(turn, message.command);
   const poll = turn.state.queue.pollOf(message.command);
   if (poll === undefined) return;
-  if (message.kind === "Expired") answerEmpty(turn, message.command, poll.engine);
-  else turn.state.queue.unpark(poll);
+  if (message.kind === "Abandoned") turn.state.queue.unpark(poll);
+  else if (mustLeave(turn, poll.engine)) sendAway(turn, poll.engine);
+  else answerEmpty(turn, message.command, poll.engine);
 }
 
 function undelivered(turn: Turn, command: number): void {
