@@ -10,6 +10,7 @@ export interface ActiveRun {
   name: string;
   project: string;
   flow: string;
+  /** As sent; once the attempt has begun, converted and with defaults. */
   parameters: Record<string, unknown>;
   /** 1 for the first attempt; retries count up. */
   attempt: number;

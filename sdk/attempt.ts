@@ -29,7 +29,8 @@ export type AttemptOutcome =
 export async function runAttempt(flow: FlowDefinition, run: ActiveRun): Promise<AttemptOutcome> {
   let outcome: AttemptOutcome;
   try {
-    const body = shared.scope.run({ run, task: null }, () => flow.call(run.parameters));
+    run.parameters = await flow.checker.prepare(run.parameters);
+    const body = shared.scope.run({ run, task: null }, async () => flow.fn(run.parameters));
     trackBody(run, body);
     const value = await body;
     await taskRunsSettled(run);

@@ -22,9 +22,9 @@ export interface FlowDefinition {
   options: FlowOptions;
   wire: WireFlowOptions;
   schema: JsonSchema;
+  /** Checks and converts parameters before the function is called. */
   checker: ParameterChecker;
-  /** Checks and converts the parameters, then calls the function. */
-  call: (parameters: Record<string, unknown>) => Promise<unknown>;
+  fn: (parameters: Record<string, unknown>) => unknown;
 }
 
 const DEFINITION = Symbol.for("millrace.flow");
@@ -59,15 +59,14 @@ function declareFlow(
   if (typeof name !== "string" || name === "") throw new TypeError("a flow needs a name: flow(name, options?, fn)");
   if (typeof fn !== "function") throw new TypeError(`flow "${name}" needs a function: flow(name, options?, fn)`);
   const schema = plainSchema(options.parameters);
-  const checker = new ParameterChecker(schema);
   const definition: FlowDefinition = {
     name,
     project: options.project ?? null,
     options,
     wire: wireOptions(options),
     schema,
-    checker,
-    call: async (parameters) => fn(await checker.prepare(parameters)),
+    checker: new ParameterChecker(schema),
+    fn,
   };
   const call = (parameters: Record<string, unknown> = {}) => callFlow(definition, parameters);
   Object.defineProperty(call, "name", { value: name });
@@ -85,5 +84,5 @@ async function callFlow(definition: FlowDefinition, parameters: Record<string, u
     process.stderr.write(`millrace: the call of flow "${definition.name}" outside a run is ignored (${shared.suppressed})\n`);
     return undefined;
   }
-  return await definition.call(parameters);
+  return await definition.fn(await definition.checker.prepare(parameters));
 }

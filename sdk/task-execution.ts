@@ -1,7 +1,7 @@
 import { uuidv7 } from "uuidv7";
 import type { State, StateType } from "#protocol/state";
 import { follow, untilAborted } from "./abortable.ts";
-import { type ActiveRun, Gate } from "./active-run.ts";
+import { type ActiveRun, Gate, type Scope } from "./active-run.ts";
 import { parentsOf, rememberOrigin, resolveArguments } from "./arguments.ts";
 import { parseDuration } from "./duration.ts";
 import { describeFailure, TimedOut } from "./failure.ts";
@@ -23,16 +23,12 @@ export interface TaskDefinition {
 }
 
 /** Creates a task run of the current run and starts it: at once, unless it has to wait for its arguments or for a place. */
-export function startTaskRun(
-  run: ActiveRun,
-  definition: TaskDefinition,
-  args: readonly unknown[],
-  bound?: Gate,
-): TaskRun<unknown> {
+export function startTaskRun(scope: Scope, definition: TaskDefinition, args: readonly unknown[], bound?: Gate): TaskRun<unknown> {
+  const { run } = scope;
   const { name } = definition;
   const count = run.counters.get(name) ?? 0;
   run.counters.set(name, count + 1);
-  const execution = new TaskExecution(run, definition, uuidv7(), `${name}-${count}`, bound);
+  const execution = new TaskExecution(scope, definition, uuidv7(), `${name}-${count}`, bound);
   const { id, dynamicKey, controller } = execution;
   run.report({
     kind: "task_run_created",
@@ -58,11 +54,14 @@ class TaskExecution {
   /** Aborted when the task run or its run is cancelled. */
   readonly controller = new AbortController();
   readonly #run: ActiveRun;
+  /** The signal of the code that called the task: of the run, or of the task run around it. */
+  readonly #callerSignal: AbortSignal;
   readonly #definition: TaskDefinition;
   readonly #gates: Gate[];
 
-  constructor(run: ActiveRun, definition: TaskDefinition, id: string, dynamicKey: string, bound: Gate | undefined) {
+  constructor({ run, task }: Scope, definition: TaskDefinition, id: string, dynamicKey: string, bound: Gate | undefined) {
     this.#run = run;
+    this.#callerSignal = task?.signal ?? run.controller.signal;
     this.#definition = definition;
     this.id = id;
     this.dynamicKey = dynamicKey;
@@ -76,7 +75,7 @@ class TaskExecution {
   }
 
   async execute(args: readonly unknown[]): Promise<unknown> {
-    const unfollow = follow(this.controller, this.#run.controller.signal);
+    const unfollow = follow(this.controller, this.#callerSignal);
     try {
       const value = await this.#finish(args);
       rememberOrigin(value, [this.id]);

@@ -69,7 +69,7 @@ function declareTask(name: string, ...rest: [AnyFunction] | [TaskOptions<never[]
   const definition = checked(name, options, fn);
   const call = (...args: unknown[]): TaskRun<unknown> => {
     const scope = currentScope();
-    return scope === undefined ? plainCall(definition, args) : startTaskRun(scope.run, definition, args);
+    return scope === undefined ? plainCall(definition, args) : startTaskRun(scope, definition, args);
   };
   Object.defineProperty(call, "name", { value: name });
   return Object.assign(call, {
@@ -116,7 +116,7 @@ function mapItems(definition: TaskDefinition, items: MapItems<unknown>, concurre
 
 function callOne(definition: TaskDefinition, item: unknown, gate: Gate | undefined): TaskRun<unknown> | Promise<unknown> {
   const scope = currentScope();
-  if (scope !== undefined) return startTaskRun(scope.run, definition, [item], gate);
+  if (scope !== undefined) return startTaskRun(scope, definition, [item], gate);
   const waiting = gate?.enter() ?? null;
   const call = waiting === null ? plainCall(definition, [item]) : waiting.then(() => plainCall(definition, [item]));
   return call.finally(() => gate?.leave());

@@ -6,8 +6,8 @@ import type { ServerAddress } from "./connection.ts";
 import type { EngineSettings } from "./engine.ts";
 import { hostIdentity } from "./identity.ts";
 
-/** User code has this long after a cancel: less than the server waits before it signals an engine that does nothing. */
-const GRACE_SECONDS = 5;
+/** User code has this long after a cancel. With the 5 s until a heartbeat hears of it, that is less than the 10 s after which a server may signal. */
+const GRACE_SECONDS = 4;
 
 /** A heartbeat is due after this much silence. */
 const HEARTBEAT_SECONDS = 5;

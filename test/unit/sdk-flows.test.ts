@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import t from "tap";
 import { flow } from "#sdk/flow";
-import { ParameterError, Type, task } from "#sdk/index";
+import { ParameterError, run, Type, task } from "#sdk/index";
 import { loadFlows } from "#sdk/load-flows";
 import { FakeClock, runFlow } from "#sdk/testing/index";
 
@@ -202,4 +202,16 @@ t.test("a flow called at import is ignored", async (t) => {
     `,
   });
   t.match(await loadFlows(directory, "eager.ts"), { error: null, flows: [{ registration: { flow: "eager" } }] });
+});
+
+t.test("run gives the parameters as the flow gets them, and nothing outside a run", async (t) => {
+  const shown = flow("shown", { parameters: Type.Object({ n: Type.Integer({ default: 3 }), m: Type.Integer() }) }, () => ({
+    ...run.parameters,
+    name: run.name,
+    flow: run.flow,
+    aborted: run.signal.aborted,
+  }));
+  const recording = await runFlow(shown, { m: "4" as unknown as number });
+  t.same(recording.result, { n: 3, m: 4, name: "test-run", flow: "shown", aborted: false });
+  t.throws(() => run.id, /only available inside a run/);
 });

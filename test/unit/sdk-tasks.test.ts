@@ -224,3 +224,20 @@ t.test("hooks hear of the end of a task and of a run", async (t) => {
   await runFlow(hooked);
   t.same(heard, ["bad-0 Failed", "hooked Error: x"]);
 });
+
+t.test("a task called by a task is cancelled with it", async (t) => {
+  const clock = new FakeClock();
+  const inner = task("inner", () => {
+    setImmediate(() => clock.advance(1_000));
+    return new Promise<void>((_, reject) => task.signal.addEventListener("abort", () => reject(task.signal.reason)));
+  });
+  const outer = task("outer", { timeout: 1 }, () => inner());
+  const recording = await runFlow(
+    flow("nested", () => outer().catch((error: unknown) => String(error))),
+    {},
+    { clock },
+  );
+  t.equal(recording.result, "TimedOut: timed out after 1 s");
+  t.equal(recording.taskRun("outer-0").state.name, "TimedOut");
+  t.match(recording.taskRun("inner-0").state, { type: "Cancelled", message: "timed out after 1 s" });
+});
