@@ -158,7 +158,7 @@ export class OutstandingCommands {
     for (const pending of this.#pending.values()) {
       if (!pending.gone && pending.waitUs !== null && pending.patience === "fresh") this.#expire(pending);
     }
-    if (this.#waiting > 0) {
+    if (this.#waiting > 0 && graceMs > 0) {
       let timer: NodeJS.Timeout | undefined;
       await new Promise<void>((resolve) => {
         this.#drained = resolve;

@@ -58,6 +58,8 @@ export interface Gateway {
   receive(message: FeedMessage | LiveFlows): void;
   /** Ends streams, refuses new requests, waits shortly for answers on their way, then closes. The thread may end afterwards. */
   stop(): Promise<void>;
+  /** As `stop`, without waiting for anything: for a gateway that failed, so that the next one can listen. */
+  close(): Promise<void>;
 }
 
 export function createGateway(options: GatewayOptions, ports: GatewayPorts): Gateway {
@@ -104,15 +106,15 @@ class HttpGateway implements Gateway, RequestHandler {
 
   async start(): Promise<{ port: number }> {
     const { host, socket, version } = this.#options;
-    const port = await this.#transport.listen(host, this.#options.port);
-    this.#pages = new Pages(version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
     try {
+      const port = await this.#transport.listen(host, this.#options.port);
       if (socket !== null) await this.#transport.listenUnix(socket);
+      this.#pages = new Pages(version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
+      return { port };
     } catch (cause) {
-      this.#transport.close();
+      await this.close();
       throw cause;
     }
-    return { port };
   }
 
   receive(message: FeedMessage | LiveFlows): void {
@@ -126,7 +128,12 @@ class HttpGateway implements Gateway, RequestHandler {
   }
 
   stop(): Promise<void> {
-    this.#stopped ??= this.#close();
+    this.#stopped ??= this.#finish(STOP_GRACE_MS);
+    return this.#stopped;
+  }
+
+  close(): Promise<void> {
+    this.#stopped ??= this.#finish(0);
     return this.#stopped;
   }
 
@@ -176,12 +183,12 @@ class HttpGateway implements Gateway, RequestHandler {
     this.#commands.settle([command, 201, this.#reads.renderRow("event.created", event)]);
   };
 
-  async #close(): Promise<void> {
+  async #finish(graceMs: number): Promise<void> {
     this.#transport.stopListening();
     this.#hub.close();
-    await this.#commands.stop(STOP_GRACE_MS);
-    await this.#reads.close();
+    await this.#commands.stop(graceMs);
     this.#transport.close();
+    await this.#reads.close();
   }
 
   #alarm(): Alarm {

@@ -23,6 +23,8 @@ import {
 /** LIBUS_LISTEN_EXCLUSIVE_PORT, which the package declares as a type only. */
 const EXCLUSIVE = 1;
 const SOCKET_MODE = 0o600;
+/** A chosen port can be taken by somebody else before it is listened on; rarely twice. */
+const CHOOSE_ATTEMPTS = 10;
 
 /** The library takes the options after host and port, its types know that only without a host. */
 type ListenWithHost = (
@@ -217,18 +219,17 @@ class UwsTransport implements Transport {
   }
 
   async listen(host: string, port: number): Promise<number> {
-    const app = this.#app(false);
-    let socket: uws.us_listen_socket | false = false;
-    (app.listen as unknown as ListenWithHost).call(app, host, port, EXCLUSIVE, (listening) => {
-      socket = listening;
-    });
-    if (socket === false) {
-      app.close();
+    if (port !== 0) {
+      if (this.#listenOn(host, port)) return port;
       throw await listenError(host, port);
     }
-    this.#apps.push(app);
-    this.#sockets.push(socket);
-    return uws.us_socket_local_port(socket);
+    // A port that the library chooses cannot be listened on again for a minute after connections were closed from our side
+    // (it sets SO_REUSEADDR for given ports only). So a free one is chosen first.
+    for (let attempt = 0; attempt < CHOOSE_ATTEMPTS; attempt += 1) {
+      const free = await freePort(host);
+      if (this.#listenOn(host, free)) return free;
+    }
+    throw new ListenError("EADDRINUSE", `cannot listen on ${host}: no port stayed free long enough to be taken`);
   }
 
   async listenUnix(path: string): Promise<void> {
@@ -263,6 +264,21 @@ class UwsTransport implements Transport {
     for (const app of this.#apps.splice(0)) app.close();
   }
 
+  #listenOn(host: string, port: number): boolean {
+    const app = this.#app(false);
+    let socket: uws.us_listen_socket | false = false;
+    (app.listen as unknown as ListenWithHost).call(app, host, port, EXCLUSIVE, (listening) => {
+      socket = listening;
+    });
+    if (socket === false) {
+      app.close();
+      return false;
+    }
+    this.#apps.push(app);
+    this.#sockets.push(socket);
+    return true;
+  }
+
   #app(trusted: boolean): uws.TemplatedApp {
     return uws.App().any("/*", (response, request) => new UwsExchange(this.#handler, response, request, trusted).handle());
   }
@@ -278,6 +294,21 @@ function isLoopback(address: Uint8Array): boolean {
   if (address.length !== 16 || address.subarray(0, 10).some((byte) => byte !== 0)) return false;
   if (address[10] === 0xff && address[11] === 0xff) return address[12] === 127;
   return address.subarray(10, 15).every((byte) => byte === 0) && address[15] === 1;
+}
+
+/** A port that nothing listens on at this moment; throws a ListenError when the host cannot be listened on at all. */
+function freePort(host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", (error: NodeJS.ErrnoException) => {
+      reject(new ListenError(error.code ?? "EADDRNOTAVAIL", `cannot listen on ${host}: ${error.message}`));
+    });
+    probe.listen({ host, port: 0, exclusive: true }, () => {
+      const address = probe.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      probe.close(() => resolve(port));
+    });
+  });
 }
 
 /** The library says only that it failed: node's own listen, tried once, says why. */

@@ -1,0 +1,198 @@
+import { connect, type Socket } from "node:net";
+import t, { type Test } from "tap";
+import type { Primitive } from "#protocol/feed";
+import { putFlow, putRun, putRunEvent } from "../storage-rows.ts";
+import { StubServer } from "./gateway-stub.ts";
+
+interface Message {
+  id: number | null;
+  event: string;
+  data: Record<string, unknown>;
+}
+
+/** A stream on a socket of its own, so that a test can stop reading. */
+class StreamClient {
+  readonly messages: Message[] = [];
+  readonly socket: Socket;
+  head = "";
+  ended = false;
+  #text = "";
+  #heard: (() => void)[] = [];
+
+  constructor(port: number, path = "/api/stream", headers = "") {
+    this.socket = connect(port, "127.0.0.1");
+    this.socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`);
+    this.socket.setEncoding("utf8");
+    this.socket.on("data", (text: string) => this.#take(text));
+    this.socket.on("close", () => {
+      this.ended = true;
+      this.#wake();
+    });
+  }
+
+  async until(condition: (client: this) => boolean): Promise<void> {
+    while (!condition(this)) await new Promise<void>((resolve) => this.#heard.push(resolve));
+  }
+
+  #take(text: string): void {
+    this.#text += text;
+    if (this.head === "") {
+      const end = this.#text.indexOf("\r\n\r\n");
+      if (end === -1) return;
+      this.head = this.#text.slice(0, end);
+      this.#text = this.#text.slice(end + 4);
+    }
+    this.#takeChunks();
+    this.#wake();
+  }
+
+  #body = "";
+
+  #takeChunks(): void {
+    for (;;) {
+      // The line break that ends a chunk comes with the next one.
+      if (this.#text.startsWith("\r\n")) this.#text = this.#text.slice(2);
+      const line = this.#text.indexOf("\r\n");
+      if (line === -1) return;
+      const size = Number.parseInt(this.#text.slice(0, line), 16);
+      if (Number.isNaN(size) || this.#text.length < line + 2 + size) return;
+      this.#body += this.#text.slice(line + 2, line + 2 + size);
+      this.#text = this.#text.slice(line + 2 + size);
+      if (size === 0) this.ended = true;
+      const frames = this.#body.split("\n\n");
+      this.#body = frames.pop() ?? "";
+      for (const frame of frames) if (!frame.startsWith(":")) this.messages.push(parseFrame(frame));
+    }
+  }
+
+  #wake(): void {
+    for (const resolve of this.#heard.splice(0)) resolve();
+  }
+}
+
+function parseFrame(text: string): Message {
+  const fields = new Map(text.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]));
+  const id = fields.get("id");
+  return {
+    id: id === undefined ? null : Number(id),
+    event: fields.get("event") ?? "",
+    data: JSON.parse(fields.get("data") ?? "null"),
+  };
+}
+
+const RUN = { flow: 1, tags: [], created: 1, scheduled: null, schedule: null, backfill: null, start: 2, end: 9 } as const;
+
+function addRuns(server: StubServer, ids: number[]): void {
+  const ops: Primitive[] = [];
+  const stream: Primitive[] = [];
+  for (const id of ids) {
+    putRun(ops, { ...RUN, tags: [], id, name: `run-${id}`, type: "Running", stateName: "Running" });
+    putRunEvent(ops, "run.running", id, 1, "Running", 5);
+    stream.push(0, id, 4, 0);
+  }
+  server.commit({ ops, stream });
+}
+
+async function setup(t: Test): Promise<StubServer> {
+  const server = await new StubServer().start();
+  t.teardown(() => server.stop());
+  const ops: Primitive[] = [];
+  putFlow(ops, 1, "p", "f");
+  server.commit({ ops, stream: [5, 1] });
+  return server;
+}
+
+t.test("messages carry the records that GET answers", async (t) => {
+  const server = await setup(t);
+  const client = new StreamClient(server.port);
+  await client.until(({ messages }) => messages.length === 1);
+  t.match(client.head, /content-type: text\/event-stream/);
+  addRuns(server, [1]);
+  await client.until(({ messages }) => messages.length === 3);
+  const [hello, run, event] = client.messages;
+  t.equal(hello?.event, "hello");
+  t.same(run?.data, JSON.parse((await server.send("GET", "/api/runs/1")).text));
+  t.same(event?.data, JSON.parse((await server.send("GET", "/api/events/1")).text));
+  t.equal(event?.id, (run?.id ?? 0) + 1);
+  client.socket.destroy();
+});
+
+t.test("a reconnect replays what was missed, by since or Last-Event-ID, the larger one", async (t) => {
+  const server = await setup(t);
+  const client = new StreamClient(server.port);
+  await client.until(({ messages }) => messages.length === 1);
+  const latest = Number(client.messages[0]?.data["latest"]);
+  addRuns(server, [1, 2, 3]);
+  const ids = (client: StreamClient) => client.messages.slice(1).map(({ id }) => Number(id) - latest);
+  const bySince = new StreamClient(server.port, `/api/stream?since=${latest + 2}`);
+  await bySince.until(({ messages }) => messages.length === 5);
+  t.same(ids(bySince), [3, 4, 5, 6]);
+  const byHeader = new StreamClient(server.port, "/api/stream", `Last-Event-ID: ${latest + 4}\r\n`);
+  await byHeader.until(({ messages }) => messages.length === 3);
+  t.same(ids(byHeader), [5, 6]);
+  const larger = new StreamClient(server.port, `/api/stream?since=${latest + 5}`, `Last-Event-ID: ${latest}\r\n`);
+  await larger.until(({ messages }) => messages.length === 2);
+  t.same(ids(larger), [6]);
+  const ahead = new StreamClient(server.port, `/api/stream?since=${latest + 1000}`);
+  await ahead.until(({ messages }) => messages.length === 2);
+  t.match(ahead.messages[1], { event: "resync", id: latest + 6, data: { latest: latest + 6 } });
+  for (const each of [client, bySince, byHeader, larger, ahead]) each.socket.destroy();
+});
+
+t.test("readers that stop reading cost bounded memory and are told to resync", async (t) => {
+  const server = await setup(t);
+  addRuns(server, [1]);
+  const slow = Array.from({ length: 20 }, () => new StreamClient(server.port));
+  const fast = new StreamClient(server.port);
+  await fast.until(({ messages }) => messages.length === 1);
+  for (const client of slow) {
+    await client.until(({ messages }) => messages.length === 1);
+    client.socket.pause();
+  }
+  const before = process.memoryUsage().rss;
+  let published = 0;
+  const total = 12_000;
+  while (published < total) {
+    const stream: Primitive[] = [];
+    const ops: Primitive[] = [];
+    for (let index = 0; index < 1000; index += 1) {
+      putRunEvent(ops, "run.running", 1, 1, "Running", 5);
+      stream.push(4, 0);
+    }
+    published += 1000;
+    server.commit({ ops, stream });
+    await fast.until(({ messages }) => messages.length === 1 + published);
+  }
+  t.ok(process.memoryUsage().rss - before < 400 * 1024 * 1024, "no copy of the stream is kept per reader");
+  t.same(
+    fast.messages.slice(2).filter(({ id }, index) => id !== (fast.messages[index + 1]?.id ?? 0) + 1),
+    [],
+    "a fast reader loses nothing",
+  );
+  const [one] = slow;
+  one?.socket.resume();
+  await one?.until(({ messages }) => messages.some(({ event }) => event === "resync"));
+  addRuns(server, [2]);
+  await one?.until(({ messages }) => messages.at(-1)?.data["run_id"] === 2);
+  for (const client of [...slow, fast]) client.socket.destroy();
+});
+
+t.test("a stop ends streams and parked polls, and the port is free again", async (t) => {
+  const server = await new StubServer({ decide: () => null }).start();
+  const client = new StreamClient(server.port);
+  await client.until(({ messages }) => messages.length === 1);
+  const body = JSON.stringify({ engine_id: "e", pid: 1, source_dir: "/d", module: "m", wait_ms: 30_000 });
+  const poll = server.send("POST", "/api/engine/work", { body });
+  await server.until(() => server.commands.length === 1);
+  const stopped = server.gateway.stop();
+  await server.until(() => server.notices.length === 1);
+  t.match(server.notices, [{ kind: "Expired", command: server.commands[0]?.id }]);
+  server.answer(server.commands[0]?.id ?? 0, 200, { run: null, exit: true });
+  t.same(JSON.parse((await poll).text), { run: null, exit: true });
+  await stopped;
+  await client.until(({ ended }) => ended);
+  const next = await new StubServer({ port: server.port }).start();
+  t.equal(next.port, server.port);
+  await next.stop();
+  await server.stop();
+});

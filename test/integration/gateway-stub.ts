@@ -1,0 +1,150 @@
+/** A gateway over a stand-in for core and writer: the test says how each command is answered. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createGateway, type GatewayOptions } from "#gateway/server";
+import type { Command, CommandNotice } from "#protocol/command";
+import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/feed";
+import type { Batch } from "#storage/feed";
+import { openStore, request, type Store } from "../storage-rows.ts";
+
+export interface Answered {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+export interface StubOptions extends Partial<GatewayOptions> {
+  /** Called for each command; what it returns is the answer, null leaves the command unanswered. */
+  decide?: (command: Command) => { status: number; body: unknown } | null;
+  /** False: no core announces itself until the test does so. */
+  core?: boolean;
+}
+
+export class StubServer {
+  readonly commands: Command[] = [];
+  readonly notices: CommandNotice[] = [];
+  readonly defects: unknown[] = [];
+  readonly gateway;
+  readonly home = mkdtempSync(join(tmpdir(), "millrace-gateway-"));
+  readonly #store: Store = openStore(join(this.home, "db.sqlite"));
+  port = 0;
+  readonly #decide: NonNullable<StubOptions["decide"]>;
+  readonly #core: boolean;
+  #batches = 0;
+  #arrived: (() => void)[] = [];
+
+  constructor({ decide, core, ...options }: StubOptions = {}) {
+    this.#decide = decide ?? (() => ({ status: 200, body: { ok: true } }));
+    this.#core = core ?? true;
+    this.gateway = createGateway(
+      {
+        host: "127.0.0.1",
+        port: 0,
+        socket: null,
+        token: null,
+        allowed_hosts: [],
+        home: "/home/someone",
+        served_dir: null,
+        version: "1.13.0",
+        database_path: join(this.home, "db.sqlite"),
+        ...options,
+      },
+      {
+        send: (_actor, message) => setImmediate(() => this.#take(message)),
+        now: () => performance.now() * 1000,
+        defect: (cause) => this.defects.push(cause),
+      },
+    );
+  }
+
+  async start(): Promise<this> {
+    this.port = (await this.gateway.start()).port;
+    if (this.#core) this.gateway.receive({ kind: "Reloaded", epoch: 1 });
+    return this;
+  }
+
+  answer(command: number, status: number, body: unknown): void {
+    this.commit({ replies: [command, status, body === null ? null : JSON.stringify(body)] });
+  }
+
+  publish(messages: [StreamKind, number | string][]): void {
+    this.commit({ stream: messages.flatMap(([kind, id]): Primitive[] => [STREAM_CODE[kind], id]) });
+  }
+
+  /** Commits rows, answers and messages, as the writer does, and tells the gateway. */
+  commit(parts: Partial<Batch>): void {
+    this.#batches += 1;
+    const committed = request(this.#store.writer, this.#batches, parts);
+    const [result] = this.#store.writer.apply([committed]);
+    if (result === undefined) throw new Error("nothing was committed");
+    const { replies, stream } = committed.batch;
+    this.gateway.receive({ kind: "Committed", replies, stream, ...result });
+  }
+
+  async stop(): Promise<void> {
+    await this.gateway.stop();
+    this.#store.database.close();
+    rmSync(this.home, { recursive: true, force: true });
+  }
+
+  /** Resolves when a message for the core satisfies the condition. */
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise<void>((resolve) => this.#arrived.push(resolve));
+  }
+
+  #take(message: Command | CommandNotice): void {
+    if ("command" in message) {
+      this.notices.push(message);
+    } else {
+      this.commands.push(message);
+      const answer = this.#decide(message);
+      if (answer !== null) this.answer(message.id, answer.status, answer.body);
+    }
+    for (const resolve of this.#arrived.splice(0)) resolve();
+  }
+
+  send(
+    method: string,
+    path: string,
+    options: { body?: string | Buffer; headers?: Record<string, string>; socketPath?: string } = {},
+  ) {
+    return new Promise<Answered>((resolve, reject) => {
+      const { body, headers = {}, socketPath } = options;
+      const typed = body !== undefined && headers["content-type"] === undefined ? { "content-type": "application/json" } : {};
+      const target = socketPath === undefined ? { host: "127.0.0.1", port: this.port } : { socketPath };
+      const request = httpRequest({ ...target, method, path, agent: false, headers: { ...typed, ...headers } }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("end", () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text: Buffer.concat(chunks).toString() }),
+        );
+        response.on("error", reject);
+      });
+      request.on("error", reject);
+      request.end(body);
+    });
+  }
+
+  /** Bytes on a socket of its own; resolves with everything that came back once the server closes it or `until` is seen. */
+  raw(text: string, until: string | null = null): Promise<string> {
+    return new Promise((resolve) => {
+      const socket = connect(this.port, "127.0.0.1");
+      let received = "";
+      const done = () => {
+        socket.destroy();
+        resolve(received);
+      };
+      socket.on("data", (chunk) => {
+        received += chunk.toString("latin1");
+        if (until !== null && received.includes(until)) done();
+      });
+      socket.on("error", done);
+      socket.on("close", done);
+      socket.write(text);
+    });
+  }
+}
