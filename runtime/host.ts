@@ -227,8 +227,8 @@ export class Host {
 
   #crash(cell: Cell, message: unknown, lane: Lane, cause: unknown): void {
     const error = cause instanceof Error ? cause : new Error(String(cause));
+    // The actor stays here until `stop`, so that what it holds outside memory is released before its next start.
     cell.state = "crashed";
-    cell.actor = null;
     cell.lastError = error.message;
     this.#timers.cancelAll(cell.spec.name);
     if (lane !== "kill" && cell.spec.failed) {

@@ -23,7 +23,7 @@ export function threadOf(placement: Placement, actor: string): string {
 
 /** Every name that lives on a thread: its actors and its further endpoints. */
 export function namesOn(placement: Placement, thread: string): string[] {
-  const { actors, endpoints } = placement;
+  const { endpoints } = placement;
   return [...actorsOn(placement, thread), ...Object.keys(endpoints).filter((name) => endpoints[name] === thread)];
 }
 

@@ -1,6 +1,7 @@
 /**
  * The supervision tree at work. It runs on the main thread, decides with restart.ts, and starts and stops actors on their
- * threads through a control interface. Exits are handled one after the other; children start in order and stop in reverse.
+ * threads through a control interface. Exits below one supervisor are handled one after the other, those of different ones
+ * at the same time, because a group may need another one to start. Children start in order and stop in reverse.
  */
 import type { Clock } from "./clock.ts";
 import { decideRestart, type RestartPolicy, type RestartType } from "./restart.ts";
@@ -28,6 +29,9 @@ export interface Control {
   sleep(delayMs: number): Promise<void>;
 }
 
+/** How long an orderly stop waits for restarts under way: one that waits for something that will not come must not keep the server. */
+const RESTART_WAIT_MS = 5000;
+
 export interface SupervisorEvents {
   restarted(names: string[], error: Error): void;
   /** The root gave up: the process should end with a failure. */
@@ -44,7 +48,8 @@ export class Supervisor {
   readonly #restartsUs = new Map<string, number[]>();
   /** Starts of each worker, so that a report about an earlier life is told from one about the present. */
   readonly #lives = new Map<string, number>();
-  #queue: Promise<void> = Promise.resolve();
+  /** What is under way below each supervisor, by its name. */
+  readonly #queues = new Map<string, Promise<void>>();
   #stopping = false;
 
   constructor(root: SupervisorChild, control: Control, clock: Clock, events: SupervisorEvents) {
@@ -72,15 +77,22 @@ export class Supervisor {
   /** Stops every worker in reverse order. Exits from now on are expected. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    await this.#queue;
+    await Promise.race([Promise.all(this.#queues.values()), this.#control.sleep(RESTART_WAIT_MS)]);
     for (const worker of workersOf(this.#root).reverse()) await this.#control.stop(worker.name, worker.shutdownMs);
   }
 
   /** A worker ended, or must start anew (`counted` false: no defect). Resolves when what follows has been done. */
   exited(name: string, error: Error, counted = true): Promise<void> {
     const life = this.#lives.get(name);
-    this.#queue = this.#queue.then(() => (this.#lives.get(name) === life ? this.#handle(name, error, counted) : undefined));
-    return this.#queue;
+    return this.#inTurn(name, () => (this.#lives.get(name) === life ? this.#handle(name, error, counted) : Promise.resolve()));
+  }
+
+  /** Does something about a child of a supervisor once what was asked for its siblings before is done. */
+  #inTurn(child: string, handle: () => Promise<void>): Promise<void> {
+    const queue = this.#parents.get(child)?.name ?? "";
+    const handled = (this.#queues.get(queue) ?? Promise.resolve()).then(handle);
+    this.#queues.set(queue, handled);
+    return handled;
   }
 
   async #startWorker(name: string): Promise<void> {
@@ -100,7 +112,7 @@ export class Supervisor {
     if (decision.kind === "Ignore") return;
     if (decision.kind === "GiveUp") {
       if (parent === this.#root) return this.#events.gaveUp(error);
-      return this.#handle(parent.name, error);
+      return this.#inTurn(parent.name, () => this.#handle(parent.name, error));
     }
     if (counted) this.#restartsUs.set(parent.name, decision.restartsUs);
     await this.#restart(decision.children, decision.delayMs, error);
@@ -109,11 +121,15 @@ export class Supervisor {
   async #restart(names: readonly string[], delayMs: number, error: Error): Promise<void> {
     const workers = names.flatMap((name) => {
       const node = this.#nodes.get(name);
-      return node === undefined ? [] : workersOf(node);
+      if (node === undefined) return [];
+      this.#forgetRestarts(node);
+      return workersOf(node);
     });
-    for (const worker of [...workers].reverse()) await this.#control.stop(worker.name, worker.shutdownMs);
+    // A child that cannot stop in order is started anew all the same.
+    for (const worker of [...workers].reverse()) await this.#control.stop(worker.name, worker.shutdownMs).catch(() => undefined);
     if (delayMs > 0) await this.#control.sleep(delayMs);
     for (const worker of workers) {
+      if (this.#stopping) return;
       try {
         await this.#startWorker(worker.name);
       } catch (cause) {
@@ -124,6 +140,13 @@ export class Supervisor {
       workers.map((worker) => worker.name),
       error,
     );
+  }
+
+  /** A supervisor that is started anew counts from zero. */
+  #forgetRestarts(node: Child): void {
+    if (node.kind === "worker") return;
+    this.#restartsUs.delete(node.name);
+    for (const child of node.children) this.#forgetRestarts(child);
   }
 
   #index(node: SupervisorChild): void {

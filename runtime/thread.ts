@@ -106,6 +106,8 @@ interface RunningThread {
   control: ThreadControl | Remote<ThreadControl>;
   worker: Worker | null;
   up: boolean;
+  /** Rejects when the thread ends: a call that is under way then would never return. */
+  ended: Promise<never>;
 }
 
 /** All threads of a placement, seen from main: the control interface of the supervisor. */
@@ -132,7 +134,7 @@ export class Threads implements Control {
         exited(report.name, new Error(report.message), report.counted);
       },
     });
-    this.#threads.set("main", { control: this.main, worker: null, up: true });
+    this.#threads.set("main", { control: this.main, worker: null, up: true, ended: new Promise(() => undefined) });
   }
 
   /** Starts every thread, so that each has its links before any actor runs. */
@@ -142,13 +144,13 @@ export class Threads implements Control {
 
   async start(name: string): Promise<void> {
     const thread = await this.#ensure(threadOf(this.#placement, name));
-    await thread.control.start(name);
+    await Promise.race([thread.control.start(name), thread.ended]);
   }
 
   async stop(name: string, shutdownMs: number): Promise<void> {
     const thread = this.#threads.get(threadOf(this.#placement, name));
     if (!thread?.up) return;
-    await Promise.race([thread.control.stop(name), this.sleep(shutdownMs)]);
+    await Promise.race([thread.control.stop(name), this.sleep(shutdownMs), thread.ended.catch(() => undefined)]);
   }
 
   sleep(delayMs: number): Promise<void> {
@@ -166,7 +168,8 @@ export class Threads implements Control {
 
   async figures(): Promise<ActorFigures[]> {
     const up = [...this.#threads.values()].filter((thread) => thread.up);
-    return (await Promise.all(up.map((thread) => thread.control.figures()))).flat();
+    const none = (): ActorFigures[] => [];
+    return (await Promise.all(up.map(({ control, ended }) => Promise.race([control.figures(), ended.catch(none)])))).flat();
   }
 
   /** Lets every thread end by itself; actors have been stopped before. */
@@ -190,12 +193,17 @@ export class Threads implements Control {
     const threadStarts = (this.#starts.get(name) ?? 0) + 1;
     this.#starts.set(name, threadStarts);
     const worker = new Worker(entry, { workerData: { ...this.#data, threadStarts }, name });
-    const thread: RunningThread = { control: wrap<ThreadControl>(nodeEndpoint(worker)), worker, up: true };
+    const ended = Promise.withResolvers<never>();
+    ended.promise.catch(() => undefined);
+    const thread: RunningThread = { control: wrap<ThreadControl>(nodeEndpoint(worker)), worker, up: true, ended: ended.promise };
     let failure = new Error(`thread ${name} ended`);
     worker.on("error", (error) => {
       failure = error instanceof Error ? error : new Error(String(error));
     });
-    worker.on("exit", () => this.#ended(name, thread, failure));
+    worker.on("exit", () => {
+      ended.reject(failure);
+      this.#ended(name, thread, failure);
+    });
     this.#threads.set(name, thread);
     await this.#connect(name, thread);
     return thread;
@@ -208,9 +216,11 @@ export class Threads implements Control {
       if (peer === name || !other?.up) continue;
       const { port1, port2 } = new MessageChannel();
       const namesThere = namesOn(this.#placement, peer);
+      const there = other.control.connect(name, namesOn(this.#placement, name), transfer(port2, [port2]));
       await Promise.all([
-        thread.control.connect(peer, namesThere, transfer(port1, [port1])),
-        other.control.connect(name, namesOn(this.#placement, name), transfer(port2, [port2])),
+        Promise.race([thread.control.connect(peer, namesThere, transfer(port1, [port1])), thread.ended]),
+        // A peer that ends meanwhile is linked again when it starts again.
+        Promise.race([there, other.ended.catch(() => undefined)]),
       ]);
     }
   }
