@@ -8,10 +8,11 @@ import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import type { Batch } from "#storage/feed";
 import { buildLogBlocks } from "#storage/log-blocks";
+import type { Hello } from "../store-writer/commit-client.ts";
 
 const STORE_WRITER = "store-writer";
 
-export class LogWriter implements Actor<Batch> {
+export class LogWriter implements Actor<Batch | Hello> {
   readonly #generation: number;
   #nextLogId: number;
 
@@ -20,7 +21,9 @@ export class LogWriter implements Actor<Batch> {
     this.#nextLogId = nextLogId;
   }
 
-  receive(batch: Batch, out: Outbox): void {
+  receive(batch: Batch | Hello, out: Outbox): void {
+    // Answered by the store writer, behind everything that came before.
+    if (batch.kind === "Hello") return out.send(STORE_WRITER, { kind: "Hello", generation: this.#generation });
     if (batch.generation !== this.#generation) return;
     const logs = buildLogBlocks(batch.logs, this.#nextLogId);
     this.#nextLogId = logs.nextLogId;

@@ -19,6 +19,11 @@ export interface DecisionMessage {
   turn: number;
 }
 
+/** A commit client that has heard of no writers asks for them: it may have started after them. Answered by WriterStarted. */
+export interface Hello {
+  kind: "Hello";
+}
+
 /** The writers have started: they take batches of this generation only. */
 export interface WriterStarted {
   kind: "WriterStarted";
@@ -41,7 +46,7 @@ interface Sent {
 export interface CommitClientOptions {
   /** Which start of the core thread this is; larger for later ones. */
   source: number;
-  send(batch: Batch): void;
+  send(message: Batch | Hello): void;
   /** The store refused a batch: nothing after the last acknowledged one is true, the group must load again. */
   rejected(error: Error): void;
 }
@@ -104,6 +109,7 @@ export class CommitClient implements Endpoint {
 
   /** Resolves when everything collected so far is committed or was refused, and the store takes writes. */
   settled(): Promise<void> {
+    if (this.#generation === 0) this.#options.send({ kind: "Hello" });
     return new Promise((resolve) => {
       this.#settled.push(resolve);
       this.#settle();
@@ -147,7 +153,11 @@ export class CommitClient implements Endpoint {
   }
 
   #writerStarted(generation: number): void {
+    // Known already: an answer to Hello that crossed the start of the writers.
+    if (generation === this.#generation) return;
     this.#generation = generation;
+    // Writers that start again try to write again.
+    this.#readOnly = false;
     for (const sent of this.#unacknowledged) {
       sent.batch.generation = generation;
       this.#options.send(sent.batch);

@@ -11,6 +11,7 @@ import type { Outbox } from "#runtime/effect";
 import type { CommitRequest, Writer } from "#storage/apply";
 import type { BatchOutcome } from "#storage/feed";
 import { StorageError } from "#storage/storage-error";
+import type { WriterStarted } from "./commit-client.ts";
 
 /** Names it sends to. */
 const GATEWAY = "gateway";
@@ -23,11 +24,19 @@ interface Probe {
   kind: "Probe";
 }
 
-export class StoreWriter implements Actor<CommitRequest | Probe> {
+/** A core that started after the writers asks for their generation. */
+interface Hello {
+  kind: "Hello";
+  generation: number;
+}
+
+export class StoreWriter implements Actor<CommitRequest | Probe | Hello> {
   readonly #writer: Writer;
   readonly #nowUs: () => number;
   readonly #close: () => void;
   #readOnly = false;
+  /** A core that asked while nothing could be written. */
+  #asking: Hello | null = null;
 
   constructor(writer: Writer, nowUs: () => number, close: () => void) {
     this.#writer = writer;
@@ -35,8 +44,8 @@ export class StoreWriter implements Actor<CommitRequest | Probe> {
     this.#close = close;
   }
 
-  receive(message: CommitRequest | Probe, out: Outbox): void {
-    if ("kind" in message) return this.#probe(out);
+  receive(message: CommitRequest | Probe | Hello, out: Outbox): void {
+    if ("kind" in message) return message.kind === "Probe" ? this.#probe(out) : this.#greet(message, out);
     if (this.#readOnly) return;
     try {
       this.#commit(message, out);
@@ -91,5 +100,13 @@ export class StoreWriter implements Actor<CommitRequest | Probe> {
     this.#readOnly = false;
     out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "" } satisfies ReadOnly);
     out.send(COMMITS, { kind: "Writable" });
+    if (this.#asking !== null) this.#greet(this.#asking, out);
+  }
+
+  #greet(hello: Hello, out: Outbox): void {
+    this.#asking = this.#readOnly ? hello : null;
+    if (this.#readOnly) return;
+    const { generation } = hello;
+    out.send(COMMITS, { kind: "WriterStarted", generation, last_seq: this.#writer.latestSeq } satisfies WriterStarted);
   }
 }

@@ -1,8 +1,9 @@
 /** Entry of the writer thread: the log writer and the store writer around the one write handle. */
 import { LogWriter } from "#actors/log-writer/core";
 import { StoreWriter } from "#actors/store-writer/shell";
-import { LOG_WRITER, STORE_WRITER } from "#actors/tree";
+import { GATEWAY, LOG_WRITER, STORE_WRITER } from "#actors/tree";
 import { COMMITS } from "#actors/turn";
+import type { ReadOnly } from "#protocol/feed";
 import { assert } from "#runtime/assert";
 import { serveThread } from "#runtime/thread";
 import { Writer } from "#storage/apply";
@@ -18,10 +19,12 @@ serveThread<ThreadData>((data) => {
   return [
     {
       name: STORE_WRITER,
-      start: (context) => {
+      start: (context, out) => {
         const database = openWriteHandle(data.databasePath, { durability: data.config.durability });
         const isFirst = context.generation === 1 && data.threadStarts === 1;
         writer = new Writer(database, { stream: isFirst ? "new_block" : "continue" });
+        // The former writer may have ended while it took no writes; this one tries again.
+        if (!isFirst) out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "" } satisfies ReadOnly);
         return new StoreWriter(writer, context.nowUs, () => database.close());
       },
       resent: () => true,
