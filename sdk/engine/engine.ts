@@ -7,7 +7,7 @@ import { RunControl } from "./run-control.ts";
 import { type EngineIdentity, ServerApi, UnexpectedAnswer } from "./server-api.ts";
 import { ThreadKeeper } from "./thread-keeper.ts";
 
-/** Wait before the next poll after an answer that is none (decisions: a work answer of 300 or more). */
+/** Wait before the next poll after one that was refused: refusals come at once, and would be asked for in a tight loop. */
 const REFUSED_POLL_WAIT_MS = 1_000;
 
 export interface EngineSettings {

@@ -6,7 +6,7 @@ import type { ReportAnswer, ServerApi } from "./server-api.ts";
 /** What happened is reported at most this much later. */
 const FLUSH_MS = 100;
 
-/** Items and log lines of one request (decisions: at most 5000 items per request). */
+/** Items and log lines of one request: what engines of this protocol send at most. */
 const REQUEST_ITEMS_MAX = 5_000;
 
 /** Bytes of one request: below the server's limit, with room for the frame around the items. */

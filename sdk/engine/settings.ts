@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { hostIdentity } from "#protocol/host-identity";
 import type { ServerAddress } from "./connection.ts";
 import type { EngineSettings } from "./engine.ts";
-import { hostIdentity } from "./identity.ts";
 
 /** User code has this long after a cancel. With the 5 s until a heartbeat hears of it, that is less than the 10 s after which a server may signal. */
 const GRACE_SECONDS = 4;

@@ -1,4 +1,6 @@
-import { basename } from "node:path";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import t from "tap";
 import { flow } from "#sdk/flow";
 import { ParameterError, run, Type, task } from "#sdk/index";
@@ -98,80 +100,87 @@ t.test("wrong declarations are refused where they stand", async (t) => {
   t.throws(() => (task as unknown as (...args: unknown[]) => unknown)("x", { concurrency: 0 }, () => 1), RangeError);
 });
 
+const DECLARED = `
+  import { flow, Type } from "millrace";
+  export const daily: unknown = flow("daily", {
+    parameters: Type.Object({ day: Type.String({ default: "x" }) }),
+    retries: 1, timeout: "10m", resources: { warehouse: 1 }, maxConcurrent: 1, onOverlap: "skip", tags: ["etl"], group: "g",
+    description: "d", disableAfter: { failures: 3, within: "1h", pause: "30m" }, after: { flows: ["a", "b"], key: "day" },
+    priority: -5, isolated: true, crashRetries: 2, logPrints: false, hooks: { onCrash: () => {} },
+  }, () => 1);
+  export const named = flow("plain", { project: "other" }, () => 1);
+  export { named as again };
+  export const notAFlow = 1;
+`;
+
+const DEFAULT_OPTIONS = {
+  after: null,
+  crash_retries: null,
+  disable_after: null,
+  has_bulk_complete: false,
+  has_crash_hooks: false,
+  isolated: false,
+  log_prints: true,
+  max_concurrent: null,
+  on_overlap: "enqueue",
+  priority: 0,
+  resources: {},
+  retries: 0,
+  schedules: [],
+  timeout_seconds: null,
+};
+
+const DAILY_OPTIONS = {
+  after: { flow: "a", flows: ["a", "b"], key: "day", parameters: {} },
+  crash_retries: 2,
+  disable_after: [3, 3600, 1800],
+  has_bulk_complete: false,
+  has_crash_hooks: true,
+  isolated: true,
+  log_prints: false,
+  max_concurrent: 1,
+  on_overlap: "skip",
+  priority: -5,
+  resources: { warehouse: 1 },
+  retries: 1,
+  schedules: [],
+  timeout_seconds: 600,
+};
+
 t.test("a registration carries every option in wire form", async (t) => {
-  const directory = t.testdir({
-    "etl.ts": `
-      import { flow, Type } from "millrace";
-      export const daily: unknown = flow("daily", {
-        parameters: Type.Object({ day: Type.String({ default: "x" }) }),
-        retries: 1, timeout: "10m", resources: { warehouse: 1 }, maxConcurrent: 1, onOverlap: "skip", tags: ["etl"], group: "g",
-        description: "d", disableAfter: { failures: 3, within: "1h", pause: "30m" }, after: { flows: ["a", "b"], key: "day" },
-        priority: -5, isolated: true, crashRetries: 2, logPrints: false, hooks: { onCrash: () => {} },
-      }, () => 1);
-      export const named = flow("plain", { project: "other" }, () => 1);
-      export { named as again };
-      export const notAFlow = 1;
-    `,
-  });
+  const directory = t.testdir({ "etl.ts": DECLARED });
   const loaded = await loadFlows(directory, "etl.ts");
   t.equal(loaded.error, null);
-  t.same(
-    loaded.flows.map(({ registration }) => registration),
-    [
-      {
-        project: "other",
-        flow: "plain",
-        module: "etl.ts",
-        source_dir: directory,
-        description: null,
-        flow_group: null,
-        flow_tags: [],
-        parameter_schema: { type: "object", properties: {} },
-        options: {
-          after: null,
-          crash_retries: null,
-          disable_after: null,
-          has_bulk_complete: false,
-          has_crash_hooks: false,
-          isolated: false,
-          log_prints: true,
-          max_concurrent: null,
-          on_overlap: "enqueue",
-          priority: 0,
-          resources: {},
-          retries: 0,
-          schedules: [],
-          timeout_seconds: null,
-        },
-      },
-      {
-        project: basename(directory),
-        flow: "daily",
-        module: "etl.ts",
-        source_dir: directory,
-        description: "d",
-        flow_group: "g",
-        flow_tags: ["etl"],
-        parameter_schema: { type: "object", properties: { day: { type: "string", default: "x" } } },
-        options: {
-          after: { flow: "a", flows: ["a", "b"], key: "day", parameters: {} },
-          crash_retries: 2,
-          disable_after: [3, 3600, 1800],
-          has_bulk_complete: false,
-          has_crash_hooks: true,
-          isolated: true,
-          log_prints: false,
-          max_concurrent: 1,
-          on_overlap: "skip",
-          priority: -5,
-          resources: { warehouse: 1 },
-          retries: 1,
-          schedules: [],
-          timeout_seconds: 600,
-        },
-      },
-    ],
-  );
+  const place = { module: "etl.ts", source_dir: directory };
+  const registrations = new Map(loaded.flows.map(({ registration }) => [registration.flow, registration]));
+  t.same([...registrations.keys()].toSorted(), ["daily", "plain"]);
+  t.same(registrations.get("plain"), {
+    ...place,
+    project: "other",
+    flow: "plain",
+    description: null,
+    flow_group: null,
+    flow_tags: [],
+    parameter_schema: { type: "object", properties: {} },
+    options: DEFAULT_OPTIONS,
+  });
+  t.same(registrations.get("daily"), {
+    ...place,
+    project: basename(directory),
+    flow: "daily",
+    description: "d",
+    flow_group: "g",
+    flow_tags: ["etl"],
+    parameter_schema: { type: "object", properties: { day: { type: "string", default: "x" } } },
+    options: DAILY_OPTIONS,
+  });
+});
+
+t.test("a directory without any package can import millrace", async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), "millrace-flows-"));
+  t.teardown(() => rm(directory, { recursive: true }));
+  await writeFile(join(directory, "etl.ts"), DECLARED);
+  t.match(await loadFlows(directory, "etl.ts"), { error: null });
 });
 
 t.test("a module that cannot be imported is answered with an error and advice", async (t) => {
