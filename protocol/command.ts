@@ -26,6 +26,7 @@ export const COMMANDS = {
   CreateArtifact: { actor: "records", parsed: "gateway", writes: true },
   EmitEvent: { actor: "records", parsed: "gateway", writes: true },
   GetServer: { actor: "records", parsed: "gateway", writes: false },
+  GetActors: { actor: "records", parsed: "gateway", writes: false },
   GetSettings: { actor: "records", parsed: "gateway", writes: false },
   GetQueue: { actor: "records", parsed: "gateway", writes: false },
   ExplainRun: { actor: "records", parsed: "gateway", writes: false },

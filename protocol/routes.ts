@@ -23,7 +23,7 @@ import { REPORT_BYTES_MAX } from "./limits.ts";
 import { LogsPage, LogsQuery } from "./log.ts";
 import { type Route, row } from "./route.ts";
 import { CreateRunBody, CreateRunForFlowBody, ResumeBody, Run, RunInput, RunsPage, RunsQuery, TransitionBody } from "./run.ts";
-import { Counts, CountsQuery, Health, ServerInfo, Settings, SettingsPatch, StreamQuery } from "./server.ts";
+import { ActorInfo, Counts, CountsQuery, Health, ServerInfo, Settings, SettingsPatch, StreamQuery } from "./server.ts";
 import { TaskRun, TaskRunsPage, TaskRunsQuery } from "./task-run.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
@@ -35,6 +35,7 @@ const BadQuery = { 400: ErrorBody };
 const SERVER: readonly Route[] = [
   row("GET /api/health", "getHealth", "The server is up", "local", { 200: Health }, { auth: false }),
   row("GET /api/server", "getServer", "The server process and its engines", "GetServer", { 200: ServerInfo }),
+  row("GET /api/actors", "getActors", "The actors of the server and how they do", "GetActors", { 200: Type.Array(ActorInfo) }),
   row("GET /api/counts", "getCounts", "Counts of runs and task runs", "read", { 200: Counts }, { query: CountsQuery }),
   row("GET /api/settings", "getSettings", "Settings in effect", "GetSettings", { 200: Settings }),
   row(

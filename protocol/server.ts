@@ -24,6 +24,26 @@ export const EngineInfo = Type.Object(
 );
 export type EngineInfo = Static<typeof EngineInfo>;
 
+/** An actor of the server: how it does, since the start of its thread. */
+export const ActorInfo = Type.Object(
+  {
+    name: Type.String(),
+    state: Type.Unsafe<"starting" | "running" | "stopped" | "crashed">({
+      type: "string",
+      enum: ["starting", "running", "stopped", "crashed"],
+    }),
+    mailbox_depth: Count,
+    handled: Int64,
+    restarts: Count,
+    dropped: Type.Integer({ minimum: 0, description: "Messages that a full mailbox did not take" }),
+    step_us: Type.Integer({ minimum: 0, description: "Time in steps, microseconds" }),
+    step_max_us: Type.Integer({ minimum: 0, description: "The longest step, microseconds" }),
+    last_error: nullable(Type.String()),
+  },
+  { title: "ActorInfo" },
+);
+export type ActorInfo = Static<typeof ActorInfo>;
+
 export const ServerInfo = sent(
   Type.Object(
     {

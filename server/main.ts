@@ -36,6 +36,9 @@ export interface RunningServer {
 /** Exit code of a server whose tree gave up. */
 const EXIT_FAILURE = 1;
 
+/** How old the figures of GET /api/actors may be. */
+const FIGURES_MS = 1000;
+
 /** Source or compiled: entries have the same suffix as this file. */
 const SUFFIX = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 
@@ -97,7 +100,15 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
   writeDiscoveryFile(config.home, { auth, host, pid, port, socket, started_at, url, version });
   const discovery = await discovering;
   threads.main.host.send(RECORDS, { kind: "RegisterFlows", flows: discovery.flows, errors: discovery.errors });
+  const figures = setInterval(() => void sendFigures(threads), FIGURES_MS);
+  void stopped.promise.then(() => clearInterval(figures));
   return { url, stopped: stopped.promise, stop: () => stop(0), discovery, threads };
+}
+
+/** Hands the figures of all actors to the one that answers for the server. */
+async function sendFigures(threads: Threads): Promise<void> {
+  const actors = await threads.figures();
+  threads.main.host.send(RECORDS, { kind: "Figures", actors });
 }
 
 /** New work is refused first, then the tree stops from the gateway to the writers, then its threads end by themselves. */

@@ -9,6 +9,7 @@ import type { Command, CommandNotice } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { canonicalJson } from "#protocol/json";
 import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
+import type { ActorInfo } from "#protocol/server";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import { putOperation } from "#storage/ops";
@@ -34,12 +35,19 @@ export interface Listening {
   url: string;
 }
 
-type RecordsMessage = Command | CommandNotice | RegisterFlows | Listening;
+/** Figures of all actors, as main has gathered them. */
+export interface Figures {
+  kind: "Figures";
+  actors: ActorInfo[];
+}
+
+type RecordsMessage = Command | CommandNotice | RegisterFlows | Listening | Figures;
 
 export class Records implements Actor<RecordsMessage> {
   readonly #state: LiveState;
   readonly #ports: GroupPorts;
   readonly #facts: ServerFacts;
+  #actors: ActorInfo[] = [];
 
   constructor(state: LiveState, ports: GroupPorts, facts: ServerFacts) {
     this.#state = state;
@@ -61,6 +69,11 @@ export class Records implements Actor<RecordsMessage> {
       case "Listening":
         this.#facts.listening(message.host, message.port, message.url);
         return;
+      case "Figures":
+        this.#actors = message.actors;
+        return;
+      case "GetActors":
+        return turn.replyJson(message, 200, this.#actors);
       case "GetServer":
         return turn.replyJson(message, 200, describeServer(turn, this.#facts, this.#ports.lastSeq()));
       case "GetSettings":
