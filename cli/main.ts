@@ -6,6 +6,11 @@
 
 import { enableCompileCache } from "node:module";
 
+/** Time for open answers and connections to end by themselves. */
+const LINGER_MS = 500;
+
 enableCompileCache();
 const { runCommandLine } = await import("./program.ts");
 process.exitCode = await runCommandLine(process.argv.slice(2));
+// Whatever is still open is not ours to wait for: a timer in a user's module, a thread of a server that could not start.
+setTimeout(() => process.exit(), LINGER_MS).unref();

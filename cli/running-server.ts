@@ -1,24 +1,30 @@
 /** Starting a server inside this process, for `serve` and for `run` without one. */
 
-import type { LoadedConfig, ServerConfig } from "#server/config";
-import type { Discovery } from "#server/discovery";
+import type { LoadedConfig } from "#server/config";
+import type { RunningServer } from "#server/main";
+import { CommandError } from "./exit-code.ts";
 
-/** A server that has started, as server/main.ts gives it. */
-export interface RunningServer {
-  url: string;
-  /** Resolves with the exit code once the server has stopped, for whatever reason. */
-  stopped: Promise<number>;
-  /** Stops in order; `stopped` tells when that is done. */
-  stop(): Promise<void>;
-  /** What was found in the served directory. */
-  discovery?: Discovery;
-}
+export type { RunningServer };
 
-type StartServer = (config: ServerConfig, servedDir: string) => Promise<RunningServer>;
+/** What can be done about a start that failed, by the name of its error. Others are defects and shown with their stack. */
+const ADVICE: Readonly<Record<string, string | null>> = {
+  ConfigError: null,
+  HomeLockedError: "Stop that server, or choose another data directory with --home.",
+  ListenError: "Choose another port with --port; 0 takes a free one.",
+  StorageError: null,
+};
 
-/** The server's code is large and only these two commands need it. */
+/**
+ * The server's code is large and only these two commands need it.
+ * @throws CommandError for what the person who starts it can put right.
+ */
 export async function startServer(loaded: LoadedConfig, servedDir: string): Promise<RunningServer> {
-  const main = "#server/main";
-  const { startServer: start } = (await import(main)) as { startServer: StartServer };
-  return await start(loaded.config, servedDir);
+  const main = await import("#server/main");
+  try {
+    return await main.startServer(loaded.config, servedDir);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const advice = ADVICE[error.name];
+    throw advice === undefined ? error : new CommandError(error.message, advice);
+  }
 }

@@ -3,8 +3,7 @@
 import { spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import { Millrace } from "#sdk/client/index";
-import { type ConfigFlags, loadConfig, type ServerConfig } from "#server/config";
+import { type ConfigFlags, loadConfig } from "#server/config";
 import { CommandError } from "./exit-code.ts";
 import { type RunningServer, startServer } from "./running-server.ts";
 import { renderStartScreen } from "./start-screen.ts";
@@ -29,7 +28,7 @@ export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
       url: server.url,
       servedDir,
       config: loaded.config,
-      discovery: server.discovery ?? (await flowsOf(server.url, loaded.config)),
+      discovery: server.discovery,
       startMs: performance.now() - startedMs,
     },
     out,
@@ -42,10 +41,14 @@ export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
   return exitCode;
 }
 
+/** A start that a signal came into is let through to its end, so that it can stop in order; but not for longer than this. */
+const START_LEFT_MS = 10_000;
+
 /** First signal: stop in order. Second: at once, whatever is under way; the store survives that. */
 class StopSignals {
   #server: RunningServer | null = null;
   #asked = false;
+  #limit: NodeJS.Timeout | undefined;
   readonly #terminal: Terminal;
   readonly #handler = () => this.#signalled();
 
@@ -56,6 +59,7 @@ class StopSignals {
 
   stopWith(server: RunningServer): void {
     this.#server = server;
+    clearTimeout(this.#limit);
     if (this.#asked) void server.stop();
   }
 
@@ -66,19 +70,10 @@ class StopSignals {
   #signalled(): void {
     if (this.#asked) process.kill(process.pid, "SIGKILL");
     this.#asked = true;
+    if (this.#server === null) this.#limit = setTimeout(() => process.kill(process.pid, "SIGKILL"), START_LEFT_MS).unref();
     if (this.#terminal.live) this.#terminal.line("\nStopping. Press Ctrl-C again to stop at once.");
     void this.#server?.stop();
   }
-}
-
-/** What the server says it has, where the start did not tell. */
-async function flowsOf(url: string, config: ServerConfig) {
-  const flows = await new Millrace({ url, token: config.token }).flows.list();
-  return {
-    flows: flows.filter((flow) => flow.live).map(({ project, name, module }) => ({ project, flow: name, module })),
-    errors: flows.flatMap(({ error, module, source_dir }) => (error === null ? [] : [{ module, source_dir, error }])),
-    warnings: [],
-  };
 }
 
 /** Opening the dashboard is a courtesy: where it does not work, the address on the screen is enough. */

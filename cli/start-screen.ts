@@ -3,6 +3,7 @@
 import { homedir } from "node:os";
 import { sep } from "node:path";
 import type { ServerConfig } from "#server/config";
+import type { Discovery } from "#server/discovery";
 import { counted, duration } from "./format.ts";
 import { renderTable } from "./table.ts";
 import { printable, type Terminal } from "./terminal.ts";
@@ -11,11 +12,7 @@ export interface StartScreen {
   url: string;
   servedDir: string;
   config: ServerConfig;
-  discovery: {
-    flows: { project: string; flow: string; module: string; options?: { schedules?: readonly unknown[] | null | undefined } }[];
-    errors: { module: string; error: string }[];
-    warnings: string[];
-  };
+  discovery: Discovery;
   /** How long the start took. */
   startMs: number;
 }
@@ -76,7 +73,7 @@ function flowLines(screen: StartScreen, terminal: Terminal): string[] {
       { head: "FLOW", cell: (row) => printable(row.flow), style: () => "bold" },
       { head: "PROJECT", cell: (row) => printable(row.project), shrink: true },
       { head: "FILE", cell: (row) => printable(row.module), shrink: true },
-      { head: "SCHEDULES", cell: (row) => String(row.options?.schedules?.length ?? 0), align: "right" },
+      { head: "SCHEDULES", cell: (row) => String(row.options.schedules?.length ?? 0), align: "right" },
     ],
     shown,
     terminal,

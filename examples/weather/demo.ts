@@ -75,11 +75,12 @@ function section(out: Terminal, title: string): void {
 function taskLines(run: Run, tasks: readonly TaskRun[], out: Terminal): string[] {
   const startUs = run.start_time ?? run.created_at;
   const endUs = Math.max(startUs + 1, run.end_time ?? 0, ...tasks.map((task) => task.end_time ?? 0));
-  const column = (us: number) => Math.min(TIMELINE_WIDTH - 1, Math.floor(((us - startUs) / (endUs - startUs)) * TIMELINE_WIDTH));
+  const columns = (us: number) => (us / (endUs - startUs)) * TIMELINE_WIDTH;
   const timeline = (task: TaskRun) => {
     if (task.start_time === null) return "";
-    const from = Math.max(0, column(task.start_time));
-    return " ".repeat(from) + "\u2588".repeat(Math.max(1, column(task.end_time ?? endUs) - from + 1));
+    const from = Math.min(TIMELINE_WIDTH - 1, Math.max(0, Math.floor(columns(task.start_time - startUs))));
+    const width = Math.max(1, Math.round(columns((task.end_time ?? endUs) - task.start_time)));
+    return " ".repeat(from) + "\u2588".repeat(width);
   };
   return renderTable(
     [

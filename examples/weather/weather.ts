@@ -25,11 +25,14 @@ const readWeather = task("read-weather", { retries: 2, timeout: "30s" }, async (
 );
 
 const readFlights = task("read-flights", { retries: 2, timeout: "30s" }, async (sample: string) => {
-  return JSON.parse(await dataset(`flights-${sample}.json`)) as Record<string, unknown>[];
+  const rows = JSON.parse(await dataset(`flights-${sample}.json`)) as Record<string, unknown>[];
+  log.info("read %d flights", rows.length);
+  return rows;
 });
 
 const readAirports = task("read-airports", { retries: 2, timeout: "30s" }, async () => {
   const rows = parseCsv(await dataset("airports.csv"));
+  log.info("read the names of %d airports", rows.length);
   return Object.fromEntries(rows.map((row) => [row["iata"] ?? "", row["city"] ?? ""]));
 });
 
@@ -44,10 +47,12 @@ const flightsByHour = task("flights-by-hour", (flights: Cleaned<Flight>) => byHo
 
 const drawWeather = task("draw-weather", (months: MonthSummary[]) => {
   artifact.image(`Weather in ${PLACE} by month`, dataUri(weatherChart(months, PLACE)), { key: "weather-chart" });
+  log.info("drew %d months of weather", months.length);
 });
 
 const drawDelays = task("draw-delays", (hours: HourSummary[]) => {
   artifact.image("Late flights by hour of departure", dataUri(delayChart(hours)), { key: "delay-chart" });
+  log.info("drew the delays of %d hours", hours.length);
 });
 
 const publish = task("publish", (input: ReportInput) => {
@@ -94,6 +99,7 @@ export const weatherReport = flow(
     progress(90, "reporting");
     await publish({ place: PLACE, days: await days, flights: await delays, airports: await names, months, origins, hours });
     progress(100, "done");
+    log.info("%d days of weather and %d flights are in the report", (await days).records.length, (await delays).records.length);
     return { days: (await days).records.length, flights: (await delays).records.length, airports: origins.length };
   },
 );
