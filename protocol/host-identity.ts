@@ -1,4 +1,4 @@
-/** The name of a host and its current boot, so that a server knows whether a process id means anything to it (rulings 7). */
+/** The name of a host and its current boot, so that a server knows whether a process id means anything to it. */
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 

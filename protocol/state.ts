@@ -52,7 +52,7 @@ export function isStateType(text: string): text is StateType {
   return KNOWN.has(text);
 }
 
-/** The type a state name forces: a known sub-state overrides the type that was sent with it (decisions-core 6). */
+/** The type a state name forces: a known sub-state overrides the type that was sent with it. */
 export function typeOfName(name: string, sent: StateType): StateType {
   return Object.hasOwn(SUB_STATES, name) ? SUB_STATES[name as keyof typeof SUB_STATES] : sent;
 }

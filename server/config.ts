@@ -12,7 +12,7 @@ import { type Catchup, ConfigError, type Durability, durabilityOf, integerText, 
 
 export { ConfigError } from "./config-values.ts";
 
-/** Where the server listens when nothing else is said (rulings 32). */
+/** Where the server listens when nothing else is said. */
 export const DEFAULT_HOST = "127.0.0.1";
 export const DEFAULT_PORT = 4270;
 /** Seconds a cancelled run has to end by itself before its engine is signalled. */
@@ -41,7 +41,7 @@ export interface EmailConfig {
   from: string;
 }
 
-/** A command that runs flows of modules the server's own engine does not run (rulings 9). */
+/** A command that runs flows of modules the server's own engine does not run. */
 export interface EngineCommand {
   /** File pattern of the module, for example `*.py`; `*` stands for any text, `?` for one character. */
   pattern: string;
@@ -63,7 +63,7 @@ export interface ServerConfig {
   socket: string | null;
   /** True when a listener beyond loopback without a token was asked for by name. */
   allowAnonymous: boolean;
-  /** Host names accepted in the Host header beside loopback and the bound address (rulings 33). */
+  /** Host names accepted in the Host header beside loopback and the bound address. */
   allowedHosts: string[];
   /** False when the server must start no engine processes. */
   engines: boolean;

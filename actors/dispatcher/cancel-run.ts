@@ -8,7 +8,7 @@ import { crashRun } from "./crash.ts";
 import { engineOf, signalEngine } from "./engines.ts";
 import { moveRun } from "./moves.ts";
 
-/** Time between the order to end and the kill after a timeout (decisions-core 11). */
+/** Time between the order to end and the kill after a timeout. */
 const TIMEOUT_KILL_US = 3_000_000;
 
 export function cancelCommand(turn: Turn, command: Command): void {

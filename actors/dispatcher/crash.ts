@@ -1,4 +1,4 @@
-/** Crashes: what becomes of a run whose engine has gone, and its rerun (decisions-core 10). */
+/** Crashes: what becomes of a run whose engine has gone, and its rerun. */
 import { putOperation } from "#storage/ops";
 import { isEnded, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";

@@ -1,4 +1,4 @@
-/** Runs of flows that declare the flow of a completed run as their upstream (decisions-core 11). */
+/** Runs of flows that declare the flow of a completed run as their upstream. */
 import { canonicalJson, parseJson } from "#protocol/json";
 import { parameterDefaults } from "#protocol/parameters";
 import type { Flow } from "../live-state/flow.ts";

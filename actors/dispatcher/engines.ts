@@ -89,7 +89,7 @@ export function engineGone(turn: Turn, engineId: string, cause: string | null): 
   forgetEngine(turn, engine);
 }
 
-/** Reasons for which an engine is sent away at its next poll (decisions-core 9). */
+/** Reasons for which an engine is sent away at its next poll. */
 export function mustLeave(turn: Turn, engine: Engine): boolean {
   const { settings, stopping, engines, pool } = turn.state;
   if (engine.runs.size > 0) return false;
@@ -99,7 +99,7 @@ export function mustLeave(turn: Turn, engine: Engine): boolean {
   return !engine.spawned && engines.size - pool.size > settings.externalEnginesMax;
 }
 
-/** Signals the process of an engine on this host; the main thread checks that it is still the same process (rulings 6). */
+/** Signals the process of an engine on this host; the main thread checks that it is still the same process. */
 export function signalEngine(turn: Turn, engine: Engine, signal: "SIGTERM" | "SIGKILL"): void {
   if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Signal", engine_id: engine.id, pid: engine.pid, signal });
 }

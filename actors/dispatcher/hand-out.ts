@@ -50,7 +50,7 @@ export function block(turn: Turn, run: Run, resource: string): void {
   if (run.waiting?.object !== resource) run.waiting = { code: "resource", object: resource, sinceUs: turn.nowUs };
 }
 
-/** The assignment and the resources it takes are one batch; the state stays Scheduled until the engine reports (rulings 1). */
+/** The assignment and the resources it takes are one batch; the state stays Scheduled until the engine reports. */
 function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
   const { state } = turn;
   const { engine } = poll;

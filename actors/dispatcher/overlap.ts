@@ -1,5 +1,5 @@
 /**
- * The overlap policy of a flow (decisions-core 11): what becomes of a new run while max_concurrent runs are handed out.
+ * The overlap policy of a flow: what becomes of a new run while max_concurrent runs are handed out.
  * Runs that only wait do not overlap.
  */
 import type { State } from "#protocol/state";

@@ -3,7 +3,7 @@
  *
  * Numbers grow within an assignment; what is at or below the last one was applied before and is skipped, so a report that is
  * sent twice changes nothing. A report under a lease that is over moves no state and no task run; its lines and custom events
- * are kept (rulings 4, 5).
+ * are kept.
  */
 import type { Command } from "#protocol/command";
 import { type ReportEvent, type ReportRequest, ReportRequest as ReportSchema } from "#protocol/engine";

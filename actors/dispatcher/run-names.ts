@@ -24,7 +24,7 @@ export function nameOfRun(runId: number): string {
   return round === 0 ? name : `${name}-${round + 1}`;
 }
 
-/** The name of the rerun after a crash: "job-7" -> "job-retry-1" (decisions-core 10). */
+/** The name of the rerun after a crash: "job-7" -> "job-retry-1". */
 export function nameOfRerun(crashedName: string, attempt: number): string {
   return `${crashedName.replace(/[-\d]+$/, "").replace(/-retry$/, "")}-retry-${attempt}`;
 }

@@ -31,7 +31,7 @@ export function transitionRun(turn: Turn, command: Command): void {
   turn.replyRun(command, 200, run);
 }
 
-/** A repetition of the newest move whose first answer may have been lost is no refusal (rulings 3). */
+/** A repetition of the newest move whose first answer may have been lost is no refusal. */
 function isRepetition(run: Run, body: { type: string; name?: string | null }, leased: boolean, timestamp: number): boolean {
   const same = run.state.type === body.type && run.state.name === (body.name ? body.name : body.type);
   if (!same) return false;

@@ -1,5 +1,5 @@
 /**
- * The state table of runs and task runs (decisions-core 6), as data.
+ * The state table of runs and task runs, as data.
  * It decides one proposed move; it knows nothing of engines, queues or time beyond the age of the current state.
  */
 import { isTerminal, type State, type StateType, typeOfName } from "#protocol/state";

@@ -7,7 +7,7 @@ import { moveRun } from "./moves.ts";
 /** Runs of one queue that are looked at for a lack of resources in one pass. */
 const LOOKED_AT_MAX = 1000;
 
-/** Marks the runs that lack a resource: a due run says what it waits for within the tick (decisions-core 11). */
+/** Marks the runs that lack a resource: a due run says what it waits for within the tick. */
 export function markWaiting(turn: Turn): void {
   findBlocked(turn);
   const { newlyBlocked } = turn.state;

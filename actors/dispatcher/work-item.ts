@@ -7,7 +7,7 @@ export const NO_WORK = '{"run":null,"exit":false}';
 /** The answer that tells an engine to leave. */
 export const LEAVE = '{"run":null,"exit":true}';
 
-/** A run as work. Engines that end runs themselves also learn the lease they hold (rulings 3-5, 8). */
+/** A run as work. Engines that end runs themselves also learn the lease they hold. */
 export function renderWorkItem(run: Run, engine: Engine, parametersText: string): string {
   const lease = engine.ownsStop ? `,"lease":${run.assignment_id}` : "";
   return `{"run":${itemText(run, "run", parametersText, "null", lease)},"exit":false}`;

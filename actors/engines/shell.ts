@@ -2,7 +2,7 @@
  * The engine processes: starts, watches and signals processes on the main thread.
  *
  * Messages in: orders of the dispatcher. Messages out: engines that have gone, start times, changed modules.
- * It signals only its own children and processes that are still the ones it saw at their first poll (rulings 6).
+ * It signals only its own children and processes that are still the ones it saw at their first poll.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
@@ -17,7 +17,7 @@ import type { EngineProcessesMessage, PoolReport } from "./messages.ts";
 import { matchesPattern } from "./pattern.ts";
 import { isSameProcess, readProcess, userOf } from "./process-table.ts";
 
-/** How often processes are looked at (decisions-core 10). */
+/** How often processes are looked at. */
 const LOOK_US = 500_000;
 /** Processes that are no children of ours and are looked at in one pass; more take turns. */
 const LOOKED_AT_MAX = 500;

@@ -8,7 +8,7 @@
 /** Amounts are added in this many parts of one, so that 0.1 + 0.2 is 0.3 when sums are compared. */
 const PRECISION = 1e9;
 
-/** Total of a resource that no configuration names (decisions-core 11). */
+/** Total of a resource that no configuration names. */
 export const UNDECLARED_TOTAL = 1;
 
 export interface Lease {

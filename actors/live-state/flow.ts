@@ -52,7 +52,7 @@ export function groupOf(flow: Flow): string {
   return flow.flow_group ?? flow.project;
 }
 
-/** Niceness of the engines that run a flow of this priority (decisions-core 9). */
+/** Niceness of the engines that run a flow of this priority. */
 export function niceOf(priority: number): number {
   return priority < 0 ? Math.min(19, -priority) : 0;
 }

@@ -71,7 +71,7 @@ export function isEnded(run: Run): boolean {
   return isTerminal(run.state.type);
 }
 
-/** What dispatch needs to hold before it hands this run out (decisions-core 11). */
+/** What dispatch needs to hold before it hands this run out. */
 export function needsOf(run: Run): Record<string, number> {
   const { flow } = run;
   const needs: Record<string, number> = { ...flow.options.resources };

@@ -85,7 +85,7 @@ export function describeSettings(turn: Turn, facts: ServerFacts): Settings {
   };
 }
 
-/** Live flows whose caps together could fill every engine, so that other flows would wait (decisions-core 2). */
+/** Live flows whose caps together could fill every engine, so that other flows would wait. */
 function saturatedFlows(turn: Turn): string[] {
   const capped = [...turn.state.flows.values()].filter((flow) => flow.live && flow.options.maxConcurrent > 0);
   const total = capped.reduce((sum, flow) => sum + flow.options.maxConcurrent, 0);

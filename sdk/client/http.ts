@@ -37,7 +37,7 @@ export interface Call {
   body?: unknown;
   /** The request may be sent again when the connection broke before its answer; GET always may. */
   repeatable?: boolean;
-  /** Makes a creation repeatable: the server gives the first answer again for 24 hours (rulings 10). */
+  /** Makes a creation repeatable: the server gives the first answer again for 24 hours. */
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
 }
