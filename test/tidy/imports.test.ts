@@ -1,0 +1,147 @@
+import t from "tap";
+import { importsOf } from "./module-graph.ts";
+import { PRODUCT, SOURCES } from "./sources.ts";
+
+/**
+ * Which folder may import from which: a name stands for the whole folder, a longer one for files that begin like it.
+ * `types` may be imported as types only: then nothing of it is loaded.
+ */
+interface Direction {
+  from: string;
+  allows: readonly string[];
+  types?: readonly string[];
+  reason: string;
+}
+
+/** The first row that a file's path begins with holds. */
+const DIRECTIONS: readonly Direction[] = [
+  { from: "runtime/", allows: [], reason: "the actor runtime knows nothing of Millrace" },
+  { from: "protocol/", allows: [], reason: "the interface stands alone, so that every part can use it" },
+  { from: "storage/", allows: ["protocol"], reason: "the store knows records, not those who decide about them" },
+  {
+    from: "actors/store-writer/",
+    allows: ["runtime", "protocol", "storage/apply", "storage/feed", "storage/write-handle", "storage/storage-error"],
+    reason: "the only actor that holds the write handle",
+  },
+  {
+    from: "actors/",
+    allows: ["runtime", "protocol", "storage/ops", "storage/feed", "storage/log-blocks", "storage/load", "storage/statements"],
+    reason: "decisions become row operations; the store itself is loaded once, at the start of a group",
+  },
+  {
+    from: "gateway/",
+    allows: [
+      "protocol",
+      "runtime",
+      "storage/read-pool",
+      "storage/read-handle",
+      "storage/statements",
+      "storage/storage-error",
+      "storage/queries",
+    ],
+    reason: "the gateway reads and never writes",
+  },
+  { from: "sdk/", allows: ["protocol"], reason: "user code and engines speak to a server, they hold none of it" },
+  { from: "server/discovery-child.ts", allows: ["protocol", "sdk"], reason: "imports flow files as an engine does" },
+  {
+    from: "server/",
+    allows: ["runtime", "protocol", "storage", "actors", "gateway", "sdk/load-flows", "sdk/registration"],
+    reason: "puts the parts together",
+  },
+  {
+    from: "cli/",
+    allows: ["protocol", "sdk", "server/config", "server/discovery-file"],
+    types: ["server/main", "server/discovery"],
+    reason: "short commands start fast: the server itself is loaded by `import()` where it is needed",
+  },
+  {
+    from: "examples/",
+    allows: ["cli", "sdk", "server/config"],
+    reason: "flows import the package by its name; the demo starts a server",
+  },
+];
+
+/** A package that one place hides, so that another can take its part. */
+const HIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  "uWebSockets.js": ["gateway/transport.ts"],
+  "better-sqlite3": ["storage/driver.ts"],
+  piscina: ["storage/read-pool.ts", "storage/read-worker.ts"],
+  comlink: ["runtime/thread.ts", "runtime/comlink-node-adapter.d.ts", "sdk/engine/"],
+  commander: ["cli/program.ts"],
+  "smol-toml": ["server/config-file.ts"],
+  nunjucks: ["actors/", "storage/"],
+  rrule: ["actors/", "protocol/"],
+  "cron-parser": ["actors/", "protocol/"],
+  undici: ["sdk/", "actors/outbound/"],
+};
+
+function matches(target: string, names: readonly string[]): boolean {
+  return names.some(
+    (name) =>
+      target === name ||
+      target === `${name}.ts` ||
+      target.startsWith(`${name}/`) ||
+      (name.endsWith("/") && target.startsWith(name)),
+  );
+}
+
+t.test("imports follow the direction of the folders", async (t) => {
+  const found: string[] = [];
+  for (const file of SOURCES) {
+    const direction = DIRECTIONS.find(({ from }) => file.path.startsWith(from));
+    if (direction === undefined) continue;
+    for (const { target, line, kind } of importsOf(file)) {
+      if (target === null || target.startsWith(`${file.folder}/`)) continue;
+      const typeOnly = kind === "type" && matches(target, direction.types ?? []);
+      const atRunTime = kind === "dynamic" && file.path.startsWith("cli/") && target === "server/main.ts";
+      if (!matches(target, direction.allows) && !typeOnly && !atRunTime)
+        found.push(`${file.path}:${line} imports ${target} (${direction.reason})`);
+    }
+  }
+  t.same(found, []);
+});
+
+t.test("only the store writer's thread opens the write handle", async (t) => {
+  const importers = PRODUCT.filter((file) => importsOf(file).some(({ target }) => target === "storage/write-handle.ts"));
+  t.same(
+    importers.map(({ path }) => path).filter((path) => path !== "actors/store-writer/shell.ts"),
+    ["server/threads/writer.ts"],
+  );
+});
+
+t.test("a package that could be replaced is known in one place", async (t) => {
+  const found: string[] = [];
+  for (const file of PRODUCT) {
+    for (const { name, line } of importsOf(file)) {
+      for (const [hidden, places] of Object.entries(HIDDEN_PACKAGES)) {
+        if (name !== hidden && !name.startsWith(`${hidden}/`)) continue;
+        if (!places.some((place) => file.path === place || (place.endsWith("/") && file.path.startsWith(place))))
+          found.push(`${file.path}:${line} imports ${name}`);
+      }
+    }
+  }
+  t.same(found, []);
+});
+
+t.test("one spelling: relative inside a folder with its ending, by name across folders without", async (t) => {
+  const found: string[] = [];
+  for (const file of PRODUCT) {
+    for (const { name, line, target } of importsOf(file)) {
+      const sameFolder = target?.startsWith(`${file.folder}/`) === true;
+      const good = name.startsWith("#")
+        ? !sameFolder && !name.endsWith(".ts")
+        : !name.startsWith(".") || (sameFolder && name.endsWith(".ts"));
+      if (!good && target !== null) found.push(`${file.path}:${line} writes ${name}`);
+    }
+  }
+  t.same(found, []);
+});
+
+t.test("every import leads to a file", async (t) => {
+  const found = SOURCES.flatMap((file) =>
+    importsOf(file)
+      .filter(({ name, target }) => /^[.#]/.test(name) && target === null && !name.includes("$"))
+      .map(({ name, line }) => `${file.path}:${line} imports ${name}`),
+  );
+  t.same(found, []);
+});

@@ -1,0 +1,30 @@
+import t from "tap";
+import { PRODUCT, SOURCES } from "./sources.ts";
+
+/** Names that say nothing about a file's role, so that everything ends up in it. */
+const EMPTY_NAMES = /^(?:utils?|helpers?|common|lib|types|interfaces|misc|manager|shared|stuff)$/;
+const KEBAB_CASE = /^(?:\d{4}-)?[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
+
+t.test("files and folders are named by their role, in kebab-case", async (t) => {
+  const found: string[] = [];
+  for (const { path } of SOURCES) {
+    for (const part of path.split("/")) {
+      const name = part.replace(/(?:\.test|\.d)?\.ts$/, "");
+      if (!KEBAB_CASE.test(name)) found.push(`${path}: ${name} is not in kebab-case`);
+      if (EMPTY_NAMES.test(name)) found.push(`${path}: ${name} names no role`);
+    }
+  }
+  t.same(found, []);
+});
+
+t.test("every file of the server begins by saying what it is for", async (t) => {
+  const server = PRODUCT.filter(({ folder }) => folder !== "sdk");
+  const found = server.filter(({ path, text }) => {
+    const begin = text.replace(/^#!.*\n/, "").trimStart();
+    return !path.endsWith(".d.ts") && !begin.startsWith("/**") && !begin.startsWith("//");
+  });
+  t.same(
+    found.map(({ path }) => path),
+    [],
+  );
+});

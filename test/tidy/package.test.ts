@@ -1,0 +1,53 @@
+import t from "tap";
+import { PRODUCT_FOLDERS, readText } from "./sources.ts";
+
+interface PackageFile {
+  version: string;
+  dependencies: Record<string, string>;
+  imports: Record<string, Record<string, string>>;
+  exports: Record<string, Record<string, string> | string>;
+  scripts: Record<string, string>;
+}
+interface LockFile {
+  version: string;
+  packages: Record<string, Record<string, unknown>>;
+}
+
+const settings = JSON.parse(readText("package.json")) as PackageFile;
+const lock = JSON.parse(readText("package-lock.json")) as LockFile;
+
+t.test("the lock file installs anywhere", async (t) => {
+  const driver = lock.packages["node_modules/better-sqlite3"];
+  // Without it npm 10 runs node-gyp for a package that brings its binaries, and fails where there is no Python.
+  t.equal(driver?.["gypfile"], false, "better-sqlite3 keeps gypfile: false");
+  for (const [name, entry] of Object.entries(lock.packages)) {
+    // An address would bind everybody to the registry that one machine used.
+    if ("resolved" in entry) t.fail(`${name} has an address`);
+    if (name !== "" && entry["link"] !== true && typeof entry["integrity"] !== "string") t.fail(`${name} has no integrity hash`);
+  }
+  t.equal(lock.version, settings.version);
+});
+
+t.test("the one third-party binary is pinned to the letter", async (t) => {
+  t.match(settings.dependencies["uWebSockets.js"], /^npm:uws-pack@\d+\.\d+\.\d+$/);
+  t.match(settings.dependencies["better-sqlite3"], /^\d+\.\d+\.\d+$/);
+});
+
+t.test("sources and build are reached under the same names", async (t) => {
+  for (const folder of PRODUCT_FOLDERS) {
+    t.same(settings.imports[`#${folder}/*`], { "millrace-src": `./${folder}/*.ts`, default: `./dist/${folder}/*.js` });
+  }
+  for (const [name, target] of Object.entries(settings.exports)) {
+    if (typeof target === "string") continue;
+    t.equal(Object.keys(target)[0], "millrace-src", `${name}: the first condition that matches is taken`);
+    const source = target["millrace-src"]?.replace(/^\.\//, "./dist/").replace(/\.ts$/, ".js");
+    t.equal(target["default"], source, name);
+  }
+});
+
+t.test("the quick start's commands exist", async (t) => {
+  const readme = readText("README.md");
+  for (const script of ["demo", "test"]) t.ok(script in settings.scripts, script);
+  t.match(readme, /npm ci && npm run demo/);
+  t.match(readme, /npm ci && npm test/);
+});

@@ -1,0 +1,77 @@
+import t from "tap";
+import { reachedFrom } from "./module-graph.ts";
+import { PRODUCT, readText, SOURCES, TEXTS } from "./sources.ts";
+
+/** Files that only tests use, with the reason why they lie beside the product. */
+const FOR_TESTS: Readonly<Record<string, string>> = {
+  "runtime/test-signal.ts": "signals that tests wait for belong to the runtime's interface",
+};
+/** Schemas of parts of the interface that this release does not serve yet. */
+const PREPARED = new Set(["backfill", "rule", "schedule", "upcoming", "variable"].map((name) => `protocol/${name}.ts`));
+/** Flow files that tests and examples hand to engines by path. */
+const HANDED_OVER = /^test\/[^/]+\/[\w-]*flows\/|^examples\//;
+
+interface PackageFile {
+  bin: Record<string, string>;
+  exports: Record<string, Record<string, string> | string>;
+  scripts: Record<string, string>;
+}
+
+const settings = JSON.parse(readText("package.json")) as PackageFile;
+const byPath = new Map(SOURCES.map((file) => [file.path, file]));
+
+function sourceOf(built: string): string {
+  return built
+    .replace(/^\.\//, "")
+    .replace(/^dist\//, "")
+    .replace(/\.js$/, ".ts");
+}
+
+/** What users start or import. */
+const PRODUCT_ENTRIES = [
+  ...Object.values(settings.bin).map(sourceOf),
+  ...Object.values(settings.exports).flatMap((target) => (typeof target === "string" ? [] : [sourceOf(target["default"] ?? "")])),
+];
+/** What a developer starts: the package's scripts, programs that documents name, and every test. */
+const DEVELOPMENT_ENTRIES = [
+  ...Object.values(settings.scripts).flatMap((script) => script.match(/[\w/-]+\.ts\b/g) ?? []),
+  ...TEXTS.filter((path) => path.endsWith(".md")).flatMap(
+    (path) => readText(path).match(/\b(?:test|scripts)\/[\w/-]+\.ts\b/g) ?? [],
+  ),
+  ...SOURCES.map(({ path }) => path).filter((path) => path.endsWith(".test.ts")),
+];
+
+function isExcepted(path: string): boolean {
+  return PREPARED.has(path) || path.endsWith(".d.ts");
+}
+
+function reachable(entries: readonly string[]): Set<string> {
+  const seen = new Set<string>();
+  const waiting = [...entries];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const file = byPath.get(path);
+    if (file === undefined || seen.has(path)) continue;
+    seen.add(path);
+    waiting.push(...reachedFrom(file));
+  }
+  return seen;
+}
+
+t.test("every file of the product is used by the product", async (t) => {
+  const reached = reachable(PRODUCT_ENTRIES);
+  t.ok(reached.size > 100, "the entries are found");
+  const dead = PRODUCT.map(({ path }) => path).filter((path) => !reached.has(path) && !(path in FOR_TESTS) && !isExcepted(path));
+  t.same(dead, []);
+});
+
+t.test("every other file is used by a test, a script or an example", async (t) => {
+  const reached = reachable([...PRODUCT_ENTRIES, ...DEVELOPMENT_ENTRIES]);
+  t.same(
+    SOURCES.map(({ path }) => path).filter((path) => !reached.has(path) && !HANDED_OVER.test(path) && !isExcepted(path)),
+    [],
+  );
+});
+
+t.test("the exceptions still exist", async (t) => {
+  for (const path of Object.keys(FOR_TESTS)) t.ok(byPath.has(path), path);
+});

@@ -1,0 +1,41 @@
+import t from "tap";
+import { COMMANDS } from "#protocol/command";
+import { ROUTES } from "#protocol/routes";
+import { importsOf } from "./module-graph.ts";
+import { PRODUCT, type SourceFile } from "./sources.ts";
+
+/** Text of the files that serve rows of the table, by the kind of row. */
+function codeOf(pattern: RegExp): string {
+  return PRODUCT.filter(({ path }) => pattern.test(path))
+    .map(({ code }) => code)
+    .join("\n");
+}
+
+t.test("what the gateway answers by itself has a service", async (t) => {
+  const endpoints = codeOf(/^gateway\//);
+  for (const route of ROUTES.filter(({ kind }) => kind === "local"))
+    t.match(endpoints, new RegExp(`\\b${route.operation}\\b`), route.operation);
+});
+
+t.test("what is read has a query", async (t) => {
+  const table = codeOf(/^gateway\/read-/);
+  for (const route of ROUTES.filter(({ kind }) => kind === "read"))
+    t.match(table, new RegExp(`\\b${route.operation}\\b`), route.operation);
+});
+
+t.test("what an actor decides has a handler in that actor, and a row that sends it", async (t) => {
+  const sent = new Set(ROUTES.map(({ command }) => command));
+  for (const [kind, { actor }] of Object.entries(COMMANDS)) {
+    const handled = new RegExp(`["']${kind}["']|\\b${kind}:|\\bcase "${kind}"`);
+    if (sent.has(kind as keyof typeof COMMANDS))
+      t.match(codeOf(new RegExp(`^actors/${actor}/`)), handled, `${kind} is handled by ${actor}`);
+  }
+});
+
+t.test("every query of the store is asked by someone", async (t) => {
+  const imported = new Set(PRODUCT.flatMap((file: SourceFile) => importsOf(file).map(({ target }) => target)));
+  t.same(
+    PRODUCT.map(({ path }) => path).filter((path) => path.startsWith("storage/queries/") && !imported.has(path)),
+    [],
+  );
+});

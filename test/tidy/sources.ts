@@ -1,0 +1,72 @@
+/** The files of this repository as the checks of this folder see them. */
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { readSourceText } from "./source-text.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** Folders that the package is built from. */
+export const PRODUCT_FOLDERS = ["runtime", "protocol", "storage", "actors", "gateway", "server", "sdk", "cli"] as const;
+const OTHER_FOLDERS = ["examples", "scripts", "test"] as const;
+
+export interface SourceFile {
+  /** From the root of the repository, with forward slashes. */
+  path: string;
+  folder: string;
+  text: string;
+  code: string;
+  bare: string;
+}
+
+function readSource(path: string): SourceFile {
+  const text = readText(path);
+  return { path, folder: path.slice(0, path.indexOf("/")), text, ...readSourceText(text) };
+}
+
+/** Every file of our own that Node runs. */
+export const SOURCES: readonly SourceFile[] = [...PRODUCT_FOLDERS, ...OTHER_FOLDERS]
+  .flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: ROOT }))
+  .sort()
+  .map(readSource);
+
+export const PRODUCT: readonly SourceFile[] = SOURCES.filter(({ folder }) =>
+  (PRODUCT_FOLDERS as readonly string[]).includes(folder),
+);
+
+/** Every text file that is ours: sources, documents and settings. */
+export const TEXTS: readonly string[] = [
+  ...SOURCES.map(({ path }) => path),
+  ...globSync(["*.md", "*.json", "LICENSE", ".taprc", ".gitignore", ".ci/*", "docs/**/*", "*/**/*.md"], {
+    cwd: ROOT,
+    exclude: (path) => path === "node_modules" || path === "dist" || path.startsWith("node_modules/") || path.startsWith("dist/"),
+  }).filter((path) => !/^(node_modules|dist|\.tap)\//.test(path) && /\.\w+$|^LICENSE$|^\.ci\/\w+$/.test(path)),
+];
+
+export function readText(path: string): string {
+  return readFileSync(`${ROOT}${path}`, "utf8");
+}
+
+export function fileExists(path: string): boolean {
+  return existsSync(`${ROOT}${path}`);
+}
+
+export function pathsOf(pattern: string): string[] {
+  return globSync(pattern, { cwd: ROOT }).sort();
+}
+
+/** The line (from 1) at an offset. */
+export function lineAt(text: string, offset: number): number {
+  return text.slice(0, offset).split("\n").length;
+}
+
+/** `path:line: text` for each match in one form of the files. */
+export function findAll(files: readonly SourceFile[], pattern: RegExp, form: "text" | "code" | "bare" = "bare"): string[] {
+  const found: string[] = [];
+  for (const file of files) {
+    for (const match of file[form].matchAll(pattern)) {
+      const line = lineAt(file.text, match.index);
+      found.push(`${file.path}:${line}: ${file.text.split("\n")[line - 1]?.trim() ?? ""}`);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,36 @@
+import t, { type Test } from "tap";
+import { findAll, SOURCES } from "./sources.ts";
+
+async function expectNone(t: Test, found: readonly string[], reason: string): Promise<void> {
+  t.same(found, [], reason);
+}
+
+t.test("no any", (t) => expectNone(t, findAll(SOURCES, /(?<=[:<,|&(]\s*|\bas\s+|=>\s*)\bany\b(?!\s*[:(=.])/g), "any"));
+
+t.test("no non-null assertions", (t) =>
+  expectNone(t, findAll(SOURCES, /(?<=[\w\])])!(?=[.;,)\]}[(]|\s*$|\s+(?:as|[+\-*/<>&|?]))/gm), "non-null assertion"),
+);
+
+t.test("no switched-off checks", (t) =>
+  expectNone(
+    t,
+    findAll(SOURCES, /@ts-(?:ignore|nocheck|expect-error)\b|biome-ignore-all\b|eslint-disable/g, "text").filter(isElsewhere),
+    "switched-off check",
+  ),
+);
+
+t.test("nothing that Node's type stripping refuses", (t) =>
+  expectNone(
+    t,
+    findAll(
+      SOURCES,
+      /^\s*(?:export\s+)?(?:const\s+)?(?:enum\s+\w+\s*\{|namespace\s+\w+)|constructor\([^)]*\b(?:private|public|protected|readonly)\s+\w+/gm,
+    ),
+    "not strippable",
+  ),
+);
+
+/** This file names what it looks for. */
+function isElsewhere(place: string): boolean {
+  return !place.startsWith("test/tidy/type-safety.test.ts");
+}
