@@ -32,6 +32,7 @@ export class Engine {
   readonly #idle = new AbortController();
   #current: RunControl | null = null;
   #stops = 0;
+  #loading = true;
 
   constructor(settings: EngineSettings) {
     this.#settings = settings;
@@ -44,6 +45,8 @@ export class Engine {
   async run(): Promise<number> {
     try {
       const traceback = await this.#keeper.load();
+      this.#loading = false;
+      if (this.#stops > 0) return 0;
       if (traceback !== null) {
         this.#settings.complain(`cannot import ${this.#settings.identity.module}:\n${traceback}`);
         await this.#api.failed(traceback).catch(() => undefined);
@@ -63,6 +66,8 @@ export class Engine {
   stop(): void {
     this.#stops += 1;
     this.#idle.abort();
+    // An import may never come to an end.
+    if (this.#loading) void this.#keeper.close();
     if (this.#stops === 1) this.#current?.check();
     else this.#current?.shutDown();
   }

@@ -15,7 +15,7 @@ export async function doJob(api: ServerApi, keeper: ThreadKeeper, item: WorkItem
 async function runCrashHook(api: ServerApi, keeper: ThreadKeeper, item: WorkItem, options: RunControlOptions): Promise<void> {
   if (!keeper.find(item.project, item.flow)?.hooks.includes("Crashed")) return;
   const state = { type: "Crashed", name: "Crashed", timestamp: systemClock.nowUs(), message: null, details: {} } as const;
-  await new RunControl(api, keeper, item, options).runHook(state);
+  await new RunControl(api, keeper, item, options).executeHook(state);
 }
 
 /**

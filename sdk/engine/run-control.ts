@@ -78,9 +78,16 @@ export class RunControl {
       const ending = this.#item.cancel_requested ? ({ kind: "cancelled" } as const) : await this.#start();
       if (ending !== null) await this.#finish(ending);
     } finally {
-      this.#heartbeat.stop();
-      this.#stop.disarm();
-      this.#reporter.close();
+      this.#close();
+    }
+  }
+
+  /** Only calls the hook for a state that the run has reached without this engine. */
+  async executeHook(state: State): Promise<void> {
+    try {
+      await this.#runHook(state);
+    } finally {
+      this.#close();
     }
   }
 
@@ -92,6 +99,12 @@ export class RunControl {
   /** Stops the run because the engine process has to end; it is recorded as Crashed. */
   shutDown(): void {
     this.#stop.request({ kind: "shut-down" });
+  }
+
+  #close(): void {
+    this.#heartbeat.stop();
+    this.#stop.close();
+    this.#reporter.close();
   }
 
   /** The moves Pending and Running, then the attempts; null when the run was not to be started. */
@@ -108,6 +121,8 @@ export class RunControl {
 
   async #attempts(flow: FlowFacts): Promise<Ending> {
     for (let attempt = 1; ; attempt += 1) {
+      const early = this.#stopEnding();
+      if (early !== null) return early;
       const result = await this.#attempt(flow, attempt);
       if (result.kind !== "retry") return result;
       const { failure, delay } = result;
@@ -165,11 +180,11 @@ export class RunControl {
     }
     if (answer.kind === "refused") this.#options.complain(`run ${this.#item.run_id}: ${state.name} was refused: ${answer.error}`);
     this.#heartbeat.stop();
-    if (answer.kind === "accepted" && this.#flow?.hooks.includes(state.type)) await this.runHook(state);
+    if (answer.kind === "accepted" && this.#flow?.hooks.includes(state.type)) await this.#runHook(state);
   }
 
   /** Calls the flow's hook for a state, and reports what it logs. */
-  async runHook(state: State): Promise<void> {
+  async #runHook(state: State): Promise<void> {
     const { thread } = this.#keeper;
     thread.onItems = (items) => this.#reporter.add(items);
     const late = setTimeout(() => void thread.terminate(), HOOK_MS_MAX);

@@ -22,6 +22,7 @@ export class RunStop {
   readonly #endThread: () => void;
   readonly #graceMs: number;
   #timer: NodeJS.Timeout | null = null;
+  #closed = false;
 
   constructor(abortUserCode: (seconds: number | null) => void, endThread: () => void, graceMs: number) {
     this.#abortUserCode = abortUserCode;
@@ -31,7 +32,7 @@ export class RunStop {
   }
 
   request(reason: StopReason): void {
-    if (this.reason !== null) return;
+    if (this.reason !== null || this.#closed) return;
     this.reason = reason;
     this.#abortUserCode(reason.kind === "timed-out" ? reason.seconds : null);
     const graceMs = reason.kind === "timed-out" ? Math.min(this.#graceMs, TIMEOUT_GRACE_MS) : this.#graceMs;
@@ -43,5 +44,11 @@ export class RunStop {
   disarm(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
+  }
+
+  /** The run is over: a late answer about it must not touch the thread, which may serve the next one. */
+  close(): void {
+    this.disarm();
+    this.#closed = true;
   }
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { hostname } from "node:os";
 import t from "tap";
 import { startEngine } from "./engine-process.ts";
@@ -128,10 +129,10 @@ t.test("exit, --once and SIGTERM end an idle engine with code 0", async (t) => {
   told.server.exit();
   t.equal(await told.exited, 0);
 
-  const once = await startEngine(t, "basic.ts", ["--once"]);
-  await once.server.ended(once.server.enqueue("bare"));
-  t.equal(await once.exited, 0);
-  t.match(once.server.received[0]?.body, { isolated: true });
+  const isolated = await startEngine(t, "basic.ts", ["--once"]);
+  await isolated.server.ended(isolated.server.enqueue("bare"));
+  t.equal(await isolated.exited, 0);
+  t.match(isolated.server.received[0]?.body, { isolated: true });
 
   const stopped = await startEngine(t, "basic.ts");
   await stopped.server.until(() => stopped.server.parked);
@@ -145,6 +146,13 @@ t.test("a module that cannot be imported is told to the server", async (t) => {
   t.match(server.received, [{ path: "/api/engine/failed", body: { engine_id: "engine-1", module: "broken.ts" } }]);
   t.match(String(server.received[0]?.body["traceback"]).split("\n").at(-1), /broken on purpose/);
   t.match(complaints(), /cannot import broken\.ts/);
+});
+
+t.test("SIGTERM ends an engine whose module never finishes its import", async (t) => {
+  const { engine, exited, complaints } = await startEngine(t, "endless-import.ts");
+  while (!complaints().includes("importing")) await once(engine.stderr ?? engine, "data");
+  engine.kill("SIGTERM");
+  t.equal(await exited, 0);
 });
 
 t.test("a poll that is refused is repeated", async (t) => {
