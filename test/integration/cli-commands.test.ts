@@ -1,0 +1,135 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import t, { type Test } from "tap";
+
+const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+
+interface Ended {
+  code: number | null;
+  out: string;
+  errors: string;
+}
+
+function start(args: readonly string[]): {
+  child: ChildProcess;
+  ended: Promise<Ended>;
+  printed: (text: string) => Promise<void>;
+} {
+  const env: NodeJS.ProcessEnv = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
+  const child = spawn(process.execPath, ["--conditions=millrace-src", MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  let out = "";
+  let errors = "";
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    out += text;
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    errors += text;
+  });
+  const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, out, errors })));
+  const printed = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => out.includes(text) && resolve();
+      child.stdout?.on("data", look);
+      ended.then((end) => reject(new Error(`ended with ${end.code}: ${end.errors}`)));
+      look();
+    });
+  return { child, ended, printed };
+}
+
+const millrace = (...args: string[]): Promise<Ended> => start(args).ended;
+
+const FLOWS = `
+import { flow, log, task, Type } from "millrace";
+const add = task("add", (a: number, b: number) => { log.info("adding", a, b); return a + b; });
+export const sum = flow("sum", { parameters: Type.Object({ a: Type.Integer(), b: Type.Integer({ default: 1 }) }) },
+  async ({ a, b }) => await add(a, b));
+export const broken = flow("broken", async () => { throw new Error("no such table"); });
+`;
+
+function project(test: Test): { home: string; dir: string; file: string } {
+  const root = test.testdir({
+    flows: { "maths.ts": FLOWS, "bad.ts": 'import "millrace";\nthrow new Error("cannot be loaded");\n' },
+  });
+  return { home: join(root, "home"), dir: join(root, "flows"), file: join(root, "flows", "maths.ts") };
+}
+
+t.test("serve, run flows against it, look at them, stop it", async (t) => {
+  const { home, dir, file } = project(t);
+  const server = start(["serve", dir, "--home", home, "--port", "0", "--no-open"]);
+  t.teardown(() => server.child.kill("SIGKILL"));
+  await server.printed("Stop it with");
+
+  const second = await millrace("serve", dir, "--home", home, "--port", "0", "--no-open");
+  t.equal(second.code, 3);
+  t.match(
+    second.errors,
+    /^millrace: another server \(pid \d+\) uses .*\. Stop that server, or choose another data directory with --home\.\n$/,
+  );
+
+  const done = await millrace("--home", home, "run", "sum", "-p", "a=41");
+  t.equal(done.code, 0, done.errors);
+  t.match(done.out, /^Run \d+ {2}\S+ {2}of flows\/sum\n/);
+  t.match(done.out, /INFO {6}add-0 {2}adding 41 1\n/);
+  t.match(done.out, /● Completed after .*, 1 task\nResult: 42\n$/);
+  t.notMatch(done.out, "\u001b", "a pipe gets plain text");
+
+  const failed = await millrace("run", `${file}:broken`, "--home", home, "-q");
+  t.equal(failed.code, 1);
+  t.equal(failed.out, "");
+  t.match(failed.errors, /^millrace: run \d+ failed: Error: no such table\n$/);
+
+  t.match(await millrace("run", "sum", "--home", home, "-p", "c=1"), { code: 3, errors: /^millrace: .*"c".*\n$/ });
+  t.match(await millrace("run", "nothing", "--home", home), {
+    code: 3,
+    errors: /knows no flow "nothing"\. It has: broken, sum\./,
+  });
+
+  const listed = await millrace("runs", "ls", "--home", home, "--json", "--state", "failed");
+  t.match(JSON.parse(listed.out), [{ flow_name: "broken", state: { type: "Failed" } }]);
+  const [run] = JSON.parse((await millrace("runs", "ls", "--home", home, "--json", "--flow", "sum")).out);
+  t.match((await millrace("runs", "show", String(run.id), "--home", home)).out, /add-0 {2}● Completed/);
+  t.match(await millrace("runs", "logs", String(run.id), "--home", home, "-f"), { code: 0, out: /adding 41 1\n/ });
+  t.match(await millrace("runs", "show", "999999", "--home", home), { code: 3, errors: /^millrace: .*not found\n$/ });
+
+  server.child.kill("SIGTERM");
+  const { code, out, errors } = await server.ended;
+  t.equal(code, 0, errors);
+  t.match(out, /sum {5}flows {4}maths\.ts/);
+  t.match(out, /1 file could not be used:\n {2}■ bad\.ts {2}.*cannot be loaded/);
+  t.notOk(existsSync(join(home, "server.json")));
+});
+
+t.test("without a server one is started for the run and ended with it", async (t) => {
+  const { home, file } = project(t);
+  const { code, out, errors } = await millrace("run", `${file}:sum`, "-p", "a=1", "-p", "b=2", "--home", home, "--json");
+  t.equal(code, 0, errors);
+  t.match(JSON.parse(out), { flow_name: "sum", project: "flows", state: { type: "Completed" }, parameters: { a: 1, b: 2 } });
+  t.notOk(existsSync(join(home, "server.json")));
+  t.match(await millrace("run", "sum", "--home", home), {
+    code: 3,
+    errors: /no server is running that would know the flow "sum"\. Name its file/,
+  });
+});
+
+t.test("wrong usage and a missing server are one line and exit code 3", async (t) => {
+  const { home, dir } = project(t);
+  t.match(await millrace("runs", "ls", "--home", home), {
+    code: 3,
+    errors: `millrace: no server is running for ${home}. Start a server with \`millrace serve\`, or name one with --url or --home.\n`,
+  });
+  t.match(await millrace("bogus"), { code: 3, errors: /^millrace: unknown command 'bogus'/ });
+  t.match(await millrace("serve", join(dir, "none"), "--home", home), { code: 3, errors: /is not a directory/ });
+  t.match(await millrace("serve", dir, "--home", home, "--host", "0.0.0.0"), {
+    code: 3,
+    errors: /^millrace: host 0\.0\.0\.0 can be reached.*--allow-anonymous/,
+  });
+  t.match(await millrace("serve", dir, "--home", home, "--port", "x"), {
+    code: 3,
+    errors: /^millrace: --port must be a whole number/,
+  });
+  t.match(await millrace("runs", "ls", "--limit", "x"), { code: 3, errors: /^millrace: --limit must be/ });
+  t.match(await millrace("--version"), { code: 0, out: /^\d+\.\d+\.\d+\n$/ });
+  t.match(await millrace("runs", "ls", "--help"), { code: 0, out: /Usage: millrace runs ls/ });
+});

@@ -1,0 +1,47 @@
+import t from "tap";
+import { renderStartScreen, type StartScreen } from "#cli/start-screen";
+import { Terminal } from "#cli/terminal";
+import { loadConfig } from "#server/config";
+import type { FlowRegistration } from "#server/discovery";
+
+const pipe = new Terminal({ write: () => undefined }, {});
+
+function screen(discovery: Partial<StartScreen["discovery"]>): string {
+  const { config } = loadConfig({ home: "/data/home", token: "secret-token", maxEngines: "2" }, {}, "/data/flows");
+  const found = { flows: [], errors: [], warnings: [], ...discovery };
+  return renderStartScreen(
+    { url: "http://127.0.0.1:4270", servedDir: "/data/flows", config, discovery: found, startMs: 120 },
+    pipe,
+  ).join("\n");
+}
+
+function flowNamed(flow: string, schedules: unknown[] = []): FlowRegistration {
+  return { flow, project: "shop", module: "daily.ts", options: { schedules } } as unknown as FlowRegistration;
+}
+
+t.test("the screen has the address, what is served, the flows and how to stop, and never the token", async (t) => {
+  const text = screen({ flows: [flowNamed("daily", [{}, {}])] });
+  t.match(text, /Millrace is ready after 120 ms/);
+  t.match(text, /Address {2}http:\/\/127\.0\.0\.1:4270 {2}\(a token is needed\)/);
+  t.match(text, /Serving {2}\/data\/flows/);
+  t.match(text, /Engines {2}up to 2 processes/);
+  t.match(text, /daily {2}shop {5}daily\.ts {10}2/);
+  t.match(text, new RegExp(`Stop it with: kill ${process.pid}`));
+  t.notMatch(text, /secret-token/);
+});
+
+t.test("files that could not be used are named with their error", async (t) => {
+  const text = screen({
+    errors: [{ module: "bad.ts", source_dir: "/data/flows", error: "no such table\nmore" }],
+    warnings: ["too many files"],
+  });
+  t.match(text, /1 file could not be used:\n {2}■ bad\.ts {2}no such table\n {4}more/);
+  t.match(text, /◆ too many files/);
+});
+
+t.test("without flows it shows how one is written; of many it shows the first", async (t) => {
+  t.match(screen({}), /No flows were found/);
+  t.match(screen({}), /export const hello = flow\("hello"/);
+  const text = screen({ flows: Array.from({ length: 23 }, (_, index) => flowNamed(`flow-${index}`)) });
+  t.match(text, /and 3 more/);
+});
