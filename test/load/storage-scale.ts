@@ -153,15 +153,18 @@ function fill(path: string): void {
   const batch = { kind: "Batch", source: 1, number, generation: 1, epoch: null, ops, logs: [], replies: [], stream: [] } as const;
   writer.apply([{ batch: { ...batch, logs: [], replies: [], stream: [] }, logs: buildLogBlocks([], 1) }]);
   let applyUs = 0;
+  const commitsMs: number[] = [];
   const tenth = Math.ceil(RUNS / 10 / PER_COMMIT) * PER_COMMIT;
   for (let first = 1; first <= RUNS + PER_COMMIT * 4; first += PER_COMMIT) {
     for (let stage = 0; stage < 4; stage++) {
       const from = first - stage * PER_COMMIT;
       if (from < 1 || from + PER_COMMIT - 1 > RUNS) continue;
       const request = requestOf(writer, ++number, from, stage);
+      const started = process.hrtime.bigint();
       const before = process.cpuUsage();
       writer.apply([request]);
       const used = process.cpuUsage(before);
+      commitsMs.push(Number(process.hrtime.bigint() - started) / 1e6);
       applyUs += used.user + used.system;
     }
     if ((first - 1) % tenth === 0 && first > 1) {
@@ -169,6 +172,9 @@ function fill(path: string): void {
       applyUs = 0;
     }
   }
+  commitsMs.sort((a, b) => a - b);
+  const [p50, p99, most] = [0.5, 0.99, 1].map((part) => commitsMs[Math.ceil(commitsMs.length * part) - 1]?.toFixed(1));
+  console.log(`commits: median ${p50} ms, 99th percentile ${p99} ms, longest ${most} ms`);
   writer.checkpoint();
   database.close();
 }
