@@ -41,9 +41,11 @@ function scheduleRerun(turn: Turn, run: Run): void {
 
 /** Creates the rerun of a crashed run: a run of its own with the same parameters. */
 export function rerun(turn: Turn, runId: number): void {
+  // A server that is stopping leaves the stored rerun to the next one.
+  if (turn.state.stopping) return;
   putOperation(turn.decision.ops, "delete_rerun", runId);
   const crashed = turn.state.findRun(runId);
-  if (crashed === undefined || crashed.state.type !== "Crashed" || turn.state.stopping) return;
+  if (crashed === undefined || crashed.state.type !== "Crashed") return;
   const attempt = crashed.attempt + 1;
   createRun(turn, crashed.flow, {
     name: nameOfRerun(crashed.name, attempt),

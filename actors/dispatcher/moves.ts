@@ -47,7 +47,8 @@ export function moveRun(turn: Turn, run: Run, state: State, extra: Record<string
   }
   turn.countRun(run.flow, before.type, state.type);
   turn.touchRun(run, true);
-  const event = state.name in RUN_EVENTS ? RUN_EVENTS[state.name] : `run.${state.type.toLowerCase()}`;
+  // Own keys only: a free name may be that of an inherited property.
+  const event = Object.hasOwn(RUN_EVENTS, state.name) ? RUN_EVENTS[state.name] : `run.${state.type.toLowerCase()}`;
   if (event) turn.runEvent(event, run, extra);
   afterMove(turn, run, state);
 }
@@ -90,6 +91,6 @@ export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): voi
     run.taskCounts[state.type] = (run.taskCounts[state.type] ?? 0) + 1;
   }
   turn.touchTask(task);
-  const event = state.name === state.type || state.name in TASK_EVENTS ? TASK_EVENTS[state.name] : undefined;
+  const event = Object.hasOwn(TASK_EVENTS, state.name) ? TASK_EVENTS[state.name] : undefined;
   if (event) turn.taskEvent(event, run, task, state);
 }

@@ -53,7 +53,8 @@ export class LeaseManager implements Actor<LeasesMessage> {
       case "Expired":
         return this.#expire(turn, message.command);
       case "Abandoned":
-        this.#waiting.delete(message.command);
+        // Those behind it may fit now.
+        if (this.#waiting.delete(message.command)) this.#serveWaiting(turn);
         return;
       case "Undelivered":
         return;
@@ -81,7 +82,7 @@ export class LeaseManager implements Actor<LeasesMessage> {
     if (this.#state.ledger.blocking(wanted.resources) !== null || this.#isBehind(wanted)) return false;
     const id = this.#state.nextIds.lease;
     this.#state.nextIds.lease += 1;
-    this.#state.ledger.take({ id, run_id: wanted.runId, kind: "explicit", resources: wanted.resources });
+    this.#state.ledger.take({ id, run_id: wanted.runId, kind: "explicit", resources: wanted.resources, sinceUs: turn.nowUs });
     putOperation(turn.decision.ops, "insert_lease", id, wanted.runId, "explicit", JSON.stringify(wanted.resources), turn.nowUs);
     turn.replyJson(wanted.command, 200, { lease: id });
     return true;
