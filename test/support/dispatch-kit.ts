@@ -1,0 +1,201 @@
+/**
+ * The dispatch group without threads, store or clock: commands go in, readable decisions come out.
+ *
+ * Messages that the actors send to each other are delivered before `send` returns, timers fire in `pass`. Orders for engine
+ * processes are collected. A reader stands in for the store; it knows the runs that a test puts there.
+ */
+import { Dispatcher } from "#actors/dispatcher/core";
+import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
+import type { DispatcherMessage } from "#actors/dispatcher/messages";
+import type { EngineProcessesMessage } from "#actors/engines/messages";
+import type { GroupPorts } from "#actors/group";
+import { LeaseManager } from "#actors/leases/core";
+import { type DispatchSettings, LiveState } from "#actors/live-state/live-state";
+import type { Run } from "#actors/live-state/run";
+import { Records } from "#actors/records/core";
+import type { DecisionMessage } from "#actors/store-writer/commit-client";
+import { COMMITS, DISPATCHER, LEASES, RECORDS } from "#actors/turn";
+import { COMMANDS, type CommandKind } from "#protocol/command";
+import type { Actor } from "#runtime/actor";
+import { Outbox } from "#runtime/effect";
+import { type DecisionRecord, decodeDecision, mergeDecisions, type Reply } from "./decision-record.ts";
+import { serverFacts } from "./server-facts.ts";
+
+/** 2027-01-15T08:00:00Z: late enough that nothing is mistaken for an unset time. */
+export const START_US = 1_800_000_000_000_000;
+
+/** What one message led to. */
+export interface Outcome extends DecisionRecord {
+  /** The answer to the command that was sent; null when it is not answered yet. */
+  reply: Reply | null;
+  /** Id of the command that was sent, 0 for other messages. */
+  command: number;
+  /** Orders for the engine processes. */
+  orders: EngineProcessesMessage[];
+}
+
+export interface KitOptions {
+  settings?: Partial<DispatchSettings>;
+  /** Runs that only the store knows. */
+  stored?: Map<number, Run>;
+}
+
+interface Timer {
+  to: string;
+  key: string;
+  dueUs: number;
+  message: unknown;
+}
+
+const SETTINGS: DispatchSettings = {
+  crashRetriesDefault: 5,
+  retainDays: 30,
+  resourceTotals: new Map(),
+  catchupDefault: "skip",
+  cancelGraceUs: 10_000_000,
+  rerunDelaySeconds: [5, 15],
+  spawnEngines: false,
+  enginesMax: 2,
+  engineRunsMax: 100,
+  externalEnginesMax: 10_000,
+  enginePatterns: [],
+  host: "this-host boot-1",
+  serverPid: 4242,
+};
+
+export class DispatchKit {
+  nowUs = START_US;
+  epoch = 1;
+  /** Number of the newest step; everything counts as committed unless a test holds it back. */
+  turn = 0;
+  committed: number | null = null;
+  readonly state: LiveState;
+  readonly stored: Map<number, Run>;
+  readonly #actors: Record<string, Actor<never>>;
+  readonly #timers = new Map<string, Timer>();
+  #nextCommand = 1;
+  #uuids = 0;
+
+  constructor(options: KitOptions = {}) {
+    this.stored = options.stored ?? new Map();
+    const reader = {
+      readRun: (id: number) => this.stored.get(id) ?? null,
+      readParameters: (id: number) => `{"stored":${id}}`,
+      findArtifact: () => null,
+    };
+    const resourceTotals = new Map(options.settings?.resourceTotals ?? SETTINGS.resourceTotals);
+    const settings = { ...SETTINGS, ...options.settings, resourceTotals };
+    this.state = new LiveState(reader, { flow: 1, run: 1, task_run: 1, artifact: 1, lease: 1 }, settings);
+    const ports = this.#ports();
+    const dispatcher = new Dispatcher(this.state, ports);
+    this.#actors = {
+      [DISPATCHER]: dispatcher,
+      [LEASES]: new LeaseManager(this.state, ports),
+      [RECORDS]: new Records(this.state, ports, serverFacts()),
+    };
+    const out = new Outbox();
+    dispatcher.begin(out);
+    this.#perform(DISPATCHER, out, []);
+  }
+
+  /** A run by id, as it is in memory. */
+  run(id: number): Run {
+    const run = this.state.findRun(id);
+    if (run === undefined) throw new Error(`no run ${id}`);
+    return run;
+  }
+
+  /** Sends a command and returns what it led to; its body is text where the core parses it. */
+  send(kind: CommandKind, sent: { target?: number; body?: unknown; local?: boolean } = {}): Outcome {
+    const { actor, parsed } = COMMANDS[kind];
+    const id = this.#nextCommand;
+    this.#nextCommand += 1;
+    const body = parsed === "core" && typeof sent.body !== "string" ? JSON.stringify(sent.body ?? null) : (sent.body ?? null);
+    const command = { kind, id, epoch: this.epoch, target: sent.target ?? 0, body, local: sent.local ?? true };
+    return this.#deliver(actor, command, id);
+  }
+
+  /** Tells the actor of a command what became of its client. */
+  notice(kind: "Expired" | "Abandoned" | "Undelivered", command: number, actor = DISPATCHER): Outcome {
+    return this.#deliver(actor, { kind, epoch: this.epoch, command }, command);
+  }
+
+  /** A message of another actor to the dispatcher. */
+  tell(message: DispatcherMessage): Outcome {
+    return this.#deliver(DISPATCHER, message, 0);
+  }
+
+  /** Lets time pass; due timers fire in order. */
+  pass(us: number): Outcome {
+    const endUs = this.nowUs + us;
+    const outcomes: Outcome[] = [];
+    for (;;) {
+      const first = [...this.#timers.values()].sort((a, b) => a.dueUs - b.dueUs)[0];
+      if (first === undefined || first.dueUs > endUs) break;
+      this.#timers.delete(`${first.to} ${first.key}`);
+      this.nowUs = Math.max(this.nowUs, first.dueUs);
+      outcomes.push(this.#deliver(first.to, first.message, 0));
+    }
+    this.nowUs = endUs;
+    const decided = mergeDecisions(outcomes);
+    return { ...decided, reply: null, command: 0, orders: outcomes.flatMap((outcome) => outcome.orders) };
+  }
+
+  #deliver(to: string, message: unknown, command: number): Outcome {
+    const decisions: DecisionRecord[] = [];
+    const orders: EngineProcessesMessage[] = [];
+    const waiting: { to: string; message: unknown }[] = [{ to, message }];
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const out = new Outbox();
+      this.#actors[next.to]?.receive(next.message as never, out);
+      for (const sent of this.#perform(next.to, out, orders)) {
+        if (sent.to === COMMITS) decisions.push(decodeDecision((sent.message as DecisionMessage).decision));
+        else waiting.push(sent);
+      }
+    }
+    const decided = mergeDecisions(decisions);
+    const reply = decided.replies.find((answer) => answer.command === command) ?? null;
+    return { ...decided, reply, command, orders };
+  }
+
+  /** Sets timers, collects orders, and returns what is sent to others. */
+  #perform(owner: string, out: Outbox, orders: EngineProcessesMessage[]): { to: string; message: unknown }[] {
+    const sent: { to: string; message: unknown }[] = [];
+    for (const effect of out.effects) {
+      if (effect.kind === "SetTimer") {
+        const { key, dueUs, message } = effect;
+        this.#timers.set(`${owner} ${key}`, { to: owner, key, dueUs, message });
+      } else if (effect.kind === "CancelTimer") {
+        this.#timers.delete(`${owner} ${effect.key}`);
+      } else if (effect.to === ENGINE_PROCESSES) {
+        orders.push(effect.message as EngineProcessesMessage);
+      } else {
+        sent.push(effect);
+      }
+    }
+    return sent;
+  }
+
+  #ports(): GroupPorts {
+    const kit = this;
+    return {
+      nowUs: () => kit.nowUs,
+      ids: {
+        uuid: () => {
+          kit.#uuids += 1;
+          return `00000000-0000-7000-8000-${String(kit.#uuids).padStart(12, "0")}`;
+        },
+        random: () => 0.5,
+      },
+      get epoch() {
+        return kit.epoch;
+      },
+      committedTurn: () => kit.committed ?? kit.turn,
+      lastSeq: () => 0,
+      nextTurn: () => {
+        kit.turn += 1;
+        return kit.turn;
+      },
+    };
+  }
+}

@@ -1,0 +1,21 @@
+/** What a server in a test tells of itself. */
+import type { ServerFacts } from "#actors/records/server-info";
+
+export function serverFacts(): ServerFacts {
+  return {
+    version: "0.0.0",
+    pid: 4242,
+    home: "/home",
+    servedDir: null,
+    startedAt: 0,
+    databasePath: "/home/db.sqlite",
+    emailConfigured: false,
+    liveFlows: new Set(),
+    host: "127.0.0.1",
+    port: 0,
+    url: "",
+    listening: () => undefined,
+    fileSizes: () => ({ database: 0, wal: 0 }),
+    secretKeyPresent: () => false,
+  };
+}
