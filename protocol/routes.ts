@@ -21,6 +21,7 @@ import { RunGraph } from "./graph.ts";
 import { AcquireRequest, AcquireResponse, ReleaseRequest, ReleaseResponse } from "./lease.ts";
 import { REPORT_BYTES_MAX } from "./limits.ts";
 import { LogsPage, LogsQuery } from "./log.ts";
+import { Queue, RunExplanation } from "./queue.ts";
 import { type Route, row } from "./route.ts";
 import { CreateRunBody, CreateRunForFlowBody, ResumeBody, Run, RunInput, RunsPage, RunsQuery, TransitionBody } from "./run.ts";
 import { ActorInfo, Counts, CountsQuery, Health, ServerInfo, Settings, SettingsPatch, StreamQuery } from "./server.ts";
@@ -35,6 +36,7 @@ const BadQuery = { 400: ErrorBody };
 const SERVER: readonly Route[] = [
   row("GET /api/health", "getHealth", "The server is up", "local", { 200: Health }, { auth: false }),
   row("GET /api/server", "getServer", "The server process and its engines", "GetServer", { 200: ServerInfo }),
+  row("GET /api/queue", "getQueue", "What waits, for what, and who holds it", "GetQueue", { 200: Queue }),
   row("GET /api/actors", "getActors", "The actors of the server and how they do", "GetActors", { 200: Type.Array(ActorInfo) }),
   row("GET /api/counts", "getCounts", "Counts of runs and task runs", "read", { 200: Counts }, { query: CountsQuery }),
   row("GET /api/settings", "getSettings", "Settings in effect", "GetSettings", { 200: Settings }),
@@ -150,6 +152,15 @@ const RUNS: readonly Route[] = [
       query: LogsQuery,
     },
   ),
+  row(
+    "POST /api/runs/{id}/retry",
+    "retryRun",
+    "Run an ended run again with the same parameters",
+    "RetryRun",
+    { 201: Run, ...NotFound, 409: ErrorBody },
+    { idempotency_key: true },
+  ),
+  row("GET /api/runs/{id}/explain", "explainRun", "Why a run waits", "ExplainRun", { 200: RunExplanation, ...NotFound }),
   row("GET /api/runs/{id}/input", "getRunInput", "Answers given to a paused run", "read", { 200: RunInput, ...NotFound }),
 ];
 

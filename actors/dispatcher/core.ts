@@ -28,6 +28,7 @@ import type { DispatcherMessage } from "./messages.ts";
 import { EnginePool } from "./pool.ts";
 import { report } from "./report.ts";
 import { resumeRunCommand } from "./resume-run.ts";
+import { retryRunCommand } from "./retry-run.ts";
 import { transitionRun } from "./transition-run.ts";
 import { markLate, markWaiting } from "./waiting.ts";
 import { notice, sendAway, work } from "./work.ts";
@@ -113,6 +114,8 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return deleteRunCommand(turn, command);
       case "ResumeRun":
         return resumeRunCommand(turn, command);
+      case "RetryRun":
+        return retryRunCommand(turn, command);
       case "DeleteFlow":
         return deleteFlowCommand(turn, command);
       default:

@@ -10,9 +10,9 @@ import { nameOfRerun } from "./run-names.ts";
 export const ENGINE_EXITED = "engine process exited unexpectedly";
 
 /** Ends a run whose engine has gone: Cancelled when that was asked for, Crashed with a rerun, or Failed at the limit. */
-export function crashRun(turn: Turn, run: Run, cause: string): void {
+export function crashRun(turn: Turn, run: Run, cause: string, details: Record<string, unknown> = {}): void {
   if (isEnded(run)) return;
-  const end = { timestamp: turn.nowUs, details: {} };
+  const end = { timestamp: turn.nowUs, details };
   if (run.state.type === "Cancelling") {
     return moveRun(turn, run, { type: "Cancelled", name: "Cancelled", message: "cancelled", ...end });
   }
@@ -23,7 +23,7 @@ export function crashRun(turn: Turn, run: Run, cause: string): void {
       name: "Failed",
       timestamp: turn.nowUs,
       message: "crash limit reached",
-      details: { crash: cause },
+      details: { ...details, crash: cause },
     });
   }
   moveRun(turn, run, { type: "Crashed", name: "Crashed", message: cause, ...end });

@@ -61,7 +61,7 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
   state.nextIds.lease += 1;
   const resources = needsOf(run);
   if (Object.keys(resources).length > 0) {
-    state.ledger.take({ id, run_id: run.id, kind: "run", resources });
+    state.ledger.take({ id, run_id: run.id, kind: "run", resources, sinceUs: turn.nowUs });
     putOperation(turn.decision.ops, "insert_lease", id, run.id, "run", JSON.stringify(resources), turn.nowUs);
   }
   run.assignment_id = id;

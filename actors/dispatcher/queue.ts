@@ -159,8 +159,13 @@ function peekLive(heap: PriorityQueue<Entry>): Run | undefined {
 }
 
 function isBefore(a: Entry, b: Entry): boolean {
-  if (a.run.priority !== b.run.priority) return a.run.priority > b.run.priority;
-  const aUs = a.run.scheduled_time ?? a.run.created_at;
-  const bUs = b.run.scheduled_time ?? b.run.created_at;
-  return aUs === bUs ? a.run.id < b.run.id : aUs < bUs;
+  return inOrder(a.run, b.run) < 0;
+}
+
+/** Order of hand-out: highest priority, then oldest scheduled time (or creation), then id. */
+export function inOrder(a: Run, b: Run): number {
+  if (a.priority !== b.priority) return b.priority - a.priority;
+  const aUs = a.scheduled_time ?? a.created_at;
+  const bUs = b.scheduled_time ?? b.created_at;
+  return aUs === bUs ? a.id - b.id : aUs - bUs;
 }

@@ -5,6 +5,7 @@ import { TransitionBody } from "#protocol/run";
 import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { touchContact } from "./contact.ts";
+import { crashRun, ENGINE_EXITED } from "./crash.ts";
 import { moveRun } from "./moves.ts";
 import { decideTransition } from "./transition.ts";
 
@@ -27,7 +28,10 @@ export function transitionRun(turn: Turn, command: Command): void {
   run.repeatable = false;
   run.lastCommand = command.id;
   turn.state.rememberCommand(command.id, run);
-  moveRun(turn, run, decision.state, decision.state.name === "Skipped" ? { reason: decision.state.message } : null);
+  const { state } = decision;
+  // Its engine says that user code ended the thread or filled its memory: run again like any crash.
+  if (state.type === "Crashed" && run.assigned && !force) crashRun(turn, run, state.message ?? ENGINE_EXITED, state.details);
+  else moveRun(turn, run, state, state.name === "Skipped" ? { reason: state.message } : null);
   turn.replyRun(command, 200, run);
 }
 

@@ -17,6 +17,8 @@ export interface Lease {
   /** "run": taken with the hand-out; "explicit": acquired by user code. */
   kind: "run" | "explicit";
   resources: Record<string, number>;
+  /** Wall-clock time at which it was taken. */
+  sinceUs: number;
 }
 
 export class Ledger {

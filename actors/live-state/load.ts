@@ -75,7 +75,13 @@ function loadRuns(state: LiveState, stored: LoadedStore): void {
     const { id, run_id } = lease;
     if (!state.runs.has(run_id)) continue;
     const kind = lease.kind === "run" ? "run" : "explicit";
-    state.ledger.take({ id, run_id, kind, resources: parseMap(lease.resources) as Record<string, number> });
+    state.ledger.take({
+      id,
+      run_id,
+      kind,
+      resources: parseMap(lease.resources) as Record<string, number>,
+      sinceUs: lease.created_at,
+    });
   }
   for (const rerun of stored.reruns) state.deadlines.add("rerun", rerun.run_id, rerun.due);
 }

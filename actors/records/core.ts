@@ -17,6 +17,7 @@ import type { GroupPorts } from "../group.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import { Turn } from "../turn.ts";
 import { emitEvent } from "./emit-event.ts";
+import { describeQueue, explainRun } from "./queue-view.ts";
 import { type FlowRegistration, registerFlow, updateFlow } from "./register-flow.ts";
 import { describeServer, describeSettings, patchSettings, type ServerFacts } from "./server-info.ts";
 
@@ -76,6 +77,10 @@ export class Records implements Actor<RecordsMessage> {
         return turn.replyJson(message, 200, this.#actors);
       case "GetServer":
         return turn.replyJson(message, 200, describeServer(turn, this.#facts, this.#ports.lastSeq()));
+      case "GetQueue":
+        return turn.replyJson(message, 200, describeQueue(turn));
+      case "ExplainRun":
+        return explainRun(turn, message);
       case "GetSettings":
         return turn.replyJson(message, 200, describeSettings(turn, this.#facts));
       case "PatchSettings":

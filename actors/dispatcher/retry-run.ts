@@ -1,0 +1,25 @@
+/** POST /api/runs/{id}/retry: a new run with the parameters, tags and priority of one that has ended. */
+import type { Command } from "#protocol/command";
+import { refuse } from "#protocol/errors";
+import { isEnded } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+import { createRun } from "./create-run.ts";
+import { nameOfRerun } from "./run-names.ts";
+
+export function retryRunCommand(turn: Turn, command: Command): void {
+  const { state } = turn;
+  const ended = state.findRun(command.target);
+  if (ended === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
+  if (!isEnded(ended)) return turn.refuse(command, refuse("run_not_ended", ended.state.name));
+  if (state.stopping) return turn.refuse(command, refuse("stopping"));
+  const run = createRun(turn, ended.flow, {
+    name: nameOfRerun(ended.name, ended.attempt + 1),
+    parametersText: state.parametersOf(ended),
+    tags: ended.tags,
+    createdBy: `retry:${ended.id}`,
+    parentRunId: ended.id,
+    priority: ended.priority,
+    attempt: 0,
+  });
+  turn.replyRun(command, 201, run);
+}

@@ -1,0 +1,95 @@
+/** What waits and why: the queue as a whole, and the explanation of one run. An addition of ours. */
+import Type, { type Static } from "typebox";
+import { Count, Double, Id, Int64, nullable, sent, Timestamp } from "./scalar.ts";
+import { StateSchema } from "./state-schema.ts";
+
+/** Why a run that is Scheduled has not been handed out. */
+export const WAIT_CODES = ["no_engine", "no_engine_for_module", "resource", "not_due", "held", "assigned"] as const;
+export type WaitCode = (typeof WAIT_CODES)[number];
+
+const reason = {
+  code: Type.Unsafe<WaitCode>({ type: "string", enum: [...WAIT_CODES] }),
+  object: nullable(
+    Type.String({ description: "What blocks it: the resource, the module no engine polls for, the engine that holds it" }),
+  ),
+  /** One sentence for people. */
+  text: Type.String(),
+  since: Timestamp,
+};
+
+/** Who holds a resource. */
+export const ResourceHolder = Type.Object(
+  {
+    run_id: Int64,
+    run_name: Type.String(),
+    amount: Double,
+    kind: Type.Unsafe<"run" | "explicit">({ type: "string", enum: ["run", "explicit"] }),
+    held_secs: Double,
+  },
+  { title: "ResourceHolder" },
+);
+export type ResourceHolder = Static<typeof ResourceHolder>;
+
+/** A run waiting to be handed out, with its place in line (1 is next) among the runs it competes with. */
+export const QueuedRun = Type.Object(
+  {
+    run_id: Int64,
+    external_id: Id,
+    name: Type.String(),
+    flow: Type.String(),
+    project: Type.String(),
+    priority: Int64,
+    state: StateSchema,
+    scheduled_time: nullable(Timestamp),
+    reason: Type.Object(reason),
+    place: nullable(Count),
+  },
+  { title: "QueuedRun" },
+);
+export type QueuedRun = Static<typeof QueuedRun>;
+
+export const QueueResource = Type.Object(
+  { name: Type.String(), total: Double, used: Double, waiting: Count, holders: Type.Array(ResourceHolder) },
+  { title: "QueueResource" },
+);
+export type QueueResource = Static<typeof QueueResource>;
+
+export const QueueEngine = Type.Object(
+  {
+    id: Type.String(),
+    module: Type.String(),
+    source_dir: Type.String(),
+    run_ids: Type.Array(Int64),
+    idle: Type.Boolean(),
+    contact_secs: Type.Number({ description: "Seconds since it was last heard of" }),
+  },
+  { title: "QueueEngine" },
+);
+export type QueueEngine = Static<typeof QueueEngine>;
+
+/** Runs in the order in which they would start; at most 500, `waiting` is how many there are in all. */
+export const Queue = Type.Object(
+  {
+    waiting: Count,
+    runs: Type.Array(QueuedRun),
+    resources: Type.Array(QueueResource),
+    engines: Type.Array(QueueEngine),
+  },
+  { title: "Queue" },
+);
+export type Queue = Static<typeof Queue>;
+
+/** Why a run is where it is. `reason` is null once it has started or ended. */
+export const RunExplanation = sent(
+  Type.Object(
+    {
+      run_id: Int64,
+      state: StateSchema,
+      reason: nullable(Type.Object(reason)),
+      place: nullable(Count),
+      holders: Type.Array(ResourceHolder, { description: "Who holds the resource it waits for" }),
+    },
+    { title: "RunExplanation" },
+  ),
+);
+export type RunExplanation = Static<typeof RunExplanation>;
