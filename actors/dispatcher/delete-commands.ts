@@ -29,7 +29,7 @@ function forget(turn: Turn, run: Run): void {
   turn.state.queue.leave(run);
   releaseRun(turn, run);
   turn.dropRun(run);
-  turn.state.removeRun(run);
+  turn.state.removeRun(run, turn.number);
 }
 
 /** Takes the runs of the flow along. Refused while the flow is registered from code by this server. */
@@ -38,6 +38,8 @@ export function deleteFlowCommand(turn: Turn, command: Command): void {
   if (flow === undefined) return turn.refuse(command, refuse("flow_not_found", command.target));
   if (flow.live) return turn.refuse(command, refuse("flow_live", flow.name));
   const runs = [...turn.state.runs.values(), ...turn.state.endedRuns()].filter((run) => run.flow === flow);
+  // All leave the queue first: what one of them gives back is not for the next.
+  for (const run of runs) turn.state.queue.leave(run);
   for (const run of runs) {
     forget(turn, run);
     turn.stream("run.deleted", run.id);

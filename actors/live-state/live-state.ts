@@ -107,6 +107,8 @@ export class LiveState {
   #answeredCount = 0;
   readonly #large: { run: Run; turn: number }[] = [];
   readonly #ended = new Map<number, { run: Run; turn: number }>();
+  /** Runs whose deletion is not committed yet: the store still has them. */
+  readonly #removed = new Map<number, number>();
 
   constructor(reader: RunReader, nextIds: NextIds, settings: DispatchSettings) {
     this.#reader = reader;
@@ -147,7 +149,7 @@ export class LiveState {
   findRun(id: number): Run | undefined {
     const known = this.runs.get(id) ?? this.#ended.get(id)?.run;
     if (known !== undefined) return known;
-    if (id >= this.nextIds.run || id < 1) return undefined;
+    if (id >= this.nextIds.run || id < 1 || this.#removed.has(id)) return undefined;
     const stored = this.#reader.readRun(id);
     if (stored === null) return undefined;
     if (isEnded(stored)) this.#ended.set(id, { run: stored, turn: 0 });
@@ -176,9 +178,10 @@ export class LiveState {
     }
   }
 
-  removeRun(run: Run): void {
+  removeRun(run: Run, turn: number): void {
     this.runs.delete(run.id);
     this.#ended.delete(run.id);
+    this.#removed.set(run.id, turn);
   }
 
   /** Ended runs that are still in memory. */
@@ -196,6 +199,10 @@ export class LiveState {
     for (let first = this.#large[0]; first !== undefined && first.turn <= committedTurn; first = this.#large[0]) {
       first.run.parametersText = null;
       this.#large.shift();
+    }
+    for (const [id, turn] of this.#removed) {
+      if (turn > committedTurn) break;
+      this.#removed.delete(id);
     }
     for (const [id, entry] of this.#ended) {
       if (this.#ended.size <= ENDED_KEPT_MAX || entry.turn > committedTurn) return;
