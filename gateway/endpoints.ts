@@ -1,4 +1,5 @@
 /** Puts the table of routes (protocol/routes.ts) on the router: a row becomes the endpoint that serves it. */
+import { refuse } from "#protocol/errors";
 import { openapiDocument } from "#protocol/openapi";
 import type { Route } from "#protocol/route";
 import { ROUTES } from "#protocol/routes";
@@ -21,7 +22,15 @@ export function buildRouter(commands: OutstandingCommands, hub: StreamHub, reads
     else if (route.command !== undefined)
       router.add(route.method, route.path, new CommandEndpoint(route, route.command, commands));
   }
+  // The token is asked for before anything else is said, also where nothing answers yet.
+  for (const method of ["POST", "DELETE"]) router.add(method, MCP_PATH, new LocalEndpoint(true, notServed));
   return router;
+}
+
+const MCP_PATH = "/mcp";
+
+function notServed(exchange: Exchange): void {
+  replyRefusal(exchange, refuse("not_found"));
 }
 
 type Service = (exchange: Exchange) => void;

@@ -6,7 +6,8 @@ const CATCH_UP_TEXT_MAX = 256 * 1024;
 /** Most messages of one such write: each may need a row from the store. */
 const CATCH_UP_MESSAGES_MAX = 256;
 
-export const KEEP_ALIVE_FRAME = ":\n\n";
+/** Means nothing: keeps a silent connection open. */
+export const COMMENT_FRAME = ":\n\n";
 
 export function helloFrame(latest: number, since: number): string {
   return `event: hello\ndata: {"latest":${latest},"since":${since}}\n\n`;

@@ -8,7 +8,7 @@
  */
 import { STREAM_KEEP_ALIVE_MS, STREAM_RING_COUNT } from "#protocol/limits";
 import type { Alarm } from "#runtime/timers";
-import { backlogFrames, coalescedFrames, helloFrame, KEEP_ALIVE_FRAME, resyncFrame } from "./sse-frame.ts";
+import { backlogFrames, COMMENT_FRAME, coalescedFrames, helloFrame, resyncFrame } from "./sse-frame.ts";
 import type { StreamRing } from "./stream-ring.ts";
 import type { Exchange, ExchangeWatcher, HeaderList } from "./transport-port.ts";
 
@@ -93,7 +93,7 @@ export class StreamHub {
     if (this.#subscribers.size === 0) this.#watchSilence();
     this.#subscribers.add(subscriber);
     exchange.watch(subscriber);
-    subscriber.blocked = !exchange.begin(200, STREAM_HEADERS, first);
+    subscriber.blocked = !exchange.begin(200, STREAM_HEADERS, first, COMMENT_FRAME);
     this.catchUp(subscriber);
   }
 
@@ -203,7 +203,7 @@ export class StreamHub {
     this.#timing.keepAlive.set(KEEP_ALIVE_CHECK_US, () => {
       const nowUs = this.#timing.now();
       for (const subscriber of this.#subscribers) {
-        if (!subscriber.blocked && nowUs - subscriber.wroteUs >= KEEP_ALIVE_US) this.#write(subscriber, KEEP_ALIVE_FRAME);
+        if (!subscriber.blocked && nowUs - subscriber.wroteUs >= KEEP_ALIVE_US) this.#write(subscriber, COMMENT_FRAME);
       }
       this.#watchSilence();
     });

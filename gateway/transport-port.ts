@@ -41,8 +41,11 @@ export interface Exchange {
   readBody(): void;
   /** Sends a whole answer. With `close`, the connection ends after it. HEAD gets the head alone, with the length. */
   respond(status: number, headers: HeaderList, body: string | Uint8Array | null, close?: boolean): void;
-  /** Starts an answer without a known length, with its first piece; false: wait for `writable`. */
-  begin(status: number, headers: HeaderList, first: string | Uint8Array): boolean;
+  /**
+   * Starts an answer without a known length, with its first piece; false: wait for `writable`. `filler` means nothing to the
+   * client: a server library that ends a piece only when the next one begins sends it after each, so that no piece waits.
+   */
+  begin(status: number, headers: HeaderList, first: string | Uint8Array, filler: string): boolean;
   /** Continues it; false: wait for `writable`. */
   write(piece: string | Uint8Array): boolean;
   /** Ends it. */

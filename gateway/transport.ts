@@ -68,6 +68,8 @@ class UwsExchange implements Exchange {
   #request: uws.HttpRequest | null;
   #watcher: ExchangeWatcher | null = null;
   #begun = false;
+  /** The library sends the line break that ends a chunk with the next chunk, and strict clients wait for it. */
+  #filler = "";
 
   constructor(handler: RequestHandler, response: uws.HttpResponse, request: uws.HttpRequest, trusted: boolean) {
     this.#handler = handler;
@@ -146,9 +148,10 @@ class UwsExchange implements Exchange {
     }
   }
 
-  begin(status: number, headers: HeaderList, first: string | Uint8Array): boolean {
+  begin(status: number, headers: HeaderList, first: string | Uint8Array, filler: string): boolean {
     if (!this.open) return false;
     this.#begun = true;
+    this.#filler = filler;
     this.#response.onWritable(() => {
       this.#writable();
       return true;
@@ -156,7 +159,8 @@ class UwsExchange implements Exchange {
     let taken = false;
     this.#response.cork(() => {
       this.#writeHead(status, headers);
-      taken = this.#response.write(first);
+      this.#response.write(first);
+      taken = this.#response.write(filler);
     });
     return taken;
   }
@@ -165,7 +169,8 @@ class UwsExchange implements Exchange {
     if (!this.open) return false;
     let taken = false;
     this.#response.cork(() => {
-      taken = this.#response.write(piece);
+      this.#response.write(piece);
+      taken = this.#response.write(this.#filler);
     });
     return taken;
   }

@@ -59,7 +59,7 @@ export class RecordedExchange implements Exchange {
     this.closed = close;
   }
 
-  begin(status: number, headers: HeaderList, first: string | Uint8Array): boolean {
+  begin(status: number, headers: HeaderList, first: string | Uint8Array, _filler: string): boolean {
     this.status = status;
     this.headers = headers;
     return this.write(first);
