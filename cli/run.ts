@@ -113,7 +113,8 @@ function endLines(run: Run, result: unknown, terminal: Terminal): string[] {
   const tasks = Object.values(run.task_counts).reduce((sum, count) => sum + count, 0);
   const lines = [`${state}${took}${tasks === 0 ? "" : `, ${counted(tasks, "task")}`}`];
   const completed = run.state.type === "Completed";
-  if (!completed && run.state.message !== null) lines.push(terminal.paint("red", printable(run.state.message)));
+  if (!completed && run.state.message !== null && run.state.message.toLowerCase() !== run.state.name.toLowerCase())
+    lines.push(terminal.paint("red", printable(run.state.message)));
   if (completed && result !== undefined && result !== null)
     lines.push(`${terminal.paint("dim", "Result:")} ${printable(JSON.stringify(result))}`);
   return lines;
