@@ -125,7 +125,7 @@ function failureText(run: Run): string {
   return run.state.message === null ? words : `${words}: ${printable(run.state.message)}`;
 }
 
-/** The first interrupt cancels the run and waits for its end, the second leaves it alone. */
+/** The first signal cancels the run and waits for its end, the second leaves it alone. */
 function cancelOnInterrupt(client: Millrace, runId: number): () => void {
   let asked = false;
   const handler = () => {
@@ -137,6 +137,6 @@ function cancelOnInterrupt(client: Millrace, runId: number): () => void {
       .cancel(runId)
       .catch((error: unknown) => terminal.line(`millrace: ${error instanceof Error ? error.message : error}`));
   };
-  process.on("SIGINT", handler);
-  return () => process.off("SIGINT", handler);
+  process.on("SIGINT", handler).on("SIGTERM", handler);
+  return () => process.off("SIGINT", handler).off("SIGTERM", handler);
 }
