@@ -20,6 +20,7 @@ const SERVED = fileURLToPath(new URL(".", import.meta.url));
 const TIMELINE_WIDTH = 28;
 
 async function demo(out: Terminal): Promise<number> {
+  const interruption = interrupted();
   const home = mkdtempSync(join(tmpdir(), "millrace-demo-"));
   try {
     const loaded = loadConfig({ home, host: "127.0.0.1", port: "0", open: false }, {}, SERVED);
@@ -28,7 +29,7 @@ async function demo(out: Terminal): Promise<number> {
     // After an interrupt nobody waits for what it was doing; that the server is gone is no news then.
     shown.catch(() => {});
     try {
-      return await Promise.race([shown, interrupted()]);
+      return await Promise.race([shown, interruption]);
     } finally {
       await server.stop();
       await server.stopped;
