@@ -66,10 +66,15 @@ export function timeOut(turn: Turn, run: Run): void {
 /** The engine did not end in time after a timeout. */
 export function timeoutKill(turn: Turn, run: Run): void {
   const engine = engineOf(turn, run);
-  if (run.state.type === "Running") failTimedOut(turn, run, run.flow.options.timeoutSeconds ?? 0);
-  else if (run.state.name !== "TimedOut") return;
-  if (engine === undefined || engine.id !== run.engine_id) return;
-  if (engine.poll === null) signalEngine(turn, engine, "SIGKILL");
+  const seconds = run.flow.options.timeoutSeconds ?? 0;
+  if (run.state.type === "Running") {
+    // A later start of the run has a time of its own.
+    if (turn.nowUs < run.state.timestamp + seconds * 1e6) return;
+    failTimedOut(turn, run, seconds);
+  } else if (run.state.name !== "TimedOut" || engine?.ownsStop === true) return;
+  // An engine that asked for work since then ended the run by itself and may hold another one.
+  if (engine === undefined || engine.poll !== null || engine.lastWorkUs > (run.end_time ?? 0)) return;
+  signalEngine(turn, engine, "SIGKILL");
   for (const id of [...engine.runs]) {
     const other = turn.state.runs.get(id);
     if (other !== undefined) crashRun(turn, other, "its engine was killed");

@@ -22,7 +22,7 @@ import type { Deadline } from "./deadlines.ts";
 import { deleteFlowCommand, deleteRunCommand } from "./delete-commands.ts";
 import { engineFailed } from "./engine-failed.ts";
 import { ENGINE_PROCESSES, engineGone } from "./engines.ts";
-import { capacityFreed, enqueue } from "./hand-out.ts";
+import { capacityFreed, enqueue, processSeen } from "./hand-out.ts";
 import { heartbeat } from "./heartbeat.ts";
 import type { DispatcherMessage } from "./messages.ts";
 import { EnginePool } from "./pool.ts";
@@ -74,7 +74,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
       case "EngineGone":
         return this.#engineGone(turn, message.engine_id, message.cause);
       case "EngineSeen":
-        return this.#engineSeen(message.engine_id, message.pid_started);
+        return this.#engineSeen(turn, message.engine_id, message.pid_started);
       case "PoolReport":
         return this.#poolReport(message.engines);
       case "ModuleChanged":
@@ -93,6 +93,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 
   #command(turn: Turn, command: Command): void {
+    if (turn.answerAgain(command)) return;
     switch (command.kind) {
       case "CreateRun":
         return createRunCommand(turn, command);
@@ -130,9 +131,9 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     if (spawned !== undefined) this.#pool.gone(this.#state, spawned.keyText, polled, turn.nowUs);
   }
 
-  #engineSeen(engineId: string, pidStarted: number | null): void {
+  #engineSeen(turn: Turn, engineId: string, pidStarted: number | null): void {
     const engine = this.#state.engines.get(engineId);
-    if (engine !== undefined) engine.pidStarted = pidStarted;
+    if (engine !== undefined) processSeen(turn, engine, pidStarted);
   }
 
   /** Engines of the pool that outlived a restart of this actor. */

@@ -92,6 +92,17 @@ function rememberSequence(run: Run): void {
 function storeEngine(turn: Turn, engine: Engine): void {
   if (engine.stored) return;
   engine.stored = true;
+  putEngine(turn, engine);
+}
+
+/** The start time of its process is read while its first run is on the way: without it a later process of that pid passes for it. */
+export function processSeen(turn: Turn, engine: Engine, startedTicks: number | null): void {
+  if (engine.pidStarted === startedTicks) return;
+  engine.pidStarted = startedTicks;
+  if (engine.stored) putEngine(turn, engine);
+}
+
+function putEngine(turn: Turn, engine: Engine): void {
   const started = engine.pidStarted;
   putOperation(
     turn.decision.ops,
@@ -106,13 +117,13 @@ function storeEngine(turn: Turn, engine: Engine): void {
 }
 
 /** Takes everything from a run that ends, pauses or goes back to the queue: its assignment and its leases. */
-export function releaseRun(turn: Turn, run: Run): void {
+export function releaseRun(turn: Turn, run: Run, worked = true): void {
   const { state } = turn;
   if (run.assigned) {
     run.assigned = false;
     run.flow.handedOut -= 1;
     const engine = run.engine_id === null ? undefined : state.engines.get(run.engine_id);
-    if (engine?.runs.delete(run.id)) engine.runsDone += 1;
+    if (engine?.runs.delete(run.id) && worked) engine.runsDone += 1;
   }
   const freed = new Set<string>();
   for (const lease of state.ledger.leasesOf(run.id)) {
@@ -144,7 +155,7 @@ export function capacityFreed(turn: Turn, resources: readonly string[]): void {
 /** A run whose hand-out never reached its engine, or which its engine did not start, waits again. */
 export function takeBack(turn: Turn, run: Run): void {
   if (isEnded(run) || !run.assigned) return;
-  releaseRun(turn, run);
+  releaseRun(turn, run, false);
   turn.touchRun(run, false);
   if (run.state.type === "Scheduled") enqueue(turn, run);
 }
