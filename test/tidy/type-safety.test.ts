@@ -26,7 +26,7 @@ t.test("nothing that Node's type stripping refuses", (t) =>
     t,
     findAll(
       SOURCES,
-      /^\s*(?:export\s+)?(?:const\s+)?(?:enum\s+\w+\s*\{|namespace\s+\w+)|constructor\([^)]*\b(?:private|public|protected|readonly)\s+\w+/gm,
+      /^\s*(?:export\s+)?(?:const\s+)?(?:enum\s+\w+\s*\{|namespace\s+\w+)|constructor\((?:[^)]*,)?\s*(?:private|public|protected|readonly)\s+\w+\??:/gm,
     ),
     "not strippable",
   ),
