@@ -3,9 +3,8 @@ import type { Placement } from "#runtime/placement";
 import type { SupervisorChild, WorkerChild } from "#runtime/supervisor";
 import { EXIT_REPORTS } from "#runtime/thread";
 import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
-import { COMMITS, DISPATCHER, LEASES, RECORDS } from "./turn.ts";
+import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS } from "./turn.ts";
 
-export const GATEWAY = "gateway";
 export const STORE_WRITER = "store-writer";
 /** Where main learns that the gateway listens. */
 export const LISTENING = "listening";

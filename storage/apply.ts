@@ -223,6 +223,9 @@ export class Writer {
         this.#deletedFlows.add(Number(ops[at]));
         deleteFlow(this.#statements, Number(ops[at]));
         break;
+      case "put_idempotency":
+        this.#keepAnswer(ops, at);
+        break;
       default:
         this.#applyRow(name, ops, at);
     }
@@ -233,6 +236,14 @@ export class Writer {
     if (operation === undefined) throw new StorageError("operation", `no statement for ${name}`, this.#batch);
     this.#statements.raw(operation.sql).run(...encode(operation.encoders, ops, at));
     if (operation.counted !== null) this.#counters.raise(operation.counted, Number(ops[at]));
+  }
+
+  /** An answer that is an event names it by its id, which only the writer knows. */
+  #keepAnswer(ops: readonly Primitive[], at: number): void {
+    const values = ops.slice(at, at + OPERATIONS.put_idempotency.length);
+    const body = values.length - 1;
+    values[body] ??= `event:${this.#counters.get("events")}`;
+    this.#applyRow("put_idempotency", values, 0);
   }
 
   #addCount(kind: number, ops: readonly Primitive[], at: number): void {

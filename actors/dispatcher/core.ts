@@ -83,6 +83,8 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return this.#fireDeadlines(turn);
       case "Tick":
         return this.#tick(turn);
+      case "GatewayStarted":
+        return this.#gatewayStarted();
       case "StopWork":
         return this.#stopWork(turn);
       case "CapacityFreed":
@@ -195,6 +197,11 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   #checkRemote(turn: Turn, engine: Engine): void {
     if (engine.local || engine.poll !== null || turn.nowUs - engine.lastContactUs < REMOTE_SILENCE_US) return;
     engineGone(turn, engine.id, "no contact with its engine");
+  }
+
+  #gatewayStarted(): void {
+    for (const poll of [...this.#state.queue.polls()]) this.#state.queue.unpark(poll);
+    this.#ports.announceEpoch();
   }
 
   /** Idle engines go with the server; busy ones stay for the next server to adopt. */

@@ -7,6 +7,7 @@ import type { Run } from "../live-state/run.ts";
 import type { TaskRun } from "../live-state/task-run.ts";
 import type { Turn } from "../turn.ts";
 import { createDownstreamRuns } from "./downstream.ts";
+import { noteCompletion } from "./fan-in.ts";
 import { enqueue, releaseRun } from "./hand-out.ts";
 
 /** Events by state name where the name decides; null: such a state records none. Other names go by type. */
@@ -50,6 +51,7 @@ export function moveRun(turn: Turn, run: Run, state: State, extra: Record<string
   // Own keys only: a free name may be that of an inherited property.
   const event = Object.hasOwn(RUN_EVENTS, state.name) ? RUN_EVENTS[state.name] : `run.${state.type.toLowerCase()}`;
   if (event) turn.runEvent(event, run, extra);
+  if (revived && before.type === "Completed") noteCompletion(turn, run, false);
   afterMove(turn, run, state);
 }
 

@@ -11,12 +11,13 @@ import type { AcquireRequest, ReleaseRequest } from "#protocol/lease";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import { putOperation } from "#storage/ops";
+import type { GatewayStarted } from "../dispatcher/messages.ts";
 import type { GroupPorts } from "../group.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import { isEnded } from "../live-state/run.ts";
 import { DISPATCHER, Turn } from "../turn.ts";
 
-type LeasesMessage = Command | CommandNotice | { kind: "CapacityFreed" };
+type LeasesMessage = Command | CommandNotice | GatewayStarted | { kind: "CapacityFreed" };
 
 interface Waiting {
   command: Command;
@@ -50,6 +51,9 @@ export class LeaseManager implements Actor<LeasesMessage> {
         return this.#release(turn, message);
       case "CapacityFreed":
         return this.#serveWaiting(turn);
+      case "GatewayStarted":
+        this.#waiting.clear();
+        return;
       case "Expired":
         return this.#expire(turn, message.command);
       case "Abandoned":

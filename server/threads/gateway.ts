@@ -1,8 +1,8 @@
 /** Entry of the gateway thread. */
-import { GATEWAY, LISTENING } from "#actors/tree";
-import { RECORDS } from "#actors/turn";
-import { createGateway } from "#gateway/server";
-import type { FeedMessage } from "#protocol/feed";
+import { LISTENING } from "#actors/tree";
+import { DISPATCHER, GATEWAY, LEASES, RECORDS } from "#actors/turn";
+import { createGateway, type Gateway } from "#gateway/server";
+import type { FeedMessage, LiveFlows } from "#protocol/feed";
 import { createSystemClock } from "#runtime/clock";
 import { serveThread } from "#runtime/thread";
 import { urlOf } from "../url.ts";
@@ -13,10 +13,13 @@ serveThread<ThreadData>((data, thread) => {
   const clock = createSystemClock();
   // A gateway that is started again listens where the first one did.
   let port = config.port;
+  let former: Gateway | null = null;
   return [
     {
       name: GATEWAY,
       start: async (_context, out) => {
+        // One that failed left its listener open; it ends by itself before the next takes its place.
+        await former?.close();
         const gateway = createGateway(
           {
             host: config.host,
@@ -31,11 +34,14 @@ serveThread<ThreadData>((data, thread) => {
           },
           { send: (actor, message) => thread.host.send(actor, message), now: () => clock.monotonicUs() },
         );
+        former = gateway;
         port = (await gateway.start()).port;
         const listening = { kind: "Listening", host: config.host, port, url: urlOf(config.host, port) };
         out.send(RECORDS, listening);
+        out.send(DISPATCHER, { kind: "GatewayStarted" });
+        out.send(LEASES, { kind: "GatewayStarted" });
         out.send(LISTENING, listening);
-        return { receive: (message: FeedMessage) => gateway.receive(message), stop: () => gateway.stop() };
+        return { receive: (message: FeedMessage | LiveFlows) => gateway.receive(message), stop: () => gateway.stop() };
       },
     },
   ];

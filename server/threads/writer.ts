@@ -1,8 +1,8 @@
 /** Entry of the writer thread: the log writer and the store writer around the one write handle. */
 import { LogWriter } from "#actors/log-writer/core";
 import { StoreWriter } from "#actors/store-writer/shell";
-import { GATEWAY, LOG_WRITER, STORE_WRITER } from "#actors/tree";
-import { COMMITS } from "#actors/turn";
+import { LOG_WRITER, STORE_WRITER } from "#actors/tree";
+import { COMMITS, GATEWAY } from "#actors/turn";
 import type { ReadOnly } from "#protocol/feed";
 import { assert } from "#runtime/assert";
 import { serveThread } from "#runtime/thread";
