@@ -102,6 +102,8 @@ export class Host {
     cell.state = "running";
     this.#perform(name, out.effects);
     this.#makeReady(cell);
+    // Messages that came while it started wait for no further one.
+    if (cell.queued) this.#deferTurn();
     this.#flush();
   }
 
