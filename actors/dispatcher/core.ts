@@ -143,6 +143,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     for (const { engine_id, key } of engines) {
       const engine = this.#state.engines.get(engine_id);
       if (engine !== undefined) engine.spawned = true;
+      this.#pool.adopt(engine_id, this.#state.settings.serverPid);
       const keyText = engineKeyText(key);
       this.#state.pool.set(engine_id, { id: engine_id, key, keyText, startedUs: this.#ports.nowUs(), polled: true });
     }

@@ -18,7 +18,6 @@ const RUN_EVENTS: Readonly<Record<string, string | null>> = {
   Resuming: "run.resumed",
   AwaitingRetry: null,
   AwaitingResource: null,
-  Cancelling: null,
 };
 
 const TASK_EVENTS: Readonly<Record<string, string>> = {
@@ -48,11 +47,17 @@ export function moveRun(turn: Turn, run: Run, state: State, extra: Record<string
   }
   turn.countRun(run.flow, before.type, state.type);
   turn.touchRun(run, true);
-  // Own keys only: a free name may be that of an inherited property.
-  const event = Object.hasOwn(RUN_EVENTS, state.name) ? RUN_EVENTS[state.name] : `run.${state.type.toLowerCase()}`;
+  const event = eventOf(state);
   if (event) turn.runEvent(event, run, extra);
   if (revived && before.type === "Completed") noteCompletion(turn, run, false);
   afterMove(turn, run, state);
+}
+
+/** The event that a state of a run is recorded by; none while it is being cancelled, under whatever name. */
+function eventOf({ type, name }: State): string | null {
+  // Own keys only: a free name may be that of an inherited property.
+  if (Object.hasOwn(RUN_EVENTS, name)) return RUN_EVENTS[name] ?? null;
+  return type === "Cancelling" ? null : `run.${type.toLowerCase()}`;
 }
 
 function afterMove(turn: Turn, run: Run, state: State): void {
