@@ -44,7 +44,9 @@ export class Coverage {
     const cells = froms.flatMap((from) => STATE_TYPES.map((to) => `${from} > ${to}`));
     return [
       ...cells.filter((cell) => !this.cells.has(cell)).map((cell) => `move ${cell}`),
-      ...OPERATION_NAMES.filter((name) => !this.operations.has(name) && !UNUSED_OPERATIONS.has(name)).map((name) => `operation ${name}`),
+      ...OPERATION_NAMES.filter((name) => !this.operations.has(name) && !UNUSED_OPERATIONS.has(name)).map(
+        (name) => `operation ${name}`,
+      ),
       ...FAULTS.filter((fault) => !this.faults.has(fault)).map((fault) => `fault "${fault}"`),
     ];
   }
@@ -53,8 +55,14 @@ export class Coverage {
   render(): string {
     const froms: From[] = [...STATE_TYPES, "none"];
     const width = 11;
-    const row = (head: string, cells: readonly string[]): string => head.padEnd(width) + cells.map((cell) => cell.padStart(width)).join("");
-    const table = froms.map((from) => row(from, STATE_TYPES.map((to) => String(this.cells.get(`${from} > ${to}`) ?? "-"))));
+    const row = (head: string, cells: readonly string[]): string =>
+      head.padEnd(width) + cells.map((cell) => cell.padStart(width)).join("");
+    const table = froms.map((from) =>
+      row(
+        from,
+        STATE_TYPES.map((to) => String(this.cells.get(`${from} > ${to}`) ?? "-")),
+      ),
+    );
     const list = (counts: Counts): string[] => [...counts].sort().map(([key, times]) => `  ${key}: ${times}`);
     return [
       "moves proposed or made, from (rows) to (columns):",
@@ -71,7 +79,9 @@ export class Coverage {
 
   toJSON(): unknown {
     const { cells, operations, faults, answers } = this;
-    return Object.fromEntries(Object.entries({ cells, operations, faults, answers }).map(([key, counts]) => [key, Object.fromEntries(counts)]));
+    return Object.fromEntries(
+      Object.entries({ cells, operations, faults, answers }).map(([key, counts]) => [key, Object.fromEntries(counts)]),
+    );
   }
 }
 

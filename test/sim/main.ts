@@ -24,7 +24,9 @@ interface Options {
 function readOptions(): Options {
   const number = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
-  const { values } = parseArgs({ options: { seed: number, steps: number, seeds: number, mutants: flag, trace: flag, json: flag } });
+  const { values } = parseArgs({
+    options: { seed: number, steps: number, seeds: number, mutants: flag, trace: flag, json: flag },
+  });
   const read = (text: string | undefined, otherwise: number): number => (text === undefined ? otherwise : Number(text));
   const seeds = values.seeds === undefined && values.seed !== undefined ? 1 : read(values.seeds, DEFAULT_SEEDS);
   const { mutants, trace, json } = values;
@@ -60,7 +62,8 @@ async function runSeeds(options: Options): Promise<boolean> {
   }
   const seconds = (performance.now() - startedMs) / 1000;
   const missing = failed.length === 0 && messages >= COVERAGE_MESSAGES_MIN ? coverage.missing() : [];
-  if (options.json) print(JSON.stringify({ seeds: options.seeds, messages, seconds, failed: failed.map(withoutCoverage), missing, coverage }));
+  if (options.json)
+    print(JSON.stringify({ seeds: options.seeds, messages, seconds, failed: failed.map(withoutCoverage), missing, coverage }));
   else {
     print(coverage.render());
     for (const what of missing) print(`never met: ${what}`);

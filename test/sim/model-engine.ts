@@ -120,7 +120,13 @@ export class ModelEngine {
   }
 
   /** Sends a request and repeats it until it is answered by the server, and not by an error of the moment. */
-  #ask(kind: CommandKind, target: number, body: unknown, waitUs: number | null, answered: (status: number, body: string) => void): void {
+  #ask(
+    kind: CommandKind,
+    target: number,
+    body: unknown,
+    waitUs: number | null,
+    answered: (status: number, body: string) => void,
+  ): void {
     const life = this.#life;
     let pending: Pending | null = null;
     const settled = (outcome: Outcome): void => {
@@ -296,7 +302,13 @@ export class ModelEngine {
     const { random, time } = this.#ports;
     return Array.from({ length: random.between(1, 3) }, () => {
       const message = this.#mark(job);
-      return { run_id: job.item.run_id, level: random.pick([10, 20, 30, 40]), logger: "millrace.run", timestamp: time.nowUs(), message };
+      return {
+        run_id: job.item.run_id,
+        level: random.pick([10, 20, 30, 40]),
+        logger: "millrace.run",
+        timestamp: time.nowUs(),
+        message,
+      };
     });
   }
 

@@ -158,7 +158,8 @@ export class ModelGateway {
       if (pending.gone) {
         pending.cancelTimer();
         this.#pending.delete(pending.id);
-      } else if (this.#refusalStatus === null || !COMMANDS[pending.kind].writes) this.#send(pending);
+      } else if (pending.sentEpoch === epoch) continue;
+      else if (this.#refusalStatus === null || !COMMANDS[pending.kind].writes) this.#send(pending);
       else if (pending.kind !== "TransitionRun") this.#refuse(pending, this.#refusalStatus);
     }
   }

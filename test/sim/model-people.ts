@@ -130,7 +130,11 @@ export class ModelPeople {
       case "create":
         return this.#create();
       case "createForFlow":
-        return this.#ask("CreateFlowRun", random.between(1, this.#ports.newestFlow() + 1), this.#text({ parameters: this.#parameters() }));
+        return this.#ask(
+          "CreateFlowRun",
+          random.between(1, this.#ports.newestFlow() + 1),
+          this.#text({ parameters: this.#parameters() }),
+        );
       case "cancel":
         return this.#ask("CancelRun", run, null);
       case "delete":
@@ -151,7 +155,13 @@ export class ModelPeople {
     }
   }
 
-  #other(action: Exclude<Action, "create" | "createForFlow" | "cancel" | "delete" | "resume" | "move" | "force" | "acquire" | "release" | "patch">, run: number): void {
+  #other(
+    action: Exclude<
+      Action,
+      "create" | "createForFlow" | "cancel" | "delete" | "resume" | "move" | "force" | "acquire" | "release" | "patch"
+    >,
+    run: number,
+  ): void {
     const { random } = this.#ports;
     const key = random.pick(ENGINE_KEYS);
     switch (action) {
@@ -208,7 +218,11 @@ export class ModelPeople {
     const { random } = this.#ports;
     const name = random.pick(["gpu", "db", "lock"]);
     const wait_ms = random.pick([0, 500, 4000]);
-    const body = { run_id: run, resources: random.chance(0.3) ? { [name]: 1, db: 1 } : { [name]: 0.5 + random.below(2) / 2 }, wait_ms };
+    const body = {
+      run_id: run,
+      resources: random.chance(0.3) ? { [name]: 1, db: 1 } : { [name]: 0.5 + random.below(2) / 2 },
+      wait_ms,
+    };
     this.#ports.submit({ kind: "AcquireLease", target: 0, body, waitUs: wait_ms * 1000, local: true }, (outcome) => {
       if (outcome.kind !== "Answer" || outcome.status !== 200) return;
       const { lease } = JSON.parse(outcome.body ?? "{}") as { lease?: number };

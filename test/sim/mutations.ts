@@ -7,9 +7,9 @@ import { TRANSITIONS } from "#actors/dispatcher/transition";
 import { Ledger } from "#actors/leases/ledger";
 import type { Hello } from "#actors/store-writer/commit-client";
 import { Turn } from "#actors/turn";
-import { emptyDecision } from "#storage/feed";
-import type { Batch } from "#storage/feed";
 import { CommitRecord } from "#storage/commit-record";
+import type { Batch } from "#storage/feed";
+import { emptyDecision } from "#storage/feed";
 import type { SimulatedServer } from "./simulated-server.ts";
 
 export interface Mutation {

@@ -54,8 +54,13 @@ export class Random {
 
   /** A UUID in version 7 form; the time in it is the caller's. */
   uuid(nowUs: number): string {
-    const millis = Math.floor(nowUs / 1000).toString(16).padStart(12, "0");
-    const hex = (digits: number): string => this.below(16 ** digits).toString(16).padStart(digits, "0");
+    const millis = Math.floor(nowUs / 1000)
+      .toString(16)
+      .padStart(12, "0");
+    const hex = (digits: number): string =>
+      this.below(16 ** digits)
+        .toString(16)
+        .padStart(digits, "0");
     return `${millis.slice(0, 8)}-${millis.slice(8)}-7${hex(3)}-8${hex(3)}-${hex(6)}${hex(6)}`;
   }
 }

@@ -16,9 +16,7 @@ export class SimulatedTime implements Clock {
   #monotonicUs = 1_000_000;
   #wallOffsetUs = EPOCH_US;
   #order = 0;
-  readonly #agenda = new PriorityQueue<Appointment>(
-    (a, b) => a.dueUs < b.dueUs || (a.dueUs === b.dueUs && a.order < b.order),
-  );
+  readonly #agenda = new PriorityQueue<Appointment>((a, b) => a.dueUs < b.dueUs || (a.dueUs === b.dueUs && a.order < b.order));
 
   nowUs(): number {
     return this.#monotonicUs + this.#wallOffsetUs;

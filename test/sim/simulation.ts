@@ -122,7 +122,9 @@ class Simulation {
     this.#planned = planFaults(this.#random, options.messages);
     this.#processes = new ModelProcesses(this.#time, (id, key, pid) => {
       const fails = !this.#calm && this.#random.chance(0.1);
-      return fails ? null : this.#engine({ id, pid, key, spawned: true, leases: true, remote: false, obedient: this.#random.chance(0.8) });
+      return fails
+        ? null
+        : this.#engine({ id, pid, key, spawned: true, leases: true, remote: false, obedient: this.#random.chance(0.8) });
     });
     this.#people = new ModelPeople({
       time: this.#time,
@@ -284,7 +286,15 @@ class Simulation {
     const id = `x${this.#nextEngine}`;
     this.#nextEngine += 1;
     const remote = leases && random.chance(0.3);
-    const engine = this.#engine({ id, pid: this.#processes.takePid(), key, spawned: false, leases, remote, obedient: random.chance(0.8) });
+    const engine = this.#engine({
+      id,
+      pid: this.#processes.takePid(),
+      key,
+      spawned: false,
+      leases,
+      remote,
+      obedient: random.chance(0.8),
+    });
     this.#processes.add(engine);
     engine.begin();
   }
@@ -319,7 +329,8 @@ class Simulation {
     try {
       check();
     } catch (cause) {
-      this.#violation ??= cause instanceof Violation ? cause : new Violation("checkers work", String(cause instanceof Error ? cause.stack : cause));
+      this.#violation ??=
+        cause instanceof Violation ? cause : new Violation("checkers work", String(cause instanceof Error ? cause.stack : cause));
     }
   }
 
@@ -477,7 +488,8 @@ class Simulation {
 
   #unfinished(): string | null {
     const run = [...this.#history.runs.values()].find(({ type }) => !isTerminal(type) && type !== "Paused");
-    if (run !== undefined) return `run ${run.id} of flow ${this.#history.flows.get(run.flow)?.key} is ${run.name} (engine ${run.engine}, assignment ${run.assignment})`;
+    if (run !== undefined)
+      return `run ${run.id} of flow ${this.#history.flows.get(run.flow)?.key} is ${run.name} (engine ${run.engine}, assignment ${run.assignment})`;
     const lease = [...this.#history.leases.values()][0];
     if (lease !== undefined) return `lease ${lease.id} of run ${lease.run} holds ${JSON.stringify(lease.resources)}`;
     const request = this.#gateway.unanswered[0];

@@ -22,7 +22,8 @@ export class CapacityChecker implements Checker {
 
   /** A change of totals is on its way to the core: from now on it may be in force. */
   changing(id: number, request: Request): void {
-    if (request.kind === "PatchSettings") this.#changing.set(id, (request.body as { resources: Record<string, number> }).resources);
+    if (request.kind === "PatchSettings")
+      this.#changing.set(id, (request.body as { resources: Record<string, number> }).resources);
   }
 
   /** Totals that were changed at run time are not stored. */
@@ -32,7 +33,8 @@ export class CapacityChecker implements Checker {
 
   afterCommit({ batch }: Commit, history: History): void {
     for (const lease of history.leases.values()) {
-      if (!history.runs.has(lease.run)) throw new Violation("rows have owners", `lease ${lease.id} is of run ${lease.run}, which is not there`);
+      if (!history.runs.has(lease.run))
+        throw new Violation("rows have owners", `lease ${lease.id} is of run ${lease.run}, which is not there`);
     }
     this.#answers(batch.replies);
   }

@@ -1,9 +1,9 @@
 /** A run is held by one engine at a time, under leases that never return; a stale lease moves nothing. */
 import { isTerminal } from "#protocol/state";
+import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
 import type { Answer, Checker, Commit, Operation } from "./checker.ts";
 import type { CommittedRun, History } from "./history.ts";
-import type { Request } from "../model-gateway.ts";
 
 const RULE = "one engine holds a run";
 
@@ -40,8 +40,12 @@ export class HoldingChecker implements Checker {
     const forced = operation.text("state_details").includes('"forced":true');
     const working = before.type !== "Scheduled" || before.name === "AwaitingRetry";
     if (before.assignment !== null && working && !forced)
-      throw new Violation(RULE, `run ${before.id} went from ${before.engine} to ${operation.text("engine_id")} while ${before.name}`);
-    if (operation.number("report_seq") !== 0) throw new Violation("report numbers", `run ${before.id} is assigned with report_seq`);
+      throw new Violation(
+        RULE,
+        `run ${before.id} went from ${before.engine} to ${operation.text("engine_id")} while ${before.name}`,
+      );
+    if (operation.number("report_seq") !== 0)
+      throw new Violation("report numbers", `run ${before.id} is assigned with report_seq`);
   }
 
   answered({ request, status, body }: Answer, history: History): void {
@@ -73,5 +77,8 @@ function checkLease(request: Request, history: History): void {
   const { lease, force } = JSON.parse(String(request.body)) as { lease?: number; force?: boolean };
   const newest = history.runs.get(request.target)?.newestAssignment ?? 0;
   if (lease !== undefined && force !== true && lease < newest)
-    throw new Violation("stale leases move nothing", `run ${request.target} moved under lease ${lease} while ${newest} is its newest`);
+    throw new Violation(
+      "stale leases move nothing",
+      `run ${request.target} moved under lease ${lease} while ${newest} is its newest`,
+    );
 }

@@ -57,7 +57,10 @@ export class MovesChecker implements Checker {
       const expected = (this.#expected.get(run) ?? []).join(" ");
       const recorded = (this.#recorded.get(run) ?? []).join(" ");
       if (expected === recorded) continue;
-      throw new Violation("one event per move", `batch ${batch.number}: run ${run} has [${recorded}], its moves ask for [${expected}]`);
+      throw new Violation(
+        "one event per move",
+        `batch ${batch.number}: run ${run} has [${recorded}], its moves ask for [${expected}]`,
+      );
     }
     this.#expected.clear();
     this.#recorded.clear();

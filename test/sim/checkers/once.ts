@@ -12,7 +12,8 @@ export class OnceChecker implements Checker {
 
   commit({ batch }: Commit): void {
     for (let at = 0; at < batch.logs.length; at += 5) {
-      for (const line of JSON.parse(String(batch.logs[at + 4])) as [number | null, number, string, number, string][]) this.#line(line[4]);
+      for (const line of JSON.parse(String(batch.logs[at + 4])) as [number | null, number, string, number, string][])
+        this.#line(line[4]);
     }
   }
 

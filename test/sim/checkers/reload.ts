@@ -1,6 +1,7 @@
 /** When everything is committed, a live state loaded from the store equals the one that the core has folded. */
 import type { LiveState } from "#actors/live-state/live-state";
 import { loadLiveState, resume } from "#actors/live-state/load";
+import { canonicalJson } from "#protocol/json";
 import { Outbox } from "#runtime/effect";
 import { loadStore } from "#storage/load";
 import { Statements } from "#storage/statements";
@@ -37,7 +38,9 @@ function dump(state: LiveState): string[] {
   const lines: string[] = [`next ${JSON.stringify(state.nextIds)}`];
   for (const flow of [...state.flows.values()].sort((a, b) => a.id - b.id)) {
     const { id, project, name, module, optionsText, error, handedOut } = flow;
-    lines.push(`flow ${JSON.stringify([id, project, name, module, optionsText, flow.tags, flow.parameter_schema, error, handedOut])}`);
+    lines.push(
+      `flow ${JSON.stringify([id, project, name, module, optionsText, flow.tags, canonicalJson(flow.parameter_schema), error, handedOut])}`,
+    );
   }
   for (const run of [...state.runs.values()].sort((a, b) => a.id - b.id)) {
     const { id, external_id, name, priority, attempt, created_by, parent_run_id, start_time, assigned, report_seq } = run;
@@ -45,14 +48,19 @@ function dump(state: LiveState): string[] {
     const holder = assigned ? [run.engine_id, run.engine_pid, run.assignment_id] : null;
     const counters = [report_seq, [...run.otherSequences].sort(), run.answers, run.crash_count, run.failure_count];
     const counts = Object.entries(run.taskCounts).sort();
-    lines.push(`run ${JSON.stringify([identity, run.state, holder, counters, counts, run.place !== "none", state.parametersOf(run).length])}`);
-    for (const task of [...run.tasks.values()].sort((a, b) => a.id - b.id)) lines.push(`task ${JSON.stringify(task)}`);
+    lines.push(
+      `run ${JSON.stringify([identity, run.state, holder, counters, counts, run.place !== "none", state.parametersOf(run).length])}`,
+    );
+    for (const task of [...run.tasks.values()].sort((a, b) => a.id - b.id))
+      lines.push(`task ${canonicalJson({ ...task, state: { ...task.state } })}`);
     for (const lease of state.ledger.leasesOf(id).sort((a, b) => a.id - b.id)) lines.push(`lease ${JSON.stringify(lease)}`);
   }
   for (const { name, used } of state.ledger.list()) if (used > 0) lines.push(`used ${name} ${used}`);
   const held = [...state.engines.values()].filter((engine) => engine.runs.size > 0);
   for (const engine of held.sort((a, b) => (a.id < b.id ? -1 : 1))) {
-    lines.push(`engine ${JSON.stringify([engine.id, engine.pid, engine.keyText, engine.host, engine.local, [...engine.runs].sort()])}`);
+    lines.push(
+      `engine ${JSON.stringify([engine.id, engine.pid, engine.keyText, engine.host, engine.local, [...engine.runs].sort()])}`,
+    );
   }
   return lines;
 }

@@ -1,15 +1,23 @@
 /** The store holds what the commits said, and its counts are what a recount finds. */
-import type { SimulatedDisk } from "../simulated-disk.ts";
-import { Violation } from "../trace.ts";
+
+import { stateType } from "#storage/codes";
 import { loadStore } from "#storage/load";
 import { readLines } from "#storage/log-blocks";
-import { stateType } from "#storage/codes";
+import type { SimulatedDisk } from "../simulated-disk.ts";
+import { Violation } from "../trace.ts";
 import type { Checker, Commit } from "./checker.ts";
 import type { History } from "./history.ts";
 
 const RULE = "the store holds what was committed";
 
-type RunColumns = [id: number, type: number, name: string | null, timestamp: number, assignment: number | null, reportSeq: number];
+type RunColumns = [
+  id: number,
+  type: number,
+  name: string | null,
+  timestamp: number,
+  assignment: number | null,
+  reportSeq: number,
+];
 
 const RUNS = "SELECT id, state_type, state_name, state_timestamp, assignment_id, report_seq FROM runs ORDER BY id";
 const TASKS = "SELECT id, state_type, state_timestamp FROM task_runs ORDER BY id";
@@ -43,10 +51,16 @@ export class StoreChecker implements Checker {
 
   look(history: History): void {
     this.#runs(history);
-    this.#same("task runs", this.#all<[number, number, number]>(TASKS).map(([id, type, at]) => `${id} ${stateType(type)} ${at}`), [
-      ...[...history.tasks.values()].sort((a, b) => a.id - b.id).map((task) => `${task.id} ${task.type} ${task.timestamp}`),
-    ]);
-    this.#same("leases", loadStore(this.#disk.database).leases.map((lease) => lease.id), [...history.leases.keys()].sort((a, b) => a - b));
+    this.#same(
+      "task runs",
+      this.#all<[number, number, number]>(TASKS).map(([id, type, at]) => `${id} ${stateType(type)} ${at}`),
+      [...[...history.tasks.values()].sort((a, b) => a.id - b.id).map((task) => `${task.id} ${task.type} ${task.timestamp}`)],
+    );
+    this.#same(
+      "leases",
+      loadStore(this.#disk.database).leases.map((lease) => lease.id),
+      [...history.leases.keys()].sort((a, b) => a - b),
+    );
     const text = (row: unknown[]): string => row.join(" ");
     this.#same("counts", this.#all<unknown[]>(COUNTS).map(text).sort(), this.#all<unknown[]>(RECOUNT).map(text).sort());
     const events = this.#all<[number]>("SELECT count(*) FROM events")[0]?.[0];
@@ -57,7 +71,9 @@ export class StoreChecker implements Checker {
 
   atRest(history: History): void {
     this.look(history);
-    const stored = this.#all<[string | Uint8Array]>(LINES).flatMap(([lines]) => readLines(lines).map((line) => JSON.stringify(line)));
+    const stored = this.#all<[string | Uint8Array]>(LINES).flatMap(([lines]) =>
+      readLines(lines).map((line) => JSON.stringify(line)),
+    );
     const kept = this.#lines.filter(([run]) => history.runs.has(run)).map(([, line]) => line);
     this.#same("log lines", stored, kept);
     const integrity = this.#disk.database.pragma("integrity_check");

@@ -17,7 +17,10 @@ export class VisibilityChecker implements Checker {
       const answer = `${message.replies[at + 1]} ${message.replies[at + 2]}`;
       const known = this.#answers.get(id);
       if (known !== undefined && known !== answer)
-        throw new Violation("one answer per command", `command ${id} was answered ${known.slice(0, 80)}, then ${answer.slice(0, 80)}`);
+        throw new Violation(
+          "one answer per command",
+          `command ${id} was answered ${known.slice(0, 80)}, then ${answer.slice(0, 80)}`,
+        );
       this.#answers.set(id, answer);
     }
     for (let at = 0; at < message.stream.length; at += 2) {
