@@ -32,6 +32,7 @@ t.test("the client against a server", async (t) => {
 
   await t.test("a run from its creation to its result", async (t) => {
     const stream = client.stream();
+    t.teardown(() => stream.return(undefined));
     t.match(await stream.next(), { value: { event: "hello" } });
     const run = await client.runs.create({ ...MODULE, tags: ["a"], options: { retries: 1 } });
     const ended = client.waitFor<{ sum: number }>(run.id);
