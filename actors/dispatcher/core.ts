@@ -35,7 +35,7 @@ import { notice, sendAway, work } from "./work.ts";
 
 /** How often what waits is looked at: AwaitingResource is to show within half a second. */
 const TICK_US = 250_000;
-/** Engines elsewhere live by contact: silent for this long, they count as gone (rulings 7). */
+/** Engines elsewhere live by contact: silent for this long, they count as gone. */
 const REMOTE_SILENCE_US = 30_000_000;
 
 export class Dispatcher implements Actor<DispatcherMessage> {

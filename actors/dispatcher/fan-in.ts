@@ -1,5 +1,5 @@
 /**
- * Keyed fan-in (decisions-core 11): a downstream flow runs once per value of its key, after the newest run of every upstream
+ * Keyed fan-in: a downstream flow runs once per value of its key, after the newest run of every upstream
  * with that value has completed.
  *
  * What is known of a value is a few rows: the newest run of each upstream, and the run the downstream got. They are written as

@@ -10,7 +10,7 @@ import { dispatch, takeBack } from "./hand-out.ts";
 import { takeJob } from "./jobs.ts";
 import { LEAVE, NO_WORK, renderWorkItem } from "./work-item.ts";
 
-/** An engine that polls although its run is under way, without a word about it for this long, has left it (rulings 2). */
+/** An engine that polls although its run is under way, without a word about it for this long, has left it. */
 export const LEFT_AFTER_US = 5_000_000;
 
 export function work(turn: Turn, command: Command): void {
