@@ -1,14 +1,15 @@
-/** Entry of the gateway thread. */
+/** The gateway as an actor of its thread. */
 import { LISTENING } from "#actors/tree";
 import { DISPATCHER, GATEWAY, LEASES, RECORDS } from "#actors/turn";
 import { createGateway, type Gateway } from "#gateway/server";
 import type { FeedMessage, LiveFlows } from "#protocol/feed";
+import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
-import { serveThread } from "#runtime/thread";
+import type { ThreadHost } from "#runtime/thread";
 import { urlOf } from "../url.ts";
 import type { ThreadData } from "./data.ts";
 
-serveThread<ThreadData>((data, thread) => {
+export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const { config } = data;
   const clock = createSystemClock();
   // A gateway that is started again listens where the first one did.
@@ -45,4 +46,4 @@ serveThread<ThreadData>((data, thread) => {
       },
     },
   ];
-});
+}
