@@ -59,7 +59,12 @@ export function addEngine(turn: Turn, engine: Engine): void {
   if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Watch", engine_id: engine.id, pid: engine.pid });
 }
 
-/** The engine that holds a run. */
+/** The engine that holds a run now; signals to its process are about this run. */
+export function holderOf(turn: Turn, run: Run): Engine | undefined {
+  return run.assigned ? engineOf(turn, run) : undefined;
+}
+
+/** The engine that holds or held a run. */
 export function engineOf(turn: Turn, run: Run): Engine | undefined {
   return run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
 }

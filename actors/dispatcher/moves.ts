@@ -72,8 +72,16 @@ function afterMove(turn: Turn, run: Run, state: State): void {
   if (state.type === "Running" && options.timeoutSeconds !== null) {
     turn.state.deadlines.add("timeout", run.id, state.timestamp + options.timeoutSeconds * 1e6);
   }
+  if (state.type === "Cancelling") armCancel(turn, run);
   if (state.type === "Cancelled") putOperation(turn.decision.ops, "delete_answers", run.id);
   if (state.type === "Completed") createDownstreamRuns(turn, run);
+}
+
+/** Whoever asked for it: a run that does not end by itself within the grace is ended. */
+function armCancel(turn: Turn, run: Run): void {
+  const { deadlines, settings } = turn.state;
+  deadlines.add("cancel-term", run.id, turn.nowUs + settings.cancelGraceUs);
+  deadlines.add("cancel-kill", run.id, turn.nowUs + 2 * settings.cancelGraceUs);
 }
 
 /** Moves a task run into an accepted state; its times are the engine's. */
