@@ -15,11 +15,15 @@ export class LinkQueue {
   readonly from: string;
   readonly to: string;
   #turn: Envelope[] = [];
-  #sent: Envelope[][] = [];
+  #sent: { sentUs: number; envelopes: Envelope[] }[] = [];
+  readonly #nowUs: () => number;
+  /** When the newest message that has arrived was sent. */
+  deliveredUs = 0;
   /** Nothing is delivered before this moment (monotonic). */
   stalledUntilUs = 0;
 
-  constructor(from: string, to: string) {
+  constructor(from: string, to: string, nowUs: () => number) {
+    this.#nowUs = nowUs;
     this.from = from;
     this.to = to;
   }
@@ -33,7 +37,7 @@ export class LinkQueue {
 
   flush(): void {
     if (this.#turn.length === 0) return;
-    this.#sent.push(this.#turn);
+    this.#sent.push({ sentUs: this.#nowUs(), envelopes: this.#turn });
     this.#turn = [];
   }
 
@@ -43,13 +47,21 @@ export class LinkQueue {
   }
 
   deliver(host: Host): void {
-    for (const { to, lane, message } of this.#sent.shift() ?? []) host.send(to, message, lane);
+    const sent = this.#sent.shift();
+    if (sent === undefined) return;
+    this.deliveredUs = sent.sentUs;
+    for (const { to, lane, message } of sent.envelopes) host.send(to, message, lane);
   }
 
-  /** The sender has ended: of what it sent, the first `count` messages still arrive. */
-  cut(count: number): void {
+  /** When what is on its way was sent. */
+  get sentUs(): number[] {
+    return this.#sent.map(({ sentUs }) => sentUs);
+  }
+
+  /** One end is no more: of what was sent, only that up to a moment still arrives. */
+  cut(untilUs: number): void {
     this.#turn = [];
-    this.#sent.length = Math.min(this.#sent.length, count);
+    this.#sent = this.#sent.filter(({ sentUs }) => sentUs <= untilUs);
   }
 }
 

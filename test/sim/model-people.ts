@@ -95,6 +95,8 @@ export interface PeoplePorts {
 export class ModelPeople {
   readonly #ports: PeoplePorts;
   readonly #meanPauseUs: number;
+  /** Runs they moved themselves: nobody else ends those that no engine holds. */
+  readonly #moved = new Set<number>();
   readonly #leases: { run_id: number; lease: number }[] = [];
 
   constructor(ports: PeoplePorts) {
@@ -114,9 +116,10 @@ export class ModelPeople {
 
   /** Once faults have stopped: totals are what was declared, and whoever waits for an answer gets one. */
   #tidyUp(): void {
-    this.#insist("PatchSettings", 0, { resources: TOTALS });
+    this.#insist("PatchSettings", 0, { resources: { ...TOTALS, lock: 1 } });
     const resume = (): void => {
       for (const run of this.#ports.paused()) this.#ask("ResumeRun", run, { input: null });
+      for (const run of this.#moved) this.#ask("CancelRun", run, null);
       this.#ports.time.after(1_000_000, resume);
     };
     resume();
@@ -210,6 +213,7 @@ export class ModelPeople {
   #move(run: number, force: boolean): void {
     const { random } = this.#ports;
     const type = random.pick<StateType>(STATE_TYPES);
+    if (type === "Pending" || type === "Running") this.#moved.add(run);
     const name = random.pick([null, null, null, "Late", "Skipped", "TimedOut", "toString"]);
     this.#ask("TransitionRun", run, this.#text({ type, name, force }));
   }

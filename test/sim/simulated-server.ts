@@ -28,7 +28,7 @@ import type { SimulatedDisk } from "./simulated-disk.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
 import type { Trace } from "./trace.ts";
 
-const PLACEMENT = placementOf({});
+const PLACEMENT = placementOf("three", new URL(import.meta.url));
 /** What actors throw that were told to. */
 const SIMULATED = "simulated defect";
 const EPOCHS_PER_THREAD = 1_000_000;
@@ -99,7 +99,8 @@ export class SimulatedServer implements Control {
       },
     });
     for (const from of THREADS) {
-      for (const to of THREADS) if (from !== to) this.#links.set(`${from}>${to}`, new LinkQueue(from, to));
+      for (const to of THREADS)
+        if (from !== to) this.#links.set(`${from}>${to}`, new LinkQueue(from, to, () => around.time.monotonicUs()));
     }
     for (const name of threadsOf(PLACEMENT) as ThreadName[]) this.#open(name);
   }
@@ -169,10 +170,13 @@ export class SimulatedServer implements Control {
     const thread = this.#thread(name);
     if (!thread.up) return false;
     this.#close(name);
-    for (const link of this.#links.values()) {
-      if (link.to === name) link.cut(0);
-      if (link.from === name) link.cut(this.#around.random.below(link.waiting + 1));
-    }
+    // A thread that ends in the midst of sending has sent to all others up to one moment.
+    const outgoing = [...this.#links.values()].filter((link) => link.from === name);
+    const arrivedUs = Math.max(...outgoing.map((link) => link.deliveredUs));
+    const onTheWayUs = outgoing.flatMap((link) => link.sentUs).filter((sentUs) => sentUs > arrivedUs);
+    const untilUs = this.#around.random.pick([arrivedUs, ...onTheWayUs]);
+    for (const link of outgoing) link.cut(untilUs);
+    for (const link of this.#links.values()) if (link.to === name) link.cut(-1);
     if (name === "writer") this.#around.disk.rollBack();
     const error = new Error(`thread ${name} ended`);
     for (const reject of this.#startsCut.get(name) ?? []) reject(error);

@@ -196,6 +196,7 @@ class Simulation {
   #look(): void {
     for (const checker of this.#checkers) checker.look?.(this.#history);
     const { group } = this.#server;
+    this.#server.flush();
     const isCommitted = this.#server.pending === 0 && this.#server.isQuiet && this.#disk.refusal === null;
     if (isCommitted && group?.state) checkReload(this.#disk, group.state, this.#time.nowUs());
   }
@@ -489,7 +490,7 @@ class Simulation {
   #unfinished(): string | null {
     const run = [...this.#history.runs.values()].find(({ type }) => !isTerminal(type) && type !== "Paused");
     if (run !== undefined)
-      return `run ${run.id} of flow ${this.#history.flows.get(run.flow)?.key} is ${run.name} (engine ${run.engine}, assignment ${run.assignment})`;
+      return `run ${run.id} of flow ${this.#history.flows.get(run.flow)?.key} is ${run.type} ${run.name} (engine ${run.engine}, assignment ${run.assignment})`;
     const lease = [...this.#history.leases.values()][0];
     if (lease !== undefined) return `lease ${lease.id} of run ${lease.run} holds ${JSON.stringify(lease.resources)}`;
     const request = this.#gateway.unanswered[0];
