@@ -42,7 +42,10 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
         out.send(DISPATCHER, { kind: "GatewayStarted" });
         out.send(LEASES, { kind: "GatewayStarted" });
         out.send(LISTENING, listening);
-        return { receive: (message: FeedMessage | LiveFlows) => gateway.receive(message), stop: () => gateway.stop() };
+        return {
+          receive: (message: FeedMessage | LiveFlows) => gateway.receive(message),
+          stop: (failed: boolean) => (failed ? gateway.close() : gateway.stop()),
+        };
       },
     },
   ];
