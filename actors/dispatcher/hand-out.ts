@@ -8,11 +8,12 @@ import type { Engine, ParkedPoll } from "../live-state/engine.ts";
 import { isEnded, needsOf, type Run } from "../live-state/run.ts";
 import { LEASES, type Turn } from "../turn.ts";
 import { type KeyQueue, keyOfRun } from "./queue.ts";
+import { blockingOf, giveUpReservations } from "./reservation.ts";
 import { renderWorkItem } from "./work-item.ts";
 
 /** Puts a Scheduled run where it belongs and hands it out if an engine waits. */
 export function enqueue(turn: Turn, run: Run): void {
-  const { queue, deadlines, ledger } = turn.state;
+  const { queue, deadlines } = turn.state;
   if (run.scheduled_time !== null) deadlines.add("late", run.id, run.scheduled_time + LATE_AFTER_US);
   if (run.scheduled_time !== null && run.scheduled_time > turn.nowUs) {
     queue.putAside(run, "future");
@@ -20,7 +21,7 @@ export function enqueue(turn: Turn, run: Run): void {
     deadlines.add("due", run.id, run.scheduled_time);
     return;
   }
-  const blocking = ledger.blocking(needsOf(run));
+  const blocking = blockingOf(turn.state, run);
   if (blocking !== null) return block(turn, run, blocking);
   const keyQueue = queue.putReady(run);
   run.waiting = { code: "no_engine", object: keyQueue.key, sinceUs: turn.nowUs };
@@ -30,11 +31,11 @@ export function enqueue(turn: Turn, run: Run): void {
 
 /** Gives ready runs of a key to its parked polls, in order, as long as there are both. */
 export function dispatch(turn: Turn, keyQueue: KeyQueue): void {
-  const { queue, ledger } = turn.state;
+  const { queue } = turn.state;
   for (const poll of keyQueue.polls) {
     let run = queue.first(keyQueue);
     for (; run !== undefined; run = queue.first(keyQueue)) {
-      const blocking = ledger.blocking(needsOf(run));
+      const blocking = blockingOf(turn.state, run);
       if (blocking === null) break;
       block(turn, run, blocking);
     }
@@ -80,6 +81,8 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
   storeEngine(turn, engine);
   turn.touchRun(run, false);
   state.rememberCommand(poll.command, run);
+  const released = giveUpReservations(state, run);
+  if (released.length > 0) capacityFreed(turn, released);
   turn.decision.replies.push(poll.command, 200, renderWorkItem(run, engine, state.parametersOf(run)));
 }
 

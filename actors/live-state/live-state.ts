@@ -109,6 +109,8 @@ export class LiveState {
   poolKnown = false;
   /** Keys that have runs and may lack engines; looked at when the step ends. */
   readonly demand = new Set<string>();
+  /** Resources kept for a run that has waited too long. */
+  readonly reservations = new Map<string, Run>();
   /** Runs that met a lack of resources since the last look. */
   readonly newlyBlocked = new Set<Run>();
   readonly jobs = new Map<string, EngineJob[]>();
@@ -153,11 +155,23 @@ export class LiveState {
       const known = this.#downstream.get(key) ?? new Set<Flow>();
       this.#downstream.set(key, known.add(flow));
     }
+    for (const affected of [flow, ...this.upstreamOf(flow)]) this.#inheritPriority(affected);
+  }
+
+  /** The registered flows this one declares as upstream. */
+  upstreamOf(flow: Flow): Flow[] {
+    return (flow.options.after?.flows ?? []).flatMap((name) => this.flowByName(flow.project, name) ?? []);
+  }
+
+  #inheritPriority(flow: Flow): void {
+    const asked = this.downstreamOf(flow).map((downstream) => downstream.options.priority);
+    flow.inheritedPriority = asked.length === 0 ? null : Math.max(...asked);
   }
 
   removeFlow(flow: Flow): void {
     this.#forgetUpstreams(flow);
     this.flows.delete(flow.id);
+    for (const upstream of this.upstreamOf(flow)) this.#inheritPriority(upstream);
     this.#flowsByKey.delete(flowKey(flow.project, flow.name));
   }
 

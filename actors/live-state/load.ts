@@ -53,6 +53,7 @@ export function loadLiveState(
       options: readOptions(options),
       live: liveFlows.has(row.id),
       handedOut: 0,
+      inheritedPriority: null,
     };
     state.putFlow(flow);
   }
