@@ -15,7 +15,7 @@ import type { GatewayStarted } from "../dispatcher/messages.ts";
 import { isReserved } from "../dispatcher/reservation.ts";
 import type { GroupPorts } from "../group.ts";
 import type { LiveState } from "../live-state/live-state.ts";
-import { isEnded, priorityOf } from "../live-state/run.ts";
+import { isEnded, priorityOf, type Run } from "../live-state/run.ts";
 import { DISPATCHER, Turn } from "../turn.ts";
 import type { Lease } from "./ledger.ts";
 

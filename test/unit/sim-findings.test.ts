@@ -2,6 +2,7 @@
 import t from "tap";
 import { CommitClient } from "#actors/store-writer/commit-client";
 import { StoreWriter } from "#actors/store-writer/shell";
+import { LEASES } from "#actors/turn";
 import { Outbox } from "#runtime/effect";
 import { Writer } from "#storage/apply";
 import { type Batch, emptyDecision } from "#storage/feed";
@@ -60,6 +61,18 @@ t.test("a cancel asked for by a move ends the run after twice the grace, and sig
     orders.filter((order) => order.kind === "Signal"),
     [],
   );
+});
+
+t.test("a lease whose answer reached nobody is taken back, and a paused run gets none", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit, "e1");
+  const lost = kit.send("AcquireLease", { body: { run_id: id, resources: { lock: 1 } } });
+  kit.send("AcquireLease", { body: { run_id: id, resources: { lock: 1 }, wait_ms: 1000 } });
+  const again = kit.notice("Undelivered", lost.command, LEASES);
+  t.match(operations(again, "delete_lease"), [{ id: lost.reply?.body["lease"] }]);
+  t.match(again.replies, [{ status: 200, body: { lease: Number(lost.reply?.body["lease"]) + 1 } }]);
+  move(kit, id, "Paused");
+  t.equal(kit.send("AcquireLease", { body: { run_id: id, resources: { lock: 1 } } }).reply?.status, 409);
 });
 
 t.test("a batch that was committed is acknowledged again while the store takes no writes", async (t) => {
