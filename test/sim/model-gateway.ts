@@ -3,7 +3,7 @@
  * It is small on purpose: what it expects of the feed is what the checkers hold the server to.
  */
 import { COMMANDS, type Command, type CommandKind, type CommandNotice } from "#protocol/command";
-import type { Committed, FeedMessage, Primitive } from "#protocol/feed";
+import { type Committed, type FeedMessage, type Primitive, STREAM_CODE } from "#protocol/feed";
 import type { SimulatedTime } from "./simulated-time.ts";
 import type { Trace } from "./trace.ts";
 
@@ -92,7 +92,7 @@ export class ModelGateway {
     switch (message.kind) {
       case "Committed":
         this.#ports.fed(message);
-        return this.#settle(message.replies);
+        return this.#settle([...message.replies, ...answersInStream(message.stream)]);
       case "Reloaded":
         return this.#reloaded(message.epoch);
       case "ReadOnly":
@@ -205,4 +205,14 @@ export class ModelGateway {
     if (PARKS.has(pending.kind)) this.#notify("Abandoned", pending);
     pending.cancelTimer = this.#ports.time.after(DECIDE_US, () => this.#outOfTime(pending));
   }
+}
+
+/** An event.created entry that names a command answers it with the event. */
+function answersInStream(stream: readonly Primitive[]): Primitive[] {
+  const replies: Primitive[] = [];
+  for (let at = 0; at < stream.length; at += 2) {
+    const command = stream[at + 1] ?? 0;
+    if (stream[at] === STREAM_CODE["event.created"] && command !== 0) replies.push(command, 201, null);
+  }
+  return replies;
 }

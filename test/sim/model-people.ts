@@ -89,14 +89,16 @@ export interface PeoplePorts {
   newestFlow(): number;
   /** Runs that are paused at the moment. */
   paused(): number[];
+  /** Runs that an engine works on at the moment. */
+  running(): number[];
   calm(): boolean;
 }
 
 export class ModelPeople {
   readonly #ports: PeoplePorts;
   readonly #meanPauseUs: number;
-  /** Runs they moved themselves: nobody else ends those that no engine holds. */
-  readonly #moved = new Set<number>();
+  /** Runs they moved or hold leases for: nobody else ends those that no engine holds. */
+  readonly #meddled = new Set<number>();
   readonly #leases: { run_id: number; lease: number }[] = [];
 
   constructor(ports: PeoplePorts) {
@@ -119,7 +121,7 @@ export class ModelPeople {
     this.#insist("PatchSettings", 0, { resources: { ...TOTALS, lock: 1 } });
     const resume = (): void => {
       for (const run of this.#ports.paused()) this.#ask("ResumeRun", run, { input: null });
-      for (const run of this.#moved) this.#ask("CancelRun", run, null);
+      for (const run of this.#meddled) this.#ask("CancelRun", run, null);
       this.#ports.time.after(1_000_000, resume);
     };
     resume();
@@ -213,13 +215,17 @@ export class ModelPeople {
   #move(run: number, force: boolean): void {
     const { random } = this.#ports;
     const type = random.pick<StateType>(STATE_TYPES);
-    if (type === "Pending" || type === "Running") this.#moved.add(run);
+    if (type === "Pending" || type === "Running") this.#meddled.add(run);
     const name = random.pick([null, null, null, "Late", "Skipped", "TimedOut", "toString"]);
     this.#ask("TransitionRun", run, this.#text({ type, name, force }));
   }
 
-  #acquire(run: number): void {
+  /** User code inside a run asks for a share of a resource; now and then somebody asks for a run that nobody holds. */
+  #acquire(someRun: number): void {
     const { random } = this.#ports;
+    const running = this.#ports.running();
+    const run = running.length > 0 && random.chance(0.9) ? random.pick(running) : someRun;
+    this.#meddled.add(run);
     const name = random.pick(["gpu", "db", "lock"]);
     const wait_ms = random.pick([0, 500, 4000]);
     const body = {

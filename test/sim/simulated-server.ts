@@ -349,7 +349,7 @@ export class SimulatedServer implements Control {
           this.committedFault?.(fault);
           throw new Error(SIMULATED);
         },
-        stop: () => actor.stop?.(),
+        stop: (failed) => actor.stop?.(failed),
       };
     };
     return { ...spec, start };

@@ -133,6 +133,8 @@ class Simulation {
       newestRun: () => this.#history.newestRun,
       newestFlow: () => this.#history.newestFlow,
       paused: () => [...this.#history.runs.values()].filter((run) => run.type === "Paused").map((run) => run.id),
+      running: () =>
+        [...this.#history.runs.values()].filter((run) => run.type === "Running" && run.assignment !== null).map((run) => run.id),
       calm: () => this.#calm,
     });
     [this.#server, this.#gateway] = this.#startProcess();
