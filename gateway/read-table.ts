@@ -55,7 +55,7 @@ function read<N extends QueryName>(
 /** By operation of the route table. */
 export const READS: Readonly<Record<string, Read>> = {
   getRun: read("run", (id) => ({ id }), always, runMissing),
-  listRuns: read("runs", (_id, query: QueryArguments["runs"]["query"]) => ({ query, page_every_sort: false }), isFirstPage),
+  listRuns: read("runs", (_id, query: QueryArguments["runs"]["query"]) => ({ query }), isFirstPage),
   listRunTasks: read("run_tasks", (id) => ({ id }), never, runMissing),
   getRunGraph: read("run_graph", (id) => ({ id }), never, runMissing),
   getRunInput: read("run_input", (id) => ({ id }), always, runMissing),

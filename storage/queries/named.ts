@@ -25,7 +25,7 @@ import { taskRunsOfRun, taskRunsPage } from "./task-runs-page.ts";
 /** What each query takes; plain data, because it crosses threads. */
 export interface QueryArguments {
   run: { id: number };
-  runs: { query: RunsQuery; page_every_sort: boolean };
+  runs: { query: RunsQuery };
   task_run: { id: number };
   task_runs: { query: TaskRunsQuery };
   run_tasks: { id: number };
@@ -67,7 +67,7 @@ function runOfTask(statements: Statements, id: number): number | null {
 
 export const QUERIES: Queries = {
   run: (statements, { id }) => runById(statements, id),
-  runs: (statements, { query, page_every_sort }) => runsPage(statements, query, { pageEverySort: page_every_sort }),
+  runs: (statements, { query }) => runsPage(statements, query),
   task_run: (statements, { id }) => taskRunById(statements, id),
   task_runs: (statements, { query }) => taskRunsPage(statements, query),
   run_tasks: (statements, { id }) => ofRun(statements, id, () => taskRunsOfRun(statements, id)),
