@@ -246,12 +246,18 @@ function runStateValues(run: Run): RunStateValues {
     run.total_run_time,
     run.engine_id,
     run.engine_pid,
-    run.assigned ? run.assignment_id : null,
+    assignmentValue(run),
     run.report_seq,
     run.otherSequences.size === 0 ? null : JSON.stringify(Object.fromEntries(run.otherSequences)),
     run.crash_count,
     run.failure_count,
   ];
+}
+
+/** Negative once the assignment is over, so that a reload knows the newest one and can tell late words of its engine. */
+function assignmentValue({ assigned, assignment_id }: Run): number | null {
+  if (assignment_id === 0) return null;
+  return assigned ? assignment_id : -assignment_id;
 }
 
 function detailsText(state: State): string | null {
