@@ -20,6 +20,7 @@ export const RUN_STATE = [
   "total_run_time",
   "engine_id",
   "engine_pid",
+  /** The assignment that holds the run; negative once it is over, null before the first. */
   "assignment_id",
   "report_seq",
   /** Last report numbers of engines other than the one that holds the run, as JSON; null when there are none. */

@@ -75,6 +75,23 @@ t.test("a lease whose answer reached nobody is taken back, and a paused run gets
   t.equal(kit.send("AcquireLease", { body: { run_id: id, resources: { lock: 1 } } }).reply?.status, 409);
 });
 
+t.test(
+  "what an engine sends twice under a lease that is over is applied once, also when it was given the run again",
+  async (t) => {
+    const kit = new DispatchKit();
+    const id = startRun(kit, "e1");
+    const lease = kit.run(id).assignment_id;
+    const line = { run_id: id, level: 20, logger: "l", timestamp: 1, message: "once" };
+    const body = { engine_id: "e1", run_id: id, lease, events: [{ kind: "logs", seq: 1, logs: [line] }] };
+    t.equal(kit.send("Report", { body }).reply?.body["applied"], 1);
+    const paused = move(kit, id, "Paused", { lease, timestamp: kit.nowUs });
+    t.match(operations(paused, "update_run"), [{ assignment_id: -lease }], "the newest assignment stays known after a reload");
+    kit.send("ResumeRun", { target: id, body: { input: 1 } });
+    t.match(workOf(poll(kit, "e1")), { run_id: id });
+    t.match(kit.send("Report", { body }).reply?.body, { applied: 0, last_seq: 1 });
+  },
+);
+
 t.test("a batch that was committed is acknowledged again while the store takes no writes", async (t) => {
   const disk = new SimulatedDisk();
   const writer = new StoreWriter(
