@@ -47,7 +47,8 @@ export class CapacityChecker implements Checker {
     for (let at = 0; at < replies.length; at += 3) {
       const id = Number(replies[at]);
       const change = this.#requests.get(id)?.kind === "PatchSettings" ? this.#changing.get(id) : undefined;
-      if (change === undefined) continue;
+      // A change that failed may be in force or not, from then on.
+      if (change === undefined || replies[at + 1] !== 200) continue;
       this.#changing.delete(id);
       for (const [name, total] of Object.entries(change)) this.#totals.set(name, total);
     }
