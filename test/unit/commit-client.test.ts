@@ -25,17 +25,15 @@ function setup() {
     reject: (number: number) => client.deliver({ kind: "Rejected", number, error: "disk full", disk_full: true }, "ordinary"),
     /** Batches sent since the last look: number, generation, ids of the answers. */
     take: () =>
-      sent
-        .splice(0)
-        .map((message) =>
-          message.kind === "Batch"
-            ? {
-                number: message.number,
-                generation: message.generation,
-                ids: message.replies.filter((_, index) => index % 3 === 0),
-              }
-            : message.kind,
-        ),
+      sent.splice(0).map((message) =>
+        message.kind === "Batch"
+          ? {
+              number: message.number,
+              generation: message.generation,
+              ids: message.replies.filter((_, index) => index % 3 === 0),
+            }
+          : message.kind,
+      ),
   };
 }
 
