@@ -4,10 +4,12 @@ import { CommitClient } from "#actors/store-writer/commit-client";
 import { StoreWriter } from "#actors/store-writer/shell";
 import { LEASES } from "#actors/turn";
 import { Outbox } from "#runtime/effect";
+import { Timers } from "#runtime/timers";
 import { Writer } from "#storage/apply";
 import { type Batch, emptyDecision } from "#storage/feed";
 import { putOperation } from "#storage/ops";
 import { SimulatedDisk } from "../sim/simulated-disk.ts";
+import { SimulatedTime } from "../sim/simulated-time.ts";
 import { eventNames, operations } from "../support/decision-record.ts";
 import { DispatchKit } from "../support/dispatch-kit.ts";
 import { create, createId, move, poll, SOURCE_DIR, startRun, workOf } from "../support/dispatch-steps.ts";
@@ -91,6 +93,43 @@ t.test(
     t.match(kit.send("Report", { body }).reply?.body, { applied: 0, last_seq: 1 });
   },
 );
+
+t.test("a cancel that an engine answered by asking for more work is done, and does not kill it later", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit, "e1");
+  kit.send("CancelRun", { target: id });
+  poll(kit, "e1");
+  t.match(kit.run(id).state, { type: "Cancelled", message: "cancelled" });
+});
+
+t.test("intervals go on when the wall clock steps back", async (t) => {
+  const time = new SimulatedTime();
+  const fired: unknown[] = [];
+  const timers = new Timers(time, time.createAlarm(), (_owner, message) => fired.push(message));
+  timers.set("a", "before", time.nowUs() + 1_000_000, "before");
+  time.stepWallClock(-3_600_000_000);
+  timers.set("a", "after", time.nowUs() + 2_000_000, "after");
+  time.advance(1_000_000);
+  timers.fireDue();
+  t.same(fired, ["before"]);
+  time.advance(1_000_000);
+  timers.fireDue();
+  t.same(fired, ["before", "after"]);
+});
+
+t.test("when the run that was woken for a resource ends before it is handed out, the next one is woken", async (t) => {
+  const kit = new DispatchKit();
+  const options = { max_concurrent: 1 };
+  const holder = startRun(kit, "e1", { options });
+  const woken = createId(kit, { options });
+  const next = createId(kit, { options });
+  kit.pass(1_000_000);
+  t.same([kit.run(woken).state.name, kit.run(next).state.name], ["AwaitingResource", "AwaitingResource"]);
+  move(kit, holder, "Completed");
+  kit.send("CancelRun", { target: woken });
+  kit.pass(1_000_000);
+  t.match(workOf(poll(kit, "e1")), { run_id: next });
+});
 
 t.test("a batch that was committed is acknowledged again while the store takes no writes", async (t) => {
   const disk = new SimulatedDisk();
