@@ -91,6 +91,12 @@ export class Turn {
     this.#count("count_task_runs", flow, from, to);
   }
 
+  /** Counts a run (no task) or a task run as ended, for statistics; `delta` -1 when it was revived. */
+  countEnded(flow: Flow, task: string, ended: { state: State; total_run_time: number | null }, delta: 1 | -1): void {
+    const { timestamp, type } = ended.state;
+    putOperation(this.decision.ops, "count_ended", timestamp, flow.id, task, type, ended.total_run_time, delta);
+  }
+
   #count(operation: CountOperation, flow: Flow, from: StateType | null, to: StateType | null): void {
     if (from === to) return;
     if (from !== null) this.#addCount(operation, flow.id, from, -1);

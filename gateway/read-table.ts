@@ -84,5 +84,6 @@ export const READS: Readonly<Record<string, Read>> = {
   ),
   listEvents: read("events", (_id, query: QueryArguments["events"]["query"]) => ({ query }), isFirstPage),
   listArtifacts: read("artifacts", (_id, query: QueryArguments["artifacts"]["query"]) => ({ query }), never),
+  getStats: read("stats", (_id, query: { hours: number }, context) => ({ hours: query.hours, now_us: context.now_us }), never),
   getCounts: read("counts", (_id, query: { project?: string }) => ({ project: query.project ?? null }), always),
 };

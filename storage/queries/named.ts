@@ -19,6 +19,7 @@ import { runGraph } from "./run-graph.ts";
 import { runById, runExists } from "./run-record.ts";
 import { runsPage } from "./runs-page.ts";
 import { scheduleById, schedulesOfFlow } from "./schedule-record.ts";
+import { stats } from "./stats.ts";
 import { taskRunById } from "./task-run-record.ts";
 import { taskRunsOfRun, taskRunsPage } from "./task-runs-page.ts";
 
@@ -46,6 +47,7 @@ export interface QueryArguments {
   flow_schedules: { id: number; now_us: number };
   schedule: { id: number; now_us: number };
   counts: { project: string | null };
+  stats: { hours: number; now_us: number };
 }
 
 export type QueryName = keyof QueryArguments;
@@ -90,6 +92,7 @@ export const QUERIES: Queries = {
   flow_schedules: (statements, { id, now_us }) =>
     statements.raw("SELECT 1 FROM flows WHERE id = ?").get(id) === undefined ? null : schedulesOfFlow(statements, id, now_us),
   schedule: (statements, { id, now_us }) => scheduleById(statements, id, now_us),
+  stats: (statements, { hours, now_us }) => stats(statements, hours, now_us),
   counts: (statements, { project }) => counts(statements, project),
 };
 
