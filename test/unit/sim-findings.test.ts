@@ -102,6 +102,17 @@ t.test("a cancel that an engine answered by asking for more work is done, and do
   t.match(kit.run(id).state, { type: "Cancelled", message: "cancelled" });
 });
 
+t.test("a cancel takes no longer when the wall clock is set back meanwhile", async (t) => {
+  const kit = new DispatchKit({ settings: { cancelGraceUs: 1_000_000 } });
+  const id = startRun(kit, "e1");
+  kit.pass(1_000_000);
+  kit.send("CancelRun", { target: id });
+  kit.nowUs -= 3_600_000_000;
+  kit.tell({ kind: "Tick" });
+  kit.pass(2_500_000);
+  t.match(kit.run(id).state, { type: "Cancelled", message: "killed" });
+});
+
 t.test("intervals go on when the wall clock steps back", async (t) => {
   const time = new SimulatedTime();
   const fired: unknown[] = [];
@@ -129,6 +140,17 @@ t.test("when the run that was woken for a resource ends before it is handed out,
   kit.send("CancelRun", { target: woken });
   kit.pass(1_000_000);
   t.match(workOf(poll(kit, "e1")), { run_id: next });
+});
+
+t.test("an engine whose lease ended with a pause does not set the run going again", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit, "e1");
+  const lease = kit.run(id).assignment_id;
+  const paused = { lease, timestamp: kit.nowUs };
+  t.equal(move(kit, id, "Paused", paused).reply?.status, 200);
+  t.equal(move(kit, id, "Paused", paused).reply?.status, 200, "said twice");
+  t.equal(move(kit, id, "Running", { lease, timestamp: kit.nowUs }).reply?.status, 409);
+  t.equal(kit.run(id).state.type, "Paused");
 });
 
 t.test("a batch that was committed is acknowledged again while the store takes no writes", async (t) => {
@@ -192,6 +214,9 @@ t.test(
     t.equal(stored(), undefined);
     for (const effect of probed.effects)
       if (effect.kind === "Send" && effect.to === "commits") commits.deliver(effect.message, effect.lane);
+    decide("from a memory that was never stored");
+    t.equal(batches.length, 2);
+    void commits.settled();
     decide("after it");
     store(batches[2]);
     t.equal(stored(), "after it");
