@@ -58,7 +58,8 @@ export class Dispatcher implements Actor<DispatcherMessage> {
 
   /** Sets its timers; called once when the actor starts. */
   begin(out: Outbox): void {
-    out.setTimer("tick", this.#ports.nowUs() + TICK_US, { kind: "Tick" });
+    this.#tickedUs = this.#ports.nowUs();
+    out.setTimer("tick", this.#tickedUs + TICK_US, { kind: "Tick" });
     this.#armDeadline(out);
   }
 
