@@ -212,8 +212,10 @@ export class ModelPeople {
     this.#ask("ResumeRun", run, { input: random.pick([null, { go: true }]) });
   }
 
-  #move(run: number, force: boolean): void {
+  #move(someRun: number, force: boolean): void {
     const { random } = this.#ports;
+    const paused = this.#ports.paused();
+    const run = paused.length > 0 && random.chance(0.3) ? random.pick(paused) : someRun;
     const type = random.pick<StateType>(STATE_TYPES);
     if (type === "Pending" || type === "Running") this.#meddled.add(run);
     const name = random.pick([null, null, null, "Late", "Skipped", "TimedOut", "toString"]);
