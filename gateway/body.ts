@@ -22,6 +22,8 @@ export interface BodyMemory {
 export interface RequestHead {
   /** The id of the path, 0 without one. */
   target: number;
+  /** The decoded name in the path, empty without one. */
+  name: string;
   /** The Idempotency-Key, empty without one. */
   key: string;
 }

@@ -3,12 +3,12 @@ import { createHash } from "node:crypto";
 import { COMMANDS, type CommandKind } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from "#protocol/limits";
-import { parsePathId } from "#protocol/query";
 import type { Route } from "#protocol/route";
 import { BodyReader, type BodyTaker, hasBody, isJson, type RequestHead } from "./body.ts";
 import type { OutstandingCommands } from "./commands.ts";
 import { parseBody } from "./json-body.ts";
 import { parkingTimeUs } from "./parking.ts";
+import { readPathValue } from "./path-value.ts";
 import { replyRefusal } from "./reply.ts";
 import type { Exchange } from "./transport-port.ts";
 
@@ -36,15 +36,10 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   }
 
   serve(exchange: Exchange, values: readonly string[]): void {
-    let target = 0;
-    const parameter = this.#route.path_parameters[0];
-    if (parameter !== undefined) {
-      const parsed = parsePathId(parameter.name, values[0] ?? "");
-      if (!parsed.ok) {
-        replyRefusal(exchange, parsed.refusal);
-        return;
-      }
-      target = parsed.id;
+    const value = readPathValue(this.#route, values);
+    if (!value.ok) {
+      replyRefusal(exchange, value.refusal);
+      return;
     }
     if (!this.#acceptsType(exchange)) {
       replyRefusal(exchange, refuse("not_json"));
@@ -55,7 +50,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
       replyRefusal(exchange, refuse("bad_idempotency_key", IDEMPOTENCY_KEY_LENGTH_MAX));
       return;
     }
-    const head = { target, key };
+    const head = { target: value.id, name: value.name, key };
     if (this.#route.body === undefined) this.#submit(exchange, head, null, "", 0);
     else new BodyReader(exchange, this.#commands, this, head, this.#route.body_bytes_max).start();
   }
@@ -82,10 +77,11 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   }
 
   /** `text` is the body as it came, which tells a repeated request from another one. */
-  #submit(exchange: Exchange, { target, key }: RequestHead, body: unknown, text: string, bytes: number): void {
+  #submit(exchange: Exchange, { target, name, key }: RequestHead, body: unknown, text: string, bytes: number): void {
     const idempotency = key === "" ? null : { key, fingerprint: fingerprintOf(this.#kind, target, text) };
     const kind = this.#kind;
-    this.#commands.submit({ kind, target, body, bytes, waitUs: parkingTimeUs(kind, body), idempotency }, exchange);
+    const request = { kind, target, name, body, bytes, waitUs: parkingTimeUs(kind, body), idempotency };
+    this.#commands.submit(request, exchange);
   }
 }
 

@@ -7,6 +7,8 @@ import type { Exchange, ExchangeWatcher } from "./transport-port.ts";
 export interface CommandRequest {
   kind: CommandKind;
   target: number;
+  /** The decoded name in the path, empty or absent without one. */
+  name?: string;
   body: unknown;
   /** Memory the body takes; counted until the answer, because the body may be sent again. */
   bytes: number;
@@ -42,6 +44,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
   next: WheelEntry | null = null;
   readonly #owner: PendingOwner;
   readonly #target: number;
+  readonly #name: string;
   readonly #local: boolean;
   readonly #idempotency: IdempotencyKey | null;
   #body: unknown;
@@ -55,6 +58,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     this.bytes = request.bytes;
     this.arrivedUs = nowUs;
     this.#target = request.target;
+    this.#name = request.name ?? "";
     this.#body = request.body;
     this.#idempotency = request.idempotency;
     this.#local = exchange.isLocalPeer();
@@ -65,7 +69,9 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     this.sentEpoch = epoch;
     const { kind, id } = this;
     const idempotency = this.#idempotency;
-    return { kind, id, epoch, target: this.#target, body: this.#body, idempotency, local: this.#local };
+    const command: Command = { kind, id, epoch, target: this.#target, body: this.#body, idempotency, local: this.#local };
+    if (this.#name !== "") command.target_name = this.#name;
+    return command;
   }
 
   /** Nobody waits for it any more, so it will not be sent again. */

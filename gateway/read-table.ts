@@ -11,6 +11,8 @@ export interface ReadContext {
   /** Flows that the running server has registered from code. */
   live: readonly number[];
   now_us: number;
+  /** The decoded `{name}` of the path, empty without one. */
+  name: string;
 }
 
 export interface Read<N extends QueryName = QueryName> {
@@ -20,7 +22,7 @@ export interface Read<N extends QueryName = QueryName> {
   /** True: cheap enough to run on the gateway's thread. */
   here(query: Readonly<Record<string, unknown>>): boolean;
   /** What to answer when the query finds nothing. */
-  missing(id: number): Refusal;
+  missing(id: number, name: string): Refusal;
 }
 
 const always = () => true;
@@ -84,6 +86,13 @@ export const READS: Readonly<Record<string, Read>> = {
   ),
   listEvents: read("events", (_id, query: QueryArguments["events"]["query"]) => ({ query }), isFirstPage),
   listArtifacts: read("artifacts", (_id, query: QueryArguments["artifacts"]["query"]) => ({ query }), never),
+  getVariable: read(
+    "variable",
+    (_id, query: { raw: boolean }, { name }) => ({ name, raw: query.raw }),
+    always,
+    (_id, name) => refuse("variable_not_found", name),
+  ),
+  listVariables: read("variables", () => ({}), never),
   getStats: read("stats", (_id, query: { hours: number }, context) => ({ hours: query.hours, now_us: context.now_us }), never),
   getCounts: read("counts", (_id, query: { project?: string }) => ({ project: query.project ?? null }), always),
 };

@@ -6,7 +6,7 @@
 import { availableParallelism } from "node:os";
 import { type Refusal, refuse } from "#protocol/errors";
 import type { StreamKind } from "#protocol/feed";
-import { parsePathId, parseQuery } from "#protocol/query";
+import { parseQuery } from "#protocol/query";
 import type { Route } from "#protocol/route";
 import { type QueryArguments, type QueryName, runQuery } from "#storage/queries/named";
 import { openReadHandle } from "#storage/read-handle";
@@ -14,6 +14,7 @@ import { ReadPool } from "#storage/read-pool";
 import { Statements } from "#storage/statements";
 import { StorageError } from "#storage/storage-error";
 import type { Endpoint } from "./endpoint.ts";
+import { type PathValue, readPathValue } from "./path-value.ts";
 import { READS, type Read } from "./read-table.ts";
 import { reply, replyDefect, replyRefusal } from "./reply.ts";
 import type { Exchange } from "./transport-port.ts";
@@ -29,6 +30,7 @@ const ROWS: Partial<Record<StreamKind, QueryName>> = {
   "flow.registered": "flow",
   "artifact.updated": "artifact",
   "schedule.updated": "schedule",
+  "variable.updated": "variable",
 };
 
 export class Reads {
@@ -58,18 +60,22 @@ export class Reads {
   renderRow(kind: StreamKind, id: number | string): string | null {
     const name = ROWS[kind];
     if (name === undefined) return null;
-    return runQuery(this.#statements, name, { id: Number(id), ...this.#context() } as QueryArguments[typeof name]);
+    return runQuery(this.#statements, name, {
+      id: Number(id),
+      name: String(id),
+      ...this.#context(),
+    } as QueryArguments[typeof name]);
   }
 
   /** Answers a GET. */
-  answer(exchange: Exchange, read: Read, id: number, query: Readonly<Record<string, unknown>>): void {
-    const args = read.arguments(id, query as never, this.#context());
+  answer(exchange: Exchange, read: Read, { id, name }: PathValue, query: Readonly<Record<string, unknown>>): void {
+    const args = read.arguments(id, query as never, { ...this.#context(), name });
     if (read.here(query)) {
-      this.#finish(exchange, read, id, runQuery(this.#statements, read.query, args));
+      this.#finish(exchange, read, { id, name }, runQuery(this.#statements, read.query, args));
       return;
     }
     this.#pool.run(read.query, args).then(
-      (bytes) => this.#finish(exchange, read, id, bytes),
+      (bytes) => this.#finish(exchange, read, { id, name }, bytes),
       (cause: unknown) => this.#fail(exchange, cause),
     );
   }
@@ -83,8 +89,8 @@ export class Reads {
     return { live: this.#live, now_us: Date.now() * 1000 };
   }
 
-  #finish(exchange: Exchange, read: Read, id: number, body: string | Uint8Array | null): void {
-    if (body === null) replyRefusal(exchange, read.missing(id));
+  #finish(exchange: Exchange, read: Read, { id, name }: PathValue, body: string | Uint8Array | null): void {
+    if (body === null) replyRefusal(exchange, read.missing(id, name));
     else reply(exchange, 200, body);
   }
 
@@ -119,20 +125,15 @@ class ReadEndpoint implements Endpoint {
   }
 
   #tryServe(exchange: Exchange, values: readonly string[]): Refusal | null {
-    let id = 0;
-    const parameter = this.#route.path_parameters[0];
-    if (parameter !== undefined) {
-      const parsed = parsePathId(parameter.name, values[0] ?? "");
-      if (!parsed.ok) return parsed.refusal;
-      id = parsed.id;
-    }
+    const value = readPathValue(this.#route, values);
+    if (!value.ok) return value.refusal;
     let query: Readonly<Record<string, unknown>> = NO_QUERY;
     if (this.#route.query !== undefined) {
       const parsed = parseQuery(this.#route.query, exchange.query);
       if (!parsed.ok) return parsed.refusal;
       query = parsed.query as Record<string, unknown>;
     }
-    this.#reads.answer(exchange, this.#read, id, query);
+    this.#reads.answer(exchange, this.#read, value, query);
     return null;
   }
 }

@@ -25,6 +25,9 @@ export const COMMANDS = {
   PatchSettings: { actor: "records", parsed: "gateway", writes: true },
   CreateArtifact: { actor: "records", parsed: "gateway", writes: true },
   EmitEvent: { actor: "records", parsed: "gateway", writes: true },
+  CreateVariable: { actor: "records", parsed: "core", writes: true },
+  PatchVariable: { actor: "records", parsed: "core", writes: true },
+  DeleteVariable: { actor: "records", parsed: "gateway", writes: true },
   GetServer: { actor: "records", parsed: "gateway", writes: false },
   GetActors: { actor: "records", parsed: "gateway", writes: false },
   GetSettings: { actor: "records", parsed: "gateway", writes: false },
@@ -49,6 +52,8 @@ export interface Command {
   epoch: number;
   /** The `{id}` of the path, 0 where there is none. */
   target: number;
+  /** The decoded `{name}` of the path, where it has one. */
+  target_name?: string;
   /** JSON text where the core parses it, the validated body where the gateway did, null without a body. */
   body: unknown;
   /** Null without the header. */

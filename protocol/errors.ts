@@ -84,6 +84,14 @@ export const REFUSALS = {
   stale_lease: { status: 409, message: (id: number) => `run ${id} was handed out again; this lease is over` },
   stopping: { status: 409, message: () => "the server is stopping" },
   variable_exists: { status: 409, message: (name: string) => `variable ${name} exists` },
+  secret_key_missing: {
+    status: 409,
+    message: () => "secret.key is missing while secrets are stored under it; restore the file or delete them",
+  },
+  secret_unreadable: {
+    status: 409,
+    message: (name: string) => `variable ${name} cannot be decrypted: secret.key is missing or another one`,
+  },
   code_rule: { status: 409, message: (name: string) => `rule "${name}" comes from code; only enabled can be changed` },
   idempotency_mismatch: { status: 409, message: () => "Idempotency-Key was used for a different request" },
 
@@ -92,6 +100,7 @@ export const REFUSALS = {
   body_required: { status: 422, message: () => "a body is required" },
   parameters_too_large: { status: 422, message: (max: number) => `parameters exceed ${max} bytes` },
   artifact_too_large: { status: 422, message: () => "artifact exceeds 1 MB" },
+  variable_too_large: { status: 422, message: (max: number) => `value exceeds ${max} bytes` },
   unknown_level: {
     status: 422,
     message: (word: string) =>

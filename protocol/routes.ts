@@ -27,6 +27,7 @@ import { CreateRunBody, CreateRunForFlowBody, ResumeBody, Run, RunInput, RunsPag
 import { ActorInfo, Counts, CountsQuery, Health, ServerInfo, Settings, SettingsPatch, StreamQuery } from "./server.ts";
 import { Stats, StatsQuery } from "./stats.ts";
 import { TaskRun, TaskRunsPage, TaskRunsQuery } from "./task-run.ts";
+import { VariableBody, VariablePatch, VariableQuery, VariableRow, VariableWithRaw } from "./variable.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
 const NONE = null;
@@ -238,6 +239,35 @@ const ARTIFACTS: readonly Route[] = [
   ),
 ];
 
+const VARIABLES: readonly Route[] = [
+  row("GET /api/variables", "listVariables", "Variables by name", "read", { 200: Type.Array(VariableRow) }),
+  row(
+    "POST /api/variables",
+    "createVariable",
+    "Set a variable",
+    "CreateVariable",
+    { 201: VariableRow, 409: ErrorBody, ...Invalid },
+    { body: VariableBody },
+  ),
+  row(
+    "GET /api/variables/{name}",
+    "getVariable",
+    "One variable",
+    "read",
+    { 200: VariableWithRaw, ...BadQuery, ...NotFound },
+    { query: VariableQuery },
+  ),
+  row(
+    "PATCH /api/variables/{name}",
+    "patchVariable",
+    "Change a variable",
+    "PatchVariable",
+    { 200: VariableRow, ...NotFound, 409: ErrorBody, ...Invalid },
+    { body: VariablePatch },
+  ),
+  row("DELETE /api/variables/{name}", "deleteVariable", "Delete a variable", "DeleteVariable", { 204: NONE, ...NotFound }),
+];
+
 const RESOURCES: readonly Route[] = [
   row(
     "POST /api/resources/acquire",
@@ -308,6 +338,7 @@ export const ROUTES: readonly Route[] = [
   ...TASK_RUNS,
   ...EVENTS,
   ...ARTIFACTS,
+  ...VARIABLES,
   ...RESOURCES,
   ...ENGINE,
 ];

@@ -260,3 +260,19 @@ export function findIdempotency(
   const row = statements.raw<[string, number, string | null]>(sql).get(key);
   return row === undefined ? null : { fingerprint: row[0], status: row[1], body: row[2] };
 }
+
+/** A variable; null when there is none. Its value is JSON text, or the sealed form of it for a secret. */
+export function findVariable(
+  statements: Statements,
+  name: string,
+): { value: string; secret: boolean; tags: string[]; created_at: number } | null {
+  const sql = "SELECT value, secret, tags, created_at FROM variables WHERE name = ?";
+  const row = statements.raw<[string, number, string | null, number]>(sql).get(name);
+  if (row === undefined) return null;
+  return { value: row[0], secret: row[1] === 1, tags: JSON.parse(row[2] ?? "[]") as string[], created_at: row[3] };
+}
+
+/** True when a secret variable is stored. */
+export function hasSecrets(statements: Statements): boolean {
+  return statements.raw("SELECT 1 FROM variables WHERE secret = 1 LIMIT 1").get() !== undefined;
+}

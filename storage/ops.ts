@@ -127,6 +127,9 @@ export const OPERATIONS = {
   insert_answer: ["run_id", "ordinal", "value", "created_at"],
   delete_answers: ["run_id"],
   put_setting: ["name", "value"],
+  /** `value` is JSON text, or the sealed form of it for a secret. */
+  put_variable: ["name", "value", "secret", "tags", "created_at", "updated_at"],
+  delete_variable: ["name"],
   /** An engine that holds or may hold a run, so that it can be recognised after a restart. */
   put_engine: ["id", "pid", "pid_started", "host", "project_key", "last_contact"],
   delete_engine: ["id"],

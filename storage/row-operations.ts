@@ -77,6 +77,8 @@ export const ROW_OPERATIONS: Partial<Record<OperationName, RowOperation>> = {
   insert_answer: operation("insert_answer", upsertInto("answers", OPERATIONS.insert_answer, ["run_id", "ordinal"])),
   delete_answers: operation("delete_answers", "DELETE FROM answers WHERE run_id = ?"),
   put_setting: operation("put_setting", upsertInto("settings", OPERATIONS.put_setting, ["name"])),
+  put_variable: operation("put_variable", upsertInto("variables", OPERATIONS.put_variable, ["name"])),
+  delete_variable: operation("delete_variable", "DELETE FROM variables WHERE name = ?"),
   put_engine: operation("put_engine", upsertInto("engines", OPERATIONS.put_engine, ["id"])),
   delete_engine: operation("delete_engine", "DELETE FROM engines WHERE id = ?"),
   put_rerun: operation("put_rerun", upsertInto("reruns", OPERATIONS.put_rerun, ["run_id"])),

@@ -10,8 +10,10 @@ import { Deadlines } from "../dispatcher/deadlines.ts";
 import type { KeyedRun } from "../dispatcher/fan-in.ts";
 import { WorkQueue } from "../dispatcher/queue.ts";
 import { Ledger } from "../leases/ledger.ts";
+import type { StoredVariable } from "../records/variables.ts";
 import { type Engine, type EngineKey, engineKeyText } from "./engine.ts";
 import { concurrencyResource, type Flow, flowKey } from "./flow.ts";
+import { RecentRows } from "./recent-rows.ts";
 import type { Run } from "./run.ts";
 import { isEnded } from "./run.ts";
 
@@ -52,6 +54,8 @@ export interface RunReader {
   /** What is stored of a value of the key of a downstream flow. */
   findFanIn(downstreamId: number, value: string): KeyedRun[];
   findAnswer(idempotencyKey: string): StoredAnswer | null;
+  findVariable(name: string): StoredVariable | null;
+  hasSecrets(): boolean;
 }
 
 /** Configuration the group works by; the first three can be changed while it runs. */
@@ -114,6 +118,7 @@ export class LiveState {
   /** Runs that met a lack of resources since the last look. */
   readonly newlyBlocked = new Set<Run>();
   readonly jobs = new Map<string, EngineJob[]>();
+  readonly variables: RecentRows<string, StoredVariable>;
   readonly nextIds: NextIds;
   readonly settings: DispatchSettings;
   /** Number of the newest step that is committed. */
@@ -135,6 +140,7 @@ export class LiveState {
 
   constructor(reader: RunReader, nextIds: NextIds, settings: DispatchSettings) {
     this.#reader = reader;
+    this.variables = new RecentRows((name) => reader.findVariable(name));
     this.nextIds = nextIds;
     this.settings = settings;
     for (const [name, total] of settings.resourceTotals) this.ledger.setTotal(name, total);
@@ -220,6 +226,11 @@ export class LiveState {
     return kept === undefined || kept.turn <= this.committedTurn() ? this.#reader.findAnswer(key) : kept.answer;
   }
 
+  /** True when a secret variable is stored or about to be. */
+  hasSecrets(): boolean {
+    return this.variables.some(({ secret }) => secret) || this.#reader.hasSecrets();
+  }
+
   keepAnswer(key: string, answer: StoredAnswer, turn: number): void {
     this.#answers.set(key, { answer, turn });
   }
@@ -253,6 +264,7 @@ export class LiveState {
 
   /** Drops what memory need not hold any more, as far as it is committed: large parameters, the oldest ended runs. */
   trim(committedTurn: number): void {
+    this.variables.trim(committedTurn);
     for (const [key, { turn }] of this.#answers) {
       if (turn > committedTurn) break;
       this.#answers.delete(key);

@@ -6,6 +6,8 @@ import {
   findArtifact,
   findFanIn,
   findIdempotency,
+  findVariable,
+  hasSecrets,
   type LoadedRun,
   type LoadedStore,
   loadRun,
@@ -40,6 +42,8 @@ export function loadLiveState(
     findArtifact: (runId, externalId) => findArtifact(statements, runId, externalId),
     findFanIn: (downstreamId, value) => findFanIn(statements, downstreamId, value),
     findAnswer: (key) => findIdempotency(statements, key),
+    findVariable: (name) => findVariable(statements, name),
+    hasSecrets: () => hasSecrets(statements),
   };
   const state = new LiveState(reader, nextIdsOf(stored), settings);
   for (const row of stored.flows) {

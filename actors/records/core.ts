@@ -21,6 +21,7 @@ import { emitEvent } from "./emit-event.ts";
 import { describeQueue, explainRun } from "./queue-view.ts";
 import { type FlowRegistration, registerFlow, updateFlow } from "./register-flow.ts";
 import { describeServer, describeSettings, patchSettings, type ServerFacts } from "./server-info.ts";
+import { createVariable, deleteVariable, patchVariable } from "./variables.ts";
 
 /** What discovery found in the served directory. */
 export interface RegisterFlows {
@@ -92,6 +93,12 @@ export class Records implements Actor<RecordsMessage> {
         return createArtifact(turn, message);
       case "EmitEvent":
         return emitEvent(turn, message);
+      case "CreateVariable":
+        return createVariable(turn, message, this.#facts.secrets);
+      case "PatchVariable":
+        return patchVariable(turn, message, this.#facts.secrets);
+      case "DeleteVariable":
+        return deleteVariable(turn, message);
       case "Expired":
       case "Abandoned":
       case "Undelivered":

@@ -4,6 +4,7 @@ import { refuse } from "#protocol/errors";
 import type { EngineInfo, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
 import { capacityFreed } from "../dispatcher/hand-out.ts";
 import type { Turn } from "../turn.ts";
+import type { Secrets } from "./variables.ts";
 
 /** Facts about the server that the group is told. They outlive a restart of the group. */
 export interface ServerFacts {
@@ -22,7 +23,7 @@ export interface ServerFacts {
   listening(host: string, port: number, url: string): void;
   /** Sizes of the database and its write-ahead log in bytes. */
   fileSizes(): { database: number; wal: number };
-  secretKeyPresent(): boolean;
+  readonly secrets: Secrets;
   /** Writes changed settings to the configuration file; throws when that fails. */
   writeSettings(changes: Record<string, Record<string, number>>): void;
 }
@@ -77,8 +78,8 @@ export function describeSettings(turn: Turn, facts: ServerFacts): Settings {
     catchup_default: state.settings.catchupDefault,
     retain_days: state.settings.retainDays,
     email_configured: facts.emailConfigured,
-    secret_key_present: facts.secretKeyPresent(),
-    secret_key_missing: false,
+    secret_key_present: facts.secrets.present,
+    secret_key_missing: !facts.secrets.present && state.hasSecrets(),
     custom_routes: [],
     engine_saturation_risk: saturated.length > 0,
     saturation_flows: saturated,

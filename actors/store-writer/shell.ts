@@ -78,7 +78,9 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello> {
       committed.first_event_id = result.first_event_id;
       committed.logs = result.logs;
     }
-    if (committed.replies.length + committed.stream.length > 0) out.send(GATEWAY, committed);
+    // At the start of a core the gateway learns where the stream numbers stand, so that its first message leaves no gap.
+    if (batch.epoch !== null && committed.first_seq === 0) committed.first_seq = this.#writer.latestSeq + 1;
+    if (committed.replies.length + committed.stream.length > 0 || batch.epoch !== null) out.send(GATEWAY, committed);
     if (batch.epoch !== null) out.send(GATEWAY, { kind: "Reloaded", epoch: batch.epoch } satisfies Reloaded);
     out.send(COMMITS, {
       kind: "Acknowledged",

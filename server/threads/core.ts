@@ -1,5 +1,5 @@
 /** the dispatch group and its commit client. */
-import { existsSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { isSameProcess } from "#actors/engines/process-table";
 import { DispatchGroup } from "#actors/group";
@@ -13,6 +13,7 @@ import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
 import { EXIT_REPORTS, type ExitReport, type ThreadHost } from "#runtime/thread";
 import { openReadHandle } from "#storage/read-handle";
+import { SecretBox } from "#storage/secret-box";
 import { Statements } from "#storage/statements";
 import { writeSettings } from "../settings-file.ts";
 import type { ThreadData } from "./data.ts";
@@ -85,6 +86,6 @@ function factsOf(data: ThreadData): ServerFacts {
     },
     fileSizes: () => ({ database: bytesOf(databasePath), wal: bytesOf(`${databasePath}-wal`) }),
     writeSettings: (changes) => writeSettings(config.configPath, changes),
-    secretKeyPresent: () => existsSync(join(config.home, "secret.key")),
+    secrets: new SecretBox(join(config.home, "secret.key")),
   };
 }

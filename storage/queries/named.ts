@@ -22,6 +22,7 @@ import { scheduleById, schedulesOfFlow } from "./schedule-record.ts";
 import { stats } from "./stats.ts";
 import { taskRunById } from "./task-run-record.ts";
 import { taskRunsOfRun, taskRunsPage } from "./task-runs-page.ts";
+import { variableByName, variables } from "./variable-record.ts";
 
 /** What each query takes; plain data, because it crosses threads. */
 export interface QueryArguments {
@@ -47,6 +48,8 @@ export interface QueryArguments {
   flow_schedules: { id: number; now_us: number };
   schedule: { id: number; now_us: number };
   counts: { project: string | null };
+  variable: { name: string; raw?: boolean };
+  variables: Record<never, never>;
   stats: { hours: number; now_us: number };
 }
 
@@ -93,6 +96,8 @@ export const QUERIES: Queries = {
     statements.raw("SELECT 1 FROM flows WHERE id = ?").get(id) === undefined ? null : schedulesOfFlow(statements, id, now_us),
   schedule: (statements, { id, now_us }) => scheduleById(statements, id, now_us),
   stats: (statements, { hours, now_us }) => stats(statements, hours, now_us),
+  variable: (statements, { name, raw }) => variableByName(statements, name, raw === true),
+  variables: (statements) => variables(statements),
   counts: (statements, { project }) => counts(statements, project),
 };
 

@@ -414,7 +414,7 @@ function factsOf(startedAt: number): ServerFacts {
     url: "",
     listening: () => undefined,
     fileSizes: () => ({ database: 0, wal: 0 }),
-    secretKeyPresent: () => false,
+    secrets: { present: false, seal: (text) => text, open: (sealed) => sealed },
     writeSettings: () => undefined,
   };
 }

@@ -91,6 +91,8 @@ export class DispatchKit {
       findArtifact: () => null,
       findFanIn: () => [],
       findAnswer: () => null,
+      findVariable: () => null,
+      hasSecrets: () => false,
     };
     const resourceTotals = new Map(options.settings?.resourceTotals ?? SETTINGS.resourceTotals);
     const settings = { ...SETTINGS, ...options.settings, resourceTotals };

@@ -17,6 +17,6 @@ export function serverFacts(): ServerFacts {
     listening: () => undefined,
     fileSizes: () => ({ database: 0, wal: 0 }),
     writeSettings: () => undefined,
-    secretKeyPresent: () => false,
+    secrets: { present: true, seal: (text) => `sealed ${text}`, open: (sealed) => sealed.replace("sealed ", "") },
   };
 }

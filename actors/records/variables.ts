@@ -1,0 +1,97 @@
+/** Variables: named JSON values. Secret ones are sealed before they leave this step and are never shown again. */
+import type { Command } from "#protocol/command";
+import { refuse } from "#protocol/errors";
+import { canonicalJson } from "#protocol/json";
+import { VARIABLE_BYTES_MAX } from "#protocol/limits";
+import { SECRET_MASK, VariableBody, VariablePatch } from "#protocol/variable";
+import { putOperation } from "#storage/ops";
+import type { Turn } from "../turn.ts";
+
+/** A variable as it is stored: JSON text, or for secrets the sealed form of it. */
+export interface StoredVariable {
+  value: string;
+  secret: boolean;
+  tags: readonly string[];
+  created_at: number;
+}
+
+/** Encryption under the key of the home. */
+export interface Secrets {
+  readonly present: boolean;
+  seal(text: string): string;
+  /** Null when the key is missing or another one. */
+  open(sealed: string): string | null;
+}
+
+export function createVariable(turn: Turn, command: Command, secrets: Secrets): void {
+  const body = turn.parse(command, VariableBody);
+  if (body === undefined) return;
+  const known = turn.state.variables.find(body.name);
+  if (known !== null && body.overwrite === false) return turn.refuse(command, refuse("variable_exists", body.name));
+  const value = canonicalJson(body.value);
+  if (isTooLarge(value)) return turn.refuse(command, refuse("variable_too_large", VARIABLE_BYTES_MAX));
+  // What was secret stays secret unless it is said to be plain: overwriting must not reveal the next value by omission.
+  const secret = body.secret ?? known?.secret ?? false;
+  const created_at = known?.created_at ?? turn.nowUs;
+  put(turn, command, 201, secrets, body.name, { plain: value, secret, tags: body.tags ?? [], created_at });
+}
+
+export function patchVariable(turn: Turn, command: Command, secrets: Secrets): void {
+  const patch = turn.parse(command, VariablePatch);
+  if (patch === undefined) return;
+  const name = command.target_name ?? "";
+  const known = turn.state.variables.find(name);
+  if (known === null) return turn.refuse(command, refuse("variable_not_found", name));
+  const secret = patch.secret ?? known.secret;
+  const tags = patch.tags ?? known.tags;
+  const { created_at } = known;
+  if (patch.value != null) {
+    const value = canonicalJson(patch.value);
+    if (isTooLarge(value)) return turn.refuse(command, refuse("variable_too_large", VARIABLE_BYTES_MAX));
+    return put(turn, command, 200, secrets, name, { plain: value, secret, tags, created_at });
+  }
+  if (secret === known.secret) return store(turn, command, 200, name, { ...known, tags });
+  const plain = known.secret ? secrets.open(known.value) : known.value;
+  if (plain === null) return turn.refuse(command, refuse("secret_unreadable", name));
+  put(turn, command, 200, secrets, name, { plain, secret, tags, created_at });
+}
+
+export function deleteVariable(turn: Turn, command: Command): void {
+  const name = command.target_name ?? "";
+  if (turn.state.variables.find(name) === null) return turn.refuse(command, refuse("variable_not_found", name));
+  putOperation(turn.decision.ops, "delete_variable", name);
+  turn.state.variables.put(name, null, turn.number);
+  turn.stream("variable.deleted", name);
+  turn.reply(command, 204, null);
+}
+
+interface PlainVariable extends Omit<StoredVariable, "value"> {
+  plain: string;
+}
+
+function put(
+  turn: Turn,
+  command: Command,
+  status: number,
+  secrets: Secrets,
+  name: string,
+  { plain, ...rest }: PlainVariable,
+): void {
+  if (rest.secret && !secrets.present && turn.state.hasSecrets()) return turn.refuse(command, refuse("secret_key_missing"));
+  store(turn, command, status, name, { ...rest, value: rest.secret ? secrets.seal(plain) : plain });
+}
+
+function store(turn: Turn, command: Command, status: number, name: string, variable: StoredVariable): void {
+  const { value, secret, tags, created_at } = variable;
+  const tagsText = JSON.stringify(tags);
+  putOperation(turn.decision.ops, "put_variable", name, value, secret ? 1 : 0, tagsText, created_at, turn.nowUs);
+  turn.state.variables.put(name, variable, turn.number);
+  turn.stream("variable.updated", name);
+  const shown = secret ? JSON.stringify(SECRET_MASK) : value;
+  const head = `{"name":${JSON.stringify(name)},"value":${shown},"tags":${tagsText},"secret":${secret}`;
+  turn.reply(command, status, `${head},"created_at":${created_at},"updated_at":${turn.nowUs}}`);
+}
+
+function isTooLarge(text: string): boolean {
+  return Buffer.byteLength(text) > VARIABLE_BYTES_MAX;
+}

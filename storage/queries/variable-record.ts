@@ -1,0 +1,29 @@
+/** Variable records (interface: "VariableRow"). The value of a secret never leaves the store but as its ciphertext. */
+import { SECRET_MASK } from "#protocol/variable";
+import type { Statements } from "../statements.ts";
+import { flag, quoted, stored } from "./json.ts";
+
+type VariableRow = [name: string, value: string, secret: number, tags: string | null, created_at: number, updated_at: number];
+
+const SELECT_VARIABLE = "SELECT name, value, secret, tags, created_at, updated_at FROM variables";
+
+function render([name, value, secret, tags, created, updated]: VariableRow, raw: boolean): string {
+  const shown = secret === 0 ? value : quoted(SECRET_MASK);
+  const ciphertext = raw && secret !== 0 ? `,"raw":${quoted(value)}` : "";
+  return (
+    `{"name":${quoted(name)},"value":${shown},"tags":${stored(tags, "[]")},"secret":${flag(secret)},` +
+    `"created_at":${created},"updated_at":${updated}${ciphertext}}`
+  );
+}
+
+/** The variable as JSON text, or null when there is none; `raw` adds the ciphertext of a secret. */
+export function variableByName(statements: Statements, name: string, raw: boolean): string | null {
+  const row = statements.raw<VariableRow>(`${SELECT_VARIABLE} WHERE name = ?`).get(name);
+  return row === undefined ? null : render(row, raw);
+}
+
+/** All variables by name, as a JSON array. */
+export function variables(statements: Statements): string {
+  const rows = statements.raw<VariableRow>(`${SELECT_VARIABLE} ORDER BY name`).all();
+  return `[${rows.map((row) => render(row, false)).join(",")}]`;
+}
