@@ -1,0 +1,65 @@
+/** Rendering of texts and of whatever holds texts. Trees of templates are kept, because a rule fires with the same ones. */
+import { Evaluation } from "./evaluate.ts";
+import { isTemplate, parseTemplate, type TemplateNode } from "./parse.ts";
+import { TemplateFailure } from "./values.ts";
+
+/** Trees kept. */
+const TREES_MAX = 1_000;
+/** Deepest nesting of the maps and lists whose texts are rendered; bodies cannot be deeper. */
+const NESTING_MAX = 128;
+
+const trees = new Map<string, TemplateNode>();
+
+function treeOf(text: string): TemplateNode {
+  const known = trees.get(text);
+  if (known !== undefined) return known;
+  const tree = parseTemplate(text);
+  const oldest = trees.keys().next().value;
+  if (trees.size >= TREES_MAX && oldest !== undefined) trees.delete(oldest);
+  trees.set(text, tree);
+  return tree;
+}
+
+/** The text with its expressions filled in; throws a TemplateFailure that names the field and the line. */
+export function renderText(field: string, text: string, values: Readonly<Record<string, unknown>>): string {
+  if (!isTemplate(text)) return text;
+  const evaluation = new Evaluation(values);
+  try {
+    return evaluation.text(treeOf(text));
+  } catch (cause) {
+    if (!(cause instanceof TemplateFailure)) throw cause;
+    throw new TemplateFailure(`template error in ${field}: ${cause.message} (in <string>:${evaluation.line})`);
+  }
+}
+
+/** The value with every text in it rendered. */
+export function renderDeep(field: string, value: unknown, values: Readonly<Record<string, unknown>>, depth = 0): unknown {
+  if (typeof value === "string") return renderText(field, value, values);
+  if (typeof value !== "object" || value === null || depth > NESTING_MAX) return value;
+  if (Array.isArray(value)) return value.map((each) => renderDeep(field, each, values, depth + 1));
+  const copy: Record<string, unknown> = {};
+  for (const [key, each] of Object.entries(value)) copy[key] = renderDeep(`${field}.${key}`, each, values, depth + 1);
+  return copy;
+}
+
+/** What is wrong with the templates in a value, or null. */
+export function checkTemplates(field: string, value: unknown): string | null {
+  if (typeof value === "string") return checkText(field, value);
+  if (typeof value !== "object" || value === null) return null;
+  for (const [key, each] of Object.entries(value)) {
+    const wrong = checkTemplates(Array.isArray(value) ? field : `${field}.${key}`, each);
+    if (wrong !== null) return wrong;
+  }
+  return null;
+}
+
+function checkText(field: string, text: string): string | null {
+  if (!isTemplate(text)) return null;
+  try {
+    treeOf(text);
+    return null;
+  } catch (cause) {
+    if (cause instanceof TemplateFailure) return `${field} template: ${cause.message}`;
+    throw cause;
+  }
+}
