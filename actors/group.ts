@@ -12,12 +12,16 @@ import { loadStore } from "#storage/load";
 import type { Statements } from "#storage/statements";
 import { Dispatcher, settleAfterRestart } from "./dispatcher/core.ts";
 import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
+import { ExpectationTimer } from "./expectations/core.ts";
 import type { IdSource } from "./ids.ts";
 import { LeaseManager } from "./leases/core.ts";
 import type { DispatchSettings, LiveState } from "./live-state/live-state.ts";
 import { loadLiveState, resume } from "./live-state/load.ts";
 import { Records } from "./records/core.ts";
 import type { ServerFacts } from "./records/server-info.ts";
+import { RuleEngine } from "./rules/core.ts";
+import { EXPECTATIONS, RULES } from "./rules/messages.ts";
+import type { RuleFailures } from "./rules/rule.ts";
 import type { CommitClient } from "./store-writer/commit-client.ts";
 import { COMMITS, DISPATCHER, LEASES, RECORDS } from "./turn.ts";
 
@@ -35,6 +39,8 @@ export interface GroupPorts {
   lastSeq(): number;
   /** The number for the next step, shared by the actors of the group. */
   nextTurn(): number;
+  /** Where rules failed last. */
+  readonly ruleFailures: RuleFailures;
   /** An actor of the group failed in the middle of a step: the shared state means nothing until it is loaded again. */
   readonly halted: boolean;
 }
@@ -59,6 +65,7 @@ export class DispatchGroup {
   #epoch: number;
   #turn = 0;
   #halted = false;
+  readonly #failures: RuleFailures = { event: 0, count: 0, error: "" };
   #statements: Statements | null = null;
   #state: LiveState | null = null;
 
@@ -76,6 +83,7 @@ export class DispatchGroup {
       get halted() {
         return halted();
       },
+      ruleFailures: this.#failures,
       committedTurn: () => options.commits.committedTurn,
       announceEpoch: () => options.commits.announce(this.#epoch),
       lastSeq: () => options.commits.lastSeq,
@@ -105,12 +113,34 @@ export class DispatchGroup {
     ];
   }
 
+  /** The actors that read the live state of the group and change nothing themselves. */
+  reactionSpecs(): ActorSpec[] {
+    const { nowUs } = this.#options;
+    const engine = {
+      nowUs,
+      state: () => this.#state,
+      statements: () => this.#opened(),
+      epoch: () => this.#epoch,
+      failures: this.#failures,
+    };
+    const timer = { nowUs, book: () => this.#state?.rules ?? null };
+    return [
+      { name: RULES, start: () => new RuleEngine(engine), failed: answerDefect },
+      { name: EXPECTATIONS, start: (_context, out) => new ExpectationTimer(timer, out) },
+    ];
+  }
+
+  #opened(): Statements {
+    this.#statements ??= this.#options.openStore();
+    return this.#statements;
+  }
+
   async #startDispatcher(out: Outbox): Promise<Dispatcher> {
     const { commits, settings, facts, isAlive } = this.#options;
     await commits.settled();
-    this.#statements ??= this.#options.openStore();
-    const stored = loadStore(this.#statements.database);
-    const state = loadLiveState(stored, this.#statements, settings, facts.liveFlows);
+    const statements = this.#opened();
+    const stored = loadStore(statements.database);
+    const state = loadLiveState(stored, statements, settings, facts.liveFlows);
     state.committedTurn = this.#ports.committedTurn;
     this.#state = state;
     this.#epoch += 1;
@@ -122,6 +152,8 @@ export class DispatchGroup {
     this.#ports.announceEpoch();
     const dispatcher = new Dispatcher(state, this.#ports);
     dispatcher.begin(out);
+    out.send(RULES, { kind: "Wake" });
+    out.send(EXPECTATIONS, { kind: "Rearm" });
     return dispatcher;
   }
 

@@ -3,6 +3,7 @@ import type { Placement } from "#runtime/placement";
 import type { SupervisorChild, WorkerChild } from "#runtime/supervisor";
 import { EXIT_REPORTS } from "#runtime/thread";
 import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
+import { EXPECTATIONS, OUTBOUND, RULES } from "./rules/messages.ts";
 import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS } from "./turn.ts";
 
 export const STORE_WRITER = "store-writer";
@@ -35,7 +36,7 @@ export const TREE: SupervisorChild = {
       name: "io",
       strategy: "one_for_one",
       ...LIMIT,
-      children: [permanent(ENGINE_PROCESSES)],
+      children: [permanent(ENGINE_PROCESSES), permanent(OUTBOUND)],
     },
     {
       kind: "supervisor",
@@ -56,6 +57,13 @@ export const TREE: SupervisorChild = {
           strategy: "one_for_all",
           ...LIMIT,
           children: [permanent(DISPATCHER), permanent(LEASES), permanent(RECORDS)],
+        },
+        {
+          kind: "supervisor",
+          name: "reacting",
+          strategy: "one_for_one",
+          ...LIMIT,
+          children: [permanent(RULES), permanent(EXPECTATIONS)],
         },
       ],
     },
@@ -80,6 +88,9 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
       [DISPATCHER]: core,
       [LEASES]: core,
       [RECORDS]: core,
+      [RULES]: core,
+      [EXPECTATIONS]: core,
+      [OUTBOUND]: "main",
       [GATEWAY]: "gateway",
     },
     endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main" },

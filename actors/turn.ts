@@ -126,7 +126,7 @@ export class Turn {
     this.#event(name, this.nowUs, run.id, run.flow.id, taskId, null, null, null, null, null, payloadText);
   }
 
-  /** An event stored as it is given; `command` is answered with it once it has its id. */
+  /** An event stored as it is given; `command` is answered with it once it is stored. Returns the id it will have. */
   givenEvent(
     command: Command | null,
     event: {
@@ -137,13 +137,14 @@ export class Turn {
       related: unknown[];
       payload: unknown;
     },
-  ): void {
+  ): number {
     const [resource, related, payload] = [event.resource, event.related, event.payload].map((part) => JSON.stringify(part));
     const texts = [resource ?? null, related ?? null, payload ?? null] as const;
     const identity = [event.name, this.nowUs, event.run_id, event.flow_id] as const;
     putOperation(this.decision.ops, "insert_event", ...identity, null, null, null, null, ...texts);
     this.stream("event.created", command?.id ?? 0);
     if (command !== null) this.#keepAnswer(command, 201, null);
+    return this.state.rules.take("event");
   }
 
   reply(command: Command, status: number, body: string | null): void {
@@ -236,6 +237,7 @@ export class Turn {
   #event(...values: OperationValues<"insert_event">): void {
     putOperation(this.decision.ops, "insert_event", ...values);
     this.#stream.push(STREAM_CODE["event.created"], 0);
+    this.state.rules.take("event");
   }
 }
 

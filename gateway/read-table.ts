@@ -31,6 +31,7 @@ const never = () => false;
 const runMissing = (id: number) => refuse("run_not_found", id);
 const taskRunMissing = (id: number) => refuse("task_run_not_found", id);
 const flowMissing = (id: number) => refuse("flow_not_found", id);
+const ruleMissing = (id: number) => refuse("rule_not_found", id);
 const nothing = () => refuse("not_found");
 
 /** The first page of everything, at most of the usual size. */
@@ -86,6 +87,15 @@ export const READS: Readonly<Record<string, Read>> = {
   ),
   listEvents: read("events", (_id, query: QueryArguments["events"]["query"]) => ({ query }), isFirstPage),
   listArtifacts: read("artifacts", (_id, query: QueryArguments["artifacts"]["query"]) => ({ query }), never),
+  getRule: read("rule", (id) => ({ id }), always, ruleMissing),
+  listRules: read("rules", () => ({}), never),
+  listRuleFirings: read("rule_firings", (id) => ({ id }), never),
+  listRuleExpectations: read(
+    "rule_expectations",
+    (id, { open, limit }: { open: boolean; limit: number }) => ({ id, open, limit }),
+    never,
+    ruleMissing,
+  ),
   getVariable: read(
     "variable",
     (_id, query: { raw: boolean }, { name }) => ({ name, raw: query.raw }),

@@ -30,6 +30,10 @@ const ROWS: Partial<Record<StreamKind, QueryName>> = {
   "flow.registered": "flow",
   "artifact.updated": "artifact",
   "schedule.updated": "schedule",
+  "rule.updated": "rule",
+  "expectation.armed": "expectation_armed",
+  "expectation.met": "expectation_met",
+  "expectation.lapsed": "expectation_lapsed",
   "variable.updated": "variable",
 };
 

@@ -23,6 +23,7 @@ import { REPORT_BYTES_MAX } from "./limits.ts";
 import { LogsPage, LogsQuery } from "./log.ts";
 import { Queue, RunExplanation } from "./queue.ts";
 import { type Route, row } from "./route.ts";
+import { Expectation, ExpectationsQuery, RuleBody, RuleFiring, RulePatch, RuleRow, RuleTest } from "./rule.ts";
 import { CreateRunBody, CreateRunForFlowBody, ResumeBody, Run, RunInput, RunsPage, RunsQuery, TransitionBody } from "./run.ts";
 import { ActorInfo, Counts, CountsQuery, Health, ServerInfo, Settings, SettingsPatch, StreamQuery } from "./server.ts";
 import { Stats, StatsQuery } from "./stats.ts";
@@ -239,6 +240,36 @@ const ARTIFACTS: readonly Route[] = [
   ),
 ];
 
+const RULES: readonly Route[] = [
+  row("GET /api/rules", "listRules", "Rules", "read", { 200: Type.Array(RuleRow) }),
+  row("POST /api/rules", "createRule", "Create a rule", "CreateRule", { 201: RuleRow, ...Invalid }, { body: RuleBody }),
+  row("GET /api/rules/{id}", "getRule", "One rule", "read", { 200: RuleRow, ...NotFound }),
+  row(
+    "PATCH /api/rules/{id}",
+    "patchRule",
+    "Change a rule",
+    "PatchRule",
+    { 200: RuleRow, ...NotFound, 409: ErrorBody, ...Invalid },
+    { body: RulePatch },
+  ),
+  row("DELETE /api/rules/{id}", "deleteRule", "Delete a rule", "DeleteRule", { 204: NONE, ...NotFound, 409: ErrorBody }),
+  row("GET /api/rules/{id}/firings", "listRuleFirings", "Firings of a rule, newest first", "read", {
+    200: Type.Array(RuleFiring),
+  }),
+  row(
+    "GET /api/rules/{id}/expectations",
+    "listRuleExpectations",
+    "Expectations of a rule, newest first",
+    "read",
+    { 200: Type.Array(Expectation), ...BadQuery, ...NotFound },
+    { query: ExpectationsQuery },
+  ),
+  row("POST /api/rules/{id}/test", "testRule", "Render the actions of a rule against the latest event it matches", "TestRule", {
+    200: RuleTest,
+    ...NotFound,
+  }),
+];
+
 const VARIABLES: readonly Route[] = [
   row("GET /api/variables", "listVariables", "Variables by name", "read", { 200: Type.Array(VariableRow) }),
   row(
@@ -338,6 +369,7 @@ export const ROUTES: readonly Route[] = [
   ...TASK_RUNS,
   ...EVENTS,
   ...ARTIFACTS,
+  ...RULES,
   ...VARIABLES,
   ...RESOURCES,
   ...ENGINE,

@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
 import { EngineProcesses } from "#actors/engines/shell";
+import { Outbound } from "#actors/outbound/shell";
+import { OUTBOUND } from "#actors/rules/messages";
 import { LISTENING, placementOf, TREE } from "#actors/tree";
 import { DISPATCHER, RECORDS } from "#actors/turn";
 import { hostIdentity } from "#protocol/host-identity";
@@ -89,6 +91,10 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
       processes.begin(out);
       return processes;
     },
+  });
+  threads.main.host.register({
+    name: OUTBOUND,
+    start: () => new Outbound((message) => threads.main.host.send(DISPATCHER, message)),
   });
   let stopping: Promise<void> | null = null;
   const stop = (exitCode: number): Promise<void> => {

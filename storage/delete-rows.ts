@@ -11,6 +11,7 @@ const OWNED_BY_RUN = [
   "DELETE FROM leases WHERE run_id = ?",
   "DELETE FROM answers WHERE run_id = ?",
   "DELETE FROM reruns WHERE run_id = ?",
+  "DELETE FROM chains WHERE run_id = ?",
 ];
 
 const OWNED_BY_FLOW = [

@@ -130,6 +130,35 @@ export const OPERATIONS = {
   /** `value` is JSON text, or the sealed form of it for a secret. */
   put_variable: ["name", "value", "secret", "tags", "created_at", "updated_at"],
   delete_variable: ["name"],
+  /** `spec` is the JSON text of protocol/rule-spec.ts. The rule looks at events after `since_event` only. */
+  put_rule: [
+    "id",
+    "external_id",
+    "name",
+    "enabled",
+    "source",
+    "module",
+    "spec",
+    "fire_count",
+    "last_fired",
+    "since_event",
+    "since_time",
+    "created_at",
+    "updated_at",
+  ],
+  fire_rule: ["id", "fire_count", "last_fired"],
+  delete_rule: ["id"],
+  put_guards: ["rule_id", "state"],
+  delete_guards: ["rule_id"],
+  /** `pending` has what is still to be done, as JSON; null once all outcomes are there. */
+  put_firing: ["id", "rule_id", "event_id", "run_id", "timestamp", "outcomes", "pending"],
+  put_expectation: ["id", "rule_id", "key", "status", "armed_at", "deadline", "flow_id", "run_id"],
+  /** A message to the outside, before it is sent. */
+  put_outbound: ["id", "firing_id", "rule_id", "action", "kind", "request", "created_at"],
+  delete_outbound: ["id"],
+  put_cursor: ["name", "event_id"],
+  /** How long the chain of rules is that made or moved a run. */
+  put_chain: ["run_id", "depth"],
   /** An engine that holds or may hold a run, so that it can be recognised after a restart. */
   put_engine: ["id", "pid", "pid_started", "host", "project_key", "last_contact"],
   delete_engine: ["id"],

@@ -58,7 +58,7 @@ function keyLast(encoders: readonly Encode[]): Encode[] {
   return [...encoders.slice(1), ...encoders.slice(0, 1)];
 }
 
-function updateOperation(name: "update_flow" | "update_run", table: string): RowOperation {
+function updateOperation(name: "update_flow" | "update_run" | "fire_rule", table: string): RowOperation {
   const columns = OPERATIONS[name];
   return { sql: updateOf(table, columns), encoders: keyLast(encodersOf(columns)), counted: null };
 }
@@ -79,6 +79,17 @@ export const ROW_OPERATIONS: Partial<Record<OperationName, RowOperation>> = {
   put_setting: operation("put_setting", upsertInto("settings", OPERATIONS.put_setting, ["name"])),
   put_variable: operation("put_variable", upsertInto("variables", OPERATIONS.put_variable, ["name"])),
   delete_variable: operation("delete_variable", "DELETE FROM variables WHERE name = ?"),
+  put_rule: operation("put_rule", upsertInto("rules", OPERATIONS.put_rule, ["id"]), "rules"),
+  fire_rule: updateOperation("fire_rule", "rules"),
+  delete_rule: operation("delete_rule", "DELETE FROM rules WHERE id = ?"),
+  put_guards: operation("put_guards", upsertInto("rule_guards", OPERATIONS.put_guards, ["rule_id"])),
+  delete_guards: operation("delete_guards", "DELETE FROM rule_guards WHERE rule_id = ?"),
+  put_firing: operation("put_firing", upsertInto("firings", OPERATIONS.put_firing, ["id"]), "firings"),
+  put_expectation: operation("put_expectation", upsertInto("expectations", OPERATIONS.put_expectation, ["id"]), "expectations"),
+  put_outbound: operation("put_outbound", upsertInto("outbound", OPERATIONS.put_outbound, ["id"]), "outbound"),
+  delete_outbound: operation("delete_outbound", "DELETE FROM outbound WHERE id = ?"),
+  put_cursor: operation("put_cursor", upsertInto("cursors", OPERATIONS.put_cursor, ["name"])),
+  put_chain: operation("put_chain", upsertInto("chains", OPERATIONS.put_chain, ["run_id"])),
   put_engine: operation("put_engine", upsertInto("engines", OPERATIONS.put_engine, ["id"])),
   delete_engine: operation("delete_engine", "DELETE FROM engines WHERE id = ?"),
   put_rerun: operation("put_rerun", upsertInto("reruns", OPERATIONS.put_rerun, ["run_id"])),

@@ -16,6 +16,8 @@ import type { PoolReport } from "../engines/messages.ts";
 import type { GroupPorts } from "../group.ts";
 import { type Engine, engineKeyText } from "../live-state/engine.ts";
 import type { LiveState } from "../live-state/live-state.ts";
+import { type ReactionMessage, RULES } from "../rules/messages.ts";
+import { applyReactions, lapse, lapseTick, outboundDone, sendCommitted } from "../rules/reactions.ts";
 import { Turn } from "../turn.ts";
 import { cancelCommand, cancelKill, cancelTerm, timeOut, timeoutKill } from "./cancel-run.ts";
 import { crashRun, rerun } from "./crash.ts";
@@ -95,6 +97,13 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return this.#gatewayStarted();
       case "StopWork":
         return this.#stopWork(turn);
+      case "React":
+      case "Lapse":
+      case "LapseTick":
+      case "OutboundDone":
+        return this.#react(turn, message);
+      case "SendOutbound":
+        return sendCommitted(turn, this.#ports.committedTurn());
       case "CapacityFreed":
         return capacityFreed(turn, message.resources);
       default:
@@ -156,6 +165,16 @@ export class Dispatcher implements Actor<DispatcherMessage> {
       this.#state.pool.set(engine_id, { id: engine_id, key, keyText, startedUs: this.#ports.nowUs(), polled: true });
     }
     this.#state.poolKnown = true;
+  }
+
+  #react(turn: Turn, message: ReactionMessage): void {
+    if (message.kind === "OutboundDone") return outboundDone(turn, message);
+    const current = message.core === this.#ports.epoch;
+    if (message.kind === "React") {
+      if (current) applyReactions(turn, message, this.#ports.ruleFailures);
+      turn.out.send(RULES, { kind: "Reacted" });
+    } else if (current && message.kind === "Lapse") lapse(turn, message.due);
+    else if (current && message.kind === "LapseTick") lapseTick(turn, message.rule_id, message.due);
   }
 
   #moduleChanged(turn: Turn, sourceDir: string, module: string): void {

@@ -1,6 +1,7 @@
 /** Messages of the dispatcher. */
 import type { Command, CommandNotice } from "#protocol/command";
 import type { PoolReport } from "../engines/messages.ts";
+import type { ReactionMessage } from "../rules/messages.ts";
 
 /** A process on this host has gone; `cause` says why where that is known. */
 export interface EngineGone {
@@ -47,6 +48,11 @@ export interface CapacityFreed {
   resources: string[];
 }
 
+/** Something was committed: messages to the outside that it holds may leave. */
+export interface SendOutbound {
+  kind: "SendOutbound";
+}
+
 export type DispatcherMessage =
   | Command
   | CommandNotice
@@ -58,4 +64,6 @@ export type DispatcherMessage =
   | Tick
   | GatewayStarted
   | StopWork
-  | CapacityFreed;
+  | CapacityFreed
+  | ReactionMessage
+  | SendOutbound;

@@ -6,11 +6,13 @@
  * engines send a last report after the end; older ones are read from the store again when a command names them.
  */
 
+import type { LoadedRules } from "#storage/load-rules";
 import { Deadlines } from "../dispatcher/deadlines.ts";
 import type { KeyedRun } from "../dispatcher/fan-in.ts";
 import { WorkQueue } from "../dispatcher/queue.ts";
 import { Ledger } from "../leases/ledger.ts";
 import type { StoredVariable } from "../records/variables.ts";
+import { NO_RULES, RuleBook } from "../rules/rule.ts";
 import { type Engine, type EngineKey, engineKeyText } from "./engine.ts";
 import { concurrencyResource, type Flow, flowKey } from "./flow.ts";
 import { RecentRows } from "./recent-rows.ts";
@@ -56,6 +58,8 @@ export interface RunReader {
   findAnswer(idempotencyKey: string): StoredAnswer | null;
   findVariable(name: string): StoredVariable | null;
   hasSecrets(): boolean;
+  /** Whether a rule has fired for a run, as far as it is committed. */
+  hasFired(ruleId: number, runId: number): boolean;
 }
 
 /** Configuration the group works by; the first three can be changed while it runs. */
@@ -118,6 +122,7 @@ export class LiveState {
   /** Runs that met a lack of resources since the last look. */
   readonly newlyBlocked = new Set<Run>();
   readonly jobs = new Map<string, EngineJob[]>();
+  readonly rules: RuleBook;
   readonly variables: RecentRows<string, StoredVariable>;
   readonly nextIds: NextIds;
   readonly settings: DispatchSettings;
@@ -138,8 +143,9 @@ export class LiveState {
   /** Runs whose deletion is not committed yet: the store still has them. */
   readonly #removed = new Map<number, number>();
 
-  constructor(reader: RunReader, nextIds: NextIds, settings: DispatchSettings) {
+  constructor(reader: RunReader, nextIds: NextIds, settings: DispatchSettings, rules: LoadedRules = NO_RULES) {
     this.#reader = reader;
+    this.rules = new RuleBook({ ...rules, next_ids: { ...rules.next_ids } }, (rule, run) => reader.hasFired(rule, run));
     this.variables = new RecentRows((name) => reader.findVariable(name));
     this.nextIds = nextIds;
     this.settings = settings;
@@ -265,6 +271,7 @@ export class LiveState {
   /** Drops what memory need not hold any more, as far as it is committed: large parameters, the oldest ended runs. */
   trim(committedTurn: number): void {
     this.variables.trim(committedTurn);
+    this.rules.fired.trim(committedTurn);
     for (const [key, { turn }] of this.#answers) {
       if (turn > committedTurn) break;
       this.#answers.delete(key);

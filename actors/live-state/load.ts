@@ -14,6 +14,7 @@ import {
   type RunRow,
   type TaskRunRow,
 } from "#storage/load";
+import { hasFired, loadRules } from "#storage/load-rules";
 import type { Statements } from "#storage/statements";
 import { addEngine, newEngine } from "../dispatcher/engines.ts";
 import { enqueue } from "../dispatcher/hand-out.ts";
@@ -43,9 +44,10 @@ export function loadLiveState(
     findFanIn: (downstreamId, value) => findFanIn(statements, downstreamId, value),
     findAnswer: (key) => findIdempotency(statements, key),
     findVariable: (name) => findVariable(statements, name),
+    hasFired: (rule, run) => hasFired(statements, rule, run),
     hasSecrets: () => hasSecrets(statements),
   };
-  const state = new LiveState(reader, nextIdsOf(stored), settings);
+  const state = new LiveState(reader, nextIdsOf(stored), settings, loadRules(statements));
   for (const row of stored.flows) {
     const options = parseMap(row.options);
     const schema = parseMap(row.parameter_schema);

@@ -16,6 +16,7 @@ import type { Outbox } from "#runtime/effect";
 import { putOperation } from "#storage/ops";
 import type { GroupPorts } from "../group.ts";
 import type { LiveState } from "../live-state/live-state.ts";
+import { createRule, deleteRule, patchRule } from "../rules/commands.ts";
 import { GATEWAY, Turn } from "../turn.ts";
 import { emitEvent } from "./emit-event.ts";
 import { describeQueue, explainRun } from "./queue-view.ts";
@@ -93,6 +94,12 @@ export class Records implements Actor<RecordsMessage> {
         return createArtifact(turn, message);
       case "EmitEvent":
         return emitEvent(turn, message);
+      case "CreateRule":
+        return createRule(turn, message);
+      case "PatchRule":
+        return patchRule(turn, message);
+      case "DeleteRule":
+        return deleteRule(turn, message);
       case "CreateVariable":
         return createVariable(turn, message, this.#facts.secrets);
       case "PatchVariable":

@@ -47,6 +47,8 @@ export interface CommitClientOptions {
   /** Which start of the core thread this is; larger for later ones. */
   source: number;
   send(message: Batch | Hello): void;
+  /** A batch was committed. */
+  acknowledged?(): void;
   /** The store refused a batch: nothing after the last acknowledged one is true, the group must load again. */
   rejected(error: Error): void;
 }
@@ -143,6 +145,7 @@ export class CommitClient implements Endpoint {
     if (first === undefined || first.batch.number !== number) return;
     this.#unacknowledged.shift();
     this.#committedTurn = Math.max(this.#committedTurn, first.turn);
+    this.#options.acknowledged?.();
     this.flush();
     this.#settle();
   }

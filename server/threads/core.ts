@@ -6,6 +6,7 @@ import { DispatchGroup } from "#actors/group";
 import { createIdSource } from "#actors/ids";
 import type { DispatchSettings } from "#actors/live-state/live-state";
 import type { ServerFacts } from "#actors/records/server-info";
+import { RULES } from "#actors/rules/messages";
 import { CommitClient } from "#actors/store-writer/commit-client";
 import { LOG_WRITER } from "#actors/tree";
 import { COMMITS, DISPATCHER } from "#actors/turn";
@@ -26,6 +27,10 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const commits = new CommitClient({
     source: data.startedAt + data.threadStarts,
     send: (batch) => thread.host.send(LOG_WRITER, batch),
+    acknowledged: () => {
+      thread.host.send(RULES, { kind: "Wake" });
+      if ((group.state?.rules.unsent.length ?? 0) > 0) thread.host.send(DISPATCHER, { kind: "SendOutbound" });
+    },
     rejected: (error) => {
       const report: ExitReport = { name: DISPATCHER, message: error.message, counted: false };
       thread.host.send(EXIT_REPORTS, report);
@@ -42,7 +47,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
     isAlive: isSameProcess,
     firstEpoch: data.threadStarts * EPOCHS_PER_THREAD,
   });
-  return group.specs();
+  return [...group.specs(), ...group.reactionSpecs()];
 }
 
 function settingsOf(data: ThreadData): DispatchSettings {

@@ -264,6 +264,7 @@ CREATE TABLE rules (
   fire_count INTEGER NOT NULL,
   last_fired INTEGER,
   since_event INTEGER NOT NULL,
+  since_time INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL
 );
@@ -275,8 +276,10 @@ CREATE TABLE firings (
   event_id INTEGER,
   run_id INTEGER,
   timestamp INTEGER NOT NULL,
-  outcomes TEXT NOT NULL
+  outcomes TEXT NOT NULL,
+  pending TEXT
 );
+CREATE INDEX firings_pending ON firings (id) WHERE pending IS NOT NULL;
 CREATE INDEX firings_rule ON firings (rule_id);
 CREATE INDEX firings_run ON firings (run_id, rule_id) WHERE run_id IS NOT NULL;
 CREATE TABLE expectations (
@@ -296,16 +299,13 @@ CREATE TABLE outbound (
   id INTEGER PRIMARY KEY,
   firing_id INTEGER NOT NULL,
   rule_id INTEGER NOT NULL,
-  event_id INTEGER,
-  run_id INTEGER,
   action INTEGER NOT NULL,
   kind TEXT NOT NULL,
   request TEXT NOT NULL,
-  attempts INTEGER NOT NULL,
-  due INTEGER NOT NULL,
   created_at INTEGER NOT NULL
 );
-CREATE INDEX outbound_due ON outbound (due);
+-- How long the chain of rules is that made or moved a run.
+CREATE TABLE chains (run_id INTEGER PRIMARY KEY, depth INTEGER NOT NULL);
 -- How far a reader of the events has come.
 CREATE TABLE cursors (name TEXT PRIMARY KEY, event_id INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE quarantine (

@@ -15,6 +15,7 @@ import { eventById, eventContext } from "./event-record.ts";
 import { eventsPage } from "./events-page.ts";
 import { flowById, flowSummaries, flowSummary } from "./flow-record.ts";
 import { logsPage } from "./logs-page.ts";
+import { expectationMessage, expectationsOfRule, firingsOfRule, lapseMessage, ruleById, rules } from "./rule-record.ts";
 import { runGraph } from "./run-graph.ts";
 import { runById, runExists } from "./run-record.ts";
 import { runsPage } from "./runs-page.ts";
@@ -48,6 +49,14 @@ export interface QueryArguments {
   flow_schedules: { id: number; now_us: number };
   schedule: { id: number; now_us: number };
   counts: { project: string | null };
+  rule: { id: number };
+  rules: Record<never, never>;
+  rule_firings: { id: number };
+  rule_expectations: { id: number; open: boolean; limit: number };
+  expectation_armed: { id: number };
+  expectation_met: { id: number };
+  /** By the event that records it. */
+  expectation_lapsed: { id: number };
   variable: { name: string; raw?: boolean };
   variables: Record<never, never>;
   stats: { hours: number; now_us: number };
@@ -96,6 +105,13 @@ export const QUERIES: Queries = {
     statements.raw("SELECT 1 FROM flows WHERE id = ?").get(id) === undefined ? null : schedulesOfFlow(statements, id, now_us),
   schedule: (statements, { id, now_us }) => scheduleById(statements, id, now_us),
   stats: (statements, { hours, now_us }) => stats(statements, hours, now_us),
+  rule: (statements, { id }) => ruleById(statements, id),
+  rules: (statements) => rules(statements),
+  rule_firings: (statements, { id }) => firingsOfRule(statements, id),
+  rule_expectations: (statements, { id, open, limit }) => expectationsOfRule(statements, id, open, limit),
+  expectation_armed: (statements, { id }) => expectationMessage(statements, id, true),
+  expectation_met: (statements, { id }) => expectationMessage(statements, id, false),
+  expectation_lapsed: (statements, { id }) => lapseMessage(statements, id),
   variable: (statements, { name, raw }) => variableByName(statements, name, raw === true),
   variables: (statements) => variables(statements),
   counts: (statements, { project }) => counts(statements, project),

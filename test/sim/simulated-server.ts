@@ -6,6 +6,7 @@ import { DispatchGroup } from "#actors/group";
 import type { DispatchSettings } from "#actors/live-state/live-state";
 import { LogWriter } from "#actors/log-writer/core";
 import type { ServerFacts } from "#actors/records/server-info";
+import { OUTBOUND, RULES } from "#actors/rules/messages";
 import { CommitClient, type Hello } from "#actors/store-writer/commit-client";
 import { StoreWriter } from "#actors/store-writer/shell";
 import { LISTENING, LOG_WRITER, placementOf, STORE_WRITER, TREE } from "#actors/tree";
@@ -277,7 +278,7 @@ export class SimulatedServer implements Control {
       case "main":
         host.attach(EXIT_REPORTS, { deliver: (report) => this.#exited(report as ExitReport) });
         host.attach(LISTENING, { deliver: () => undefined });
-        return [this.#around.engineProcesses];
+        return [this.#around.engineProcesses, { name: OUTBOUND, start: () => ({ receive: () => undefined }) }];
     }
   }
 
@@ -288,6 +289,7 @@ export class SimulatedServer implements Control {
       send: (batch) => {
         if (this.#around.sends(batch, this)) host.send(LOG_WRITER, batch);
       },
+      acknowledged: () => host.send(RULES, { kind: "Wake" }),
       rejected: (error) => {
         host.send(EXIT_REPORTS, { name: DISPATCHER, message: error.message, counted: false } satisfies ExitReport);
       },
@@ -304,7 +306,7 @@ export class SimulatedServer implements Control {
       isAlive,
       firstEpoch: starts * EPOCHS_PER_THREAD,
     });
-    return this.group.specs();
+    return [...this.group.specs(), ...this.group.reactionSpecs()];
   }
 
   #writerSpecs(threadStarts: number): ActorSpec[] {

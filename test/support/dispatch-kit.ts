@@ -93,6 +93,7 @@ export class DispatchKit {
       findAnswer: () => null,
       findVariable: () => null,
       hasSecrets: () => false,
+      hasFired: () => false,
     };
     const resourceTotals = new Map(options.settings?.resourceTotals ?? SETTINGS.resourceTotals);
     const settings = { ...SETTINGS, ...options.settings, resourceTotals };
@@ -202,6 +203,7 @@ export class DispatchKit {
       get epoch() {
         return kit.epoch;
       },
+      ruleFailures: { event: 0, count: 0, error: "" },
       committedTurn: () => kit.committed ?? kit.turn,
       lastSeq: () => 0,
       announceEpoch: () => undefined,

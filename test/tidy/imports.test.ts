@@ -25,7 +25,17 @@ const DIRECTIONS: readonly Direction[] = [
   },
   {
     from: "actors/",
-    allows: ["runtime", "protocol", "storage/ops", "storage/feed", "storage/log-blocks", "storage/load", "storage/statements"],
+    allows: [
+      "runtime",
+      "protocol",
+      "storage/ops",
+      "storage/feed",
+      "storage/log-blocks",
+      "storage/load",
+      "storage/load-rules",
+      "storage/load-events",
+      "storage/statements",
+    ],
     reason: "decisions become row operations; the store itself is loaded once, at the start of a group",
   },
   {

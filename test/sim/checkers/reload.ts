@@ -19,6 +19,7 @@ export function checkReload(disk: SimulatedDisk, live: LiveState, nowUs: number)
     nowUs: () => nowUs,
     ids: { uuid: () => "", random: () => 0 },
     epoch: 0,
+    ruleFailures: { event: 0, count: 0, error: "" },
     committedTurn: () => 0,
     lastSeq: () => 0,
     announceEpoch: () => undefined,

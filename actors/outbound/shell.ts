@@ -1,0 +1,64 @@
+/**
+ * The outbound actor: sends messages of rules to other systems.
+ *
+ * Messages in: requests that are stored already. Effects out: what became of each, to the dispatcher. A request that comes
+ * again while it is under way is one and the same; after a crash it is sent again, under the same idempotency key.
+ */
+import type { Agent } from "undici";
+import type { Actor } from "#runtime/actor";
+import type { OutboundDone, OutboundRequest } from "../rules/messages.ts";
+import { createAgent, sendWebhook } from "./webhook.ts";
+
+/** Requests under way at once; further ones wait. */
+const CONCURRENT_MAX = 256;
+
+export class Outbound implements Actor<OutboundRequest> {
+  readonly #done: (message: OutboundDone) => void;
+  readonly #agent: Agent = createAgent();
+  readonly #stopped = new AbortController();
+  /** Known requests, those that wait included. */
+  readonly #known = new Set<number>();
+  readonly #waiting: OutboundRequest[] = [];
+  #underWay = 0;
+
+  constructor(done: (message: OutboundDone) => void) {
+    this.#done = done;
+  }
+
+  receive(message: OutboundRequest): void {
+    if (this.#known.has(message.id)) return;
+    this.#known.add(message.id);
+    this.#waiting.push(message);
+    this.#startNext();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#agent.destroy();
+  }
+
+  #startNext(): void {
+    while (this.#underWay < CONCURRENT_MAX) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      this.#underWay += 1;
+      void this.#send(next);
+    }
+  }
+
+  async #send({ id, firing_id, ...sent }: OutboundRequest): Promise<void> {
+    try {
+      const result = await sendWebhook(this.#agent, sent, this.#stopped.signal);
+      this.#known.delete(id);
+      this.#done({ kind: "OutboundDone", id, firing_id, result });
+    } catch (cause) {
+      // Stopped: what is not answered is sent again at the next start.
+      if (this.#stopped.signal.aborted) return;
+      this.#known.delete(id);
+      const error = cause instanceof Error ? cause.message : String(cause);
+      this.#done({ kind: "OutboundDone", id, firing_id, result: { error } });
+    }
+    this.#underWay -= 1;
+    this.#startNext();
+  }
+}

@@ -1,0 +1,78 @@
+/** One webhook: up to three tries, each with its own time limit; redirects are followed where their targets are allowed. */
+import { setTimeout as pause } from "node:timers/promises";
+import { Agent, request } from "undici";
+import { WEBHOOK_ATTEMPTS_MAX, WEBHOOK_REDIRECTS_MAX } from "#protocol/limits";
+import type { OutboundDone, OutboundRequest } from "../rules/messages.ts";
+import { checkedLookup, checkTarget } from "./target.ts";
+
+/** Time for one try, redirects included. */
+const TRY_MS = 5_000;
+/** Waits before the second and third try. */
+const WAITS_MS = [400, 800];
+/** As much of an answer is read; the rest is dropped with the connection. */
+const ANSWER_BYTES_MAX = 64 * 1024;
+/** Headers that are meant for the first target only. */
+const PRIVATE_HEADERS = new Set(["authorization", "cookie", "proxy-authorization"]);
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+type Sent = Pick<OutboundRequest, "url" | "method" | "headers" | "body">;
+
+export function createAgent(): Agent {
+  return new Agent({ connect: { lookup: checkedLookup, timeout: TRY_MS }, keepAliveTimeout: 1_000 });
+}
+
+export async function sendWebhook(agent: Agent, sent: Sent, stopped: AbortSignal): Promise<OutboundDone["result"]> {
+  let reason = "";
+  for (let attempt = 1; attempt <= WEBHOOK_ATTEMPTS_MAX; attempt += 1) {
+    try {
+      const status = await attemptOnce(agent, sent, AbortSignal.any([stopped, AbortSignal.timeout(TRY_MS)]));
+      if (status < 300) return { detail: { status, attempts: attempt } };
+      reason = `status ${status}`;
+    } catch (cause) {
+      if (cause instanceof TargetRefused) return { error: `webhook refused: ${cause.message}` };
+      reason = reasonOf(cause);
+    }
+    stopped.throwIfAborted();
+    const waitMs = WAITS_MS[attempt - 1];
+    if (attempt < WEBHOOK_ATTEMPTS_MAX && waitMs !== undefined) await pause(waitMs, undefined, { signal: stopped });
+  }
+  return { error: `webhook failed after ${WEBHOOK_ATTEMPTS_MAX} attempts: ${reason}` };
+}
+
+class TargetRefused extends Error {}
+
+/** Sends once and follows redirects; the status of the last answer. */
+async function attemptOnce(agent: Agent, sent: Sent, signal: AbortSignal): Promise<number> {
+  let { method, body, headers } = sent;
+  let url = targetOf(sent.url);
+  for (let redirects = 0; ; redirects += 1) {
+    const answer = await request(url, { dispatcher: agent, method: method as "POST", headers, body, signal });
+    await answer.body.dump({ limit: ANSWER_BYTES_MAX, signal }).catch(() => undefined);
+    const { location } = answer.headers;
+    if (!REDIRECTS.has(answer.statusCode) || typeof location !== "string") return answer.statusCode;
+    if (redirects >= WEBHOOK_REDIRECTS_MAX) throw new TargetRefused(`more than ${WEBHOOK_REDIRECTS_MAX} redirects`);
+    const next = targetOf(location, url);
+    if (next.origin !== url.origin)
+      headers = Object.fromEntries(Object.entries(headers).filter(([name]) => !PRIVATE_HEADERS.has(name)));
+    if (answer.statusCode < 307 && method !== "GET" && method !== "HEAD") {
+      method = "GET";
+      body = null;
+    }
+    url = next;
+  }
+}
+
+function targetOf(text: string, base?: URL): URL {
+  if (!URL.canParse(text, base?.href)) throw new TargetRefused(`${JSON.stringify(text.slice(0, 200))} is not a URL`);
+  const url = new URL(text, base);
+  const wrong = checkTarget(url);
+  if (wrong !== null) throw new TargetRefused(wrong);
+  return url;
+}
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  if (cause.name === "TimeoutError") return `no answer within ${TRY_MS / 1000} s`;
+  return cause.message !== "" ? cause.message : cause.name;
+}

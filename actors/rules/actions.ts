@@ -1,0 +1,118 @@
+/** The actions of rules, by kind. Each either is done within the step or asks for a message to the outside. */
+import { canonicalJson } from "#protocol/json";
+import { PARAMETERS_BYTES_MAX, RULE_CHAIN_DEPTH_MAX } from "#protocol/limits";
+import { checkParameters } from "#protocol/parameters";
+import type { ActionKind } from "#protocol/rule";
+import type { FullAction } from "#protocol/rule-spec";
+import { isStateType, type State, SUB_STATES } from "#protocol/state";
+import { putOperation } from "#storage/ops";
+import { cancelRun } from "../dispatcher/cancel-run.ts";
+import { createRun } from "../dispatcher/create-run.ts";
+import { moveRun } from "../dispatcher/moves.ts";
+import type { Flow } from "../live-state/flow.ts";
+import { isEnded, type Run } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+import type { OutboundRequest } from "./messages.ts";
+import type { Rule, Trigger } from "./rule.ts";
+
+/** What an action led to. */
+export type ActionResult =
+  | { detail: unknown }
+  | { error: string }
+  | { request: Omit<OutboundRequest, "kind" | "id" | "firing_id"> };
+
+type RunAction = (turn: Turn, rule: Rule, trigger: Trigger, action: FullAction) => ActionResult;
+
+const ACTIONS: Readonly<Record<ActionKind, RunAction>> = {
+  run_flow: runFlow,
+  cancel_run: cancel,
+  set_state: setState,
+  pause_schedule: () => ({ error: "this server cannot pause schedules yet" }),
+  resume_schedule: () => ({ error: "this server cannot resume schedules yet" }),
+  webhook,
+  email: () => ({ error: "email is not configured" }),
+  call: () => ({ error: "call actions are only for rules registered from code" }),
+};
+
+export function performAction(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction): ActionResult {
+  if (trigger.depth >= RULE_CHAIN_DEPTH_MAX)
+    return { error: `the chain of rules that led here is longer than ${RULE_CHAIN_DEPTH_MAX}` };
+  return ACTIONS[action.kind](turn, rule, trigger, action);
+}
+
+function runFlow(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction): ActionResult {
+  const flow = findFlow(turn, action.flow ?? "", trigger);
+  if (typeof flow === "string") return { error: flow };
+  const checked = checkParameters(flow.parameter_schema, action.parameters);
+  if (!checked.ok) return { error: checked.error };
+  const parametersText = canonicalJson(checked.parameters);
+  if (Buffer.byteLength(parametersText) > PARAMETERS_BYTES_MAX)
+    return { error: `parameters exceed ${PARAMETERS_BYTES_MAX} bytes` };
+  const name = `${flow.name}-rule-${rule.id}`;
+  const run = createRun(turn, flow, { name, parametersText, tags: [], createdBy: `rule:${rule.id}` });
+  lengthenChain(turn, run, trigger);
+  return { detail: { run_id: run.id, name: run.name } };
+}
+
+/** The flow of this name: the event's project first, then the only one; or what is wrong. */
+function findFlow(turn: Turn, name: string, trigger: Trigger): Flow | string {
+  const slash = name.indexOf("/");
+  const full = slash < 0 ? undefined : turn.state.flowByName(name.slice(0, slash), name.slice(slash + 1));
+  if (full !== undefined) return full;
+  const near = trigger.project === null ? undefined : turn.state.flowByName(trigger.project, name);
+  if (near !== undefined) return near;
+  const named = [...turn.state.flows.values()].filter((flow) => flow.name === name);
+  if (named.length > 1) return `flow "${name}" exists in several projects; use project/flow`;
+  return named[0] ?? `flow "${name}" is not registered`;
+}
+
+function cancel(turn: Turn, rule: Rule, trigger: Trigger): ActionResult {
+  const run = runOf(turn, trigger);
+  if (run === undefined) return { error: "event has no run to cancel" };
+  if (isEnded(run)) return { detail: { run_id: run.id, already: run.state.name } };
+  cancelRun(turn, run, `cancelled by rule ${rule.name}`);
+  lengthenChain(turn, run, trigger);
+  return { detail: { run_id: run.id, state: run.state.name } };
+}
+
+function setState(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction): ActionResult {
+  const run = runOf(turn, trigger);
+  if (run === undefined) return { error: "event has no run whose state could be set" };
+  const name = action.state_type ?? "";
+  const type = Object.hasOwn(SUB_STATES, name) ? SUB_STATES[name as keyof typeof SUB_STATES] : name;
+  if (!isStateType(type)) return { error: `unknown state "${name}"` };
+  const message = action.message ?? `set by rule ${rule.name}`;
+  const state: State = { type, name, timestamp: turn.nowUs, message, details: { forced: true } };
+  moveRun(turn, run, state, name === "Skipped" ? { reason: message } : null);
+  lengthenChain(turn, run, trigger);
+  return { detail: { run_id: run.id, state: run.state.name } };
+}
+
+function runOf(turn: Turn, { run_id }: Trigger): Run | undefined {
+  return run_id === null ? undefined : turn.state.findRun(run_id);
+}
+
+/** Events of the run from now on come from one rule more. */
+function lengthenChain(turn: Turn, run: Run, trigger: Trigger): void {
+  putOperation(turn.decision.ops, "put_chain", run.id, trigger.depth + 1);
+}
+
+/** Text that cannot stand in a header, or in the name of one. */
+const NO_HEADER_NAME = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/;
+const NO_HEADER_VALUE = /[\r\n\0]/;
+
+function webhook(_turn: Turn, _rule: Rule, _trigger: Trigger, action: FullAction): ActionResult {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(action.headers)) {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    if (name === "" || NO_HEADER_NAME.test(name) || NO_HEADER_VALUE.test(text))
+      return { error: `header ${JSON.stringify(name)} is not valid` };
+    headers[name.toLowerCase()] = text;
+  }
+  headers["content-type"] ??= "application/json";
+  const method = (action.method ?? "POST").toUpperCase();
+  if (!/^[A-Z]{1,20}$/.test(method) || method === "CONNECT" || method === "TRACE")
+    return { error: `method ${method} is not allowed` };
+  const body = typeof action.body === "string" ? action.body : canonicalJson(action.body);
+  return { request: { url: action.url ?? "", method, headers, body: method === "GET" || method === "HEAD" ? null : body } };
+}

@@ -1,0 +1,121 @@
+/**
+ * Which rules an event concerns. A rule stands in a table under every combination of the event names, flows, projects and
+ * states it sets; an event asks for the few combinations it has. So an event costs the rules that can match it, not all.
+ */
+import type { FullMatch } from "#protocol/rule-spec";
+import type { SeenEvent } from "#storage/load-events";
+import type { Rule } from "./rule.ts";
+
+/** Stands for a clause that is not set. */
+const ANY = "";
+const SEPARATOR = "\n";
+
+/** Rules by what one of their clauses matches. */
+class MatchTable {
+  readonly #byKey = new Map<string, Rule[]>();
+  readonly #names = new Set<string>();
+  readonly #prefixLengths = new Set<number>();
+  #everything = false;
+
+  add(rule: Rule, match: FullMatch): void {
+    const names = match.events.length === 0 ? ["*"] : [...new Set(match.events)];
+    for (const name of names) {
+      if (name.endsWith("*")) this.#prefixLengths.add(name.length - 1);
+      if (name === "*") this.#everything = true;
+      this.#names.add(name);
+      for (const flow of orAny(match.flows)) {
+        for (const state of orAny(match.states.map((each) => each.toLowerCase()))) {
+          const key = [name, flow, match.project ?? ANY, state].join(SEPARATOR);
+          const known = this.#byKey.get(key);
+          if (known === undefined) this.#byKey.set(key, [rule]);
+          else known.push(rule);
+        }
+      }
+    }
+  }
+
+  get empty(): boolean {
+    return this.#byKey.size === 0;
+  }
+
+  /** The rules whose clause the event matches, by id. */
+  find(event: SeenEvent, clause: (rule: Rule) => FullMatch | null): Rule[] {
+    const names = this.#namesOf(event.name);
+    if (names.length === 0) return [];
+    const found = new Set<Rule>();
+    const flows = event.flow === null ? [ANY] : [ANY, event.flow];
+    const projects = event.project === null ? [ANY] : [ANY, event.project];
+    for (const name of names)
+      for (const flow of flows)
+        for (const project of projects)
+          for (const state of [ANY, ...event.states])
+            for (const rule of this.#byKey.get([name, flow, project, state].join(SEPARATOR)) ?? []) found.add(rule);
+    return [...found].filter((rule) => hasTag(clause(rule), event)).sort((a, b) => a.id - b.id);
+  }
+
+  #namesOf(name: string): string[] {
+    const names = this.#names.has(name) ? [name] : [];
+    for (const length of this.#prefixLengths) {
+      if (length === 0 ? !this.#everything : length > name.length) continue;
+      const prefix = `${name.slice(0, length)}*`;
+      if (this.#names.has(prefix)) names.push(prefix);
+    }
+    return names;
+  }
+}
+
+function orAny(values: readonly string[]): readonly string[] {
+  return values.length === 0 ? [ANY] : [...new Set(values)];
+}
+
+function hasTag(match: FullMatch | null, event: SeenEvent): boolean {
+  return match === null || match.tags.length === 0 || match.tags.some((tag) => event.tags.includes(tag));
+}
+
+/** Whether an event satisfies every clause that a match sets. */
+export function matches(match: FullMatch, event: SeenEvent): boolean {
+  const named = match.events.some((name) =>
+    name.endsWith("*") ? event.name.startsWith(name.slice(0, -1)) : event.name === name,
+  );
+  if (match.events.length > 0 && !named) return false;
+  if (match.flows.length > 0 && (event.flow === null || !match.flows.includes(event.flow))) return false;
+  if (match.project !== null && match.project !== event.project) return false;
+  if (match.states.length > 0 && !match.states.some((state) => event.states.includes(state.toLowerCase()))) return false;
+  return hasTag(match, event);
+}
+
+/** The enabled rules by what an event can mean to them. */
+export class RuleIndex {
+  readonly #firing = new MatchTable();
+  readonly #arming = new MatchTable();
+  readonly #meeting = new MatchTable();
+
+  constructor(rules: Iterable<Rule>) {
+    for (const rule of rules) {
+      const { when, unless, at } = rule.spec;
+      if (!rule.enabled) continue;
+      if (unless === null) this.#firing.add(rule, when);
+      else if (at === null) {
+        this.#arming.add(rule, when);
+        this.#meeting.add(rule, unless);
+      }
+    }
+  }
+
+  /** True when no event can mean anything. Lapsed expectations are events of rules that watch. */
+  get empty(): boolean {
+    return this.#firing.empty && this.#arming.empty;
+  }
+
+  firedBy(event: SeenEvent): Rule[] {
+    return this.#firing.find(event, ({ spec }) => spec.when);
+  }
+
+  armedBy(event: SeenEvent): Rule[] {
+    return this.#arming.find(event, ({ spec }) => spec.when);
+  }
+
+  metBy(event: SeenEvent): Rule[] {
+    return this.#meeting.find(event, ({ spec }) => spec.unless);
+  }
+}

@@ -1,0 +1,22 @@
+/** Events about rules: their resource is the rule, related are the run and the flow of what made it act. */
+import type { EventName } from "#protocol/vocabulary";
+import { flowKey } from "../live-state/flow.ts";
+import type { Turn } from "../turn.ts";
+import type { Rule } from "./rule.ts";
+
+interface About {
+  run_id: number | null;
+  flow_id: number | null;
+}
+
+type Payload = Readonly<Record<string, unknown>>;
+
+export function ruleEvent(turn: Turn, name: EventName, rule: Rule, about: About, payload: Payload): number {
+  const run = about.run_id === null ? undefined : turn.state.findRun(about.run_id);
+  const flow = run?.flow ?? (about.flow_id === null ? undefined : turn.state.flows.get(about.flow_id));
+  const related: unknown[] = [];
+  if (run !== undefined) related.push({ kind: "run", id: run.external_id, name: run.name });
+  if (flow !== undefined) related.push({ kind: "flow", id: flowKey(flow.project, flow.name), name: flow.name });
+  const resource = { kind: "rule", id: rule.external_id, name: rule.name };
+  return turn.givenEvent(null, { name, run_id: run?.id ?? null, flow_id: flow?.id ?? null, resource, related, payload });
+}

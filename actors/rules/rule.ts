@@ -1,0 +1,117 @@
+/** Rules in memory, and what is under way because of them. Part of the live state of the dispatch group. */
+import type { FullSpec } from "#protocol/rule-spec";
+import type { ExpectationRow, LoadedRules, RuleRow } from "#storage/load-rules";
+import { RecentRows } from "../live-state/recent-rows.ts";
+import type { OutboundRequest, PlannedAction } from "./messages.ts";
+
+/** What the guards of a rule remember: firings by second, for the rate. */
+export interface GuardState {
+  seconds: [second: number, count: number][];
+}
+
+export interface Rule extends Omit<RuleRow, "spec" | "guards"> {
+  spec: FullSpec;
+  guards: GuardState;
+}
+
+/** What made a rule fire. */
+export interface Trigger {
+  event_id: number;
+  name: string;
+  run_id: number | null;
+  flow_id: number | null;
+  project: string | null;
+  /** Rules that led to the event. */
+  depth: number;
+}
+
+export type Outcome =
+  | { index: number; kind: string; status: "completed"; detail: unknown }
+  | { index: number; kind: string; status: "failed"; error: string };
+
+/** A firing with actions still to do. */
+export interface OpenFiring {
+  id: number;
+  rule_id: number;
+  timestamp: number;
+  trigger: Trigger;
+  outcomes: Outcome[];
+  remaining: PlannedAction[];
+  /** The message to the outside that it waits for, 0 for none. */
+  outbound: number;
+}
+
+type Sent = Omit<OutboundRequest, "kind" | "id" | "firing_id">;
+
+/** Whether a rule has fired for a run: the firings that are not committed yet, and the store. */
+export type FiredReader = (ruleId: number, runId: number) => boolean;
+
+export class RuleBook {
+  readonly rules = new Map<number, Rule>();
+  readonly firings = new Map<number, OpenFiring>();
+  /** Open expectations, by rule and key. */
+  readonly expectations = new Map<string, ExpectationRow>();
+  /** Messages to the outside that leave once they are committed. */
+  readonly unsent: { turn: number; request: OutboundRequest }[] = [];
+  readonly nextIds: LoadedRules["next_ids"];
+  readonly fired: RecentRows<string, true>;
+  /** Grows with every change of a rule, so that whoever has made something of them knows. */
+  version = 1;
+  /** The newest event whose reactions are decided, and what is stored of that. */
+  cursor: number;
+  storedCursor: number;
+
+  constructor(stored: LoadedRules, fired: FiredReader) {
+    this.nextIds = stored.next_ids;
+    this.cursor = stored.cursor;
+    this.storedCursor = stored.cursor;
+    this.fired = new RecentRows((key) => {
+      const [rule, run] = key.split(":");
+      return fired(Number(rule), Number(run)) ? true : null;
+    });
+    for (const { spec, guards, ...row } of stored.rules) {
+      const state = guards === null ? { seconds: [] } : (JSON.parse(guards) as GuardState);
+      this.rules.set(row.id, { ...row, spec: JSON.parse(spec) as FullSpec, guards: state });
+    }
+    for (const { outcomes, pending, id, rule_id, timestamp } of stored.firings) {
+      const { trigger, remaining, outbound } = JSON.parse(pending) as Pick<OpenFiring, "trigger" | "remaining" | "outbound">;
+      this.firings.set(id, { id, rule_id, timestamp, trigger, remaining, outbound, outcomes: JSON.parse(outcomes) as Outcome[] });
+    }
+    for (const { id, firing_id, request } of stored.outbound)
+      this.unsent.push({ turn: 0, request: { kind: "OutboundRequest", id, firing_id, ...(JSON.parse(request) as Sent) } });
+    for (const expectation of stored.expectations) this.expectations.set(expectationKey(expectation), expectation);
+  }
+
+  take(name: keyof LoadedRules["next_ids"]): number {
+    const id = this.nextIds[name];
+    this.nextIds[name] += 1;
+    return id;
+  }
+}
+
+export function expectationKey({ rule_id, key }: { rule_id: number; key: string }): string {
+  return `${rule_id} ${key}`;
+}
+
+/** No rules and nothing under way. */
+export const NO_RULES: LoadedRules = {
+  rules: [],
+  firings: [],
+  expectations: [],
+  outbound: [],
+  cursor: 0,
+  next_ids: { rule: 1, firing: 1, expectation: 1, outbound: 1, event: 1 },
+};
+
+/** The event at which rules failed last and how often; outlives restarts, so that such an event can be passed. */
+export interface RuleFailures {
+  event: number;
+  count: number;
+  error: string;
+}
+
+export function noteFailure(failures: RuleFailures, event: number, cause: unknown): void {
+  failures.count = failures.event === event ? failures.count + 1 : 1;
+  failures.event = event;
+  failures.error = cause instanceof Error ? cause.message : String(cause);
+}

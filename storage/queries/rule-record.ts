@@ -1,0 +1,96 @@
+/** Rules, their firings and expectations (interface: "Rules"). */
+import { EXPECTATIONS_PAGE, FIRINGS_COUNT_MAX } from "#protocol/limits";
+import type { FullSpec } from "#protocol/rule-spec";
+import { bytesToUuid } from "../external-id.ts";
+import type { Statements } from "../statements.ts";
+import { flag, quoted } from "./json.ts";
+
+type RuleRow = [
+  id: number,
+  external_id: Uint8Array,
+  name: string,
+  enabled: number,
+  source: string,
+  module: string | null,
+  spec: string,
+  fire_count: number,
+  last_fired: number | null,
+  created_at: number,
+  updated_at: number,
+];
+
+const SELECT_RULE = `SELECT id, external_id, name, enabled, source, module, spec, fire_count, last_fired, created_at, updated_at
+  FROM rules`;
+
+function render(row: RuleRow): string {
+  const [id, externalId, name, enabled, source, module, spec, fires, last, created, updated] = row;
+  return (
+    `{"id":${id},"external_id":"${bytesToUuid(externalId)}","name":${quoted(name)},"enabled":${flag(enabled)},` +
+    `"source":${quoted(source)},"module":${quoted(module)},${specFields(spec)},` +
+    `"fire_count":${fires},"last_fired":${last},"created_at":${created},"updated_at":${updated}}`
+  );
+}
+
+/** The fields of the spec; what watches for an event that stays away is left out where it is not set. */
+function specFields(text: string): string {
+  const { unless, within, at, ...rest } = JSON.parse(text) as FullSpec;
+  const proactive = Object.entries({ unless, within, at }).filter(([, value]) => value !== null);
+  return JSON.stringify({ ...rest, ...Object.fromEntries(proactive) }).slice(1, -1);
+}
+
+/** The rule as JSON text, or null when there is none. */
+export function ruleById(statements: Statements, id: number): string | null {
+  const row = statements.raw<RuleRow>(`${SELECT_RULE} WHERE id = ?`).get(id);
+  return row === undefined ? null : render(row);
+}
+
+/** All rules by id, as a JSON array. */
+export function rules(statements: Statements): string {
+  return `[${statements.raw<RuleRow>(`${SELECT_RULE} ORDER BY id`).all().map(render).join(",")}]`;
+}
+
+/** Firings of a rule whose actions are all done, newest first; none of a rule that is gone. */
+export function firingsOfRule(statements: Statements, rule: number): string {
+  const sql = `SELECT id, rule_id, event_id, run_id, timestamp, outcomes FROM firings
+    WHERE rule_id = ?1 AND pending IS NULL AND EXISTS (SELECT 1 FROM rules WHERE id = ?1) ORDER BY id DESC LIMIT ?2`;
+  const rows = statements
+    .raw<[number, number, number | null, number | null, number, string]>(sql)
+    .all(rule, FIRINGS_COUNT_MAX)
+    .map(
+      ([id, ruleId, event, run, timestamp, outcomes]) =>
+        `{"id":${id},"rule_id":${ruleId},"event_id":${event},"run_id":${run},"timestamp":${timestamp},"outcomes":${outcomes}}`,
+    );
+  return `[${rows.join(",")}]`;
+}
+
+/** Expectations of a rule, newest first, or null when there is no such rule. */
+export function expectationsOfRule(statements: Statements, rule: number, open: boolean, limit: number): string | null {
+  if (statements.raw("SELECT 1 FROM rules WHERE id = ?").get(rule) === undefined) return null;
+  const status = open ? "AND status = 'open'" : "";
+  const sql = `SELECT id, rule_id, key, run_id, flow_id, armed_at, deadline, status FROM expectations
+    WHERE rule_id = ? ${status} ORDER BY id DESC LIMIT ?`;
+  const rows = statements
+    .raw<[number, number, string, number | null, number | null, number, number, string]>(sql)
+    .all(rule, Math.min(limit, EXPECTATIONS_PAGE[1]))
+    .map(([id, ruleId, key, run_id, flow_id, armed_at, deadline, state]) =>
+      JSON.stringify({ id, rule_id: ruleId, key, run_id, flow_id, armed_at, deadline, status: state }),
+    );
+  return `[${rows.join(",")}]`;
+}
+
+/** The data of expectation.armed and expectation.met. */
+export function expectationMessage(statements: Statements, id: number, armed: boolean): string | null {
+  const sql = "SELECT id, rule_id, key, run_id, deadline FROM expectations WHERE id = ?";
+  const row = statements.raw<[number, number, string, number | null, number]>(sql).get(id);
+  if (row === undefined) return null;
+  const [expectation, rule_id, key, run_id, deadline] = row;
+  return JSON.stringify({ id: expectation, rule_id, key, ...(armed ? { run_id, deadline } : {}) });
+}
+
+/** The data of expectation.lapsed, from the event that records it. */
+export function lapseMessage(statements: Statements, eventId: number): string | null {
+  const row = statements.raw<[string | null]>("SELECT payload FROM events WHERE id = ?").get(eventId);
+  if (row === undefined) return null;
+  const payload = JSON.parse(row[0] ?? "{}") as Record<string, unknown>;
+  return JSON.stringify({ id: payload["expectation_id"] ?? null, rule_id: payload["rule_id"], event_id: eventId });
+}
