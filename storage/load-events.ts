@@ -61,9 +61,10 @@ export function latestEvents(statements: Statements, limit: number): SeenEvent[]
 export function eventsBetween(statements: Statements, name: string, fromUs: number, toUs: number, limit: number): SeenEvent[] {
   const first = statements.raw<[number | null]>("SELECT min(stretch) FROM event_times WHERE occurred_max >= ?").get(fromUs)?.[0];
   if (first === null || first === undefined) return [];
-  const named = name.endsWith("*") ? "substr(n.name, 1, length(?1)) = ?1" : "n.name = ?1";
-  const sql = `${SELECT_SEEN} WHERE e.id >= ?2 AND e.occurred BETWEEN ?3 AND ?4 AND ${named} ORDER BY e.id DESC LIMIT ?5`;
-  const rows = statements.raw<SeenRow>(sql).all(name.replace(/\*$/, ""), first * STRETCH_IDS, fromUs, toUs, limit);
+  const named = name.endsWith("*") ? "substr(n.name, 1, length(?)) = ?" : "n.name = coalesce(?, ?)";
+  const sql = `${SELECT_SEEN} WHERE e.id >= ? AND e.occurred BETWEEN ? AND ? AND ${named} ORDER BY e.id DESC LIMIT ?`;
+  const text = name.replace(/\*$/, "");
+  const rows = statements.raw<SeenRow>(sql).all(first * STRETCH_IDS, fromUs, toUs, text, text, limit);
   return rows.map((row) => seen(statements, row));
 }
 

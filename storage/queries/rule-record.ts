@@ -52,7 +52,7 @@ export function rules(statements: Statements): string {
 /** Firings of a rule whose actions are all done, newest first; none of a rule that is gone. */
 export function firingsOfRule(statements: Statements, rule: number): string {
   const sql = `SELECT id, rule_id, event_id, run_id, timestamp, outcomes FROM firings
-    WHERE rule_id = ?1 AND pending IS NULL AND EXISTS (SELECT 1 FROM rules WHERE id = ?1) ORDER BY id DESC LIMIT ?2`;
+    WHERE rule_id = ? AND pending IS NULL AND EXISTS (SELECT 1 FROM rules WHERE rules.id = firings.rule_id) ORDER BY id DESC LIMIT ?`;
   const rows = statements
     .raw<[number, number, number | null, number | null, number, string]>(sql)
     .all(rule, FIRINGS_COUNT_MAX)
