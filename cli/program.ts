@@ -42,6 +42,7 @@ function buildProgram(finish: Finish): Command {
   addServe(program, finish);
   addRun(program, finish);
   addRuns(program, finish);
+  addMcp(program, finish);
   addEngine(program);
   return program;
 }
@@ -117,6 +118,21 @@ function addRuns(program: Command, finish: Finish): void {
     .action(async (id: string, _options: unknown, command: Command) => {
       const { printLogs } = await import("./logs.ts");
       finish(await printLogs(id, command.optsWithGlobals()));
+    });
+}
+
+function addMcp(program: Command, finish: Finish): void {
+  program
+    .command("mcp")
+    .description("let an agent host speak to the running server over standard input and output")
+    .option("--home <dir>", "data directory of the server")
+    .option("--token <token>", "token of the server (default: MILLRACE_TOKEN or SERVICE_TOKEN)")
+    .option("--url <url>", "address of the server")
+    .option("--socket <path>", "Unix socket of the server")
+    .option("--read-only", "offer only tools that change nothing")
+    .action(async (_options: unknown, command: Command) => {
+      const { mcp } = await import("./mcp.ts");
+      finish(await mcp(command.optsWithGlobals()));
     });
 }
 
