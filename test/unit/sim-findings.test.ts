@@ -113,6 +113,19 @@ t.test("a cancel takes no longer when the wall clock is set back meanwhile", asy
   t.match(kit.run(id).state, { type: "Cancelled", message: "killed" });
 });
 
+t.test("runs find their engines again when the flow that lent theirs its priority is deleted", async (t) => {
+  const kit = new DispatchKit();
+  create(kit, { flow: "later", options: { priority: 4, after: { flow: "meek" } } });
+  const id = createId(kit, { flow: "meek", options: { priority: -3 } });
+  const later = [...kit.state.flows.values()].find((flow) => flow.name === "later");
+  kit.send("DeleteFlow", { target: later?.id ?? 0 });
+  t.match(workOf(poll(kit, "e1", { nice: 3 })), { run_id: id });
+  t.same(
+    [...kit.state.queue.keys()].map((queue) => queue.readyCount),
+    [0, 0],
+  );
+});
+
 t.test("intervals go on when the wall clock steps back", async (t) => {
   const time = new SimulatedTime();
   const fired: unknown[] = [];
