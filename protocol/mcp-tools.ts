@@ -2,171 +2,36 @@
  * The tools of the MCP endpoint, one entry each: what a model is told, the arguments with their limits and defaults, what the
  * tool does to the world, and the operations of the route table that answer it. gateway/mcp/tools.ts has a line per entry.
  */
-import Type, { type TObject, type TSchema } from "typebox";
-import { ARTIFACT_KINDS } from "./artifact.ts";
-import { MCP_ARTIFACTS_PAGE, MCP_EVENTS_PAGE, MCP_LOGS_PAGE, MCP_RUNS_PAGE } from "./limits.ts";
-import { FreeMap } from "./scalar.ts";
-import { STATE_TYPES } from "./state.ts";
+import Type from "typebox";
+import { RUN_TOOLS } from "./mcp-run-tools.ts";
+import { SCHEDULE_TOOLS } from "./mcp-schedule-tools.ts";
+import { ENDS, input, type McpTool, READS, text } from "./mcp-tool.ts";
 
-/** What a host may assume of a tool before it lets a model call it. */
-export interface ToolAnnotations {
-  readOnlyHint: boolean;
-  /** It ends or removes something. */
-  destructiveHint: boolean;
-  /** Called twice with the same arguments, it does no more than once. */
-  idempotentHint: boolean;
-  /** No tool reaches beyond the server. */
-  openWorldHint: false;
-}
-
-export interface McpTool {
-  title: string;
-  description: string;
-  input: TObject;
-  annotations: ToolAnnotations;
-  /** Operations of protocol/routes.ts that answer it. */
-  operations: readonly string[];
-}
-
-const READS: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
-/** Adds something; each call adds another. */
-const ADDS: ToolAnnotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
-/** Ends or removes something; once that is done, nothing more happens. */
-const ENDS: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false };
-
-function text(description: string) {
-  return Type.String({ description });
-}
-
-function whole(description: string) {
-  return Type.Integer({ description });
-}
-
-function limit([standard, maximum]: readonly [number, number], what: string) {
-  const description = `How many ${what} at most`;
-  return Type.Optional(Type.Integer({ description, minimum: 1, maximum, default: standard }));
-}
-
-/** Arguments of a tool; ones that are not declared are ignored all the same. */
-function input<T extends Record<string, TSchema>>(properties: T) {
-  return Type.Object(properties, { additionalProperties: false });
-}
-
-const RUN_ID = whole("Id of the run");
-const PROJECT = Type.Optional(text("Only this project"));
-const FLOW_FILTER = Type.Optional(text("Only this flow: its name, or project/flow"));
-const CURSOR = Type.Optional(whole("next_cursor of the page before, for the next page"));
-
-export const MCP_TOOLS = {
-  list_flows: {
-    title: "List flows",
-    description:
-      "Flows that can be run, by project and name, with their parameter_schema, tags and options. " +
-      "`live` is true where the running server has the flow's code; `error` says why code could not be loaded.",
-    input: input({ project: PROJECT }),
+const OTHER_TOOLS = {
+  list_rules: {
+    title: "List rules",
+    description: "Rules that act on events, with what they match, what they do and how often they fired.",
+    input: input({}),
     annotations: READS,
-    operations: ["listFlows"],
+    operations: ["listRules"],
   },
-  list_runs: {
-    title: "List runs",
-    description: "Runs, newest first, with state, parameters, times and creator. Filters combine.",
+  set_variable: {
+    title: "Set a variable",
+    description: "Stores a named JSON value that flows can read. An existing one is replaced.",
     input: input({
-      flow: FLOW_FILTER,
-      project: PROJECT,
-      name: Type.Optional(text("Exact name of the run")),
-      state_type: Type.Optional(text(`One of ${STATE_TYPES.join(", ")}`)),
-      state_name: Type.Optional(text("A sub-state, such as Late or AwaitingRetry")),
-      limit: limit(MCP_RUNS_PAGE, "runs"),
-      cursor: CURSOR,
+      name: text("Lower-case letters, digits and _ . / -"),
+      value: Type.Unknown({ description: "Any JSON value" }),
+      secret: Type.Optional(
+        Type.Boolean({ description: "Encrypt it and never show it again; default false, but a secret stays one" }),
+      ),
+      tags: Type.Optional(Type.Array(Type.String())),
     }),
-    annotations: READS,
-    operations: ["listRuns"],
-  },
-  get_run: {
-    title: "Get a run",
-    description: "One run and its task runs. What the flow returned is in state.details.result, an error in state.message.",
-    input: input({ run_id: RUN_ID }),
-    annotations: READS,
-    operations: ["getRun", "listRunTasks"],
-  },
-  run_logs: {
-    title: "Read the log of a run",
-    description: "Log lines of a run, oldest first. Empty when the run has none or does not exist.",
-    input: input({
-      run_id: RUN_ID,
-      min_level: Type.Optional(whole("Lowest level: 10 debug, 20 info, 30 warning, 40 error")),
-      search: Type.Optional(text("Only lines with this text, case ignored")),
-      limit: limit(MCP_LOGS_PAGE, "lines"),
-      cursor: CURSOR,
-    }),
-    annotations: READS,
-    operations: ["listRunLogs"],
-  },
-  list_events: {
-    title: "List events",
-    description: "What happened, newest first: changes of runs, task runs and flows, and custom events.",
-    input: input({
-      name: Type.Optional(text("Exact name, such as run.failed, or a prefix ending in *")),
-      run_id: Type.Optional(whole("Only events of this run")),
-      flow_id: Type.Optional(whole("Only events of this flow")),
-      limit: limit(MCP_EVENTS_PAGE, "events"),
-      cursor: CURSOR,
-    }),
-    annotations: READS,
-    operations: ["listEvents"],
-  },
-  list_artifacts: {
-    title: "List artifacts",
-    description: "Records that runs published for display, newest first. Artifacts with one key are a history.",
-    input: input({
-      run_id: Type.Optional(whole("Only artifacts of this run")),
-      flow: FLOW_FILTER,
-      project: PROJECT,
-      key: Type.Optional(text("Only artifacts with this key")),
-      kind: Type.Optional(text(`One of ${ARTIFACT_KINDS.join(", ")}`)),
-      limit: limit(MCP_ARTIFACTS_PAGE, "artifacts"),
-      cursor: CURSOR,
-    }),
-    annotations: READS,
-    operations: ["listArtifacts"],
-  },
-  explain_failure: {
-    title: "Explain a failure",
-    description:
-      "Everything needed to say why a run failed: the verdict, the run, its failed task runs, log lines from warning upwards " +
-      "(oldest first) and its events (newest first).",
-    input: input({ run_id: RUN_ID }),
-    annotations: READS,
-    operations: ["getRun", "listRunTasks", "listRunLogs", "listEvents"],
-  },
-  run_flow: {
-    title: "Run a flow",
-    description: "Creates a run of a flow and returns without waiting for it. Parameters are checked against the flow's schema.",
-    input: input({
-      flow: text("The flow: its name, or project/flow"),
-      parameters: Type.Optional(FreeMap),
-      name: Type.Optional(text("Name of the run; generated when unset")),
-      tags: Type.Optional(Type.Array(Type.String(), { description: "Tags of the run, besides the flow's own" })),
-    }),
-    annotations: ADDS,
-    operations: ["listFlows", "createRun"],
-  },
-  cancel_run: {
-    title: "Cancel a run",
-    description:
-      "Cancels a run: at once where it has not started, else its code is asked to stop. A run that has ended stays as it is.",
-    input: input({ run_id: RUN_ID }),
     annotations: ENDS,
-    operations: ["cancelRun"],
-  },
-  resume_run: {
-    title: "Answer a paused run",
-    description: "Gives a Paused run the answer it waits for and schedules its next attempt.",
-    input: input({ run_id: RUN_ID, input: Type.Unknown({ description: "The answer: any JSON value" }) }),
-    annotations: ADDS,
-    operations: ["resumeRun"],
+    operations: ["createVariable"],
   },
 } as const satisfies Record<string, McpTool>;
+
+export const MCP_TOOLS = { ...RUN_TOOLS, ...SCHEDULE_TOOLS, ...OTHER_TOOLS };
 
 export type ToolName = keyof typeof MCP_TOOLS;
 
@@ -179,16 +44,17 @@ export function isReadOnlyTool(name: string): boolean {
   return isToolName(name) && MCP_TOOLS[name].annotations.readOnlyHint;
 }
 
+/** The tools that a server with these operations offers. */
+export function toolsServedBy(operations: ReadonlySet<string>): ReadonlyMap<ToolName, McpTool> {
+  const entries = Object.entries<McpTool>(MCP_TOOLS) as [ToolName, McpTool][];
+  return new Map(entries.filter(([, tool]) => tool.operations.every((operation) => operations.has(operation))));
+}
+
 /** The entries of tools/list. */
-export function listedTools() {
-  return Object.entries<McpTool>(MCP_TOOLS).map(([name, { title, description, input, annotations }]) => {
+export function listTools(tools: ReadonlyMap<string, McpTool>) {
+  return Array.from(tools, ([name, { title, description, input, annotations }]) => {
     const { properties, required = [] } = input as { properties: unknown; required?: readonly string[] };
-    return {
-      name,
-      title,
-      description,
-      inputSchema: { type: "object", properties, required, additionalProperties: false },
-      annotations,
-    };
+    const inputSchema = { type: "object", properties, required, additionalProperties: false };
+    return { name, title, description, inputSchema, annotations };
   });
 }

@@ -2,8 +2,6 @@
  * The Model Context Protocol endpoint as data: versions, instructions, resource templates and prompts.
  * The tools are in mcp-tools.ts. Nothing here answers anything; gateway/mcp/ does.
  */
-import { MCP_TOOLS, type McpTool } from "./mcp-tools.ts";
-
 /** The version that `initialize` answers with, whatever the client asked for. */
 export const MCP_PROTOCOL_VERSION = "2025-06-18";
 
@@ -33,14 +31,14 @@ export const RPC_ERROR = {
 } as const;
 
 /** What a model is told when it connects. The sentence on schedules is left out where no tool manages them. */
-export function mcpInstructions(tools: Readonly<Record<string, McpTool>> = MCP_TOOLS): string {
+export function mcpInstructions(tools: { has(name: string): boolean }): string {
   return [
     "Millrace runs pipelines: flows made of tasks.",
     "Call list_flows to see what can run and which parameters it takes, and run_flow to start work.",
     "run_flow does not wait: follow the run with get_run, and read its log with run_logs.",
     "When a run ends Failed or Crashed, call explain_failure before anything else.",
     "A flow needs no schedule; it runs on demand.",
-    ...("create_schedule" in tools ? ["The schedule tools manage recurrence."] : []),
+    ...(tools.has("create_schedule") ? ["The schedule tools manage recurrence."] : []),
     "Tools that change something take effect immediately.",
     "Times are integers: microseconds since the Unix epoch, UTC.",
   ].join(" ");

@@ -30,13 +30,15 @@ const BY_OPERATION: ReadonlyMap<string, Route> = new Map(ROUTES.map((route) => [
 export class ApiCalls {
   readonly #commands: OutstandingCommands;
   readonly #reads: Reads;
+  readonly #client: string;
   readonly #local: boolean;
   #open: InnerExchange | null = null;
   #left = false;
 
-  constructor(commands: OutstandingCommands, reads: Reads, local: boolean) {
+  constructor(commands: OutstandingCommands, reads: Reads, client: string, local: boolean) {
     this.#commands = commands;
     this.#reads = reads;
+    this.#client = client;
     this.#local = local;
   }
 
@@ -78,7 +80,8 @@ export class ApiCalls {
       return;
     }
     // Its memory is counted with the outer request, which lasts longer.
-    this.#commands.submit({ kind, target: id, body: content.value, bytes: 0, waitUs: null, idempotency: null }, exchange);
+    const whole = { kind, target: id, body: content.value, bytes: 0, waitUs: null, idempotency: null, mcpClient: this.#client };
+    this.#commands.submit(whole, exchange);
   }
 }
 

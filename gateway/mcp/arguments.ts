@@ -5,9 +5,12 @@
 import { isObject } from "./json-rpc.ts";
 import { ToolFailure } from "./tool-failure.ts";
 
+type TypeName = "string" | "integer" | "number" | "boolean" | "object" | "array";
+
 /** What we read of an argument's schema. */
 interface ArgumentSchema {
-  type?: "string" | "integer" | "number" | "boolean" | "object" | "array";
+  /** One type, or any of several; any JSON value without one. */
+  type?: TypeName | readonly TypeName[];
   minimum?: number;
   maximum?: number;
   default?: unknown;
@@ -18,7 +21,7 @@ interface InputSchema {
   required?: readonly string[];
 }
 
-const EXPECTED: Readonly<Record<NonNullable<ArgumentSchema["type"]>, string>> = {
+const EXPECTED: Readonly<Record<TypeName, string>> = {
   string: "a string",
   integer: "an integer",
   number: "a number",
@@ -45,11 +48,23 @@ function readArgument(name: string, schema: ArgumentSchema, value: unknown, requ
   if (type === undefined) return value ?? null;
   if (isLimit(schema)) return inRange(schema, value);
   if (value === undefined || value === null || (required && value === "")) {
-    if (required) throw new ToolFailure(type === "string" ? `${name} is required` : `${name} must be ${EXPECTED[type]}`);
+    if (required) throw new ToolFailure(type === "string" ? `${name} is required` : mismatch(name, type));
     return schema.default;
   }
-  if (!hasType(type, value)) throw new ToolFailure(`${name} must be ${EXPECTED[type]}`);
+  if (!namesOf(type).some((each) => hasType(each, value))) throw new ToolFailure(mismatch(name, type));
   return value;
+}
+
+type Types = NonNullable<ArgumentSchema["type"]>;
+
+function namesOf(type: Types): readonly TypeName[] {
+  return typeof type === "string" ? [type] : type;
+}
+
+function mismatch(name: string, type: Types): string {
+  return `${name} must be ${namesOf(type)
+    .map((each) => EXPECTED[each])
+    .join(" or ")}`;
 }
 
 type Limit = ArgumentSchema & { minimum: number; maximum: number; default: number };
@@ -62,7 +77,7 @@ function inRange({ minimum, maximum, default: standard }: Limit, value: unknown)
   return typeof value === "number" && Number.isInteger(value) ? Math.min(Math.max(value, minimum), maximum) : standard;
 }
 
-function hasType(type: NonNullable<ArgumentSchema["type"]>, value: unknown): boolean {
+function hasType(type: TypeName, value: unknown): boolean {
   if (type === "integer") return Number.isSafeInteger(value);
   if (type === "object") return isObject(value);
   if (type === "array") return Array.isArray(value) && value.every((each) => typeof each === "string");

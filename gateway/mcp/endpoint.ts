@@ -55,14 +55,13 @@ class McpPost implements BodyTaker, ExchangeWatcher {
   readonly #sessions: Sessions;
   readonly #session: string;
   readonly #version: string;
-  readonly #calls: ApiCalls;
+  #calls: ApiCalls | null = null;
 
   constructor(exchange: Exchange, ports: McpPorts, sessions: Sessions) {
     this.#ports = ports;
     this.#sessions = sessions;
     this.#session = exchange.header("mcp-session-id");
     this.#version = exchange.header("mcp-protocol-version");
-    this.#calls = new ApiCalls(ports.commands, ports.reads, exchange.isLocalPeer());
   }
 
   unreadable(exchange: Exchange, why: string): void {
@@ -81,7 +80,7 @@ class McpPost implements BodyTaker, ExchangeWatcher {
   writable(): void {}
 
   aborted(): void {
-    this.#calls.leave();
+    this.#calls?.leave();
   }
 
   async #answer(exchange: Exchange, message: RpcMessage): Promise<void> {
@@ -93,10 +92,12 @@ class McpPost implements BodyTaker, ExchangeWatcher {
   }
 
   async #answerRequest(exchange: Exchange, { id, method, params }: RpcMessage & { kind: "request" }): Promise<void> {
-    const { version, wallUs } = this.#ports;
+    const { commands, reads, version, wallUs } = this.#ports;
     const client = this.#sessions.clientOf(this.#session);
+    const calls = new ApiCalls(commands, reads, client, exchange.isLocalPeer());
+    this.#calls = calls;
     try {
-      const outcome = await answerMethod({ ask: this.#calls.ask, client, version, wallUs }, method, params);
+      const outcome = await answerMethod({ ask: calls.ask, client, version, wallUs }, method, params);
       const session = method === "initialize" ? this.#sessions.open(clientName(params)) : null;
       replyMessage(exchange, writeAnswer(id, outcome), session);
     } catch (cause) {

@@ -10,11 +10,12 @@ import {
   mcpInstructions,
   resourceUri,
 } from "#protocol/mcp";
-import { listedTools } from "#protocol/mcp-tools";
+import { listTools } from "#protocol/mcp-tools";
 import { isObject, type RpcOutcome, rpcError } from "./json-rpc.ts";
+import { logsOfRun, type ToolContext } from "./run-tools.ts";
 import { callTool } from "./tool-call.ts";
 import { ToolFailure } from "./tool-failure.ts";
-import { logsOfRun, type ToolContext } from "./tools.ts";
+import { SERVED_TOOLS } from "./tools.ts";
 
 export interface MethodContext extends ToolContext {
   /** Version of the package. */
@@ -32,11 +33,11 @@ const METHODS: Readonly<Record<string, Method>> = {
       protocolVersion: MCP_PROTOCOL_VERSION,
       capabilities: { prompts: {}, resources: {}, tools: {} },
       serverInfo: { name: "millrace", version },
-      instructions: mcpInstructions(),
+      instructions: mcpInstructions(SERVED_TOOLS),
     },
   }),
   ping: () => ({ result: {} }),
-  "tools/list": () => ({ result: { tools: listedTools() } }),
+  "tools/list": () => ({ result: { tools: listTools(SERVED_TOOLS) } }),
   "tools/call": callTool,
   "resources/list": () => ({ result: { resources: [] } }),
   "resources/templates/list": () => ({

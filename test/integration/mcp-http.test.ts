@@ -122,7 +122,7 @@ t.test("tools decide through commands and read the store", async (t) => {
     t.equal(created.isError, false);
     t.same(JSON.parse(created.text), created.value);
     const command = server.commands.at(-1);
-    t.match(command, { kind: "CreateRun", target: 0, local: true, idempotency: null });
+    t.match(command, { kind: "CreateRun", target: 0, local: true, idempotency: null, mcp_client: "editor" });
     t.match(JSON.parse(String(command?.body)), {
       project: "shop",
       flow: "orders",

@@ -3,9 +3,10 @@ import type { ApiRequest, AskApi } from "#gateway/mcp/api-calls";
 import { readArguments } from "#gateway/mcp/arguments";
 import { callTool } from "#gateway/mcp/tool-call";
 import { failureOf, ToolFailure } from "#gateway/mcp/tool-failure";
-import { TOOL_HANDLERS } from "#gateway/mcp/tools";
+import { SERVED_TOOLS, TOOL_HANDLERS } from "#gateway/mcp/tools";
 import { mcpInstructions } from "#protocol/mcp";
-import { isReadOnlyTool, listedTools, MCP_TOOLS, type McpTool } from "#protocol/mcp-tools";
+import type { McpTool } from "#protocol/mcp-tool";
+import { isReadOnlyTool, listTools, MCP_TOOLS, toolsServedBy } from "#protocol/mcp-tools";
 import { ROUTES } from "#protocol/routes";
 
 const tools = Object.entries<McpTool>(MCP_TOOLS);
@@ -37,31 +38,37 @@ async function call(context: ReturnType<typeof api>["context"], name: string, ar
   return { ...result, text: result.content[0]?.text ?? "" };
 }
 
-t.test("each tool has a handler, is answered by operations that are served, and says what it does", async (t) => {
+t.test("each tool has a handler and is offered where its operations are served", async (t) => {
   t.same(Object.keys(TOOL_HANDLERS).sort(), tools.map(([name]) => name).sort());
-  const operations = new Map(ROUTES.map((route) => [route.operation, route]));
-  for (const [name, tool] of tools) {
-    for (const operation of tool.operations) t.ok(operations.has(operation), `${name}: ${operation}`);
-    const writes = tool.operations.some((operation) => operations.get(operation)?.method !== "GET");
-    t.equal(tool.annotations.readOnlyHint, !writes, `${name} reads only if all its operations do`);
-    t.equal(isReadOnlyTool(name), !writes);
+  const methods = new Map<string, string>(ROUTES.map(({ operation, method }) => [operation, method]));
+  for (const [name, { operations, annotations }] of SERVED_TOOLS) {
+    for (const operation of operations) t.ok(methods.has(operation), `${name}: ${operation}`);
+    t.equal(
+      annotations.readOnlyHint,
+      operations.every((operation) => methods.get(operation) === "GET"),
+      `${name} only reads`,
+    );
   }
+  for (const [name, { annotations }] of tools) t.equal(isReadOnlyTool(name), annotations.readOnlyHint);
   t.equal(isReadOnlyTool("make_coffee"), false);
-  for (const tool of listedTools()) {
-    t.match(tool, {
-      name: String,
-      title: String,
-      description: String,
-      inputSchema: { type: "object", additionalProperties: false },
-    });
+  t.same([...toolsServedBy(new Set(["listFlows", "listRuns"])).keys()], ["list_flows", "list_runs"]);
+});
+
+t.test("a listed tool says what it takes", async (t) => {
+  const listed = listTools(new Map(tools));
+  t.equal(listed.length, tools.length);
+  for (const tool of listed) {
+    t.match(tool, { name: String, title: String, description: String, annotations: { openWorldHint: false } });
+    t.match(tool.inputSchema, { type: "object", additionalProperties: false });
     t.ok(Array.isArray(tool.inputSchema.required), tool.name);
   }
 });
 
 t.test("the instructions name the way through, and schedules only where tools manage them", async (t) => {
-  for (const name of ["list_flows", "run_flow", "get_run", "run_logs", "explain_failure"]) t.match(mcpInstructions(), name);
-  t.notMatch(mcpInstructions({}), /schedule tools/);
-  t.match(mcpInstructions({ create_schedule: MCP_TOOLS.run_flow }), /schedule tools/);
+  const none = mcpInstructions(new Set());
+  for (const name of ["list_flows", "run_flow", "get_run", "run_logs", "explain_failure"]) t.match(none, name);
+  t.notMatch(none, /schedule tools/);
+  t.match(mcpInstructions(new Set(["create_schedule"])), /schedule tools/);
 });
 
 t.test("arguments are read by the schema", async (t) => {
@@ -169,4 +176,65 @@ t.test("an unknown tool is a wrong parameter, and a defect is no tool's failure"
   for (const name of ["make_coffee", "constructor", 5, undefined])
     t.match(await callTool(api().context, { name }), { error: { code: -32602 } }, String(name));
   await t.rejects(call(api({ getRun: new TypeError("defect") }).context, "get_run", { run_id: 1 }), { message: "defect" });
+});
+
+t.test("schedules of all flows, or of one", async (t) => {
+  const row = (id: number) => ({ id, active: true, source: "ui", schedule: { kind: "cron" }, external_id: "secret" });
+  const flows = [
+    { project: "shop", name: "orders", id: 1, schedules: [row(3)] },
+    { project: "crm", name: "leads", id: 3, schedules: [row(2)] },
+  ];
+  const { ask, client } = api({ listFlows: flows }).context;
+  const list = async (args: object) => TOOL_HANDLERS.list_schedules({ ask, client }, args);
+  t.match(await list({}), {
+    schedules: [
+      { id: 2, flow: "leads" },
+      { id: 3, flow: "orders", project: "shop" },
+    ],
+  });
+  t.match(await list({ flow: "leads" }), { schedules: [{ id: 2 }] });
+  t.notOk(JSON.stringify(await list({})).includes("secret"));
+});
+
+t.test("a schedule is made in UTC unless said otherwise, and shown with its next fires", async (t) => {
+  const row = {
+    id: 4,
+    schedule: { kind: "cron", cron: "0 3 * * *", timezone: "UTC" },
+    source: "mcp",
+    persist: true,
+    active: true,
+  };
+  const { context, asked } = api({ createSchedule: row, previewSchedule: { next: [1, 2, 3], timezone: "UTC" } });
+  const args = { flow: "crm/leads", kind: "cron", cron: "0 3 * * *" };
+  t.same(await TOOL_HANDLERS.create_schedule(context, args), { next_fires: [1, 2, 3], schedule: row });
+  t.match(asked[1], { operation: "createSchedule", request: { id: 3, body: { kind: "cron", timezone: "UTC" } } });
+  t.match(asked[2]?.request.body, { kind: "cron", count: 3 });
+  const wrong = api({ createSchedule: new ToolFailure("unknown timezone", 422) });
+  await t.rejects(TOOL_HANDLERS.create_schedule(wrong.context, args), { message: "schedule is not valid: unknown timezone" });
+});
+
+t.test("an edit of a schedule says what it is worth", async (t) => {
+  const note = async (row: object) => {
+    const { context } = api({ patchSchedule: { schedule: {}, ...row }, previewSchedule: { next: [] } });
+    return (await TOOL_HANDLERS.edit_schedule(context, { schedule_id: 1 }))["note"];
+  };
+  t.equal(await note({ source: "ui", persist: true, active: true }), undefined);
+  t.match(await note({ source: "code", persist: false, active: true }), /until the server starts again/);
+  t.match(await note({ source: "ui", persist: true, active: false }), /paused/);
+});
+
+t.test("a backfill is tried before it is made", async (t) => {
+  const { context, asked } = api({ createBackfill: { dry_run: true, runs: 3 } });
+  const args = { flow: "crm/leads", parameter: "day", start: "2026-01-01", end: "2026-01-03" };
+  t.same(await TOOL_HANDLERS.backfill(context, { ...args, dry_run: true }), { dry_run: true, runs: 3 });
+  t.match(asked[1], { operation: "createBackfill", request: { id: 3, body: { parameter: "day", dry_run: true } } });
+  t.same(await TOOL_HANDLERS.backfill(context, { ...args, dry_run: false }), {
+    backfill: { dry_run: true, runs: 3 },
+    dry_run: false,
+  });
+  const read = (args: object) =>
+    readArguments(MCP_TOOLS.backfill.input, { ...args, flow: "f", parameter: "p", start: "a", end: "b" });
+  t.match(read({}), { dry_run: true, concurrency: 1, interval: "1d" });
+  t.match(read({ interval: 3600 }), { interval: 3600 });
+  t.throws(() => read({ interval: [] }), { message: "interval must be a string or a number" });
 });
