@@ -42,8 +42,8 @@ function buildProgram(finish: Finish): Command {
   addServe(program, finish);
   addRun(program, finish);
   addRuns(program, finish);
-  addMcp(program, finish);
   addEngine(program);
+  addMcp(program, finish);
   return program;
 }
 
@@ -121,21 +121,6 @@ function addRuns(program: Command, finish: Finish): void {
     });
 }
 
-function addMcp(program: Command, finish: Finish): void {
-  program
-    .command("mcp")
-    .description("let an agent host speak to the running server over standard input and output")
-    .option("--home <dir>", "data directory of the server")
-    .option("--token <token>", "token of the server (default: MILLRACE_TOKEN or SERVICE_TOKEN)")
-    .option("--url <url>", "address of the server")
-    .option("--socket <path>", "Unix socket of the server")
-    .option("--read-only", "offer only tools that change nothing")
-    .action(async (_options: unknown, command: Command) => {
-      const { mcp } = await import("./mcp.ts");
-      finish(await mcp(command.optsWithGlobals()));
-    });
-}
-
 /** The engine has its own command line; ours only hands it over. */
 function addEngine(program: Command): void {
   program
@@ -148,6 +133,21 @@ function addEngine(program: Command): void {
     .action(async (args: string[]) => {
       const { startEngine } = await import("./engine.ts");
       await startEngine(args);
+    });
+}
+
+function addMcp(program: Command, finish: Finish): void {
+  program
+    .command("mcp")
+    .description("let an agent host speak to the running server over standard input and output")
+    .option("--home <dir>", "data directory of the server")
+    .option("--token <token>", "token of the server (default: MILLRACE_TOKEN or SERVICE_TOKEN)")
+    .option("--url <url>", "address of the server")
+    .option("--socket <path>", "Unix socket of the server")
+    .option("--read-only", "offer only tools that change nothing")
+    .action(async (_options: unknown, command: Command) => {
+      const { mcp } = await import("./mcp.ts");
+      finish(await mcp(command.optsWithGlobals()));
     });
 }
 
