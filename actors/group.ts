@@ -29,6 +29,8 @@ export interface GroupPorts {
   readonly epoch: number;
   /** Number of the newest step whose decision is committed. */
   committedTurn(): number;
+  /** Tells the gateway the epoch, behind everything committed so far. */
+  announceEpoch(): void;
   /** The newest stream number. */
   lastSeq(): number;
   /** The number for the next step, shared by the actors of the group. */
@@ -68,6 +70,7 @@ export class DispatchGroup {
         return epoch();
       },
       committedTurn: () => options.commits.committedTurn,
+      announceEpoch: () => options.commits.announce(this.#epoch),
       lastSeq: () => options.commits.lastSeq,
       nextTurn: () => {
         this.#turn += 1;
@@ -97,13 +100,14 @@ export class DispatchGroup {
     this.#statements ??= this.#options.openStore();
     const stored = loadStore(this.#statements.database);
     const state = loadLiveState(stored, this.#statements, settings, facts.liveFlows);
+    state.committedTurn = this.#ports.committedTurn;
     this.#state = state;
     this.#epoch += 1;
     const turn = resume(state, stored, this.#ports, out);
     settleAfterRestart(turn, (engine) => !engine.local || isAlive(engine.pid, engine.pidStarted));
     turn.finish();
     out.send(ENGINE_PROCESSES, { kind: "Resync" });
-    commits.announce(this.#epoch);
+    this.#ports.announceEpoch();
     const dispatcher = new Dispatcher(state, this.#ports);
     dispatcher.begin(out);
     return dispatcher;

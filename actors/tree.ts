@@ -3,9 +3,8 @@ import type { Placement } from "#runtime/placement";
 import type { SupervisorChild, WorkerChild } from "#runtime/supervisor";
 import { EXIT_REPORTS } from "#runtime/thread";
 import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
-import { COMMITS, DISPATCHER, LEASES, RECORDS } from "./turn.ts";
+import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS } from "./turn.ts";
 
-export const GATEWAY = "gateway";
 export const STORE_WRITER = "store-writer";
 /** Where main learns that the gateway listens. */
 export const LISTENING = "listening";
@@ -64,19 +63,26 @@ export const TREE: SupervisorChild = {
   ],
 };
 
-/** The default placement: one thread each for deciding, writing and serving; processes are owned by the main thread. */
-export function placementOf(entries: Placement["entries"]): Placement {
+/**
+ * Threads beside main: "three" has one each for deciding, writing and serving; with "two", deciding shares the gateway's
+ * thread, which saves the hop between them where there are too few processors for it to pay.
+ */
+export type ThreadCount = "two" | "three";
+
+/** Where the actors run; processes are owned by the main thread. Every worker thread starts with the same module. */
+export function placementOf(threads: ThreadCount, entry: URL): Placement {
+  const core = threads === "two" ? "gateway" : "core";
   return {
     actors: {
       [ENGINE_PROCESSES]: "main",
       [STORE_WRITER]: "writer",
       [LOG_WRITER]: "writer",
-      [DISPATCHER]: "core",
-      [LEASES]: "core",
-      [RECORDS]: "core",
+      [DISPATCHER]: core,
+      [LEASES]: core,
+      [RECORDS]: core,
       [GATEWAY]: "gateway",
     },
-    endpoints: { [COMMITS]: "core", [EXIT_REPORTS]: "main", [LISTENING]: "main" },
-    entries,
+    endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main" },
+    entry,
   };
 }

@@ -23,10 +23,14 @@ import type { TaskRun } from "./live-state/task-run.ts";
 
 /** The name under which decisions are handed to the commit client. */
 export const COMMITS = "commits";
+/** A kept answer that is an event: its id follows. */
+const EVENT_ANSWER = "event:";
+
 /** Names of the actors of the group, as commands and messages address them. */
 export const DISPATCHER = "dispatcher";
 export const LEASES = "leases";
 export const RECORDS = "records";
+export const GATEWAY = "gateway";
 
 type CountOperation = "count_runs" | "count_task_runs";
 
@@ -118,7 +122,7 @@ export class Turn {
 
   /** An event stored as it is given; `command` is answered with it once it has its id. */
   givenEvent(
-    command: Command,
+    command: Command | null,
     event: {
       name: string;
       run_id: number | null;
@@ -132,11 +136,39 @@ export class Turn {
     const texts = [resource ?? null, related ?? null, payload ?? null] as const;
     const identity = [event.name, this.nowUs, event.run_id, event.flow_id] as const;
     putOperation(this.decision.ops, "insert_event", ...identity, null, null, null, null, ...texts);
-    this.stream("event.created", command.id);
+    this.stream("event.created", command?.id ?? 0);
+    if (command !== null) this.#keepAnswer(command, 201, null);
   }
 
   reply(command: Command, status: number, body: string | null): void {
     this.decision.replies.push(command.id, status, body);
+    this.#keepAnswer(command, status, body);
+  }
+
+  /** Gives the first answer again to a repeated request with an Idempotency-Key; false when it is to be decided. */
+  answerAgain(command: Command): boolean {
+    if (command.idempotency === null) return false;
+    const known = this.state.answerTo(command.idempotency.key);
+    if (known === null) return false;
+    const { replies } = this.decision;
+    if (known.fingerprint !== command.idempotency.fingerprint) {
+      const refusal = refuse("idempotency_mismatch");
+      replies.push(command.id, refusal.status, refusal.body());
+    } else if (known.body?.startsWith(EVENT_ANSWER)) {
+      replies.push(command.id, known.status, Number(known.body.slice(EVENT_ANSWER.length)));
+    } else if (known.body === null) {
+      const refusal = refuse("busy");
+      replies.push(command.id, refusal.status, refusal.body());
+    } else replies.push(command.id, known.status, known.body);
+    return true;
+  }
+
+  /** `body` null: the answer is the event recorded last. */
+  #keepAnswer(command: Command, status: number, body: string | null): void {
+    if (command.idempotency === null) return;
+    const { key, fingerprint } = command.idempotency;
+    this.state.keepAnswer(key, { fingerprint, status, body }, this.number);
+    putOperation(this.decision.ops, "put_idempotency", key, this.nowUs, fingerprint, status, body);
   }
 
   replyJson(command: Command, status: number, body: unknown): void {

@@ -1,16 +1,11 @@
 #!/usr/bin/env node
-/**
- * The command line. Each command loads its own code only, so that the short ones start fast;
- * for the same reason Node keeps the compiled code between starts, which has to be asked for before anything is loaded.
- */
+/** The command line. Each command loads its own code only, so that the short ones start fast. */
 
-import { enableCompileCache } from "node:module";
+import { runCommandLine } from "./program.ts";
 
 /** Time for open answers and connections to end by themselves. */
 const LINGER_MS = 500;
 
-enableCompileCache();
-const { runCommandLine } = await import("./program.ts");
 process.exitCode = await runCommandLine(process.argv.slice(2));
 // Whatever is still open is not ours to wait for: a timer in a user's module, a thread of a server that could not start.
 setTimeout(() => process.exit(), LINGER_MS).unref();

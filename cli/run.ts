@@ -113,7 +113,8 @@ function endLines(run: Run, result: unknown, terminal: Terminal): string[] {
   const tasks = Object.values(run.task_counts).reduce((sum, count) => sum + count, 0);
   const lines = [`${state}${took}${tasks === 0 ? "" : `, ${counted(tasks, "task")}`}`];
   const completed = run.state.type === "Completed";
-  if (!completed && run.state.message !== null) lines.push(terminal.paint("red", printable(run.state.message)));
+  if (!completed && run.state.message !== null && run.state.message.toLowerCase() !== run.state.name.toLowerCase())
+    lines.push(terminal.paint("red", printable(run.state.message)));
   if (completed && result !== undefined && result !== null)
     lines.push(`${terminal.paint("dim", "Result:")} ${printable(JSON.stringify(result))}`);
   return lines;
@@ -124,7 +125,7 @@ function failureText(run: Run): string {
   return run.state.message === null ? words : `${words}: ${printable(run.state.message)}`;
 }
 
-/** The first interrupt cancels the run and waits for its end, the second leaves it alone. */
+/** The first signal cancels the run and waits for its end, the second leaves it alone. */
 function cancelOnInterrupt(client: Millrace, runId: number): () => void {
   let asked = false;
   const handler = () => {
@@ -136,6 +137,6 @@ function cancelOnInterrupt(client: Millrace, runId: number): () => void {
       .cancel(runId)
       .catch((error: unknown) => terminal.line(`millrace: ${error instanceof Error ? error.message : error}`));
   };
-  process.on("SIGINT", handler);
-  return () => process.off("SIGINT", handler);
+  process.on("SIGINT", handler).on("SIGTERM", handler);
+  return () => process.off("SIGINT", handler).off("SIGTERM", handler);
 }

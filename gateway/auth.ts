@@ -7,6 +7,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 import { type Refusal, refuse } from "#protocol/errors";
+import { isLoopbackHost } from "./address.ts";
 import type { Exchange } from "./transport-port.ts";
 
 export interface AccessOptions {
@@ -55,7 +56,7 @@ export class Access {
     const known = this.#decided.get(host);
     if (known !== undefined) return known;
     const name = nameOf(host);
-    const served = isLoopbackName(name) || this.#names.has(name) || (this.#anyAddress && isIP(name) !== 0);
+    const served = isLoopbackHost(name) || this.#names.has(name) || (this.#anyAddress && isIP(name) !== 0);
     if (this.#decided.size >= DECIDED_MAX) this.#decided.clear();
     this.#decided.set(host, served);
     return served;
@@ -76,10 +77,6 @@ function nameOf(host: string): string {
 
 function unbracketed(name: string): string {
   return name.startsWith("[") && name.endsWith("]") ? name.slice(1, -1) : name;
-}
-
-function isLoopbackName(name: string): boolean {
-  return name === "localhost" || name.endsWith(".localhost") || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
 }
 
 /** An origin is scheme://host[:port]; "null" has no host and never matches. */

@@ -18,9 +18,17 @@ export interface BodyMemory {
   giveBytes(bytes: number): void;
 }
 
+/** What the head of a request said, for when its body is there: headers can't be read later. */
+export interface RequestHead {
+  /** The id of the path, 0 without one. */
+  target: number;
+  /** The Idempotency-Key, empty without one. */
+  key: string;
+}
+
 /** Receives a whole body as text, and its bytes with it. */
 export interface BodyTaker {
-  take(exchange: Exchange, target: number, text: string, bytes: number): void;
+  take(exchange: Exchange, head: RequestHead, text: string, bytes: number): void;
 }
 
 /** True for application/json, with or without parameters. */
@@ -41,17 +49,17 @@ export class BodyReader implements ExchangeWatcher {
   readonly #exchange: Exchange;
   readonly #memory: BodyMemory;
   readonly #taker: BodyTaker;
-  readonly #target: number;
+  readonly #head: RequestHead;
   readonly #bytesMax: number;
   #chunks: Buffer[] | null = null;
   #bytes = 0;
   #done = false;
 
-  constructor(exchange: Exchange, memory: BodyMemory, taker: BodyTaker, target: number, bytesMax: number) {
+  constructor(exchange: Exchange, memory: BodyMemory, taker: BodyTaker, head: RequestHead, bytesMax: number) {
     this.#exchange = exchange;
     this.#memory = memory;
     this.#taker = taker;
-    this.#target = target;
+    this.#head = head;
     this.#bytesMax = bytesMax;
   }
 
@@ -107,7 +115,7 @@ export class BodyReader implements ExchangeWatcher {
       replyRefusal(this.#exchange, refuse("bad_json", "it is empty"));
       return;
     }
-    this.#taker.take(this.#exchange, this.#target, whole.toString(), this.#bytes);
+    this.#taker.take(this.#exchange, this.#head, whole.toString(), this.#bytes);
   }
 
   #refuse(untaken: number, code: "body_too_large" | "busy"): void {

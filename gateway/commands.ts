@@ -38,6 +38,8 @@ export interface CommandPorts {
   alarm: Alarm;
   /** The newest stream number: the one field of a core's answer that only the gateway knows. */
   latestSeq(): number;
+  /** The record of a stored event, for an answer that is one. */
+  renderEvent(id: number): string | null;
   /** Ids count from here; above every id of an earlier gateway of this process. */
   firstId: number;
 }
@@ -120,7 +122,7 @@ export class OutstandingCommands {
         continue;
       }
       const body = replies[index + 2];
-      const text = typeof body === "string" ? this.#completed(pending.kind, body) : null;
+      const text = typeof body === "number" ? this.#ports.renderEvent(body) : this.#completed(pending.kind, body ?? null);
       reply(pending.exchange, Number(replies[index + 1]), text);
       this.#close(pending);
     }
@@ -133,7 +135,7 @@ export class OutstandingCommands {
       if (pending.gone) {
         this.#wheel.remove(pending);
         this.#pending.delete(pending.id);
-      } else if (!this.#refuseOrHold(pending)) {
+      } else if (pending.sentEpoch !== epoch && !this.#refuseOrHold(pending)) {
         this.#send(pending);
       }
     }
@@ -276,7 +278,8 @@ export class OutstandingCommands {
     if (this.#waiting === 0) this.#drained?.();
   }
 
-  #completed(kind: CommandKind, body: string): string {
+  #completed(kind: CommandKind, body: Primitive): string | null {
+    if (typeof body !== "string") return null;
     if (kind !== "GetServer") return body;
     const info = JSON.parse(body) as { stream_seq: number };
     return JSON.stringify({ ...info, stream_seq: Math.max(info.stream_seq, this.#ports.latestSeq()) });

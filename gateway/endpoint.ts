@@ -1,9 +1,11 @@
 /** What is served at a method and path: prepared once, so that a request only looks up and calls. */
+import { createHash } from "node:crypto";
 import { COMMANDS, type CommandKind } from "#protocol/command";
 import { refuse } from "#protocol/errors";
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from "#protocol/limits";
 import { parsePathId } from "#protocol/query";
 import type { Route } from "#protocol/route";
-import { BodyReader, type BodyTaker, hasBody, isJson } from "./body.ts";
+import { BodyReader, type BodyTaker, hasBody, isJson, type RequestHead } from "./body.ts";
 import type { OutstandingCommands } from "./commands.ts";
 import { parseBody } from "./json-body.ts";
 import { parkingTimeUs } from "./parking.ts";
@@ -48,18 +50,24 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
       replyRefusal(exchange, refuse("not_json"));
       return;
     }
-    if (this.#route.body === undefined) this.#submit(exchange, target, null, 0);
-    else new BodyReader(exchange, this.#commands, this, target, this.#route.body_bytes_max).start();
+    const key = this.#route.idempotency_key ? exchange.header("idempotency-key") : "";
+    if (key.length > IDEMPOTENCY_KEY_LENGTH_MAX) {
+      replyRefusal(exchange, refuse("bad_idempotency_key", IDEMPOTENCY_KEY_LENGTH_MAX));
+      return;
+    }
+    const head = { target, key };
+    if (this.#route.body === undefined) this.#submit(exchange, head, null, "", 0);
+    else new BodyReader(exchange, this.#commands, this, head, this.#route.body_bytes_max).start();
   }
 
-  take(exchange: Exchange, target: number, text: string, bytes: number): void {
+  take(exchange: Exchange, head: RequestHead, text: string, bytes: number): void {
     if (!this.#parsedHere || this.#route.body === undefined) {
-      this.#submit(exchange, target, text, bytes);
+      this.#submit(exchange, head, text, text, bytes);
       return;
     }
     const parsed = parseBody(text, this.#route.body);
     if (parsed.ok) {
-      this.#submit(exchange, target, parsed.value, bytes);
+      this.#submit(exchange, head, parsed.value, text, bytes);
       return;
     }
     this.#commands.giveBytes(bytes);
@@ -73,9 +81,16 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     return this.#route.body === undefined && !hasBody(exchange);
   }
 
-  #submit(exchange: Exchange, target: number, body: unknown, bytes: number): void {
-    this.#commands.submit({ kind: this.#kind, target, body, bytes, waitUs: parkingTimeUs(this.#kind, body) }, exchange);
+  /** `text` is the body as it came, which tells a repeated request from another one. */
+  #submit(exchange: Exchange, { target, key }: RequestHead, body: unknown, text: string, bytes: number): void {
+    const idempotency = key === "" ? null : { key, fingerprint: fingerprintOf(this.#kind, target, text) };
+    const kind = this.#kind;
+    this.#commands.submit({ kind, target, body, bytes, waitUs: parkingTimeUs(kind, body), idempotency }, exchange);
   }
+}
+
+function fingerprintOf(kind: CommandKind, target: number, text: string): string {
+  return createHash("sha256").update(`${kind}\n${target}\n${text}`).digest("base64url");
 }
 
 /** A request that the gateway answers by itself. */

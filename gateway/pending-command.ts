@@ -1,5 +1,5 @@
 /** A request that an actor decides, from its arrival to its answer. */
-import type { Command, CommandKind } from "#protocol/command";
+import type { Command, CommandKind, IdempotencyKey } from "#protocol/command";
 import type { WheelEntry } from "./deadline-wheel.ts";
 import type { Exchange, ExchangeWatcher } from "./transport-port.ts";
 
@@ -12,6 +12,7 @@ export interface CommandRequest {
   bytes: number;
   /** How long the client is willing to wait for something to happen; null where it is no long-poll. */
   waitUs: number | null;
+  idempotency: IdempotencyKey | null;
 }
 
 /**
@@ -42,6 +43,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
   readonly #owner: PendingOwner;
   readonly #target: number;
   readonly #local: boolean;
+  readonly #idempotency: IdempotencyKey | null;
   #body: unknown;
 
   constructor(owner: PendingOwner, id: number, request: CommandRequest, exchange: Exchange, nowUs: number) {
@@ -54,13 +56,16 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     this.arrivedUs = nowUs;
     this.#target = request.target;
     this.#body = request.body;
+    this.#idempotency = request.idempotency;
     this.#local = exchange.isLocalPeer();
   }
 
   /** The message for the actor: a new one each time, because an earlier one may not have left this thread yet. */
   toCommand(epoch: number): Command {
     this.sentEpoch = epoch;
-    return { kind: this.kind, id: this.id, epoch, target: this.#target, body: this.#body, local: this.#local };
+    const { kind, id } = this;
+    const idempotency = this.#idempotency;
+    return { kind, id, epoch, target: this.#target, body: this.#body, idempotency, local: this.#local };
   }
 
   /** Nobody waits for it any more, so it will not be sent again. */

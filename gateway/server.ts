@@ -4,7 +4,7 @@
  */
 import type { Command, CommandNotice } from "#protocol/command";
 import { refuse } from "#protocol/errors";
-import type { Committed, FeedMessage } from "#protocol/feed";
+import type { Committed, FeedMessage, LiveFlows } from "#protocol/feed";
 import { type Alarm, createSystemAlarm } from "#runtime/timers";
 import { Access } from "./auth.ts";
 import { OutstandingCommands } from "./commands.ts";
@@ -35,12 +35,6 @@ export interface GatewayOptions {
   served_dir: string | null;
   version: string;
   database_path: string;
-}
-
-/** Which flows the running server has registered from code; each message replaces the former. */
-export interface LiveFlows {
-  kind: "LiveFlows";
-  ids: number[];
 }
 
 export interface GatewayPorts {
@@ -96,6 +90,7 @@ class HttpGateway implements Gateway, RequestHandler {
       now: ports.now,
       alarm: this.#alarm(),
       latestSeq: () => this.#ring.latest,
+      renderEvent: (id) => this.#reads.renderRow("event.created", id),
       // Far fewer than a thousand commands come per millisecond, so a later gateway of this process starts above.
       firstId: Date.now() * 1000,
     });

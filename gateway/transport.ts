@@ -8,7 +8,7 @@
 
 import * as uws from "uWebSockets.js";
 import { chmodSync, lstatSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { freePort, isLoopbackAddress, isLoopbackHost, isServed, listenError } from "./address.ts";
 import { statusLine } from "./status-lines.ts";
 import {
   type Exchange,
@@ -57,6 +57,9 @@ function writeCorked(): void {
   corked.exchange?.writeWhole(corked.status, corked.headers, corked.body, corked.close);
 }
 
+/** Where a request came in: loopback listeners are reached from this host only. */
+type ListenerKind = "unix" | "loopback" | "network";
+
 class UwsExchange implements Exchange {
   readonly method: Method;
   readonly path: string;
@@ -64,6 +67,7 @@ class UwsExchange implements Exchange {
   readonly trusted: boolean;
   open = true;
   readonly #handler: RequestHandler;
+  readonly #listener: ListenerKind;
   readonly #response: uws.HttpResponse;
   #request: uws.HttpRequest | null;
   #watcher: ExchangeWatcher | null = null;
@@ -71,15 +75,16 @@ class UwsExchange implements Exchange {
   /** The library sends the line break that ends a chunk with the next chunk, and strict clients wait for it. */
   #filler = "";
 
-  constructor(handler: RequestHandler, response: uws.HttpResponse, request: uws.HttpRequest, trusted: boolean) {
+  constructor(handler: RequestHandler, response: uws.HttpResponse, request: uws.HttpRequest, listener: ListenerKind) {
     this.#handler = handler;
+    this.#listener = listener;
     this.#response = response;
     this.#request = request;
     const method = request.getMethod();
     this.method = METHODS[method] ?? method.toUpperCase();
     this.path = request.getUrl();
     this.query = request.getQuery();
-    this.trusted = trusted;
+    this.trusted = listener === "unix";
   }
 
   /** Handles the head; afterwards the request object is dead. */
@@ -98,8 +103,9 @@ class UwsExchange implements Exchange {
   }
 
   isLocalPeer(): boolean {
-    if (this.trusted) return true;
-    return this.open && isLoopback(new Uint8Array(this.#response.getRemoteAddress()));
+    // Asking costs a system call; on a loopback listener the answer is known.
+    if (this.#listener !== "network") return true;
+    return this.open && isLoopbackAddress(new Uint8Array(this.#response.getRemoteAddress()));
   }
 
   watch(watcher: ExchangeWatcher): void {
@@ -242,8 +248,8 @@ class UwsTransport implements Transport {
     if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false) {
       throw new ListenError("EEXIST", `cannot create the socket ${path}: a file is in its place`);
     }
-    if (await answers(path)) throw new ListenError("EADDRINUSE", `another server answers on the socket ${path}`);
-    const app = this.#app(true);
+    if (await isServed(path)) throw new ListenError("EADDRINUSE", `another server answers on the socket ${path}`);
+    const app = this.#app("unix");
     let socket: uws.us_listen_socket | false = false;
     app.listen_unix((listening: uws.us_listen_socket | false) => {
       socket = listening;
@@ -270,7 +276,7 @@ class UwsTransport implements Transport {
   }
 
   #listenOn(host: string, port: number): boolean {
-    const app = this.#app(false);
+    const app = this.#app(isLoopbackHost(host) ? "loopback" : "network");
     let socket: uws.us_listen_socket | false = false;
     (app.listen as unknown as ListenWithHost).call(app, host, port, EXCLUSIVE, (listening) => {
       socket = listening;
@@ -284,62 +290,11 @@ class UwsTransport implements Transport {
     return true;
   }
 
-  #app(trusted: boolean): uws.TemplatedApp {
-    return uws.App().any("/*", (response, request) => new UwsExchange(this.#handler, response, request, trusted).handle());
+  #app(kind: ListenerKind): uws.TemplatedApp {
+    return uws.App().any("/*", (response, request) => new UwsExchange(this.#handler, response, request, kind).handle());
   }
 }
 
 export function createTransport(handler: RequestHandler): Transport {
   return new UwsTransport(handler);
-}
-
-/** IPv4 127/8, IPv6 ::1, and the first inside the second. */
-function isLoopback(address: Uint8Array): boolean {
-  if (address.length === 4) return address[0] === 127;
-  if (address.length !== 16 || address.subarray(0, 10).some((byte) => byte !== 0)) return false;
-  if (address[10] === 0xff && address[11] === 0xff) return address[12] === 127;
-  return address.subarray(10, 15).every((byte) => byte === 0) && address[15] === 1;
-}
-
-/** A port that nothing listens on at this moment; throws a ListenError when the host cannot be listened on at all. */
-function freePort(host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", (error: NodeJS.ErrnoException) => {
-      reject(new ListenError(error.code ?? "EADDRNOTAVAIL", `cannot listen on ${host}: ${error.message}`));
-    });
-    probe.listen({ host, port: 0, exclusive: true }, () => {
-      const address = probe.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      probe.close(() => resolve(port));
-    });
-  });
-}
-
-/** The library says only that it failed: node's own listen, tried once, says why. */
-function listenError(host: string, port: number): Promise<ListenError> {
-  return new Promise((resolve) => {
-    const probe = createServer();
-    probe.once("error", (error: NodeJS.ErrnoException) => {
-      const code = error.code ?? "EADDRNOTAVAIL";
-      const reason = code === "EADDRINUSE" ? "another program listens there" : error.message;
-      resolve(new ListenError(code, `cannot listen on ${host}:${port}: ${reason}`));
-    });
-    probe.listen({ host, port, exclusive: true }, () => {
-      probe.close();
-      resolve(new ListenError("EADDRINUSE", `cannot listen on ${host}:${port}: another program listened there a moment ago`));
-    });
-  });
-}
-
-/** True when a server accepts connections on a Unix socket; a path that is left over does not. */
-function answers(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const probe = connect(path);
-    probe.once("connect", () => {
-      probe.destroy();
-      resolve(true);
-    });
-    probe.once("error", () => resolve(false));
-  });
 }

@@ -34,6 +34,12 @@ export const COMMANDS = {
 
 export type CommandKind = keyof typeof COMMANDS;
 
+/** The header Idempotency-Key, and a fingerprint of the request that tells a repetition from another request under the same key. */
+export interface IdempotencyKey {
+  key: string;
+  fingerprint: string;
+}
+
 /** One request of a client, on its way to the actor that decides it. */
 export interface Command {
   kind: CommandKind;
@@ -45,6 +51,8 @@ export interface Command {
   target: number;
   /** JSON text where the core parses it, the validated body where the gateway did, null without a body. */
   body: unknown;
+  /** Null without the header. */
+  idempotency: IdempotencyKey | null;
   /** True when the peer is on this host (loopback or the Unix socket). */
   local: boolean;
 }

@@ -78,7 +78,7 @@ export const REFUSALS = {
     status: 409,
     message: (name: string) => `flow "${name}" is live: it is registered from code by the running server`,
   },
-  run_ended: { status: 409, message: (id: number) => `run ${id} has ended; it cannot hold resources` },
+  run_ended: { status: 409, message: (id: number) => `run ${id} has ended or is paused; it cannot hold resources` },
   run_not_ended: { status: 409, message: (state: string) => `run is ${state}; only a run that has ended can be retried` },
   not_paused: { status: 409, message: (state: string) => `run is ${state}, not Paused` },
   stale_lease: { status: 409, message: (id: number) => `run ${id} was handed out again; this lease is over` },

@@ -35,7 +35,7 @@ export type Primitive = number | bigint | string | Uint8Array | null;
 /** One commit as the gateway needs it. */
 export interface Committed {
   kind: "Committed";
-  /** Flat: command id, HTTP status, body as JSON text or null; repeated. */
+  /** Flat: command id, HTTP status, body (JSON text, null, or the id of the event that is the body); repeated. */
   replies: Primitive[];
   /**
    * Flat: stream kind code, id of the row (text for variables); repeated, in order.
@@ -63,6 +63,12 @@ export interface ReadOnly {
   /** 507 when the disk is full, else 503. */
   status: 503 | 507;
   error: string;
+}
+
+/** Which flows are registered from code by this server: reads tell it of each flow. */
+export interface LiveFlows {
+  kind: "LiveFlows";
+  ids: number[];
 }
 
 export type FeedMessage = Committed | Reloaded | ReadOnly;

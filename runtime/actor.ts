@@ -7,8 +7,8 @@ import type { Outbox } from "./effect.ts";
 export interface Actor<M = unknown> {
   /** One step. Throwing kills the actor: its effects of this step are dropped and the supervisor decides what follows. */
   receive(message: M, out: Outbox): void;
-  /** Releases what the actor holds outside memory (handles, sockets, processes). */
-  stop?(): void | Promise<void>;
+  /** Releases what the actor holds outside memory (handles, sockets, processes); at once when it `failed`, as it takes no messages any more. */
+  stop?(failed: boolean): void | Promise<void>;
 }
 
 export interface StartContext {

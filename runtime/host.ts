@@ -102,6 +102,8 @@ export class Host {
     cell.state = "running";
     this.#perform(name, out.effects);
     this.#makeReady(cell);
+    // Messages that came while it started wait for no further one.
+    if (cell.queued) this.#deferTurn();
     this.#flush();
   }
 
@@ -110,9 +112,10 @@ export class Host {
     const cell = this.#cell(name);
     const actor = cell.actor;
     cell.actor = null;
-    if (cell.state !== "crashed") cell.state = "stopped";
+    const failed = cell.state === "crashed";
+    if (!failed) cell.state = "stopped";
     this.#timers.cancelAll(name);
-    await actor?.stop?.();
+    await actor?.stop?.(failed);
   }
 
   /** Makes an actor fail as if its next step had thrown: for tests of supervision. */

@@ -6,8 +6,8 @@ export interface Placement {
   actors: Readonly<Record<string, string>>;
   /** Thread of each further name that messages can be sent to. */
   endpoints: Readonly<Record<string, string>>;
-  /** Module that sets up each further thread. */
-  entries: Readonly<Record<string, URL>>;
+  /** Module that each further thread starts with; it is told the name of its thread. */
+  entry: URL;
 }
 
 /** The threads of a placement, main first. */

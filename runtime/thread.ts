@@ -4,6 +4,7 @@
  * The control plane (connect, start, stop, figures) are comlink calls; messages between actors take links (link.ts).
  * A thread that ends unexpectedly takes its actors along; each of them is reported as exited.
  */
+import { setTimeout } from "node:timers/promises";
 import { MessageChannel, type MessagePort, parentPort, Worker, workerData } from "node:worker_threads";
 import { expose, type Remote, transfer, wrap } from "comlink";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
@@ -15,6 +16,12 @@ import { Link } from "./link.ts";
 import { actorsOn, namesOn, type Placement, threadOf, threadsOf } from "./placement.ts";
 import type { Control } from "./supervisor.ts";
 import { createSystemAlarm } from "./timers.ts";
+
+/**
+ * A port closes as soon as what the ended thread sent has been read. One that the thread never took over, because it ended
+ * first, does not close at all.
+ */
+const DRAIN_MS = 500;
 
 /** The name under which exits are reported to main. */
 export const EXIT_REPORTS = "exit-reports";
@@ -49,7 +56,11 @@ export class ThreadHost implements ThreadControl {
 
   /** Connects a peer thread; a former link to it is drained first, so that nothing it sent is lost or overtaken. */
   async connect(peer: string, names: string[], port: MessagePort): Promise<void> {
-    await this.#links.get(peer)?.closed;
+    const former = this.#links.get(peer);
+    if (former !== undefined) {
+      await Promise.race([former.closed, setTimeout(DRAIN_MS)]);
+      former.link.close();
+    }
     const closed = new Promise<void>((resolve) => port.once("close", resolve));
     const link = new Link(port, this.host);
     this.#links.set(peer, { link, closed });
@@ -87,7 +98,13 @@ export function serveThread<Data>(setup: (data: Data, thread: ThreadHost) => Act
     (name, error) => thread.host.send(EXIT_REPORTS, { name, message: error.message, counted: true } satisfies ExitReport),
     () => port.close(),
   );
-  for (const spec of setup(workerData as Data, thread)) thread.host.register(spec);
+  const specs = setup(workerData as Data, thread);
+  for (const spec of specs) thread.host.register(spec);
+  // Ending the thread would end the process where it has open native handles, so its actors fail in its place.
+  process.on("uncaughtException", (cause) => {
+    const reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
+    for (const spec of specs) thread.host.kill(spec.name, reason);
+  });
   const control: ThreadControl = {
     connect: (peer, names, peerPort) => thread.connect(peer, names, peerPort),
     start: (name) => thread.start(name),
@@ -154,7 +171,7 @@ export class Threads implements Control {
   }
 
   sleep(delayMs: number): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, delayMs).unref());
+    return setTimeout(delayMs, undefined, { ref: false });
   }
 
   async kill(name: string, reason: string): Promise<void> {
@@ -188,11 +205,9 @@ export class Threads implements Control {
   async #ensure(name: string): Promise<RunningThread> {
     const known = this.#threads.get(name);
     if (known?.up) return known;
-    const entry = this.#placement.entries[name];
-    assert(entry !== undefined, `thread ${name} has no entry module`);
     const threadStarts = (this.#starts.get(name) ?? 0) + 1;
     this.#starts.set(name, threadStarts);
-    const worker = new Worker(entry, { workerData: { ...this.#data, threadStarts }, name });
+    const worker = new Worker(this.#placement.entry, { workerData: { ...this.#data, thread: name, threadStarts }, name });
     const ended = Promise.withResolvers<never>();
     ended.promise.catch(() => undefined);
     const thread: RunningThread = { control: wrap<ThreadControl>(nodeEndpoint(worker)), worker, up: true, ended: ended.promise };

@@ -73,6 +73,21 @@ function install(folder: string, packed: string): void {
   writeFileSync(join(folder, "flows/doubling.ts"), FLOW_FILE);
 }
 
+/** The package's own declarations must type a user's flow: the parameter is a number, and a wrong call is an error. */
+function checkTypes(folder: string): void {
+  const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
+  const options = ["--noEmit", "--strict", "--target", "es2024", "--module", "nodenext", "--skipLibCheck", "--ignoreConfig"];
+  const wrong =
+    'import { doubling } from "./doubling.ts";\n// @ts-expect-error a text is no integer\nvoid doubling({ value: "21" });\n';
+  writeFileSync(join(folder, "flows/wrong-call.ts"), wrong);
+  const files = ["flows/doubling.ts", "flows/wrong-call.ts"];
+  execFileSync(process.execPath, [compiler, ...options, "--allowImportingTsExtensions", ...files], {
+    cwd: folder,
+    stdio: "inherit",
+  });
+  rmSync(join(folder, "flows/wrong-call.ts"));
+}
+
 /** Resolves once the file exists; rejects when the process has ended or the time is over. */
 async function appears(path: string, folder: string, server: ChildProcess): Promise<void> {
   const found = Promise.withResolvers<void>();
@@ -136,6 +151,7 @@ try {
   const user = join(folder, "user");
   mkdirSync(user);
   install(user, packed);
+  checkTypes(user);
   await serveAndRun(user);
   process.stdout.write("The packed package was installed in an empty folder and ran a flow file of its own.\n");
 } finally {

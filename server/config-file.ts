@@ -23,6 +23,7 @@ import {
   secondsRange,
   textList,
   textValue,
+  threadsOf,
 } from "./config-values.ts";
 
 const MAIL_PORT = 587;
@@ -40,6 +41,7 @@ export interface ServerTable {
   openBrowser?: boolean;
   allowedHosts?: string[];
   durability?: Durability;
+  threads?: "two" | "three";
 }
 
 export interface DefaultsTable {
@@ -76,6 +78,7 @@ const SERVER_KEYS: Keys<ServerTable> = {
   openBrowser: { key: "open_browser", check: flag },
   allowedHosts: { key: "allowed_hosts", check: textList },
   durability: { key: "durability", check: durabilityOf },
+  threads: { key: "threads", check: threadsOf },
 };
 
 const DEFAULTS_KEYS: Keys<DefaultsTable> = {

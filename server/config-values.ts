@@ -10,6 +10,8 @@ export const PORT_MAX = 65_535;
 export const CATCHUP_POLICIES = ["skip", "latest", "all"] as const;
 export type Catchup = (typeof CATCHUP_POLICIES)[number];
 
+/** Threads beside the main one. */
+const THREADS = ["two", "three"] as const;
 export const DURABILITIES = ["normal", "full"] as const;
 export type Durability = (typeof DURABILITIES)[number];
 
@@ -60,6 +62,7 @@ function oneOf<T extends string>(choices: readonly T[]): Check<T> {
 }
 
 export const catchupOf = oneOf(CATCHUP_POLICIES);
+export const threadsOf = oneOf(THREADS);
 export const durabilityOf = oneOf(DURABILITIES);
 
 /** One number of seconds, or the shortest and the longest. */

@@ -83,6 +83,8 @@ export interface ServerConfig {
   openBrowser: boolean;
   /** `full` syncs each commit to the disk, `normal` leaves the newest commits to the kernel. Both survive a crash of the process. */
   durability: Durability;
+  /** Threads beside the main one: with two, deciding shares the thread of the gateway. Default: three above two processors. */
+  threads: "two" | "three";
   /** Catch-up policy of schedules that name none. */
   catchupDefault: Catchup;
   /** Reruns after a crash of flows that name no number. */
@@ -170,6 +172,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
     cancelGraceSecs: server.cancelGraceSecs ?? DEFAULT_CANCEL_GRACE_SECS,
     crashRerunDelaySecs: server.crashRerunDelaySecs ?? [...DEFAULT_CRASH_RERUN_DELAY_SECS],
     openBrowser: (flags.open ?? true) && !switchedOn(env, "MILLRACE_NO_BROWSER") && (server.openBrowser ?? true),
+    threads: server.threads ?? (availableParallelism() > 2 ? "three" : "two"),
     durability: durabilityFlag(flags.durability) ?? server.durability ?? "normal",
     catchupDefault: defaults.catchup ?? "skip",
     crashRetriesDefault: defaults.crashRetries ?? numberFlag("--crash-retries", flags.crashRetries, 0) ?? DEFAULT_CRASH_RETRIES,

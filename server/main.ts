@@ -39,6 +39,9 @@ const EXIT_FAILURE = 1;
 /** How old the figures of GET /api/actors may be. */
 const FIGURES_MS = 1000;
 
+/** What all threads are given alike. */
+type SharedData = Omit<ThreadData, "thread" | "threadStarts">;
+
 /** Source or compiled: entries have the same suffix as this file. */
 const SUFFIX = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 
@@ -62,10 +65,14 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
   const data = threadData(config, servedDir, clock.nowUs());
   const stopped = Promise.withResolvers<number>();
   const listening = Promise.withResolvers<{ port: number }>();
-  const threads: Threads = new Threads(placement(), data, (name, error, counted) => {
-    process.stderr.write(`millrace: ${name} failed and is restarted: ${error.message}\n`);
-    void supervisor.exited(name, error, counted);
-  });
+  const threads: Threads = new Threads(
+    placementOf(data.threads, new URL(`./threads/entry${SUFFIX}`, import.meta.url)),
+    data,
+    (name, error, counted) => {
+      process.stderr.write(`millrace: ${name} failed and is restarted: ${error.message}\n`);
+      void supervisor.exited(name, error, counted);
+    },
+  );
   const supervisor = new Supervisor(TREE, threads, clock, {
     restarted: () => undefined,
     gaveUp: (error) => {
@@ -92,8 +99,13 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
     return stopping;
   };
   const discovering = discoverFlows(servedDir);
-  await threads.open();
-  await supervisor.start();
+  try {
+    await threads.open();
+    await supervisor.start();
+  } catch (cause) {
+    await threads.close();
+    throw cause;
+  }
   const { port } = await listening.promise;
   const url = urlOf(config.host, port);
   const { auth, host, pid, socket, started_at, version } = discoveryRecord(config, data);
@@ -120,12 +132,7 @@ async function stopInOrder(threads: Threads, supervisor: Supervisor, config: Ser
   if (config.socket !== null) rmSync(config.socket, { force: true });
 }
 
-function placement() {
-  const entry = (name: string): URL => new URL(`./threads/${name}${SUFFIX}`, import.meta.url);
-  return placementOf({ core: entry("core"), writer: entry("writer"), gateway: entry("gateway") });
-}
-
-function threadData(config: ServerConfig, servedDir: string, startedAt: number): Omit<ThreadData, "threadStarts"> {
+function threadData(config: ServerConfig, servedDir: string, startedAt: number): SharedData {
   return {
     config,
     servedDir,
@@ -134,10 +141,11 @@ function threadData(config: ServerConfig, servedDir: string, startedAt: number):
     startedAt,
     databasePath: join(config.home, "db.sqlite"),
     host: hostIdentity(),
+    threads: config.threads,
   };
 }
 
-function discoveryRecord(config: ServerConfig, data: Omit<ThreadData, "threadStarts">) {
+function discoveryRecord(config: ServerConfig, data: SharedData) {
   const { pid, startedAt, version } = data;
   const { host, socket, token } = config;
   return { auth: token !== null, host, pid, socket, started_at: startedAt, version };

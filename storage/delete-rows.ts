@@ -18,6 +18,7 @@ const OWNED_BY_FLOW = [
   "DELETE FROM schedules WHERE flow_id = ?",
   "DELETE FROM backfills WHERE flow_id = ?",
   "DELETE FROM counts WHERE flow_id = ?",
+  "DELETE FROM fan_in WHERE downstream_id = ?",
 ];
 
 export function deleteRun(statements: Statements, id: number): void {

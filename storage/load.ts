@@ -239,3 +239,24 @@ export function findArtifact(
   const row = statements.raw<[number, number]>(sql).get(runId, uuidToBytes(externalId));
   return row === undefined ? null : { id: row[0], created_at: row[1] };
 }
+
+/** What is known of a value of the key of a downstream flow. */
+export function findFanIn(
+  statements: Statements,
+  downstreamId: number,
+  value: string,
+): { flow_id: number; run_id: number; completed: boolean }[] {
+  const sql = "SELECT flow_id, run_id, completed FROM fan_in WHERE downstream_id = ? AND value = ?";
+  const rows = statements.raw<[number, number, number]>(sql).all(downstreamId, value);
+  return rows.map(([flow_id, run_id, completed]) => ({ flow_id, run_id, completed: completed === 1 }));
+}
+
+/** The first answer to a request with this Idempotency-Key; null when it is unknown. */
+export function findIdempotency(
+  statements: Statements,
+  key: string,
+): { fingerprint: string; status: number; body: string | null } | null {
+  const sql = "SELECT fingerprint, status, body FROM idempotency WHERE key = ?";
+  const row = statements.raw<[string, number, string | null]>(sql).get(key);
+  return row === undefined ? null : { fingerprint: row[0], status: row[1], body: row[2] };
+}

@@ -132,6 +132,13 @@ export const OPERATIONS = {
   /** A crash rerun that is due later. */
   put_rerun: ["run_id", "due"],
   delete_rerun: ["run_id"],
+  /** The newest run of a flow for a value of the key of a downstream flow; the downstream's own run stands under its own id. */
+  put_fan_in: ["downstream_id", "value", "flow_id", "run_id", "completed"],
+  delete_fan_in: ["downstream_id", "value", "flow_id"],
+  /** The first answer to a request with an Idempotency-Key. `body` null: the answer is the event inserted last. */
+  put_idempotency: ["key", "created_at", "fingerprint", "status", "body"],
+  /** Forgets keys from before a time. */
+  delete_idempotency: ["created_at"],
   /** Adds `delta` to the number of runs of a flow in a state type. */
   count_runs: ["flow_id", "state_type", "delta"],
   count_task_runs: ["flow_id", "state_type", "delta"],

@@ -80,6 +80,10 @@ export const ROW_OPERATIONS: Partial<Record<OperationName, RowOperation>> = {
   put_engine: operation("put_engine", upsertInto("engines", OPERATIONS.put_engine, ["id"])),
   delete_engine: operation("delete_engine", "DELETE FROM engines WHERE id = ?"),
   put_rerun: operation("put_rerun", upsertInto("reruns", OPERATIONS.put_rerun, ["run_id"])),
+  put_fan_in: operation("put_fan_in", upsertInto("fan_in", OPERATIONS.put_fan_in, ["downstream_id", "value", "flow_id"])),
+  delete_fan_in: operation("delete_fan_in", "DELETE FROM fan_in WHERE downstream_id = ? AND value = ? AND flow_id = ?"),
+  put_idempotency: operation("put_idempotency", upsertInto("idempotency", OPERATIONS.put_idempotency, ["key"])),
+  delete_idempotency: operation("delete_idempotency", "DELETE FROM idempotency WHERE created_at < ?"),
   delete_rerun: operation("delete_rerun", "DELETE FROM reruns WHERE run_id = ?"),
 };
 

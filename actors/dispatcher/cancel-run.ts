@@ -5,7 +5,7 @@ import type { State, StateType } from "#protocol/state";
 import { isEnded, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { crashRun } from "./crash.ts";
-import { engineOf, signalEngine } from "./engines.ts";
+import { engineOf, holderOf, signalEngine } from "./engines.ts";
 import { moveRun } from "./moves.ts";
 
 /** Time between the order to end and the kill after a timeout. */
@@ -24,9 +24,6 @@ export function cancelRun(turn: Turn, run: Run, message: string | null): void {
   const working = run.state.type === "Running" && run.assigned;
   if (!working) return moveRun(turn, run, plainState("Cancelled", turn.nowUs, message));
   moveRun(turn, run, plainState("Cancelling", turn.nowUs, message));
-  const { cancelGraceUs } = turn.state.settings;
-  turn.state.deadlines.add("cancel-term", run.id, turn.nowUs + cancelGraceUs);
-  turn.state.deadlines.add("cancel-kill", run.id, turn.nowUs + 2 * cancelGraceUs);
 }
 
 function plainState(type: StateType, timestamp: number, message: string | null): State {
@@ -36,14 +33,14 @@ function plainState(type: StateType, timestamp: number, message: string | null):
 /** The grace is over: the process is told to end, unless its engine ends runs itself. */
 export function cancelTerm(turn: Turn, run: Run): void {
   if (run.state.type !== "Cancelling") return;
-  const engine = engineOf(turn, run);
+  const engine = holderOf(turn, run);
   if (engine !== undefined && !engine.ownsStop) signalEngine(turn, engine, "SIGTERM");
 }
 
 /** Twice the grace is over: the process is killed and the run ended by the server. */
 export function cancelKill(turn: Turn, run: Run): void {
   if (run.state.type !== "Cancelling") return;
-  const engine = engineOf(turn, run);
+  const engine = holderOf(turn, run);
   if (engine !== undefined) signalEngine(turn, engine, "SIGKILL");
   moveRun(turn, run, plainState("Cancelled", turn.nowUs, "killed"));
 }
@@ -54,7 +51,7 @@ export function timeOut(turn: Turn, run: Run): void {
   if (run.state.type !== "Running" || seconds === null || run.start_time === null) return;
   const startedUs = run.state.timestamp;
   if (turn.nowUs < startedUs + seconds * 1e6) return;
-  const engine = engineOf(turn, run);
+  const engine = holderOf(turn, run);
   if (engine?.ownsStop)
     return turn.state.deadlines.add("timeout-kill", run.id, turn.nowUs + 2 * turn.state.settings.cancelGraceUs);
   failTimedOut(turn, run, seconds);
@@ -66,10 +63,15 @@ export function timeOut(turn: Turn, run: Run): void {
 /** The engine did not end in time after a timeout. */
 export function timeoutKill(turn: Turn, run: Run): void {
   const engine = engineOf(turn, run);
-  if (run.state.type === "Running") failTimedOut(turn, run, run.flow.options.timeoutSeconds ?? 0);
-  else if (run.state.name !== "TimedOut") return;
-  if (engine === undefined || engine.id !== run.engine_id) return;
-  if (engine.poll === null) signalEngine(turn, engine, "SIGKILL");
+  const seconds = run.flow.options.timeoutSeconds ?? 0;
+  if (run.state.type === "Running") {
+    // A later start of the run has a time of its own.
+    if (turn.nowUs < run.state.timestamp + seconds * 1e6) return;
+    failTimedOut(turn, run, seconds);
+  } else if (run.state.name !== "TimedOut" || engine?.ownsStop === true) return;
+  // An engine that asked for work since then ended the run by itself and may hold another one.
+  if (engine === undefined || engine.poll !== null || engine.lastWorkUs > (run.end_time ?? 0)) return;
+  signalEngine(turn, engine, "SIGKILL");
   for (const id of [...engine.runs]) {
     const other = turn.state.runs.get(id);
     if (other !== undefined) crashRun(turn, other, "its engine was killed");

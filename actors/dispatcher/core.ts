@@ -22,7 +22,7 @@ import type { Deadline } from "./deadlines.ts";
 import { deleteFlowCommand, deleteRunCommand } from "./delete-commands.ts";
 import { engineFailed } from "./engine-failed.ts";
 import { ENGINE_PROCESSES, engineGone } from "./engines.ts";
-import { capacityFreed, enqueue } from "./hand-out.ts";
+import { capacityFreed, enqueue, processSeen } from "./hand-out.ts";
 import { heartbeat } from "./heartbeat.ts";
 import type { DispatcherMessage } from "./messages.ts";
 import { EnginePool } from "./pool.ts";
@@ -35,7 +35,7 @@ import { notice, sendAway, work } from "./work.ts";
 
 /** How often what waits is looked at: AwaitingResource is to show within half a second. */
 const TICK_US = 250_000;
-/** Engines elsewhere live by contact: silent for this long, they count as gone (rulings 7). */
+/** Engines elsewhere live by contact: silent for this long, they count as gone. */
 const REMOTE_SILENCE_US = 30_000_000;
 
 export class Dispatcher implements Actor<DispatcherMessage> {
@@ -74,7 +74,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
       case "EngineGone":
         return this.#engineGone(turn, message.engine_id, message.cause);
       case "EngineSeen":
-        return this.#engineSeen(message.engine_id, message.pid_started);
+        return this.#engineSeen(turn, message.engine_id, message.pid_started);
       case "PoolReport":
         return this.#poolReport(message.engines);
       case "ModuleChanged":
@@ -83,6 +83,8 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return this.#fireDeadlines(turn);
       case "Tick":
         return this.#tick(turn);
+      case "GatewayStarted":
+        return this.#gatewayStarted();
       case "StopWork":
         return this.#stopWork(turn);
       case "CapacityFreed":
@@ -93,6 +95,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 
   #command(turn: Turn, command: Command): void {
+    if (turn.answerAgain(command)) return;
     switch (command.kind) {
       case "CreateRun":
         return createRunCommand(turn, command);
@@ -130,9 +133,9 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     if (spawned !== undefined) this.#pool.gone(this.#state, spawned.keyText, polled, turn.nowUs);
   }
 
-  #engineSeen(engineId: string, pidStarted: number | null): void {
+  #engineSeen(turn: Turn, engineId: string, pidStarted: number | null): void {
     const engine = this.#state.engines.get(engineId);
-    if (engine !== undefined) engine.pidStarted = pidStarted;
+    if (engine !== undefined) processSeen(turn, engine, pidStarted);
   }
 
   /** Engines of the pool that outlived a restart of this actor. */
@@ -140,6 +143,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     for (const { engine_id, key } of engines) {
       const engine = this.#state.engines.get(engine_id);
       if (engine !== undefined) engine.spawned = true;
+      this.#pool.adopt(engine_id, this.#state.settings.serverPid);
       const keyText = engineKeyText(key);
       this.#state.pool.set(engine_id, { id: engine_id, key, keyText, startedUs: this.#ports.nowUs(), polled: true });
     }
@@ -194,6 +198,11 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   #checkRemote(turn: Turn, engine: Engine): void {
     if (engine.local || engine.poll !== null || turn.nowUs - engine.lastContactUs < REMOTE_SILENCE_US) return;
     engineGone(turn, engine.id, "no contact with its engine");
+  }
+
+  #gatewayStarted(): void {
+    for (const poll of [...this.#state.queue.polls()]) this.#state.queue.unpark(poll);
+    this.#ports.announceEpoch();
   }
 
   /** Idle engines go with the server; busy ones stay for the next server to adopt. */

@@ -4,6 +4,7 @@ import type { State } from "#protocol/state";
 import type { Flow } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
+import { noteKeyedRun } from "./fan-in.ts";
 import { enqueue } from "./hand-out.ts";
 import { moveRun } from "./moves.ts";
 import { overlapOutcome } from "./overlap.ts";
@@ -57,6 +58,7 @@ export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
   turn.newRun(run);
   turn.countRun(flow, null, "Scheduled");
   turn.runEvent("run.scheduled", run);
+  noteKeyedRun(turn, run);
   const outcome = overlapOutcome(flow, turn.nowUs);
   if (outcome === null) enqueue(turn, run);
   else moveRun(turn, run, outcome.state, outcome.extra);

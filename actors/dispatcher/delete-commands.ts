@@ -5,6 +5,7 @@ import { putOperation } from "#storage/ops";
 import { isEnded, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { cancelRun } from "./cancel-run.ts";
+import { forgetKeyedRun } from "./fan-in.ts";
 import { releaseRun } from "./hand-out.ts";
 import { moveRun } from "./moves.ts";
 
@@ -18,6 +19,7 @@ export function deleteRunCommand(turn: Turn, command: Command): void {
   }
   turn.countRun(run.flow, run.state.type, null);
   for (const task of run.tasks.values()) turn.countTask(run.flow, task.state?.type ?? "Pending", null);
+  forgetKeyedRun(turn, run);
   turn.writeTouched();
   forget(turn, run);
   putOperation(turn.decision.ops, "delete_run", run.id);

@@ -5,6 +5,7 @@ import type { Flow } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { createRun } from "./create-run.ts";
+import { nameOfKeyedRun, noteCompletion, recordFanIn } from "./fan-in.ts";
 
 /** Text that is exactly one of these expressions is replaced by the value, keeping its type. */
 const EXPRESSION = /^\{\{\s*run\.(id|name|external_id|parameters\.([A-Za-z_][A-Za-z0-9_]*))\s*\}\}$/;
@@ -12,19 +13,20 @@ const EXPRESSION = /^\{\{\s*run\.(id|name|external_id|parameters\.([A-Za-z_][A-Z
 /** Creates the downstream runs that follow from the completion of `upstream`. */
 export function createDownstreamRuns(turn: Turn, upstream: Run): void {
   for (const flow of turn.state.downstreamOf(upstream.flow)) {
-    if (flow.error !== null || flow.options.after === null || flow.options.after.key !== null) continue;
-    const parameters = downstreamParameters(
-      flow,
-      upstream,
-      parseJson(turn.state.parametersOf(upstream)) as Record<string, unknown>,
-    );
-    createRun(turn, flow, {
-      name: `${flow.name}-after-${upstream.name}`,
-      parametersText: canonicalJson({ ...parameterDefaults(flow.parameter_schema), ...parameters }),
-      tags: [],
-      createdBy: `run:${upstream.id}`,
-    });
+    if (flow.options.after?.key === null) createDownstreamRun(turn, flow, upstream, `${flow.name}-after-${upstream.name}`);
   }
+  for (const { flow, value, upstream: completed } of noteCompletion(turn, upstream, true)) {
+    const run = createDownstreamRun(turn, flow, upstream, nameOfKeyedRun(flow, value));
+    if (run !== null) recordFanIn(turn, flow, value, completed, run.id);
+  }
+}
+
+/** Flows that could not be loaded are left out. */
+function createDownstreamRun(turn: Turn, flow: Flow, upstream: Run, name: string): Run | null {
+  if (flow.error !== null) return null;
+  const given = parseJson(turn.state.parametersOf(upstream)) as Record<string, unknown>;
+  const parameters = { ...parameterDefaults(flow.parameter_schema), ...downstreamParameters(flow, upstream, given) };
+  return createRun(turn, flow, { name, parametersText: canonicalJson(parameters), tags: [], createdBy: `run:${upstream.id}` });
 }
 
 /** Values the downstream's schema declares are passed on by name; then the declared parameters, with expressions filled in. */

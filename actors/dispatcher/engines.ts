@@ -12,26 +12,21 @@ export const ENGINE_PROCESSES = "engine-processes";
 /** The engine of a poll; an unknown one is registered and its process watched. */
 export function findEngine(turn: Turn, request: WorkRequest, local: boolean): Engine {
   const known = turn.state.engines.get(request.engine_id);
-  const key: EngineKey = {
-    source_dir: request.source_dir,
-    module: request.module,
-    isolated: request.isolated ?? false,
-    nice: request.nice ?? 0,
-  };
   if (known !== undefined) {
-    known.pid = request.pid;
     known.ownsStop = request.owns_stop === true;
-    known.key = key;
-    known.keyText = engineKeyText(key);
     return known;
   }
   const { host } = turn.state.settings;
-  const engine = newEngine(request.engine_id, request.pid, key, turn.nowUs);
+  const engine = newEngine(request.engine_id, request.pid, keyOfRequest(request), turn.nowUs);
   engine.host = request.host ?? null;
   engine.local = request.host == null ? local : request.host === host;
   engine.ownsStop = request.owns_stop === true;
   addEngine(turn, engine);
   return engine;
+}
+
+export function keyOfRequest({ source_dir, module, isolated, nice }: WorkRequest): EngineKey {
+  return { source_dir, module, isolated: isolated ?? false, nice: nice ?? 0 };
 }
 
 export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number): Engine {
@@ -64,7 +59,12 @@ export function addEngine(turn: Turn, engine: Engine): void {
   if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Watch", engine_id: engine.id, pid: engine.pid });
 }
 
-/** The engine that holds a run. */
+/** The engine that holds a run now; signals to its process are about this run. */
+export function holderOf(turn: Turn, run: Run): Engine | undefined {
+  return run.assigned ? engineOf(turn, run) : undefined;
+}
+
+/** The engine that holds or held a run. */
 export function engineOf(turn: Turn, run: Run): Engine | undefined {
   return run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
 }

@@ -8,11 +8,12 @@ import type { Engine, ParkedPoll } from "../live-state/engine.ts";
 import { isEnded, needsOf, type Run } from "../live-state/run.ts";
 import { LEASES, type Turn } from "../turn.ts";
 import { type KeyQueue, keyOfRun } from "./queue.ts";
+import { blockingOf, giveUpReservations } from "./reservation.ts";
 import { renderWorkItem } from "./work-item.ts";
 
 /** Puts a Scheduled run where it belongs and hands it out if an engine waits. */
 export function enqueue(turn: Turn, run: Run): void {
-  const { queue, deadlines, ledger } = turn.state;
+  const { queue, deadlines } = turn.state;
   if (run.scheduled_time !== null) deadlines.add("late", run.id, run.scheduled_time + LATE_AFTER_US);
   if (run.scheduled_time !== null && run.scheduled_time > turn.nowUs) {
     queue.putAside(run, "future");
@@ -20,7 +21,7 @@ export function enqueue(turn: Turn, run: Run): void {
     deadlines.add("due", run.id, run.scheduled_time);
     return;
   }
-  const blocking = ledger.blocking(needsOf(run));
+  const blocking = blockingOf(turn.state, run);
   if (blocking !== null) return block(turn, run, blocking);
   const keyQueue = queue.putReady(run);
   run.waiting = { code: "no_engine", object: keyQueue.key, sinceUs: turn.nowUs };
@@ -30,11 +31,11 @@ export function enqueue(turn: Turn, run: Run): void {
 
 /** Gives ready runs of a key to its parked polls, in order, as long as there are both. */
 export function dispatch(turn: Turn, keyQueue: KeyQueue): void {
-  const { queue, ledger } = turn.state;
+  const { queue } = turn.state;
   for (const poll of keyQueue.polls) {
     let run = queue.first(keyQueue);
     for (; run !== undefined; run = queue.first(keyQueue)) {
-      const blocking = ledger.blocking(needsOf(run));
+      const blocking = blockingOf(turn.state, run);
       if (blocking === null) break;
       block(turn, run, blocking);
     }
@@ -80,6 +81,8 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
   storeEngine(turn, engine);
   turn.touchRun(run, false);
   state.rememberCommand(poll.command, run);
+  const released = giveUpReservations(state, run);
+  if (released.length > 0) capacityFreed(turn, released);
   turn.decision.replies.push(poll.command, 200, renderWorkItem(run, engine, state.parametersOf(run)));
 }
 
@@ -92,6 +95,17 @@ function rememberSequence(run: Run): void {
 function storeEngine(turn: Turn, engine: Engine): void {
   if (engine.stored) return;
   engine.stored = true;
+  putEngine(turn, engine);
+}
+
+/** The start time of its process is read while its first run is on the way: without it a later process of that pid passes for it. */
+export function processSeen(turn: Turn, engine: Engine, startedTicks: number | null): void {
+  if (engine.pidStarted === startedTicks) return;
+  engine.pidStarted = startedTicks;
+  if (engine.stored) putEngine(turn, engine);
+}
+
+function putEngine(turn: Turn, engine: Engine): void {
   const started = engine.pidStarted;
   putOperation(
     turn.decision.ops,
@@ -106,13 +120,13 @@ function storeEngine(turn: Turn, engine: Engine): void {
 }
 
 /** Takes everything from a run that ends, pauses or goes back to the queue: its assignment and its leases. */
-export function releaseRun(turn: Turn, run: Run): void {
+export function releaseRun(turn: Turn, run: Run, worked = true): void {
   const { state } = turn;
   if (run.assigned) {
     run.assigned = false;
     run.flow.handedOut -= 1;
     const engine = run.engine_id === null ? undefined : state.engines.get(run.engine_id);
-    if (engine?.runs.delete(run.id)) engine.runsDone += 1;
+    if (engine?.runs.delete(run.id) && worked) engine.runsDone += 1;
   }
   const freed = new Set<string>();
   for (const lease of state.ledger.leasesOf(run.id)) {
@@ -144,7 +158,7 @@ export function capacityFreed(turn: Turn, resources: readonly string[]): void {
 /** A run whose hand-out never reached its engine, or which its engine did not start, waits again. */
 export function takeBack(turn: Turn, run: Run): void {
   if (isEnded(run) || !run.assigned) return;
-  releaseRun(turn, run);
+  releaseRun(turn, run, false);
   turn.touchRun(run, false);
   if (run.state.type === "Scheduled") enqueue(turn, run);
 }

@@ -31,6 +31,11 @@ export interface Tick {
   kind: "Tick";
 }
 
+/** A gateway has started: nobody waits for polls of a former one, and it must learn the epoch. */
+export interface GatewayStarted {
+  kind: "GatewayStarted";
+}
+
 /** The server is stopping: parked polls leave, no run is created any more. */
 export interface StopWork {
   kind: "StopWork";
@@ -51,5 +56,6 @@ export type DispatcherMessage =
   | EngineSeen
   | DeadlineDue
   | Tick
+  | GatewayStarted
   | StopWork
   | CapacityFreed;

@@ -7,6 +7,7 @@ import type { Run } from "../live-state/run.ts";
 import type { TaskRun } from "../live-state/task-run.ts";
 import type { Turn } from "../turn.ts";
 import { createDownstreamRuns } from "./downstream.ts";
+import { noteCompletion } from "./fan-in.ts";
 import { enqueue, releaseRun } from "./hand-out.ts";
 
 /** Events by state name where the name decides; null: such a state records none. Other names go by type. */
@@ -17,7 +18,6 @@ const RUN_EVENTS: Readonly<Record<string, string | null>> = {
   Resuming: "run.resumed",
   AwaitingRetry: null,
   AwaitingResource: null,
-  Cancelling: null,
 };
 
 const TASK_EVENTS: Readonly<Record<string, string>> = {
@@ -47,10 +47,17 @@ export function moveRun(turn: Turn, run: Run, state: State, extra: Record<string
   }
   turn.countRun(run.flow, before.type, state.type);
   turn.touchRun(run, true);
-  // Own keys only: a free name may be that of an inherited property.
-  const event = Object.hasOwn(RUN_EVENTS, state.name) ? RUN_EVENTS[state.name] : `run.${state.type.toLowerCase()}`;
+  const event = eventOf(state);
   if (event) turn.runEvent(event, run, extra);
+  if (revived && before.type === "Completed") noteCompletion(turn, run, false);
   afterMove(turn, run, state);
+}
+
+/** The event that a state of a run is recorded by; none while it is being cancelled, under whatever name. */
+function eventOf({ type, name }: State): string | null {
+  // Own keys only: a free name may be that of an inherited property.
+  if (Object.hasOwn(RUN_EVENTS, name)) return RUN_EVENTS[name] ?? null;
+  return type === "Cancelling" ? null : `run.${type.toLowerCase()}`;
 }
 
 function afterMove(turn: Turn, run: Run, state: State): void {
@@ -65,8 +72,16 @@ function afterMove(turn: Turn, run: Run, state: State): void {
   if (state.type === "Running" && options.timeoutSeconds !== null) {
     turn.state.deadlines.add("timeout", run.id, state.timestamp + options.timeoutSeconds * 1e6);
   }
+  if (state.type === "Cancelling") armCancel(turn, run);
   if (state.type === "Cancelled") putOperation(turn.decision.ops, "delete_answers", run.id);
   if (state.type === "Completed") createDownstreamRuns(turn, run);
+}
+
+/** Whoever asked for it: a run that does not end by itself within the grace is ended. */
+function armCancel(turn: Turn, run: Run): void {
+  const { deadlines, settings } = turn.state;
+  deadlines.add("cancel-term", run.id, turn.nowUs + settings.cancelGraceUs);
+  deadlines.add("cancel-kill", run.id, turn.nowUs + 2 * settings.cancelGraceUs);
 }
 
 /** Moves a task run into an accepted state; its times are the engine's. */

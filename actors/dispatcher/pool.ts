@@ -29,6 +29,12 @@ export class EnginePool {
   readonly #failures = new Map<string, Failures>();
   #started = 0;
 
+  /** Engines that outlived a restart of the dispatcher keep their names; new ones are numbered above them. */
+  adopt(engineId: string, serverPid: number): void {
+    const [, pid, number] = engineId.split("-");
+    if (Number(pid) === serverPid) this.#started = Math.max(this.#started, Number(number) || 0);
+  }
+
   /** Starts what is missing for the keys whose demand was announced. */
   adjust(turn: Turn): void {
     const { state } = turn;

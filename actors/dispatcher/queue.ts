@@ -7,7 +7,7 @@
  */
 import { type Engine, engineKeyText, type ParkedPoll } from "../live-state/engine.ts";
 import { niceOf } from "../live-state/flow.ts";
-import type { Run } from "../live-state/run.ts";
+import { priorityOf, type Run } from "../live-state/run.ts";
 import { PriorityQueue } from "./priority-queue.ts";
 
 interface Entry {
@@ -99,6 +99,14 @@ export class WorkQueue {
     return peekLive(queue.ready);
   }
 
+  /** The first run in line for each resource that runs of a key wait for. */
+  *firstBlocked(queue: KeyQueue): Generator<Run> {
+    for (const waiting of queue.blocked.values()) {
+      const first = peekLive(waiting);
+      if (first !== undefined) yield first;
+    }
+  }
+
   /** Runs of a key that wait for `resource`, first in first, while `fits` says so. */
   *freed(queue: KeyQueue, resource: string, fits: (run: Run) => boolean): Generator<Run> {
     const waiting = queue.blocked.get(resource);
@@ -146,7 +154,7 @@ export function keyOfRun(run: Run): string {
     source_dir: flow.source_dir,
     module: flow.module,
     isolated: flow.options.isolated,
-    nice: niceOf(run.priority),
+    nice: niceOf(priorityOf(run)),
   });
 }
 
@@ -164,7 +172,8 @@ function isBefore(a: Entry, b: Entry): boolean {
 
 /** Order of hand-out: highest priority, then oldest scheduled time (or creation), then id. */
 export function inOrder(a: Run, b: Run): number {
-  if (a.priority !== b.priority) return b.priority - a.priority;
+  const byPriority = priorityOf(b) - priorityOf(a);
+  if (byPriority !== 0) return byPriority;
   const aUs = a.scheduled_time ?? a.created_at;
   const bUs = b.scheduled_time ?? b.created_at;
   return aUs === bUs ? a.id - b.id : aUs - bUs;

@@ -1,14 +1,16 @@
 /** Marks runs that wait: for resources (AwaitingResource) and past their scheduled time (Late). */
-import { needsOf, type Run } from "../live-state/run.ts";
+import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { block } from "./hand-out.ts";
 import { moveRun } from "./moves.ts";
+import { blockingOf, reserve } from "./reservation.ts";
 
 /** Runs of one queue that are looked at for a lack of resources in one pass. */
 const LOOKED_AT_MAX = 1000;
 
 /** Marks the runs that lack a resource: a due run says what it waits for within the tick. */
 export function markWaiting(turn: Turn): void {
+  reserve(turn);
   findBlocked(turn);
   const { newlyBlocked } = turn.state;
   for (const run of newlyBlocked) {
@@ -25,12 +27,12 @@ export function markWaiting(turn: Turn): void {
 
 /** Ready runs whose resources were taken since they were queued. */
 function findBlocked(turn: Turn): void {
-  const { queue, ledger } = turn.state;
+  const { queue } = turn.state;
   for (const keyQueue of queue.keys()) {
     const blocked: [Run, string][] = [];
     for (const { run, stamp } of keyQueue.ready.items().slice(0, LOOKED_AT_MAX)) {
       if (stamp !== run.placeStamp) continue;
-      const blocking = ledger.blocking(needsOf(run));
+      const blocking = blockingOf(turn.state, run);
       if (blocking !== null) blocked.push([run, blocking]);
     }
     for (const [run, resource] of blocked) block(turn, run, resource);

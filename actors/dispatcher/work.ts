@@ -1,20 +1,21 @@
 /** POST /api/engine/work: an engine asks for work, and what becomes of its waiting poll. */
 import type { Command, CommandNotice } from "#protocol/command";
 import type { WorkRequest } from "#protocol/engine";
-import type { Engine } from "../live-state/engine.ts";
+import { type Engine, engineKeyText } from "../live-state/engine.ts";
 import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { crashRun } from "./crash.ts";
-import { findEngine, forgetEngine, mustLeave } from "./engines.ts";
+import { engineGone, findEngine, forgetEngine, keyOfRequest, mustLeave } from "./engines.ts";
 import { dispatch, takeBack } from "./hand-out.ts";
 import { takeJob } from "./jobs.ts";
 import { LEAVE, NO_WORK, renderWorkItem } from "./work-item.ts";
 
-/** An engine that polls although its run is under way, without a word about it for this long, has left it (rulings 2). */
+/** An engine that polls although its run is under way, without a word about it for this long, has left it. */
 export const LEFT_AFTER_US = 5_000_000;
 
 export function work(turn: Turn, command: Command): void {
   const request = command.body as WorkRequest;
+  replaceEngine(turn, request);
   const engine = findEngine(turn, request, command.local);
   if (engine.poll !== null) answerEmpty(turn, engine.poll.command, engine);
   engine.lastContactUs = turn.nowUs;
@@ -32,6 +33,16 @@ export function work(turn: Turn, command: Command): void {
   const poll = turn.state.queue.park(engine, command.id);
   dispatch(turn, turn.state.queue.of(engine.keyText));
   if (engine.poll === poll && (request.wait_ms ?? 0) === 0) answerEmpty(turn, command.id, engine);
+}
+
+/** Another process, or one for another key, under the name of an engine: the former one is no more, and its runs end with it. */
+function replaceEngine(turn: Turn, request: WorkRequest): void {
+  const known = turn.state.engines.get(request.engine_id);
+  if (known === undefined || (known.pid === request.pid && known.keyText === engineKeyText(keyOfRequest(request)))) return;
+  if (known.poll !== null) answerEmpty(turn, known.poll.command, known);
+  const spawned = turn.state.pool.get(known.id);
+  engineGone(turn, known.id, null);
+  if (spawned !== undefined) turn.state.pool.set(spawned.id, spawned);
 }
 
 /** A run the engine has not acknowledged is given to it again; one it works on without a sign of life has been left. */

@@ -11,12 +11,18 @@ import type { AcquireRequest, ReleaseRequest } from "#protocol/lease";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import { putOperation } from "#storage/ops";
+import type { GatewayStarted } from "../dispatcher/messages.ts";
+import { isReserved } from "../dispatcher/reservation.ts";
 import type { GroupPorts } from "../group.ts";
 import type { LiveState } from "../live-state/live-state.ts";
-import { isEnded } from "../live-state/run.ts";
+import { isEnded, priorityOf, type Run } from "../live-state/run.ts";
 import { DISPATCHER, Turn } from "../turn.ts";
+import type { Lease } from "./ledger.ts";
 
-type LeasesMessage = Command | CommandNotice | { kind: "CapacityFreed" };
+type LeasesMessage = Command | CommandNotice | GatewayStarted | { kind: "CapacityFreed" };
+
+/** Grants whose answers may still turn out to be undeliverable; that is reported within moments. */
+const GRANTS_REMEMBERED_MAX = 10_000;
 
 interface Waiting {
   command: Command;
@@ -29,6 +35,8 @@ export class LeaseManager implements Actor<LeasesMessage> {
   readonly #ports: GroupPorts;
   /** By command, in order of arrival. */
   readonly #waiting = new Map<number, Waiting>();
+  /** Leases by the command that was answered with them. */
+  readonly #granted = new Map<number, number>();
 
   constructor(state: LiveState, ports: GroupPorts) {
     this.#state = state;
@@ -50,6 +58,9 @@ export class LeaseManager implements Actor<LeasesMessage> {
         return this.#release(turn, message);
       case "CapacityFreed":
         return this.#serveWaiting(turn);
+      case "GatewayStarted":
+        this.#waiting.clear();
+        return;
       case "Expired":
         return this.#expire(turn, message.command);
       case "Abandoned":
@@ -57,7 +68,7 @@ export class LeaseManager implements Actor<LeasesMessage> {
         if (this.#waiting.delete(message.command)) this.#serveWaiting(turn);
         return;
       case "Undelivered":
-        return;
+        return this.#takeBack(turn, message.command);
       default:
         throw new Error(`the lease manager does not take ${message.kind}`);
     }
@@ -69,7 +80,7 @@ export class LeaseManager implements Actor<LeasesMessage> {
     if (run === undefined) return turn.refuse(command, refuse("run_not_found", body.run_id));
     const wrong = wrongAmount(body.resources);
     if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
-    if (isEnded(run)) return turn.refuse(command, refuse("run_ended", run.id));
+    if (!canHold(run)) return turn.refuse(command, refuse("run_ended", run.id));
     const resources = body.resources as Record<string, number>;
     const wanted: Waiting = { command, runId: run.id, resources };
     if (this.#tryTake(turn, wanted)) return;
@@ -79,13 +90,21 @@ export class LeaseManager implements Actor<LeasesMessage> {
 
   /** Takes the lease and answers, unless a resource lacks capacity or somebody waits longer for one of them. */
   #tryTake(turn: Turn, wanted: Waiting): boolean {
-    if (this.#state.ledger.blocking(wanted.resources) !== null || this.#isBehind(wanted)) return false;
+    if (this.#blockingOf(wanted) !== null || this.#isBehind(wanted)) return false;
     const id = this.#state.nextIds.lease;
     this.#state.nextIds.lease += 1;
     this.#state.ledger.take({ id, run_id: wanted.runId, kind: "explicit", resources: wanted.resources, sinceUs: turn.nowUs });
     putOperation(turn.decision.ops, "insert_lease", id, wanted.runId, "explicit", JSON.stringify(wanted.resources), turn.nowUs);
     turn.replyJson(wanted.command, 200, { lease: id });
+    this.#remember(wanted.command.id, id);
     return true;
+  }
+
+  #blockingOf({ runId, resources }: Waiting): string | null {
+    const lacking = this.#state.ledger.blocking(resources);
+    const run = this.#state.findRun(runId);
+    if (lacking !== null || run === undefined) return lacking;
+    return Object.keys(resources).find((name) => isReserved(this.#state, name, run, priorityOf(run))) ?? null;
   }
 
   #isBehind(wanted: Waiting): boolean {
@@ -99,7 +118,7 @@ export class LeaseManager implements Actor<LeasesMessage> {
   #serveWaiting(turn: Turn): void {
     for (const wanted of [...this.#waiting.values()]) {
       const run = this.#state.findRun(wanted.runId);
-      if (run === undefined || isEnded(run)) {
+      if (run === undefined || !canHold(run)) {
         turn.refuse(wanted.command, refuse("run_ended", wanted.runId));
         this.#waiting.delete(wanted.command.id);
       } else if (this.#tryTake(turn, wanted)) {
@@ -118,21 +137,40 @@ export class LeaseManager implements Actor<LeasesMessage> {
 
   #answerWaiting(turn: Turn, wanted: Waiting): void {
     const names = Object.keys(wanted.resources).sort();
-    turn.replyJson(wanted.command, 200, { waiting: this.#state.ledger.blocking(wanted.resources) ?? names[0] ?? "" });
+    turn.replyJson(wanted.command, 200, { waiting: this.#blockingOf(wanted) ?? names[0] ?? "" });
   }
 
   /** Acts only for the lease of that run; anything else is quietly accepted. */
   #release(turn: Turn, command: Command): void {
     const body = command.body as ReleaseRequest;
     const lease = this.#state.ledger.get(body.lease);
-    if (lease !== undefined && lease.run_id === body.run_id && lease.kind === "explicit") {
-      const resources = this.#state.ledger.end(lease.id);
-      putOperation(turn.decision.ops, "delete_lease", lease.id);
-      this.#serveWaiting(turn);
-      turn.out.send(DISPATCHER, { kind: "CapacityFreed", resources });
-    }
+    if (lease !== undefined && lease.run_id === body.run_id && lease.kind === "explicit") this.#end(turn, lease);
     turn.replyJson(command, 200, { ok: true });
   }
+
+  #end(turn: Turn, lease: Lease): void {
+    const resources = this.#state.ledger.end(lease.id);
+    putOperation(turn.decision.ops, "delete_lease", lease.id);
+    this.#serveWaiting(turn);
+    turn.out.send(DISPATCHER, { kind: "CapacityFreed", resources });
+  }
+
+  #remember(command: number, lease: number): void {
+    this.#granted.set(command, lease);
+    const oldest = this.#granted.keys().next().value;
+    if (this.#granted.size > GRANTS_REMEMBERED_MAX && oldest !== undefined) this.#granted.delete(oldest);
+  }
+
+  /** Nobody knows of a lease whose answer was lost: its run would wait for itself. */
+  #takeBack(turn: Turn, command: number): void {
+    const lease = this.#state.ledger.get(this.#granted.get(command) ?? 0);
+    if (lease !== undefined) this.#end(turn, lease);
+  }
+}
+
+/** Leases end with their run and at its pause, so neither gets new ones. */
+function canHold(run: Run): boolean {
+  return !isEnded(run) && run.state.type !== "Paused";
 }
 
 /** What is wrong with the amounts, or null: at least one name, each with a positive number. */

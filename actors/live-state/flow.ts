@@ -34,6 +34,8 @@ export interface Flow {
   last_seen_at: number;
   /** Registered from code by this server process. */
   live: boolean;
+  /** The highest priority of the flows that declare this one as upstream; null without any. */
+  inheritedPriority: number | null;
   /** Runs of this flow that hold an assignment. */
   handedOut: number;
 }

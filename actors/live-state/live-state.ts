@@ -7,6 +7,7 @@
  */
 
 import { Deadlines } from "../dispatcher/deadlines.ts";
+import type { KeyedRun } from "../dispatcher/fan-in.ts";
 import { WorkQueue } from "../dispatcher/queue.ts";
 import { Ledger } from "../leases/ledger.ts";
 import { type Engine, type EngineKey, engineKeyText } from "./engine.ts";
@@ -19,6 +20,18 @@ const ENDED_KEPT_MAX = 2048;
 
 /** Answers of which it is known what they are about; an answer that cannot be delivered is reported within moments. */
 const ANSWERS_REMEMBERED_MAX = 4096;
+
+/** The first answer to a request with an Idempotency-Key. */
+export interface StoredAnswer {
+  /** Tells a repetition from another request under the same key. */
+  fingerprint: string;
+  status: number;
+  /** JSON text, or `event:<id>` for an answer that is an event; null while the event has no id yet. */
+  body: string | null;
+}
+
+/** Values of fan-in keys kept in memory; others are read from the store again. */
+const KEYED_VALUES_MAX = 10_000;
 
 /** Numbers the next row of each table that the core numbers. */
 export interface NextIds {
@@ -36,6 +49,9 @@ export interface RunReader {
   /** Parameters too large to be kept in memory, as canonical JSON text. */
   readParameters(id: number): string;
   findArtifact(runId: number, externalId: string): { id: number; created_at: number } | null;
+  /** What is stored of a value of the key of a downstream flow. */
+  findFanIn(downstreamId: number, value: string): KeyedRun[];
+  findAnswer(idempotencyKey: string): StoredAnswer | null;
 }
 
 /** Configuration the group works by; the first three can be changed while it runs. */
@@ -93,11 +109,15 @@ export class LiveState {
   poolKnown = false;
   /** Keys that have runs and may lack engines; looked at when the step ends. */
   readonly demand = new Set<string>();
+  /** Resources kept for a run that has waited too long. */
+  readonly reservations = new Map<string, Run>();
   /** Runs that met a lack of resources since the last look. */
   readonly newlyBlocked = new Set<Run>();
   readonly jobs = new Map<string, EngineJob[]>();
   readonly nextIds: NextIds;
   readonly settings: DispatchSettings;
+  /** Number of the newest step that is committed. */
+  committedTurn: () => number = () => 0;
   /** True once the server is stopping: no run is created, parked polls leave. */
   stopping = false;
   readonly #reader: RunReader;
@@ -105,6 +125,9 @@ export class LiveState {
   readonly #downstream = new Map<string, Set<Flow>>();
   readonly #answered: { command: number; run: Run }[] = [];
   #answeredCount = 0;
+  readonly #keyedRuns = new Map<string, { runs: Map<number, KeyedRun>; turn: number }>();
+  /** Answers under an Idempotency-Key whose commit is not known yet. */
+  readonly #answers = new Map<string, { answer: StoredAnswer; turn: number }>();
   readonly #large: { run: Run; turn: number }[] = [];
   readonly #ended = new Map<number, { run: Run; turn: number }>();
   /** Runs whose deletion is not committed yet: the store still has them. */
@@ -132,11 +155,23 @@ export class LiveState {
       const known = this.#downstream.get(key) ?? new Set<Flow>();
       this.#downstream.set(key, known.add(flow));
     }
+    for (const affected of [flow, ...this.upstreamOf(flow)]) this.#inheritPriority(affected);
+  }
+
+  /** The registered flows this one declares as upstream. */
+  upstreamOf(flow: Flow): Flow[] {
+    return (flow.options.after?.flows ?? []).flatMap((name) => this.flowByName(flow.project, name) ?? []);
+  }
+
+  #inheritPriority(flow: Flow): void {
+    const asked = this.downstreamOf(flow).map((downstream) => downstream.options.priority);
+    flow.inheritedPriority = asked.length === 0 ? null : Math.max(...asked);
   }
 
   removeFlow(flow: Flow): void {
     this.#forgetUpstreams(flow);
     this.flows.delete(flow.id);
+    for (const upstream of this.upstreamOf(flow)) this.#inheritPriority(upstream);
     this.#flowsByKey.delete(flowKey(flow.project, flow.name));
   }
 
@@ -165,6 +200,28 @@ export class LiveState {
     const known = run.artifacts.get(externalId);
     if (known !== undefined || !run.fromStore) return known ?? null;
     return this.#reader.findArtifact(run.id, externalId);
+  }
+
+  /** The newest run of each flow for a value of the key of a downstream flow, for a step that may change it. */
+  keyedRuns(downstreamId: number, value: string, turn: number): Map<number, KeyedRun> {
+    const key = `${downstreamId}\n${value}`;
+    const known =
+      this.#keyedRuns.get(key)?.runs ?? new Map(this.#reader.findFanIn(downstreamId, value).map((run) => [run.flow_id, run]));
+    // Put last: what was used longest ago is dropped first.
+    this.#keyedRuns.delete(key);
+    this.#keyedRuns.set(key, { runs: known, turn });
+    return known;
+  }
+
+  /** The first answer to a request with this Idempotency-Key. */
+  answerTo(key: string): StoredAnswer | null {
+    const kept = this.#answers.get(key);
+    // Once it is committed, the store knows more: the id of an event that is the answer.
+    return kept === undefined || kept.turn <= this.committedTurn() ? this.#reader.findAnswer(key) : kept.answer;
+  }
+
+  keepAnswer(key: string, answer: StoredAnswer, turn: number): void {
+    this.#answers.set(key, { answer, turn });
   }
 
   /** Moves a run between the unfinished and the ended ones, after its state changed in `turn`. */
@@ -196,6 +253,14 @@ export class LiveState {
 
   /** Drops what memory need not hold any more, as far as it is committed: large parameters, the oldest ended runs. */
   trim(committedTurn: number): void {
+    for (const [key, { turn }] of this.#answers) {
+      if (turn > committedTurn) break;
+      this.#answers.delete(key);
+    }
+    for (const [key, { turn }] of this.#keyedRuns) {
+      if (this.#keyedRuns.size <= KEYED_VALUES_MAX || turn > committedTurn) break;
+      this.#keyedRuns.delete(key);
+    }
     for (let first = this.#large[0]; first !== undefined && first.turn <= committedTurn; first = this.#large[0]) {
       first.run.parametersText = null;
       this.#large.shift();

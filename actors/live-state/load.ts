@@ -2,7 +2,16 @@
 
 import type { State, StateType } from "#protocol/state";
 import type { Outbox } from "#runtime/effect";
-import { findArtifact, type LoadedRun, type LoadedStore, loadRun, type RunRow, type TaskRunRow } from "#storage/load";
+import {
+  findArtifact,
+  findFanIn,
+  findIdempotency,
+  type LoadedRun,
+  type LoadedStore,
+  loadRun,
+  type RunRow,
+  type TaskRunRow,
+} from "#storage/load";
 import type { Statements } from "#storage/statements";
 import { addEngine, newEngine } from "../dispatcher/engines.ts";
 import { enqueue } from "../dispatcher/hand-out.ts";
@@ -29,6 +38,8 @@ export function loadLiveState(
     },
     readParameters: (id) => loadRun(statements, id)?.run.parameters ?? "{}",
     findArtifact: (runId, externalId) => findArtifact(statements, runId, externalId),
+    findFanIn: (downstreamId, value) => findFanIn(statements, downstreamId, value),
+    findAnswer: (key) => findIdempotency(statements, key),
   };
   const state = new LiveState(reader, nextIdsOf(stored), settings);
   for (const row of stored.flows) {
@@ -42,6 +53,7 @@ export function loadLiveState(
       options: readOptions(options),
       live: liveFlows.has(row.id),
       handedOut: 0,
+      inheritedPriority: null,
     };
     state.putFlow(flow);
   }

@@ -71,6 +71,11 @@ export function isEnded(run: Run): boolean {
   return isTerminal(run.state.type);
 }
 
+/** The priority a run is dispatched by: its own, or a higher one that flows downstream of it ask for. */
+export function priorityOf(run: Run): number {
+  return Math.max(run.priority, run.flow.inheritedPriority ?? run.priority);
+}
+
 /** What dispatch needs to hold before it hands this run out. */
 export function needsOf(run: Run): Record<string, number> {
   const { flow } = run;

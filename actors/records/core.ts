@@ -7,6 +7,7 @@
 import type { ArtifactBody } from "#protocol/artifact";
 import type { Command, CommandNotice } from "#protocol/command";
 import { refuse } from "#protocol/errors";
+import type { LiveFlows } from "#protocol/feed";
 import { canonicalJson } from "#protocol/json";
 import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
 import type { ActorInfo } from "#protocol/server";
@@ -15,7 +16,7 @@ import type { Outbox } from "#runtime/effect";
 import { putOperation } from "#storage/ops";
 import type { GroupPorts } from "../group.ts";
 import type { LiveState } from "../live-state/live-state.ts";
-import { Turn } from "../turn.ts";
+import { GATEWAY, Turn } from "../turn.ts";
 import { emitEvent } from "./emit-event.ts";
 import { describeQueue, explainRun } from "./queue-view.ts";
 import { type FlowRegistration, registerFlow, updateFlow } from "./register-flow.ts";
@@ -64,11 +65,13 @@ export class Records implements Actor<RecordsMessage> {
   }
 
   #handle(turn: Turn, message: RecordsMessage): void {
+    if ("idempotency" in message && turn.answerAgain(message)) return;
     switch (message.kind) {
       case "RegisterFlows":
         return this.#registerFlows(turn, message);
       case "Listening":
         this.#facts.listening(message.host, message.port, message.url);
+        this.#tellLiveFlows(turn);
         return;
       case "Figures":
         this.#actors = message.actors;
@@ -98,11 +101,16 @@ export class Records implements Actor<RecordsMessage> {
     }
   }
 
+  #tellLiveFlows(turn: Turn): void {
+    turn.out.send(GATEWAY, { kind: "LiveFlows", ids: [...this.#facts.liveFlows] } satisfies LiveFlows);
+  }
+
   #registerFlows(turn: Turn, found: RegisterFlows): void {
     for (const flow of found.flows) {
       const registered = registerFlow(turn, flow, true);
       this.#facts.liveFlows.add(registered.id);
     }
+    this.#tellLiveFlows(turn);
     for (const { module, source_dir, error } of found.errors) {
       for (const flow of this.#state.flows.values()) {
         if (flow.module !== module || flow.source_dir !== source_dir) continue;

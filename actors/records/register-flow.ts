@@ -4,6 +4,7 @@ import { putOperation } from "#storage/ops";
 import { requeue } from "../dispatcher/hand-out.ts";
 import type { Flow } from "../live-state/flow.ts";
 import { readOptions } from "../live-state/flow.ts";
+import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 
 /** What a registration says; what is absent stays as it was registered. */
@@ -45,9 +46,11 @@ function addFlow(turn: Turn, sent: FlowRegistration, live: boolean): Flow {
     last_seen_at: turn.nowUs,
     live,
     handedOut: 0,
+    inheritedPriority: null,
   };
   turn.state.nextIds.flow += 1;
-  turn.state.putFlow(flow);
+  if (flow.options.after === null) turn.state.putFlow(flow);
+  else requeue(turn, runsOfProject(turn, flow.project), () => turn.state.putFlow(flow));
   const schemaText = flow.parameter_schema === null ? null : canonicalJson(flow.parameter_schema);
   const { id, external_id, project, name, module, source_dir, description, flow_group, created_at } = flow;
   const identity = [id, external_id, project, name, module, source_dir] as const;
@@ -75,16 +78,16 @@ function refreshFlow(turn: Turn, flow: Flow, sent: FlowRegistration, live: boole
     flow.last_seen_at = turn.nowUs;
     turn.state.putFlow(flow);
   };
-  if (changesQueue(flow, sent))
-    requeue(
-      turn,
-      [...turn.state.runs.values()].filter((run) => run.flow === flow),
-      change,
-    );
+  if (changesQueue(flow, sent)) requeue(turn, runsOfProject(turn, flow.project), change);
   else change();
   updateFlow(turn, flow);
   turn.stream("flow.registered", flow.id);
   return flow;
+}
+
+/** Options of one flow decide where runs of its upstream flows wait, too; these are in the same project. */
+function runsOfProject(turn: Turn, project: string): Run[] {
+  return [...turn.state.runs.values()].filter((run) => run.flow.project === project);
 }
 
 /** Whether waiting runs of the flow belong to another queue afterwards. */

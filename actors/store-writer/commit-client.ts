@@ -11,7 +11,7 @@ import type { Lane } from "#runtime/mailbox";
 import { type Batch, type BatchOutcome, type Decision, emptyDecision } from "#storage/feed";
 
 /** Batches under way. Two keep the writer busy while an answer travels back; more only delay the grouping. */
-const WINDOW = 2;
+export const WINDOW = 2;
 
 /** A step's decision and its number. */
 export interface DecisionMessage {
@@ -149,6 +149,8 @@ export class CommitClient implements Endpoint {
     this.#readOnly = true;
     this.#unacknowledged = [];
     this.#collecting = emptyDecision();
+    // Numbers that may be on their way are not used again, so that the writer knows what was given up.
+    this.#number = Math.max(this.#number, outcome.number + WINDOW - 1);
     this.#options.rejected(new Error(`the store refused a batch: ${outcome.error}`));
   }
 

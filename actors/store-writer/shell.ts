@@ -11,7 +11,7 @@ import type { Outbox } from "#runtime/effect";
 import type { CommitRequest, Writer } from "#storage/apply";
 import type { BatchOutcome } from "#storage/feed";
 import { StorageError } from "#storage/storage-error";
-import type { WriterStarted } from "./commit-client.ts";
+import { WINDOW, type WriterStarted } from "./commit-client.ts";
 
 /** Names it sends to. */
 const GATEWAY = "gateway";
@@ -35,6 +35,8 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello> {
   readonly #nowUs: () => number;
   readonly #close: () => void;
   #readOnly = false;
+  /** The batch refused last: those that were on their way behind it were given up with it. */
+  #refused: { source: number; number: number } | null = null;
   /** A core that asked while nothing could be written. */
   #asking: Hello | null = null;
 
@@ -46,7 +48,7 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello> {
 
   receive(message: CommitRequest | Probe | Hello, out: Outbox): void {
     if ("kind" in message) return message.kind === "Probe" ? this.#probe(out) : this.#greet(message, out);
-    if (this.#readOnly) return;
+    if (this.#readOnly || this.#wasGivenUp(message.batch)) return;
     try {
       this.#commit(message, out);
     } catch (cause) {
@@ -90,9 +92,16 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello> {
     this.#readOnly = true;
     const status = error.disk_full ? 507 : 503;
     out.send(GATEWAY, { kind: "ReadOnly", on: true, status, error: error.message } satisfies ReadOnly);
-    const { number } = request.batch;
+    const { source, number } = request.batch;
+    this.#refused = { source, number };
     out.send(COMMITS, { kind: "Rejected", number, error: error.message, disk_full: error.disk_full } satisfies BatchOutcome);
     out.setTimer("probe", this.#nowUs() + PROBE_US, { kind: "Probe" });
+  }
+
+  /** A batch that was slower than the end of the trouble must not be stored without those before it. */
+  #wasGivenUp({ source, number }: CommitRequest["batch"]): boolean {
+    const refused = this.#refused;
+    return refused !== null && source === refused.source && number >= refused.number && number < refused.number + WINDOW;
   }
 
   #probe(out: Outbox): void {

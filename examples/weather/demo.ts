@@ -20,22 +20,30 @@ const SERVED = fileURLToPath(new URL(".", import.meta.url));
 const TIMELINE_WIDTH = 28;
 
 async function demo(out: Terminal): Promise<number> {
+  const interruption = interrupted();
   const home = mkdtempSync(join(tmpdir(), "millrace-demo-"));
   try {
     const loaded = loadConfig({ home, host: "127.0.0.1", port: "0", open: false }, {}, SERVED);
     const server = await startServer(loaded, SERVED);
-    const interrupt = () => void server.stop();
-    process.once("SIGINT", interrupt).once("SIGTERM", interrupt);
+    const shown = show(new Millrace({ url: server.url }), server.url, out);
+    // After an interrupt nobody waits for what it was doing; that the server is gone is no news then.
+    shown.catch(() => {});
     try {
-      return await show(new Millrace({ url: server.url }), server.url, out);
+      return await Promise.race([shown, interruption]);
     } finally {
-      process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
       await server.stop();
       await server.stopped;
     }
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
+}
+
+/** Resolves with the exit code the shell expects once the demo is told to end. */
+function interrupted(): Promise<number> {
+  return new Promise((resolve) => {
+    process.once("SIGINT", () => resolve(130)).once("SIGTERM", () => resolve(143));
+  });
 }
 
 async function show(client: Millrace, url: string, out: Terminal): Promise<number> {
@@ -157,4 +165,5 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     errors.line(`${errors.paint("red", "The demo could not run:")} ${error instanceof Error ? error.message : String(error)}`);
     process.exitCode = 1;
   }
+  process.exit();
 }

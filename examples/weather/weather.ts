@@ -20,9 +20,11 @@ async function dataset(name: string): Promise<string> {
   return await readFile(new URL(`../data/${name}`, import.meta.resolve("vega-datasets")), "utf8");
 }
 
-const readWeather = task("read-weather", { retries: 2, timeout: "30s" }, async () =>
-  parseCsv(await dataset("seattle-weather.csv")),
-);
+const readWeather = task("read-weather", { retries: 2, timeout: "30s" }, async () => {
+  const rows = parseCsv(await dataset("seattle-weather.csv"));
+  log.info("read %d days of weather", rows.length);
+  return rows;
+});
 
 const readFlights = task("read-flights", { retries: 2, timeout: "30s" }, async (sample: string) => {
   const rows = JSON.parse(await dataset(`flights-${sample}.json`)) as Record<string, unknown>[];

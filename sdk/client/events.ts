@@ -1,7 +1,7 @@
 /** `client.events`: the recorded history. */
 
 import type { EventsQuery } from "#protocol/event";
-import { type Http, randomKey } from "./http.ts";
+import type { Http } from "./http.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";
 import type { EmitEventBody, Event, FilterOf, Loose } from "./records.ts";
 import type { CreateOptions } from "./runs.ts";
@@ -35,7 +35,7 @@ export class Events {
 
   /** Records an event. @throws MillraceError 422 for a name under a reserved prefix that nothing emits. */
   emit(event: EmitEvent, options: CreateOptions = {}): Promise<Event> {
-    const { idempotencyKey = randomKey(), signal } = options;
+    const { idempotencyKey, signal } = options;
     return this.#http.json<Event>("POST", "/api/events", { body: event, idempotencyKey, signal });
   }
 }

@@ -1,6 +1,6 @@
 /** `client.flows`: flows and runs of a flow by its id. */
 
-import { type Http, randomKey } from "./http.ts";
+import type { Http } from "./http.ts";
 import type { CreateRunForFlowBody, FlowSummary, Loose, Run } from "./records.ts";
 import type { CreateOptions } from "./runs.ts";
 
@@ -30,7 +30,7 @@ export class Flows {
 
   /** Creates a run. @throws MillraceError 404; 422 parameters that do not fit the flow's schema. */
   run(id: number, run: FlowRun = {}, options: CreateOptions = {}): Promise<Run> {
-    const { idempotencyKey = randomKey(), signal } = options;
+    const { idempotencyKey, signal } = options;
     return this.#http.json<Run>("POST", `/api/flows/${id}/runs`, { body: run, idempotencyKey, signal });
   }
 }

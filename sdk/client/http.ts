@@ -174,12 +174,6 @@ async function* readBody(response: Response): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** A fresh random key for an `Idempotency-Key` header. Works without a secure context, unlike randomUUID. */
-export function randomKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 /** Resolves after a time, or rejects as soon as the signal aborts. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 /** `client.runs`: everything under /api/runs. */
 
 import type { RunsQuery } from "#protocol/run";
-import { type Http, randomKey } from "./http.ts";
+import type { Http } from "./http.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";
 import type {
   ArtifactRow,
@@ -27,7 +27,10 @@ export type RunFilter = FilterOf<RunsQuery>;
 export type CreateRun = Loose<CreateRunBody> & { flow: string; project: string };
 
 export interface CreateOptions {
-  /** Two creations with one key make one run (for 24 hours). Default: a fresh key, so that a lost answer is asked for again. */
+  /**
+   * Two creations with one key make one record (for 24 hours), so a creation with a key is sent again when its answer was lost.
+   * Without one it is sent once, and a failure with reason `cut` leaves open whether it was done.
+   */
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -60,7 +63,7 @@ export class Runs {
 
   /** @throws MillraceError 404 unknown flow without module; 422 parameters that do not fit the flow's schema. */
   create(run: CreateRun, options: CreateOptions = {}): Promise<Run> {
-    const { idempotencyKey = randomKey(), signal } = options;
+    const { idempotencyKey, signal } = options;
     return this.#http.json<Run>("POST", "/api/runs", { body: run, idempotencyKey, signal });
   }
 

@@ -1,4 +1,4 @@
-/** Entry of the core thread: the dispatch group and its commit client. */
+/** the dispatch group and its commit client. */
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isSameProcess } from "#actors/engines/process-table";
@@ -9,8 +9,9 @@ import type { ServerFacts } from "#actors/records/server-info";
 import { CommitClient } from "#actors/store-writer/commit-client";
 import { LOG_WRITER } from "#actors/tree";
 import { COMMITS, DISPATCHER } from "#actors/turn";
+import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
-import { EXIT_REPORTS, type ExitReport, serveThread } from "#runtime/thread";
+import { EXIT_REPORTS, type ExitReport, type ThreadHost } from "#runtime/thread";
 import { openReadHandle } from "#storage/read-handle";
 import { Statements } from "#storage/statements";
 import type { ThreadData } from "./data.ts";
@@ -18,7 +19,7 @@ import type { ThreadData } from "./data.ts";
 /** Epochs over restarts of this thread. */
 const EPOCHS_PER_THREAD = 1_000_000;
 
-serveThread<ThreadData>((data, thread) => {
+export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const clock = createSystemClock();
   const commits = new CommitClient({
     source: data.startedAt + data.threadStarts,
@@ -40,7 +41,7 @@ serveThread<ThreadData>((data, thread) => {
     firstEpoch: data.threadStarts * EPOCHS_PER_THREAD,
   });
   return group.specs();
-});
+}
 
 function settingsOf(data: ThreadData): DispatchSettings {
   const { config } = data;

@@ -1,4 +1,5 @@
 /** What every worker thread is given when it starts. */
+import type { ThreadCount } from "#actors/tree";
 import type { ServerConfig } from "../config.ts";
 
 export interface ThreadData {
@@ -11,6 +12,9 @@ export interface ThreadData {
   databasePath: string;
   /** Name of this host as engines announce theirs. */
   host: string;
+  /** The name of this thread in the placement. */
+  thread: string;
+  threads: ThreadCount;
   /** How often threads were started before, so that numbers of a thread that is started again are larger. */
   threadStarts: number;
 }

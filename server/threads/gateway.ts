@@ -1,22 +1,26 @@
-/** Entry of the gateway thread. */
-import { GATEWAY, LISTENING } from "#actors/tree";
-import { RECORDS } from "#actors/turn";
-import { createGateway } from "#gateway/server";
-import type { FeedMessage } from "#protocol/feed";
+/** The gateway as an actor of its thread. */
+import { LISTENING } from "#actors/tree";
+import { DISPATCHER, GATEWAY, LEASES, RECORDS } from "#actors/turn";
+import { createGateway, type Gateway } from "#gateway/server";
+import type { FeedMessage, LiveFlows } from "#protocol/feed";
+import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
-import { serveThread } from "#runtime/thread";
+import type { ThreadHost } from "#runtime/thread";
 import { urlOf } from "../url.ts";
 import type { ThreadData } from "./data.ts";
 
-serveThread<ThreadData>((data, thread) => {
+export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const { config } = data;
   const clock = createSystemClock();
   // A gateway that is started again listens where the first one did.
   let port = config.port;
+  let former: Gateway | null = null;
   return [
     {
       name: GATEWAY,
       start: async (_context, out) => {
+        // One that failed left its listener open; it ends by itself before the next takes its place.
+        await former?.close();
         const gateway = createGateway(
           {
             host: config.host,
@@ -31,12 +35,18 @@ serveThread<ThreadData>((data, thread) => {
           },
           { send: (actor, message) => thread.host.send(actor, message), now: () => clock.monotonicUs() },
         );
+        former = gateway;
         port = (await gateway.start()).port;
         const listening = { kind: "Listening", host: config.host, port, url: urlOf(config.host, port) };
         out.send(RECORDS, listening);
+        out.send(DISPATCHER, { kind: "GatewayStarted" });
+        out.send(LEASES, { kind: "GatewayStarted" });
         out.send(LISTENING, listening);
-        return { receive: (message: FeedMessage) => gateway.receive(message), stop: () => gateway.stop() };
+        return {
+          receive: (message: FeedMessage | LiveFlows) => gateway.receive(message),
+          stop: (failed: boolean) => (failed ? gateway.close() : gateway.stop()),
+        };
       },
     },
   ];
-});
+}

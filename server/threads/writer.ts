@@ -1,11 +1,12 @@
-/** Entry of the writer thread: the log writer and the store writer around the one write handle. */
+/** the log writer and the store writer around the one write handle. */
 import { LogWriter } from "#actors/log-writer/core";
 import { StoreWriter } from "#actors/store-writer/shell";
-import { GATEWAY, LOG_WRITER, STORE_WRITER } from "#actors/tree";
-import { COMMITS } from "#actors/turn";
+import { LOG_WRITER, STORE_WRITER } from "#actors/tree";
+import { COMMITS, GATEWAY } from "#actors/turn";
 import type { ReadOnly } from "#protocol/feed";
+import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";
-import { serveThread } from "#runtime/thread";
+
 import { Writer } from "#storage/apply";
 import { openWriteHandle } from "#storage/write-handle";
 import type { ThreadData } from "./data.ts";
@@ -13,7 +14,7 @@ import type { ThreadData } from "./data.ts";
 /** Generations of the writers over restarts of this thread. */
 const GENERATIONS_PER_THREAD = 1_000_000;
 
-serveThread<ThreadData>((data) => {
+export function setUp(data: ThreadData): ActorSpec[] {
   let writer: Writer | null = null;
   let generation = data.threadStarts * GENERATIONS_PER_THREAD;
   return [
@@ -40,4 +41,4 @@ serveThread<ThreadData>((data) => {
       resent: () => true,
     },
   ];
-});
+}

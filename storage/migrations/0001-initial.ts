@@ -316,9 +316,20 @@ CREATE TABLE quarantine (
   created_at INTEGER NOT NULL
 );
 
+-- What is known of a value of a fan-in key: the newest run of each upstream, and the run of the downstream itself.
+CREATE TABLE fan_in (
+  downstream_id INTEGER NOT NULL,
+  value TEXT NOT NULL,
+  flow_id INTEGER NOT NULL,
+  run_id INTEGER NOT NULL,
+  completed INTEGER NOT NULL,
+  PRIMARY KEY (downstream_id, value, flow_id)
+) WITHOUT ROWID;
+
 CREATE TABLE idempotency (
   key TEXT PRIMARY KEY,
   created_at INTEGER NOT NULL,
+  fingerprint TEXT NOT NULL,
   status INTEGER NOT NULL,
   body TEXT
 ) WITHOUT ROWID;

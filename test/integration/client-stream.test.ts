@@ -184,8 +184,10 @@ t.test("waitFor fails for a run that is unknown, deleted meanwhile, or too slow"
   const server = await new FakeServer().listen(t);
   const client = new Millrace({ url: server.url });
   await t.rejects(client.waitFor(7, { timeoutMs: 1 }), { name: "MillraceError", message: "run 7 has not ended within 0.001 s" });
-  const opened = server.connected();
-  const deleted = client.waitFor(7);
+  // Another server: the stream of the wait that was given up may still arrive at the first one.
+  const second = await new FakeServer().listen(t);
+  const opened = second.connected();
+  const deleted = new Millrace({ url: second.url }).waitFor(7);
   const connection = await opened;
   send(connection, "run.updated", { id: 7, deleted: true }, 2);
   await t.rejects(deleted, { status: 404, message: "run 7 was deleted" });

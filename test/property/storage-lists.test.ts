@@ -175,6 +175,30 @@ t.test("without pageEverySort only the sorts by creation have cursors", async (t
   t.same(JSON.parse(runsPage(store.statements, { sort: "created_asc", limit: 3 })).next_cursor, null, "an exactly full page");
 });
 
+const TASK_QUERIES: Partial<TaskRunsQuery>[] = [
+  {},
+  { state_type: "Failed" },
+  { state_type: "Running" },
+  { project: "q" },
+  { project: "p", flow: "a", state_type: "Failed" },
+  { run_id: 7 },
+  { state_name: "Failed", flow: "b" },
+];
+
+const EVENT_QUERIES: Partial<EventsQuery>[] = [
+  {},
+  { name: "run.failed" },
+  { name: "run.*" },
+  { name: "mine.x", flow_id: 3 },
+  { flow_id: 3 },
+  { run_id: 40 },
+  { after: 1_400, before: 1_450 },
+  { name: "run.*", after: 1_400, before: 1_900, flow_id: 1 },
+  { name: "none" },
+  { resource_kind: "run" },
+  { resource_kind: "task_run" },
+];
+
 t.test("pages of task runs and events agree with a plain filter, over many stretches of ids", async (t) => {
   const store = openStore();
   const ops: Primitive[] = [];
@@ -204,16 +228,7 @@ t.test("pages of task runs and events agree with a plain filter, over many stret
   store.writer.apply([request(store.writer, 1, { ops })]);
   const flowsOf = (q: Partial<TaskRunsQuery>) =>
     FLOWS.filter((flow) => (q.project ?? flow.project) === flow.project && (q.flow ?? flow.name) === flow.name).map((f) => f.id);
-  const taskQueries: Partial<TaskRunsQuery>[] = [
-    {},
-    { state_type: "Failed" },
-    { state_type: "Running" },
-    { project: "q" },
-    { project: "p", flow: "a", state_type: "Failed" },
-    { run_id: 7 },
-    { state_name: "Failed", flow: "b" },
-  ];
-  for (const q of taskQueries) {
+  for (const q of TASK_QUERIES) {
     const want = tasks
       .filter((task) => flowsOf(q).includes(task.flow) && (q.state_type ?? q.state_name ?? task.type) === task.type)
       .filter((task) => q.run_id === undefined || Math.ceil(task.id / 3) === q.run_id)
@@ -222,21 +237,8 @@ t.test("pages of task runs and events agree with a plain filter, over many stret
     const got = walk((cursor) => taskRunsPage(store.statements, { ...q, limit: 50, ...(cursor === null ? {} : { cursor }) }));
     t.strictSame(got, want, JSON.stringify(q));
   }
-  const eventQueries: Partial<EventsQuery>[] = [
-    {},
-    { name: "run.failed" },
-    { name: "run.*" },
-    { name: "mine.x", flow_id: 3 },
-    { flow_id: 3 },
-    { run_id: 40 },
-    { after: 1_400, before: 1_450 },
-    { name: "run.*", after: 1_400, before: 1_900, flow_id: 1 },
-    { name: "none" },
-    { resource_kind: "run" },
-    { resource_kind: "task_run" },
-  ];
   const context = eventContext(store.statements);
-  for (const q of eventQueries)
+  for (const q of EVENT_QUERIES)
     for (const ascending of [false, true]) {
       const prefix = q.name?.endsWith("*") ? q.name.slice(0, -1) : null;
       const want = events

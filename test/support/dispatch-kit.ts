@@ -15,7 +15,7 @@ import type { Run } from "#actors/live-state/run";
 import { Records } from "#actors/records/core";
 import type { DecisionMessage } from "#actors/store-writer/commit-client";
 import { COMMITS, DISPATCHER, LEASES, RECORDS } from "#actors/turn";
-import { COMMANDS, type CommandKind } from "#protocol/command";
+import { COMMANDS, type Command, type CommandKind, type IdempotencyKey } from "#protocol/command";
 import type { Actor } from "#runtime/actor";
 import { Outbox } from "#runtime/effect";
 import { type DecisionRecord, decodeDecision, mergeDecisions, type Reply } from "./decision-record.ts";
@@ -38,6 +38,13 @@ export interface KitOptions {
   settings?: Partial<DispatchSettings>;
   /** Runs that only the store knows. */
   stored?: Map<number, Run>;
+}
+
+export interface SentCommand {
+  target?: number;
+  body?: unknown;
+  local?: boolean;
+  idempotency?: IdempotencyKey | null;
 }
 
 interface Timer {
@@ -82,6 +89,8 @@ export class DispatchKit {
       readRun: (id: number) => this.stored.get(id) ?? null,
       readParameters: (id: number) => `{"stored":${id}}`,
       findArtifact: () => null,
+      findFanIn: () => [],
+      findAnswer: () => null,
     };
     const resourceTotals = new Map(options.settings?.resourceTotals ?? SETTINGS.resourceTotals);
     const settings = { ...SETTINGS, ...options.settings, resourceTotals };
@@ -106,12 +115,13 @@ export class DispatchKit {
   }
 
   /** Sends a command and returns what it led to; its body is text where the core parses it. */
-  send(kind: CommandKind, sent: { target?: number; body?: unknown; local?: boolean } = {}): Outcome {
+  send(kind: CommandKind, sent: SentCommand = {}): Outcome {
     const { actor, parsed } = COMMANDS[kind];
     const id = this.#nextCommand;
     this.#nextCommand += 1;
     const body = parsed === "core" && typeof sent.body !== "string" ? JSON.stringify(sent.body ?? null) : (sent.body ?? null);
-    const command = { kind, id, epoch: this.epoch, target: sent.target ?? 0, body, local: sent.local ?? true };
+    const { target = 0, local = true, idempotency = null } = sent;
+    const command: Command = { kind, id, epoch: this.epoch, target, body, idempotency, local };
     return this.#deliver(actor, command, id);
   }
 
@@ -192,6 +202,7 @@ export class DispatchKit {
       },
       committedTurn: () => kit.committed ?? kit.turn,
       lastSeq: () => 0,
+      announceEpoch: () => undefined,
       nextTurn: () => {
         kit.turn += 1;
         return kit.turn;

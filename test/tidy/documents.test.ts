@@ -1,5 +1,5 @@
 import t from "tap";
-import { pathsOf, readText } from "./sources.ts";
+import { PRODUCT, pathsOf, readText } from "./sources.ts";
 
 /** Longer than this, nobody reads it whole. */
 const ARCHITECTURE_LINES_MAX = 300;
@@ -24,14 +24,18 @@ t.test("every decision record is listed, numbered without gaps and complete", as
   }
 });
 
-t.test("numbers in the semantics are those of the code", async (t) => {
+t.test("numbers in the semantics are those of the code, and limits are more than words", async (t) => {
   const { ...limits } = await import("#protocol/limits");
   const semantics = readText("docs/SEMANTICS.md");
   let checked = 0;
-  for (const match of semantics.matchAll(/^\|[^|]*\| ([\d,.]+)[^|]*\|[^|]*`(?:protocol\/limits\.ts )?([A-Z_]+)` \|/gm)) {
+  for (const match of semantics.matchAll(/^\|[^|]*\| ([\d,.]+)[^|]*\|[^|]*\| `([A-Z_]+)` \|$/gm)) {
     const [, shown = "", name = ""] = match;
     const value = (limits as Record<string, unknown>)[name];
-    t.equal(Number(shown.replaceAll(",", "")), inShownUnit(name, value), `${name}`);
+    t.equal(Number(shown.replaceAll(",", "")), inShownUnit(name, value), name);
+    t.ok(
+      PRODUCT.some((file) => file.path !== "protocol/limits.ts" && new RegExp(`\\b${name}\\b`).test(file.bare)),
+      `${name} is enforced somewhere`,
+    );
     checked += 1;
   }
   t.ok(checked >= 15, `${checked} numbers are checked`);

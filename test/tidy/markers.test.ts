@@ -18,7 +18,7 @@ const FORBIDDEN: readonly Forbidden[] = [
     pattern: /\bdebugger;|\bconsole\.(?:log|debug)\(|\bt\.only\(|\.only\(true\)/g,
     allowed: /^sdk\/|^test\/|^docs\/|\.md$/,
   },
-  { what: "path of one machine", pattern: /(?<![\w.$}])\/(?:home|root|work|Users|mnt|srv|var\/folders)\/[\w.-]/g },
+  { what: "path of one machine", pattern: /(?<![\w.$}])\/(?:root|work|Users|mnt|srv|var\/folders)\/[\w.-]/g },
   { what: "registry host", pattern: /\b(?:registry\.|npm\.pkg\.|artifactory|verdaccio|nexus\.)[\w.-]*/gi },
   {
     what: "paper outside this repository",

@@ -40,9 +40,11 @@ export function reachedFrom(file: SourceFile): string[] {
   for (const match of file.code.matchAll(BY_NAME)) reached.push(`${(match[1] ?? "").slice(1)}.ts`);
   for (const match of file.code.matchAll(BY_ADDRESS)) {
     const path = posix.join(posix.dirname(file.path), match[1] ?? "");
-    if (match[1]?.endsWith("/"))
+    const whole = path.endsWith(".ts") ? path : `${path}.ts`;
+    // What follows `${` is an ending, or the rest of one of several names.
+    if (fileExists(whole)) reached.push(whole);
+    else if (match[2] !== undefined)
       reached.push(...SOURCES.filter((other) => other.path.startsWith(path)).map((other) => other.path));
-    else reached.push(path.endsWith(".ts") ? path : `${path}.ts`);
   }
   return reached;
 }

@@ -18,13 +18,15 @@ function setup(epoch = 1) {
     now: time.now,
     alarm: time.alarm(),
     latestSeq: () => 77,
+    renderEvent: (id) => `{"id":${id}}`,
     firstId: 1000,
   });
   if (epoch > 0) commands.reloaded(epoch);
   const submit = (kind: CommandKind, waitMs: number | null = null, bytes = 10) => {
     const exchange = new RecordedExchange({ method: "POST" });
     commands.takeBytes(bytes);
-    commands.submit({ kind, target: 5, body: "{}", bytes, waitUs: waitMs === null ? null : waitMs * 1000 }, exchange);
+    const waitUs = waitMs === null ? null : waitMs * 1000;
+    commands.submit({ kind, target: 5, body: "{}", bytes, waitUs, idempotency: null }, exchange);
     return exchange;
   };
   const commandsSent = () => sent.filter((message): message is Command => !isNotice(message));

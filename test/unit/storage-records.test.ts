@@ -114,24 +114,26 @@ t.test("log blocks: large entries are split and deflated, ids go on without gaps
   );
 });
 
+function putOneOfEach(ops: Primitive[]): void {
+  putFlow(ops, 2, "p", "b", '{"after":{"flow":"a","flows":["a","c"],"key":"day"}}');
+  putFlow(ops, 3, "q", "b", '{"after":{"flow":"a"}}');
+  putRun(ops, RUN);
+  putRun(ops, { ...RUN, id: 2, type: "Running", stateName: "Running", end: null });
+  putTaskRun(ops, 1, 1, "Completed", "Cached");
+  const state = ["Running", "Running", 5, null, "{}", 4, null, null, 0, 0, 3] as const;
+  const parents = JSON.stringify([uuid(3, 1), uuid(3, 99)]);
+  putOperation(ops, "put_task_run", 2, uuid(3, 2), 1, "t", "k", "t-0", parents, ...state);
+  putOperation(ops, "put_artifact", 1, uuid(4, 1), 1, 2, "k", "table", '{"b":1,"a":2}', 3, 4);
+  putOperation(ops, "put_artifact", 2, uuid(4, 2), 1, null, null, "link", "{}", 3, 4);
+  putOperation(ops, "count_runs", 1, "Completed", 1);
+  putOperation(ops, "count_runs", 1, "Running", 1);
+  putOperation(ops, "count_task_runs", 1, "Running", 2);
+  putOperation(ops, "insert_answer", 1, 2, '{"b":1}', 4);
+  putOperation(ops, "insert_answer", 1, 1, '"first"', 3);
+}
+
 t.test("flows, graph, artifacts, counts and answers have the fields of the interface in its order", async (t) => {
-  const store = filled((ops) => {
-    putFlow(ops, 2, "p", "b", '{"after":{"flow":"a","flows":["a","c"],"key":"day"}}');
-    putFlow(ops, 3, "q", "b", '{"after":{"flow":"a"}}');
-    putRun(ops, RUN);
-    putRun(ops, { ...RUN, id: 2, type: "Running", stateName: "Running", end: null });
-    putTaskRun(ops, 1, 1, "Completed", "Cached");
-    const state = ["Running", "Running", 5, null, "{}", 4, null, null, 0, 0, 3] as const;
-    const parents = JSON.stringify([uuid(3, 1), uuid(3, 99)]);
-    putOperation(ops, "put_task_run", 2, uuid(3, 2), 1, "t", "k", "t-0", parents, ...state);
-    putOperation(ops, "put_artifact", 1, uuid(4, 1), 1, 2, "k", "table", '{"b":1,"a":2}', 3, 4);
-    putOperation(ops, "put_artifact", 2, uuid(4, 2), 1, null, null, "link", "{}", 3, 4);
-    putOperation(ops, "count_runs", 1, "Completed", 1);
-    putOperation(ops, "count_runs", 1, "Running", 1);
-    putOperation(ops, "count_task_runs", 1, "Running", 2);
-    putOperation(ops, "insert_answer", 1, 2, '{"b":1}', 4);
-    putOperation(ops, "insert_answer", 1, 1, '"first"', 3);
-  });
+  const store = filled(putOneOfEach);
   const context = { live: [2], now_us: 1 };
   const [first, second, third] = read(store, "flow_summaries", { project: null, ...context });
   t.match(first, {

@@ -1,0 +1,94 @@
+/**
+ * Keyed fan-in: a downstream flow runs once per value of its key, after the newest run of every upstream
+ * with that value has completed.
+ *
+ * What is known of a value is a few rows: the newest run of each upstream, and the run the downstream got. They are written as
+ * runs are created and complete, so no history has to be searched. Values are compared as text; null never matches.
+ */
+import { canonicalJson, parseJson } from "#protocol/json";
+import { putOperation } from "#storage/ops";
+import { type Flow, flowKey } from "../live-state/flow.ts";
+import type { Run } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+
+/** A run of a flow for one value of a key. */
+export interface KeyedRun {
+  flow_id: number;
+  run_id: number;
+  completed: boolean;
+}
+
+/** Notes a new run wherever it counts for a key: for downstream flows, and as the run a keyed flow has for its value. */
+export function noteKeyedRun(turn: Turn, run: Run): void {
+  for (const [downstream, value] of keysOf(turn, run)) put(turn, downstream, value, run, false);
+}
+
+/** Notes that a run completed (or was revived) and returns the flows and values that are complete by it. */
+export function noteCompletion(turn: Turn, run: Run, completed: boolean): { flow: Flow; value: string; upstream: number[] }[] {
+  const due: { flow: Flow; value: string; upstream: number[] }[] = [];
+  for (const [downstream, value] of keysOf(turn, run)) {
+    if (downstream === run.flow) continue;
+    const known = turn.state.keyedRuns(downstream.id, value, turn.number);
+    if (known.get(run.flow.id)?.run_id !== run.id) continue;
+    put(turn, downstream, value, run, completed);
+    const upstream = completed && !known.has(downstream.id) ? completedUpstream(turn, downstream, known) : null;
+    if (upstream !== null) due.push({ flow: downstream, value, upstream });
+  }
+  return due;
+}
+
+/** A deleted run no longer counts. */
+export function forgetKeyedRun(turn: Turn, run: Run): void {
+  for (const [downstream, value] of keysOf(turn, run)) {
+    const known = turn.state.keyedRuns(downstream.id, value, turn.number);
+    if (known.get(run.flow.id)?.run_id !== run.id) continue;
+    known.delete(run.flow.id);
+    putOperation(turn.decision.ops, "delete_fan_in", downstream.id, value, run.flow.id);
+  }
+}
+
+/** The name of the downstream run for a value. */
+export function nameOfKeyedRun(flow: Flow, value: string): string {
+  return `${flow.name}-${flow.options.after?.key}-${value}`.replace(/[: /]/g, "-");
+}
+
+/** The keyed flows a run counts for, with the text of its value; its own flow is among them when that is keyed. */
+function keysOf(turn: Turn, run: Run): [Flow, string][] {
+  const keyed = [run.flow, ...turn.state.downstreamOf(run.flow)].filter((flow) => flow.options.after?.key != null);
+  if (keyed.length === 0) return [];
+  const parameters = parseJson(turn.state.parametersOf(run)) as Record<string, unknown>;
+  return keyed.flatMap((flow): [Flow, string][] => {
+    const value = parameters[flow.options.after?.key ?? ""];
+    if (value === undefined || value === null) return [];
+    return [[flow, typeof value === "string" ? value : canonicalJson(value)]];
+  });
+}
+
+/** The completed runs of all upstream flows, or null when one is missing. */
+function completedUpstream(turn: Turn, downstream: Flow, known: ReadonlyMap<number, KeyedRun>): number[] | null {
+  const runs: number[] = [];
+  for (const name of downstream.options.after?.flows ?? []) {
+    const flow = turn.state.flowByName(downstream.project, name);
+    const newest = flow === undefined ? undefined : known.get(flow.id);
+    if (newest?.completed !== true) return null;
+    runs.push(newest.run_id);
+  }
+  return runs;
+}
+
+function put(turn: Turn, downstream: Flow, value: string, run: Run, completed: boolean): void {
+  turn.state.keyedRuns(downstream.id, value, turn.number).set(run.flow.id, { flow_id: run.flow.id, run_id: run.id, completed });
+  putOperation(turn.decision.ops, "put_fan_in", downstream.id, value, run.flow.id, run.id, completed ? 1 : 0);
+}
+
+/** The event that every upstream has completed a run for the value. */
+export function recordFanIn(turn: Turn, flow: Flow, value: string, upstream: readonly number[], runId: number): void {
+  turn.givenEvent(null, {
+    name: "flow.fan_in",
+    run_id: runId,
+    flow_id: flow.id,
+    resource: { kind: "flow", id: flowKey(flow.project, flow.name), name: flow.name },
+    related: [],
+    payload: { key: flow.options.after?.key ?? null, value, upstream, run_id: runId },
+  });
+}

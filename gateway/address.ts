@@ -1,0 +1,59 @@
+/** Addresses: which are this host's own, which are free, and why one cannot be listened on. */
+import { connect, createServer, isIP } from "node:net";
+import { ListenError } from "./transport-port.ts";
+
+/** Names and literal addresses of this host alone; no others resolve to it for certain. */
+export function isLoopbackHost(host: string): boolean {
+  return host === "localhost" || host.endsWith(".localhost") || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}
+
+/** IPv4 127/8, IPv6 ::1, and the first inside the second. */
+export function isLoopbackAddress(address: Uint8Array): boolean {
+  if (address.length === 4) return address[0] === 127;
+  if (address.length !== 16 || address.subarray(0, 10).some((byte) => byte !== 0)) return false;
+  if (address[10] === 0xff && address[11] === 0xff) return address[12] === 127;
+  return address.subarray(10, 15).every((byte) => byte === 0) && address[15] === 1;
+}
+
+/** A port that nothing listens on at this moment; throws a ListenError when the host cannot be listened on at all. */
+export function freePort(host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", (error: NodeJS.ErrnoException) => {
+      reject(new ListenError(error.code ?? "EADDRNOTAVAIL", `cannot listen on ${host}: ${error.message}`));
+    });
+    probe.listen({ host, port: 0, exclusive: true }, () => {
+      const address = probe.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      probe.close(() => resolve(port));
+    });
+  });
+}
+
+/** The library says only that it failed: node's own listen, tried once, says why. */
+export function listenError(host: string, port: number): Promise<ListenError> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once("error", (error: NodeJS.ErrnoException) => {
+      const code = error.code ?? "EADDRNOTAVAIL";
+      const reason = code === "EADDRINUSE" ? "another program listens there" : error.message;
+      resolve(new ListenError(code, `cannot listen on ${host}:${port}: ${reason}`));
+    });
+    probe.listen({ host, port, exclusive: true }, () => {
+      probe.close();
+      resolve(new ListenError("EADDRINUSE", `cannot listen on ${host}:${port}: another program listened there a moment ago`));
+    });
+  });
+}
+
+/** True when a server accepts connections on a Unix socket; a path that is left over does not. */
+export function isServed(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = connect(path);
+    probe.once("connect", () => {
+      probe.destroy();
+      resolve(true);
+    });
+    probe.once("error", () => resolve(false));
+  });
+}

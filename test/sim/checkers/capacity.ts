@@ -1,0 +1,76 @@
+/** What the committed leases take of a resource never exceeds its total at that time. */
+import type { Request } from "../model-gateway.ts";
+import { Violation } from "../trace.ts";
+import type { Checker, Commit, Operation } from "./checker.ts";
+import type { History } from "./history.ts";
+
+const UNDECLARED = 1;
+const ROUNDING = 1e-9;
+
+export class CapacityChecker implements Checker {
+  readonly #declared: Readonly<Record<string, number>>;
+  readonly #requests: ReadonlyMap<number, Request>;
+  /** Totals that may be in force: that of the newest answered change, and those of changes that are being decided. */
+  #totals: Map<string, number>;
+  readonly #changing = new Map<number, Record<string, number>>();
+
+  constructor(declared: Readonly<Record<string, number>>, requests: ReadonlyMap<number, Request>) {
+    this.#declared = declared;
+    this.#requests = requests;
+    this.#totals = new Map(Object.entries(declared));
+  }
+
+  /** A change of totals is on its way to the core: from now on it may be in force. */
+  changing(id: number, request: Request): void {
+    if (request.kind === "PatchSettings")
+      this.#changing.set(id, (request.body as { resources: Record<string, number> }).resources);
+  }
+
+  /** Totals that were changed at run time are not stored. */
+  coreStarted(): void {
+    this.#totals = new Map(Object.entries(this.#declared));
+  }
+
+  afterCommit({ batch }: Commit, history: History): void {
+    for (const lease of history.leases.values()) {
+      if (!history.runs.has(lease.run))
+        throw new Violation("rows have owners", `lease ${lease.id} is of run ${lease.run}, which is not there`);
+    }
+    this.#answers(batch.replies);
+  }
+
+  fed(message: { replies: readonly unknown[] }): void {
+    this.#answers(message.replies);
+  }
+
+  #answers(replies: readonly unknown[]): void {
+    for (let at = 0; at < replies.length; at += 3) {
+      const id = Number(replies[at]);
+      const change = this.#requests.get(id)?.kind === "PatchSettings" ? this.#changing.get(id) : undefined;
+      if (change === undefined) continue;
+      this.#changing.delete(id);
+      for (const [name, total] of Object.entries(change)) this.#totals.set(name, total);
+    }
+  }
+
+  operation(operation: Operation, history: History): void {
+    if (operation.name !== "insert_lease") return;
+    const taken = JSON.parse(operation.text("resources")) as Record<string, number>;
+    const run = operation.number("run_id");
+    for (const [name, amount] of Object.entries(taken)) {
+      let used = amount;
+      for (const lease of history.leases.values()) used += lease.resources[name] ?? 0;
+      const most = this.#mostOf(name, history);
+      if (used <= most + ROUNDING) continue;
+      throw new Violation("use within capacity", `${used} of ${name} would be taken by run ${run}, there are ${most}`);
+    }
+  }
+
+  #mostOf(name: string, history: History): number {
+    let most = this.#totals.get(name) ?? UNDECLARED;
+    for (const change of this.#changing.values()) most = Math.max(most, change[name] ?? 0);
+    if (!name.startsWith("flow:")) return most;
+    for (const { key, options } of history.flows.values()) if (name === `flow:${key}`) most = Number(options["max_concurrent"]);
+    return most;
+  }
+}

@@ -1,0 +1,79 @@
+/** What a checker sees: commits in their order, the feed as the gateway gets it, answers as clients get them, and the store. */
+import type { Committed, Primitive } from "#protocol/feed";
+import type { CommitResult } from "#storage/apply";
+import type { Batch } from "#storage/feed";
+import { OPERATION_NAMES, OPERATIONS, type OperationName } from "#storage/ops";
+import type { Request } from "../model-gateway.ts";
+import type { History } from "./history.ts";
+
+/** A row operation with its values by column. */
+export class Operation {
+  readonly name: OperationName;
+  readonly #values: readonly Primitive[];
+  readonly #at: number;
+
+  constructor(name: OperationName, values: readonly Primitive[], at: number) {
+    this.name = name;
+    this.#values = values;
+    this.#at = at;
+  }
+
+  get(column: string): Primitive {
+    const index = (OPERATIONS[this.name] as readonly string[]).indexOf(column);
+    if (index < 0) throw new Error(`${this.name} has no ${column}`);
+    return this.#values[this.#at + index] ?? null;
+  }
+
+  number(column: string): number {
+    return Number(this.get(column));
+  }
+
+  text(column: string): string {
+    return String(this.get(column));
+  }
+}
+
+export function readOperations(ops: readonly Primitive[]): Operation[] {
+  const operations: Operation[] = [];
+  for (let at = 0; at < ops.length; ) {
+    const name = OPERATION_NAMES[Number(ops[at])];
+    if (name === undefined) throw new Error(`no operation ${String(ops[at])}`);
+    operations.push(new Operation(name, ops, at + 1));
+    at += OPERATIONS[name].length + 1;
+  }
+  return operations;
+}
+
+export interface Commit {
+  batch: Batch;
+  result: CommitResult;
+  operations: readonly Operation[];
+}
+
+export interface Answer {
+  id: number;
+  request: Request;
+  status: number;
+  body: string | null;
+}
+
+export interface Checker {
+  /** A batch was committed; the history is that before it. */
+  commit?(commit: Commit, history: History): void;
+  /** One operation of it, in order; the history has the operations before it. */
+  operation?(operation: Operation, history: History): void;
+  /** The whole batch is in the history. */
+  afterCommit?(commit: Commit, history: History): void;
+  /** A message of the feed reaches the gateway. */
+  fed?(message: Committed, history: History): void;
+  /** A client gets an answer of the core. */
+  answered?(answer: Answer, history: History): void;
+  /** A core starts on a new thread: what only its memory held is gone. */
+  coreStarted?(): void;
+  /** A process starts. */
+  processStarted?(): void;
+  /** A look at the whole store, between two commits. */
+  look?(history: History): void;
+  /** Everything has come to rest after the faults stopped. */
+  atRest?(history: History): void;
+}

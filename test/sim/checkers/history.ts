@@ -1,0 +1,148 @@
+/** What was committed, folded from the operations of each batch in order: the memory of the checkers. */
+import type { StateType } from "#protocol/state";
+import type { Operation } from "./checker.ts";
+
+export interface CommittedRun {
+  id: number;
+  flow: number;
+  type: StateType;
+  name: string;
+  timestamp: number;
+  engine: string | null;
+  /** The assignment that holds the run, or null. */
+  assignment: number | null;
+  /** The newest one, also when it is over. */
+  newestAssignment: number;
+  reportSeq: number;
+}
+
+export interface CommittedLease {
+  id: number;
+  run: number;
+  resources: Record<string, number>;
+}
+
+export interface CommittedTask {
+  id: number;
+  run: number;
+  externalId: string;
+  type: StateType;
+  timestamp: number;
+}
+
+export class History {
+  readonly runs = new Map<number, CommittedRun>();
+  readonly tasks = new Map<number, CommittedTask>();
+  readonly leases = new Map<number, CommittedLease>();
+  /** Ids that were ever given. */
+  readonly runsEver = new Set<number>();
+  readonly leasesEver = new Set<number>();
+  readonly flows = new Map<number, { key: string; options: Record<string, unknown> }>();
+  readonly flowsEver = new Set<number>();
+  readonly artifactsEver = new Set<number>();
+  /** Engine and run of each assignment that was ever committed. */
+  readonly assignments = new Map<number, { run: number; engine: string }>();
+  /** Every state that was ever committed, as "run type name timestamp". */
+  readonly states = new Set<string>();
+  events = 0;
+  commits = 0;
+  newestRun = 0;
+  newestFlow = 0;
+  newestTask = 0;
+
+  fold(operation: Operation): void {
+    switch (operation.name) {
+      case "insert_flow":
+      case "update_flow":
+        return this.#foldFlow(operation);
+      case "delete_flow":
+        return this.#deleteFlow(operation.number("id"));
+      case "insert_run":
+      case "update_run":
+        return this.#foldRun(operation);
+      case "delete_run":
+        return this.#deleteRun(operation.number("id"));
+      case "put_task_run":
+        return this.#foldTask(operation);
+      case "insert_lease":
+        return this.#foldLease(operation);
+      case "delete_lease":
+        this.leases.delete(operation.number("id"));
+        return;
+      case "put_artifact":
+        this.artifactsEver.add(operation.number("id"));
+        return;
+      case "insert_event":
+        this.events += 1;
+        return;
+      default:
+    }
+  }
+
+  #foldFlow(operation: Operation): void {
+    const id = operation.number("id");
+    const known = this.flows.get(id);
+    const key = operation.name === "insert_flow" ? `${operation.text("project")}/${operation.text("name")}` : (known?.key ?? "");
+    this.flows.set(id, { key, options: JSON.parse(operation.text("options")) as Record<string, unknown> });
+    this.flowsEver.add(id);
+    this.newestFlow = Math.max(this.newestFlow, id);
+  }
+
+  #foldRun(operation: Operation): void {
+    const id = operation.number("id");
+    const known = this.runs.get(id);
+    if (operation.name === "update_run" && known === undefined) return;
+    const assignment = operation.get("assignment_id") === null ? null : operation.number("assignment_id");
+    const engine = operation.get("engine_id") === null ? null : operation.text("engine_id");
+    const run: CommittedRun = {
+      id,
+      flow: known?.flow ?? operation.number("flow_id"),
+      type: operation.text("state_type") as StateType,
+      name: operation.text("state_name"),
+      timestamp: operation.number("state_timestamp"),
+      engine,
+      assignment,
+      newestAssignment: assignment ?? known?.newestAssignment ?? 0,
+      reportSeq: operation.number("report_seq"),
+    };
+    this.runs.set(id, run);
+    this.runsEver.add(id);
+    this.newestRun = Math.max(this.newestRun, id);
+    this.states.add(stateKey(id, run));
+    if (assignment !== null) this.assignments.set(assignment, { run: id, engine: engine ?? "" });
+  }
+
+  #foldTask(operation: Operation): void {
+    const id = operation.number("id");
+    this.tasks.set(id, {
+      id,
+      run: operation.number("run_id"),
+      externalId: operation.text("external_id"),
+      type: operation.text("state_type") as StateType,
+      timestamp: operation.number("state_timestamp"),
+    });
+    this.newestTask = Math.max(this.newestTask, id);
+  }
+
+  #foldLease(operation: Operation): void {
+    const id = operation.number("id");
+    const resources = JSON.parse(operation.text("resources")) as Record<string, number>;
+    this.leases.set(id, { id, run: operation.number("run_id"), resources });
+    this.leasesEver.add(id);
+  }
+
+  #deleteRun(id: number): void {
+    this.runs.delete(id);
+    for (const task of this.tasks.values()) if (task.run === id) this.tasks.delete(task.id);
+    for (const lease of this.leases.values()) if (lease.run === id) this.leases.delete(lease.id);
+  }
+
+  #deleteFlow(id: number): void {
+    for (const run of [...this.runs.values()]) if (run.flow === id) this.#deleteRun(run.id);
+    this.flows.delete(id);
+  }
+}
+
+export function stateKey(run: number, state: { type: string; name: string; timestamp: number }): string {
+  return `${run} ${state.type} ${state.name} ${state.timestamp}`;
+}

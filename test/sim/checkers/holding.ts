@@ -1,0 +1,84 @@
+/** A run is held by one engine at a time, under leases that never return; a stale lease moves nothing. */
+import { isTerminal } from "#protocol/state";
+import type { Request } from "../model-gateway.ts";
+import { Violation } from "../trace.ts";
+import type { Answer, Checker, Commit, Operation } from "./checker.ts";
+import type { CommittedRun, History } from "./history.ts";
+
+const RULE = "one engine holds a run";
+
+export class HoldingChecker implements Checker {
+  readonly #requests: ReadonlyMap<number, Request>;
+  /** Newest lease of the batches before this one, and of all. */
+  #newestBefore = 0;
+  #newestLease = 0;
+
+  constructor(requests: ReadonlyMap<number, Request>) {
+    this.#requests = requests;
+  }
+
+  commit({ batch }: Commit, history: History): void {
+    this.#newestBefore = this.#newestLease;
+    for (let at = 0; at < batch.replies.length; at += 3) {
+      const request = this.#requests.get(Number(batch.replies[at]));
+      if (request?.kind === "TransitionRun" && batch.replies[at + 1] === 200) checkLease(request, history);
+    }
+  }
+
+  operation(operation: Operation, history: History): void {
+    if (operation.name === "insert_lease") return this.#newLease(operation.number("id"), operation);
+    if (operation.name !== "update_run") return;
+    const before = history.runs.get(operation.number("id"));
+    if (before === undefined) return;
+    const after = operation.get("assignment_id") as number | null;
+    if (after === null) return;
+    const type = operation.text("state_type");
+    if (isTerminal(type as CommittedRun["type"]) || type === "Paused")
+      throw new Violation(RULE, `run ${before.id} is ${type} and still assigned (${after})`);
+    if (after === before.assignment) return this.#sameHolder(before, operation);
+    this.#newLease(after, operation);
+    const forced = operation.text("state_details").includes('"forced":true');
+    const working = before.type !== "Scheduled" || before.name === "AwaitingRetry";
+    if (before.assignment !== null && working && !forced)
+      throw new Violation(
+        RULE,
+        `run ${before.id} went from ${before.engine} to ${operation.text("engine_id")} while ${before.name}`,
+      );
+    if (operation.number("report_seq") !== 0)
+      throw new Violation("report numbers", `run ${before.id} is assigned with report_seq`);
+  }
+
+  answered({ request, status, body }: Answer, history: History): void {
+    if (request.kind !== "Work" || status !== 200 || body === null) return;
+    const { run } = JSON.parse(body) as { run: { kind: string; run_id: number; lease?: number } | null };
+    if (run === null || run.kind !== "run") return;
+    const { engine_id } = request.body as { engine_id: string };
+    const held = [...history.assignments].filter(([, one]) => one.run === run.run_id && one.engine === engine_id);
+    const found = run.lease === undefined ? held.length > 0 : held.some(([lease]) => lease === run.lease);
+    if (!found) throw new Violation("nothing before its commit", `${engine_id} was given run ${run.run_id}, which is not stored`);
+  }
+
+  #sameHolder(before: CommittedRun, operation: Operation): void {
+    if (operation.get("engine_id") !== before.engine)
+      throw new Violation(RULE, `run ${before.id} changed its engine within assignment ${before.assignment}`);
+    if (operation.number("report_seq") < before.reportSeq)
+      throw new Violation("report numbers", `run ${before.id}: last_seq fell from ${before.reportSeq}`);
+  }
+
+  /** Leases and assignments share one sequence; an assignment with resources is both. */
+  #newLease(id: number, operation: Operation): void {
+    if (id <= this.#newestBefore) throw new Violation("ids never return", `lease ${id} of ${operation.name} was given before`);
+    this.#newestLease = Math.max(this.#newestLease, id);
+  }
+}
+
+/** A move that was accepted under a lease was made under the newest one of its run. */
+function checkLease(request: Request, history: History): void {
+  const { lease, force } = JSON.parse(String(request.body)) as { lease?: number; force?: boolean };
+  const newest = history.runs.get(request.target)?.newestAssignment ?? 0;
+  if (lease !== undefined && force !== true && lease < newest)
+    throw new Violation(
+      "stale leases move nothing",
+      `run ${request.target} moved under lease ${lease} while ${newest} is its newest`,
+    );
+}

@@ -1,0 +1,126 @@
+/** Every committed move is in the state table or forced, and each named move has exactly one event, in its order. */
+import type { StateType } from "#protocol/state";
+import { EVENTS } from "#protocol/vocabulary";
+import type { Coverage } from "../coverage.ts";
+import { Violation } from "../trace.ts";
+import type { Answer, Checker, Commit, Operation } from "./checker.ts";
+import { type History, stateKey } from "./history.ts";
+
+const ANY = ["Scheduled", "Completed", "Failed", "Cancelled", "Crashed", "Cancelling"];
+
+/** Allowed moves, written down from the specification and not taken from the code that is checked. */
+const ALLOWED: Readonly<Record<StateType, readonly string[]>> = {
+  Scheduled: [...ANY, "Pending", "Running"],
+  Pending: [...ANY, "Running"],
+  Running: [...ANY, "Paused"],
+  Paused: [...ANY, "Running"],
+  Cancelling: ["Cancelled"],
+  Completed: [],
+  Failed: [],
+  Cancelled: [],
+  Crashed: [],
+};
+
+const EVENT_BY_NAME = new Map<string, string | null>([
+  ["Late", "run.late"],
+  ["Retrying", "run.retrying"],
+  ["Skipped", "run.skipped"],
+  ["Resuming", "run.resumed"],
+  ["AwaitingRetry", null],
+  ["AwaitingResource", null],
+]);
+
+const CATALOGUE: ReadonlySet<string> = new Set(EVENTS.map((event) => event.name));
+/** What the engines of the simulation send themselves. */
+const CUSTOM: ReadonlySet<string> = new Set(["step", "note"]);
+
+export class MovesChecker implements Checker {
+  readonly #coverage: Coverage;
+  /** Events that must be in the batch, by run; compared when it is complete. */
+  readonly #expected = new Map<number, string[]>();
+  readonly #recorded = new Map<number, string[]>();
+
+  constructor(coverage: Coverage) {
+    this.#coverage = coverage;
+  }
+
+  operation(operation: Operation, history: History): void {
+    if (operation.name === "insert_event") return this.#record(operation);
+    if (operation.name === "insert_run") return this.#created(operation);
+    if (operation.name === "update_run") return this.#updated(operation, history);
+    if (operation.name === "put_task_run" && !history.runs.has(operation.number("run_id")))
+      throw new Violation("rows have owners", `task run ${operation.number("id")} is of a run that is not there`);
+  }
+
+  afterCommit({ batch }: Commit): void {
+    for (const run of new Set([...this.#expected.keys(), ...this.#recorded.keys()])) {
+      const expected = (this.#expected.get(run) ?? []).join(" ");
+      const recorded = (this.#recorded.get(run) ?? []).join(" ");
+      if (expected === recorded) continue;
+      throw new Violation(
+        "one event per move",
+        `batch ${batch.number}: run ${run} has [${recorded}], its moves ask for [${expected}]`,
+      );
+    }
+    this.#expected.clear();
+    this.#recorded.clear();
+  }
+
+  /** Refused moves count for the coverage of the table. */
+  answered({ request, status, body }: Answer): void {
+    if (request.kind !== "TransitionRun" || status !== 409 || body === null) return;
+    const { reason, current } = JSON.parse(body) as { reason?: string; current?: { type: StateType } };
+    const { type } = JSON.parse(String(request.body)) as { type: StateType };
+    if (reason !== undefined && current !== undefined) this.#coverage.cell(current.type, type);
+  }
+
+  #created(operation: Operation): void {
+    const run = operation.number("id");
+    push(this.#expected, run, "run.scheduled");
+    const type = operation.text("state_type") as StateType;
+    const name = operation.text("state_name");
+    if (type === "Scheduled") return;
+    this.#allow("Scheduled", operation);
+    this.#expect(run, type, name);
+  }
+
+  #updated(operation: Operation, history: History): void {
+    const run = operation.number("id");
+    const before = history.runs.get(run);
+    if (before === undefined) throw new Violation("rows have owners", `run ${run} is changed but not there`);
+    const type = operation.text("state_type") as StateType;
+    const name = operation.text("state_name");
+    const after = { type, name, timestamp: operation.number("state_timestamp") };
+    if (stateKey(run, before) === stateKey(run, after)) return;
+    this.#allow(before.type, operation);
+    this.#expect(run, type, name);
+  }
+
+  #allow(from: StateType, operation: Operation): void {
+    const to = operation.text("state_type") as StateType;
+    this.#coverage.cell(from, to);
+    const details = operation.get("state_details");
+    const forced = typeof details === "string" && (JSON.parse(details) as { forced?: boolean }).forced === true;
+    if (forced || ALLOWED[from].includes(to)) return;
+    throw new Violation("moves are in the table", `run ${operation.number("id")} went from ${from} to ${to}`);
+  }
+
+  #expect(run: number, type: StateType, name: string): void {
+    const named = EVENT_BY_NAME.get(name);
+    const event = named !== undefined ? named : type === "Cancelling" ? null : `run.${type.toLowerCase()}`;
+    if (event !== null) push(this.#expected, run, event);
+  }
+
+  #record(operation: Operation): void {
+    const name = operation.text("name");
+    if (!CATALOGUE.has(name) && !CUSTOM.has(name)) throw new Violation("events are in the catalogue", `"${name}" is not`);
+    if (operation.get("state_type") === null || operation.get("task_run_id") !== null) return;
+    push(this.#recorded, operation.number("run_id"), name);
+  }
+}
+
+function push(map: Map<number, string[]>, key: number, text: string): void {
+  const list = map.get(key);
+  if (list === undefined) map.set(key, [text]);
+  else list.push(text);
+}

@@ -1,0 +1,66 @@
+/** When everything is committed, a live state loaded from the store equals the one that the core has folded. */
+import type { LiveState } from "#actors/live-state/live-state";
+import { loadLiveState, resume } from "#actors/live-state/load";
+import { canonicalJson } from "#protocol/json";
+import { Outbox } from "#runtime/effect";
+import { loadStore } from "#storage/load";
+import { Statements } from "#storage/statements";
+import type { SimulatedDisk } from "../simulated-disk.ts";
+import { Violation } from "../trace.ts";
+
+/** Compares; call only when the core has nothing uncommitted. */
+export function checkReload(disk: SimulatedDisk, live: LiveState, nowUs: number): void {
+  const statements = new Statements(disk.database);
+  const stored = loadStore(disk.database);
+  const { resourceTotals, ...settings } = live.settings;
+  const loaded = loadLiveState(stored, statements, { ...settings, resourceTotals: new Map(resourceTotals) }, new Set());
+  // Made of the live one's sequence, so that nothing the comparison does gives out an id.
+  const ports = {
+    nowUs: () => nowUs,
+    ids: { uuid: () => "", random: () => 0 },
+    epoch: 0,
+    committedTurn: () => 0,
+    lastSeq: () => 0,
+    announceEpoch: () => undefined,
+    nextTurn: () => 0,
+  };
+  resume(loaded, stored, ports, new Outbox());
+  const before = dump(live);
+  const after = dump(loaded);
+  for (let at = 0; at < Math.max(before.length, after.length); at += 1) {
+    if (before[at] === after[at]) continue;
+    throw new Violation("a reload changes nothing", `live ${before[at] ?? "nothing"}\n  loaded ${after[at] ?? "nothing"}`);
+  }
+}
+
+/** What must survive a reload, as lines; what memory alone knows (parked polls, contacts) is left out. */
+function dump(state: LiveState): string[] {
+  const lines: string[] = [`next ${JSON.stringify(state.nextIds)}`];
+  for (const flow of [...state.flows.values()].sort((a, b) => a.id - b.id)) {
+    const { id, project, name, module, optionsText, error, handedOut } = flow;
+    lines.push(
+      `flow ${JSON.stringify([id, project, name, module, optionsText, flow.tags, canonicalJson(flow.parameter_schema), error, handedOut])}`,
+    );
+  }
+  for (const run of [...state.runs.values()].sort((a, b) => a.id - b.id)) {
+    const { id, external_id, name, priority, attempt, created_by, parent_run_id, start_time, assigned, report_seq } = run;
+    const identity = [id, run.flow.id, external_id, name, run.tags, priority, attempt, created_by, parent_run_id, start_time];
+    const holder = assigned ? [run.engine_id, run.engine_pid, run.assignment_id] : null;
+    const counters = [report_seq, [...run.otherSequences].sort(), run.answers, run.crash_count, run.failure_count];
+    const counts = Object.entries(run.taskCounts).sort();
+    lines.push(
+      `run ${JSON.stringify([identity, run.state, holder, counters, counts, run.place !== "none", state.parametersOf(run).length])}`,
+    );
+    for (const task of [...run.tasks.values()].sort((a, b) => a.id - b.id))
+      lines.push(`task ${canonicalJson({ ...task, state: { ...task.state } })}`);
+    for (const lease of state.ledger.leasesOf(id).sort((a, b) => a.id - b.id)) lines.push(`lease ${JSON.stringify(lease)}`);
+  }
+  for (const { name, used } of state.ledger.list()) if (used > 0) lines.push(`used ${name} ${used}`);
+  const held = [...state.engines.values()].filter((engine) => engine.runs.size > 0);
+  for (const engine of held.sort((a, b) => (a.id < b.id ? -1 : 1))) {
+    lines.push(
+      `engine ${JSON.stringify([engine.id, engine.pid, engine.keyText, engine.host, engine.local, [...engine.runs].sort()])}`,
+    );
+  }
+  return lines;
+}

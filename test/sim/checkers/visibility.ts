@@ -1,0 +1,84 @@
+/** Every command is answered once, and nothing is seen by anybody before it is stored. */
+import { type Committed, STREAM_KINDS } from "#protocol/feed";
+import { Violation } from "../trace.ts";
+import type { Answer, Checker } from "./checker.ts";
+import { type History, stateKey } from "./history.ts";
+
+const RULE = "nothing before its commit";
+
+export class VisibilityChecker implements Checker {
+  readonly #answers = new Map<number, string>();
+  /** Runs whose creation was answered. */
+  readonly #created = new Set<number>();
+
+  fed(message: Committed, history: History): void {
+    for (let at = 0; at < message.replies.length; at += 3) {
+      const id = Number(message.replies[at]);
+      const answer = `${message.replies[at + 1]} ${message.replies[at + 2]}`;
+      const known = this.#answers.get(id);
+      if (known !== undefined && known !== answer)
+        throw new Violation(
+          "one answer per command",
+          `command ${id} was answered ${known.slice(0, 80)}, then ${answer.slice(0, 80)}`,
+        );
+      this.#answers.set(id, answer);
+    }
+    for (let at = 0; at < message.stream.length; at += 2) {
+      const kind = STREAM_KINDS[Number(message.stream[at])];
+      const id = Number(message.stream[at + 1]);
+      if (!isStored(kind, id, history)) throw new Violation(RULE, `${kind} ${id} is streamed and not stored`);
+    }
+    const events = message.stream.filter((value, at) => at % 2 === 0 && STREAM_KINDS[Number(value)] === "event.created").length;
+    if (events > 0 && message.first_event_id + events - 1 > history.events)
+      throw new Violation(RULE, `event ${message.first_event_id} is streamed and not stored`);
+  }
+
+  answered({ request, status, body }: Answer, history: History): void {
+    if (status >= 300) return;
+    switch (request.kind) {
+      case "CreateRun":
+      case "CreateFlowRun":
+      case "TransitionRun":
+      case "CancelRun":
+      case "ResumeRun":
+        return this.#run(request.kind, body ?? "{}", history);
+      case "DeleteRun":
+        if (history.runs.has(request.target)) throw new Violation(RULE, `run ${request.target} is not deleted`);
+        return;
+      case "AcquireLease": {
+        const { lease } = JSON.parse(body ?? "{}") as { lease?: number };
+        if (lease !== undefined && !history.leasesEver.has(lease)) throw new Violation(RULE, `lease ${lease} is not stored`);
+        return;
+      }
+      default:
+    }
+  }
+
+  look(history: History): void {
+    for (const run of this.#created)
+      if (!history.runsEver.has(run)) throw new Violation("what was answered stays", `run ${run} is not there`);
+  }
+
+  #run(kind: string, body: string, history: History): void {
+    const { id, state } = JSON.parse(body) as { id: number; state: { type: string; name: string; timestamp: number } };
+    if (!history.states.has(stateKey(id, state)))
+      throw new Violation(RULE, `${kind} was answered with run ${id} ${state.name}, which is not stored`);
+    if (kind === "CreateRun") this.#created.add(id);
+  }
+}
+
+function isStored(kind: string | undefined, id: number, history: History): boolean {
+  switch (kind) {
+    case "run.updated":
+    case "run.deleted":
+      return history.runsEver.has(id);
+    case "task_run.updated":
+      return id <= history.newestTask;
+    case "flow.registered":
+      return history.flowsEver.has(id);
+    case "artifact.updated":
+      return history.artifactsEver.has(id);
+    default:
+      return true;
+  }
+}

@@ -1,0 +1,56 @@
+/** Which faults a seed has, how often, and when: drawn before the first step, so that every seed is another mix. */
+import type { Random } from "./random.ts";
+
+export const FAULTS = [
+  /** An actor throws before or after it has changed its state; what it decided in that step is lost. */
+  "dispatcher throws",
+  "leases throws",
+  "records throws",
+  "log-writer throws",
+  /** The store writer fails before its commit, or after it and before anybody hears of it. */
+  "store-writer throws before commit",
+  "store-writer throws after commit",
+  /** A whole thread ends; of what it had sent, a part still arrives. */
+  "core thread ends",
+  "writer thread ends",
+  /** Everything in memory is lost, the store stays. */
+  "process restarts",
+  /** Commits fail for a while. */
+  "store refuses",
+  /** A link delivers nothing for a while. */
+  "link stalls",
+  "client leaves",
+  "request is sent twice",
+  "engine process ends",
+  "engine is silent",
+  "clock steps forward",
+  "clock steps back",
+] as const;
+
+export type Fault = (typeof FAULTS)[number];
+
+/** Faults that an actor or engine commits at its next occasion, and those that happen at once. */
+const OFTEN: ReadonlySet<Fault> = new Set<Fault>([
+  "client leaves",
+  "request is sent twice",
+  "engine process ends",
+  "engine is silent",
+  "link stalls",
+]);
+
+export interface PlannedFault {
+  fault: Fault;
+  /** Number of messages handled before it is due. */
+  at: number;
+}
+
+/** Draws the faults of a seed over `messages` messages: each kind is there in two of three seeds, then at least once. */
+export function planFaults(random: Random, messages: number): PlannedFault[] {
+  const planned: PlannedFault[] = [];
+  for (const fault of FAULTS) {
+    if (!random.chance(2 / 3)) continue;
+    const times = OFTEN.has(fault) ? random.between(2, 10) : random.between(1, 3);
+    for (let time = 0; time < times; time += 1) planned.push({ fault, at: random.below(Math.ceil(messages * 0.9)) });
+  }
+  return planned.sort((a, b) => a.at - b.at);
+}

@@ -1,0 +1,111 @@
+/**
+ * npm run sim -- [--seed N] [--steps M] [--seeds K] [--mutants] [--trace] [--json]
+ * Runs K seeds from N on, M messages each under faults; with --mutants, shows that each bug put in on purpose is found.
+ */
+import { parseArgs } from "node:util";
+import { Coverage } from "./coverage.ts";
+import { MUTATIONS, type Mutation } from "./mutations.ts";
+import { runSeed, type SeedResult } from "./simulation.ts";
+
+const DEFAULT_STEPS = 2000;
+const DEFAULT_SEEDS = 20;
+/** Coverage is asked of runs that are long enough to have met everything. */
+const COVERAGE_MESSAGES_MIN = 80_000;
+
+interface Options {
+  seed: number;
+  steps: number;
+  seeds: number;
+  mutants: boolean;
+  trace: boolean;
+  json: boolean;
+}
+
+function readOptions(): Options {
+  const number = { type: "string" } as const;
+  const flag = { type: "boolean", default: false } as const;
+  const { values } = parseArgs({
+    options: { seed: number, steps: number, seeds: number, mutants: flag, trace: flag, json: flag },
+  });
+  const read = (text: string | undefined, otherwise: number): number => (text === undefined ? otherwise : Number(text));
+  const seeds = values.seeds === undefined && values.seed !== undefined ? 1 : read(values.seeds, DEFAULT_SEEDS);
+  const { mutants, trace, json } = values;
+  return { seed: read(values.seed, 1), steps: read(values.steps, DEFAULT_STEPS), seeds, mutants, trace, json };
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function printViolation({ seed, violation }: SeedResult, steps: number): void {
+  if (violation === null) return;
+  print(`seed ${seed} failed at step ${violation.step}: ${violation.message}`);
+  for (const line of violation.trace) print(`  ${line}`);
+  print(`again: npm run sim -- --seed ${seed} --steps ${steps}`);
+}
+
+async function runSeeds(options: Options): Promise<boolean> {
+  const coverage = new Coverage();
+  const startedMs = performance.now();
+  let messages = 0;
+  const failed: SeedResult[] = [];
+  for (let seed = options.seed; seed < options.seed + options.seeds; seed += 1) {
+    const echo = options.trace ? print : null;
+    const result = await runSeed({ seed, messages: options.steps, mutation: null, echo });
+    coverage.add(result.coverage);
+    messages += result.messages;
+    if (result.violation !== null) {
+      failed.push(result);
+      if (!options.json) printViolation(result, options.steps);
+      break;
+    }
+  }
+  const seconds = (performance.now() - startedMs) / 1000;
+  const missing = failed.length === 0 && messages >= COVERAGE_MESSAGES_MIN ? coverage.missing() : [];
+  if (options.json)
+    print(JSON.stringify({ seeds: options.seeds, messages, seconds, failed: failed.map(withoutCoverage), missing, coverage }));
+  else {
+    print(coverage.render());
+    for (const what of missing) print(`never met: ${what}`);
+    print(`${options.seeds} seeds, ${messages} messages, ${seconds.toFixed(1)} s, ${failed.length} failed`);
+  }
+  return failed.length === 0 && missing.length === 0;
+}
+
+function withoutCoverage({ coverage: _coverage, ...result }: SeedResult): unknown {
+  return result;
+}
+
+/** Runs seeds with the bug in place until one fails. */
+export async function hunt(mutation: Mutation, options: Pick<Options, "seed" | "steps" | "seeds">): Promise<SeedResult | null> {
+  for (let seed = options.seed; seed < options.seed + options.seeds; seed += 1) {
+    const restore = mutation.install?.();
+    try {
+      const result = await runSeed({ seed, messages: options.steps, mutation, echo: null });
+      if (result.violation !== null) return result;
+    } finally {
+      restore?.();
+    }
+  }
+  return null;
+}
+
+async function runMutants(options: Options): Promise<boolean> {
+  let survived = 0;
+  const table: unknown[] = [];
+  for (const mutation of MUTATIONS) {
+    const found = await hunt(mutation, options);
+    if (found === null) survived += 1;
+    table.push({ mutation: mutation.name, seed: found?.seed ?? null, rule: found?.violation?.rule ?? null });
+    const verdict = found === null ? "SURVIVED" : `seed ${found.seed}: ${found.violation?.message.split("\n")[0]?.slice(0, 110)}`;
+    if (!options.json) print(`${mutation.name.padEnd(55)} ${verdict}`);
+  }
+  if (options.json) print(JSON.stringify({ mutations: table, survived }));
+  return survived === 0;
+}
+
+if (import.meta.main) {
+  const options = readOptions();
+  const passed = options.mutants ? await runMutants(options) : await runSeeds(options);
+  process.exitCode = passed ? 0 : 1;
+}

@@ -1,0 +1,218 @@
+/**
+ * A model of the gateway: command ids, epochs, replay after Reloaded, notices about long-polls, and clients that may leave.
+ * It is small on purpose: what it expects of the feed is what the checkers hold the server to.
+ */
+import { COMMANDS, type Command, type CommandKind, type CommandNotice } from "#protocol/command";
+import { type Committed, type FeedMessage, type Primitive, STREAM_CODE } from "#protocol/feed";
+import type { SimulatedTime } from "./simulated-time.ts";
+import type { Trace } from "./trace.ts";
+
+/** How long a decision may take before the connection is cut (gateway/commands.ts). */
+const DECIDE_US = 25_000_000;
+/** How long the answer to an expired long-poll may take. */
+const POLL_GRACE_US = 5_000_000;
+
+const HANDS_OVER: ReadonlySet<CommandKind> = new Set<CommandKind>(["Work", "AcquireLease", "TransitionRun"]);
+const PARKS: ReadonlySet<CommandKind> = new Set<CommandKind>(["Work", "AcquireLease"]);
+
+/** What a client learns: an answer, or that its connection ended without one. */
+export type Outcome = { kind: "Answer"; status: number; body: string | null } | { kind: "Cut" };
+
+export interface Request {
+  kind: CommandKind;
+  target: number;
+  body: unknown;
+  /** Null where it is no long-poll. */
+  waitUs: number | null;
+  local: boolean;
+}
+
+export interface Pending extends Request {
+  id: number;
+  sentEpoch: number;
+  gone: boolean;
+  expired: boolean;
+  cancelTimer: () => void;
+  settled(outcome: Outcome): void;
+}
+
+export interface GatewayPorts {
+  time: SimulatedTime;
+  trace: Trace;
+  send(to: string, message: Command | CommandNotice): void;
+  nextId(): number;
+  /** What the checkers see. */
+  fed(message: Committed): void;
+  answered(pending: Pending, status: number, body: string | null): void;
+}
+
+export class ModelGateway {
+  readonly #ports: GatewayPorts;
+  readonly #pending = new Map<number, Pending>();
+  /** Answers given, by command: a second one must be the same. */
+  epoch = 0;
+  #refusalStatus: number | null = null;
+  #dead = false;
+
+  constructor(ports: GatewayPorts) {
+    this.#ports = ports;
+  }
+
+  /** Commands whose client still waits, long-polls left out. */
+  get unanswered(): Pending[] {
+    return [...this.#pending.values()].filter((pending) => !pending.gone && pending.waitUs === null);
+  }
+
+  submit(request: Request, settled: (outcome: Outcome) => void): Pending | null {
+    if (this.#dead) {
+      settled({ kind: "Cut" });
+      return null;
+    }
+    const { writes } = COMMANDS[request.kind];
+    if (this.#refusalStatus !== null && writes && request.kind !== "TransitionRun") {
+      settled({ kind: "Answer", status: this.#refusalStatus, body: null });
+      return null;
+    }
+    const pending: Pending = {
+      ...request,
+      id: this.#ports.nextId(),
+      sentEpoch: 0,
+      gone: false,
+      expired: false,
+      cancelTimer: () => undefined,
+      settled,
+    };
+    this.#pending.set(pending.id, pending);
+    if (this.epoch > 0 && !(this.#refusalStatus !== null && writes)) this.#send(pending);
+    pending.cancelTimer = this.#ports.time.after(request.waitUs ?? DECIDE_US, () => this.#outOfTime(pending));
+    return pending;
+  }
+
+  receive(message: FeedMessage): void {
+    switch (message.kind) {
+      case "Committed":
+        this.#ports.fed(message);
+        return this.#settle([...message.replies, ...answersInStream(message.stream)]);
+      case "Reloaded":
+        return this.#reloaded(message.epoch);
+      case "ReadOnly":
+        return this.#readOnly(message.on ? message.status : null);
+    }
+  }
+
+  /** The client of a request goes away without waiting for its answer. */
+  leave(pending: Pending): void {
+    if (pending.gone || this.#dead) return;
+    this.#forget(pending);
+    pending.settled({ kind: "Cut" });
+  }
+
+  /** Any client that waits. */
+  get waiting(): Pending[] {
+    return [...this.#pending.values()].filter((pending) => !pending.gone);
+  }
+
+  /** The process ends: every connection is cut. */
+  kill(): void {
+    this.#dead = true;
+    for (const pending of this.#pending.values()) {
+      pending.cancelTimer();
+      if (!pending.gone) pending.settled({ kind: "Cut" });
+    }
+    this.#pending.clear();
+  }
+
+  #send(pending: Pending): void {
+    pending.sentEpoch = this.epoch;
+    const { kind, id, target, body, local } = pending;
+    this.#ports.send(COMMANDS[kind].actor, { kind, id, epoch: this.epoch, target, body, idempotency: null, local });
+    if (pending.expired) this.#notify("Expired", pending);
+  }
+
+  #notify(kind: CommandNotice["kind"], pending: Pending): void {
+    this.#ports.send(COMMANDS[pending.kind].actor, { kind, epoch: pending.sentEpoch, command: pending.id });
+  }
+
+  #settle(replies: readonly Primitive[]): void {
+    for (let at = 0; at < replies.length; at += 3) {
+      const pending = this.#pending.get(Number(replies[at]));
+      if (pending === undefined) continue;
+      this.#pending.delete(pending.id);
+      pending.cancelTimer();
+      if (pending.gone) {
+        if (HANDS_OVER.has(pending.kind)) this.#notify("Undelivered", pending);
+        continue;
+      }
+      const status = Number(replies[at + 1]);
+      const body = replies[at + 2];
+      const text = typeof body === "string" ? body : null;
+      this.#ports.answered(pending, status, text);
+      pending.settled({ kind: "Answer", status, body: text });
+    }
+  }
+
+  #reloaded(epoch: number): void {
+    this.epoch = epoch;
+    this.#ports.trace.add(`gateway: core runs under epoch ${epoch}`);
+    for (const pending of [...this.#pending.values()]) {
+      if (pending.gone) {
+        pending.cancelTimer();
+        this.#pending.delete(pending.id);
+      } else if (pending.sentEpoch === epoch) continue;
+      else if (this.#refusalStatus === null || !COMMANDS[pending.kind].writes) this.#send(pending);
+      else if (pending.kind !== "TransitionRun") this.#refuse(pending, this.#refusalStatus);
+    }
+  }
+
+  #readOnly(status: number | null): void {
+    this.#refusalStatus = status;
+    this.#ports.trace.add(`gateway: store ${status === null ? "takes writes" : `is read-only (${status})`}`);
+    if (status !== null || this.epoch === 0) return;
+    for (const pending of this.#pending.values()) {
+      if (!pending.gone && pending.sentEpoch !== this.epoch) this.#send(pending);
+    }
+  }
+
+  #refuse(pending: Pending, status: number): void {
+    this.#pending.delete(pending.id);
+    pending.cancelTimer();
+    pending.settled({ kind: "Answer", status, body: null });
+  }
+
+  #outOfTime(pending: Pending): void {
+    if (pending.gone) {
+      this.#pending.delete(pending.id);
+      return;
+    }
+    if (pending.waitUs !== null && !pending.expired) {
+      pending.expired = true;
+      if (pending.sentEpoch > 0) this.#notify("Expired", pending);
+      pending.cancelTimer = this.#ports.time.after(POLL_GRACE_US, () => this.#outOfTime(pending));
+      return;
+    }
+    this.#forget(pending);
+    pending.settled({ kind: "Cut" });
+  }
+
+  /** Nobody waits any more; the command stays known if its answer may still come. */
+  #forget(pending: Pending): void {
+    pending.gone = true;
+    pending.cancelTimer();
+    if (pending.sentEpoch !== this.epoch || this.epoch === 0) {
+      this.#pending.delete(pending.id);
+      return;
+    }
+    if (PARKS.has(pending.kind)) this.#notify("Abandoned", pending);
+    pending.cancelTimer = this.#ports.time.after(DECIDE_US, () => this.#outOfTime(pending));
+  }
+}
+
+/** An event.created entry that names a command answers it with the event. */
+function answersInStream(stream: readonly Primitive[]): Primitive[] {
+  const replies: Primitive[] = [];
+  for (let at = 0; at < stream.length; at += 2) {
+    const command = stream[at + 1] ?? 0;
+    if (stream[at] === STREAM_CODE["event.created"] && command !== 0) replies.push(command, 201, null);
+  }
+  return replies;
+}

@@ -1,0 +1,273 @@
+/**
+ * A model of the people and programs that use the server: they create runs of flows with varied options, cancel, delete,
+ * resume, force moves, hold leases and change totals of resources.
+ */
+import { engineKeyText } from "#actors/live-state/engine";
+import type { CommandKind } from "#protocol/command";
+import { STATE_TYPES, type StateType } from "#protocol/state";
+import type { Outcome, Pending, Request } from "./model-gateway.ts";
+import type { Random } from "./random.ts";
+import type { SimulatedTime } from "./simulated-time.ts";
+
+const PROJECT = "sim";
+const SOURCE_DIR = "/flows";
+/** Declared totals; a resource not named here has one. */
+export const TOTALS: Readonly<Record<string, number>> = { gpu: 2, db: 3 };
+
+/** Flows by name: module and options. Their mix of options is what makes runs wait, pass over and start each other. */
+const FLOWS: Readonly<Record<string, { module: string; options: Record<string, unknown> }>> = {
+  plain: { module: "a.ts", options: {} },
+  capped: { module: "a.ts", options: { max_concurrent: 1, crash_retries: 1 } },
+  skipping: { module: "a.ts", options: { max_concurrent: 1, on_overlap: "skip" } },
+  replacing: { module: "a.ts", options: { max_concurrent: 2, on_overlap: "cancel_new", priority: 2 } },
+  heavy: { module: "a.ts", options: { resources: { gpu: 1, db: 1 }, crash_retries: 2 } },
+  heavier: { module: "b.ts", options: { resources: { gpu: 2 }, priority: 5, has_crash_hooks: true, crash_retries: 1 } },
+  lone: { module: "b.ts", options: { resources: { lock: 1 }, timeout_seconds: 3 } },
+  alone: { module: "b.ts", options: { isolated: true, crash_retries: 1 } },
+  meek: { module: "b.ts", options: { priority: -3 } },
+  following: { module: "a.ts", options: { after: { flow: "plain", parameters: { x: "{{ run.id }}" } }, max_concurrent: 3 } },
+};
+const SCHEMA = { type: "object", properties: { x: { type: "integer", default: 1 }, text: { type: "string" } } };
+
+/** Keys of engines that execute some flow. */
+export const ENGINE_KEYS = [
+  { source_dir: SOURCE_DIR, module: "a.ts", isolated: false, nice: 0 },
+  { source_dir: SOURCE_DIR, module: "b.ts", isolated: false, nice: 0 },
+  { source_dir: SOURCE_DIR, module: "b.ts", isolated: true, nice: 0 },
+  { source_dir: SOURCE_DIR, module: "b.ts", isolated: false, nice: 3 },
+];
+export const ENGINE_KEY_TEXTS = ENGINE_KEYS.map(engineKeyText);
+
+/** Parameters above what the core keeps in memory. */
+const LARGE_TEXT = "x".repeat(5000);
+
+type Action =
+  | "create"
+  | "createForFlow"
+  | "cancel"
+  | "delete"
+  | "resume"
+  | "move"
+  | "force"
+  | "acquire"
+  | "release"
+  | "patch"
+  | "event"
+  | "artifact"
+  | "server"
+  | "settings"
+  | "fail"
+  | "deleteFlow"
+  | "broken";
+
+const WEIGHTS: Record<Action, number> = {
+  create: 30,
+  createForFlow: 6,
+  cancel: 5,
+  delete: 4,
+  resume: 8,
+  move: 8,
+  force: 3,
+  acquire: 10,
+  release: 8,
+  patch: 2,
+  event: 2,
+  artifact: 2,
+  server: 1,
+  settings: 1,
+  fail: 0.5,
+  deleteFlow: 0.3,
+  broken: 1,
+};
+
+export interface PeoplePorts {
+  time: SimulatedTime;
+  random: Random;
+  submit(request: Request, settled: (outcome: Outcome) => void): Pending | null;
+  /** Ids of runs and flows that exist or existed. */
+  newestRun(): number;
+  newestFlow(): number;
+  /** Runs that are paused at the moment. */
+  paused(): number[];
+  /** Runs that an engine works on at the moment. */
+  running(): number[];
+  calm(): boolean;
+}
+
+export class ModelPeople {
+  readonly #ports: PeoplePorts;
+  readonly #meanPauseUs: number;
+  /** Runs they moved or hold leases for: nobody else ends those that no engine holds. */
+  readonly #meddled = new Set<number>();
+  readonly #leases: { run_id: number; lease: number }[] = [];
+
+  constructor(ports: PeoplePorts) {
+    this.#ports = ports;
+    this.#meanPauseUs = ports.random.pick([20_000, 60_000, 150_000]);
+  }
+
+  begin(): void {
+    const { time, random } = this.#ports;
+    const act = (): void => {
+      if (this.#ports.calm()) return this.#tidyUp();
+      this.act();
+      time.after(random.delayUs(this.#meanPauseUs), act);
+    };
+    time.after(0, act);
+  }
+
+  /** Once faults have stopped: totals are what was declared, and whoever waits for an answer gets one. */
+  #tidyUp(): void {
+    this.#insist("PatchSettings", 0, { resources: { ...TOTALS, lock: 1 } });
+    const resume = (): void => {
+      for (const run of this.#ports.paused()) this.#ask("ResumeRun", run, { input: null });
+      for (const run of this.#meddled) this.#ask("CancelRun", run, null);
+      this.#ports.time.after(1_000_000, resume);
+    };
+    resume();
+  }
+
+  act(): void {
+    const { random } = this.#ports;
+    const action = random.weighted(WEIGHTS);
+    const run = this.#someRun();
+    switch (action) {
+      case "create":
+        return this.#create();
+      case "createForFlow":
+        return this.#ask(
+          "CreateFlowRun",
+          random.between(1, this.#ports.newestFlow() + 1),
+          this.#text({ parameters: this.#parameters() }),
+        );
+      case "cancel":
+        return this.#ask("CancelRun", run, null);
+      case "delete":
+        return this.#ask("DeleteRun", run, null);
+      case "resume":
+        return this.#resume(run);
+      case "move":
+      case "force":
+        return this.#move(run, action === "force");
+      case "acquire":
+        return this.#acquire(run);
+      case "release":
+        return this.#release();
+      case "patch":
+        return this.#patch();
+      default:
+        return this.#other(action, run);
+    }
+  }
+
+  #other(
+    action: Exclude<
+      Action,
+      "create" | "createForFlow" | "cancel" | "delete" | "resume" | "move" | "force" | "acquire" | "release" | "patch"
+    >,
+    run: number,
+  ): void {
+    const { random } = this.#ports;
+    const key = random.pick(ENGINE_KEYS);
+    switch (action) {
+      case "event":
+        return this.#ask("EmitEvent", 0, { name: "note", run_id: random.chance(0.5) ? run : null, payload: { n: 1 } });
+      case "artifact":
+        return this.#ask("CreateArtifact", 0, { run_id: run, kind: "table", key: null, data: [1, 2] });
+      case "server":
+        return this.#ask("GetServer", 0, null);
+      case "settings":
+        return this.#ask("GetSettings", 0, null);
+      case "fail":
+        return this.#ask("EngineFailed", 0, { engine_id: "e", ...key, traceback: "Trace\nImportError: no" });
+      case "deleteFlow":
+        return this.#ask("DeleteFlow", random.between(1, this.#ports.newestFlow() + 1), null);
+      case "broken":
+        return this.#ask("TransitionRun", run, '{"type":"Nowhere"}');
+    }
+  }
+
+  #create(): void {
+    const { random } = this.#ports;
+    const flow = random.pick(Object.keys(FLOWS));
+    const { module = "", options = {} } = FLOWS[flow] ?? {};
+    const registration = { module, source_dir: SOURCE_DIR, options, parameter_schema: SCHEMA, flow_tags: ["t1"] };
+    const body = { project: PROJECT, flow, parameters: this.#parameters(), tags: ["t2"], ...registration };
+    this.#ask("CreateRun", 0, this.#text(body));
+  }
+
+  #parameters(): Record<string, unknown> {
+    const { random } = this.#ports;
+    return random.chance(0.05) ? { text: LARGE_TEXT } : { x: random.below(10) };
+  }
+
+  #text(body: unknown): string {
+    return JSON.stringify(body);
+  }
+
+  #resume(someRun: number): void {
+    const { random } = this.#ports;
+    const paused = this.#ports.paused();
+    const run = paused.length > 0 && random.chance(0.8) ? random.pick(paused) : someRun;
+    this.#ask("ResumeRun", run, { input: random.pick([null, { go: true }]) });
+  }
+
+  #move(run: number, force: boolean): void {
+    const { random } = this.#ports;
+    const type = random.pick<StateType>(STATE_TYPES);
+    if (type === "Pending" || type === "Running") this.#meddled.add(run);
+    const name = random.pick([null, null, null, "Late", "Skipped", "TimedOut", "toString"]);
+    this.#ask("TransitionRun", run, this.#text({ type, name, force }));
+  }
+
+  /** User code inside a run asks for a share of a resource; now and then somebody asks for a run that nobody holds. */
+  #acquire(someRun: number): void {
+    const { random } = this.#ports;
+    const running = this.#ports.running();
+    const run = running.length > 0 && random.chance(0.9) ? random.pick(running) : someRun;
+    this.#meddled.add(run);
+    const name = random.pick(["gpu", "db", "lock"]);
+    const wait_ms = random.pick([0, 500, 4000]);
+    const body = {
+      run_id: run,
+      resources: random.chance(0.3) ? { [name]: 1, db: 1 } : { [name]: 0.5 + random.below(2) / 2 },
+      wait_ms,
+    };
+    this.#ports.submit({ kind: "AcquireLease", target: 0, body, waitUs: wait_ms * 1000, local: true }, (outcome) => {
+      if (outcome.kind !== "Answer" || outcome.status !== 200) return;
+      const { lease } = JSON.parse(outcome.body ?? "{}") as { lease?: number };
+      if (lease !== undefined) this.#leases.push({ run_id: run, lease });
+    });
+  }
+
+  #release(): void {
+    const held = this.#leases.splice(this.#ports.random.below(this.#leases.length || 1), 1)[0];
+    if (held !== undefined) this.#ask("ReleaseLease", 0, held);
+  }
+
+  #patch(): void {
+    const { random } = this.#ports;
+    const name = random.pick(["gpu", "db", "lock"]);
+    this.#ask("PatchSettings", 0, { resources: { [name]: random.between(0, 4) } });
+  }
+
+  /** Mostly one of the newest runs, sometimes any, sometimes one that is not there. */
+  #someRun(): number {
+    const { random } = this.#ports;
+    const newest = this.#ports.newestRun();
+    return random.chance(0.8) ? Math.max(1, newest - random.below(12)) : random.between(1, newest + 2);
+  }
+
+  #ask(kind: CommandKind, target: number, body: unknown): void {
+    this.#ports.submit({ kind, target, body, waitUs: null, local: true }, () => undefined);
+  }
+
+  /** Repeats a request until it is answered well. */
+  #insist(kind: CommandKind, target: number, body: unknown): void {
+    const settled = (outcome: Outcome): void => {
+      if (outcome.kind === "Answer" && outcome.status < 500) return;
+      this.#ports.time.after(500_000, () => this.#insist(kind, target, body));
+    };
+    this.#ports.submit({ kind, target, body, waitUs: null, local: true }, settled);
+  }
+}

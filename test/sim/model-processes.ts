@@ -1,0 +1,110 @@
+/**
+ * The processes of the machine: which engines live, and the model of the actor that starts, watches and signals them.
+ * Processes outlive the server; the actor knows only what it was told since its start.
+ */
+
+import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
+import type { EngineProcessesMessage } from "#actors/engines/messages";
+import type { EngineKey } from "#actors/live-state/engine";
+import { DISPATCHER } from "#actors/turn";
+import type { ActorSpec } from "#runtime/actor";
+import type { ModelEngine } from "./model-engine.ts";
+import type { SimulatedTime } from "./simulated-time.ts";
+
+const LOOK_US = 500_000;
+const FIRST_PID = 2000;
+
+export class ModelProcesses {
+  readonly #time: SimulatedTime;
+  readonly #spawn: (id: string, key: EngineKey, pid: number) => ModelEngine | null;
+  readonly #byPid = new Map<number, ModelEngine>();
+  #nextPid = FIRST_PID;
+  /** Children of the server's present process, by engine id. */
+  #children = new Map<string, { pid: number; key: EngineKey }>();
+  #tell: ((to: string, message: unknown) => void) | null = null;
+
+  constructor(time: SimulatedTime, spawn: (id: string, key: EngineKey, pid: number) => ModelEngine | null) {
+    this.#time = time;
+    this.#spawn = spawn;
+  }
+
+  get engines(): ModelEngine[] {
+    return [...this.#byPid.values()].filter((engine) => engine.alive);
+  }
+
+  takePid(): number {
+    this.#nextPid += 1;
+    return this.#nextPid;
+  }
+
+  add(engine: ModelEngine): void {
+    this.#byPid.set(engine.traits.pid, engine);
+  }
+
+  isAlive(pid: number): boolean {
+    return this.#byPid.get(pid)?.alive === true;
+  }
+
+  /** An engine has ended: its parent, if it is the present server, hears of it at once. */
+  ended(engine: ModelEngine): void {
+    const { id, pid } = engine.traits;
+    this.#byPid.delete(pid);
+    if (this.#children.get(id)?.pid !== pid) return;
+    this.#children.delete(id);
+    this.#tell?.(DISPATCHER, { kind: "EngineGone", engine_id: id, cause: null });
+  }
+
+  /** The actor of one process of the server; `tell` sends from its thread. */
+  actor(tell: (to: string, message: unknown) => void): ActorSpec {
+    this.#children = new Map();
+    this.#tell = tell;
+    const watched = new Map<string, number>();
+    return {
+      name: ENGINE_PROCESSES,
+      start: (context, out) => {
+        out.setTimer("look", context.nowUs() + LOOK_US, { kind: "Look" });
+        return {
+          receive: (raw, outbox) => {
+            const message = raw as EngineProcessesMessage;
+            switch (message.kind) {
+              case "Watch":
+                watched.set(message.engine_id, message.pid);
+                return outbox.send(DISPATCHER, { kind: "EngineSeen", engine_id: message.engine_id, pid_started: 1 });
+              case "Unwatch":
+                return void watched.delete(message.engine_id);
+              case "Spawn":
+                return this.#start(message.engine_id, message.key);
+              case "Signal":
+                return this.#byPid.get(message.pid)?.signal(message.signal);
+              case "Resync": {
+                const engines = [...this.#children].map(([engine_id, { key }]) => ({ engine_id, key }));
+                return outbox.send(DISPATCHER, { kind: "PoolReport", engines });
+              }
+              case "Look":
+                for (const [id, pid] of watched) {
+                  if (this.#children.has(id) || this.isAlive(pid)) continue;
+                  watched.delete(id);
+                  outbox.send(DISPATCHER, { kind: "EngineGone", engine_id: id, cause: null });
+                }
+                return outbox.setTimer("look", context.nowUs() + LOOK_US, { kind: "Look" });
+              default:
+            }
+          },
+        };
+      },
+    };
+  }
+
+  #start(id: string, key: EngineKey): void {
+    const pid = this.takePid();
+    const engine = this.#spawn(id, key, pid);
+    if (engine === null) {
+      const tell = this.#tell;
+      this.#time.after(LOOK_US, () => tell?.(DISPATCHER, { kind: "EngineGone", engine_id: id, cause: "could not start" }));
+      return;
+    }
+    this.#children.set(id, { pid, key });
+    this.add(engine);
+    engine.begin();
+  }
+}

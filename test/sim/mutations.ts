@@ -1,0 +1,192 @@
+/**
+ * Bugs put in on purpose, one at a time, from outside: each shows that the checkers would find it.
+ * They replace methods for as long as one simulation runs, or change what passes between the parts.
+ */
+import { Dispatcher } from "#actors/dispatcher/core";
+import { TRANSITIONS } from "#actors/dispatcher/transition";
+import { Ledger } from "#actors/leases/ledger";
+import type { Hello } from "#actors/store-writer/commit-client";
+import { Turn } from "#actors/turn";
+import { CommitRecord } from "#storage/commit-record";
+import type { Batch } from "#storage/feed";
+import { emptyDecision } from "#storage/feed";
+import type { SimulatedServer } from "./simulated-server.ts";
+
+export interface Mutation {
+  name: string;
+  /** Puts the bug in; the result takes it out again. */
+  install?(): () => void;
+  /** Looks at what the core sends to the writer; false: it is not sent. */
+  sends?(message: Batch | Hello, server: SimulatedServer): boolean;
+}
+
+type Method = (...values: never[]) => unknown;
+
+/** Replaces a method of a class; `make` gets the original. */
+function replace<K extends string>(prototype: Record<K, Method>, name: K, make: (original: Method) => Method): () => void {
+  const original = prototype[name];
+  prototype[name] = make(original);
+  return () => {
+    prototype[name] = original;
+  };
+}
+
+interface CommandLike {
+  kind: string;
+  body?: unknown;
+  epoch?: number;
+}
+
+/** Changes what the dispatcher receives. */
+function replaceMessages(change: (message: CommandLike) => CommandLike): () => void {
+  return replace(Dispatcher.prototype as unknown as Record<"receive", Method>, "receive", (original) => {
+    return function (this: unknown, message: CommandLike, out: unknown) {
+      return (original as (...values: unknown[]) => unknown).call(this, change(message), out);
+    } as Method;
+  });
+}
+
+/** Changes the parsed body of one kind of command. */
+function replaceBodies(kinds: readonly string[], change: (body: Record<string, unknown>) => Record<string, unknown>): () => void {
+  return replaceMessages((message) => {
+    if (!kinds.includes(message.kind) || typeof message.body !== "string") return message;
+    return { ...message, body: JSON.stringify(change(JSON.parse(message.body) as Record<string, unknown>)) };
+  });
+}
+
+function withoutLease({ lease: _lease, ...body }: Record<string, unknown>): Record<string, unknown> {
+  return body;
+}
+
+/** Newest batch of each source that was sent once. */
+function sendOnce(): (message: Batch | Hello) => boolean {
+  const newest = new Map<number, number>();
+  return (message) => {
+    if (message.kind !== "Batch") return true;
+    if (message.number <= (newest.get(message.source) ?? 0)) return false;
+    newest.set(message.source, message.number);
+    return true;
+  };
+}
+
+export const MUTATIONS: readonly Mutation[] = [
+  { name: "stale leases are not refused", install: () => replaceBodies(["TransitionRun", "Report"], withoutLease) },
+  {
+    name: "use of a resource is a counter that a reload forgets",
+    install: () => {
+      const counted = new WeakMap<object, Map<string, number>>();
+      const restore = [
+        replace(Ledger.prototype as unknown as Record<"blocking", Method>, "blocking", (original) => {
+          return function (this: Ledger, needs: Record<string, number>) {
+            if (!counted.has(this)) counted.set(this, new Map(this.list().map(({ name, used }) => [name, used])));
+            return (original as (...values: unknown[]) => unknown).call(this, needs);
+          } as Method;
+        }),
+        replace(Ledger.prototype as unknown as Record<"usedOf", Method>, "usedOf", (original) => {
+          return function (this: Ledger, resource: string) {
+            const used = (original as (...values: unknown[]) => unknown).call(this, resource) as number;
+            return used - (counted.get(this)?.get(resource) ?? 0);
+          } as Method;
+        }),
+      ];
+      return () => {
+        for (const undo of restore) undo();
+      };
+    },
+  },
+  {
+    name: "answers leave before the commit",
+    sends: (message, server) => {
+      if (message.kind !== "Batch") return true;
+      server.sendPastWriter({ kind: "Committed", ...emptyDecision(), replies: message.replies, first_seq: 0, first_event_id: 0 });
+      message.replies = [];
+      return true;
+    },
+  },
+  {
+    name: "reports are not deduplicated",
+    install: () => {
+      let seq = 0;
+      return replaceBodies(["Report"], (body) => ({
+        ...body,
+        events: (body["events"] as object[]).map((event) => {
+          seq += 1;
+          return { ...event, seq };
+        }),
+      }));
+    },
+  },
+  {
+    name: "commands of an older epoch are taken",
+    install: () => replaceMessages(({ epoch: _epoch, ...message }) => message),
+  },
+  {
+    name: "unacknowledged batches are not sent again",
+    install: () => {
+      sentOnce = sendOnce();
+      return () => undefined;
+    },
+    sends: (message) => sentOnce(message),
+  },
+  {
+    name: "the event of a cancel is left out",
+    install: () =>
+      replace(Turn.prototype as unknown as Record<"runEvent", Method>, "runEvent", (original) => {
+        return function (this: unknown, name: string, ...rest: unknown[]) {
+          if (name !== "run.cancelled") (original as (...values: unknown[]) => unknown).call(this, name, ...rest);
+        } as Method;
+      }),
+  },
+  {
+    name: "a paused run keeps what it holds",
+    install: () => {
+      let pausing = false;
+      const restore = [
+        replace(Dispatcher.prototype as unknown as Record<"receive", Method>, "receive", (original) => {
+          return function (this: unknown, message: CommandLike, out: unknown) {
+            pausing = message.kind === "TransitionRun" && String(message.body).includes('"type":"Paused"');
+            try {
+              (original as (...values: unknown[]) => unknown).call(this, message, out);
+            } finally {
+              pausing = false;
+            }
+          } as Method;
+        }),
+        replace(Ledger.prototype as unknown as Record<"leasesOf", Method>, "leasesOf", (original) => {
+          return function (this: unknown, run: number) {
+            return pausing ? [] : (original as (...values: unknown[]) => unknown).call(this, run);
+          } as Method;
+        }),
+      ];
+      return () => {
+        for (const undo of restore) undo();
+      };
+    },
+  },
+  {
+    name: "a paused run may become Pending",
+    install: () => {
+      const row = TRANSITIONS.Paused as Record<string, string>;
+      const cell = row["Pending"] ?? "";
+      row["Pending"] = "ok";
+      return () => {
+        row["Pending"] = cell;
+      };
+    },
+  },
+  {
+    name: "numbers of batches are not looked at",
+    install: () => replace(CommitRecord.prototype as unknown as Record<"find", Method>, "find", () => () => null),
+  },
+  {
+    name: "crashed runs are not counted",
+    install: () =>
+      replace(Turn.prototype as unknown as Record<"countRun", Method>, "countRun", (original) => {
+        return function (this: unknown, flow: unknown, from: unknown, to: unknown) {
+          if (to !== "Crashed") (original as (...values: unknown[]) => unknown).call(this, flow, from, to);
+        } as Method;
+      }),
+  },
+];
+
+let sentOnce: (message: Batch | Hello) => boolean = () => true;

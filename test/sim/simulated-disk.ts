@@ -1,0 +1,37 @@
+/** The store of a simulation: real SQLite in memory that outlives every crash, and that can be told to refuse commits. */
+import type { Database } from "#storage/driver";
+import { IN_MEMORY } from "#storage/read-handle";
+import { StorageError } from "#storage/storage-error";
+import { openWriteHandle } from "#storage/write-handle";
+
+export type Refusal = "full" | "io" | "busy";
+
+export class SimulatedDisk {
+  /** As the checkers read it. */
+  readonly database: Database;
+  /** As the writer uses it. */
+  readonly handle: Database;
+  /** Why commits fail at the moment, or null. */
+  refusal: Refusal | null = null;
+
+  constructor() {
+    this.database = openWriteHandle(IN_MEMORY, { durability: "normal", salt: 1 });
+    const exec = (sql: string): void => this.#exec(sql);
+    this.handle = Object.create(this.database, { exec: { value: exec } }) as Database;
+  }
+
+  /** The process ended in the midst of a transaction. */
+  rollBack(): void {
+    if (this.database.inTransaction) this.database.exec("ROLLBACK");
+  }
+
+  close(): void {
+    this.database.close();
+  }
+
+  #exec(sql: string): void {
+    const fails = this.refusal === "busy" ? sql.startsWith("BEGIN") : sql === "COMMIT";
+    if (this.refusal !== null && fails) throw new StorageError(this.refusal, `simulated: ${this.refusal}`);
+    this.database.exec(sql);
+  }
+}

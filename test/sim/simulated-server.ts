@@ -1,0 +1,419 @@
+/**
+ * One life of the server's process on one thread: the real tree, supervisor, hosts, cores and writers, wired as
+ * server/threads does it, with queues in place of the links. The scheduler moves it through `choices`.
+ */
+import { DispatchGroup } from "#actors/group";
+import type { DispatchSettings } from "#actors/live-state/live-state";
+import { LogWriter } from "#actors/log-writer/core";
+import type { ServerFacts } from "#actors/records/server-info";
+import { CommitClient, type Hello } from "#actors/store-writer/commit-client";
+import { StoreWriter } from "#actors/store-writer/shell";
+import { LISTENING, LOG_WRITER, placementOf, STORE_WRITER, TREE } from "#actors/tree";
+import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS } from "#actors/turn";
+import type { ReadOnly } from "#protocol/feed";
+import type { ActorSpec } from "#runtime/actor";
+import { Host } from "#runtime/host";
+import { actorsOn, namesOn, threadOf, threadsOf } from "#runtime/placement";
+import { type Control, Supervisor } from "#runtime/supervisor";
+import { EXIT_REPORTS, type ExitReport } from "#runtime/thread";
+import type { CommitRequest, CommitResult } from "#storage/apply";
+import { Writer } from "#storage/apply";
+import type { Batch } from "#storage/feed";
+import { IN_MEMORY, openReadHandle } from "#storage/read-handle";
+import { Statements } from "#storage/statements";
+import type { Fault } from "./fault-plan.ts";
+import { LinkQueue } from "./link-queue.ts";
+import type { Random } from "./random.ts";
+import type { SimulatedDisk } from "./simulated-disk.ts";
+import type { SimulatedTime } from "./simulated-time.ts";
+import type { Trace } from "./trace.ts";
+
+const PLACEMENT = placementOf("three", new URL(import.meta.url));
+/** What actors throw that were told to. */
+const SIMULATED = "simulated defect";
+const EPOCHS_PER_THREAD = 1_000_000;
+const THREADS = ["main", "core", "writer", "gateway"] as const;
+type ThreadName = (typeof THREADS)[number];
+
+/** What surrounds the server. */
+export interface Surroundings {
+  time: SimulatedTime;
+  random: Random;
+  disk: SimulatedDisk;
+  trace: Trace;
+  /** The actors of the main and the gateway thread, made anew for each process. */
+  gateway: ActorSpec;
+  engineProcesses: ActorSpec;
+  settings(): DispatchSettings;
+  isAlive(pid: number): boolean;
+  committed(requests: readonly CommitRequest[], results: readonly CommitResult[]): void;
+  /** The tree gave up: the process ends. */
+  gaveUp(error: Error): void;
+  restarted(names: readonly string[], error: Error): void;
+  coreStarted(): void;
+  /** An actor threw although it was not told to. */
+  defect(actor: string, error: Error): void;
+  /** Passes a batch on its way to the writer; a mutation may change or drop it. */
+  sends(message: Batch | Hello, server: SimulatedServer): boolean;
+}
+
+interface Thread {
+  host: Host;
+  up: boolean;
+  starts: number;
+  clear(): void;
+}
+
+/** One thing the scheduler can do next. */
+export interface Choice {
+  what: string;
+  take(): void;
+}
+
+export class SimulatedServer implements Control {
+  readonly #around: Surroundings;
+  readonly #startedAt: number;
+  readonly #threads = new Map<ThreadName, Thread>();
+  readonly #links = new Map<string, LinkQueue>();
+  readonly #supervisor: Supervisor;
+  /** Called when a thread ends while an actor on it starts. */
+  readonly #startsCut = new Map<ThreadName, Set<(error: Error) => void>>();
+  readonly #armed = new Map<string, Fault>();
+  #writer: Writer | null = null;
+  #dead = false;
+  /** Promises of the supervisor that are under way: while there are any, the scheduler lets them run. */
+  pending = 0;
+  /** Messages handled by actors. */
+  handled = 0;
+  group: DispatchGroup | null = null;
+  /** The fault that an actor has just committed. */
+  committedFault: ((fault: Fault) => void) | null = null;
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+    this.#startedAt = around.time.nowUs();
+    this.#supervisor = new Supervisor(TREE, this, around.time, {
+      restarted: (names, error) => around.restarted(names, error),
+      gaveUp: (error) => {
+        if (!this.#dead) around.gaveUp(error);
+      },
+    });
+    for (const from of THREADS) {
+      for (const to of THREADS)
+        if (from !== to) this.#links.set(`${from}>${to}`, new LinkQueue(from, to, () => around.time.monotonicUs()));
+    }
+    for (const name of threadsOf(PLACEMENT) as ThreadName[]) this.#open(name);
+  }
+
+  begin(): void {
+    this.#track(this.#supervisor.start());
+  }
+
+  get isDead(): boolean {
+    return this.#dead;
+  }
+
+  /** Sends from the gateway's thread. */
+  sendFromGateway(to: string, message: unknown): void {
+    if (this.#dead) return;
+    const { host } = this.#thread("gateway");
+    host.send(to, message);
+    host.flushEndpoints();
+  }
+
+  /** Sends from the main thread. */
+  sendFromMain(to: string, message: unknown): void {
+    if (this.#dead) return;
+    const { host } = this.#thread("main");
+    host.send(to, message);
+    host.flushEndpoints();
+  }
+
+  /** Sends to the gateway past the writer: for a mutation, because no sound system does that. */
+  sendPastWriter(message: unknown): void {
+    this.#thread("core").host.send(GATEWAY, message);
+  }
+
+  /** Everything that could happen next in this process. */
+  choices(): Choice[] {
+    const choices: Choice[] = [];
+    if (this.#dead) return choices;
+    const nowUs = this.#around.time.monotonicUs();
+    for (const [name, thread] of this.#threads) {
+      if (!thread.up) continue;
+      for (const actor of thread.host.runnable()) choices.push({ what: actor, take: () => this.#step(name, actor) });
+    }
+    for (const link of this.#links.values()) {
+      const thread = this.#thread(link.to as ThreadName);
+      if (link.waiting === 0 || link.stalledUntilUs > nowUs || !thread.up) continue;
+      choices.push({ what: "link", take: () => link.deliver(thread.host) });
+    }
+    return choices;
+  }
+
+  /** Ends every thread's turn. */
+  flush(): void {
+    for (const thread of this.#threads.values()) if (thread.up) thread.host.flushEndpoints();
+  }
+
+  /** True when nothing is under way between the actors. */
+  get isQuiet(): boolean {
+    return this.choices().length === 0 && [...this.#links.values()].every((link) => link.waiting === 0);
+  }
+
+  /** The actor throws in its next step that is fit for this fault. */
+  arm(actor: string, fault: Fault): void {
+    this.#armed.set(actor, fault);
+  }
+
+  endThread(name: "core" | "writer"): boolean {
+    const thread = this.#thread(name);
+    if (!thread.up) return false;
+    this.#close(name);
+    // A thread that ends in the midst of sending has sent to all others up to one moment.
+    const outgoing = [...this.#links.values()].filter((link) => link.from === name);
+    const arrivedUs = Math.max(...outgoing.map((link) => link.deliveredUs));
+    const onTheWayUs = outgoing.flatMap((link) => link.sentUs).filter((sentUs) => sentUs > arrivedUs);
+    const untilUs = this.#around.random.pick([arrivedUs, ...onTheWayUs]);
+    for (const link of outgoing) link.cut(untilUs);
+    for (const link of this.#links.values()) if (link.to === name) link.cut(-1);
+    if (name === "writer") this.#around.disk.rollBack();
+    const error = new Error(`thread ${name} ended`);
+    for (const reject of this.#startsCut.get(name) ?? []) reject(error);
+    this.#startsCut.delete(name);
+    for (const actor of actorsOn(PLACEMENT, name)) this.#exited({ name: actor, message: error.message, counted: true });
+    return true;
+  }
+
+  stall(untilUs: number): void {
+    this.#around.random.pick([...this.#links.values()]).stalledUntilUs = untilUs;
+  }
+
+  /** Faults have stopped: whatever waits may go on. */
+  calm(): void {
+    this.#armed.clear();
+    for (const link of this.#links.values()) link.stalledUntilUs = 0;
+  }
+
+  /** The process ends at once. */
+  kill(): void {
+    this.#dead = true;
+    for (const name of THREADS) this.#close(name);
+    this.#around.disk.rollBack();
+  }
+
+  async start(name: string): Promise<void> {
+    if (this.#dead) return new Promise(() => undefined);
+    const threadName = threadOf(PLACEMENT, name) as ThreadName;
+    if (!this.#thread(threadName).up) this.#open(threadName);
+    const cut = Promise.withResolvers<void>();
+    const cuts = this.#startsCut.get(threadName) ?? new Set();
+    this.#startsCut.set(threadName, cuts.add(cut.reject));
+    await Promise.race([this.#thread(threadName).host.start(name), cut.promise]);
+    cuts.delete(cut.reject);
+  }
+
+  async stop(name: string, shutdownMs: number): Promise<void> {
+    const thread = this.#thread(threadOf(PLACEMENT, name) as ThreadName);
+    if (thread.up && !this.#dead) await Promise.race([thread.host.stop(name), this.sleep(shutdownMs)]);
+  }
+
+  sleep(delayMs: number): Promise<void> {
+    return new Promise((resolve) => void this.#around.time.after(delayMs * 1000, resolve));
+  }
+
+  #step(thread: ThreadName, actor: string): void {
+    const { host } = this.#thread(thread);
+    this.handled += 1;
+    host.step(actor);
+    if (this.#around.random.chance(0.5)) host.flushEndpoints();
+  }
+
+  #thread(name: ThreadName): Thread {
+    const thread = this.#threads.get(name);
+    if (thread === undefined) throw new Error(`no thread ${name}`);
+    return thread;
+  }
+
+  #open(name: ThreadName): void {
+    const starts = (this.#threads.get(name)?.starts ?? 0) + 1;
+    const around = this.#around;
+    const alarm = around.time.createAlarm();
+    const host: Host = new Host({
+      clock: this.#around.time,
+      alarm,
+      defer: () => undefined,
+      exited: (actor, error) => {
+        const report: ExitReport = { name: actor, message: error.message, counted: true };
+        if (error.message !== SIMULATED) around.defect(actor, error);
+        if (name === "main") this.#exited(report);
+        else host.send(EXIT_REPORTS, report);
+      },
+    });
+    this.#threads.set(name, { host, up: true, starts, clear: () => alarm.clear() });
+    for (const peer of THREADS) {
+      if (peer === name) continue;
+      const link = this.#links.get(`${name}>${peer}`);
+      if (link === undefined) continue;
+      for (const remote of namesOn(PLACEMENT, peer)) host.attach(remote, link.endpointOf(remote));
+    }
+    for (const spec of this.#specs(name, host, starts)) host.register(this.#withFaults(spec));
+  }
+
+  #close(name: ThreadName): void {
+    const thread = this.#thread(name);
+    thread.up = false;
+    thread.clear();
+  }
+
+  #specs(name: ThreadName, host: Host, starts: number): ActorSpec[] {
+    switch (name) {
+      case "core":
+        return this.#coreSpecs(host, starts);
+      case "writer":
+        return this.#writerSpecs(starts);
+      case "gateway":
+        return [this.#around.gateway];
+      case "main":
+        host.attach(EXIT_REPORTS, { deliver: (report) => this.#exited(report as ExitReport) });
+        host.attach(LISTENING, { deliver: () => undefined });
+        return [this.#around.engineProcesses];
+    }
+  }
+
+  #coreSpecs(host: Host, starts: number): ActorSpec[] {
+    const { time, random, disk, isAlive } = this.#around;
+    const commits = new CommitClient({
+      source: this.#startedAt + starts,
+      send: (batch) => {
+        if (this.#around.sends(batch, this)) host.send(LOG_WRITER, batch);
+      },
+      rejected: (error) => {
+        host.send(EXIT_REPORTS, { name: DISPATCHER, message: error.message, counted: false } satisfies ExitReport);
+      },
+    });
+    host.attach(COMMITS, commits);
+    this.#around.coreStarted();
+    this.group = new DispatchGroup({
+      nowUs: () => time.nowUs(),
+      ids: { uuid: () => random.uuid(time.nowUs()), random: () => random.next() },
+      commits,
+      openStore: () => new Statements(openReadHandle(IN_MEMORY, disk.database)),
+      settings: this.#around.settings(),
+      facts: factsOf(this.#startedAt),
+      isAlive,
+      firstEpoch: starts * EPOCHS_PER_THREAD,
+    });
+    return this.group.specs();
+  }
+
+  #writerSpecs(threadStarts: number): ActorSpec[] {
+    let generation = threadStarts * EPOCHS_PER_THREAD;
+    return [
+      {
+        name: STORE_WRITER,
+        start: (context, out) => {
+          const isFirst = context.generation === 1 && threadStarts === 1;
+          const writer = new ObservedWriter(this.#around, { stream: isFirst ? "new_block" : "continue" });
+          this.#writer = writer;
+          if (!isFirst) out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "" } satisfies ReadOnly);
+          return new StoreWriter(writer, context.nowUs, () => undefined);
+        },
+        resent: () => true,
+      },
+      {
+        name: LOG_WRITER,
+        start: (_context, out) => {
+          if (this.#writer === null) throw new Error("the store writer starts first");
+          generation += 1;
+          out.send(COMMITS, { kind: "WriterStarted", generation, last_seq: this.#writer.latestSeq });
+          return new LogWriter(generation, this.#writer.nextLogId);
+        },
+        resent: () => true,
+      },
+    ];
+  }
+
+  /** An armed fault makes the actor throw before or after its step, as the fault says or chance decides. */
+  #withFaults(spec: ActorSpec): ActorSpec {
+    const start: ActorSpec["start"] = async (context, out) => {
+      const actor = await spec.start(context, out);
+      return {
+        receive: (message, outbox) => {
+          const fault = this.#armed.get(spec.name);
+          if (fault === undefined || isProbe(message)) return actor.receive(message, outbox);
+          this.#armed.delete(spec.name);
+          const after = fault.endsWith("after commit") || (!fault.endsWith("before commit") && this.#around.random.chance(0.5));
+          if (after) actor.receive(message, outbox);
+          this.#around.trace.add(`${spec.name} throws ${after ? "after" : "before"} its step`);
+          this.committedFault?.(fault);
+          throw new Error(SIMULATED);
+        },
+        stop: (failed) => actor.stop?.(failed),
+      };
+    };
+    return { ...spec, start };
+  }
+
+  #exited({ name, message, counted }: ExitReport): void {
+    if (this.#dead) return;
+    this.#around.trace.add(`supervisor: ${name} exited: ${message}`);
+    this.#track(this.#supervisor.exited(name, new Error(message), counted));
+  }
+
+  #track(work: Promise<void>): void {
+    this.pending += 1;
+    void work.finally(() => {
+      this.pending -= 1;
+    });
+  }
+}
+
+function isProbe(message: unknown): boolean {
+  return (message as { kind?: string }).kind === "Probe";
+}
+
+/** The real writer; whoever watches hears of each commit once it is durable. */
+class ObservedWriter extends Writer {
+  readonly #around: Surroundings;
+
+  constructor(around: Surroundings, options: { stream: "new_block" | "continue" }) {
+    super(around.disk.handle, options);
+    this.#around = around;
+  }
+
+  override apply(requests: readonly CommitRequest[]): CommitResult[] {
+    const results = super.apply(requests);
+    this.#around.committed(requests, results);
+    return results;
+  }
+}
+
+/** Actors that can be made to throw, with the fault that does it. */
+export const THROWING: Partial<Record<Fault, string>> = {
+  "dispatcher throws": DISPATCHER,
+  "leases throws": LEASES,
+  "records throws": RECORDS,
+  "log-writer throws": LOG_WRITER,
+  "store-writer throws before commit": STORE_WRITER,
+  "store-writer throws after commit": STORE_WRITER,
+};
+
+function factsOf(startedAt: number): ServerFacts {
+  return {
+    version: "0.0.0",
+    pid: 1000,
+    home: "/home",
+    servedDir: null,
+    startedAt,
+    databasePath: IN_MEMORY,
+    emailConfigured: false,
+    liveFlows: new Set(),
+    host: "127.0.0.1",
+    port: 4270,
+    url: "",
+    listening: () => undefined,
+    fileSizes: () => ({ database: 0, wal: 0 }),
+    secretKeyPresent: () => false,
+  };
+}

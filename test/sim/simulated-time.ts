@@ -1,0 +1,83 @@
+/** Simulated time: two clocks that move only when told, and an agenda of what is to happen at which moment. */
+import { PriorityQueue } from "#actors/dispatcher/priority-queue";
+import type { Clock } from "#runtime/clock";
+import type { Alarm } from "#runtime/timers";
+
+/** Wall time at the start of every simulation. */
+const EPOCH_US = 1_750_000_000_000_000;
+
+interface Appointment {
+  dueUs: number;
+  order: number;
+  run: (() => void) | null;
+}
+
+export class SimulatedTime implements Clock {
+  #monotonicUs = 1_000_000;
+  #wallOffsetUs = EPOCH_US;
+  #order = 0;
+  readonly #agenda = new PriorityQueue<Appointment>((a, b) => a.dueUs < b.dueUs || (a.dueUs === b.dueUs && a.order < b.order));
+
+  nowUs(): number {
+    return this.#monotonicUs + this.#wallOffsetUs;
+  }
+
+  monotonicUs(): number {
+    return this.#monotonicUs;
+  }
+
+  advance(byUs: number): void {
+    this.#monotonicUs += byUs;
+  }
+
+  /** The wall clock is set; waiting goes on undisturbed. */
+  stepWallClock(byUs: number): void {
+    this.#wallOffsetUs += byUs;
+  }
+
+  /** Does something after a delay; the result takes it back. */
+  after(delayUs: number, run: () => void): () => void {
+    this.#order += 1;
+    const appointment: Appointment = { dueUs: this.#monotonicUs + Math.max(0, delayUs), order: this.#order, run };
+    this.#agenda.push(appointment);
+    return () => {
+      appointment.run = null;
+    };
+  }
+
+  /** When the next appointment is due, or null. */
+  nextDueUs(): number | null {
+    for (let first = this.#agenda.peek(); first !== undefined; first = this.#agenda.peek()) {
+      if (first.run !== null) return first.dueUs;
+      this.#agenda.pop();
+    }
+    return null;
+  }
+
+  isDue(): boolean {
+    const dueUs = this.nextDueUs();
+    return dueUs !== null && dueUs <= this.#monotonicUs;
+  }
+
+  /** Runs the first appointment that is due. */
+  keepAppointment(): void {
+    if (!this.isDue()) return;
+    this.#agenda.pop()?.run?.();
+  }
+
+  /** What a thread wakes by. */
+  createAlarm(): Alarm {
+    let cancel: (() => void) | null = null;
+    const clear = (): void => {
+      cancel?.();
+      cancel = null;
+    };
+    return {
+      clear,
+      set: (delayUs, wake) => {
+        clear();
+        cancel = this.after(delayUs, wake);
+      },
+    };
+  }
+}

@@ -1,0 +1,511 @@
+/**
+ * One seed: the whole system with its engines and people, first under faults, then without them until everything has ended.
+ * Everything that varies follows from the seed, so a seed that fails fails again.
+ */
+import type { EngineKey } from "#actors/live-state/engine";
+import type { DispatchSettings } from "#actors/live-state/live-state";
+import { GATEWAY } from "#actors/turn";
+import type { Committed, FeedMessage } from "#protocol/feed";
+import { isTerminal } from "#protocol/state";
+import type { ActorSpec } from "#runtime/actor";
+import type { CommitRequest, CommitResult } from "#storage/apply";
+import { CapacityChecker } from "./checkers/capacity.ts";
+import { type Answer, type Checker, readOperations } from "./checkers/checker.ts";
+import { History } from "./checkers/history.ts";
+import { HoldingChecker } from "./checkers/holding.ts";
+import { MovesChecker } from "./checkers/moves.ts";
+import { NumberingChecker } from "./checkers/numbering.ts";
+import { OnceChecker } from "./checkers/once.ts";
+import { checkReload } from "./checkers/reload.ts";
+import { StoreChecker } from "./checkers/store.ts";
+import { VisibilityChecker } from "./checkers/visibility.ts";
+import { Coverage } from "./coverage.ts";
+import { type Fault, type PlannedFault, planFaults } from "./fault-plan.ts";
+import { type EngineTraits, ModelEngine } from "./model-engine.ts";
+import { ModelGateway, type Outcome, type Pending, type Request } from "./model-gateway.ts";
+import { ENGINE_KEYS, ModelPeople, TOTALS } from "./model-people.ts";
+import { ModelProcesses } from "./model-processes.ts";
+import type { Mutation } from "./mutations.ts";
+import { Random } from "./random.ts";
+import { SimulatedDisk } from "./simulated-disk.ts";
+import { type Choice, SimulatedServer, type Surroundings, THROWING } from "./simulated-server.ts";
+import { SimulatedTime } from "./simulated-time.ts";
+import { Trace, Violation } from "./trace.ts";
+
+const HOST = "here";
+/** Commits between two looks at the whole store. */
+const LOOK_EVERY = 60;
+/** Time to come to rest after the faults have stopped: reruns, long-polls and silences take their time. */
+const REST_US = 240_000_000;
+/** Looks at what has not ended yet are this far apart. */
+const REST_LOOK_US = 2_000_000;
+/** A seed that handles more messages than this after the faults stopped runs in circles. */
+const REST_MESSAGES_MAX = 60_000;
+
+export interface SeedOptions {
+  seed: number;
+  /** Messages handled under faults. */
+  messages: number;
+  mutation: Mutation | null;
+  echo: ((line: string) => void) | null;
+}
+
+export interface SeedResult {
+  seed: number;
+  messages: number;
+  digest: number;
+  coverage: Coverage;
+  violation: { rule: string; message: string; step: number; trace: readonly string[] } | null;
+}
+
+/** Runs one seed to its end or to its first violation. */
+export async function runSeed(options: SeedOptions): Promise<SeedResult> {
+  const simulation = new Simulation(options);
+  const result = (violation: SeedResult["violation"]): SeedResult => {
+    const { coverage, messages, trace } = simulation;
+    return { seed: options.seed, messages, digest: trace.digest, coverage, violation };
+  };
+  try {
+    await simulation.run();
+    return result(null);
+  } catch (cause) {
+    const rule = cause instanceof Violation ? cause.rule : "no defects";
+    const message = cause instanceof Violation ? cause.message : String(cause instanceof Error ? cause.stack : cause);
+    return result({ rule, message, step: simulation.messages, trace: [...simulation.trace.lines] });
+  } finally {
+    simulation.close();
+  }
+}
+
+class Simulation {
+  readonly coverage = new Coverage();
+  readonly trace: Trace;
+  readonly #options: SeedOptions;
+  readonly #random: Random;
+  readonly #time = new SimulatedTime();
+  readonly #disk = new SimulatedDisk();
+  readonly #history = new History();
+  readonly #requests = new Map<number, Request>();
+  readonly #capacity: CapacityChecker;
+  readonly #checkers: readonly Checker[];
+  readonly #processes: ModelProcesses;
+  readonly #people: ModelPeople;
+  readonly #planned: PlannedFault[];
+  readonly #committedBatches = new Set<string>();
+  readonly #spawns: boolean;
+  #server: SimulatedServer;
+  #gateway: ModelGateway;
+  #nextCommand = 1;
+  #nextEngine = 1;
+  #handledBefore = 0;
+  #sinceLook = 0;
+  #calm = false;
+  /** What a checker found in a callback: the server must not take it for a defect of its own. */
+  #violation: Violation | null = null;
+  #restart = false;
+
+  constructor(options: SeedOptions) {
+    this.#options = options;
+    this.#random = new Random(options.seed);
+    this.trace = new Trace(() => this.#time.monotonicUs(), options.echo);
+    this.#capacity = new CapacityChecker(TOTALS, this.#requests);
+    this.#checkers = [
+      new MovesChecker(this.coverage),
+      new HoldingChecker(this.#requests),
+      this.#capacity,
+      new NumberingChecker(),
+      new VisibilityChecker(),
+      new OnceChecker(),
+      new StoreChecker(this.#disk),
+    ];
+    this.#spawns = this.#random.chance(0.5);
+    this.#planned = planFaults(this.#random, options.messages);
+    this.#processes = new ModelProcesses(this.#time, (id, key, pid) => {
+      const fails = !this.#calm && this.#random.chance(0.1);
+      return fails
+        ? null
+        : this.#engine({ id, pid, key, spawned: true, leases: true, remote: false, obedient: this.#random.chance(0.8) });
+    });
+    this.#people = new ModelPeople({
+      time: this.#time,
+      random: this.#random,
+      submit: (request, settled) => this.#submit(request, settled),
+      newestRun: () => this.#history.newestRun,
+      newestFlow: () => this.#history.newestFlow,
+      paused: () => [...this.#history.runs.values()].filter((run) => run.type === "Paused").map((run) => run.id),
+      running: () =>
+        [...this.#history.runs.values()].filter((run) => run.type === "Running" && run.assignment !== null).map((run) => run.id),
+      calm: () => this.#calm,
+    });
+    [this.#server, this.#gateway] = this.#startProcess();
+  }
+
+  /** Messages handled so far. */
+  get messages(): number {
+    return this.#handledBefore + this.#server.handled;
+  }
+
+  async run(): Promise<void> {
+    this.#addEngines();
+    this.#people.begin();
+    while (this.messages < this.#options.messages) {
+      this.#commitFaults();
+      await this.#step();
+    }
+    this.#stopFaults();
+    await this.#comeToRest();
+  }
+
+  close(): void {
+    this.#server.kill();
+    this.#disk.close();
+  }
+
+  async #step(): Promise<void> {
+    this.#time.advance(this.#random.between(1, 400));
+    const choices = this.#server.choices();
+    const nowAndThen = this.#time.isDue();
+    if (choices.length === 0 && !nowAndThen) this.#wait();
+    else if (nowAndThen && (choices.length === 0 || this.#random.chance(0.4))) this.#time.keepAppointment();
+    else this.#take(choices);
+    if (this.#server.pending > 0) await new Promise((resolve) => setImmediate(resolve));
+    if (this.#violation !== null) throw this.#violation;
+    if (this.#restart) this.#restartProcess("its tree gave up");
+  }
+
+  #take(choices: readonly Choice[]): void {
+    const choice = this.#random.pick(choices);
+    if (choice.what !== "link") this.trace.add(`step ${choice.what}`);
+    choice.take();
+  }
+
+  /** Nothing can happen now: turns end, then time passes until something is due. */
+  #wait(): void {
+    this.#server.flush();
+    this.#lookAround();
+    if (this.#server.choices().length > 0) return;
+    const dueUs = this.#time.nextDueUs();
+    if (dueUs !== null) this.#time.advance(Math.max(0, dueUs - this.#time.monotonicUs()));
+  }
+
+  /** The store is looked at after some commits; when all is committed, a reload must give the same state. */
+  #lookAround(): void {
+    if (this.#sinceLook < LOOK_EVERY || this.#server.pending > 0) return;
+    this.#sinceLook = 0;
+    this.#look();
+  }
+
+  #look(): void {
+    for (const checker of this.#checkers) checker.look?.(this.#history);
+    const { group } = this.#server;
+    this.#server.flush();
+    const isCommitted = this.#server.pending === 0 && this.#server.isQuiet && this.#disk.refusal === null;
+    if (isCommitted && group?.state) checkReload(this.#disk, group.state, this.#time.nowUs());
+  }
+
+  #startProcess(): [SimulatedServer, ModelGateway] {
+    for (const checker of this.#checkers) checker.processStarted?.();
+    let server: SimulatedServer | null = null;
+    const gateway = new ModelGateway({
+      time: this.#time,
+      trace: this.trace,
+      send: (to, message) => server?.sendFromGateway(to, message),
+      nextId: () => {
+        this.#nextCommand += 1;
+        return this.#nextCommand;
+      },
+      fed: (message) => this.#fed(message),
+      answered: (pending, status, body) => this.#answered(pending, status, body),
+    });
+    const actor: ActorSpec = {
+      name: GATEWAY,
+      start: () => ({ receive: (message) => gateway.receive(message as FeedMessage) }),
+    };
+    server = new SimulatedServer(this.#surroundings(actor, (to, message) => server?.sendFromMain(to, message)));
+    server.committedFault = (fault) => this.coverage.fault(fault);
+    server.begin();
+    return [server, gateway];
+  }
+
+  #surroundings(gateway: ActorSpec, tell: (to: string, message: unknown) => void): Surroundings {
+    return {
+      time: this.#time,
+      random: this.#random,
+      disk: this.#disk,
+      trace: this.trace,
+      gateway,
+      engineProcesses: this.#processes.actor(tell),
+      settings: () => this.#settings(),
+      isAlive: (pid) => this.#processes.isAlive(pid),
+      committed: (requests, results) => this.#watch(() => this.#committed(requests, results)),
+      gaveUp: (error) => {
+        if (this.#calm) this.#violation ??= new Violation("the tree holds", `it gave up without a fault: ${error.message}`);
+        this.#restart = true;
+      },
+      restarted: (names, error) => {
+        this.trace.add(`supervisor: ${names.join(", ")} restarted`);
+        if (this.#calm && !error.message.startsWith("simulated"))
+          this.#violation ??= new Violation("no defects", `${names[0]} was restarted without a fault: ${error.message}`);
+      },
+      coreStarted: () => {
+        for (const checker of this.#checkers) checker.coreStarted?.();
+      },
+      sends: (message, server) => this.#options.mutation?.sends?.(message, server) ?? true,
+      defect: (name, error) => {
+        this.#violation ??= new Violation("no defects", `${name} failed: ${error.stack ?? error.message}`);
+      },
+    };
+  }
+
+  #settings(): DispatchSettings {
+    return {
+      crashRetriesDefault: 0,
+      retainDays: 30,
+      resourceTotals: new Map(Object.entries(TOTALS)),
+      catchupDefault: "latest",
+      cancelGraceUs: 2_000_000,
+      rerunDelaySeconds: [0.2, 1],
+      spawnEngines: this.#spawns,
+      enginesMax: 4,
+      engineRunsMax: 20,
+      externalEnginesMax: 1000,
+      enginePatterns: [],
+      host: HOST,
+      serverPid: 1000,
+    };
+  }
+
+  #addEngines(): void {
+    if (this.#spawns) return;
+    for (const key of ENGINE_KEYS) {
+      for (let count = this.#random.between(1, 2); count > 0; count -= 1) this.#addEngine(key);
+    }
+  }
+
+  /** An engine that its user started. */
+  #addEngine(key: EngineKey): void {
+    const random = this.#random;
+    const leases = random.chance(0.6);
+    const id = `x${this.#nextEngine}`;
+    this.#nextEngine += 1;
+    const remote = leases && random.chance(0.3);
+    const engine = this.#engine({
+      id,
+      pid: this.#processes.takePid(),
+      key,
+      spawned: false,
+      leases,
+      remote,
+      obedient: random.chance(0.8),
+    });
+    this.#processes.add(engine);
+    engine.begin();
+  }
+
+  #engine(traits: EngineTraits): ModelEngine {
+    return new ModelEngine(traits, {
+      time: this.#time,
+      random: this.#random,
+      trace: this.trace,
+      host: HOST,
+      submit: (request, settled) => this.#submit(request, settled),
+      leave: (pending) => this.#gateway.leave(pending),
+      calm: () => this.#calm,
+      proposed: (from, to) => this.coverage.cell(from, to),
+      ended: (engine) => {
+        this.#processes.ended(engine);
+        // Somebody starts another one after a while.
+        if (!engine.traits.spawned) this.#time.after(this.#random.delayUs(500_000), () => this.#addEngine(engine.traits.key));
+      },
+    });
+  }
+
+  #submit(request: Request, settled: (outcome: Outcome) => void): Pending | null {
+    const id = this.#nextCommand + 1;
+    this.#requests.set(id, request);
+    this.#capacity.changing(id, request);
+    return this.#gateway.submit(request, settled);
+  }
+
+  /** Checkers run inside the server's own steps; what they throw must not be taken for a defect of an actor. */
+  #watch(check: () => void): void {
+    try {
+      check();
+    } catch (cause) {
+      this.#violation ??=
+        cause instanceof Violation ? cause : new Violation("checkers work", String(cause instanceof Error ? cause.stack : cause));
+    }
+  }
+
+  #committed(requests: readonly CommitRequest[], results: readonly CommitResult[]): void {
+    for (const [index, { batch }] of requests.entries()) {
+      const result = results[index];
+      const identity = `${batch.source}:${batch.number}`;
+      if (result === undefined || this.#committedBatches.has(identity)) continue;
+      this.#committedBatches.add(identity);
+      this.#sinceLook += 1;
+      const commit = { batch, result, operations: readOperations(batch.ops) };
+      for (const checker of this.#checkers) checker.commit?.(commit, this.#history);
+      for (const operation of commit.operations) {
+        this.coverage.operation(operation.name);
+        for (const checker of this.#checkers) checker.operation?.(operation, this.#history);
+        this.#history.fold(operation);
+      }
+      for (const checker of this.#checkers) checker.afterCommit?.(commit, this.#history);
+      this.trace.add(`commit ${batch.number}: ${summaryOf(commit.operations)}`);
+    }
+  }
+
+  #fed(message: Committed): void {
+    this.#watch(() => {
+      for (const checker of this.#checkers) checker.fed?.(message, this.#history);
+    });
+  }
+
+  #answered(pending: Pending, status: number, body: string | null): void {
+    this.coverage.answer(pending.kind, status);
+    this.trace.add(`answer ${pending.id} ${pending.kind} ${pending.target || ""}: ${status} ${(body ?? "").slice(0, 60)}`);
+    const answer: Answer = { id: pending.id, request: pending, status, body };
+    this.#watch(() => {
+      for (const checker of this.#checkers) checker.answered?.(answer, this.#history);
+    });
+  }
+
+  #commitFaults(): void {
+    for (let first = this.#planned[0]; first !== undefined && first.at <= this.messages; first = this.#planned[0]) {
+      if (!this.#commitFault(first.fault)) return;
+      this.#planned.shift();
+    }
+  }
+
+  /** False when there is no occasion for it now. */
+  #commitFault(fault: Fault): boolean {
+    const done = this.#tryFault(fault);
+    if (done && THROWING[fault] === undefined) {
+      this.trace.add(`fault: ${fault}`);
+      this.coverage.fault(fault);
+    }
+    return done;
+  }
+
+  #tryFault(fault: Fault): boolean {
+    const random = this.#random;
+    const actor = THROWING[fault];
+    if (actor !== undefined) {
+      this.#server.arm(actor, fault);
+      return true;
+    }
+    switch (fault) {
+      case "core thread ends":
+        return this.#server.pending === 0 && this.#server.endThread("core");
+      case "writer thread ends":
+        return this.#server.pending === 0 && this.#server.endThread("writer");
+      case "process restarts":
+        this.#restartProcess("fault");
+        return true;
+      case "store refuses":
+        return this.#refuseCommits();
+      case "link stalls":
+        this.#server.stall(this.#time.monotonicUs() + random.between(10_000, 3_000_000));
+        return true;
+      case "client leaves": {
+        const waiting = this.#gateway.waiting;
+        if (waiting.length > 0) this.#gateway.leave(random.pick(waiting));
+        return waiting.length > 0;
+      }
+      case "request is sent twice": {
+        const sent = this.#gateway.waiting.filter((pending) => pending.kind !== "Report" && pending.kind !== "TransitionRun");
+        if (sent.length > 0) this.#submit({ ...requestOf(random.pick(sent)) }, () => undefined);
+        return sent.length > 0;
+      }
+      default:
+        return this.#tryFaultOutside(fault);
+    }
+  }
+
+  #tryFaultOutside(fault: Fault): boolean {
+    const random = this.#random;
+    const { engines } = this.#processes;
+    const busy = engines.filter((engine) => engine.isBusy);
+    switch (fault) {
+      case "engine process ends":
+        if (engines.length > 0) random.pick(busy.length > 0 ? busy : engines).die("fault");
+        return engines.length > 0;
+      case "engine is silent":
+        if (busy.length > 0) random.pick(busy).beSilent(random.between(1_000_000, 45_000_000));
+        return busy.length > 0;
+      case "clock steps forward":
+        this.#time.stepWallClock(random.pick([5_000_000, 3_600_000_000]));
+        return true;
+      case "clock steps back":
+        this.#time.stepWallClock(-random.pick([5_000_000, 3_600_000_000]));
+        return true;
+      default:
+        throw new Error(`no way to commit "${fault}"`);
+    }
+  }
+
+  #refuseCommits(): boolean {
+    if (this.#disk.refusal !== null) return false;
+    this.#disk.refusal = this.#random.pick(["full", "io", "busy"]);
+    this.#time.after(this.#random.between(100_000, 4_000_000), () => {
+      this.#disk.refusal = null;
+    });
+    return true;
+  }
+
+  #restartProcess(why: string): void {
+    this.#restart = false;
+    this.trace.add(`process restarts: ${why}`);
+    this.#handledBefore += this.#server.handled;
+    this.#server.kill();
+    this.#gateway.kill();
+    for (const checker of this.#checkers) checker.look?.(this.#history);
+    [this.#server, this.#gateway] = this.#startProcess();
+  }
+
+  #stopFaults(): void {
+    this.trace.add("faults stop");
+    // Actors that were to throw and had no occasion for it.
+    this.#server.calm();
+    this.#disk.refusal = null;
+    this.#calm = true;
+  }
+
+  /** Liveness: what was begun ends, whoever asked is answered, and everything that was taken is given back. */
+  async #comeToRest(): Promise<void> {
+    const untilUs = this.#time.monotonicUs() + REST_US;
+    const mostMessages = this.messages + REST_MESSAGES_MAX;
+    let lookUs = this.#time.monotonicUs();
+    for (;;) {
+      await this.#step();
+      if (this.#time.monotonicUs() < lookUs) continue;
+      lookUs = this.#time.monotonicUs() + REST_LOOK_US;
+      const unfinished = this.#unfinished();
+      if (unfinished === null) break;
+      if (this.#time.monotonicUs() > untilUs || this.messages > mostMessages) throw new Violation("everything ends", unfinished);
+    }
+    for (const checker of this.#checkers) checker.atRest?.(this.#history);
+    this.#look();
+  }
+
+  #unfinished(): string | null {
+    const run = [...this.#history.runs.values()].find(({ type }) => !isTerminal(type) && type !== "Paused");
+    if (run !== undefined)
+      return `run ${run.id} of flow ${this.#history.flows.get(run.flow)?.key} is ${run.type} ${run.name} (engine ${run.engine}, assignment ${run.assignment})`;
+    const lease = [...this.#history.leases.values()][0];
+    if (lease !== undefined) return `lease ${lease.id} of run ${lease.run} holds ${JSON.stringify(lease.resources)}`;
+    const request = this.#gateway.unanswered[0];
+    if (request !== undefined) return `command ${request.id} ${request.kind} has no answer`;
+    return this.#server.pending > 0 ? "a restart is under way" : null;
+  }
+}
+
+function requestOf({ kind, target, body, waitUs, local }: Pending): Request {
+  return { kind, target, body, waitUs, local };
+}
+
+function summaryOf(operations: readonly { name: string; number(column: string): number }[]): string {
+  const runs = operations.filter(({ name }) => name.endsWith("_run") && name !== "put_task_run");
+  return `${operations.length} operations${runs.map((one) => `, ${one.name} ${one.number("id")}`).join("")}`.slice(0, 200);
+}

@@ -1,0 +1,138 @@
+/**
+ * Load for fault tests over real HTTP: clients that create runs and engines that execute them, as engines do it.
+ *
+ * A client counts what became of each request. An engine repeats what got no answer, and takes 409 for a refusal only where
+ * it is one, so a run that is doubled or stuck shows up in what the server tells at the end.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A request that waits longer than this counts as one without an answer. */
+const ANSWER_LIMIT_MS = 40_000;
+/** Pause before a request is repeated, as 1.13 engines make it. */
+const RETRY_MS = 20;
+
+const MODULE = { module: "fault.py", source_dir: "/fault" };
+
+export interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+}
+
+export class FaultLoad {
+  /** Ids of the runs that were answered 201. */
+  readonly acknowledged: number[] = [];
+  /** Creates that were answered with something else, by status. */
+  readonly refused = new Map<number, number>();
+  /** Requests whose connection was cut. */
+  cut = 0;
+  /** Requests that got neither an answer nor an end of their connection. */
+  silent = 0;
+  /** Runs whose end an engine reported and saw accepted. */
+  readonly completed: number[] = [];
+  /** Requests answered so far, and when the newest answer came (performance.now). */
+  answered = 0;
+  readonly #url: () => string | null;
+  readonly #stopping = new AbortController();
+  readonly #loops: Promise<void>[] = [];
+  #creating = true;
+  #firstAnswer: { sentAfter: number; resolve: (atMs: number) => void }[] = [];
+
+  /** `url` is null while the server is down. */
+  constructor(url: () => string | null) {
+    this.#url = url;
+  }
+
+  start(clients: number, engines: number): void {
+    for (let index = 0; index < clients; index += 1) this.#loops.push(this.#client());
+    for (let index = 0; index < engines; index += 1) this.#loops.push(this.#engine(`fault-${index}`));
+  }
+
+  /** Resolves with the time of the first answer to a request that was sent after this call. */
+  nextAnswer(): Promise<number> {
+    const sentAfter = performance.now();
+    return new Promise((resolve) => this.#firstAnswer.push({ sentAfter, resolve }));
+  }
+
+  /** No further creates; engines go on. */
+  stopCreating(): void {
+    this.#creating = false;
+  }
+
+  async stop(): Promise<void> {
+    this.#creating = false;
+    this.#stopping.abort();
+    await Promise.all(this.#loops);
+  }
+
+  /** One request; null when its connection was cut or there is no server. */
+  async ask(method: string, path: string, body?: unknown): Promise<Answer | null> {
+    const url = this.#url();
+    if (url === null) {
+      await sleep(RETRY_MS);
+      return null;
+    }
+    const sentAt = performance.now();
+    const limit = AbortSignal.timeout(ANSWER_LIMIT_MS);
+    try {
+      const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+      const response = await fetch(url + path, { method, ...init, signal: limit });
+      const text = await response.text();
+      this.#sawAnswer(sentAt);
+      return { status: response.status, body: (text.startsWith("{") ? JSON.parse(text) : {}) as Record<string, unknown> };
+    } catch {
+      if (limit.aborted) this.silent += 1;
+      else this.cut += 1;
+      await sleep(RETRY_MS);
+      return null;
+    }
+  }
+
+  #sawAnswer(sentAt: number): void {
+    this.answered += 1;
+    const nowMs = performance.now();
+    for (const waiting of this.#firstAnswer.filter(({ sentAfter }) => sentAt >= sentAfter)) waiting.resolve(nowMs);
+    this.#firstAnswer = this.#firstAnswer.filter(({ sentAfter }) => sentAt < sentAfter);
+  }
+
+  async #client(): Promise<void> {
+    while (this.#creating) {
+      const answer = await this.ask("POST", "/api/runs", { project: "fault", flow: "job", ...MODULE });
+      if (answer?.status === 201) this.acknowledged.push(Number(answer.body["id"]));
+      else if (answer !== null) this.refused.set(answer.status, (this.refused.get(answer.status) ?? 0) + 1);
+      await sleep(2);
+    }
+  }
+
+  async #engine(engine_id: string): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const poll = { engine_id, pid: process.pid, ...MODULE, wait_ms: 200 };
+      const answer = await this.ask("POST", "/api/engine/work", poll);
+      const run = answer?.body["run"] as { run_id: number } | null | undefined;
+      if (run != null) await this.#execute(engine_id, run.run_id);
+    }
+  }
+
+  async #execute(engine_id: string, run_id: number): Promise<void> {
+    for (const type of ["Pending", "Running"]) {
+      const moved = await this.#insist("POST", `/api/runs/${run_id}/transition`, move(type));
+      if (moved === null || (moved.status !== 200 && moved.body["reason"] !== "duplicate")) return;
+    }
+    const lines = [{ run_id, level: 20, logger: "fault", timestamp: Date.now() * 1000, message: "done" }];
+    await this.#insist("POST", "/api/engine/report", { engine_id, run_id, events: [{ kind: "logs", seq: 1, logs: lines }] });
+    const ended = await this.#insist("POST", `/api/runs/${run_id}/transition`, move("Completed"));
+    if (ended?.status === 200 || ended?.body["reason"] === "terminal") this.completed.push(run_id);
+  }
+
+  /** Repeats a request until it is answered; null when the load ends first. */
+  async #insist(method: string, path: string, body: unknown): Promise<Answer | null> {
+    while (!this.#stopping.signal.aborted) {
+      const answer = await this.ask(method, path, body);
+      if (answer !== null && answer.status < 500) return answer;
+    }
+    return null;
+  }
+}
+
+function move(type: string) {
+  return { type, name: type, message: null, details: {}, force: false };
+}

@@ -1,0 +1,48 @@
+/** What a server has stored, read through its interface and, once it has stopped, from its file. */
+import { join } from "node:path";
+import { openReadHandle } from "#storage/read-handle";
+
+interface Item {
+  id: number;
+  name: string;
+  run_id: number;
+}
+
+/** Every item of a list endpoint, page by page. */
+async function* pages(url: string, path: string): AsyncGenerator<Item> {
+  for (let cursor: number | null = null; ; ) {
+    const response = await fetch(`${url}${path}${cursor === null ? "" : `&cursor=${cursor}`}`);
+    const page = (await response.json()) as { items: Item[]; next_cursor: number | null };
+    yield* page.items;
+    cursor = page.next_cursor;
+    if (cursor === null) return;
+  }
+}
+
+/** Ids of all runs. */
+export async function storedRunIds(url: string): Promise<Set<number>> {
+  const ids = new Set<number>();
+  for await (const run of pages(url, "/api/runs?limit=500")) ids.add(run.id);
+  return ids;
+}
+
+const ENDS = new Set(["run.completed", "run.failed", "run.cancelled", "run.crashed", "run.skipped"]);
+
+/** How often each run has ended, by its events. */
+export async function endsByRun(url: string): Promise<Map<number, number>> {
+  const ends = new Map<number, number>();
+  for await (const event of pages(url, "/api/events?name=run.*&limit=1000")) {
+    if (ENDS.has(event.name)) ends.set(event.run_id, (ends.get(event.run_id) ?? 0) + 1);
+  }
+  return ends;
+}
+
+/** SQLite's own check of the file: "ok" when nothing is wrong. */
+export function integrityOf(home: string): string {
+  const database = openReadHandle(join(home, "db.sqlite"));
+  try {
+    return JSON.stringify(database.pragma("integrity_check"));
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,19 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import t from "tap";
+
+const CLIENT = fileURLToPath(new URL("../../sdk/client", import.meta.url));
+/** The one file that may use Node: it is imported only where Node runs. */
+const NODE_ONLY = "local-server.ts";
+
+t.test("outside its Node part the client loads nothing that a browser does not have", async (t) => {
+  for (const file of readdirSync(CLIENT).filter((name) => name.endsWith(".ts") && name !== NODE_ONLY)) {
+    const source = readFileSync(join(CLIENT, file), "utf8");
+    for (const [statement, type, from = ""] of source.matchAll(/^(?:import|export) (type )?[^;]*?from "([^"]+)";$/gms)) {
+      t.ok(type !== undefined || from.startsWith("./"), `${file}: ${statement}`);
+      t.not(from, `./${NODE_ONLY}`, `${file} loads the Node part only when it is needed`);
+    }
+    t.notMatch(source, /\bBuffer\b|\brequire\(/, file);
+  }
+});

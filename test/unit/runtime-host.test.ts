@@ -1,0 +1,281 @@
+import t from "tap";
+import type { Actor, ActorSpec } from "#runtime/actor";
+import type { Outbox } from "#runtime/effect";
+import { Host } from "#runtime/host";
+import { ManualTime } from "./manual-time.ts";
+
+function setup() {
+  const time = new ManualTime();
+  const exits: [string, string][] = [];
+  const deferred: (() => void)[] = [];
+  const host = new Host({
+    clock: { nowUs: time.now, monotonicUs: time.now },
+    alarm: time.alarm(),
+    defer: (turn) => deferred.push(turn),
+    exited: (name, error) => exits.push([name, error.message]),
+  });
+  const outside: unknown[] = [];
+  let flushes = 0;
+  host.attach("outside", {
+    deliver: (message) => outside.push(message),
+    flush: () => {
+      flushes += 1;
+    },
+  });
+  const run = () => {
+    for (let turn = deferred.shift(); turn !== undefined; turn = deferred.shift()) turn();
+  };
+  return { host, time, exits, outside, run, deferred, flushes: () => flushes };
+}
+
+/** An actor made of one function. */
+function actor(name: string, receive: (message: unknown, out: Outbox) => void, more: Partial<ActorSpec> = {}): ActorSpec {
+  return { name, start: () => ({ receive }) satisfies Actor, ...more };
+}
+
+function figure(host: Host, name: string) {
+  const found = host.figures().find((figures) => figures.name === name);
+  if (found === undefined) throw new Error(`no actor ${name}`);
+  return found;
+}
+
+t.test("effects happen after the step, in order; sends of one turn leave together", async (t) => {
+  const { host, outside, run, flushes } = setup();
+  const seen: unknown[] = [];
+  host.register(
+    actor("a", (message, out) => {
+      out.send("outside", `${message}1`);
+      out.send("b", message);
+      out.send("outside", `${message}2`);
+      t.equal(outside.length % 2, 0, "nothing has left yet");
+    }),
+  );
+  host.register(actor("b", (message) => seen.push(message)));
+  await host.start("a");
+  await host.start("b");
+  host.send("a", "x");
+  host.send("a", "y");
+  t.same(seen, [], "a send does not run anything by itself");
+  run();
+  t.same(outside, ["x1", "x2", "y1", "y2"]);
+  t.same(seen, ["x", "y"]);
+  t.equal(flushes(), 1);
+});
+
+t.test("nothing of a throwing step leaves; the actor is crashed and keeps what waits", async (t) => {
+  const { host, outside, exits, run, time } = setup();
+  host.register(
+    actor("a", (message, out) => {
+      out.send("outside", message);
+      out.setTimer("t", time.nowUs + 5, "timer");
+      if (message === "bad") throw new Error("broken");
+    }),
+  );
+  await host.start("a");
+  for (const message of ["good", "bad", "after"]) host.send("a", message);
+  run();
+  t.same(outside, ["good"]);
+  t.same(exits, [["a", "broken"]]);
+  t.match(figure(host, "a"), { state: "crashed", mailbox_depth: 1, handled: 1, last_error: "broken", restarts: 0 });
+  time.pass(100);
+  run();
+  t.same(outside, ["good"], "its timers went with it");
+  await host.stop("a");
+  await host.start("a");
+  run();
+  t.same(outside, ["good", "after"], "the message that killed it does not come again");
+  t.match(figure(host, "a"), { state: "running", restarts: 1, mailbox_depth: 0 });
+});
+
+t.test("something thrown that is no error is told as well", async (t) => {
+  const { host, exits, run } = setup();
+  host.register(
+    actor("a", () => {
+      throw "text";
+    }),
+  );
+  await host.start("a");
+  host.send("a", 1);
+  run();
+  t.same(exits, [["a", "text"]]);
+});
+
+t.test("messages wait while an actor starts; what its start asks for comes first", async (t) => {
+  const { host, outside, run } = setup();
+  const gate = Promise.withResolvers<Actor>();
+  host.register({
+    name: "slow",
+    start: (_context, out) => {
+      out.send("outside", "started");
+      return gate.promise;
+    },
+  });
+  const starting = host.start("slow");
+  host.send("slow", "early");
+  run();
+  t.equal(figure(host, "slow").state, "starting");
+  t.same(outside, []);
+  gate.resolve({ receive: (message, out) => out.send("outside", message) });
+  await starting;
+  run();
+  t.same(outside, ["started", "early"]);
+});
+
+t.test("a start that fails is told to the caller and leaves nothing", async (t) => {
+  const { host, outside } = setup();
+  host.register({
+    name: "a",
+    start: (_context, out) => {
+      out.send("outside", 1);
+      throw new Error("no store");
+    },
+  });
+  await t.rejects(host.start("a"), { message: "no store" });
+  t.same(outside, []);
+  t.match(figure(host, "a"), { state: "crashed", last_error: "no store" });
+});
+
+t.test("`failed` says what to send for the message that killed; a kill kills without a message", async (t) => {
+  const { host, outside, exits, run } = setup();
+  host.register(
+    actor(
+      "a",
+      (message) => {
+        throw new Error(`about ${message}`);
+      },
+      { failed: (message, error, out) => out.send("outside", { message, error: error.message }) },
+    ),
+  );
+  await host.start("a");
+  host.send("a", 7);
+  run();
+  t.same(outside, [{ message: 7, error: "about 7" }]);
+  await host.stop("a");
+  await host.start("a");
+  host.send("a", "ordinary, behind");
+  host.kill("a", "test");
+  run();
+  t.same(exits.at(-1), ["a", "test"]);
+  t.equal(outside.length, 1);
+  t.equal(figure(host, "a").mailbox_depth, 1);
+});
+
+t.test("`resent` messages are dropped at a restart, at the first start they are not", async (t) => {
+  const { host, run } = setup();
+  const seen: unknown[] = [];
+  host.register(actor("a", (message) => seen.push(message), { resent: (message) => String(message).startsWith("again") }));
+  host.send("a", "again 1");
+  await host.start("a");
+  run();
+  await host.stop("a");
+  host.send("a", "again 2");
+  host.send("a", "kept");
+  await host.start("a");
+  run();
+  t.same(seen, ["again 1", "kept"]);
+});
+
+t.test("a crashed actor still releases what it holds when it is stopped", async (t) => {
+  const { host, run } = setup();
+  let open = 0;
+  host.register({
+    name: "a",
+    start: () => {
+      open += 1;
+      return {
+        receive: () => {
+          throw new Error("broken");
+        },
+        stop: () => {
+          open -= 1;
+        },
+      };
+    },
+  });
+  await host.start("a");
+  host.send("a", 1);
+  run();
+  t.equal(open, 1);
+  await host.stop("a");
+  t.equal(open, 0);
+  await host.stop("a");
+  t.equal(open, 0, "once");
+  await host.start("a");
+  t.equal(open, 1);
+});
+
+t.test("a full mailbox drops and counts", async (t) => {
+  const { host } = setup();
+  host.register(actor("a", () => undefined, { mailboxMax: 2 }));
+  for (let index = 0; index < 5; index += 1) host.send("a", index);
+  t.match(figure(host, "a"), { mailbox_depth: 2, dropped: 3 });
+});
+
+t.test("one actor cannot keep the thread: others get their share, links are flushed between turns", async (t) => {
+  const { host, deferred } = setup();
+  const order: string[] = [];
+  host.register(
+    actor("busy", (_message, out) => {
+      order.push("busy");
+      out.send("busy", 1);
+    }),
+  );
+  host.register(actor("other", () => order.push("other")));
+  await host.start("busy");
+  await host.start("other");
+  host.send("busy", 1);
+  host.send("other", 1);
+  deferred.shift()?.();
+  t.ok(order.indexOf("other") <= 256, `the other was served after ${order.indexOf("other")} messages`);
+  t.ok(order.length <= 2049, "a turn ends");
+  t.equal(deferred.length, 1, "the next one is due");
+});
+
+t.test("timers: set, replaced, cancelled, and gone when the actor stops", async (t) => {
+  const { host, time, run } = setup();
+  const seen: unknown[] = [];
+  host.register(
+    actor("a", (message, out) => {
+      seen.push(message);
+      if (message !== "go") return;
+      out.setTimer("x", time.nowUs + 10, "first");
+      out.setTimer("x", time.nowUs + 20, "second");
+      out.setTimer("y", time.nowUs + 15, "never");
+      out.cancelTimer("y");
+      out.setTimer("z", time.nowUs + 100, "too late");
+    }),
+  );
+  await host.start("a");
+  host.send("a", "go");
+  run();
+  time.pass(50);
+  run();
+  t.same(seen, ["go", "second"]);
+  await host.stop("a");
+  time.pass(100);
+  await host.start("a");
+  run();
+  t.same(seen, ["go", "second"]);
+});
+
+t.test("sending to nobody is a defect; so is registering twice", async (t) => {
+  const { host } = setup();
+  t.throws(() => host.send("nobody", 1), /nobody is called nobody/);
+  host.register(actor("a", () => undefined));
+  t.throws(() => host.register(actor("a", () => undefined)), /twice/);
+  await t.rejects(host.start("unknown"), /not registered/);
+});
+
+t.test("a simulation steps actors by hand", async (t) => {
+  const { host } = setup();
+  const seen: unknown[] = [];
+  host.register(actor("a", (message) => seen.push(message)));
+  host.register(actor("b", (message) => seen.push(message)));
+  await host.start("a");
+  host.send("a", 1);
+  host.send("a", 2);
+  host.send("b", 3);
+  t.same(host.runnable(), ["a"], "b has not started");
+  host.step("a");
+  t.same(seen, [1]);
+});

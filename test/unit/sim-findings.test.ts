@@ -1,0 +1,143 @@
+/** What the simulation found, each as a small case. */
+import t from "tap";
+import { CommitClient } from "#actors/store-writer/commit-client";
+import { StoreWriter } from "#actors/store-writer/shell";
+import { LEASES } from "#actors/turn";
+import { Outbox } from "#runtime/effect";
+import { Writer } from "#storage/apply";
+import { type Batch, emptyDecision } from "#storage/feed";
+import { putOperation } from "#storage/ops";
+import { SimulatedDisk } from "../sim/simulated-disk.ts";
+import { eventNames, operations } from "../support/decision-record.ts";
+import { DispatchKit } from "../support/dispatch-kit.ts";
+import { create, createId, move, poll, SOURCE_DIR, startRun, workOf } from "../support/dispatch-steps.ts";
+
+t.test("a run that is being cancelled records no event, whatever the name of that state", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit);
+  t.same(eventNames(move(kit, id, "Cancelling", { name: "winding down" })), []);
+  t.equal(kit.run(id).state.name, "winding down");
+});
+
+t.test("engines of the pool that outlive a restart of the dispatcher keep their names for themselves", async (t) => {
+  const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 4, serverPid: 77 } });
+  const key = { source_dir: SOURCE_DIR, module: "other.ts", isolated: false, nice: 0 };
+  kit.tell({ kind: "PoolReport", engines: [{ engine_id: "engine-77-3", key }] });
+  t.match(create(kit, { module: "flow.ts" }).orders, [{ kind: "Spawn", engine_id: "engine-77-4" }]);
+});
+
+t.test("another process under the name of an engine ends the runs of the former one and is stored anew", async (t) => {
+  const kit = new DispatchKit({ settings: { crashRetriesDefault: 0 } });
+  const id = startRun(kit, "e1");
+  poll(kit, "e1", { pid: 4321 });
+  t.match(kit.run(id).state, { type: "Failed", details: { crash: "engine process exited unexpectedly" } });
+  t.match(operations(create(kit), "put_engine"), [{ id: "e1", pid: 4321 }]);
+});
+
+t.test("a poll that the same engine left for another module is answered, and no run is given to it", async (t) => {
+  const kit = new DispatchKit();
+  const first = poll(kit, "e1");
+  const second = poll(kit, "e1", { module: "other.py" });
+  t.equal(workOf(second, first.command), null);
+  t.equal(
+    second.replies.some((reply) => reply.command === first.command),
+    true,
+  );
+  const id = createId(kit);
+  t.equal(kit.run(id).assigned, false);
+});
+
+t.test("a cancel asked for by a move ends the run after twice the grace, and signals nobody who does not hold it", async (t) => {
+  const kit = new DispatchKit({ settings: { cancelGraceUs: 1_000_000 } });
+  const id = startRun(kit, "e1");
+  move(kit, id, "Paused");
+  const other = createId(kit);
+  poll(kit, "e1");
+  t.equal(kit.run(other).engine_id, "e1");
+  move(kit, id, "Cancelling");
+  const { orders } = kit.pass(2_000_000);
+  t.match(kit.run(id).state, { type: "Cancelled", message: "killed" });
+  t.same(
+    orders.filter((order) => order.kind === "Signal"),
+    [],
+  );
+});
+
+t.test("a lease whose answer reached nobody is taken back, and a paused run gets none", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit, "e1");
+  const lost = kit.send("AcquireLease", { body: { run_id: id, resources: { lock: 1 } } });
+  kit.send("AcquireLease", { body: { run_id: id, resources: { lock: 1 }, wait_ms: 1000 } });
+  const again = kit.notice("Undelivered", lost.command, LEASES);
+  t.match(operations(again, "delete_lease"), [{ id: lost.reply?.body["lease"] }]);
+  t.match(again.replies, [{ status: 200, body: { lease: Number(lost.reply?.body["lease"]) + 1 } }]);
+  move(kit, id, "Paused");
+  t.equal(kit.send("AcquireLease", { body: { run_id: id, resources: { lock: 1 } } }).reply?.status, 409);
+});
+
+t.test("a batch that was committed is acknowledged again while the store takes no writes", async (t) => {
+  const disk = new SimulatedDisk();
+  const writer = new StoreWriter(
+    new Writer(disk.handle, { stream: "new_block" }),
+    () => 0,
+    () => undefined,
+  );
+  const batch: Batch = { kind: "Batch", source: 1, number: 1, generation: 1, epoch: null, ...emptyDecision() };
+  putOperation(batch.ops, "put_setting", "a", "1");
+  const request = { batch, logs: { blocks: [], appended: [], nextLogId: 1 } };
+  const send = (what: typeof request): unknown[] => {
+    const out = new Outbox();
+    writer.receive(what, out);
+    return out.effects.map((effect) => (effect.kind === "Send" ? (effect.message as { kind: string }).kind : effect.kind));
+  };
+  t.same(send(request), ["Acknowledged"]);
+  disk.refusal = "full";
+  t.same(send(request), ["Acknowledged"]);
+});
+
+t.test(
+  "a batch that was under way behind a refused one is never stored, even when the trouble is over before it comes",
+  async (t) => {
+    const disk = new SimulatedDisk();
+    const writer = new StoreWriter(
+      new Writer(disk.handle, { stream: "new_block" }),
+      () => 0,
+      () => undefined,
+    );
+    const batches: Batch[] = [];
+    const commits = new CommitClient({
+      source: 1,
+      send: (message) => void (message.kind === "Batch" && batches.push(message)),
+      rejected: () => undefined,
+    });
+    const decide = (value: string): void => {
+      const decision = emptyDecision();
+      putOperation(decision.ops, "put_setting", "a", value);
+      commits.deliver({ decision, turn: 1 }, "ordinary");
+      commits.flush();
+    };
+    const store = (batch: Batch | undefined): void => {
+      if (batch === undefined) throw new Error("nothing was sent");
+      const out = new Outbox();
+      writer.receive({ batch, logs: { blocks: [], appended: [], nextLogId: 1 } }, out);
+      for (const effect of out.effects)
+        if (effect.kind === "Send" && effect.to === "commits") commits.deliver(effect.message, effect.lane);
+    };
+    const stored = (): unknown => disk.database.prepareRaw<unknown[]>("SELECT value FROM settings WHERE name = 'a'").get()?.[0];
+    commits.deliver({ kind: "WriterStarted", generation: 1, last_seq: 0 }, "ordinary");
+    decide("refused");
+    decide("behind it");
+    disk.refusal = "io";
+    store(batches[0]);
+    disk.refusal = null;
+    const probed = new Outbox();
+    writer.receive({ kind: "Probe" }, probed);
+    store(batches[1]);
+    t.equal(stored(), undefined);
+    for (const effect of probed.effects)
+      if (effect.kind === "Send" && effect.to === "commits") commits.deliver(effect.message, effect.lane);
+    decide("after it");
+    store(batches[2]);
+    t.equal(stored(), "after it");
+  },
+);
