@@ -3,7 +3,7 @@ import type { Placement } from "#runtime/placement";
 import type { SupervisorChild, WorkerChild } from "#runtime/supervisor";
 import { EXIT_REPORTS } from "#runtime/thread";
 import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
-import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS } from "./turn.ts";
+import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS, SCHEDULER } from "./turn.ts";
 
 export const STORE_WRITER = "store-writer";
 /** Where main learns that the gateway listens. */
@@ -55,7 +55,7 @@ export const TREE: SupervisorChild = {
           name: "dispatching",
           strategy: "one_for_all",
           ...LIMIT,
-          children: [permanent(DISPATCHER), permanent(LEASES), permanent(RECORDS)],
+          children: [permanent(DISPATCHER), permanent(LEASES), permanent(SCHEDULER), permanent(RECORDS)],
         },
       ],
     },
@@ -79,6 +79,7 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
       [LOG_WRITER]: "writer",
       [DISPATCHER]: core,
       [LEASES]: core,
+      [SCHEDULER]: core,
       [RECORDS]: core,
       [GATEWAY]: "gateway",
     },

@@ -76,7 +76,7 @@ export class RememberedFires implements Fires {
   }
 
   #compute(us: number, count: number): void {
-    const wanted = Math.max(count, BATCH_COUNT);
+    const wanted = Math.max(2 * count, BATCH_COUNT);
     this.#known = this.#fires.after(us, wanted);
     this.#from = us;
     this.#complete = this.#known.length < wanted;

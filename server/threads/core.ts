@@ -50,6 +50,8 @@ function settingsOf(data: ThreadData): DispatchSettings {
     retainDays: config.retainDays,
     resourceTotals: new Map(Object.entries(config.resources)),
     catchupDefault: config.catchupDefault,
+    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    startedAtUs: data.startedAt,
     cancelGraceUs: Math.round(config.cancelGraceSecs * 1e6),
     rerunDelaySeconds: config.crashRerunDelaySecs,
     spawnEngines: config.engines,

@@ -263,6 +263,8 @@ class Simulation {
       retainDays: 30,
       resourceTotals: new Map(Object.entries(TOTALS)),
       catchupDefault: "latest",
+      timezone: "UTC",
+      startedAtUs: 0,
       cancelGraceUs: 2_000_000,
       rerunDelaySeconds: [0.2, 1],
       spawnEngines: this.#spawns,

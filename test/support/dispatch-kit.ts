@@ -59,6 +59,8 @@ const SETTINGS: DispatchSettings = {
   retainDays: 30,
   resourceTotals: new Map(),
   catchupDefault: "skip",
+  timezone: "UTC",
+  startedAtUs: 0,
   cancelGraceUs: 10_000_000,
   rerunDelaySeconds: [5, 15],
   spawnEngines: false,
@@ -89,12 +91,17 @@ export class DispatchKit {
       readRun: (id: number) => this.stored.get(id) ?? null,
       readParameters: (id: number) => `{"stored":${id}}`,
       findArtifact: () => null,
+      readBackfill: () => null,
       findFanIn: () => [],
       findAnswer: () => null,
     };
     const resourceTotals = new Map(options.settings?.resourceTotals ?? SETTINGS.resourceTotals);
     const settings = { ...SETTINGS, ...options.settings, resourceTotals };
-    this.state = new LiveState(reader, { flow: 1, run: 1, task_run: 1, artifact: 1, lease: 1 }, settings);
+    this.state = new LiveState(
+      reader,
+      { flow: 1, run: 1, task_run: 1, artifact: 1, lease: 1, schedule: 1, backfill: 1 },
+      settings,
+    );
     const ports = this.#ports();
     const dispatcher = new Dispatcher(this.state, ports);
     this.#actors = {
