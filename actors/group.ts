@@ -36,6 +36,8 @@ export interface GroupPorts {
   lastSeq(): number;
   /** The number for the next step, shared by the actors of the group. */
   nextTurn(): number;
+  /** An actor of the group failed in the middle of a step: the shared state means nothing until it is loaded again. */
+  readonly halted: boolean;
 }
 
 export interface GroupOptions {
@@ -57,6 +59,7 @@ export class DispatchGroup {
   readonly #ports: GroupPorts;
   #epoch: number;
   #turn = 0;
+  #halted = false;
   #statements: Statements | null = null;
   #state: LiveState | null = null;
 
@@ -64,11 +67,15 @@ export class DispatchGroup {
     this.#options = options;
     this.#epoch = options.firstEpoch;
     const epoch = (): number => this.#epoch;
+    const halted = (): boolean => this.#halted;
     this.#ports = {
       nowUs: options.nowUs,
       ids: options.ids,
       get epoch() {
         return epoch();
+      },
+      get halted() {
+        return halted();
       },
       committedTurn: () => options.commits.committedTurn,
       announceEpoch: () => options.commits.announce(this.#epoch),
@@ -87,7 +94,11 @@ export class DispatchGroup {
 
   /** The actors of the group in start order. */
   specs(): ActorSpec[] {
-    const shared = { failed: answerDefect, resent: isOfGateway } as const;
+    const failed = (message: unknown, error: Error, out: Outbox): void => {
+      this.#halted = true;
+      answerDefect(message, error, out);
+    };
+    const shared = { failed, resent: isOfGateway } as const;
     return [
       { name: DISPATCHER, start: (_context, out) => this.#startDispatcher(out), ...shared },
       { name: LEASES, start: () => new LeaseManager(this.#loaded(), this.#ports), ...shared },
@@ -105,6 +116,7 @@ export class DispatchGroup {
     state.committedTurn = this.#ports.committedTurn;
     this.#state = state;
     this.#epoch += 1;
+    this.#halted = false;
     const turn = resume(state, stored, this.#ports, out);
     settleAfterRestart(turn, (engine) => !engine.local || isAlive(engine.pid, engine.pidStarted));
     turn.finish();

@@ -92,6 +92,12 @@ export class Turn {
     this.#count("count_task_runs", flow, from, to);
   }
 
+  /** Counts a run (no task) or a task run as ended, for statistics; `delta` -1 when it was revived. */
+  countEnded(flow: Flow, task: string, ended: { state: State; total_run_time: number | null }, delta: 1 | -1): void {
+    const { timestamp, type } = ended.state;
+    putOperation(this.decision.ops, "count_ended", timestamp, flow.id, task, type, ended.total_run_time, delta);
+  }
+
   #count(operation: CountOperation, flow: Flow, from: StateType | null, to: StateType | null): void {
     if (from === to) return;
     if (from !== null) this.#addCount(operation, flow.id, from, -1);
@@ -247,12 +253,18 @@ function runStateValues(run: Run): RunStateValues {
     run.total_run_time,
     run.engine_id,
     run.engine_pid,
-    run.assigned ? run.assignment_id : null,
+    assignmentValue(run),
     run.report_seq,
     run.otherSequences.size === 0 ? null : JSON.stringify(Object.fromEntries(run.otherSequences)),
     run.crash_count,
     run.failure_count,
   ];
+}
+
+/** Negative once the assignment is over, so that a reload knows the newest one and can tell late words of its engine. */
+function assignmentValue({ assigned, assignment_id }: Run): number | null {
+  if (assignment_id === 0) return null;
+  return assigned ? assignment_id : -assignment_id;
 }
 
 function detailsText(state: State): string | null {

@@ -55,7 +55,7 @@ function read<N extends QueryName>(
 /** By operation of the route table. */
 export const READS: Readonly<Record<string, Read>> = {
   getRun: read("run", (id) => ({ id }), always, runMissing),
-  listRuns: read("runs", (_id, query: QueryArguments["runs"]["query"]) => ({ query, page_every_sort: false }), isFirstPage),
+  listRuns: read("runs", (_id, query: QueryArguments["runs"]["query"]) => ({ query }), isFirstPage),
   listRunTasks: read("run_tasks", (id) => ({ id }), never, runMissing),
   getRunGraph: read("run_graph", (id) => ({ id }), never, runMissing),
   getRunInput: read("run_input", (id) => ({ id }), always, runMissing),
@@ -92,5 +92,6 @@ export const READS: Readonly<Record<string, Read>> = {
   ),
   listEvents: read("events", (_id, query: QueryArguments["events"]["query"]) => ({ query }), isFirstPage),
   listArtifacts: read("artifacts", (_id, query: QueryArguments["artifacts"]["query"]) => ({ query }), never),
+  getStats: read("stats", (_id, query: { hours: number }, context) => ({ hours: query.hours, now_us: context.now_us }), never),
   getCounts: read("counts", (_id, query: { project?: string }) => ({ project: query.project ?? null }), always),
 };

@@ -101,6 +101,7 @@ export const REFUSALS = {
 
   // 431, 500, 503, 507: the server's side
   header_too_large: { status: 431, message: () => "request header is too large" },
+  settings_not_written: { status: 500, message: (why: string) => `the settings could not be written to millrace.toml: ${why}` },
   internal: { status: 500, message: () => "internal error" },
   busy: { status: 503, message: () => "too many requests in progress; try again" },
   unavailable: { status: 503, message: () => "the server is restarting a part of itself; try again" },

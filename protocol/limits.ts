@@ -48,6 +48,8 @@ export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 /** Page sizes: [default, maximum]; the minimum is 1. Larger limits are lowered silently, 0 is raised to 1. */
 export const RUNS_PAGE = [50, 500] as const;
 export const TASK_RUNS_PAGE = [50, 500] as const;
+/** Hours of GET /api/stats: [default, maximum]. */
+export const STATS_HOURS = [24, 24 * 31] as const;
 export const LOGS_PAGE = [1_000, 10_000] as const;
 export const EVENTS_PAGE = [100, 1_000] as const;
 export const ARTIFACTS_PAGE = [50, 500] as const;

@@ -37,6 +37,7 @@ import {
   SkipResponse,
 } from "./schedule.ts";
 import { ActorInfo, Counts, CountsQuery, Health, ServerInfo, Settings, SettingsPatch, StreamQuery } from "./server.ts";
+import { Stats, StatsQuery } from "./stats.ts";
 import { TaskRun, TaskRunsPage, TaskRunsQuery } from "./task-run.ts";
 import { UpcomingItem, UpcomingQuery } from "./upcoming.ts";
 import { Vocabulary } from "./vocabulary.ts";
@@ -52,6 +53,14 @@ const SERVER: readonly Route[] = [
   row("GET /api/queue", "getQueue", "What waits, for what, and who holds it", "GetQueue", { 200: Queue }),
   row("GET /api/actors", "getActors", "The actors of the server and how they do", "GetActors", { 200: Type.Array(ActorInfo) }),
   row("GET /api/counts", "getCounts", "Counts of runs and task runs", "read", { 200: Counts }, { query: CountsQuery }),
+  row(
+    "GET /api/stats",
+    "getStats",
+    "What ended lately, by flow and task, and how long it took",
+    "read",
+    { 200: Stats, ...BadQuery },
+    { query: StatsQuery },
+  ),
   row("GET /api/settings", "getSettings", "Settings in effect", "GetSettings", { 200: Settings }),
   row(
     "PATCH /api/settings",

@@ -103,7 +103,7 @@ export const RunInput = Type.Object(
 );
 export type RunInput = Static<typeof RunInput>;
 
-/** Orders of GET /api/runs; only the two by creation can be paged with a cursor. */
+/** Orders of GET /api/runs; each can be paged with the id of the last run of a page as cursor. */
 export const RUN_SORTS = [
   "created_desc",
   "created_asc",

@@ -1,7 +1,8 @@
 /**
  * Timers of the actors of one thread: a heap by due time and one alarm for the earliest.
  *
- * Due times are wall-clock. An alarm sleeps at most one hour, because setTimeout overflows at 24.8 days and because the wall
+ * Due times are wall-clock. When that clock steps back, what was set before is due after the time it had left, because most
+ * timers are intervals; one that waits for a moment of the day looks again and is set anew. An alarm sleeps at most one hour, because setTimeout overflows at 24.8 days and because the wall
  * clock may step or the machine may sleep; on waking, whatever is due by the wall clock fires in due order.
  */
 import type { Clock } from "./clock.ts";
@@ -41,11 +42,14 @@ export class Timers {
   readonly #heap: Timer[] = [];
   readonly #byKey = new Map<string, Timer>();
   #order = 0;
+  /** Wall clock minus monotonic clock, when last looked at. */
+  #offsetUs: number;
 
   constructor(clock: Clock, alarm: Alarm, fire: (owner: string, message: unknown) => void) {
     this.#clock = clock;
     this.#alarm = alarm;
     this.#fire = fire;
+    this.#offsetUs = clock.nowUs() - clock.monotonicUs();
   }
 
   get size(): number {
@@ -59,6 +63,7 @@ export class Timers {
   }
 
   set(owner: string, key: string, dueUs: number, message: unknown): void {
+    this.#followClock();
     this.cancel(owner, key);
     this.#order += 1;
     const timer: Timer = { owner, key, dueUs, message, order: this.#order, active: true };
@@ -81,6 +86,7 @@ export class Timers {
 
   /** Fires what is due and sleeps until the next. */
   fireDue(): void {
+    this.#followClock();
     const nowUs = this.#clock.nowUs();
     for (;;) {
       this.#dropInactive();
@@ -102,6 +108,14 @@ export class Timers {
     const dueUs = this.nextDueUs();
     if (dueUs === null) return this.#alarm.clear();
     this.#alarm.set(Math.min(Math.max(0, dueUs - this.#clock.nowUs()), SLEEP_MAX_US), () => this.fireDue());
+  }
+
+  /** All due times move by the same amount, so their order stays. */
+  #followClock(): void {
+    const offsetUs = this.#clock.nowUs() - this.#clock.monotonicUs();
+    const backUs = this.#offsetUs - offsetUs;
+    this.#offsetUs = offsetUs;
+    if (backUs > 0) for (const timer of this.#heap) timer.dueUs -= backUs;
   }
 
   #dropInactive(): void {

@@ -10,6 +10,7 @@ import { CommitRecord, type CommitResult } from "./commit-record.ts";
 import { Counters } from "./counters.ts";
 import { deleteFlow, deleteRun } from "./delete-rows.ts";
 import type { Database } from "./driver.ts";
+import { EndedCounts } from "./ended-counts.ts";
 import { EventWriter } from "./event-writer.ts";
 import type { Batch } from "./feed.ts";
 import type { LogBlocks } from "./log-blocks.ts";
@@ -62,6 +63,7 @@ export class Writer {
   readonly #runs: RunWriter;
   readonly #events: EventWriter;
   readonly #commits: CommitRecord;
+  readonly #ended: EndedCounts;
   readonly #counts = new Map<string, CountDelta>();
   readonly #deletedFlows = new Set<number>();
   /** The batch whose operations are being applied, for the error that names it. */
@@ -76,6 +78,7 @@ export class Writer {
     this.#runs = new RunWriter(this.#statements, this.#counters, this.#names, this.#stretches);
     this.#events = new EventWriter(this.#statements, this.#counters, this.#names, this.#stretches);
     this.#commits = new CommitRecord(this.#statements);
+    this.#ended = new EndedCounts(this.#statements);
     if (options.stream === "new_block") this.#startStreamBlock();
   }
 
@@ -143,6 +146,7 @@ export class Writer {
       this.#runs.rolledBack();
       this.#events.rolledBack();
       this.#stretches.rolledBack();
+      this.#ended.rolledBack();
     }
     this.#deletedFlows.clear();
     for (const part of [this.#counters, this.#names, this.#commits]) {
@@ -172,6 +176,7 @@ export class Writer {
     if (applied.length === 0) return results;
     this.#flush();
     this.#flushCounts();
+    this.#ended.flush();
     this.#counters.write();
     this.#commits.write(applied);
     return results;
@@ -225,6 +230,9 @@ export class Writer {
         this.#flush();
         this.#deletedFlows.add(Number(ops[at]));
         deleteFlow(this.#statements, Number(ops[at]));
+        break;
+      case "count_ended":
+        this.#ended.add(ops, at);
         break;
       case "put_idempotency":
         this.#keepAnswer(ops, at);

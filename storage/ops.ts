@@ -20,6 +20,7 @@ export const RUN_STATE = [
   "total_run_time",
   "engine_id",
   "engine_pid",
+  /** The assignment that holds the run; negative once it is over, null before the first. */
   "assignment_id",
   "report_seq",
   /** Last report numbers of engines other than the one that holds the run, as JSON; null when there are none. */
@@ -184,6 +185,8 @@ export const OPERATIONS = {
   /** Adds `delta` to the number of runs of a flow in a state type. */
   count_runs: ["flow_id", "state_type", "delta"],
   count_task_runs: ["flow_id", "state_type", "delta"],
+  /** Counts a run (empty task name) or a task run as ended; `duration` null when it never started. */
+  count_ended: ["ended_at", "flow_id", "task_name", "state_type", "duration", "delta"],
 } as const satisfies Record<string, readonly string[]>;
 
 export type OperationName = keyof typeof OPERATIONS;

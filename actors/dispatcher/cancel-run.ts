@@ -49,8 +49,7 @@ export function cancelKill(turn: Turn, run: Run): void {
 export function timeOut(turn: Turn, run: Run): void {
   const seconds = run.flow.options.timeoutSeconds;
   if (run.state.type !== "Running" || seconds === null || run.start_time === null) return;
-  const startedUs = run.state.timestamp;
-  if (turn.nowUs < startedUs + seconds * 1e6) return;
+  if (startedLater(turn, run, seconds)) return;
   const engine = holderOf(turn, run);
   if (engine?.ownsStop)
     return turn.state.deadlines.add("timeout-kill", run.id, turn.nowUs + 2 * turn.state.settings.cancelGraceUs);
@@ -60,13 +59,18 @@ export function timeOut(turn: Turn, run: Run): void {
   turn.state.deadlines.add("timeout-kill", run.id, turn.nowUs + TIMEOUT_KILL_US);
 }
 
+/** A later start of the run has a time of its own. A start that lies ahead is one from before the clock was set back. */
+function startedLater(turn: Turn, run: Run, seconds: number): boolean {
+  const sinceUs = turn.nowUs - run.state.timestamp;
+  return sinceUs >= 0 && sinceUs < seconds * 1e6;
+}
+
 /** The engine did not end in time after a timeout. */
 export function timeoutKill(turn: Turn, run: Run): void {
   const engine = engineOf(turn, run);
   const seconds = run.flow.options.timeoutSeconds ?? 0;
   if (run.state.type === "Running") {
-    // A later start of the run has a time of its own.
-    if (turn.nowUs < run.state.timestamp + seconds * 1e6) return;
+    if (startedLater(turn, run, seconds)) return;
     failTimedOut(turn, run, seconds);
   } else if (run.state.name !== "TimedOut" || engine?.ownsStop === true) return;
   // An engine that asked for work since then ended the run by itself and may hold another one.

@@ -7,9 +7,11 @@
  * exceeds the totals of resources; every command gets exactly one answer.
  */
 import type { Command } from "#protocol/command";
+import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
 import type { Actor } from "#runtime/actor";
 import { unreachable } from "#runtime/assert";
 import type { Outbox } from "#runtime/effect";
+import { putOperation } from "#storage/ops";
 import type { PoolReport } from "../engines/messages.ts";
 import type { GroupPorts } from "../group.ts";
 import { type Engine, engineKeyText } from "../live-state/engine.ts";
@@ -37,6 +39,8 @@ import { notice, sendAway, work } from "./work.ts";
 
 /** How often what waits is looked at: AwaitingResource is to show within half a second. */
 const TICK_US = 250_000;
+/** How often answers that are too old are dropped. */
+const FORGET_EVERY_US = 3_600_000_000;
 /** Engines elsewhere live by contact: silent for this long, they count as gone. */
 const REMOTE_SILENCE_US = 30_000_000;
 
@@ -45,21 +49,25 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   readonly #ports: GroupPorts;
   readonly #pool = new EnginePool();
   #armedUs: number | null = null;
+  #tickedUs = 0;
+  #forgetUs: number;
 
   constructor(state: LiveState, ports: GroupPorts) {
     this.#state = state;
     this.#ports = ports;
+    this.#forgetUs = ports.nowUs() + FORGET_EVERY_US;
   }
 
   /** Sets its timers; called once when the actor starts. */
   begin(out: Outbox): void {
-    out.setTimer("tick", this.#ports.nowUs() + TICK_US, { kind: "Tick" });
+    this.#tickedUs = this.#ports.nowUs();
+    out.setTimer("tick", this.#tickedUs + TICK_US, { kind: "Tick" });
     this.#armDeadline(out);
   }
 
   receive(message: DispatcherMessage, out: Outbox): void {
     // The gateway sends every unanswered command again after each start of the core, so older ones are dropped.
-    if ("epoch" in message && message.epoch !== this.#ports.epoch) return;
+    if (this.#ports.halted || ("epoch" in message && message.epoch !== this.#ports.epoch)) return;
     const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
     this.#handle(turn, message);
     if (this.#state.demand.size > 0) this.#pool.adjust(turn);
@@ -197,16 +205,27 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 
   #tick(turn: Turn): void {
+    // Ticks go on when the wall clock is set back, so a step shows between two of them.
+    if (turn.nowUs < this.#tickedUs) this.#state.deadlines.stepBack(this.#tickedUs + TICK_US - turn.nowUs);
+    this.#tickedUs = turn.nowUs;
     markWaiting(turn);
     this.#pool.tick(turn);
     for (const engine of [...this.#state.engines.values()]) this.#checkRemote(turn, engine);
     this.#state.trim(this.#ports.committedTurn());
+    this.#forgetAnswers(turn);
     turn.out.setTimer("tick", turn.nowUs + TICK_US, { kind: "Tick" });
   }
 
   #checkRemote(turn: Turn, engine: Engine): void {
     if (engine.local || engine.poll !== null || turn.nowUs - engine.lastContactUs < REMOTE_SILENCE_US) return;
     engineGone(turn, engine.id, "no contact with its engine");
+  }
+
+  /** Answers under an Idempotency-Key are kept for a day. */
+  #forgetAnswers(turn: Turn): void {
+    if (turn.nowUs < this.#forgetUs) return;
+    this.#forgetUs = turn.nowUs + FORGET_EVERY_US;
+    putOperation(turn.decision.ops, "delete_idempotency", turn.nowUs - IDEMPOTENCY_KEEP_US);
   }
 
   #gatewayStarted(): void {

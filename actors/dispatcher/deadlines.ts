@@ -28,15 +28,31 @@ export interface Deadline {
   dueUs: number;
 }
 
+/** Kinds that are due at a moment of the day; the others are due when some time has passed. */
+const MOMENTS: ReadonlySet<DeadlineKind> = new Set<DeadlineKind>(["due", "late"]);
+
+type Entry = Deadline & { order: number };
+
+function isBefore(a: Entry, b: Entry): boolean {
+  return a.dueUs < b.dueUs || (a.dueUs === b.dueUs && a.order < b.order);
+}
+
 export class Deadlines {
-  readonly #heap = new PriorityQueue<Deadline & { order: number }>(
-    (a, b) => a.dueUs < b.dueUs || (a.dueUs === b.dueUs && a.order < b.order),
-  );
+  #heap = new PriorityQueue<Entry>(isBefore);
   #order = 0;
 
   add(kind: DeadlineKind, runId: number, dueUs: number): void {
     this.#order += 1;
     this.#heap.push({ kind, run_id: runId, dueUs, order: this.#order });
+  }
+
+  /** The wall clock was set back: what waits for time to pass waits no longer than before. */
+  stepBack(byUs: number): void {
+    const entries = this.#heap.items();
+    this.#heap = new PriorityQueue<Entry>(isBefore);
+    for (const entry of entries) {
+      this.#heap.push(MOMENTS.has(entry.kind) ? entry : { ...entry, dueUs: entry.dueUs - byUs });
+    }
   }
 
   nextDueUs(): number | null {

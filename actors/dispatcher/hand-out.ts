@@ -102,7 +102,14 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
 
 /** The numbers of the engine that held the run so far stay known, so that its late reports are told from the next engine's. */
 function rememberSequence(run: Run): void {
-  if (run.report_seq > 0) run.otherSequences.set(run.engine_id ?? "", run.report_seq);
+  if (run.report_seq === 0) return;
+  run.otherSequences.set(run.engine_id ?? "", run.report_seq);
+  run.otherSequences.set(sequenceKeyOf(run.assignment_id), run.report_seq);
+}
+
+/** The key of the report numbers of an assignment that is over. */
+export function sequenceKeyOf(assignment: number): string {
+  return `#${assignment}`;
 }
 
 /** An engine that holds a run is stored, so that a restarted server recognises its process. */

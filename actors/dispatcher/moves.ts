@@ -21,20 +21,22 @@ const RUN_EVENTS: Readonly<Record<string, string | null>> = {
   AwaitingResource: null,
 };
 
-const TASK_EVENTS: Readonly<Record<string, string>> = {
+/** Moves of task runs that record an event: by type, but for the names that have their own or none. */
+const TASK_EVENTS: Readonly<Record<string, string | null>> = {
   Running: "task_run.running",
   Completed: "task_run.completed",
   Failed: "task_run.failed",
-  TimedOut: "task_run.failed",
   Cancelled: "task_run.cancelled",
   Skipped: "task_run.skipped",
   Cached: "task_run.cached",
+  Retrying: null,
 };
 
 /** Moves a run into an accepted state. `extra` are payload keys of its event beyond the common ones. */
 export function moveRun(turn: Turn, run: Run, state: State, extra: Record<string, unknown> | null = null): void {
   const before = run.state;
   const revived = isTerminal(before.type) && !isTerminal(state.type);
+  if (isTerminal(before.type)) turn.countEnded(run.flow, "", run, -1);
   run.state = state;
   if (state.type === "Failed" || state.name === "AwaitingRetry") run.failure_count += 1;
   if (state.type === "Crashed") run.crash_count += 1;
@@ -46,6 +48,7 @@ export function moveRun(turn: Turn, run: Run, state: State, extra: Record<string
     run.end_time = null;
     run.total_run_time = null;
   }
+  if (isTerminal(state.type)) turn.countEnded(run.flow, "", run, 1);
   turn.countRun(run.flow, before.type, state.type);
   turn.touchRun(run, true);
   if (run.backfill_id !== null) turn.state.backfills.count(run.backfill_id, before.name, state.name);
@@ -90,6 +93,7 @@ function armCancel(turn: Turn, run: Run): void {
 /** Moves a task run into an accepted state; its times are the engine's. */
 export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): void {
   const before = task.state;
+  if (before !== null && isTerminal(before.type)) turn.countEnded(run.flow, task.name, { ...task, state: before }, -1);
   task.state = state;
   if (state.type === "Failed" || state.name === "AwaitingRetry") task.failure_count += 1;
   if (state.type === "Crashed") task.crash_count += 1;
@@ -102,6 +106,7 @@ export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): voi
     task.total_run_time = null;
   }
   const from = before?.type ?? "Pending";
+  if (isTerminal(state.type)) turn.countEnded(run.flow, task.name, { ...task, state }, 1);
   turn.countTask(run.flow, from, state.type);
   if (from !== state.type) {
     run.taskCounts[from] = (run.taskCounts[from] ?? 1) - 1;
@@ -109,6 +114,6 @@ export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): voi
     run.taskCounts[state.type] = (run.taskCounts[state.type] ?? 0) + 1;
   }
   turn.touchTask(task);
-  const event = Object.hasOwn(TASK_EVENTS, state.name) ? TASK_EVENTS[state.name] : undefined;
+  const event = TASK_EVENTS[Object.hasOwn(TASK_EVENTS, state.name) ? state.name : state.type];
   if (event) turn.taskEvent(event, run, task, state);
 }

@@ -16,6 +16,7 @@ import type { Run } from "../live-state/run.ts";
 import type { TaskRun } from "../live-state/task-run.ts";
 import type { Turn } from "../turn.ts";
 import { touchContact } from "./contact.ts";
+import { sequenceKeyOf } from "./hand-out.ts";
 import { moveTask } from "./moves.ts";
 import { decideTransition } from "./transition.ts";
 
@@ -63,8 +64,14 @@ function sequenceOf(run: Run, body: ReportRequest, fenced: boolean): { last: num
       },
     };
   }
-  const key = run.otherSequences.has(body.engine_id) || fenced ? body.engine_id : "";
+  const key = keyOfFormer(run, body, fenced);
   return { last: run.otherSequences.get(key) ?? 0, advance: (to) => run.otherSequences.set(key, to) };
+}
+
+/** Reports under a lease go by the lease: its engine may have been given the run again. */
+function keyOfFormer(run: Run, { engine_id, lease }: ReportRequest, fenced: boolean): string {
+  if (fenced && lease != null) return sequenceKeyOf(lease);
+  return run.otherSequences.has(engine_id) ? engine_id : "";
 }
 
 /** Applies one event; false when it was about nothing known. */

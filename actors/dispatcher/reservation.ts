@@ -1,6 +1,6 @@
 /**
  * Nobody starves: a run that lacks resources is passed over, but once it has waited a minute, the first such run in line
- * reserves what frees up of everything it needs, until it has got it (rulings 12). Runs of a higher priority are not held up.
+ * reserves what frees up of everything it needs, until it has got it. Runs of a higher priority are not held up.
  */
 import type { LiveState } from "../live-state/live-state.ts";
 import { needsOf, priorityOf, type Run } from "../live-state/run.ts";

@@ -2,7 +2,7 @@
 import type { Command } from "#protocol/command";
 import { refuse, refuseTransition } from "#protocol/errors";
 import { TransitionBody } from "#protocol/run";
-import type { Run } from "../live-state/run.ts";
+import { isEnded, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { touchContact } from "./contact.ts";
 import { crashRun, ENGINE_EXITED } from "./crash.ts";
@@ -22,6 +22,8 @@ export function transitionRun(turn: Turn, command: Command): void {
     run.repeatable = false;
     return turn.replyRun(command, 200, run);
   }
+  // A lease is over when the run pauses or is taken back; only the end of a run has words of its own for that.
+  if (lease !== null && !force && !run.assigned && !isEnded(run)) return turn.refuse(command, refuse("stale_lease", run.id));
   const decision = decideTransition(run.state, { ...body, timestamp }, turn.nowUs, force);
   if (!decision.accepted) return turn.refuse(command, refuseTransition(decision.reason, body.type, run.state));
   touchContact(turn, run);

@@ -1,7 +1,7 @@
 /** Marks runs that wait: for resources (AwaitingResource) and past their scheduled time (Late). */
-import type { Run } from "../live-state/run.ts";
+import { needsOf, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
-import { block } from "./hand-out.ts";
+import { block, dispatch } from "./hand-out.ts";
 import { moveRun } from "./moves.ts";
 import { blockingOf, reserve } from "./reservation.ts";
 
@@ -11,6 +11,7 @@ const LOOKED_AT_MAX = 1000;
 /** Marks the runs that lack a resource: a due run says what it waits for within the tick. */
 export function markWaiting(turn: Turn): void {
   reserve(turn);
+  wakePassedOver(turn);
   findBlocked(turn);
   const { newlyBlocked } = turn.state;
   for (const run of newlyBlocked) {
@@ -23,6 +24,37 @@ export function markWaiting(turn: Turn): void {
     turn.customEvent("resource.exhausted", run, null, JSON.stringify(payload));
   }
   newlyBlocked.clear();
+}
+
+/**
+ * Runs that wait for what is free: the one that was woken for it may have ended before it was handed out, or may lack
+ * something else. What ready runs are about to take counts as taken.
+ */
+function wakePassedOver(turn: Turn): void {
+  const { queue, ledger } = turn.state;
+  const waiting = [...queue.keys()].filter(({ blocked }) => blocked.size > 0);
+  if (waiting.length === 0) return;
+  const claimed = new Map<string, number>();
+  const freeOf = (name: string): number => ledger.freeOf(name) - (claimed.get(name) ?? 0);
+  const claim = (run: Run): void => {
+    for (const [name, amount] of Object.entries(needsOf(run))) claimed.set(name, (claimed.get(name) ?? 0) + amount);
+  };
+  for (const keyQueue of queue.keys()) {
+    for (const { run, stamp } of keyQueue.ready.items().slice(0, LOOKED_AT_MAX)) if (stamp === run.placeStamp) claim(run);
+  }
+  const fits = (run: Run): boolean => {
+    const hasAll = Object.entries(needsOf(run)).every(([name, amount]) => amount <= freeOf(name));
+    if (!hasAll || blockingOf(turn.state, run) !== null) return false;
+    claim(run);
+    return true;
+  };
+  for (const keyQueue of waiting) {
+    for (const resource of [...keyQueue.blocked.keys()]) {
+      if (freeOf(resource) <= 0) continue;
+      for (const run of queue.freed(keyQueue, resource, fits)) queue.putReady(run);
+    }
+    dispatch(turn, keyQueue);
+  }
 }
 
 /** Ready runs whose resources were taken since they were queued. */

@@ -51,6 +51,7 @@ function settleHeldRuns(turn: Turn, engine: Engine): Run | null {
     const run = turn.state.runs.get(id);
     if (run === undefined) engine.runs.delete(id);
     else if (!run.acknowledged) return run;
+    else if (run.state.type === "Cancelling") crashRun(turn, run, "left by its engine");
     else if (turn.nowUs - run.lastContactUs >= LEFT_AFTER_US) crashRun(turn, run, "left by its engine");
   }
   return null;

@@ -74,7 +74,7 @@ export function loadLiveState(
 /** Every id is above all that were given, also those that only unfinished runs know. */
 function nextIdsOf(stored: LoadedStore): LiveState["nextIds"] {
   const { next_ids } = stored;
-  const assignments = stored.runs.map((run) => (run.assignment_id ?? 0) + 1);
+  const assignments = stored.runs.map((run) => Math.abs(run.assignment_id ?? 0) + 1);
   return {
     flow: next_ids.flows,
     run: next_ids.runs,
@@ -161,7 +161,7 @@ function toRun(loaded: LoadedRun, flow: Flow): Run {
     artifacts: new Map(),
     answers: loaded.answers.length,
     taskCounts: {},
-    assigned: row.assignment_id !== null,
+    assigned: (row.assignment_id ?? 0) > 0,
     acknowledged: row.state_type !== "Scheduled",
     lastContactUs: row.state_timestamp,
     lastCommand: 0,
@@ -187,7 +187,7 @@ function fieldsOf(row: RunRow) {
   const identity = { id, external_id, name, priority, attempt, created_by, created_at };
   const origin = { scheduled_time, schedule_id, backfill_id, parent_run_id };
   const progress = { start_time, end_time, total_run_time, engine_id, engine_pid, report_seq, crash_count, failure_count };
-  return { ...identity, ...origin, ...progress, assignment_id: row.assignment_id ?? 0 };
+  return { ...identity, ...origin, ...progress, assignment_id: Math.abs(row.assignment_id ?? 0) };
 }
 
 function toTask(row: TaskRunRow): TaskRun {

@@ -38,7 +38,7 @@ export interface Run {
   assignment_id: number;
   /** Last report number of the engine of the assignment. */
   report_seq: number;
-  /** Last report numbers of other engines: former ones by id, engines that never held the run under "". */
+  /** Last report numbers of former assignments ("#" and the assignment) and engines (by id); under "" those that never held the run. */
   otherSequences: Map<string, number>;
   crash_count: number;
   failure_count: number;

@@ -60,7 +60,7 @@ export class Records implements Actor<RecordsMessage> {
   }
 
   receive(message: RecordsMessage, out: Outbox): void {
-    if ("epoch" in message && message.epoch !== this.#ports.epoch) return;
+    if (this.#ports.halted || ("epoch" in message && message.epoch !== this.#ports.epoch)) return;
     const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
     this.#handle(turn, message);
     turn.finish();

@@ -23,6 +23,8 @@ export interface ServerFacts {
   /** Sizes of the database and its write-ahead log in bytes. */
   fileSizes(): { database: number; wal: number };
   secretKeyPresent(): boolean;
+  /** Writes changed settings to the configuration file; throws when that fails. */
+  writeSettings(changes: Record<string, Record<string, number>>): void;
 }
 
 export function describeServer(turn: Turn, facts: ServerFacts, streamSeq: number): ServerInfo {
@@ -102,6 +104,15 @@ export function patchSettings(turn: Turn, command: Command, facts: ServerFacts):
   const totals = Object.entries(resources ?? {});
   if (totals.some(([, total]) => total < 0))
     return turn.refuse(command, refuse("invalid", "resource totals must be non-negative"));
+  const defaults: Record<string, number> = {};
+  if (retain_days != null) defaults["retain_days"] = retain_days;
+  if (crash_retries != null) defaults["crash_retries"] = crash_retries;
+  try {
+    // First, so that nothing is half-applied when the file can't be written.
+    facts.writeSettings({ defaults, resources: Object.fromEntries(totals) });
+  } catch (cause) {
+    return turn.refuse(command, refuse("settings_not_written", cause instanceof Error ? cause.message : String(cause)));
+  }
   if (retain_days != null) settings.retainDays = retain_days;
   if (crash_retries != null) settings.crashRetriesDefault = crash_retries;
   for (const [name, total] of totals) {

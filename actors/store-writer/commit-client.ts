@@ -62,6 +62,8 @@ export class CommitClient implements Endpoint {
   #committedTurn = 0;
   #lastSeq = 0;
   #readOnly = false;
+  /** A batch was refused and the group has not begun to load again: what it decides until then rests on what was never stored. */
+  #discarding = false;
   #settled: (() => void)[] = [];
 
   constructor(options: CommitClientOptions) {
@@ -109,6 +111,7 @@ export class CommitClient implements Endpoint {
 
   /** Resolves when everything collected so far is committed or was refused, and the store takes writes. */
   settled(): Promise<void> {
+    this.#discarding = false;
     if (this.#generation === 0) this.#options.send({ kind: "Hello" });
     return new Promise((resolve) => {
       this.#settled.push(resolve);
@@ -123,7 +126,7 @@ export class CommitClient implements Endpoint {
   }
 
   #collect({ decision, turn }: DecisionMessage): void {
-    if (this.#readOnly) return;
+    if (this.#readOnly || this.#discarding) return;
     const into = this.#collecting;
     if (this.#isEmpty()) this.#collecting = decision;
     else {
@@ -147,6 +150,7 @@ export class CommitClient implements Endpoint {
   #rejected(outcome: BatchOutcome & { kind: "Rejected" }): void {
     if (this.#readOnly) return;
     this.#readOnly = true;
+    this.#discarding = true;
     this.#unacknowledged = [];
     this.#collecting = emptyDecision();
     // Numbers that may be on their way are not used again, so that the writer knows what was given up.

@@ -14,6 +14,7 @@ import { createSystemClock } from "#runtime/clock";
 import { EXIT_REPORTS, type ExitReport, type ThreadHost } from "#runtime/thread";
 import { openReadHandle } from "#storage/read-handle";
 import { Statements } from "#storage/statements";
+import { writeSettings } from "../settings-file.ts";
 import type { ThreadData } from "./data.ts";
 
 /** Epochs over restarts of this thread. */
@@ -85,6 +86,7 @@ function factsOf(data: ThreadData): ServerFacts {
       this.url = url;
     },
     fileSizes: () => ({ database: bytesOf(databasePath), wal: bytesOf(`${databasePath}-wal`) }),
+    writeSettings: (changes) => writeSettings(config.configPath, changes),
     secretKeyPresent: () => existsSync(join(config.home, "secret.key")),
   };
 }

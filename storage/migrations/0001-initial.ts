@@ -317,6 +317,17 @@ CREATE TABLE quarantine (
   created_at INTEGER NOT NULL
 );
 
+-- What ended, by hour and class of duration (duration-class.ts); an empty task name stands for runs.
+CREATE TABLE ended_counts (
+  hour INTEGER NOT NULL,
+  flow_id INTEGER NOT NULL,
+  task_name TEXT NOT NULL,
+  state_type INTEGER NOT NULL,
+  duration_class INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY (hour, flow_id, task_name, state_type, duration_class)
+) WITHOUT ROWID;
+
 -- What is known of a value of a fan-in key: the newest run of each upstream, and the run of the downstream itself.
 CREATE TABLE fan_in (
   downstream_id INTEGER NOT NULL,

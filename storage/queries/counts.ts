@@ -5,10 +5,10 @@ import type { Statements } from "../statements.ts";
 
 type CountRow = [flow_id: number, kind: number, state_type: number, count: number];
 
-/** Counts as JSON text; with a project, those of its flows. */
+/** Counts as JSON text; with a project, the runs of its flows; task runs are counted in all. */
 export function counts(statements: Statements, project: string | null): string {
   const sql = `SELECT c.flow_id, c.kind, c.state_type, c.count FROM counts c
-    WHERE ? IS NULL OR c.flow_id IN (SELECT id FROM flows WHERE project = ?) ORDER BY c.flow_id, c.state_type`;
+    WHERE ? IS NULL OR c.kind = ${COUNT_KIND.task_runs} OR c.flow_id IN (SELECT id FROM flows WHERE project = ?) ORDER BY c.flow_id, c.state_type`;
   const runs = new Array<number>(STATE_TYPES.length).fill(0);
   const flows = new Map<number, string[]>();
   const taskRuns = new Map<number, number>();

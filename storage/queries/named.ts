@@ -20,13 +20,14 @@ import { runGraph } from "./run-graph.ts";
 import { runById, runExists } from "./run-record.ts";
 import { runsPage } from "./runs-page.ts";
 import { scheduleById, schedulesOfFlow } from "./schedule-record.ts";
+import { stats } from "./stats.ts";
 import { taskRunById } from "./task-run-record.ts";
 import { taskRunsOfRun, taskRunsPage } from "./task-runs-page.ts";
 
 /** What each query takes; plain data, because it crosses threads. */
 export interface QueryArguments {
   run: { id: number };
-  runs: { query: RunsQuery; page_every_sort: boolean };
+  runs: { query: RunsQuery };
   task_run: { id: number };
   task_runs: { query: TaskRunsQuery };
   run_tasks: { id: number };
@@ -51,6 +52,7 @@ export interface QueryArguments {
   backfill_created: { id: number };
   backfill_updated: { id: number };
   counts: { project: string | null };
+  stats: { hours: number; now_us: number };
 }
 
 export type QueryName = keyof QueryArguments;
@@ -72,7 +74,7 @@ function runOfTask(statements: Statements, id: number): number | null {
 
 export const QUERIES: Queries = {
   run: (statements, { id }) => runById(statements, id),
-  runs: (statements, { query, page_every_sort }) => runsPage(statements, query, { pageEverySort: page_every_sort }),
+  runs: (statements, { query }) => runsPage(statements, query),
   task_run: (statements, { id }) => taskRunById(statements, id),
   task_runs: (statements, { query }) => taskRunsPage(statements, query),
   run_tasks: (statements, { id }) => ofRun(statements, id, () => taskRunsOfRun(statements, id)),
@@ -98,6 +100,7 @@ export const QUERIES: Queries = {
   flow_backfills: (statements, { id }) => backfillsOfFlow(statements, id),
   backfill_created: (statements, { id }) => backfillCreated(statements, id),
   backfill_updated: (statements, { id }) => backfillUpdated(statements, id),
+  stats: (statements, { hours, now_us }) => stats(statements, hours, now_us),
   counts: (statements, { project }) => counts(statements, project),
 };
 

@@ -79,22 +79,18 @@ const SORTS: Record<RunSort, readonly Phase[]> = {
 };
 
 export interface RunsPageOptions {
-  /** Give and take cursors for the sorts other than the two by creation as well. */
-  pageEverySort?: boolean;
   /** Up to this many matches are read and sorted. */
   collectedMax?: number;
 }
 
 /** A page of runs as JSON text. */
 export function runsPage(statements: Statements, query: RunsQuery, options: RunsPageOptions = {}): string {
-  const byId = query.sort === "created_desc" || query.sort === "created_asc";
-  const paged = byId || options.pageEverySort === true;
   const collectedMax = options.collectedMax ?? COLLECTED_MAX;
-  const ids = runIds(statements, query, paged ? (query.cursor ?? null) : null, collectedMax);
+  const ids = runIds(statements, query, query.cursor ?? null, collectedMax);
   const more = ids.length > query.limit;
   const shown = more ? ids.slice(0, query.limit) : ids;
   const items = renderRuns(statements, rowsOf(statements, shown));
-  return page(items, more && paged ? (shown.at(-1) ?? null) : null);
+  return page(items, more ? (shown.at(-1) ?? null) : null);
 }
 
 /** Rows of these runs, in their order. */

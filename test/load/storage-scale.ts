@@ -200,7 +200,7 @@ function timeLists(path: string): void {
   const run = <N extends QueryName>(label: string, name: N, args: (index: number) => QueryArguments[N]) =>
     time(label, (index) => runQuery(statements, name, args(index)));
   const runs = (label: string, query: Partial<QueryArguments["runs"]["query"]>) =>
-    run(`runs ${label}`, "runs", () => ({ query: { sort: "created_desc", limit: 50, ...query }, page_every_sort: true }));
+    run(`runs ${label}`, "runs", () => ({ query: { sort: "created_desc", limit: 50, ...query } }));
   const random = (index: number) => 1 + ((Math.abs(index) * 7_919_777) % RUNS);
   console.log("list | median ms | p99 ms");
   for (const sort of RUN_SORTS) runs(sort, { sort });
@@ -222,7 +222,6 @@ function timeLists(path: string): void {
   });
   run("runs random cursor", "runs", (index) => ({
     query: { sort: "created_desc", limit: 50, cursor: random(index) },
-    page_every_sort: false,
   }));
   run("run by id", "run", (index) => ({ id: random(index) }));
   run("run logs", "run_logs", (index) => ({ id: random(index), query: { limit: 1_000 } }));

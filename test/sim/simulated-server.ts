@@ -415,5 +415,6 @@ function factsOf(startedAt: number): ServerFacts {
     listening: () => undefined,
     fileSizes: () => ({ database: 0, wal: 0 }),
     secretKeyPresent: () => false,
+    writeSettings: () => undefined,
   };
 }

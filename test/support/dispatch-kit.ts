@@ -210,6 +210,7 @@ export class DispatchKit {
       committedTurn: () => kit.committed ?? kit.turn,
       lastSeq: () => 0,
       announceEpoch: () => undefined,
+      halted: false,
       nextTurn: () => {
         kit.turn += 1;
         return kit.turn;

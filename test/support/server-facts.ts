@@ -16,6 +16,7 @@ export function serverFacts(): ServerFacts {
     url: "",
     listening: () => undefined,
     fileSizes: () => ({ database: 0, wal: 0 }),
+    writeSettings: () => undefined,
     secretKeyPresent: () => false,
   };
 }

@@ -68,7 +68,7 @@ const HIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   piscina: ["storage/read-pool.ts", "storage/read-worker.ts"],
   comlink: ["runtime/thread.ts", "runtime/comlink-node-adapter.d.ts", "sdk/engine/"],
   commander: ["cli/program.ts"],
-  "smol-toml": ["server/config-file.ts"],
+  "smol-toml": ["server/"],
   nunjucks: ["actors/", "storage/"],
   rrule: ["actors/", "protocol/"],
   "cron-parser": ["actors/", "protocol/"],

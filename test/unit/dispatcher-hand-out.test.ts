@@ -146,7 +146,7 @@ t.test("an answer that found nobody is taken back; the run keeps its place", asy
   const lost = poll(kit, "e1");
   const back = kit.notice("Undelivered", lost.command);
   t.equal(kit.run(id).assigned, false);
-  t.match(operations(back, "update_run"), [{ id, assignment_id: null, state_type: "Scheduled" }]);
+  t.match(operations(back, "update_run"), [{ id, assignment_id: -1, state_type: "Scheduled" }]);
   t.equal(operations(back, "delete_lease").length, 1);
   t.equal(runIdOf(poll(kit, "e2")), id);
   t.same(kit.notice("Undelivered", lost.command).ops, [], "the second engine keeps it");

@@ -4,10 +4,12 @@ import { CommitClient } from "#actors/store-writer/commit-client";
 import { StoreWriter } from "#actors/store-writer/shell";
 import { LEASES } from "#actors/turn";
 import { Outbox } from "#runtime/effect";
+import { Timers } from "#runtime/timers";
 import { Writer } from "#storage/apply";
 import { type Batch, emptyDecision } from "#storage/feed";
 import { putOperation } from "#storage/ops";
 import { SimulatedDisk } from "../sim/simulated-disk.ts";
+import { SimulatedTime } from "../sim/simulated-time.ts";
 import { eventNames, operations } from "../support/decision-record.ts";
 import { DispatchKit } from "../support/dispatch-kit.ts";
 import { create, createId, move, poll, SOURCE_DIR, startRun, workOf } from "../support/dispatch-steps.ts";
@@ -75,6 +77,82 @@ t.test("a lease whose answer reached nobody is taken back, and a paused run gets
   t.equal(kit.send("AcquireLease", { body: { run_id: id, resources: { lock: 1 } } }).reply?.status, 409);
 });
 
+t.test(
+  "what an engine sends twice under a lease that is over is applied once, also when it was given the run again",
+  async (t) => {
+    const kit = new DispatchKit();
+    const id = startRun(kit, "e1");
+    const lease = kit.run(id).assignment_id;
+    const line = { run_id: id, level: 20, logger: "l", timestamp: 1, message: "once" };
+    const body = { engine_id: "e1", run_id: id, lease, events: [{ kind: "logs", seq: 1, logs: [line] }] };
+    t.equal(kit.send("Report", { body }).reply?.body["applied"], 1);
+    const paused = move(kit, id, "Paused", { lease, timestamp: kit.nowUs });
+    t.match(operations(paused, "update_run"), [{ assignment_id: -lease }], "the newest assignment stays known after a reload");
+    kit.send("ResumeRun", { target: id, body: { input: 1 } });
+    t.match(workOf(poll(kit, "e1")), { run_id: id });
+    t.match(kit.send("Report", { body }).reply?.body, { applied: 0, last_seq: 1 });
+  },
+);
+
+t.test("a cancel that an engine answered by asking for more work is done, and does not kill it later", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit, "e1");
+  kit.send("CancelRun", { target: id });
+  poll(kit, "e1");
+  t.match(kit.run(id).state, { type: "Cancelled", message: "cancelled" });
+});
+
+t.test("a cancel takes no longer when the wall clock is set back meanwhile", async (t) => {
+  const kit = new DispatchKit({ settings: { cancelGraceUs: 1_000_000 } });
+  const id = startRun(kit, "e1");
+  kit.pass(1_000_000);
+  kit.send("CancelRun", { target: id });
+  kit.nowUs -= 3_600_000_000;
+  kit.tell({ kind: "Tick" });
+  kit.pass(2_500_000);
+  t.match(kit.run(id).state, { type: "Cancelled", message: "killed" });
+});
+
+t.test("intervals go on when the wall clock steps back", async (t) => {
+  const time = new SimulatedTime();
+  const fired: unknown[] = [];
+  const timers = new Timers(time, time.createAlarm(), (_owner, message) => fired.push(message));
+  timers.set("a", "before", time.nowUs() + 1_000_000, "before");
+  time.stepWallClock(-3_600_000_000);
+  timers.set("a", "after", time.nowUs() + 2_000_000, "after");
+  time.advance(1_000_000);
+  timers.fireDue();
+  t.same(fired, ["before"]);
+  time.advance(1_000_000);
+  timers.fireDue();
+  t.same(fired, ["before", "after"]);
+});
+
+t.test("when the run that was woken for a resource ends before it is handed out, the next one is woken", async (t) => {
+  const kit = new DispatchKit();
+  const options = { max_concurrent: 1 };
+  const holder = startRun(kit, "e1", { options });
+  const woken = createId(kit, { options });
+  const next = createId(kit, { options });
+  kit.pass(1_000_000);
+  t.same([kit.run(woken).state.name, kit.run(next).state.name], ["AwaitingResource", "AwaitingResource"]);
+  move(kit, holder, "Completed");
+  kit.send("CancelRun", { target: woken });
+  kit.pass(1_000_000);
+  t.match(workOf(poll(kit, "e1")), { run_id: next });
+});
+
+t.test("an engine whose lease ended with a pause does not set the run going again", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit, "e1");
+  const lease = kit.run(id).assignment_id;
+  const paused = { lease, timestamp: kit.nowUs };
+  t.equal(move(kit, id, "Paused", paused).reply?.status, 200);
+  t.equal(move(kit, id, "Paused", paused).reply?.status, 200, "said twice");
+  t.equal(move(kit, id, "Running", { lease, timestamp: kit.nowUs }).reply?.status, 409);
+  t.equal(kit.run(id).state.type, "Paused");
+});
+
 t.test("a batch that was committed is acknowledged again while the store takes no writes", async (t) => {
   const disk = new SimulatedDisk();
   const writer = new StoreWriter(
@@ -136,6 +214,9 @@ t.test(
     t.equal(stored(), undefined);
     for (const effect of probed.effects)
       if (effect.kind === "Send" && effect.to === "commits") commits.deliver(effect.message, effect.lane);
+    decide("from a memory that was never stored");
+    t.equal(batches.length, 2);
+    void commits.settled();
     decide("after it");
     store(batches[2]);
     t.equal(stored(), "after it");

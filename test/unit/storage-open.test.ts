@@ -124,7 +124,7 @@ t.test("readers start with the first query, answer in bytes and keep the time li
   const bytes = await pool.run("run_logs", { id: 1, query: { limit: 10 } });
   t.match(JSON.parse(new TextDecoder().decode(bytes ?? undefined)), { items: [{ id: 1, message: "hello" }], next_cursor: null });
   t.equal(await pool.run("run", { id: 2 }), null, "an unknown run");
-  await t.rejects(pool.run("runs", { query: { sort: "created_desc", limit: 1 }, page_every_sort: false }, 0), {
+  await t.rejects(pool.run("runs", { query: { sort: "created_desc", limit: 1 } }, 0), {
     name: "StorageError",
     fault: "query",
   });

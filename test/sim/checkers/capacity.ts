@@ -12,6 +12,7 @@ export class CapacityChecker implements Checker {
   readonly #requests: ReadonlyMap<number, Request>;
   /** Totals that may be in force: that of the newest answered change, and those of changes that are being decided. */
   #totals: Map<string, number>;
+  readonly #uncertain = new Set<number>();
   readonly #changing = new Map<number, Record<string, number>>();
 
   constructor(declared: Readonly<Record<string, number>>, requests: ReadonlyMap<number, Request>) {
@@ -26,8 +27,9 @@ export class CapacityChecker implements Checker {
       this.#changing.set(id, (request.body as { resources: Record<string, number> }).resources);
   }
 
-  /** Totals that were changed at run time are not stored. */
+  /** Totals that were changed at run time are not stored; an answer that comes now may be of the former core. */
   coreStarted(): void {
+    for (const id of this.#changing.keys()) this.#uncertain.add(id);
     this.#totals = new Map(Object.entries(this.#declared));
   }
 
@@ -47,7 +49,8 @@ export class CapacityChecker implements Checker {
     for (let at = 0; at < replies.length; at += 3) {
       const id = Number(replies[at]);
       const change = this.#requests.get(id)?.kind === "PatchSettings" ? this.#changing.get(id) : undefined;
-      if (change === undefined) continue;
+      // A change that failed may be in force or not, from then on.
+      if (change === undefined || replies[at + 1] !== 200 || this.#uncertain.has(id)) continue;
       this.#changing.delete(id);
       for (const [name, total] of Object.entries(change)) this.#totals.set(name, total);
     }

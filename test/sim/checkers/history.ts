@@ -92,7 +92,8 @@ export class History {
     const id = operation.number("id");
     const known = this.runs.get(id);
     if (operation.name === "update_run" && known === undefined) return;
-    const assignment = operation.get("assignment_id") === null ? null : operation.number("assignment_id");
+    const newest = operation.number("assignment_id");
+    const assignment = newest > 0 ? newest : null;
     const engine = operation.get("engine_id") === null ? null : operation.text("engine_id");
     const run: CommittedRun = {
       id,
@@ -102,7 +103,7 @@ export class History {
       timestamp: operation.number("state_timestamp"),
       engine,
       assignment,
-      newestAssignment: assignment ?? known?.newestAssignment ?? 0,
+      newestAssignment: Math.abs(newest),
       reportSeq: operation.number("report_seq"),
     };
     this.runs.set(id, run);

@@ -22,6 +22,7 @@ export function checkReload(disk: SimulatedDisk, live: LiveState, nowUs: number)
     committedTurn: () => 0,
     lastSeq: () => 0,
     announceEpoch: () => undefined,
+    halted: false,
     nextTurn: () => 0,
   };
   resume(loaded, stored, ports, new Outbox());

@@ -83,11 +83,14 @@ export class StoreChecker implements Checker {
   #runs(history: History): void {
     const stored = this.#all<RunColumns>(RUNS).map(([id, code, name, timestamp, assignment, seq]) => {
       const type = stateType(code);
-      return `${id} ${type} ${name ?? type} ${timestamp} ${assignment} ${seq}`;
+      return `${id} ${type} ${name ?? type} ${timestamp} ${(assignment ?? 0) > 0} ${Math.abs(assignment ?? 0)} ${seq}`;
     });
     const known = [...history.runs.values()]
       .sort((a, b) => a.id - b.id)
-      .map((run) => `${run.id} ${run.type} ${run.name} ${run.timestamp} ${run.assignment} ${run.reportSeq}`);
+      .map(
+        (run) =>
+          `${run.id} ${run.type} ${run.name} ${run.timestamp} ${run.assignment !== null} ${run.newestAssignment} ${run.reportSeq}`,
+      );
     this.#same("runs", stored, known);
   }
 

@@ -1,0 +1,75 @@
+/** GET /api/stats: what ended per hour, by flow and by task name, with typical durations; from counts, never from runs. */
+import { stateType } from "../codes.ts";
+import { quantile } from "../duration-class.ts";
+import { HOUR_US } from "../ended-counts.ts";
+import type { Statements } from "../statements.ts";
+
+type Row = [hour: number, flow_id: number, task_name: string, state: number, duration_class: number, count: number];
+
+/** Task names listed, the most frequent first. */
+const TASKS_MAX = 200;
+
+class Tally {
+  readonly states: Record<string, number> = {};
+  readonly durations = new Map<number, number>();
+  total = 0;
+
+  add(state: number, group: number, count: number): void {
+    const type = stateType(state);
+    this.states[type] = (this.states[type] ?? 0) + count;
+    this.total += count;
+    // Only work that was done tells how long it takes.
+    if (type === "Completed") this.durations.set(group, (this.durations.get(group) ?? 0) + count);
+  }
+
+  typical() {
+    return { duration_p50: quantile(this.durations, 0.5), duration_p95: quantile(this.durations, 0.95) };
+  }
+}
+
+/** Statistics of the last `hours` hours as JSON text; the running hour is the last bucket. */
+export function stats(statements: Statements, hours: number, nowUs: number): string {
+  const last = Math.floor(nowUs / HOUR_US);
+  const first = last - hours + 1;
+  const sql = `SELECT hour, flow_id, task_name, state_type, duration_class, count FROM ended_counts
+    WHERE hour BETWEEN ? AND ? AND count > 0`;
+  const buckets = new Map<number, Tally>();
+  const flows = new Map<number, Tally>();
+  const tasks = new Map<string, Tally>();
+  for (const [hour, flow, task, state, group, count] of statements.raw<Row>(sql).all(first, last)) {
+    if (task !== "") tally(tasks, `${flow}\n${task}`).add(state, group, count);
+    else {
+      tally(buckets, hour).add(state, group, count);
+      tally(flows, flow).add(state, group, count);
+    }
+  }
+  const names = new Map(
+    statements
+      .raw<[number, string, string]>("SELECT id, project, name FROM flows")
+      .all()
+      .map(([id, project, name]) => [id, { project, flow: name }]),
+  );
+  const known = [...flows].flatMap(([id, own]) => {
+    const name = names.get(id);
+    return name === undefined ? [] : [{ flow_id: id, ...name, states: own.states, ...own.typical() }];
+  });
+  const listed = [...tasks]
+    .sort(([, a], [, b]) => b.total - a.total)
+    .slice(0, TASKS_MAX)
+    .flatMap(([key, own]) => {
+      const [id = "0", task = ""] = key.split("\n");
+      const name = names.get(Number(id));
+      return name === undefined ? [] : [{ flow_id: Number(id), ...name, task, states: own.states, ...own.typical() }];
+    });
+  const hourly = Array.from({ length: hours }, (_, index) => ({
+    time: (first + index) * HOUR_US,
+    states: buckets.get(first + index)?.states ?? {},
+  }));
+  return JSON.stringify({ bucket_secs: HOUR_US / 1e6, buckets: hourly, flows: known, tasks: listed });
+}
+
+function tally<K>(tallies: Map<K, Tally>, key: K): Tally {
+  const known = tallies.get(key) ?? new Tally();
+  tallies.set(key, known);
+  return known;
+}

@@ -1,0 +1,16 @@
+/** Every script of scripts/ prints the trace it holds. UPDATE=1 writes what is printed now. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import t from "tap";
+import { runScript } from "./script.ts";
+
+const SCRIPTS = new URL("./scripts/", import.meta.url);
+
+for (const name of readdirSync(SCRIPTS).sort()) {
+  t.test(name, async (t) => {
+    const file = new URL(name, SCRIPTS);
+    const text = readFileSync(file, "utf8");
+    const printed = runScript(text);
+    if (process.env["UPDATE"] === "1") writeFileSync(file, printed);
+    else t.equal(printed, text);
+  });
+}

@@ -1,0 +1,184 @@
+import t from "tap";
+import { CommitClient } from "#actors/store-writer/commit-client";
+import { type Batch, emptyDecision } from "#storage/feed";
+
+function setup() {
+  const sent: ({ kind: "Hello" } | Batch)[] = [];
+  const rejections: string[] = [];
+  const client = new CommitClient({
+    source: 7,
+    send: (message) => sent.push(message.kind === "Batch" ? { ...message } : message),
+    rejected: (error) => rejections.push(error.message),
+  });
+  let turn = 0;
+  return {
+    client,
+    rejections,
+    /** One step's decision: an answer to command `id`. */
+    decide: (id: number) => {
+      turn += 1;
+      client.deliver({ decision: { ...emptyDecision(), replies: [id, 200, null] }, turn }, "ordinary");
+    },
+    writers: (generation: number) => client.deliver({ kind: "WriterStarted", generation, last_seq: 5 }, "ordinary"),
+    acknowledge: (number: number, last_seq = 9) =>
+      client.deliver({ kind: "Acknowledged", number, first_event_id: 0, last_seq }, "ordinary"),
+    reject: (number: number) => client.deliver({ kind: "Rejected", number, error: "disk full", disk_full: true }, "ordinary"),
+    /** Batches sent since the last look: number, generation, ids of the answers. */
+    take: () =>
+      sent.splice(0).map((message) =>
+        message.kind === "Batch"
+          ? {
+              number: message.number,
+              generation: message.generation,
+              ids: message.replies.filter((_, index) => index % 3 === 0),
+            }
+          : message.kind,
+      ),
+  };
+}
+
+t.test("the decisions of a turn leave as one numbered batch", async (t) => {
+  const { client, decide, writers, take } = setup();
+  writers(1);
+  decide(11);
+  decide(12);
+  t.same(take(), [], "nothing leaves before the turn ends");
+  client.flush();
+  t.same(take(), [{ number: 1, generation: 1, ids: [11, 12] }]);
+  client.flush();
+  t.same(take(), [], "nothing to say");
+});
+
+t.test("while two batches are under way the next one collects", async (t) => {
+  const { client, decide, writers, acknowledge, take } = setup();
+  writers(1);
+  for (const id of [1, 2, 3, 4, 5]) {
+    decide(id);
+    client.flush();
+  }
+  t.same(
+    take().map((batch) => (batch as { ids: unknown }).ids),
+    [[1], [2]],
+  );
+  acknowledge(1);
+  t.same(take(), [{ number: 3, generation: 1, ids: [3, 4, 5] }]);
+  t.equal(client.committedTurn, 1);
+  t.equal(client.lastSeq, 9);
+  acknowledge(2);
+  acknowledge(3);
+  t.equal(client.committedTurn, 5);
+});
+
+t.test("nothing leaves before the writers are known; then it does at once", async (t) => {
+  const { client, decide, writers, take } = setup();
+  decide(1);
+  client.flush();
+  t.same(take(), []);
+  writers(4);
+  t.same(take(), [{ number: 1, generation: 4, ids: [1] }]);
+});
+
+t.test("writers that start again get everything unacknowledged again, in order, and only then what is new", async (t) => {
+  const { client, decide, writers, acknowledge, take } = setup();
+  writers(1);
+  for (const id of [1, 2, 3]) {
+    decide(id);
+    client.flush();
+  }
+  acknowledge(1);
+  take();
+  writers(2);
+  t.same(take(), [
+    { number: 2, generation: 2, ids: [2] },
+    { number: 3, generation: 2, ids: [3] },
+  ]);
+  writers(2);
+  t.same(take(), [], "the same writers told twice get nothing twice");
+  acknowledge(2);
+  acknowledge(3);
+  decide(4);
+  client.flush();
+  t.same(take(), [{ number: 4, generation: 2, ids: [4] }]);
+});
+
+t.test("a client that has heard of no writers asks for them", async (t) => {
+  const { client, writers, take } = setup();
+  const settled = client.settled();
+  t.same(take(), ["Hello"]);
+  writers(1);
+  await settled;
+  await client.settled();
+  t.same(take(), [], "it asks once");
+});
+
+t.test("settled waits for everything collected and under way", async (t) => {
+  const { client, decide, writers, acknowledge } = setup();
+  writers(1);
+  decide(1);
+  let done = false;
+  const settled = client.settled().then(() => {
+    done = true;
+  });
+  client.flush();
+  decide(2);
+  acknowledge(1);
+  await Promise.resolve();
+  t.equal(done, false);
+  client.flush();
+  acknowledge(2);
+  await settled;
+});
+
+t.test("an announcement travels behind everything collected so far", async (t) => {
+  const sent: Batch[] = [];
+  const client = new CommitClient({
+    source: 1,
+    send: (message) => message.kind === "Batch" && sent.push(message),
+    rejected: () => undefined,
+  });
+  client.deliver({ kind: "WriterStarted", generation: 1, last_seq: 0 }, "ordinary");
+  client.deliver({ decision: { ...emptyDecision(), replies: [1, 200, null] }, turn: 1 }, "ordinary");
+  client.announce(42);
+  t.match(sent, [{ epoch: 42, replies: [1, 200, null] }]);
+});
+
+t.test("a refused batch discards what follows and is told once; later decisions wait until writes work", async (t) => {
+  const { client, decide, writers, reject, rejections, take } = setup();
+  writers(1);
+  for (const id of [1, 2, 3]) {
+    decide(id);
+    client.flush();
+  }
+  take();
+  reject(1);
+  reject(2);
+  t.equal(rejections.length, 1);
+  t.match(rejections[0], /disk full/);
+  decide(4);
+  client.flush();
+  t.same(take(), []);
+  let settled = false;
+  const waiting = client.settled().then(() => {
+    settled = true;
+  });
+  await Promise.resolve();
+  t.equal(settled, false, "the group loads again when the store takes writes");
+  client.deliver({ kind: "Writable" }, "ordinary");
+  await waiting;
+  decide(5);
+  client.flush();
+  t.match(take(), [{ ids: [5] }], "what was decided in between is not true");
+});
+
+t.test("writers that start again after a refusal take writes again", async (t) => {
+  const { client, decide, writers, reject, take } = setup();
+  writers(1);
+  decide(1);
+  client.flush();
+  reject(1);
+  take();
+  writers(2);
+  decide(2);
+  client.flush();
+  t.match(take(), [{ generation: 2, ids: [2] }]);
+});

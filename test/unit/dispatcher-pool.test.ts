@@ -1,0 +1,160 @@
+import t from "tap";
+import type { DispatchSettings } from "#actors/live-state/live-state";
+import { DispatchKit, type Outcome } from "../support/dispatch-kit.ts";
+import { createId, move, poll, SOURCE_DIR, workOf } from "../support/dispatch-steps.ts";
+
+const SECOND_US = 1_000_000;
+const OURS = "jobs.ts";
+
+function setup(settings: Partial<DispatchSettings> = {}): DispatchKit {
+  const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 2, ...settings } });
+  kit.tell({ kind: "PoolReport", engines: [] });
+  return kit;
+}
+
+/** Engines that were started: id and key. */
+function spawned(...outcomes: Outcome[]) {
+  return outcomes.flatMap(({ orders }) => orders).flatMap((order) => (order.kind === "Spawn" ? [order] : []));
+}
+
+/** Sends a create and returns what it led to. */
+function demand(kit: DispatchKit, more: Record<string, unknown> = {}): Outcome {
+  return kit.send("CreateRun", { body: { project: "shop", flow: "job", module: OURS, source_dir: SOURCE_DIR, ...more } });
+}
+
+function idle(kit: DispatchKit, engine: string, wish = {}) {
+  return poll(kit, engine, { module: OURS, ...wish });
+}
+
+t.test("engines are started for runs that could start, up to the bound", async (t) => {
+  const kit = setup();
+  const first = demand(kit);
+  t.match(spawned(first), [
+    { engine_id: "engine-4242-1", key: { source_dir: SOURCE_DIR, module: OURS, isolated: false, nice: 0 } },
+  ]);
+  t.equal(spawned(demand(kit)).length, 1, "one that starts covers one run");
+  t.equal(spawned(demand(kit)).length, 0, "the pool is full");
+  t.equal(spawned(kit.pass(10 * SECOND_US)).length, 0);
+  const gone = kit.tell({ kind: "EngineGone", engine_id: "engine-4242-1", cause: null });
+  t.equal(spawned(gone, kit.pass(SECOND_US)).length, 1, "a place that is free is used");
+});
+
+t.test("a parked engine is used before one is started", async (t) => {
+  const kit = setup();
+  demand(kit);
+  idle(kit, "engine-4242-1");
+  move(kit, 1, "Completed");
+  const parked = idle(kit, "engine-4242-1");
+  const next = demand(kit);
+  t.equal(workOf(next, parked.command)?.["run_id"], 2);
+  t.equal(spawned(next).length, 0);
+});
+
+t.test("runs that cannot start ask for no engine: blocked ones and those of other modules", async (t) => {
+  const kit = setup();
+  t.equal(spawned(demand(kit, { flow: "py", module: "jobs.py" })).length, 0);
+  demand(kit, { flow: "capped", options: { max_concurrent: 1 } });
+  idle(kit, "engine-4242-1");
+  t.equal(spawned(demand(kit, { flow: "capped" })).length, 0, "its place is taken");
+});
+
+t.test("a configured command makes a module startable", async (t) => {
+  const kit = setup({ enginePatterns: ["*.py"] });
+  t.equal(spawned(demand(kit, { module: "jobs.py" })).length, 1);
+  t.equal(spawned(demand(kit, { flow: "rb", module: "jobs.rb" })).length, 0);
+});
+
+t.test("none is started before the pool is known, when engines are the user's, or while stopping", async (t) => {
+  const unknown = new DispatchKit({ settings: { spawnEngines: true } });
+  t.equal(spawned(demand(unknown)).length, 0);
+  t.equal(spawned(unknown.tell({ kind: "PoolReport", engines: [] })).length, 1, "as soon as it is known");
+  t.equal(spawned(demand(setup({ spawnEngines: false }))).length, 0);
+  const stopping = setup();
+  demand(stopping);
+  stopping.tell({ kind: "StopWork" });
+  stopping.tell({ kind: "EngineGone", engine_id: "engine-4242-1", cause: null });
+  t.equal(spawned(stopping.pass(60 * SECOND_US)).length, 0);
+});
+
+t.test("engines that outlived a restart of the dispatcher count", async (t) => {
+  const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 1 } });
+  const key = { source_dir: SOURCE_DIR, module: OURS, isolated: false, nice: 0 };
+  kit.tell({ kind: "PoolReport", engines: [{ engine_id: "engine-4242-7", key }] });
+  t.equal(spawned(demand(kit)).length, 0);
+  t.equal(workOf(idle(kit, "engine-4242-7"))?.["run_id"], 1);
+});
+
+t.test("a full pool makes room: the engine of another key that was idle longest leaves", async (t) => {
+  const kit = setup({ enginesMax: 2 });
+  const keys = ["a.ts", "b.ts"];
+  const polls = keys.map((module, index) => {
+    createId(kit, { flow: module, module });
+    const engine = `engine-4242-${index + 1}`;
+    idle(kit, engine, { module });
+    move(kit, index + 1, "Completed");
+    kit.pass(SECOND_US);
+    return idle(kit, engine, { module });
+  });
+  const wanted = demand(kit, { flow: "c", module: "c.ts" });
+  t.match(wanted.replies.find(({ command }) => command === polls[0]?.command)?.body, { run: null, exit: true });
+  t.notOk(wanted.replies.some(({ command }) => command === polls[1]?.command));
+  t.equal(spawned(wanted).length, 0, "its place is free when its process has gone");
+  const gone = kit.tell({ kind: "EngineGone", engine_id: "engine-4242-1", cause: null });
+  t.match(spawned(gone, kit.pass(SECOND_US)), [{ key: { module: "c.ts" } }]);
+});
+
+t.test("an engine that has done its number of runs leaves", async (t) => {
+  const kit = setup({ engineRunsMax: 1 });
+  demand(kit);
+  idle(kit, "engine-4242-1");
+  move(kit, 1, "Completed");
+  t.match(idle(kit, "engine-4242-1").reply?.body, { run: null, exit: true });
+});
+
+t.test("isolated runs get an engine each", async (t) => {
+  const kit = setup({ enginesMax: 5 });
+  const options = { isolated: true };
+  t.match(spawned(demand(kit, { options }), demand(kit)), [{ key: { isolated: true } }, { key: { isolated: true } }]);
+});
+
+t.test("engines that die before their first poll are started again after growing pauses", async (t) => {
+  const kit = setup({ enginesMax: 1 });
+  demand(kit);
+  const pausesUs: number[] = [];
+  for (let failures = 1; failures <= 9; failures += 1) {
+    const diedUs = kit.nowUs;
+    kit.tell({ kind: "EngineGone", engine_id: `engine-4242-${failures}`, cause: "no such program" });
+    while (spawned(kit.pass(SECOND_US / 4)).length === 0) if (kit.nowUs - diedUs > 100 * SECOND_US) break;
+    pausesUs.push(kit.nowUs - diedUs);
+  }
+  t.ok(
+    pausesUs.every((us, index) => index === 0 || us >= (pausesUs[index - 1] ?? 0)),
+    pausesUs.join(" "),
+  );
+  t.ok((pausesUs[0] ?? 0) <= SECOND_US);
+  t.ok((pausesUs.at(-1) ?? 0) >= 30 * SECOND_US && (pausesUs.at(-1) ?? 0) <= 31 * SECOND_US);
+  t.equal(kit.run(1).state.type, "Scheduled", "the run waits");
+});
+
+t.test("one that polled forgets former failures", async (t) => {
+  const kit = setup({ enginesMax: 1 });
+  demand(kit);
+  for (const number of [1, 2, 3]) {
+    kit.tell({ kind: "EngineGone", engine_id: `engine-4242-${number}`, cause: null });
+    kit.pass(10 * SECOND_US);
+  }
+  t.equal(workOf(idle(kit, "engine-4242-4"))?.["run_id"], 1);
+  move(kit, 1, "Completed");
+  kit.tell({ kind: "EngineGone", engine_id: "engine-4242-4", cause: null });
+  t.equal(spawned(demand(kit)).length, 1, "at once");
+});
+
+t.test("an engine that found no work for long leaves", async (t) => {
+  const kit = setup();
+  demand(kit);
+  idle(kit, "engine-4242-1");
+  move(kit, 1, "Completed");
+  const parked = idle(kit, "engine-4242-1");
+  t.same(kit.pass(299 * SECOND_US).replies, []);
+  t.match(kit.pass(2 * SECOND_US).replies, [{ command: parked.command, body: { run: null, exit: true } }]);
+});

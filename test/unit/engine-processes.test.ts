@@ -1,0 +1,161 @@
+/** Real processes: start, watch, signal. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { matchesPattern } from "#actors/engines/pattern";
+import { isSameProcess, readProcess, userOf } from "#actors/engines/process-table";
+import { EngineProcesses } from "#actors/engines/shell";
+import { Outbox } from "#runtime/effect";
+
+const WAIT = "setInterval(() => undefined, 1000)";
+
+function setup(script = WAIT) {
+  const told: Record<string, unknown>[] = [];
+  const waiting: { kind: string; resolve: (message: Record<string, unknown>) => void }[] = [];
+  const hear = (_to: string, message: unknown) => {
+    const news = message as Record<string, unknown>;
+    told.push(news);
+    for (const entry of waiting.filter(({ kind }) => kind === news["kind"])) {
+      waiting.splice(waiting.indexOf(entry), 1);
+      entry.resolve(news);
+    }
+  };
+  const options = { command: [process.execPath, "-e", script, "--"], commands: [], environment: { FROM_SERVER: "yes" } };
+  const processes = new EngineProcesses(options, () => 0, hear);
+  const ask = (message: Parameters<EngineProcesses["receive"]>[0]) => {
+    const out = new Outbox();
+    processes.receive(message, out);
+    for (const effect of out.effects) if (effect.kind === "Send") hear(effect.to, effect.message);
+    return out.effects;
+  };
+  const next = (kind: string) => new Promise<Record<string, unknown>>((resolve) => waiting.push({ kind, resolve }));
+  return { ask, next, told };
+}
+
+const key = (source_dir: string, more = {}) => ({ source_dir, module: "jobs.ts", isolated: false, nice: 0, ...more });
+
+async function stranger(t: { teardown(fn: () => void): void }): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ["-e", WAIT], { stdio: "ignore" });
+  t.teardown(() => child.kill("SIGKILL"));
+  await once(child, "spawn");
+  return child;
+}
+
+t.test("an engine is started with its key and tells of its end", async (t) => {
+  const dir = t.testdir({ "jobs.ts": "" });
+  const script = `require("fs").writeFileSync("${dir}/said", JSON.stringify([process.argv.slice(1), process.env.FROM_SERVER, process.env.MILLRACE_ENGINE_ID]))`;
+  const { ask, next } = setup(script);
+  const gone = next("EngineGone");
+  ask({ kind: "Spawn", engine_id: "engine-1-1", key: key(dir, { isolated: true, nice: 3 }) });
+  t.match(await gone, { engine_id: "engine-1-1", cause: null });
+  const [args, environment, id] = JSON.parse((await import("node:fs")).readFileSync(join(dir, "said"), "utf8"));
+  t.same(args, ["--engine-id", "engine-1-1", "--source-dir", dir, "--module", "jobs.ts", "--once", "--nice", "3"]);
+  t.same([environment, id], ["yes", "engine-1-1"]);
+});
+
+t.test("a program that is not there is told as the cause", async (t) => {
+  const told: unknown[] = [];
+  const gone = new Promise<unknown>((resolve) => {
+    const options = { command: ["/no/such/program"], commands: [], environment: {} };
+    const processes = new EngineProcesses(
+      options,
+      () => 0,
+      (_to, message) => resolve(message),
+    );
+    processes.receive({ kind: "Spawn", engine_id: "e", key: key(t.testdirName) }, new Outbox());
+  });
+  told.push(await gone);
+  t.match(told, [{ kind: "EngineGone", engine_id: "e", cause: /could not be started.*ENOENT/ }]);
+});
+
+t.test("its own engines are signalled and listed", async (t) => {
+  const { ask, next } = setup();
+  ask({ kind: "Spawn", engine_id: "e1", key: key(t.testdirName) });
+  const listed = next("PoolReport");
+  ask({ kind: "Resync" });
+  t.match(await listed, { engines: [{ engine_id: "e1" }] });
+  const gone = next("EngineGone");
+  ask({ kind: "Signal", engine_id: "e1", pid: 0, signal: "SIGKILL" });
+  t.match(await gone, { engine_id: "e1" });
+  const after = next("PoolReport");
+  ask({ kind: "Resync" });
+  t.same((await after)["engines"], []);
+});
+
+t.test("a process that polls is watched: its start time is told, and its end", async (t) => {
+  const { ask, next } = setup();
+  const child = await stranger(t);
+  const pid = child.pid ?? 0;
+  const seen = next("EngineSeen");
+  ask({ kind: "Watch", engine_id: "far", pid });
+  t.match(await seen, { engine_id: "far", pid_started: readProcess(pid).started });
+  const ended = once(child, "exit");
+  ask({ kind: "Look" });
+  child.kill("SIGKILL");
+  await ended;
+  const gone = next("EngineGone");
+  ask({ kind: "Look" });
+  t.match(await gone, { engine_id: "far", cause: null });
+});
+
+t.test("a watched process is signalled; one that was never seen, another pid, this process and pid 1 are not", async (t) => {
+  const { ask } = setup();
+  const [watched, other] = [await stranger(t), await stranger(t)];
+  const signal = (engine_id: string, pid: number) => ask({ kind: "Signal", engine_id, pid, signal: "SIGKILL" });
+  signal("unseen", other.pid ?? 0);
+  ask({ kind: "Watch", engine_id: "far", pid: watched.pid ?? 0 });
+  signal("far", other.pid ?? 0);
+  for (const pid of [process.pid, 1, 0, -1]) signal("far", pid);
+  const ended = once(watched, "exit");
+  signal("far", watched.pid ?? 0);
+  t.same(await ended, [null, "SIGKILL"]);
+  t.equal(readProcess(other.pid ?? 0).alive, true);
+});
+
+t.test("a module that changed is told once", async (t) => {
+  const dir = t.testdir({ "jobs.ts": "1" });
+  const { ask, told, next } = setup();
+  ask({ kind: "Spawn", engine_id: "e1", key: key(dir) });
+  const gone = next("EngineGone");
+  ask({ kind: "Look" });
+  t.notOk(told.some(({ kind }) => kind === "ModuleChanged"));
+  writeFileSync(join(dir, "jobs.ts"), "2");
+  utimesSync(join(dir, "jobs.ts"), 1, 1);
+  ask({ kind: "Look" });
+  ask({ kind: "Look" });
+  t.same(
+    told.filter(({ kind }) => kind === "ModuleChanged"),
+    [{ kind: "ModuleChanged", source_dir: dir, module: "jobs.ts" }],
+  );
+  ask({ kind: "Signal", engine_id: "e1", pid: 0, signal: "SIGKILL" });
+  await gone;
+});
+
+t.test("a reused pid is told from the process that was seen", async (t) => {
+  const child = await stranger(t);
+  const pid = child.pid ?? 0;
+  const { started, alive } = readProcess(pid);
+  t.equal(alive, true);
+  t.equal(isSameProcess(pid, started), true);
+  if (started !== null) t.equal(isSameProcess(pid, started + 1), false);
+  t.equal(userOf(pid) ?? process.getuid?.(), process.getuid?.());
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  await ended;
+  t.equal(readProcess(pid).alive, false);
+});
+
+t.test("patterns: star and question mark, everything else as it is", async (t) => {
+  for (const [pattern, module, matches] of [
+    ["*.py", "a/b.py", true],
+    ["*.py", "a.pyc", false],
+    ["job?.py", "job1.py", true],
+    ["job?.py", "job.py", false],
+    ["a+b(.py", "a+b(.py", true],
+    ["*.py", "apy", false],
+  ] as const) {
+    t.equal(matchesPattern(pattern, module), matches, `${pattern} ${module}`);
+  }
+});
