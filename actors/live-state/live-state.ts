@@ -71,6 +71,8 @@ export interface DispatchSettings {
   timezone: string;
   /** When the server started: fires before that were missed while it was down. */
   startedAtUs: number;
+  /** False: schedules rest, because the server is there for one run only. */
+  schedulesFire: boolean;
   cancelGraceUs: number;
   /** A crashed run is run again after a random time between these. */
   rerunDelaySeconds: readonly [number, number];

@@ -83,6 +83,7 @@ export class Scheduler implements Actor<SchedulerMessage> {
   }
 
   #arm(out: Outbox): void {
+    if (!this.#state.settings.schedulesFire) return;
     const nextUs = this.#state.schedules.nextDueUs();
     if (nextUs === null || nextUs === this.#armedUs || this.#state.stopping) return;
     this.#armedUs = nextUs;

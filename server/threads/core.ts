@@ -53,6 +53,7 @@ function settingsOf(data: ThreadData): DispatchSettings {
     catchupDefault: config.catchupDefault,
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     startedAtUs: data.startedAt,
+    schedulesFire: config.schedules,
     cancelGraceUs: Math.round(config.cancelGraceSecs * 1e6),
     rerunDelaySeconds: config.crashRerunDelaySecs,
     spawnEngines: config.engines,

@@ -265,6 +265,7 @@ class Simulation {
       catchupDefault: "latest",
       timezone: "UTC",
       startedAtUs: 0,
+      schedulesFire: true,
       cancelGraceUs: 2_000_000,
       rerunDelaySeconds: [0.2, 1],
       spawnEngines: this.#spawns,

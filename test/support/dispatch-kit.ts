@@ -61,6 +61,7 @@ const SETTINGS: DispatchSettings = {
   catchupDefault: "skip",
   timezone: "UTC",
   startedAtUs: 0,
+  schedulesFire: true,
   cancelGraceUs: 10_000_000,
   rerunDelaySeconds: [5, 15],
   spawnEngines: false,
