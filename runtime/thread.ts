@@ -123,6 +123,8 @@ interface RunningThread {
   control: ThreadControl | Remote<ThreadControl>;
   worker: Worker | null;
   up: boolean;
+  /** It has its links to the others. */
+  linked: boolean;
   /** Rejects when the thread ends: a call that is under way then would never return. */
   ended: Promise<never>;
 }
@@ -135,6 +137,7 @@ export class Threads implements Control {
   readonly #exited: Exited;
   readonly #starts = new Map<string, number>();
   readonly #threads = new Map<string, RunningThread>();
+  #linking: Promise<unknown> = Promise.resolve();
   #closing = false;
 
   constructor(placement: Placement, data: object, exited: Exited) {
@@ -151,12 +154,15 @@ export class Threads implements Control {
         exited(report.name, new Error(report.message), report.counted);
       },
     });
-    this.#threads.set("main", { control: this.main, worker: null, up: true, ended: new Promise(() => undefined) });
+    this.#threads.set("main", { control: this.main, worker: null, up: true, linked: true, ended: new Promise(() => undefined) });
   }
 
   /** Starts every thread, so that each has its links before any actor runs. */
   async open(): Promise<void> {
-    for (const thread of threadsOf(this.#placement)) await this.#ensure(thread);
+    const threads = threadsOf(this.#placement);
+    // All load their code at the same time; linking them waits for each in turn.
+    for (const thread of threads) this.#spawn(thread);
+    for (const thread of threads) await this.#ensure(thread);
   }
 
   async start(name: string): Promise<void> {
@@ -202,7 +208,23 @@ export class Threads implements Control {
     await Promise.all(ended);
   }
 
-  async #ensure(name: string): Promise<RunningThread> {
+  /** One thread at a time: two that linked each other at once could each keep the end of another channel. */
+  #ensure(name: string): Promise<RunningThread> {
+    const ready = this.#linking.then(() => this.#startThread(name));
+    this.#linking = ready.catch(() => undefined);
+    return ready;
+  }
+
+  async #startThread(name: string): Promise<RunningThread> {
+    const thread = this.#spawn(name);
+    if (thread.linked) return thread;
+    await this.#connect(name, thread);
+    thread.linked = true;
+    return thread;
+  }
+
+  /** The thread of this name, started if it does not run. */
+  #spawn(name: string): RunningThread {
     const known = this.#threads.get(name);
     if (known?.up) return known;
     const threadStarts = (this.#starts.get(name) ?? 0) + 1;
@@ -210,7 +232,13 @@ export class Threads implements Control {
     const worker = new Worker(this.#placement.entry, { workerData: { ...this.#data, thread: name, threadStarts }, name });
     const ended = Promise.withResolvers<never>();
     ended.promise.catch(() => undefined);
-    const thread: RunningThread = { control: wrap<ThreadControl>(nodeEndpoint(worker)), worker, up: true, ended: ended.promise };
+    const thread: RunningThread = {
+      control: wrap<ThreadControl>(nodeEndpoint(worker)),
+      worker,
+      up: true,
+      linked: false,
+      ended: ended.promise,
+    };
     let failure = new Error(`thread ${name} ended`);
     worker.on("error", (error) => {
       failure = error instanceof Error ? error : new Error(String(error));
@@ -220,7 +248,6 @@ export class Threads implements Control {
       this.#ended(name, thread, failure);
     });
     this.#threads.set(name, thread);
-    await this.#connect(name, thread);
     return thread;
   }
 
@@ -228,7 +255,7 @@ export class Threads implements Control {
   async #connect(name: string, thread: RunningThread): Promise<void> {
     for (const peer of threadsOf(this.#placement)) {
       const other = this.#threads.get(peer);
-      if (peer === name || !other?.up) continue;
+      if (peer === name || !other?.up || !other.linked) continue;
       const { port1, port2 } = new MessageChannel();
       const namesThere = namesOn(this.#placement, peer);
       const there = other.control.connect(name, namesOn(this.#placement, name), transfer(port2, [port2]));

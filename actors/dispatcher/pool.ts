@@ -71,7 +71,9 @@ export class EnginePool {
     const { state } = turn;
     const key = parseKey(keyText);
     if (!isSpawnable(state, key.module)) return;
-    if ((this.#failures.get(keyText)?.retryUs ?? 0) > turn.nowUs) return;
+    // A pause beyond the longest is one from before the wall clock was set back.
+    const pauseUs = (this.#failures.get(keyText)?.retryUs ?? 0) - turn.nowUs;
+    if (pauseUs > 0 && pauseUs <= RETRY_MAX_US) return;
     const wanted = (state.queue.find(keyText)?.readyCount ?? 0) + (state.jobs.get(keyText)?.length ?? 0);
     let starting = 0;
     for (const engine of state.pool.values()) if (engine.keyText === keyText && !engine.polled) starting += 1;

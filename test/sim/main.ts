@@ -4,13 +4,14 @@
  */
 import { parseArgs } from "node:util";
 import { Coverage } from "./coverage.ts";
-import { MUTATIONS, type Mutation } from "./mutations.ts";
+import { hunt } from "./hunt.ts";
+import { MUTATIONS } from "./mutations.ts";
 import { runSeed, type SeedResult } from "./simulation.ts";
 
 const DEFAULT_STEPS = 2000;
 const DEFAULT_SEEDS = 20;
 /** Coverage is asked of runs that are long enough to have met everything. */
-const COVERAGE_MESSAGES_MIN = 80_000;
+const COVERAGE_SEEDS_MIN = 50;
 
 interface Options {
   seed: number;
@@ -61,7 +62,8 @@ async function runSeeds(options: Options): Promise<boolean> {
     }
   }
   const seconds = (performance.now() - startedMs) / 1000;
-  const missing = failed.length === 0 && messages >= COVERAGE_MESSAGES_MIN ? coverage.missing() : [];
+  const missing =
+    failed.length === 0 && options.seeds >= COVERAGE_SEEDS_MIN && options.steps >= DEFAULT_STEPS ? coverage.missing() : [];
   if (options.json)
     print(JSON.stringify({ seeds: options.seeds, messages, seconds, failed: failed.map(withoutCoverage), missing, coverage }));
   else {
@@ -76,25 +78,11 @@ function withoutCoverage({ coverage: _coverage, ...result }: SeedResult): unknow
   return result;
 }
 
-/** Runs seeds with the bug in place until one fails. */
-export async function hunt(mutation: Mutation, options: Pick<Options, "seed" | "steps" | "seeds">): Promise<SeedResult | null> {
-  for (let seed = options.seed; seed < options.seed + options.seeds; seed += 1) {
-    const restore = mutation.install?.();
-    try {
-      const result = await runSeed({ seed, messages: options.steps, mutation, echo: null });
-      if (result.violation !== null) return result;
-    } finally {
-      restore?.();
-    }
-  }
-  return null;
-}
-
 async function runMutants(options: Options): Promise<boolean> {
   let survived = 0;
   const table: unknown[] = [];
   for (const mutation of MUTATIONS) {
-    const found = await hunt(mutation, options);
+    const found = await hunt(mutation, { seed: options.seed, seeds: options.seeds, messages: options.steps });
     if (found === null) survived += 1;
     table.push({ mutation: mutation.name, seed: found?.seed ?? null, rule: found?.violation?.rule ?? null });
     const verdict = found === null ? "SURVIVED" : `seed ${found.seed}: ${found.violation?.message.split("\n")[0]?.slice(0, 110)}`;
@@ -104,8 +92,6 @@ async function runMutants(options: Options): Promise<boolean> {
   return survived === 0;
 }
 
-if (import.meta.main) {
-  const options = readOptions();
-  const passed = options.mutants ? await runMutants(options) : await runSeeds(options);
-  process.exitCode = passed ? 0 : 1;
-}
+const options = readOptions();
+const passed = options.mutants ? await runMutants(options) : await runSeeds(options);
+process.exitCode = passed ? 0 : 1;

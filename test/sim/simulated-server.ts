@@ -156,8 +156,9 @@ export class SimulatedServer implements Control {
     for (const thread of this.#threads.values()) if (thread.up) thread.host.flushEndpoints();
   }
 
-  /** True when nothing is under way between the actors. */
-  get isQuiet(): boolean {
+  /** True when nothing is under way between the actors and no fault is to come: everything decided is committed. */
+  get isSettled(): boolean {
+    if (this.pending > 0 || this.#armed.has(LOG_WRITER) || this.#armed.has(STORE_WRITER)) return false;
     return this.choices().length === 0 && [...this.#links.values()].every((link) => link.waiting === 0);
   }
 

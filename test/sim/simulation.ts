@@ -42,6 +42,18 @@ const REST_LOOK_US = 2_000_000;
 /** A seed that handles more messages than this after the faults stopped runs in circles. */
 const REST_MESSAGES_MAX = 60_000;
 
+/**
+ * What takes both the writers and the core's thread within one commit loses the answers of that commit: what was committed is
+ * sent again by the one to the other. So the next of these faults waits until everything is committed.
+ */
+const UNSETTLING: ReadonlySet<Fault> = new Set<Fault>([
+  "core thread ends",
+  "writer thread ends",
+  "log-writer throws",
+  "store-writer throws before commit",
+  "store-writer throws after commit",
+]);
+
 export interface SeedOptions {
   seed: number;
   /** Messages handled under faults. */
@@ -103,6 +115,8 @@ class Simulation {
   /** What a checker found in a callback: the server must not take it for a defect of its own. */
   #violation: Violation | null = null;
   #restart = false;
+  /** The writers or the core's thread have failed and not all is committed since. */
+  #unsettled = false;
 
   constructor(options: SeedOptions) {
     this.#options = options;
@@ -182,6 +196,7 @@ class Simulation {
   /** Nothing can happen now: turns end, then time passes until something is due. */
   #wait(): void {
     this.#server.flush();
+    if (this.#server.isSettled) this.#unsettled = false;
     this.#lookAround();
     if (this.#server.choices().length > 0) return;
     const dueUs = this.#time.nextDueUs();
@@ -199,7 +214,7 @@ class Simulation {
     for (const checker of this.#checkers) checker.look?.(this.#history);
     const { group } = this.#server;
     this.#server.flush();
-    const isCommitted = this.#server.pending === 0 && this.#server.isQuiet && this.#disk.refusal === null;
+    const isCommitted = this.#server.isSettled && this.#disk.refusal === null;
     if (isCommitted && group?.state) checkReload(this.#disk, group.state, this.#time.nowUs());
   }
 
@@ -394,15 +409,19 @@ class Simulation {
   #tryFault(fault: Fault): boolean {
     const random = this.#random;
     const actor = THROWING[fault];
+    if (UNSETTLING.has(fault)) {
+      if (this.#unsettled) return false;
+      this.#unsettled = true;
+    }
     if (actor !== undefined) {
       this.#server.arm(actor, fault);
       return true;
     }
     switch (fault) {
       case "core thread ends":
-        return this.#server.pending === 0 && this.#server.endThread("core");
+        return this.#server.endThread("core");
       case "writer thread ends":
-        return this.#server.pending === 0 && this.#server.endThread("writer");
+        return this.#server.endThread("writer");
       case "process restarts":
         this.#restartProcess("fault");
         return true;
@@ -504,8 +523,8 @@ class Simulation {
   }
 }
 
-function requestOf({ kind, target, body, waitUs, local }: Pending): Request {
-  return { kind, target, body, waitUs, local };
+function requestOf({ kind, target, body, waitUs, local, idempotency }: Pending): Request {
+  return { kind, target, body, waitUs, local, ...(idempotency === undefined ? {} : { idempotency }) };
 }
 
 function summaryOf(operations: readonly { name: string; number(column: string): number }[]): string {

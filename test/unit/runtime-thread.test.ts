@@ -53,7 +53,14 @@ async function setup() {
     },
   });
   await threads.open();
+  // Their own word, which comes by another way than the end of the start: a later wait must not take it for a restart.
+  const told = Promise.all(
+    ["ann", "bob"].map(
+      (name) => new Promise<Arrival>((resolve) => waiting.push({ wanted: ({ started }) => started === name, resolve })),
+    ),
+  );
   await supervisor.start();
+  await told;
   return {
     threads,
     arrivals,

@@ -12,6 +12,7 @@ export class CapacityChecker implements Checker {
   readonly #requests: ReadonlyMap<number, Request>;
   /** Totals that may be in force: that of the newest answered change, and those of changes that are being decided. */
   #totals: Map<string, number>;
+  readonly #changedBy = new Map<string, number>();
   readonly #uncertain = new Set<number>();
   readonly #changing = new Map<number, Record<string, number>>();
 
@@ -52,8 +53,15 @@ export class CapacityChecker implements Checker {
       // A change that failed may be in force or not, from then on.
       if (change === undefined || replies[at + 1] !== 200 || this.#uncertain.has(id)) continue;
       this.#changing.delete(id);
-      for (const [name, total] of Object.entries(change)) this.#totals.set(name, total);
+      for (const [name, total] of Object.entries(change)) this.#change(id, name, total);
     }
+  }
+
+  /** Changes are decided in the order of their ids; their answers are seen in another one. */
+  #change(id: number, name: string, total: number): void {
+    if (id < (this.#changedBy.get(name) ?? 0)) return;
+    this.#changedBy.set(name, id);
+    this.#totals.set(name, total);
   }
 
   operation(operation: Operation, history: History): void {

@@ -1,0 +1,24 @@
+/** Looks for a bug that was put in on purpose. */
+import type { Mutation } from "./mutations.ts";
+import { runSeed, type SeedResult } from "./simulation.ts";
+
+export interface HuntOptions {
+  /** The first seed, and how many. */
+  seed: number;
+  seeds: number;
+  messages: number;
+}
+
+/** Runs seeds with the bug in place until one fails; null when none does. */
+export async function hunt(mutation: Mutation, options: HuntOptions): Promise<SeedResult | null> {
+  for (let seed = options.seed; seed < options.seed + options.seeds; seed += 1) {
+    const restore = mutation.install?.();
+    try {
+      const result = await runSeed({ seed, messages: options.messages, mutation, echo: null });
+      if (result.violation !== null) return result;
+    } finally {
+      restore?.();
+    }
+  }
+  return null;
+}
