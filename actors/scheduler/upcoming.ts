@@ -33,9 +33,10 @@ function heldRuns(schedule: Schedule): Item[] {
 }
 
 function projectedFires(turn: Turn, schedule: Schedule, count: number): Item[] {
-  const last = [...schedule.runs.keys()].reduce((latest, fire) => Math.max(latest, fire), schedule.consumed_until);
-  const fires = schedule.fires.after(Math.max(last, turn.nowUs), count);
-  return fires.map((fire) => ({ fire, schedule, run: null }));
+  const { runs, ended, consumed_until } = schedule;
+  const ahead = schedule.fires.after(Math.max(consumed_until, turn.nowUs), count + runs.size + ended.size);
+  const open = ahead.filter((fire) => !runs.has(fire) && !ended.has(fire));
+  return open.slice(0, count).map((fire) => ({ fire, schedule, run: null }));
 }
 
 function renderItem(turn: Turn, { fire, schedule, run }: Item): string {

@@ -13,8 +13,10 @@ import { LeaseManager } from "#actors/leases/core";
 import { type DispatchSettings, LiveState } from "#actors/live-state/live-state";
 import type { Run } from "#actors/live-state/run";
 import { Records } from "#actors/records/core";
+import type { FlowRegistration } from "#actors/records/register-flow";
+import { Scheduler } from "#actors/scheduler/core";
 import type { DecisionMessage } from "#actors/store-writer/commit-client";
-import { COMMITS, DISPATCHER, LEASES, RECORDS } from "#actors/turn";
+import { COMMITS, DISPATCHER, LEASES, RECORDS, SCHEDULER } from "#actors/turn";
 import { COMMANDS, type Command, type CommandKind, type IdempotencyKey } from "#protocol/command";
 import type { Actor } from "#runtime/actor";
 import { Outbox } from "#runtime/effect";
@@ -109,6 +111,7 @@ export class DispatchKit {
       [DISPATCHER]: dispatcher,
       [LEASES]: new LeaseManager(this.state, ports),
       [RECORDS]: new Records(this.state, ports, serverFacts()),
+      [SCHEDULER]: new Scheduler(this.state, ports),
     };
     const out = new Outbox();
     dispatcher.begin(out);
@@ -136,6 +139,11 @@ export class DispatchKit {
   /** Tells the actor of a command what became of its client. */
   notice(kind: "Expired" | "Abandoned" | "Undelivered", command: number, actor = DISPATCHER): Outcome {
     return this.#deliver(actor, { kind, epoch: this.epoch, command }, command);
+  }
+
+  /** What discovery found, as the server tells it when it starts. */
+  register(flows: FlowRegistration[]): Outcome {
+    return this.#deliver(RECORDS, { kind: "RegisterFlows", flows, errors: [] }, 0);
   }
 
   /** A message of another actor to the dispatcher. */
