@@ -2,6 +2,7 @@
 import type { Placement } from "#runtime/placement";
 import type { SupervisorChild, WorkerChild } from "#runtime/supervisor";
 import { EXIT_REPORTS } from "#runtime/thread";
+import { CHECKPOINTER } from "./checkpointer/shell.ts";
 import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
 import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS, SCHEDULER } from "./turn.ts";
 
@@ -50,6 +51,7 @@ export const TREE: SupervisorChild = {
           ...LIMIT,
           children: [permanent(STORE_WRITER), permanent(LOG_WRITER)],
         },
+        permanent(CHECKPOINTER),
         {
           kind: "supervisor",
           name: "dispatching",
@@ -75,6 +77,7 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
   return {
     actors: {
       [ENGINE_PROCESSES]: "main",
+      [CHECKPOINTER]: "main",
       [STORE_WRITER]: "writer",
       [LOG_WRITER]: "writer",
       [DISPATCHER]: core,

@@ -205,15 +205,22 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 
   #tick(turn: Turn): void {
-    // Ticks go on when the wall clock is set back, so a step shows between two of them.
-    if (turn.nowUs < this.#tickedUs) this.#state.deadlines.stepBack(this.#tickedUs + TICK_US - turn.nowUs);
-    this.#tickedUs = turn.nowUs;
+    this.#followClock(turn.nowUs);
     markWaiting(turn);
     this.#pool.tick(turn);
     for (const engine of [...this.#state.engines.values()]) this.#checkRemote(turn, engine);
     this.#state.trim(this.#ports.committedTurn());
     this.#forgetAnswers(turn);
     turn.out.setTimer("tick", turn.nowUs + TICK_US, { kind: "Tick" });
+  }
+
+  /** Ticks go on when the wall clock is set, so a step shows between two of them; it is no silence of engines. */
+  #followClock(nowUs: number): void {
+    const sinceUs = nowUs - this.#tickedUs;
+    this.#tickedUs = nowUs;
+    if (sinceUs < 0) this.#state.deadlines.stepBack(TICK_US - sinceUs);
+    if (sinceUs >= 0 && sinceUs < REMOTE_SILENCE_US) return;
+    for (const engine of this.#state.engines.values()) engine.lastContactUs = nowUs;
   }
 
   #checkRemote(turn: Turn, engine: Engine): void {

@@ -3,11 +3,12 @@ import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { putOperation } from "#storage/ops";
 import { isEnded, type Run } from "../live-state/run.ts";
+import { runsOfProject } from "../records/register-flow.ts";
 import { skipDeletedFire } from "../scheduler/skips.ts";
 import type { Turn } from "../turn.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { forgetKeyedRun } from "./fan-in.ts";
-import { releaseRun } from "./hand-out.ts";
+import { releaseRun, requeue } from "./hand-out.ts";
 import { moveRun } from "./moves.ts";
 
 /** A run in any state: a live one is cancelled first. Its events stay. */
@@ -58,7 +59,8 @@ export function deleteFlowCommand(turn: Turn, command: Command): void {
   for (const schedule of turn.state.schedules.of(flow)) turn.stream("schedule.deleted", schedule.id);
   turn.state.schedules.removeFlow(flow);
   turn.state.backfills.removeFlow(flow.id);
-  turn.state.removeFlow(flow);
+  // Flows upstream of it lose the priority they had from it, and their runs wait elsewhere.
+  requeue(turn, runsOfProject(turn, flow.project), () => turn.state.removeFlow(flow));
   putOperation(turn.decision.ops, "delete_flow", flow.id);
   turn.reply(command, 204, null);
 }

@@ -169,7 +169,7 @@ export function capacityFreed(turn: Turn, resources: readonly string[]): void {
         free -= need;
         return true;
       };
-      for (const run of queue.freed(keyQueue, resource, fits)) queue.putReady(run);
+      for (const run of queue.freed(keyQueue, resource, fits, () => free > 0)) queue.putReady(run);
       dispatch(turn, keyQueue);
     }
   }

@@ -65,6 +65,12 @@ export class ScheduleBook {
     return [...(this.#byFlow.get(flow.id) ?? [])].sort((a, b) => a.id - b.id);
   }
 
+  /** Whether another schedule of the flow has a run for a moment. */
+  hasOtherRun(schedule: Schedule, fire: number): boolean {
+    for (const other of this.#byFlow.get(schedule.flow.id) ?? []) if (other !== schedule && other.runs.has(fire)) return true;
+    return false;
+  }
+
   add(schedule: Schedule): void {
     this.#schedules.set(schedule.id, schedule);
     const ofFlow = this.#byFlow.get(schedule.flow.id) ?? new Set();

@@ -79,7 +79,7 @@ function nameOfFire(turn: Turn, schedule: Schedule, fire: number): string {
     .toISOString()
     .replace(/\.\d+Z$/, "")
     .replace(/[-:]/g, "");
-  const isTaken = turn.state.schedules.of(flow).some((other) => other !== schedule && other.runs.has(fire));
+  const isTaken = turn.state.schedules.hasOtherRun(schedule, fire);
   return isTaken ? `${flow.name}-${time}-${schedule.id}` : `${flow.name}-${time}`;
 }
 

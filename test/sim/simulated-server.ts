@@ -258,7 +258,11 @@ export class SimulatedServer implements Control {
       if (link === undefined) continue;
       for (const remote of namesOn(PLACEMENT, peer)) host.attach(remote, link.endpointOf(remote));
     }
-    for (const spec of this.#specs(name, host, starts)) host.register(this.#withFaults(spec));
+    const specs = this.#specs(name, host, starts);
+    for (const spec of specs) host.register(this.#withFaults(spec));
+    for (const actor of actorsOn(PLACEMENT, name)) {
+      if (!specs.some((spec) => spec.name === actor)) host.register(idle(actor));
+    }
   }
 
   #close(name: ThreadName): void {
@@ -368,6 +372,11 @@ export class SimulatedServer implements Control {
       this.pending -= 1;
     });
   }
+}
+
+/** Stands in for an actor that does nothing a simulation could see: one that only keeps files in shape. */
+function idle(name: string): ActorSpec {
+  return { name, start: () => ({ receive: () => undefined }) };
 }
 
 function isProbe(message: unknown): boolean {

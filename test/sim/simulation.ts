@@ -102,7 +102,7 @@ class Simulation {
   readonly #checkers: readonly Checker[];
   readonly #processes: ModelProcesses;
   readonly #people: ModelPeople;
-  readonly #planned: PlannedFault[];
+  #planned: PlannedFault[];
   readonly #committedBatches = new Set<string>();
   readonly #spawns: boolean;
   #server: SimulatedServer;
@@ -390,10 +390,11 @@ class Simulation {
   }
 
   #commitFaults(): void {
-    for (let first = this.#planned[0]; first !== undefined && first.at <= this.messages; first = this.#planned[0]) {
-      if (!this.#commitFault(first.fault)) return;
-      this.#planned.shift();
-    }
+    if ((this.#planned[0]?.at ?? Number.POSITIVE_INFINITY) > this.messages) return;
+    const due = this.#planned.filter(({ at }) => at <= this.messages);
+    const later = this.#planned.slice(due.length);
+    // What finds no occasion now is tried again.
+    this.#planned = [...due.filter(({ fault }) => !this.#commitFault(fault)), ...later];
   }
 
   /** False when there is no occasion for it now. */

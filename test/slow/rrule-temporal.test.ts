@@ -49,7 +49,9 @@ t.test(
           return;
         }
         compared += 1;
-        t.same(new RecurrenceFires(parseRecurrence(text), zone).after(0, FIRES), wanted, text, { diagnostic: false });
+        // Times of ours end in the year 2255, where microseconds leave the integers that are exact.
+        const shown = wanted.filter(Number.isSafeInteger);
+        t.same(new RecurrenceFires(parseRecurrence(text), zone).after(0, shown.length), shown, text, { diagnostic: false });
       }),
       { numRuns: 5_000, seed: 5545 },
     );
