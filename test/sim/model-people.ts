@@ -228,7 +228,7 @@ export class ModelPeople {
   #move(someRun: number, force: boolean): void {
     const { random } = this.#ports;
     const paused = this.#ports.paused();
-    const run = paused.length > 0 && random.chance(0.3) ? random.pick(paused) : someRun;
+    const run = paused.length > 0 && random.chance(0.6) ? random.pick(paused) : someRun;
     const type = random.pick<StateType>(STATE_TYPES);
     if (type === "Pending" || type === "Running") this.#meddled.add(run);
     const name = random.pick([null, null, null, "Late", "Skipped", "TimedOut", "toString"]);
