@@ -1,5 +1,5 @@
 /**
- * The dispatch group: dispatcher, lease manager and records share one live state on one thread and are restarted as one.
+ * The dispatch group: dispatcher, lease manager, scheduler and records share one live state on one thread and are restarted as one.
  * The first actor of the group loads the state, once everything decided before is committed; the others take it from there.
  */
 
@@ -22,8 +22,9 @@ import type { ServerFacts } from "./records/server-info.ts";
 import { RuleEngine } from "./rules/core.ts";
 import { EXPECTATIONS, RULES } from "./rules/messages.ts";
 import type { RuleFailures } from "./rules/rule.ts";
+import { Scheduler } from "./scheduler/core.ts";
 import type { CommitClient } from "./store-writer/commit-client.ts";
-import { COMMITS, DISPATCHER, LEASES, RECORDS } from "./turn.ts";
+import { COMMITS, DISPATCHER, LEASES, RECORDS, SCHEDULER } from "./turn.ts";
 
 /** What the actors of the group are given. */
 export interface GroupPorts {
@@ -109,6 +110,7 @@ export class DispatchGroup {
     return [
       { name: DISPATCHER, start: (_context, out) => this.#startDispatcher(out), ...shared },
       { name: LEASES, start: () => new LeaseManager(this.#loaded(), this.#ports), ...shared },
+      { name: SCHEDULER, start: (_context, out) => this.#startScheduler(out), ...shared },
       { name: RECORDS, start: () => new Records(this.#loaded(), this.#ports, this.#options.facts), ...shared },
     ];
   }
@@ -155,6 +157,12 @@ export class DispatchGroup {
     out.send(RULES, { kind: "Wake" });
     out.send(EXPECTATIONS, { kind: "Rearm" });
     return dispatcher;
+  }
+
+  #startScheduler(out: Outbox): Scheduler {
+    const scheduler = new Scheduler(this.#loaded(), this.#ports);
+    scheduler.begin(out);
+    return scheduler;
   }
 
   #loaded(): LiveState {

@@ -2,9 +2,10 @@
 import type { Placement } from "#runtime/placement";
 import type { SupervisorChild, WorkerChild } from "#runtime/supervisor";
 import { EXIT_REPORTS } from "#runtime/thread";
+import { CHECKPOINTER } from "./checkpointer/shell.ts";
 import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
 import { EXPECTATIONS, OUTBOUND, RULES } from "./rules/messages.ts";
-import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS } from "./turn.ts";
+import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS, SCHEDULER } from "./turn.ts";
 
 export const STORE_WRITER = "store-writer";
 /** Where main learns that the gateway listens. */
@@ -51,12 +52,13 @@ export const TREE: SupervisorChild = {
           ...LIMIT,
           children: [permanent(STORE_WRITER), permanent(LOG_WRITER)],
         },
+        permanent(CHECKPOINTER),
         {
           kind: "supervisor",
           name: "dispatching",
           strategy: "one_for_all",
           ...LIMIT,
-          children: [permanent(DISPATCHER), permanent(LEASES), permanent(RECORDS)],
+          children: [permanent(DISPATCHER), permanent(LEASES), permanent(SCHEDULER), permanent(RECORDS)],
         },
         {
           kind: "supervisor",
@@ -83,10 +85,12 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
   return {
     actors: {
       [ENGINE_PROCESSES]: "main",
+      [CHECKPOINTER]: "main",
       [STORE_WRITER]: "writer",
       [LOG_WRITER]: "writer",
       [DISPATCHER]: core,
       [LEASES]: core,
+      [SCHEDULER]: core,
       [RECORDS]: core,
       [RULES]: core,
       [EXPECTATIONS]: core,

@@ -1,8 +1,9 @@
 /** What is served at a method and path: prepared once, so that a request only looks up and calls. */
 import { createHash } from "node:crypto";
 import { COMMANDS, type CommandKind } from "#protocol/command";
-import { refuse } from "#protocol/errors";
+import { Refusal, refuse } from "#protocol/errors";
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from "#protocol/limits";
+import { parsePathId, parseQuery } from "#protocol/query";
 import type { Route } from "#protocol/route";
 import { BodyReader, type BodyTaker, hasBody, isJson, type RequestHead } from "./body.ts";
 import type { OutstandingCommands } from "./commands.ts";
@@ -36,9 +37,9 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   }
 
   serve(exchange: Exchange, values: readonly string[]): void {
-    const value = readPathValue(this.#route, values);
-    if (!value.ok) {
-      replyRefusal(exchange, value.refusal);
+    const asked = this.#readTarget(exchange, values);
+    if (asked instanceof Refusal) {
+      replyRefusal(exchange, asked);
       return;
     }
     if (!this.#acceptsType(exchange)) {
@@ -50,9 +51,27 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
       replyRefusal(exchange, refuse("bad_idempotency_key", IDEMPOTENCY_KEY_LENGTH_MAX));
       return;
     }
-    const head = { target: value.id, name: value.name, key };
-    if (this.#route.body === undefined) this.#submit(exchange, head, null, "", 0);
+    const head = { target: asked.target, name: asked.name, key };
+    if (this.#route.body === undefined) this.#submit(exchange, head, asked.body, "", 0);
     else new BodyReader(exchange, this.#commands, this, head, this.#route.body_bytes_max).start();
+  }
+
+  /** What the path and the query ask for. Parameters beyond the first, and the query, stand in for a body. */
+  #readTarget(exchange: Exchange, values: readonly string[]): { target: number; name: string; body: unknown } | Refusal {
+    const first = readPathValue(this.#route, values);
+    if (!first.ok) return first.refusal;
+    const { id: target, name } = first;
+    const rest: Record<string, number> = {};
+    for (const [index, parameter] of this.#route.path_parameters.entries()) {
+      if (index === 0) continue;
+      const parsed = parsePathId(parameter.name, values[index] ?? "");
+      if (!parsed.ok) return parsed.refusal;
+      rest[parameter.name] = parsed.id;
+    }
+    const body = this.#route.path_parameters.length > 1 ? rest : null;
+    if (this.#route.query === undefined) return { target, name, body };
+    const parsed = parseQuery(this.#route.query, exchange.query);
+    return parsed.ok ? { target, name, body: parsed.query } : parsed.refusal;
   }
 
   take(exchange: Exchange, head: RequestHead, text: string, bytes: number): void {

@@ -15,6 +15,8 @@ export interface CommandRequest {
   /** How long the client is willing to wait for something to happen; null where it is no long-poll. */
   waitUs: number | null;
   idempotency: IdempotencyKey | null;
+  /** Name of the client that asks through MCP; absent where the request came over the API. */
+  mcpClient?: string;
 }
 
 /**
@@ -45,6 +47,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
   readonly #owner: PendingOwner;
   readonly #target: number;
   readonly #name: string;
+  readonly #mcpClient: string | undefined;
   readonly #local: boolean;
   readonly #idempotency: IdempotencyKey | null;
   #body: unknown;
@@ -61,6 +64,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     this.#name = request.name ?? "";
     this.#body = request.body;
     this.#idempotency = request.idempotency;
+    this.#mcpClient = request.mcpClient;
     this.#local = exchange.isLocalPeer();
   }
 
@@ -71,6 +75,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     const idempotency = this.#idempotency;
     const command: Command = { kind, id, epoch, target: this.#target, body: this.#body, idempotency, local: this.#local };
     if (this.#name !== "") command.target_name = this.#name;
+    if (this.#mcpClient !== undefined) command.mcp_client = this.#mcpClient;
     return command;
   }
 

@@ -35,6 +35,8 @@ const ROWS: Partial<Record<StreamKind, QueryName>> = {
   "expectation.met": "expectation_met",
   "expectation.lapsed": "expectation_lapsed",
   "variable.updated": "variable",
+  "backfill.created": "backfill_created",
+  "backfill.updated": "backfill_updated",
 };
 
 export class Reads {

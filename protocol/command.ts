@@ -20,6 +20,20 @@ export const COMMANDS = {
   ResumeRun: { actor: "dispatcher", parsed: "gateway", writes: true },
   RetryRun: { actor: "dispatcher", parsed: "gateway", writes: true },
   DeleteFlow: { actor: "dispatcher", parsed: "gateway", writes: true },
+  CreateBackfill: { actor: "dispatcher", parsed: "core", writes: true },
+  CancelBackfill: { actor: "dispatcher", parsed: "gateway", writes: true },
+  PrefilterBackfill: { actor: "dispatcher", parsed: "gateway", writes: true },
+  CreateSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
+  PreviewSchedule: { actor: "scheduler", parsed: "gateway", writes: false },
+  PatchSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
+  DeleteSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
+  PauseSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
+  ResumeSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
+  PauseFlow: { actor: "scheduler", parsed: "gateway", writes: true },
+  ResumeFlow: { actor: "scheduler", parsed: "gateway", writes: true },
+  SkipFires: { actor: "scheduler", parsed: "gateway", writes: true },
+  UndoSkip: { actor: "scheduler", parsed: "gateway", writes: true },
+  ListUpcoming: { actor: "scheduler", parsed: "gateway", writes: false },
   AcquireLease: { actor: "leases", parsed: "gateway", writes: true },
   ReleaseLease: { actor: "leases", parsed: "gateway", writes: true },
   PatchSettings: { actor: "records", parsed: "gateway", writes: true },
@@ -58,6 +72,8 @@ export interface Command {
   target: number;
   /** The decoded `{name}` of the path, where it has one. */
   target_name?: string;
+  /** Name of the client that asks through MCP; absent where the request came over the API. */
+  mcp_client?: string;
   /** JSON text where the core parses it, the validated body where the gateway did, null without a body. */
   body: unknown;
   /** Null without the header. */

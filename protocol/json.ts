@@ -19,11 +19,6 @@ interface JsonWithSource {
 
 const json = JSON as unknown as JsonWithSource;
 
-/**
- * Texts without such a run of digits hold no integer beyond 2^53 and are parsed the fast way.
- * Times in microseconds (16 digits, below 9 * 10^15 until the year 2255) and fractions stay on it.
- */
-const MANY_DIGITS = /(?<![\d.])(?:9\d{15}|\d{17})/;
 const INTEGER = /^-?\d+$/;
 
 /** Values that hold at least one such integer, so that checks can tell without walking every value. */
@@ -51,7 +46,7 @@ export function parseKeepingFractions(text: string): unknown {
 
 function parse(text: string, keepFractions: boolean): unknown {
   if (exceedsDepth(text, JSON_DEPTH_MAX)) throw new SyntaxError(`nested deeper than ${JSON_DEPTH_MAX} levels`);
-  if (!keepFractions && !MANY_DIGITS.test(text)) return JSON.parse(text);
+  if (!keepFractions && !mayHoldLongInteger(text)) return JSON.parse(text);
   let found = false;
   const value = json.parse(text, function (key, part, { source }) {
     if (typeof part !== "number" || source === undefined) return part;
@@ -64,6 +59,34 @@ function parse(text: string, keepFractions: boolean): unknown {
   });
   if (found && typeof value === "object" && value !== null) withExactIntegers.add(value);
   return value;
+}
+
+/** Digits of the shortest integers beyond 2^53; those of this length begin with a 9. */
+const LONG_INTEGER_DIGITS = 16;
+const ZERO = 0x30;
+const NINE = 0x39;
+
+/**
+ * Texts for which this is false hold no integer beyond 2^53 and are parsed the fast way; times in microseconds (16 digits, below
+ * 9 * 10^15 until the year 2255) stay on it. Only every 16th character is looked at: a run of 16 digits covers one of them.
+ */
+function mayHoldLongInteger(text: string): boolean {
+  for (let at = LONG_INTEGER_DIGITS - 1; at < text.length; at += LONG_INTEGER_DIGITS) {
+    if (!isDigit(text, at)) continue;
+    let first = at;
+    let last = at;
+    while (isDigit(text, first - 1)) first -= 1;
+    while (isDigit(text, last + 1)) last += 1;
+    const digits = last - first + 1;
+    if (digits > LONG_INTEGER_DIGITS || (digits === LONG_INTEGER_DIGITS && text.charCodeAt(first) === NINE)) return true;
+  }
+  return false;
+}
+
+/** False outside the text, where the code is NaN. */
+function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= ZERO && code <= NINE;
 }
 
 function rememberFraction(holder: object, key: string, source: string): void {
@@ -165,6 +188,11 @@ function withBigints(value: unknown): unknown {
 /** JSON text with the keys of every object sorted by code unit: one text per value, as free-form maps are stored and sent. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(sorted(value));
+}
+
+/** As canonicalJson, with line breaks and two spaces per level, for people and models to read. */
+export function prettyJson(value: unknown): string {
+  return JSON.stringify(sorted(value), null, 2);
 }
 
 function sorted(value: unknown): unknown {

@@ -5,6 +5,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { CHECKPOINTER, Checkpointer } from "#actors/checkpointer/shell";
 import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
 import { EngineProcesses } from "#actors/engines/shell";
 import { Outbound } from "#actors/outbound/shell";
@@ -15,6 +16,7 @@ import { hostIdentity } from "#protocol/host-identity";
 import { createSystemClock } from "#runtime/clock";
 import { Supervisor } from "#runtime/supervisor";
 import { Threads } from "#runtime/thread";
+import { checkpoint, openCheckpointHandle } from "#storage/checkpoint";
 import { lockHome } from "#storage/lock";
 import type { ServerConfig } from "./config.ts";
 import { type Discovery, discoverFlows } from "./discovery.ts";
@@ -95,6 +97,16 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
   threads.main.host.register({
     name: OUTBOUND,
     start: () => new Outbound((message) => threads.main.host.send(DISPATCHER, message)),
+  });
+  threads.main.host.register({
+    name: CHECKPOINTER,
+    start: () => {
+      const database = openCheckpointHandle(data.databasePath);
+      return new Checkpointer(
+        () => checkpoint(database),
+        () => database.close(),
+      );
+    },
   });
   let stopping: Promise<void> | null = null;
   const stop = (exitCode: number): Promise<void> => {

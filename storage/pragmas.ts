@@ -11,8 +11,11 @@ const VERSION_FLOOR = [3, 51, 3] as const;
 /** Online backup tools checkpoint now and then and hold the write lock for that long. */
 export const BUSY_WAIT_MS = 5_000;
 
-/** Pages of WAL after which a commit checkpoints: fewer cost more CPU per run, more make that commit longer (ADR 7). */
-const CHECKPOINT_PAGES = 1_000;
+/**
+ * Pages of the log at which a commit copies it into the database file. The checkpointer has copied most of it by then, so that
+ * commit copies the rest and the log starts anew; without a checkpointer it bounds the log (ADR 7).
+ */
+const CHECKPOINT_PAGES = 16_000;
 
 /** A WAL that grew behind a long reader is cut back to this. */
 const WAL_BYTES_MAX = 64 * 1024 * 1024;

@@ -19,6 +19,8 @@ import type { LiveState } from "../live-state/live-state.ts";
 import { type ReactionMessage, RULES } from "../rules/messages.ts";
 import { applyReactions, lapse, lapseTick, outboundDone, sendCommitted } from "../rules/reactions.ts";
 import { Turn } from "../turn.ts";
+import { createBackfillCommand } from "./backfill.ts";
+import { cancelBackfillCommand, prefilterCommand, releaseUnchecked } from "./backfill-commands.ts";
 import { cancelCommand, cancelKill, cancelTerm, timeOut, timeoutKill } from "./cancel-run.ts";
 import { crashRun, rerun } from "./crash.ts";
 import { createFlowRunCommand, createRunCommand } from "./create-commands.ts";
@@ -138,6 +140,12 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return retryRunCommand(turn, command);
       case "DeleteFlow":
         return deleteFlowCommand(turn, command);
+      case "CreateBackfill":
+        return createBackfillCommand(turn, command);
+      case "CancelBackfill":
+        return cancelBackfillCommand(turn, command);
+      case "PrefilterBackfill":
+        return prefilterCommand(turn, command);
       default:
         throw new Error(`the dispatcher does not take ${command.kind}`);
     }
@@ -193,6 +201,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
 
   #fire(turn: Turn, due: Deadline): void {
     if (due.kind === "rerun") return rerun(turn, due.run_id);
+    if (due.kind === "unchecked") return releaseUnchecked(turn, due.run_id);
     const run = this.#state.findRun(due.run_id);
     if (run === undefined) return;
     switch (due.kind) {
@@ -215,15 +224,22 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 
   #tick(turn: Turn): void {
-    // Ticks go on when the wall clock is set back, so a step shows between two of them.
-    if (turn.nowUs < this.#tickedUs) this.#state.deadlines.stepBack(this.#tickedUs + TICK_US - turn.nowUs);
-    this.#tickedUs = turn.nowUs;
+    this.#followClock(turn.nowUs);
     markWaiting(turn);
     this.#pool.tick(turn);
     for (const engine of [...this.#state.engines.values()]) this.#checkRemote(turn, engine);
     this.#state.trim(this.#ports.committedTurn());
     this.#forgetAnswers(turn);
     turn.out.setTimer("tick", turn.nowUs + TICK_US, { kind: "Tick" });
+  }
+
+  /** Ticks go on when the wall clock is set, so a step shows between two of them; it is no silence of engines. */
+  #followClock(nowUs: number): void {
+    const sinceUs = nowUs - this.#tickedUs;
+    this.#tickedUs = nowUs;
+    if (sinceUs < 0) this.#state.deadlines.stepBack(TICK_US - sinceUs);
+    if (sinceUs >= 0 && sinceUs < REMOTE_SILENCE_US) return;
+    for (const engine of this.#state.engines.values()) engine.lastContactUs = nowUs;
   }
 
   #checkRemote(turn: Turn, engine: Engine): void {

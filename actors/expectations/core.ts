@@ -69,7 +69,8 @@ export class ExpectationTimer implements Actor<Rearm | Due> {
       }
       const clock = `${at.cron} ${at.tz} ${rule.since_time}`;
       if (this.#ticks.get(rule.id)?.clock === clock) continue;
-      this.#ticks.set(rule.id, { clock, due: nextTick(at.cron, at.tz, this.#ports.nowUs()) });
+      const due = nextTick(at.cron, at.tz, this.#ports.nowUs());
+      if (due !== null) this.#ticks.set(rule.id, { clock, due });
     }
   }
 

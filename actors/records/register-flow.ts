@@ -86,7 +86,7 @@ function refreshFlow(turn: Turn, flow: Flow, sent: FlowRegistration, live: boole
 }
 
 /** Options of one flow decide where runs of its upstream flows wait, too; these are in the same project. */
-function runsOfProject(turn: Turn, project: string): Run[] {
+export function runsOfProject(turn: Turn, project: string): Run[] {
   return [...turn.state.runs.values()].filter((run) => run.flow.project === project);
 }
 

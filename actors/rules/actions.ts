@@ -11,7 +11,9 @@ import { createRun } from "../dispatcher/create-run.ts";
 import { moveRun } from "../dispatcher/moves.ts";
 import type { Flow } from "../live-state/flow.ts";
 import { isEnded, type Run } from "../live-state/run.ts";
-import type { Turn } from "../turn.ts";
+import type { Schedule } from "../live-state/schedule.ts";
+import { pauseSchedule, resumeSchedule } from "../scheduler/standing.ts";
+import { SCHEDULER, type Turn } from "../turn.ts";
 import type { OutboundRequest } from "./messages.ts";
 import type { Rule, Trigger } from "./rule.ts";
 
@@ -27,8 +29,10 @@ const ACTIONS: Readonly<Record<ActionKind, RunAction>> = {
   run_flow: runFlow,
   cancel_run: cancel,
   set_state: setState,
-  pause_schedule: () => ({ error: "this server cannot pause schedules yet" }),
-  resume_schedule: () => ({ error: "this server cannot resume schedules yet" }),
+  pause_schedule: (turn, rule, trigger, action) =>
+    changeSchedules(turn, trigger, action, (schedule) => pauseSchedule(turn, schedule, `rule:${rule.name}`, null)),
+  resume_schedule: (turn, _rule, trigger, action) =>
+    changeSchedules(turn, trigger, action, (schedule) => resumeSchedule(turn, schedule)),
   webhook,
   email: () => ({ error: "email is not configured" }),
   call: () => ({ error: "call actions are only for rules registered from code" }),
@@ -86,6 +90,28 @@ function setState(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction):
   moveRun(turn, run, state, name === "Skipped" ? { reason: message } : null);
   lengthenChain(turn, run, trigger);
   return { detail: { run_id: run.id, state: run.state.name } };
+}
+
+/** The schedule that the action names, else all of its flow or of the event's. */
+function changeSchedules(turn: Turn, trigger: Trigger, action: FullAction, change: (schedule: Schedule) => void): ActionResult {
+  const { schedules, flows } = turn.state;
+  let chosen: Schedule[] = [];
+  let flow: Flow | undefined;
+  if (action.schedule_id !== null) {
+    const schedule = schedules.get(action.schedule_id);
+    if (schedule === undefined) return { error: `schedule ${action.schedule_id} not found` };
+    chosen = [schedule];
+    flow = schedule.flow;
+  } else {
+    const found = action.flow === null ? undefined : findFlow(turn, action.flow, trigger);
+    if (typeof found === "string") return { error: found };
+    flow = found ?? runOf(turn, trigger)?.flow ?? (trigger.flow_id === null ? undefined : flows.get(trigger.flow_id));
+    if (flow === undefined) return { error: "event has no flow whose schedules could be changed" };
+    chosen = schedules.of(flow);
+  }
+  for (const schedule of chosen) change(schedule);
+  turn.out.send(SCHEDULER, { kind: "SchedulesChanged" });
+  return { detail: { flow: flow.name, schedules: chosen.length } };
 }
 
 function runOf(turn: Turn, { run_id }: Trigger): Run | undefined {

@@ -91,7 +91,7 @@ function merged(spec: FullSpec, said: RuleSpec): RuleSpec {
 }
 
 function checkedSpec(turn: Turn, command: Command, said: RuleSpec): FullSpec | undefined {
-  const checked = completeSpec(said, (cron, zone) => checkClock(cron, zone, turn.nowUs));
+  const checked = completeSpec(said, checkClock);
   const wrong = checked.ok ? templateError(checked.spec) : checked.error;
   if (checked.ok && wrong === null) return checked.spec;
   turn.refuse(command, refuse("invalid", wrong ?? ""));

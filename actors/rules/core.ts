@@ -13,7 +13,7 @@ import type { Outbox } from "#runtime/effect";
 import { emptyDecision } from "#storage/feed";
 import { eventsAfter, eventsBetween, latestEvents, newestEvent, type SeenEvent } from "#storage/load-events";
 import type { Statements } from "#storage/statements";
-import { tickBefore } from "../expectations/clock.ts";
+import { nextTick } from "../expectations/clock.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import { COMMITS, DISPATCHER } from "../turn.ts";
 import { matches, RuleIndex } from "./matching.ts";
@@ -157,7 +157,9 @@ export class RuleEngine implements Actor<RulesMessage> {
     const rule = state.rules.rules.get(ruleId);
     if (rule === undefined || !rule.enabled || rule.spec.at === null || rule.spec.unless === null) return false;
     const { unless, within, at } = rule.spec;
-    const from = within === null ? tickBefore(at.cron, at.tz, due) : due - within * SECOND_US;
+    // Without a window of its own, it looks back as far as its next tick is away.
+    const interval = (nextTick(at.cron, at.tz, due) ?? due) - due;
+    const from = due - (within === null ? interval : within * SECOND_US);
     if (rule.since_time > from) return false;
     const found = unless.events.flatMap((name) => eventsBetween(this.#ports.statements(), name, from, due, TEST_EVENTS));
     return !found.some((event) => matches(unless, event));

@@ -11,6 +11,7 @@ import type { Outbox } from "#runtime/effect";
 import type { CommitRequest, Writer } from "#storage/apply";
 import type { BatchOutcome } from "#storage/feed";
 import { StorageError } from "#storage/storage-error";
+import { CHECKPOINTER, type Checkpoint, type Checkpointed } from "../checkpointer/shell.ts";
 import { WINDOW, type WriterStarted } from "./commit-client.ts";
 
 /** Names it sends to. */
@@ -24,17 +25,24 @@ interface Probe {
   kind: "Probe";
 }
 
+/** Commits between two checkpoints: some 1,000 pages, which take the checkpointer about as long as it takes to fill them again. */
+const CHECKPOINT_COMMITS = 32;
+/** A checkpoint that is not answered for this long is asked for again. */
+const CHECKPOINT_WAIT_US = 10_000_000;
+
 /** A core that started after the writers asks for their generation. */
 interface Hello {
   kind: "Hello";
   generation: number;
 }
 
-export class StoreWriter implements Actor<CommitRequest | Probe | Hello> {
+export class StoreWriter implements Actor<CommitRequest | Probe | Hello | Checkpointed> {
   readonly #writer: Writer;
   readonly #nowUs: () => number;
   readonly #close: () => void;
   #readOnly = false;
+  #commitsSinceCheckpoint = 0;
+  #checkpointAskedUs: number | null = null;
   /** The batch refused last: those that were on their way behind it were given up with it. */
   #refused: { source: number; number: number } | null = null;
   /** A core that asked while nothing could be written. */
@@ -46,8 +54,8 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello> {
     this.#close = close;
   }
 
-  receive(message: CommitRequest | Probe | Hello, out: Outbox): void {
-    if ("kind" in message) return message.kind === "Probe" ? this.#probe(out) : this.#greet(message, out);
+  receive(message: CommitRequest | Probe | Hello | Checkpointed, out: Outbox): void {
+    if ("kind" in message) return this.#handle(message, out);
     if (this.#readOnly || this.#wasGivenUp(message.batch)) return;
     try {
       this.#commit(message, out);
@@ -59,6 +67,23 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello> {
 
   stop(): void {
     this.#close();
+  }
+
+  #handle(message: Probe | Hello | Checkpointed, out: Outbox): void {
+    if (message.kind === "Probe") return this.#probe(out);
+    if (message.kind === "Hello") return this.#greet(message, out);
+    this.#checkpointAskedUs = null;
+  }
+
+  /** Asks for a checkpoint after so many commits, one at a time. */
+  #askForCheckpoint(out: Outbox): void {
+    this.#commitsSinceCheckpoint += 1;
+    const nowUs = this.#nowUs();
+    const underWay = this.#checkpointAskedUs !== null && nowUs - this.#checkpointAskedUs < CHECKPOINT_WAIT_US;
+    if (underWay || this.#commitsSinceCheckpoint < CHECKPOINT_COMMITS) return;
+    this.#commitsSinceCheckpoint = 0;
+    this.#checkpointAskedUs = nowUs;
+    out.send(CHECKPOINTER, { kind: "Checkpoint" } satisfies Checkpoint);
   }
 
   #commit(request: CommitRequest, out: Outbox): void {
@@ -77,6 +102,7 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello> {
       committed.first_seq = result.first_seq;
       committed.first_event_id = result.first_event_id;
       committed.logs = result.logs;
+      this.#askForCheckpoint(out);
     }
     // At the start of a core the gateway learns where the stream numbers stand, so that its first message leaves no gap.
     if (batch.epoch !== null && committed.first_seq === 0) committed.first_seq = this.#writer.latestSeq + 1;

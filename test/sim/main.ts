@@ -10,6 +10,8 @@ import { runSeed, type SeedResult } from "./simulation.ts";
 
 const DEFAULT_STEPS = 2000;
 const DEFAULT_SEEDS = 20;
+/** Most bugs are found by the first seed; the rarest is met in one of ten. */
+const DEFAULT_HUNT_SEEDS = 60;
 /** Coverage is asked of runs that are long enough to have met everything. */
 const COVERAGE_SEEDS_MIN = 50;
 
@@ -29,7 +31,10 @@ function readOptions(): Options {
     options: { seed: number, steps: number, seeds: number, mutants: flag, trace: flag, json: flag },
   });
   const read = (text: string | undefined, otherwise: number): number => (text === undefined ? otherwise : Number(text));
-  const seeds = values.seeds === undefined && values.seed !== undefined ? 1 : read(values.seeds, DEFAULT_SEEDS);
+  const seeds =
+    values.seeds === undefined && values.seed !== undefined
+      ? 1
+      : read(values.seeds, values.mutants ? DEFAULT_HUNT_SEEDS : DEFAULT_SEEDS);
   const { mutants, trace, json } = values;
   return { seed: read(values.seed, 1), steps: read(values.steps, DEFAULT_STEPS), seeds, mutants, trace, json };
 }

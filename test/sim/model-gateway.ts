@@ -2,7 +2,7 @@
  * A model of the gateway: command ids, epochs, replay after Reloaded, notices about long-polls, and clients that may leave.
  * It is small on purpose: what it expects of the feed is what the checkers hold the server to.
  */
-import { COMMANDS, type Command, type CommandKind, type CommandNotice } from "#protocol/command";
+import { COMMANDS, type Command, type CommandKind, type CommandNotice, type IdempotencyKey } from "#protocol/command";
 import { type Committed, type FeedMessage, type Primitive, STREAM_CODE } from "#protocol/feed";
 import type { SimulatedTime } from "./simulated-time.ts";
 import type { Trace } from "./trace.ts";
@@ -25,6 +25,7 @@ export interface Request {
   /** Null where it is no long-poll. */
   waitUs: number | null;
   local: boolean;
+  idempotency?: IdempotencyKey;
 }
 
 export interface Pending extends Request {
@@ -124,8 +125,8 @@ export class ModelGateway {
 
   #send(pending: Pending): void {
     pending.sentEpoch = this.epoch;
-    const { kind, id, target, body, local } = pending;
-    this.#ports.send(COMMANDS[kind].actor, { kind, id, epoch: this.epoch, target, body, idempotency: null, local });
+    const { kind, id, target, body, local, idempotency = null } = pending;
+    this.#ports.send(COMMANDS[kind].actor, { kind, id, epoch: this.epoch, target, body, idempotency, local });
     if (pending.expired) this.#notify("Expired", pending);
   }
 

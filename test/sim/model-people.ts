@@ -25,6 +25,7 @@ const FLOWS: Readonly<Record<string, { module: string; options: Record<string, u
   lone: { module: "b.ts", options: { resources: { lock: 1 }, timeout_seconds: 3 } },
   alone: { module: "b.ts", options: { isolated: true, crash_retries: 1 } },
   meek: { module: "b.ts", options: { priority: -3 } },
+  gathering: { module: "a.ts", options: { after: { flow: "plain", flows: ["plain", "meek"], key: "x" } } },
   following: { module: "a.ts", options: { after: { flow: "plain", parameters: { x: "{{ run.id }}" } }, max_concurrent: 3 } },
 };
 const SCHEMA = { type: "object", properties: { x: { type: "integer", default: 1 }, text: { type: "string" } } };
@@ -99,6 +100,8 @@ export class ModelPeople {
   readonly #meanPauseUs: number;
   /** Runs they moved or hold leases for: nobody else ends those that no engine holds. */
   readonly #meddled = new Set<number>();
+  /** Creations that were sent under a key, by its number. */
+  readonly #keyed: string[] = [];
   readonly #leases: { run_id: number; lease: number }[] = [];
 
   constructor(ports: PeoplePorts) {
@@ -193,7 +196,17 @@ export class ModelPeople {
     const { module = "", options = {} } = FLOWS[flow] ?? {};
     const registration = { module, source_dir: SOURCE_DIR, options, parameter_schema: SCHEMA, flow_tags: ["t1"] };
     const body = { project: PROJECT, flow, parameters: this.#parameters(), tags: ["t2"], ...registration };
+    if (random.chance(0.2)) return this.#createOnce(this.#text(body));
     this.#ask("CreateRun", 0, this.#text(body));
+  }
+
+  /** A creation under a key that may be sent again, also when the first one was answered. */
+  #createOnce(body: string): void {
+    this.#keyed.push(body);
+    const index = this.#ports.random.chance(0.5) ? this.#keyed.length - 1 : this.#ports.random.below(this.#keyed.length);
+    const idempotency = { key: `key-${index}`, fingerprint: String(index) };
+    const text = this.#keyed[index] ?? body;
+    this.#ports.submit({ kind: "CreateRun", target: 0, body: text, waitUs: null, local: true, idempotency }, () => undefined);
   }
 
   #parameters(): Record<string, unknown> {
@@ -215,7 +228,7 @@ export class ModelPeople {
   #move(someRun: number, force: boolean): void {
     const { random } = this.#ports;
     const paused = this.#ports.paused();
-    const run = paused.length > 0 && random.chance(0.3) ? random.pick(paused) : someRun;
+    const run = paused.length > 0 && random.chance(0.6) ? random.pick(paused) : someRun;
     const type = random.pick<StateType>(STATE_TYPES);
     if (type === "Pending" || type === "Running") this.#meddled.add(run);
     const name = random.pick([null, null, null, "Late", "Skipped", "TimedOut", "toString"]);

@@ -157,8 +157,9 @@ export class SimulatedServer implements Control {
     for (const thread of this.#threads.values()) if (thread.up) thread.host.flushEndpoints();
   }
 
-  /** True when nothing is under way between the actors. */
-  get isQuiet(): boolean {
+  /** True when nothing is under way between the actors and no fault is to come: everything decided is committed. */
+  get isSettled(): boolean {
+    if (this.pending > 0 || this.#armed.has(LOG_WRITER) || this.#armed.has(STORE_WRITER)) return false;
     return this.choices().length === 0 && [...this.#links.values()].every((link) => link.waiting === 0);
   }
 
@@ -258,7 +259,11 @@ export class SimulatedServer implements Control {
       if (link === undefined) continue;
       for (const remote of namesOn(PLACEMENT, peer)) host.attach(remote, link.endpointOf(remote));
     }
-    for (const spec of this.#specs(name, host, starts)) host.register(this.#withFaults(spec));
+    const specs = this.#specs(name, host, starts);
+    for (const spec of specs) host.register(this.#withFaults(spec));
+    for (const actor of actorsOn(PLACEMENT, name)) {
+      if (!specs.some((spec) => spec.name === actor)) host.register(idle(actor));
+    }
   }
 
   #close(name: ThreadName): void {
@@ -369,6 +374,11 @@ export class SimulatedServer implements Control {
       this.pending -= 1;
     });
   }
+}
+
+/** Stands in for an actor that does nothing a simulation could see: one that only keeps files in shape. */
+function idle(name: string): ActorSpec {
+  return { name, start: () => ({ receive: () => undefined }) };
 }
 
 function isProbe(message: unknown): boolean {

@@ -42,6 +42,18 @@ const REST_LOOK_US = 2_000_000;
 /** A seed that handles more messages than this after the faults stopped runs in circles. */
 const REST_MESSAGES_MAX = 60_000;
 
+/**
+ * What takes both the writers and the core's thread within one commit loses the answers of that commit: what was committed is
+ * sent again by the one to the other. So the next of these faults waits until everything is committed.
+ */
+const UNSETTLING: ReadonlySet<Fault> = new Set<Fault>([
+  "core thread ends",
+  "writer thread ends",
+  "log-writer throws",
+  "store-writer throws before commit",
+  "store-writer throws after commit",
+]);
+
 export interface SeedOptions {
   seed: number;
   /** Messages handled under faults. */
@@ -90,7 +102,7 @@ class Simulation {
   readonly #checkers: readonly Checker[];
   readonly #processes: ModelProcesses;
   readonly #people: ModelPeople;
-  readonly #planned: PlannedFault[];
+  #planned: PlannedFault[];
   readonly #committedBatches = new Set<string>();
   readonly #spawns: boolean;
   #server: SimulatedServer;
@@ -103,6 +115,8 @@ class Simulation {
   /** What a checker found in a callback: the server must not take it for a defect of its own. */
   #violation: Violation | null = null;
   #restart = false;
+  /** The writers or the core's thread have failed and not all is committed since. */
+  #unsettled = false;
 
   constructor(options: SeedOptions) {
     this.#options = options;
@@ -182,6 +196,7 @@ class Simulation {
   /** Nothing can happen now: turns end, then time passes until something is due. */
   #wait(): void {
     this.#server.flush();
+    if (this.#server.isSettled) this.#unsettled = false;
     this.#lookAround();
     if (this.#server.choices().length > 0) return;
     const dueUs = this.#time.nextDueUs();
@@ -199,7 +214,7 @@ class Simulation {
     for (const checker of this.#checkers) checker.look?.(this.#history);
     const { group } = this.#server;
     this.#server.flush();
-    const isCommitted = this.#server.pending === 0 && this.#server.isQuiet && this.#disk.refusal === null;
+    const isCommitted = this.#server.isSettled && this.#disk.refusal === null;
     if (isCommitted && group?.state) checkReload(this.#disk, group.state, this.#time.nowUs());
   }
 
@@ -263,6 +278,9 @@ class Simulation {
       retainDays: 30,
       resourceTotals: new Map(Object.entries(TOTALS)),
       catchupDefault: "latest",
+      timezone: "UTC",
+      startedAtUs: 0,
+      schedulesFire: true,
       cancelGraceUs: 2_000_000,
       rerunDelaySeconds: [0.2, 1],
       spawnEngines: this.#spawns,
@@ -372,10 +390,11 @@ class Simulation {
   }
 
   #commitFaults(): void {
-    for (let first = this.#planned[0]; first !== undefined && first.at <= this.messages; first = this.#planned[0]) {
-      if (!this.#commitFault(first.fault)) return;
-      this.#planned.shift();
-    }
+    if ((this.#planned[0]?.at ?? Number.POSITIVE_INFINITY) > this.messages) return;
+    const due = this.#planned.filter(({ at }) => at <= this.messages);
+    const later = this.#planned.slice(due.length);
+    // What finds no occasion now is tried again.
+    this.#planned = [...due.filter(({ fault }) => !this.#commitFault(fault)), ...later];
   }
 
   /** False when there is no occasion for it now. */
@@ -391,15 +410,19 @@ class Simulation {
   #tryFault(fault: Fault): boolean {
     const random = this.#random;
     const actor = THROWING[fault];
+    if (UNSETTLING.has(fault)) {
+      if (this.#unsettled) return false;
+      this.#unsettled = true;
+    }
     if (actor !== undefined) {
       this.#server.arm(actor, fault);
       return true;
     }
     switch (fault) {
       case "core thread ends":
-        return this.#server.pending === 0 && this.#server.endThread("core");
+        return this.#server.endThread("core");
       case "writer thread ends":
-        return this.#server.pending === 0 && this.#server.endThread("writer");
+        return this.#server.endThread("writer");
       case "process restarts":
         this.#restartProcess("fault");
         return true;
@@ -501,8 +524,8 @@ class Simulation {
   }
 }
 
-function requestOf({ kind, target, body, waitUs, local }: Pending): Request {
-  return { kind, target, body, waitUs, local };
+function requestOf({ kind, target, body, waitUs, local, idempotency }: Pending): Request {
+  return { kind, target, body, waitUs, local, ...(idempotency === undefined ? {} : { idempotency }) };
 }
 
 function summaryOf(operations: readonly { name: string; number(column: string): number }[]): string {

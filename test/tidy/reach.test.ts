@@ -6,8 +6,6 @@ import { PRODUCT, readText, SOURCES, TEXTS } from "./sources.ts";
 const FOR_TESTS: Readonly<Record<string, string>> = {
   "runtime/test-signal.ts": "signals that tests wait for belong to the runtime's interface",
 };
-/** Schemas of parts of the interface that this release does not serve yet. */
-const PREPARED = new Set(["backfill", "schedule", "upcoming"].map((name) => `protocol/${name}.ts`));
 /** Flow files that tests and examples hand to engines by path. */
 const HANDED_OVER = /^test\/[^/]+\/[\w-]*flows\/|^examples\//;
 
@@ -42,7 +40,7 @@ const DEVELOPMENT_ENTRIES = [
 ];
 
 function isExcepted(path: string): boolean {
-  return PREPARED.has(path) || path.endsWith(".d.ts");
+  return path.endsWith(".d.ts");
 }
 
 function reachable(entries: readonly string[]): Set<string> {

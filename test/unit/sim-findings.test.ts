@@ -113,6 +113,32 @@ t.test("a cancel takes no longer when the wall clock is set back meanwhile", asy
   t.match(kit.run(id).state, { type: "Cancelled", message: "killed" });
 });
 
+t.test("a step of the wall clock is no silence of remote engines, and silence after it is noticed", async (t) => {
+  for (const stepUs of [3_600_000_000, -3_600_000_000]) {
+    const kit = new DispatchKit({ settings: { crashRetriesDefault: 0 } });
+    const id = startRun(kit, "e1", {}, { host: "elsewhere" });
+    kit.pass(1_000_000);
+    kit.nowUs += stepUs;
+    kit.tell({ kind: "Tick" });
+    t.equal(kit.run(id).state.type, "Running");
+    kit.pass(31_000_000);
+    t.equal(kit.run(id).state.type, "Failed");
+  }
+});
+
+t.test("runs find their engines again when the flow that lent theirs its priority is deleted", async (t) => {
+  const kit = new DispatchKit();
+  create(kit, { flow: "later", options: { priority: 4, after: { flow: "meek" } } });
+  const id = createId(kit, { flow: "meek", options: { priority: -3 } });
+  const later = [...kit.state.flows.values()].find((flow) => flow.name === "later");
+  kit.send("DeleteFlow", { target: later?.id ?? 0 });
+  t.match(workOf(poll(kit, "e1", { nice: 3 })), { run_id: id });
+  t.same(
+    [...kit.state.queue.keys()].map((queue) => queue.readyCount),
+    [0, 0],
+  );
+});
+
 t.test("intervals go on when the wall clock steps back", async (t) => {
   const time = new SimulatedTime();
   const fired: unknown[] = [];

@@ -1,4 +1,5 @@
 /** What the committed leases take of a resource never exceeds its total at that time. */
+import { isTerminal } from "#protocol/state";
 import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
 import type { Checker, Commit, Operation } from "./checker.ts";
@@ -35,9 +36,11 @@ export class CapacityChecker implements Checker {
   }
 
   afterCommit({ batch }: Commit, history: History): void {
-    for (const lease of history.leases.values()) {
-      if (!history.runs.has(lease.run))
-        throw new Violation("rows have owners", `lease ${lease.id} is of run ${lease.run}, which is not there`);
+    for (const { id, run } of history.leases.values()) {
+      const type = history.runs.get(run)?.type;
+      if (type === undefined) throw new Violation("rows have owners", `lease ${id} is of run ${run}, which is not there`);
+      if (type === "Paused" || isTerminal(type))
+        throw new Violation("leases end with their run", `lease ${id} of run ${run}, which is ${type}`);
     }
     this.#answers(batch.replies);
   }

@@ -8,6 +8,7 @@ const RULE = "nothing before its commit";
 
 export class VisibilityChecker implements Checker {
   readonly #answers = new Map<number, string>();
+  readonly #runOfKey = new Map<string, number>();
   /** Runs whose creation was answered. */
   readonly #created = new Set<number>();
 
@@ -41,7 +42,8 @@ export class VisibilityChecker implements Checker {
       case "TransitionRun":
       case "CancelRun":
       case "ResumeRun":
-        return this.#run(request.kind, body ?? "{}", history);
+        this.#run(request.kind, body ?? "{}", history);
+        return this.#once(request.idempotency?.key, body ?? "{}");
       case "DeleteRun":
         if (history.runs.has(request.target)) throw new Violation(RULE, `run ${request.target} is not deleted`);
         return;
@@ -57,6 +59,15 @@ export class VisibilityChecker implements Checker {
   look(history: History): void {
     for (const run of this.#created)
       if (!history.runsEver.has(run)) throw new Violation("what was answered stays", `run ${run} is not there`);
+  }
+
+  /** The same key gives the same run. */
+  #once(key: string | undefined, body: string): void {
+    if (key === undefined) return;
+    const { id } = JSON.parse(body) as { id: number };
+    const known = this.#runOfKey.get(key) ?? id;
+    if (known !== id) throw new Violation("one run per key", `${key} gave run ${known}, then run ${id}`);
+    this.#runOfKey.set(key, id);
   }
 
   #run(kind: string, body: string, history: History): void {

@@ -1,0 +1,40 @@
+/**
+ * The checkpointer: copies the write-ahead log into the database file beside the store writer, so that no commit waits for it.
+ *
+ * Messages in: the store writer's word that enough was committed. Message out: that the copy is done.
+ * It fails like any actor: a log that is not copied in time is copied by a commit (the limit in pragmas.ts).
+ */
+import type { Actor } from "#runtime/actor";
+import type { Outbox } from "#runtime/effect";
+
+export const CHECKPOINTER = "checkpointer";
+
+/** Order and answer. */
+export interface Checkpoint {
+  kind: "Checkpoint";
+}
+export interface Checkpointed {
+  kind: "Checkpointed";
+}
+
+const STORE_WRITER = "store-writer";
+
+export class Checkpointer implements Actor<Checkpoint> {
+  readonly #copy: () => void;
+  readonly #close: () => void;
+
+  /** `copy` copies the log as far as it goes without holding anybody up. */
+  constructor(copy: () => void, close: () => void) {
+    this.#copy = copy;
+    this.#close = close;
+  }
+
+  receive(_message: Checkpoint, out: Outbox): void {
+    this.#copy();
+    out.send(STORE_WRITER, { kind: "Checkpointed" } satisfies Checkpointed);
+  }
+
+  stop(): void {
+    this.#close();
+  }
+}
