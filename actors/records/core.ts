@@ -5,6 +5,7 @@
  * Effects out: one decision per step.
  */
 import type { ArtifactBody } from "#protocol/artifact";
+import { checkArtifactData } from "#protocol/artifact-data";
 import type { Command, CommandNotice } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { LiveFlows } from "#protocol/feed";
@@ -151,6 +152,8 @@ function createArtifact(turn: Turn, command: Command): void {
   const taskId = body.task_run_id ?? null;
   const isOfRun = taskId === null || [...run.tasks.values()].some((task) => task.id === taskId);
   if (!isOfRun && taskId !== null) return turn.refuse(command, refuse("task_run_not_found", taskId));
+  const wrong = checkArtifactData(body.kind, body.data);
+  if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
   const data = canonicalJson(body.data);
   if (Buffer.byteLength(data) > ARTIFACT_BYTES_MAX) return turn.refuse(command, refuse("artifact_too_large"));
   const { kind } = body;

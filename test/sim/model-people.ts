@@ -176,7 +176,7 @@ export class ModelPeople {
       case "event":
         return this.#ask("EmitEvent", 0, { name: "note", run_id: random.chance(0.5) ? run : null, payload: { n: 1 } });
       case "artifact":
-        return this.#ask("CreateArtifact", 0, { run_id: run, kind: "table", key: null, data: [1, 2] });
+        return this.#ask("CreateArtifact", 0, { run_id: run, kind: "table", key: null, data: { rows: [[1, 2]] } });
       case "server":
         return this.#ask("GetServer", 0, null);
       case "settings":

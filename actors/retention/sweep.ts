@@ -1,0 +1,58 @@
+/**
+ * Retention: what is older than the settings say is deleted, in slices small enough to go unnoticed, once an hour until
+ * nothing is left. Events that rules have not looked at stay.
+ */
+import { putOperation } from "#storage/ops";
+import { deleteRun } from "../dispatcher/delete-commands.ts";
+import { isEnded } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+
+const DAY_US = 86_400_000_000;
+const SWEEP_EVERY_US = 3_600_000_000;
+/** A server that has just started has other things to do. */
+const FIRST_SWEEP_US = 60_000_000;
+/** Stretches of 256 events in one slice: some ten milliseconds of the writer. */
+const STRETCHES_PER_SLICE = 4;
+const RUNS_PER_SLICE = 20;
+
+export class Retention {
+  #nextUs: number;
+  #sweeping = false;
+
+  constructor(nowUs: number) {
+    this.#nextUs = nowUs + FIRST_SWEEP_US;
+  }
+
+  /** One slice, when a sweep is due or under way. */
+  tick(turn: Turn): void {
+    if (turn.nowUs >= this.#nextUs) {
+      this.#nextUs = turn.nowUs + SWEEP_EVERY_US;
+      this.#sweeping = true;
+    }
+    if (this.#sweeping) this.#sweeping = sweepSlice(turn);
+  }
+}
+
+/** Deletes one slice; whether there was anything to delete. */
+export function sweepSlice(turn: Turn): boolean {
+  const { retainDays, retainRunsDays } = turn.state.settings;
+  const history = retainDays > 0 && trimHistory(turn, turn.nowUs - retainDays * DAY_US);
+  const runs = retainRunsDays !== null && retainRunsDays > 0 && deleteOldRuns(turn, turn.nowUs - retainRunsDays * DAY_US);
+  return history || runs;
+}
+
+function trimHistory(turn: Turn, beforeUs: number): boolean {
+  const lastEvent = turn.state.rules.storedCursor;
+  if (!turn.state.reader.hasOldHistory(beforeUs, lastEvent)) return false;
+  putOperation(turn.decision.ops, "trim_history", beforeUs, lastEvent, STRETCHES_PER_SLICE);
+  return true;
+}
+
+function deleteOldRuns(turn: Turn, beforeUs: number): boolean {
+  const ids = turn.state.reader.runsEndedBefore(beforeUs, RUNS_PER_SLICE);
+  for (const id of ids) {
+    const run = turn.state.findRun(id);
+    if (run !== undefined && isEnded(run)) deleteRun(turn, run);
+  }
+  return ids.length > 0;
+}

@@ -1,0 +1,19 @@
+/** What the data of an artifact must be, by its kind. Further keys, such as a title, are kept as they come. */
+import Type, { type TSchema } from "typebox";
+import type { ArtifactKind } from "./artifact.ts";
+import { optional, Strings } from "./scalar.ts";
+import { validate } from "./validate.ts";
+
+const DATA: Readonly<Record<ArtifactKind, TSchema>> = {
+  markdown: Type.Object({ text: Type.String() }),
+  table: Type.Object({ columns: optional(Strings), rows: Type.Array(Type.Unsafe<object>({ type: ["object", "array"] })) }),
+  progress: Type.Object({ value: Type.Number({ minimum: 0, maximum: 100 }), label: optional(Type.String()) }),
+  link: Type.Object({ url: Type.String({ minLength: 1 }), text: optional(Type.String()) }),
+  image: Type.Object({ src: Type.String({ minLength: 1 }) }),
+};
+
+/** What is wrong with the data, or null. */
+export function checkArtifactData(kind: ArtifactKind, data: unknown): string | null {
+  const checked = validate(DATA[kind], data);
+  return checked.ok ? null : `data of a ${kind} artifact: ${checked.error}`;
+}
