@@ -21,6 +21,7 @@ import { RunWriter } from "./run-writer.ts";
 import { Statements } from "./statements.ts";
 import { StorageError, toStorageError } from "./storage-error.ts";
 import { Stretches } from "./stretches.ts";
+import { trimHistory } from "./trim-history.ts";
 
 export type { CommitResult } from "./commit-record.ts";
 
@@ -230,6 +231,10 @@ export class Writer {
         this.#flush();
         this.#deletedFlows.add(Number(ops[at]));
         deleteFlow(this.#statements, Number(ops[at]));
+        break;
+      case "trim_history":
+        this.#flush();
+        trimHistory(this.#statements, Number(ops[at]), Number(ops[at + 1]), Number(ops[at + 2]));
         break;
       case "count_ended":
         this.#ended.add(ops, at);

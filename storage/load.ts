@@ -2,7 +2,7 @@
  * What the core reads: at its start everything that lives, without a look at history, and later single runs that have
  * ended when a command names one. Rows have the columns of ops.ts, states as text, JSON columns as text.
  */
-import { COUNT_KIND, type Counted, stateType } from "./codes.ts";
+import { COUNT_KIND, type Counted, STRETCH_IDS, stateType } from "./codes.ts";
 import { readCounters } from "./counters.ts";
 import type { Database, SqlValue } from "./driver.ts";
 import { bytesToUuid, uuidToBytes } from "./external-id.ts";
@@ -357,4 +357,20 @@ export function findVariable(
 /** True when a secret variable is stored. */
 export function hasSecrets(statements: Statements): boolean {
   return statements.raw("SELECT 1 FROM variables WHERE secret = 1 LIMIT 1").get() !== undefined;
+}
+
+/** True when there are events from before a time, none of them above `lastEvent`, that can be deleted. */
+export function hasOldHistory(statements: Statements, beforeUs: number, lastEvent: number): boolean {
+  const sql = `SELECT 1 FROM event_times WHERE occurred_max < ? AND (stretch + 1) * ${STRETCH_IDS} - 1 <= ? LIMIT 1`;
+  return statements.raw(sql).get(beforeUs, lastEvent) !== undefined;
+}
+
+/** Ids of runs that ended before a time, the earliest first. */
+export function runsEndedBefore(statements: Statements, beforeUs: number, limit: number): number[] {
+  const sql = `SELECT id FROM runs INDEXED BY runs_start WHERE end_time IS NOT NULL AND coalesce(start_time, created_at) < ?
+    AND end_time < ? ORDER BY coalesce(start_time, created_at) LIMIT ?`;
+  return statements
+    .raw<[number]>(sql)
+    .all(beforeUs, beforeUs, limit)
+    .map(([id]) => id);
 }

@@ -157,6 +157,8 @@ export const OPERATIONS = {
   put_outbound: ["id", "firing_id", "rule_id", "action", "kind", "request", "created_at"],
   delete_outbound: ["id"],
   put_cursor: ["name", "event_id"],
+  /** Deletes a slice of old events and log lines: from before a time, up to an event, so many stretches of ids at most. */
+  trim_history: ["before", "last_event", "stretches"],
   /** How long the chain of rules is that made or moved a run. */
   put_chain: ["run_id", "depth"],
   /** An engine that holds or may hold a run, so that it can be recognised after a restart. */

@@ -16,6 +16,7 @@ import type { PoolReport } from "../engines/messages.ts";
 import type { GroupPorts } from "../group.ts";
 import { type Engine, engineKeyText } from "../live-state/engine.ts";
 import type { LiveState } from "../live-state/live-state.ts";
+import { Retention } from "../retention/sweep.ts";
 import { type ReactionMessage, RULES } from "../rules/messages.ts";
 import { applyReactions, lapse, lapseTick, outboundDone, sendCommitted } from "../rules/reactions.ts";
 import { Turn } from "../turn.ts";
@@ -53,10 +54,12 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   #armedUs: number | null = null;
   #tickedUs = 0;
   #forgetUs: number;
+  readonly #retention: Retention;
 
   constructor(state: LiveState, ports: GroupPorts) {
     this.#state = state;
     this.#ports = ports;
+    this.#retention = new Retention(ports.nowUs());
     this.#forgetUs = ports.nowUs() + FORGET_EVERY_US;
   }
 
@@ -230,6 +233,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     for (const engine of [...this.#state.engines.values()]) this.#checkRemote(turn, engine);
     this.#state.trim(this.#ports.committedTurn());
     this.#forgetAnswers(turn);
+    this.#retention.tick(turn);
     turn.out.setTimer("tick", turn.nowUs + TICK_US, { kind: "Tick" });
   }
 

@@ -64,6 +64,8 @@ export interface RunReader {
   findAnswer(idempotencyKey: string): StoredAnswer | null;
   findVariable(name: string): StoredVariable | null;
   hasSecrets(): boolean;
+  hasOldHistory(beforeUs: number, lastEvent: number): boolean;
+  runsEndedBefore(beforeUs: number, limit: number): number[];
   /** Whether a rule has fired for a run, as far as it is committed. */
   hasFired(ruleId: number, runId: number): boolean;
 }
@@ -72,6 +74,8 @@ export interface RunReader {
 export interface DispatchSettings {
   crashRetriesDefault: number;
   retainDays: number;
+  /** Null: ended runs are kept. */
+  readonly retainRunsDays: number | null;
   /** Declared totals of resources. */
   readonly resourceTotals: Map<string, number>;
   catchupDefault: string;
@@ -149,7 +153,7 @@ export class LiveState {
   committedTurn: () => number = () => 0;
   /** True once the server is stopping: no run is created, parked polls leave. */
   stopping = false;
-  readonly #reader: RunReader;
+  readonly reader: RunReader;
   readonly #flowsByKey = new Map<string, Flow>();
   readonly #downstream = new Map<string, Set<Flow>>();
   readonly #answered: { command: number; run: Run }[] = [];
@@ -163,7 +167,7 @@ export class LiveState {
   readonly #removed = new Map<number, number>();
 
   constructor(reader: RunReader, nextIds: NextIds, settings: DispatchSettings, rules: LoadedRules = NO_RULES) {
-    this.#reader = reader;
+    this.reader = reader;
     this.rules = new RuleBook({ ...rules, next_ids: { ...rules.next_ids } }, (rule, run) => reader.hasFired(rule, run));
     this.variables = new RecentRows((name) => reader.findVariable(name));
     this.nextIds = nextIds;
@@ -216,7 +220,7 @@ export class LiveState {
     const known = this.runs.get(id) ?? this.#ended.get(id)?.run;
     if (known !== undefined) return known;
     if (id >= this.nextIds.run || id < 1 || this.#removed.has(id)) return undefined;
-    const stored = this.#reader.readRun(id);
+    const stored = this.reader.readRun(id);
     if (stored === null) return undefined;
     if (isEnded(stored)) this.#ended.set(id, { run: stored, turn: 0 });
     return stored;
@@ -226,7 +230,7 @@ export class LiveState {
   findBackfill(id: number): Backfill | undefined {
     const known = this.backfills.get(id);
     if (known !== undefined || id >= this.nextIds.backfill || id < 1) return known;
-    const stored = this.#reader.readBackfill(id);
+    const stored = this.reader.readBackfill(id);
     // A deleted flow has taken its backfills along.
     if (stored === null || !this.flows.has(stored.flow_id)) return undefined;
     this.backfills.add(stored);
@@ -234,21 +238,21 @@ export class LiveState {
   }
 
   parametersOf(run: Run): string {
-    return run.parametersText ?? this.#reader.readParameters(run.id);
+    return run.parametersText ?? this.reader.readParameters(run.id);
   }
 
   /** An artifact of a run by its external id, as far as it is known or stored. */
   findArtifact(run: Run, externalId: string): { id: number; created_at: number } | null {
     const known = run.artifacts.get(externalId);
     if (known !== undefined || !run.fromStore) return known ?? null;
-    return this.#reader.findArtifact(run.id, externalId);
+    return this.reader.findArtifact(run.id, externalId);
   }
 
   /** The newest run of each flow for a value of the key of a downstream flow, for a step that may change it. */
   keyedRuns(downstreamId: number, value: string, turn: number): Map<number, KeyedRun> {
     const key = `${downstreamId}\n${value}`;
     const known =
-      this.#keyedRuns.get(key)?.runs ?? new Map(this.#reader.findFanIn(downstreamId, value).map((run) => [run.flow_id, run]));
+      this.#keyedRuns.get(key)?.runs ?? new Map(this.reader.findFanIn(downstreamId, value).map((run) => [run.flow_id, run]));
     // Put last: what was used longest ago is dropped first.
     this.#keyedRuns.delete(key);
     this.#keyedRuns.set(key, { runs: known, turn });
@@ -259,12 +263,12 @@ export class LiveState {
   answerTo(key: string): StoredAnswer | null {
     const kept = this.#answers.get(key);
     // Once it is committed, the store knows more: the id of an event that is the answer.
-    return kept === undefined || kept.turn <= this.committedTurn() ? this.#reader.findAnswer(key) : kept.answer;
+    return kept === undefined || kept.turn <= this.committedTurn() ? this.reader.findAnswer(key) : kept.answer;
   }
 
   /** True when a secret variable is stored or about to be. */
   hasSecrets(): boolean {
-    return this.variables.some(({ secret }) => secret) || this.#reader.hasSecrets();
+    return this.variables.some(({ secret }) => secret) || this.reader.hasSecrets();
   }
 
   keepAnswer(key: string, answer: StoredAnswer, turn: number): void {

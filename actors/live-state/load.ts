@@ -7,12 +7,14 @@ import {
   findFanIn,
   findIdempotency,
   findVariable,
+  hasOldHistory,
   hasSecrets,
   type LoadedRun,
   type LoadedStore,
   loadBackfill,
   loadRun,
   type RunRow,
+  runsEndedBefore,
   type TaskRunRow,
 } from "#storage/load";
 import { hasFired, loadRules } from "#storage/load-rules";
@@ -53,6 +55,8 @@ export function loadLiveState(
     findAnswer: (key) => findIdempotency(statements, key),
     findVariable: (name) => findVariable(statements, name),
     hasFired: (rule, run) => hasFired(statements, rule, run),
+    hasOldHistory: (beforeUs, lastEvent) => hasOldHistory(statements, beforeUs, lastEvent),
+    runsEndedBefore: (beforeUs, limit) => runsEndedBefore(statements, beforeUs, limit),
     hasSecrets: () => hasSecrets(statements),
   };
   const state = new LiveState(reader, nextIdsOf(stored), settings, loadRules(statements));

@@ -3,7 +3,7 @@
  * nothing is left. Events that rules have not looked at stay.
  */
 import { putOperation } from "#storage/ops";
-import { deleteRun } from "../dispatcher/delete-commands.ts";
+import { dropRun } from "../dispatcher/delete-commands.ts";
 import { isEnded } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 
@@ -52,7 +52,7 @@ function deleteOldRuns(turn: Turn, beforeUs: number): boolean {
   const ids = turn.state.reader.runsEndedBefore(beforeUs, RUNS_PER_SLICE);
   for (const id of ids) {
     const run = turn.state.findRun(id);
-    if (run !== undefined && isEnded(run)) deleteRun(turn, run);
+    if (run !== undefined && isEnded(run)) dropRun(turn, run);
   }
   return ids.length > 0;
 }

@@ -55,6 +55,7 @@ function settingsOf(data: ThreadData): DispatchSettings {
   return {
     crashRetriesDefault: config.crashRetriesDefault,
     retainDays: config.retainDays,
+    retainRunsDays: config.retainRunsDays,
     resourceTotals: new Map(Object.entries(config.resources)),
     catchupDefault: config.catchupDefault,
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,

@@ -276,6 +276,7 @@ class Simulation {
     return {
       crashRetriesDefault: 0,
       retainDays: 30,
+      retainRunsDays: null,
       resourceTotals: new Map(Object.entries(TOTALS)),
       catchupDefault: "latest",
       timezone: "UTC",

@@ -59,6 +59,7 @@ interface Timer {
 const SETTINGS: DispatchSettings = {
   crashRetriesDefault: 5,
   retainDays: 30,
+  retainRunsDays: null,
   resourceTotals: new Map(),
   catchupDefault: "skip",
   timezone: "UTC",
@@ -99,6 +100,8 @@ export class DispatchKit {
       findAnswer: () => null,
       findVariable: () => null,
       hasSecrets: () => false,
+      hasOldHistory: () => false,
+      runsEndedBefore: () => [],
       hasFired: () => false,
     };
     const resourceTotals = new Map(options.settings?.resourceTotals ?? SETTINGS.resourceTotals);
