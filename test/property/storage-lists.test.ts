@@ -68,9 +68,14 @@ const query = fc.record(
 function fill(store: Store, specs: readonly (typeof runSpec extends fc.Arbitrary<infer S> ? S : never)[]): RunSpec[] {
   const ops: Primitive[] = [];
   for (const { id, project, name } of FLOWS) putFlow(ops, id, project, name);
+  const fires = new Set<string>();
   const runs = specs.map((spec, index): RunSpec => {
     const end = isTerminal(spec.type) ? (spec.start ?? spec.created) + spec.length : null;
-    return { ...spec, id: 1 + index * 50, stateName: spec.sub ?? spec.type, end };
+    // One run per fire: the store holds no second one.
+    const fire = `${spec.schedule} ${spec.scheduled}`;
+    const schedule = spec.scheduled !== null && fires.has(fire) ? null : spec.schedule;
+    fires.add(fire);
+    return { ...spec, schedule, id: 1 + index * 50, stateName: spec.sub ?? spec.type, end };
   });
   for (const run of runs) putRun(ops, run);
   store.writer.apply([request(store.writer, 1, { ops })]);
