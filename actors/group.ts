@@ -1,5 +1,5 @@
 /**
- * The dispatch group: dispatcher, lease manager and records share one live state on one thread and are restarted as one.
+ * The dispatch group: dispatcher, lease manager, scheduler and records share one live state on one thread and are restarted as one.
  * The first actor of the group loads the state, once everything decided before is committed; the others take it from there.
  */
 
@@ -18,8 +18,9 @@ import type { DispatchSettings, LiveState } from "./live-state/live-state.ts";
 import { loadLiveState, resume } from "./live-state/load.ts";
 import { Records } from "./records/core.ts";
 import type { ServerFacts } from "./records/server-info.ts";
+import { Scheduler } from "./scheduler/core.ts";
 import type { CommitClient } from "./store-writer/commit-client.ts";
-import { COMMITS, DISPATCHER, LEASES, RECORDS } from "./turn.ts";
+import { COMMITS, DISPATCHER, LEASES, RECORDS, SCHEDULER } from "./turn.ts";
 
 /** What the actors of the group are given. */
 export interface GroupPorts {
@@ -101,6 +102,7 @@ export class DispatchGroup {
     return [
       { name: DISPATCHER, start: (_context, out) => this.#startDispatcher(out), ...shared },
       { name: LEASES, start: () => new LeaseManager(this.#loaded(), this.#ports), ...shared },
+      { name: SCHEDULER, start: (_context, out) => this.#startScheduler(out), ...shared },
       { name: RECORDS, start: () => new Records(this.#loaded(), this.#ports, this.#options.facts), ...shared },
     ];
   }
@@ -123,6 +125,12 @@ export class DispatchGroup {
     const dispatcher = new Dispatcher(state, this.#ports);
     dispatcher.begin(out);
     return dispatcher;
+  }
+
+  #startScheduler(out: Outbox): Scheduler {
+    const scheduler = new Scheduler(this.#loaded(), this.#ports);
+    scheduler.begin(out);
+    return scheduler;
   }
 
   #loaded(): LiveState {

@@ -4,7 +4,7 @@ import type { SupervisorChild, WorkerChild } from "#runtime/supervisor";
 import { EXIT_REPORTS } from "#runtime/thread";
 import { CHECKPOINTER } from "./checkpointer/shell.ts";
 import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
-import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS } from "./turn.ts";
+import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS, SCHEDULER } from "./turn.ts";
 
 export const STORE_WRITER = "store-writer";
 /** Where main learns that the gateway listens. */
@@ -57,7 +57,7 @@ export const TREE: SupervisorChild = {
           name: "dispatching",
           strategy: "one_for_all",
           ...LIMIT,
-          children: [permanent(DISPATCHER), permanent(LEASES), permanent(RECORDS)],
+          children: [permanent(DISPATCHER), permanent(LEASES), permanent(SCHEDULER), permanent(RECORDS)],
         },
       ],
     },
@@ -82,6 +82,7 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
       [LOG_WRITER]: "writer",
       [DISPATCHER]: core,
       [LEASES]: core,
+      [SCHEDULER]: core,
       [RECORDS]: core,
       [GATEWAY]: "gateway",
     },

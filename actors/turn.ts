@@ -30,6 +30,7 @@ const EVENT_ANSWER = "event:";
 export const DISPATCHER = "dispatcher";
 export const LEASES = "leases";
 export const RECORDS = "records";
+export const SCHEDULER = "scheduler";
 export const GATEWAY = "gateway";
 
 type CountOperation = "count_runs" | "count_task_runs";

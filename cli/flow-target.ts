@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import type { CreateRunBody } from "#protocol/run";
-import type { Millrace } from "#sdk/client/index";
+import type { FlowSummary, Millrace } from "#sdk/client/index";
 import { CommandError } from "./exit-code.ts";
 
 /** A flow of a file, by what its module exports. */
@@ -70,8 +70,14 @@ export async function loadTarget(target: FileTarget, servedDir: string | null): 
   return found.registration as FlowReference;
 }
 
-/** Looks a flow up by name. */
+/** Names the flow of a target for a creation. */
 export async function findTarget(client: Millrace, target: NameTarget): Promise<FlowReference> {
+  const { name, project, parameter_schema } = await findFlow(client, target);
+  return { flow: name, project, parameter_schema };
+}
+
+/** Looks a flow up by name. */
+export async function findFlow(client: Millrace, target: NameTarget): Promise<FlowSummary> {
   const flows = await client.flows.list(target.project === null ? {} : { project: target.project });
   const matches = flows.filter((flow) => flow.name === target.flow);
   const [only] = matches;
@@ -86,7 +92,7 @@ export async function findTarget(client: Millrace, target: NameTarget): Promise<
     const choices = matches.map((flow) => `${flow.project}/${flow.name}`).join(", ");
     throw new CommandError(`flow "${target.flow}" exists in several projects`, `Name one: ${choices}.`);
   }
-  return { flow: only.name, project: only.project, parameter_schema: only.parameter_schema };
+  return only;
 }
 
 /**

@@ -42,6 +42,8 @@ function buildProgram(finish: Finish): Command {
   addServe(program, finish);
   addRun(program, finish);
   addRuns(program, finish);
+  addBackfill(program, finish);
+  addSchedules(program, finish);
   addEngine(program);
   addMcp(program, finish);
   return program;
@@ -118,6 +120,66 @@ function addRuns(program: Command, finish: Finish): void {
     .action(async (id: string, _options: unknown, command: Command) => {
       const { printLogs } = await import("./logs.ts");
       finish(await printLogs(id, command.optsWithGlobals()));
+    });
+}
+
+function addBackfill(program: Command, finish: Finish): void {
+  withConnection(program.command("backfill"))
+    .description("create one run per value of a date or datetime parameter")
+    .argument("<flow>", "FLOW or PROJECT/FLOW, as the server knows it")
+    .requiredOption("--param <name>", "the parameter that takes the values")
+    .requiredOption("--start <value>", "first value: a date or an RFC 3339 time")
+    .requiredOption("--end <value>", "last value, included")
+    .option("--interval <step>", "seconds, or 30m, 12h, 1d, 1w", "1d")
+    .option("--concurrency <n>", "how many of its runs execute at once", "1")
+    .option("--reverse", "newest value first")
+    .option("--extra <key=value>", "a parameter that every run gets; repeat for more", collect, [])
+    .option("--dry-run", "say what would be created, and create nothing")
+    .action(async (target: string, _options: unknown, command: Command) => {
+      const { backfill } = await import("./backfill.ts");
+      finish(await backfill(target, command.optsWithGlobals()));
+    });
+}
+
+function addSchedules(program: Command, finish: Finish): void {
+  const schedules = program.command("schedules").description("look at schedules, pause them, skip fires");
+  withConnection(schedules.command("ls"))
+    .description("list schedules")
+    .option("--flow <name>", "only of this flow")
+    .option("--project <name>", "only of this project")
+    .action(async (_options: unknown, command: Command) => {
+      finish(await (await import("./schedules.ts")).listSchedules(command.optsWithGlobals()));
+    });
+  withConnection(schedules.command("preview"))
+    .description("show the next fires of a schedule")
+    .option("--cron <expression>", "five-field cron expression")
+    .option("--every <interval>", "interval such as 30m or 1d")
+    .option("--rrule <rule>", "RFC 5545 rule with DTSTART")
+    .option("--timezone <name>", "IANA zone (default: the server's)")
+    .option("--count <n>", "how many fires, at most 20", "3")
+    .action(async (_options: unknown, command: Command) => {
+      finish(await (await import("./schedules.ts")).previewSchedule(command.optsWithGlobals()));
+    });
+  for (const [name, description] of [
+    ["pause", "pause a schedule"],
+    ["resume", "resume a schedule"],
+  ] as const) {
+    withConnection(schedules.command(name))
+      .description(description)
+      .argument("<id>", "id of the schedule")
+      .action(async (id: string, _options: unknown, command: Command) => {
+        const { pauseSchedule, resumeSchedule } = await import("./schedules.ts");
+        finish(await (name === "pause" ? pauseSchedule : resumeSchedule)(id, command.optsWithGlobals()));
+      });
+  }
+  withConnection(schedules.command("skip"))
+    .description("skip fires of a schedule")
+    .argument("<id>", "id of the schedule")
+    .argument("[fires...]", "times of fires, such as 2026-01-31T06:00:00Z")
+    .option("--next <n>", "the next n fires that are not skipped")
+    .option("--undo <fire>", "take the skip of a fire back")
+    .action(async (id: string, fires: string[], _options: unknown, command: Command) => {
+      finish(await (await import("./schedules.ts")).skipFires(id, fires, command.optsWithGlobals()));
     });
 }
 

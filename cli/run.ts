@@ -49,7 +49,11 @@ async function servedDirectory(client: Millrace, options: RunOptions): Promise<s
 async function runWithOwnServer(target: FileTarget, options: RunOptions): Promise<number> {
   const { loadConfig } = await import("#server/config");
   const { startServer } = await import("./running-server.ts");
-  const loaded = loadConfig({ home: options.home, host: "127.0.0.1", port: "0", open: false }, process.env, dirname(target.path));
+  const loaded = loadConfig(
+    { home: options.home, host: "127.0.0.1", port: "0", open: false, schedules: false },
+    process.env,
+    dirname(target.path),
+  );
   const empty = mkdtempSync(join(tmpdir(), "millrace-run-"));
   try {
     const server = await startServer(loaded, empty);

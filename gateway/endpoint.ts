@@ -1,9 +1,9 @@
 /** What is served at a method and path: prepared once, so that a request only looks up and calls. */
 import { createHash } from "node:crypto";
 import { COMMANDS, type CommandKind } from "#protocol/command";
-import { refuse } from "#protocol/errors";
+import { Refusal, refuse } from "#protocol/errors";
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from "#protocol/limits";
-import { parsePathId } from "#protocol/query";
+import { parsePathId, parseQuery } from "#protocol/query";
 import type { Route } from "#protocol/route";
 import { BodyReader, type BodyTaker, hasBody, isJson, type RequestHead } from "./body.ts";
 import type { OutstandingCommands } from "./commands.ts";
@@ -36,15 +36,10 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   }
 
   serve(exchange: Exchange, values: readonly string[]): void {
-    let target = 0;
-    const parameter = this.#route.path_parameters[0];
-    if (parameter !== undefined) {
-      const parsed = parsePathId(parameter.name, values[0] ?? "");
-      if (!parsed.ok) {
-        replyRefusal(exchange, parsed.refusal);
-        return;
-      }
-      target = parsed.id;
+    const asked = this.#readTarget(exchange, values);
+    if (asked instanceof Refusal) {
+      replyRefusal(exchange, asked);
+      return;
     }
     if (!this.#acceptsType(exchange)) {
       replyRefusal(exchange, refuse("not_json"));
@@ -55,9 +50,24 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
       replyRefusal(exchange, refuse("bad_idempotency_key", IDEMPOTENCY_KEY_LENGTH_MAX));
       return;
     }
-    const head = { target, key };
-    if (this.#route.body === undefined) this.#submit(exchange, head, null, "", 0);
+    const head = { target: asked.target, key };
+    if (this.#route.body === undefined) this.#submit(exchange, head, asked.body, "", 0);
     else new BodyReader(exchange, this.#commands, this, head, this.#route.body_bytes_max).start();
+  }
+
+  /** What the path and the query ask for. Parameters beyond the first, and the query, stand in for a body. */
+  #readTarget(exchange: Exchange, values: readonly string[]): { target: number; body: unknown } | Refusal {
+    let target = 0;
+    const rest: Record<string, number> = {};
+    for (const [index, { name }] of this.#route.path_parameters.entries()) {
+      const parsed = parsePathId(name, values[index] ?? "");
+      if (!parsed.ok) return parsed.refusal;
+      if (index === 0) target = parsed.id;
+      else rest[name] = parsed.id;
+    }
+    if (this.#route.query === undefined) return { target, body: this.#route.path_parameters.length > 1 ? rest : null };
+    const parsed = parseQuery(this.#route.query, exchange.query);
+    return parsed.ok ? { target, body: parsed.query } : parsed.refusal;
   }
 
   take(exchange: Exchange, head: RequestHead, text: string, bytes: number): void {

@@ -76,6 +76,14 @@ export const READS: Readonly<Record<string, Read>> = {
     (_id, query: { project?: string }, context) => ({ project: query.project ?? null, ...context }),
     never,
   ),
+  listSchedules: read("flow_schedules", (id, _query, context) => ({ id, ...context }), always),
+  getBackfill: read(
+    "backfill",
+    (id) => ({ id }),
+    never,
+    (id) => refuse("backfill_not_found", id),
+  ),
+  listBackfills: read("flow_backfills", (id) => ({ id }), never),
   getEvent: read(
     "event",
     (id) => ({ id }),

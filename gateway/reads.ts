@@ -29,6 +29,8 @@ const ROWS: Partial<Record<StreamKind, QueryName>> = {
   "flow.registered": "flow",
   "artifact.updated": "artifact",
   "schedule.updated": "schedule",
+  "backfill.created": "backfill_created",
+  "backfill.updated": "backfill_updated",
 };
 
 export class Reads {

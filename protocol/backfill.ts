@@ -37,6 +37,7 @@ export const BackfillBody = Type.Object(
     start: Type.String(),
     end: Type.String(),
     concurrency: optional(Int64),
+    dry_run: optional(Type.Boolean({ description: "Answer with what would be created, and create nothing", default: false })),
     extra_parameters: optional(FreeMap),
     interval: Type.Optional(
       Type.Union([Double, Type.String(), Type.Null()], {
@@ -48,6 +49,22 @@ export const BackfillBody = Type.Object(
   { title: "BackfillBody" },
 );
 export type BackfillBody = Static<typeof BackfillBody>;
+
+/** What a backfill would create. */
+export const BackfillPreview = Type.Object(
+  {
+    dry_run: Type.Boolean({ description: "Always true" }),
+    flow: Type.String(),
+    parameter: Type.String(),
+    first: Type.String({ description: "Value of the first run" }),
+    last: Type.String({ description: "Value of the last run" }),
+    interval_seconds: Double,
+    runs: Int64,
+    note: Type.String(),
+  },
+  { title: "BackfillPreview" },
+);
+export type BackfillPreview = Static<typeof BackfillPreview>;
 
 /** Body of POST /api/backfills/{id}/prefilter: the values that need no run. */
 export const PrefilterBody = Type.Object({ skip: Strings }, { title: "PrefilterBody" });

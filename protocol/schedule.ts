@@ -121,6 +121,10 @@ export const ScheduleRow = sent(
 );
 export type ScheduleRow = Static<typeof ScheduleRow>;
 
+/** How many schedules of a flow were paused or resumed. */
+export const PausedSchedules = Type.Object({ paused: Int64 });
+export const ResumedSchedules = Type.Object({ resumed: Int64 });
+
 /** Body of POST /api/schedules/{sid}/skips: fire times, or the next n fires. */
 export const SkipBody = Type.Object(
   {

@@ -1,6 +1,7 @@
 import { type Duration, parseDuration } from "./duration.ts";
 import type { FlowHooks } from "./hooks.ts";
 import { checkRetryOptions, type RetryOptions } from "./retry.ts";
+import type { ScheduleDeclaration } from "./schedules.ts";
 
 /** Flows that a flow runs after. */
 export interface After {
@@ -38,6 +39,10 @@ export interface FlowOptions<Schema extends object = object> extends RetryOption
   /** Pauses the flow's schedules for `pause` after `failures` failed runs within `within`. */
   disableAfter?: { failures: number; within: Duration; pause: Duration };
   after?: string | readonly string[] | After;
+  /** When runs are created by themselves: cron(), every(), rrule(). */
+  schedules?: readonly ScheduleDeclaration[];
+  /** Asked once for all values of a backfill; the ones it returns are done already and get no run. */
+  bulkComplete?: (values: readonly string[]) => readonly string[] | Promise<readonly string[]>;
   /** Captures console.log and its kin as log lines of the run. Default true. */
   logPrints?: boolean;
   hooks?: FlowHooks;
@@ -71,7 +76,7 @@ export function wireOptions(options: FlowOptions): WireFlowOptions {
     after: wireAfter(options.after),
     crash_retries: options.crashRetries ?? null,
     disable_after: wireDisableAfter(options.disableAfter),
-    has_bulk_complete: false,
+    has_bulk_complete: options.bulkComplete !== undefined,
     has_crash_hooks: options.hooks?.onCrash !== undefined,
     isolated: options.isolated ?? false,
     log_prints: options.logPrints ?? true,
@@ -80,7 +85,7 @@ export function wireOptions(options: FlowOptions): WireFlowOptions {
     priority: options.priority ?? 0,
     resources: { ...options.resources },
     retries: options.retries ?? 0,
-    schedules: [],
+    schedules: (options.schedules ?? []).map(({ wire }) => wire),
     timeout_seconds: options.timeout === undefined ? null : parseDuration(options.timeout),
   };
 }

@@ -20,6 +20,15 @@ export type { FlowHooks, Hook, HookEvent, TaskHooks } from "./hooks.ts";
 export { type Log, log } from "./log.ts";
 export { ParameterError } from "./parameters.ts";
 export type { RetryOptions } from "./retry.ts";
+export {
+  type CronOptions,
+  cron,
+  type EveryOptions,
+  every,
+  rrule,
+  type ScheduleDeclaration,
+  type ScheduleOptions,
+} from "./schedules.ts";
 export { type FileTarget, file, type Target } from "./target.ts";
 export { currentSignal as signal, type Task, type TaskOptions, task } from "./task.ts";
 export type { TaskRun } from "./task-run.ts";

@@ -67,6 +67,8 @@ export interface ServerConfig {
   allowedHosts: string[];
   /** False when the server must start no engine processes. */
   engines: boolean;
+  /** False: no fire is decided (a server that is there for one run only). */
+  schedules: boolean;
   /** Engine processes the server starts at most at one time; default: number of processors. */
   maxEngines: number;
   /** Runs after which an engine process is replaced. */
@@ -114,6 +116,8 @@ export interface ConfigFlags {
   durability?: string | undefined;
   /** False for --no-engines. */
   engines?: boolean | undefined;
+  /** False: schedules rest. */
+  schedules?: boolean | undefined;
   /** False for --no-open. */
   open?: boolean | undefined;
   allowAnonymous?: boolean | undefined;
@@ -160,6 +164,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
     allowAnonymous: flags.allowAnonymous ?? false,
     allowedHosts: server.allowedHosts ?? [],
     engines: flags.engines ?? true,
+    schedules: flags.schedules ?? true,
     maxEngines:
       numberFlag("--max-engines", flags.maxEngines, 1) ?? server.maxEngines ?? defaults.maxEngines ?? availableParallelism(),
     engineMaxRuns:

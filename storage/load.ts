@@ -7,6 +7,7 @@ import { readCounters } from "./counters.ts";
 import type { Database, SqlValue } from "./driver.ts";
 import { bytesToUuid, uuidToBytes } from "./external-id.ts";
 import { OPERATIONS, type OperationName } from "./ops.ts";
+import { countsOfBackfill } from "./queries/backfill-record.ts";
 import { Statements } from "./statements.ts";
 
 type Value = SqlValue;
@@ -105,6 +106,55 @@ export interface EngineRow {
   last_contact: number;
 }
 
+export interface ScheduleRow {
+  id: number;
+  external_id: string;
+  flow_id: number;
+  /** The spec as JSON text. */
+  schedule: string;
+  catchup: string;
+  catchup_max: number;
+  active: number;
+  paused_reason: string | null;
+  paused_until: number | null;
+  source: string;
+  code_key: string | null;
+  persist: number;
+  created_at: number;
+  updated_at: number;
+  next_fire: number | null;
+  consumed_until: number;
+}
+
+export interface SkipRow {
+  schedule_id: number;
+  fire: number;
+  skipped_by: string;
+  skipped_at: number;
+}
+
+export interface BackfillRow {
+  id: number;
+  external_id: string;
+  flow_id: number;
+  parameter: string;
+  start_value: string;
+  end_value: string;
+  interval_secs: number;
+  concurrency: number;
+  total: number;
+  cancelled: number;
+  prefiltered: number;
+  created_at: number;
+  extra_parameters: string;
+}
+
+export interface LoadedBackfill {
+  backfill: BackfillRow;
+  /** Its runs by name of their state. */
+  counts: Record<string, number>;
+}
+
 export interface CountRow {
   flow_id: number;
   kind: "runs" | "task_runs";
@@ -130,6 +180,12 @@ export interface LoadedStore {
   answers: AnswerRow[];
   engines: EngineRow[];
   reruns: { run_id: number; due: number }[];
+  schedules: ScheduleRow[];
+  skips: SkipRow[];
+  /** Fires that are still to come and whose runs have ended already. */
+  ended_fires: { schedule_id: number; fire: number }[];
+  /** Backfills that have unfinished runs. */
+  backfills: LoadedBackfill[];
   settings: { name: string; value: string }[];
   counts: CountRow[];
   /** The id to give next, by table; "stream" is the next stream number. */
@@ -145,6 +201,7 @@ const EMPTY: Readonly<Record<string, string>> = {
   parameter_schema: "{}",
   options: "{}",
   state_details: "{}",
+  extra_parameters: "{}",
 };
 
 /** Reads rows as records: external ids and states as text, empty JSON filled in. */
@@ -195,6 +252,10 @@ function readAll(statements: Statements): LoadedStore {
     answers: records<AnswerRow>(statements, "insert_answer", "answers", `WHERE run_id IN ${UNFINISHED} ORDER BY run_id, ordinal`),
     engines: records<EngineRow>(statements, "put_engine", "engines", "ORDER BY id"),
     reruns: records<{ run_id: number; due: number }>(statements, "put_rerun", "reruns", "ORDER BY run_id"),
+    schedules: records<ScheduleRow>(statements, "put_schedule", "schedules", "ORDER BY id"),
+    skips: records<SkipRow>(statements, "put_skip", "skips", "ORDER BY schedule_id, fire"),
+    ended_fires: readEndedFires(statements),
+    backfills: unfinishedBackfills(statements),
     settings: records<{ name: string; value: string }>(statements, "put_setting", "settings", "ORDER BY name"),
     counts: readCounts(statements),
     next_ids,
@@ -203,6 +264,27 @@ function readAll(statements: Statements): LoadedStore {
       .all()
       .map(([source, number]) => ({ source, number })),
   };
+}
+
+/** By the index of fires, so that only what lies ahead of each schedule is read. */
+function readEndedFires(statements: Statements): { schedule_id: number; fire: number }[] {
+  const sql = `SELECT s.id, r.scheduled_time FROM schedules s CROSS JOIN runs r INDEXED BY runs_schedule
+    ON r.schedule_id = s.id AND r.schedule_id IS NOT NULL AND r.scheduled_time > s.consumed_until WHERE r.end_time IS NOT NULL`;
+  const rows = statements.raw<[number, number]>(sql).all();
+  return rows.map(([schedule_id, fire]) => ({ schedule_id, fire }));
+}
+
+function unfinishedBackfills(statements: Statements): LoadedBackfill[] {
+  const sql =
+    "SELECT DISTINCT backfill_id FROM runs INDEXED BY runs_unfinished WHERE end_time IS NULL AND backfill_id IS NOT NULL";
+  const ids = statements.raw<[number]>(sql).all();
+  return ids.flatMap(([id]) => loadBackfill(statements, id) ?? []);
+}
+
+/** A backfill with the counts of its runs; null when there is none. */
+export function loadBackfill(statements: Statements, id: number): LoadedBackfill | null {
+  const backfill = records<BackfillRow>(statements, "put_backfill", "backfills", "WHERE id = ?", id)[0];
+  return backfill === undefined ? null : { backfill, counts: countsOfBackfill(statements, id) };
 }
 
 function readCounts(statements: Statements): CountRow[] {

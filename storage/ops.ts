@@ -140,6 +140,48 @@ export const OPERATIONS = {
   put_idempotency: ["key", "created_at", "fingerprint", "status", "body"],
   /** Forgets keys from before a time. */
   delete_idempotency: ["created_at"],
+  put_schedule: [
+    "id",
+    "external_id",
+    "flow_id",
+    "schedule",
+    "catchup",
+    "catchup_max",
+    "active",
+    "paused_reason",
+    "paused_until",
+    "source",
+    "code_key",
+    "persist",
+    "created_at",
+    "updated_at",
+    "next_fire",
+    /** Every fire up to here is decided: run, skipped or dropped. Runs of later ones may exist already. */
+    "consumed_until",
+  ],
+  delete_schedule: ["id"],
+  put_skip: ["schedule_id", "fire", "skipped_by", "skipped_at"],
+  delete_skip: ["schedule_id", "fire"],
+  /** All skips of a schedule. */
+  delete_skips: ["schedule_id"],
+  put_backfill: [
+    "id",
+    "external_id",
+    "flow_id",
+    "parameter",
+    "start_value",
+    "end_value",
+    "interval_secs",
+    "concurrency",
+    "total",
+    "cancelled",
+    /** 0 while its runs wait for the flow's bulk-completion check. */
+    "prefiltered",
+    "created_at",
+    "extra_parameters",
+  ],
+  /** A run that exists already is taken over by another creator (a fire that catch-up keeps). */
+  set_run_creator: ["id", "created_by"],
   /** Adds `delta` to the number of runs of a flow in a state type. */
   count_runs: ["flow_id", "state_type", "delta"],
   count_task_runs: ["flow_id", "state_type", "delta"],

@@ -84,6 +84,17 @@ export const ROW_OPERATIONS: Partial<Record<OperationName, RowOperation>> = {
   delete_fan_in: operation("delete_fan_in", "DELETE FROM fan_in WHERE downstream_id = ? AND value = ? AND flow_id = ?"),
   put_idempotency: operation("put_idempotency", upsertInto("idempotency", OPERATIONS.put_idempotency, ["key"])),
   delete_idempotency: operation("delete_idempotency", "DELETE FROM idempotency WHERE created_at < ?"),
+  put_schedule: operation("put_schedule", upsertInto("schedules", OPERATIONS.put_schedule, ["id"]), "schedules"),
+  delete_schedule: operation("delete_schedule", "DELETE FROM schedules WHERE id = ?"),
+  put_skip: operation("put_skip", upsertInto("skips", OPERATIONS.put_skip, ["schedule_id", "fire"])),
+  delete_skip: operation("delete_skip", "DELETE FROM skips WHERE schedule_id = ? AND fire = ?"),
+  delete_skips: operation("delete_skips", "DELETE FROM skips WHERE schedule_id = ?"),
+  put_backfill: operation("put_backfill", upsertInto("backfills", OPERATIONS.put_backfill, ["id"]), "backfills"),
+  set_run_creator: {
+    sql: "UPDATE runs SET created_by = ? WHERE id = ?",
+    encoders: keyLast(encodersOf(OPERATIONS.set_run_creator)),
+    counted: null,
+  },
   delete_rerun: operation("delete_rerun", "DELETE FROM reruns WHERE run_id = ?"),
 };
 

@@ -17,6 +17,8 @@ import type { GroupPorts } from "../group.ts";
 import { type Engine, engineKeyText } from "../live-state/engine.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import { Turn } from "../turn.ts";
+import { createBackfillCommand } from "./backfill.ts";
+import { cancelBackfillCommand, prefilterCommand, releaseUnchecked } from "./backfill-commands.ts";
 import { cancelCommand, cancelKill, cancelTerm, timeOut, timeoutKill } from "./cancel-run.ts";
 import { crashRun, rerun } from "./crash.ts";
 import { createFlowRunCommand, createRunCommand } from "./create-commands.ts";
@@ -129,6 +131,12 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return retryRunCommand(turn, command);
       case "DeleteFlow":
         return deleteFlowCommand(turn, command);
+      case "CreateBackfill":
+        return createBackfillCommand(turn, command);
+      case "CancelBackfill":
+        return cancelBackfillCommand(turn, command);
+      case "PrefilterBackfill":
+        return prefilterCommand(turn, command);
       default:
         throw new Error(`the dispatcher does not take ${command.kind}`);
     }
@@ -174,6 +182,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
 
   #fire(turn: Turn, due: Deadline): void {
     if (due.kind === "rerun") return rerun(turn, due.run_id);
+    if (due.kind === "unchecked") return releaseUnchecked(turn, due.run_id);
     const run = this.#state.findRun(due.run_id);
     if (run === undefined) return;
     switch (due.kind) {

@@ -24,6 +24,15 @@ export interface NewRun {
   parentRunId?: number | null;
   attempt?: number;
   priority?: number;
+  details?: Record<string, unknown>;
+  /** The state it ends in at once, whatever the overlap policy says. */
+  outcome?: EndedAtOnce;
+}
+
+/** A state that ends a run when it is created, and the extra payload of its event. */
+export interface EndedAtOnce {
+  state: State;
+  extra: Record<string, unknown> | null;
 }
 
 /** Creates a run and queues it, or ends it at once as the overlap policy of its flow says. */
@@ -31,7 +40,13 @@ export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
   const { state } = turn;
   const id = state.nextIds.run;
   state.nextIds.run += 1;
-  const scheduled: State = { type: "Scheduled", name: "Scheduled", timestamp: turn.nowUs, message: null, details: {} };
+  const scheduled: State = {
+    type: "Scheduled",
+    name: "Scheduled",
+    timestamp: turn.nowUs,
+    message: null,
+    details: wanted.details ?? {},
+  };
   const run: Run = {
     id,
     external_id: turn.ids.uuid(),
@@ -57,9 +72,12 @@ export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
   if (wanted.parametersText.length > PARAMETERS_IN_MEMORY_BYTES_MAX) state.dropLargeParameters(run, turn.number);
   turn.newRun(run);
   turn.countRun(flow, null, "Scheduled");
+  if (run.backfill_id !== null) state.backfills.count(run.backfill_id, null, "Scheduled");
   turn.runEvent("run.scheduled", run);
   noteKeyedRun(turn, run);
-  const outcome = overlapOutcome(flow, turn.nowUs);
+  // A run for later meets the overlap policy when its time has come.
+  const isLater = run.scheduled_time !== null && run.scheduled_time > turn.nowUs;
+  const outcome = wanted.outcome ?? (isLater ? null : overlapOutcome(flow, turn.nowUs));
   if (outcome === null) enqueue(turn, run);
   else moveRun(turn, run, outcome.state, outcome.extra);
   return run;

@@ -18,7 +18,9 @@ export type DeadlineKind =
   /** Twice the cancel grace is over. */
   | "cancel-kill"
   /** A crashed run is run again. */
-  | "rerun";
+  | "rerun"
+  /** Nobody answered the bulk-completion check of a backfill; the id is the backfill's. */
+  | "unchecked";
 
 export interface Deadline {
   kind: DeadlineKind;

@@ -4,6 +4,7 @@ import { refuse } from "#protocol/errors";
 import { putOperation } from "#storage/ops";
 import { isEnded, type Run } from "../live-state/run.ts";
 import { runsOfProject } from "../records/register-flow.ts";
+import { skipDeletedFire } from "../scheduler/skips.ts";
 import type { Turn } from "../turn.ts";
 import { cancelRun } from "./cancel-run.ts";
 import { forgetKeyedRun } from "./fan-in.ts";
@@ -18,14 +19,22 @@ export function deleteRunCommand(turn: Turn, command: Command): void {
   if (!isEnded(run)) {
     moveRun(turn, run, { type: "Cancelled", name: "Cancelled", timestamp: turn.nowUs, message: "deleted", details: {} });
   }
+  const schedule = run.schedule_id === null ? undefined : turn.state.schedules.get(run.schedule_id);
+  if (schedule !== undefined) skipDeletedFire(turn, schedule, run);
+  dropRun(turn, run);
+  turn.reply(command, 204, null);
+}
+
+/** Removes a run that nobody works on and what belongs to it, without a word about its end. */
+export function dropRun(turn: Turn, run: Run): void {
   turn.countRun(run.flow, run.state.type, null);
+  if (run.backfill_id !== null) turn.state.backfills.count(run.backfill_id, run.state.name, null);
   for (const task of run.tasks.values()) turn.countTask(run.flow, task.state?.type ?? "Pending", null);
   forgetKeyedRun(turn, run);
   turn.writeTouched();
   forget(turn, run);
   putOperation(turn.decision.ops, "delete_run", run.id);
   turn.stream("run.deleted", run.id);
-  turn.reply(command, 204, null);
 }
 
 function forget(turn: Turn, run: Run): void {
@@ -47,6 +56,9 @@ export function deleteFlowCommand(turn: Turn, command: Command): void {
     forget(turn, run);
     turn.stream("run.deleted", run.id);
   }
+  for (const schedule of turn.state.schedules.of(flow)) turn.stream("schedule.deleted", schedule.id);
+  turn.state.schedules.removeFlow(flow);
+  turn.state.backfills.removeFlow(flow.id);
   // Flows upstream of it lose the priority they had from it, and their runs wait elsewhere.
   requeue(turn, runsOfProject(turn, flow.project), () => turn.state.removeFlow(flow));
   putOperation(turn.decision.ops, "delete_flow", flow.id);

@@ -1,17 +1,19 @@
 /** Runs of flows that declare the flow of a completed run as their upstream. */
 import { canonicalJson, parseJson } from "#protocol/json";
 import { parameterDefaults } from "#protocol/parameters";
+import type { State } from "#protocol/state";
 import type { Flow } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
-import { createRun } from "./create-run.ts";
-import { nameOfKeyedRun, noteCompletion, recordFanIn } from "./fan-in.ts";
+import { createRun, type EndedAtOnce } from "./create-run.ts";
+import { keysOf, nameOfKeyedRun, noteCompletion, recordFanIn } from "./fan-in.ts";
 
 /** Text that is exactly one of these expressions is replaced by the value, keeping its type. */
 const EXPRESSION = /^\{\{\s*run\.(id|name|external_id|parameters\.([A-Za-z_][A-Za-z0-9_]*))\s*\}\}$/;
 
 /** Creates the downstream runs that follow from the completion of `upstream`. */
 export function createDownstreamRuns(turn: Turn, upstream: Run): void {
+  if (isLeftOut(upstream)) return createSkippedRuns(turn, upstream);
   for (const flow of turn.state.downstreamOf(upstream.flow)) {
     if (flow.options.after?.key === null) createDownstreamRun(turn, flow, upstream, `${flow.name}-after-${upstream.name}`);
   }
@@ -21,12 +23,50 @@ export function createDownstreamRuns(turn: Turn, upstream: Run): void {
   }
 }
 
+/** Skipped by a person, or downstream of such a run. Every other skipped run counts as completed. */
+function isLeftOut(run: Run): boolean {
+  const { name, details } = run.state;
+  return name === "Skipped" && (details["reason"] === "user" || details["reason"] === "upstream");
+}
+
+/** What follows from a run that a person skipped is skipped as well, all the way down. */
+function createSkippedRuns(turn: Turn, upstream: Run): void {
+  const details = { reason: "upstream", upstream_run: upstream.id };
+  const message = `upstream run ${upstream.name} was skipped`;
+  const state: State = { type: "Completed", name: "Skipped", timestamp: turn.nowUs, message, details };
+  const outcome = { state, extra: { reason: "upstream" } };
+  const above = flowsAbove(turn, upstream);
+  const keyed = new Map(keysOf(turn, upstream));
+  for (const flow of turn.state.downstreamOf(upstream.flow)) {
+    if (above.has(flow)) continue;
+    if (flow.options.after?.key == null) {
+      createDownstreamRun(turn, flow, upstream, `${flow.name}-after-${upstream.name}`, outcome);
+      continue;
+    }
+    const value = keyed.get(flow);
+    if (value === undefined || turn.state.keyedRuns(flow.id, value, turn.number).has(flow.id)) continue;
+    createDownstreamRun(turn, flow, upstream, nameOfKeyedRun(flow, value), outcome);
+  }
+}
+
+/** The flows a chain of skipped runs has come through: flows that wait for each other in a ring end it. */
+function flowsAbove(turn: Turn, run: Run): Set<Flow> {
+  const flows = new Set<Flow>();
+  for (let above: Run | undefined = run; above !== undefined && !flows.has(above.flow); ) {
+    flows.add(above.flow);
+    const id: unknown = above.state.details["upstream_run"];
+    above = typeof id === "number" ? turn.state.findRun(id) : undefined;
+  }
+  return flows;
+}
+
 /** Flows that could not be loaded are left out. */
-function createDownstreamRun(turn: Turn, flow: Flow, upstream: Run, name: string): Run | null {
+function createDownstreamRun(turn: Turn, flow: Flow, upstream: Run, name: string, outcome?: EndedAtOnce): Run | null {
   if (flow.error !== null) return null;
   const given = parseJson(turn.state.parametersOf(upstream)) as Record<string, unknown>;
   const parameters = { ...parameterDefaults(flow.parameter_schema), ...downstreamParameters(flow, upstream, given) };
-  return createRun(turn, flow, { name, parametersText: canonicalJson(parameters), tags: [], createdBy: `run:${upstream.id}` });
+  const wanted = { name, parametersText: canonicalJson(parameters), tags: [], createdBy: `run:${upstream.id}` };
+  return createRun(turn, flow, outcome === undefined ? wanted : { ...wanted, outcome });
 }
 
 /** Values the downstream's schema declares are passed on by name; then the declared parameters, with expressions filled in. */

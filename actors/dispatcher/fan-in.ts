@@ -52,8 +52,8 @@ export function nameOfKeyedRun(flow: Flow, value: string): string {
   return `${flow.name}-${flow.options.after?.key}-${value}`.replace(/[: /]/g, "-");
 }
 
-/** The keyed flows a run counts for, with the text of its value; its own flow is among them when that is keyed. */
-function keysOf(turn: Turn, run: Run): [Flow, string][] {
+/** The keyed flows a run counts for (its own and downstream ones), with the text of its value; its own flow is among them when that is keyed. */
+export function keysOf(turn: Turn, run: Run): [Flow, string][] {
   const keyed = [run.flow, ...turn.state.downstreamOf(run.flow)].filter((flow) => flow.options.after?.key != null);
   if (keyed.length === 0) return [];
   const parameters = parseJson(turn.state.parametersOf(run)) as Record<string, unknown>;

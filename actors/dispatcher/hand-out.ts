@@ -5,7 +5,8 @@
 import { LATE_AFTER_US } from "#protocol/limits";
 import { putOperation } from "#storage/ops";
 import type { Engine, ParkedPoll } from "../live-state/engine.ts";
-import { isEnded, needsOf, type Run } from "../live-state/run.ts";
+import type { LiveState } from "../live-state/live-state.ts";
+import { isEnded, needsOf, type Run, type WaitReason } from "../live-state/run.ts";
 import { LEASES, type Turn } from "../turn.ts";
 import { type KeyQueue, keyOfRun } from "./queue.ts";
 import { blockingOf, giveUpReservations } from "./reservation.ts";
@@ -14,6 +15,8 @@ import { renderWorkItem } from "./work-item.ts";
 /** Puts a Scheduled run where it belongs and hands it out if an engine waits. */
 export function enqueue(turn: Turn, run: Run): void {
   const { queue, deadlines } = turn.state;
+  const holder = holderOf(turn.state, run);
+  if (holder !== null) return hold(turn, run, holder);
   if (run.scheduled_time !== null) deadlines.add("late", run.id, run.scheduled_time + LATE_AFTER_US);
   if (run.scheduled_time !== null && run.scheduled_time > turn.nowUs) {
     queue.putAside(run, "future");
@@ -27,6 +30,17 @@ export function enqueue(turn: Turn, run: Run): void {
   run.waiting = { code: "no_engine", object: keyQueue.key, sinceUs: turn.nowUs };
   dispatch(turn, keyQueue);
   if (run.place === "ready") turn.state.demand.add(keyQueue.key);
+}
+
+/** What must be decided before a run may start at all: the fire of its schedule, or the check of its backfill. */
+function holderOf(state: LiveState, run: Run): WaitReason["code"] | null {
+  if (state.schedules.holds(run)) return "not_due";
+  return state.backfills.holds(run) ? "held" : null;
+}
+
+function hold(turn: Turn, run: Run, code: WaitReason["code"]): void {
+  turn.state.queue.putAside(run, code === "held" ? "held" : "future");
+  run.waiting = { code, object: code === "held" ? `backfill:${run.backfill_id}` : null, sinceUs: turn.nowUs };
 }
 
 /** Gives ready runs of a key to its parked polls, in order, as long as there are both. */
@@ -155,7 +169,7 @@ export function capacityFreed(turn: Turn, resources: readonly string[]): void {
         free -= need;
         return true;
       };
-      for (const run of queue.freed(keyQueue, resource, fits)) queue.putReady(run);
+      for (const run of queue.freed(keyQueue, resource, fits, () => free > 0)) queue.putReady(run);
       dispatch(turn, keyQueue);
     }
   }

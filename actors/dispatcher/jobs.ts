@@ -1,33 +1,72 @@
-/** Jobs for engines that are no runs: crash hooks. A job is given out before runs, and again until it is answered or tried three times. */
+/** Jobs for engines that are no runs: crash hooks and bulk-completion checks. A job is given out before runs, and again until it is answered or tried three times. */
 import type { Engine } from "../live-state/engine.ts";
+import type { Flow } from "../live-state/flow.ts";
 import type { EngineJob, LiveState } from "../live-state/live-state.ts";
 import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
-import { renderHooksItem } from "./work-item.ts";
+import { renderBulkItem, renderHooksItem } from "./work-item.ts";
 
 const TRIES_MAX = 3;
+/** How long an engine may work on a job before another one is given it. */
+const ANSWER_US = 60_000_000;
+/** How long the last try of a bulk-completion check may take before its runs go on without it. */
+const LAST_TRY_US = 600_000_000;
 
 /** Queues the crash hooks of a run; they go to an engine of its flow. No answer is expected, so it is given out once. */
 export function queueHooks(turn: Turn, run: Run): void {
   const { state } = turn;
   const keyText = state.jobKey(run.flow);
-  const job: EngineJob = { itemText: renderHooksItem(run, state.parametersOf(run)), tries: TRIES_MAX - 1 };
+  queueJob(turn, keyText, newJob(renderHooksItem(run, state.parametersOf(run)), TRIES_MAX - 1, null));
+}
+
+/** Queues the bulk-completion check of a backfill, whose runs wait for the answer. */
+export function queueBulkCheck(turn: Turn, flow: Flow, backfillId: number): void {
+  queueJob(turn, turn.state.jobKey(flow), newJob(renderBulkItem(flow, backfillId), 0, backfillId));
+}
+
+function newJob(itemText: string, tries: number, backfillId: number | null): EngineJob {
+  return { itemText, tries, backfillId, engineId: null, givenUs: 0 };
+}
+
+/** The check has been answered, or is not needed any more. */
+export function dropBulkCheck(state: LiveState, backfillId: number): void {
+  for (const [keyText, jobs] of state.jobs) {
+    const left = jobs.filter((job) => job.backfillId !== backfillId);
+    if (left.length === 0) state.jobs.delete(keyText);
+    else state.jobs.set(keyText, left);
+  }
+}
+
+function queueJob(turn: Turn, keyText: string, job: EngineJob): void {
+  const { state } = turn;
   state.jobs.set(keyText, [...(state.jobs.get(keyText) ?? []), job]);
+  state.demand.add(keyText);
   const first = state.queue.find(keyText)?.polls.values().next().value;
   if (first === undefined) return;
-  const taken = takeJob(state, first.engine);
+  const taken = takeJob(turn, first.engine);
   if (taken === null) return;
   state.queue.unpark(first);
   turn.decision.replies.push(first.command, 200, taken.itemText);
 }
 
 /** The next job for an engine, or null. */
-export function takeJob(state: LiveState, engine: Engine): EngineJob | null {
+export function takeJob(turn: Turn, engine: Engine): EngineJob | null {
+  const { state } = turn;
   const waiting = state.jobs.get(engine.keyText);
-  const job = waiting?.[0];
+  const job = waiting?.find((each) => isFree(each, engine, turn.nowUs));
   if (waiting === undefined || job === undefined) return null;
   job.tries += 1;
-  if (job.tries >= TRIES_MAX) waiting.shift();
+  job.engineId = engine.id;
+  job.givenUs = turn.nowUs;
+  if (job.tries >= TRIES_MAX) {
+    waiting.splice(waiting.indexOf(job), 1);
+    if (job.backfillId !== null) state.deadlines.add("unchecked", job.backfillId, turn.nowUs + LAST_TRY_US);
+  }
   if (waiting.length === 0) state.jobs.delete(engine.keyText);
   return job;
+}
+
+/** Nobody works on it: it is new, its engine asks for work again, or has been silent about it for long. */
+function isFree(job: EngineJob, engine: Engine, nowUs: number): boolean {
+  return job.engineId === null || job.engineId === engine.id || nowUs - job.givenUs > ANSWER_US;
 }

@@ -5,6 +5,7 @@ import { isTerminal, type State } from "#protocol/state";
 import { putOperation } from "#storage/ops";
 import type { Run } from "../live-state/run.ts";
 import type { TaskRun } from "../live-state/task-run.ts";
+import { noteFailure } from "../scheduler/disable-window.ts";
 import type { Turn } from "../turn.ts";
 import { createDownstreamRuns } from "./downstream.ts";
 import { noteCompletion } from "./fan-in.ts";
@@ -50,6 +51,7 @@ export function moveRun(turn: Turn, run: Run, state: State, extra: Record<string
   if (isTerminal(state.type)) turn.countEnded(run.flow, "", run, 1);
   turn.countRun(run.flow, before.type, state.type);
   turn.touchRun(run, true);
+  if (run.backfill_id !== null) turn.state.backfills.count(run.backfill_id, before.name, state.name);
   const event = eventOf(state);
   if (event) turn.runEvent(event, run, extra);
   if (revived && before.type === "Completed") noteCompletion(turn, run, false);
@@ -78,6 +80,7 @@ function afterMove(turn: Turn, run: Run, state: State): void {
   if (state.type === "Cancelling") armCancel(turn, run);
   if (state.type === "Cancelled") putOperation(turn.decision.ops, "delete_answers", run.id);
   if (state.type === "Completed") createDownstreamRuns(turn, run);
+  if (state.type === "Failed") noteFailure(turn, run);
 }
 
 /** Whoever asked for it: a run that does not end by itself within the grace is ended. */

@@ -107,12 +107,12 @@ export class WorkQueue {
     }
   }
 
-  /** Runs of a key that wait for `resource`, first in first, while `fits` says so. */
-  *freed(queue: KeyQueue, resource: string, fits: (run: Run) => boolean): Generator<Run> {
+  /** Runs of a key that wait for `resource`, first in first, where `fits` says so; none is looked at once nothing is left of it. */
+  *freed(queue: KeyQueue, resource: string, fits: (run: Run) => boolean, isLeft: () => boolean): Generator<Run> {
     const waiting = queue.blocked.get(resource);
     if (waiting === undefined) return;
     const passedOver: Entry[] = [];
-    for (let run = peekLive(waiting); run !== undefined; run = peekLive(waiting)) {
+    for (let run = peekLive(waiting); run !== undefined && isLeft(); run = peekLive(waiting)) {
       const entry = waiting.pop();
       if (entry === undefined) break;
       if (fits(run)) yield run;

@@ -1,4 +1,5 @@
 /** Marks runs that wait: for resources (AwaitingResource) and past their scheduled time (Late). */
+import { backfillTag } from "../live-state/backfill.ts";
 import { needsOf, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { block, dispatch } from "./hand-out.ts";
@@ -7,6 +8,8 @@ import { blockingOf, reserve } from "./reservation.ts";
 
 /** Runs of one queue that are looked at for a lack of resources in one pass. */
 const LOOKED_AT_MAX = 1000;
+/** Runs of a backfill that are marked as waiting for their turn in it. */
+const BACKFILL_MARKED_MAX = 100;
 
 /** Marks the runs that lack a resource: a due run says what it waits for within the tick. */
 export function markWaiting(turn: Turn): void {
@@ -18,6 +21,7 @@ export function markWaiting(turn: Turn): void {
     const resource = run.waiting?.object ?? null;
     if (run.place !== "blocked" || resource === null || run.state.name === "Late") continue;
     if (run.state.name === "AwaitingResource" && run.state.details["resource"] === resource) continue;
+    if (isFarBehind(turn, run, resource)) continue;
     const message = `waiting for ${resource}`;
     moveRun(turn, run, { type: "Scheduled", name: "AwaitingResource", timestamp: turn.nowUs, message, details: { resource } });
     const payload = { resource, project: run.flow.project, state: run.state.name };
@@ -51,10 +55,16 @@ function wakePassedOver(turn: Turn): void {
   for (const keyQueue of waiting) {
     for (const resource of [...keyQueue.blocked.keys()]) {
       if (freeOf(resource) <= 0) continue;
-      for (const run of queue.freed(keyQueue, resource, fits)) queue.putReady(run);
+      for (const run of queue.freed(keyQueue, resource, fits, () => freeOf(resource) > 0)) queue.putReady(run);
     }
     dispatch(turn, keyQueue);
   }
+}
+
+/** Of a backfill's runs that wait for their turn in it, only the first are marked: the others would be a flood of equal events. */
+function isFarBehind(turn: Turn, run: Run, resource: string): boolean {
+  if (run.backfill_id === null || resource !== backfillTag(run.backfill_id)) return false;
+  return (turn.state.backfills.get(run.backfill_id)?.counts.get("AwaitingResource") ?? 0) >= BACKFILL_MARKED_MAX;
 }
 
 /** Ready runs whose resources were taken since they were queued. */

@@ -1,5 +1,6 @@
 /** Work items as JSON text: what an engine is given. */
 import type { Engine } from "../live-state/engine.ts";
+import type { Flow } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
 
 /** The answer to a poll that found nothing. */
@@ -19,7 +20,16 @@ export function renderHooksItem(run: Run, parametersText: string): string {
   return `{"run":${itemText(run, "hooks", parametersText, payload, "")},"exit":false}`;
 }
 
-function itemText(run: Run, kind: string, parametersText: string, payloadText: string, rest: string): string {
+/** The bulk-completion check of a backfill: the engine asks for its values itself. */
+export function renderBulkItem(flow: Flow, backfillId: number): string {
+  const payload = JSON.stringify({ kind: "bulk_complete", backfill_id: backfillId, flow_id: flow.id });
+  const noRun = { id: 0, external_id: "", name: "", flow };
+  return `{"run":${itemText(noRun, "bulk_complete", "{}", payload, "")},"exit":false}`;
+}
+
+type NamedRun = Pick<Run, "id" | "external_id" | "name" | "flow">;
+
+function itemText(run: NamedRun, kind: string, parametersText: string, payloadText: string, rest: string): string {
   const head = JSON.stringify({
     kind,
     run_id: run.id,

@@ -28,7 +28,7 @@ export function work(turn: Turn, command: Command): void {
     forgetEngine(turn, engine);
     return turn.reply(command, 200, LEAVE);
   }
-  const job = takeJob(turn.state, engine);
+  const job = takeJob(turn, engine);
   if (job !== null) return turn.reply(command, 200, job.itemText);
   const poll = turn.state.queue.park(engine, command.id);
   dispatch(turn, turn.state.queue.of(engine.keyText));

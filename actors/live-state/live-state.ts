@@ -10,10 +10,12 @@ import { Deadlines } from "../dispatcher/deadlines.ts";
 import type { KeyedRun } from "../dispatcher/fan-in.ts";
 import { WorkQueue } from "../dispatcher/queue.ts";
 import { Ledger } from "../leases/ledger.ts";
+import { type Backfill, BackfillBook } from "./backfill.ts";
 import { type Engine, type EngineKey, engineKeyText } from "./engine.ts";
 import { concurrencyResource, type Flow, flowKey } from "./flow.ts";
 import type { Run } from "./run.ts";
 import { isEnded } from "./run.ts";
+import { ScheduleBook } from "./schedule.ts";
 
 /** Ended runs kept in memory. Engines send their last report within seconds; at 4,000 runs/s this is half a second, then the store is asked. */
 const ENDED_KEPT_MAX = 2048;
@@ -40,6 +42,8 @@ export interface NextIds {
   task_run: number;
   artifact: number;
   lease: number;
+  schedule: number;
+  backfill: number;
 }
 
 /** What the group needs from outside: reading one run from the store. */
@@ -49,6 +53,8 @@ export interface RunReader {
   /** Parameters too large to be kept in memory, as canonical JSON text. */
   readParameters(id: number): string;
   findArtifact(runId: number, externalId: string): { id: number; created_at: number } | null;
+  /** A backfill that has no unfinished run. */
+  readBackfill(id: number): Backfill | null;
   /** What is stored of a value of the key of a downstream flow. */
   findFanIn(downstreamId: number, value: string): KeyedRun[];
   findAnswer(idempotencyKey: string): StoredAnswer | null;
@@ -61,6 +67,12 @@ export interface DispatchSettings {
   /** Declared totals of resources. */
   readonly resourceTotals: Map<string, number>;
   catchupDefault: string;
+  /** The zone of schedules that name none. */
+  timezone: string;
+  /** When the server started: fires before that were missed while it was down. */
+  startedAtUs: number;
+  /** False: schedules rest, because the server is there for one run only. */
+  schedulesFire: boolean;
   cancelGraceUs: number;
   /** A crashed run is run again after a random time between these. */
   rerunDelaySeconds: readonly [number, number];
@@ -94,6 +106,11 @@ export interface EngineJob {
   itemText: string;
   /** How often it has been given out. */
   tries: number;
+  /** The backfill whose check it is; null for other jobs. */
+  backfillId: number | null;
+  /** Who was given it last, and when. */
+  engineId: string | null;
+  givenUs: number;
 }
 
 export class LiveState {
@@ -103,6 +120,8 @@ export class LiveState {
   readonly ledger = new Ledger();
   readonly queue = new WorkQueue();
   readonly deadlines = new Deadlines();
+  readonly schedules = new ScheduleBook();
+  readonly backfills = new BackfillBook();
   /** Engines that the pool has started and that have not gone. */
   readonly pool = new Map<string, PoolEngine>();
   /** The pool has told which of its engines live; before, none is started. */
@@ -188,6 +207,17 @@ export class LiveState {
     const stored = this.#reader.readRun(id);
     if (stored === null) return undefined;
     if (isEnded(stored)) this.#ended.set(id, { run: stored, turn: 0 });
+    return stored;
+  }
+
+  /** A backfill, also one whose runs have all ended. */
+  findBackfill(id: number): Backfill | undefined {
+    const known = this.backfills.get(id);
+    if (known !== undefined || id >= this.nextIds.backfill || id < 1) return known;
+    const stored = this.#reader.readBackfill(id);
+    // A deleted flow has taken its backfills along.
+    if (stored === null || !this.flows.has(stored.flow_id)) return undefined;
+    this.backfills.add(stored);
     return stored;
   }
 

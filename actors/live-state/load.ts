@@ -8,6 +8,7 @@ import {
   findIdempotency,
   type LoadedRun,
   type LoadedStore,
+  loadBackfill,
   loadRun,
   type RunRow,
   type TaskRunRow,
@@ -15,11 +16,14 @@ import {
 import type { Statements } from "#storage/statements";
 import { addEngine, newEngine } from "../dispatcher/engines.ts";
 import { enqueue } from "../dispatcher/hand-out.ts";
+import { queueBulkCheck } from "../dispatcher/jobs.ts";
 import type { GroupPorts } from "../group.ts";
 import { Turn } from "../turn.ts";
 import type { EngineKey } from "./engine.ts";
 import { type Flow, readOptions } from "./flow.ts";
 import { type DispatchSettings, LiveState, type RunReader } from "./live-state.ts";
+import { addBackfill, toBackfill } from "./load-backfills.ts";
+import { loadSchedules } from "./load-schedules.ts";
 import { isEnded, type Run } from "./run.ts";
 import type { TaskRun } from "./task-run.ts";
 
@@ -39,6 +43,10 @@ export function loadLiveState(
     readParameters: (id) => loadRun(statements, id)?.run.parameters ?? "{}",
     findArtifact: (runId, externalId) => findArtifact(statements, runId, externalId),
     findFanIn: (downstreamId, value) => findFanIn(statements, downstreamId, value),
+    readBackfill: (id) => {
+      const loaded = loadBackfill(statements, id);
+      return loaded === null ? null : toBackfill(loaded);
+    },
     findAnswer: (key) => findIdempotency(statements, key),
   };
   const state = new LiveState(reader, nextIdsOf(stored), settings);
@@ -58,6 +66,8 @@ export function loadLiveState(
     state.putFlow(flow);
   }
   loadRuns(state, stored);
+  loadSchedules(state, stored);
+  for (const loaded of stored.backfills) addBackfill(state, toBackfill(loaded));
   return state;
 }
 
@@ -70,6 +80,8 @@ function nextIdsOf(stored: LoadedStore): LiveState["nextIds"] {
     run: next_ids.runs,
     task_run: next_ids.task_runs,
     artifact: next_ids.artifacts,
+    schedule: next_ids.schedules,
+    backfill: next_ids.backfills,
     lease: assignments.reduce((most, id) => Math.max(most, id), next_ids.leases),
   };
 }
@@ -110,6 +122,10 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines">, p
     addEngine(turn, engine);
   }
   for (const run of [...state.runs.values()]) place(turn, run);
+  for (const backfill of state.backfills.all()) {
+    const flow = state.flows.get(backfill.flow_id);
+    if (!backfill.prefiltered && flow !== undefined) queueBulkCheck(turn, flow, backfill.id);
+  }
   return turn;
 }
 

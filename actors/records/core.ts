@@ -15,7 +15,9 @@ import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import { putOperation } from "#storage/ops";
 import type { GroupPorts } from "../group.ts";
+import type { Flow } from "../live-state/flow.ts";
 import type { LiveState } from "../live-state/live-state.ts";
+import { reconcileSchedules } from "../scheduler/reconcile.ts";
 import { GATEWAY, Turn } from "../turn.ts";
 import { emitEvent } from "./emit-event.ts";
 import { describeQueue, explainRun } from "./queue-view.ts";
@@ -108,17 +110,23 @@ export class Records implements Actor<RecordsMessage> {
   #registerFlows(turn: Turn, found: RegisterFlows): void {
     for (const flow of found.flows) {
       const registered = registerFlow(turn, flow, true);
+      const wrong = reconcileSchedules(turn, registered, flow.options?.["schedules"]);
+      if (wrong !== null) setError(turn, registered, wrong);
       this.#facts.liveFlows.add(registered.id);
     }
     this.#tellLiveFlows(turn);
     for (const { module, source_dir, error } of found.errors) {
       for (const flow of this.#state.flows.values()) {
         if (flow.module !== module || flow.source_dir !== source_dir) continue;
-        flow.error = error;
-        updateFlow(turn, flow);
+        setError(turn, flow, error);
       }
     }
   }
+}
+
+function setError(turn: Turn, flow: Flow, error: string): void {
+  flow.error = error;
+  updateFlow(turn, flow);
 }
 
 /** POST /api/artifacts: an artifact published inside a run, from outside its engine's report. */

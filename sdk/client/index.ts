@@ -4,16 +4,19 @@
  */
 
 import { Artifacts } from "./artifacts.ts";
+import { Backfills } from "./backfills.ts";
 import { Events } from "./events.ts";
 import { Flows } from "./flows.ts";
 import { fetchPeer, Http, type Peer } from "./http.ts";
 import type { Counts, JsonObject, Loose, ServerInfo, Settings, SettingsPatch, Vocabulary } from "./records.ts";
 import { Runs } from "./runs.ts";
+import { Schedules } from "./schedules.ts";
 import { followStream, type StreamMessage, type StreamOptions } from "./stream.ts";
 import { TaskRuns } from "./task-runs.ts";
 import type { EndedRun, WaitOptions } from "./wait.ts";
 
 export type { ArtifactFilter, CreateArtifact } from "./artifacts.ts";
+export type { CreateBackfill } from "./backfills.ts";
 export { type Failure, type FailureReason, MillraceError } from "./error.ts";
 export type { EmitEvent, EventFilter } from "./events.ts";
 export type { FlowRun } from "./flows.ts";
@@ -46,6 +49,8 @@ export class Millrace {
   readonly flows: Flows;
   readonly events: Events;
   readonly artifacts: Artifacts;
+  readonly schedules: Schedules;
+  readonly backfills: Backfills;
   readonly #http: Http;
 
   constructor(options: MillraceOptions = {}) {
@@ -55,6 +60,8 @@ export class Millrace {
     this.flows = new Flows(this.#http);
     this.events = new Events(this.#http);
     this.artifacts = new Artifacts(this.#http);
+    this.schedules = new Schedules(this.#http);
+    this.backfills = new Backfills(this.#http);
   }
 
   /** The address in use; the server is looked for if it has not been yet. */

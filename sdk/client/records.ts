@@ -3,15 +3,25 @@
 import type { StateType } from "#protocol/state";
 
 export type { ArtifactBody, ArtifactKind, ArtifactListItem, ArtifactRow } from "#protocol/artifact";
+export type { BackfillBody, BackfillPreview, BackfillStatus } from "#protocol/backfill";
 export type { EmitEventBody, Event, Resource } from "#protocol/event";
 export type { Flow, FlowOptions, FlowSummary } from "#protocol/flow";
 export type { GraphEdge, GraphNode, RunGraph } from "#protocol/graph";
 export type { Log } from "#protocol/log";
 export type { CreateRunBody, CreateRunForFlowBody, Run, TransitionBody } from "#protocol/run";
-export type { ScheduleRow } from "#protocol/schedule";
+export type {
+  PreviewBody,
+  PreviewResponse,
+  ScheduleBody,
+  SchedulePatchBody,
+  ScheduleRow,
+  SkipBody,
+  SkipResponse,
+} from "#protocol/schedule";
 export type { Counts, EngineInfo, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
 export type { State, StateType } from "#protocol/state";
 export type { TaskRun } from "#protocol/task-run";
+export type { ProjectedFire, UpcomingItem, UpcomingRun } from "#protocol/upcoming";
 
 export type JsonObject = Record<string, unknown>;
 

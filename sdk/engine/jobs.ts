@@ -1,5 +1,6 @@
 import type { WorkItem } from "#protocol/engine";
 import { systemClock } from "../clock.ts";
+import { describeFailure } from "../failure.ts";
 import { RunControl, type RunControlOptions } from "./run-control.ts";
 import type { ServerApi } from "./server-api.ts";
 import type { ThreadKeeper } from "./thread-keeper.ts";
@@ -7,7 +8,7 @@ import type { ThreadKeeper } from "./thread-keeper.ts";
 /** Answers a work item that is no run. */
 export async function doJob(api: ServerApi, keeper: ThreadKeeper, item: WorkItem, options: RunControlOptions): Promise<void> {
   if (item.kind === "hooks") await runCrashHook(api, keeper, item, options);
-  else if (item.kind === "bulk_complete") await answerBulkCheck(api, item);
+  else if (item.kind === "bulk_complete") await answerBulkCheck(api, keeper, item, options.complain);
   else options.complain(`a work item of an unknown kind is passed over: ${String(item.kind)}`);
 }
 
@@ -19,11 +20,41 @@ async function runCrashHook(api: ServerApi, keeper: ThreadKeeper, item: WorkItem
 }
 
 /**
- * Job `bulk_complete`: which values of a backfill are done already. Flows declare no such check,
- * so none is; the answer releases the backfill's runs.
+ * Job `bulk_complete`: which values of a backfill are done already. The answer releases the backfill's runs, so there is
+ * one in any case: where the check fails, nothing counts as done.
  */
-async function answerBulkCheck(api: ServerApi, item: WorkItem): Promise<void> {
+async function answerBulkCheck(api: ServerApi, keeper: ThreadKeeper, item: WorkItem, complain: Complain): Promise<void> {
   const backfillId = Number(item.payload?.["backfill_id"]);
-  await api.get(`/api/backfills/${backfillId}`);
-  await api.post(`/api/backfills/${backfillId}/prefilter`, { skip: [] });
+  let skip: string[] = [];
+  try {
+    skip = await doneValues(api, keeper, item, backfillId);
+  } catch (error) {
+    complain(`bulkComplete of ${item.project}/${item.flow}: ${describeFailure(error).message}`);
+  }
+  await api.post(`/api/backfills/${backfillId}/prefilter`, { skip });
 }
+
+async function doneValues(api: ServerApi, keeper: ThreadKeeper, item: WorkItem, backfillId: number): Promise<string[]> {
+  const { parameter } = (await api.get(`/api/backfills/${backfillId}`)) as { parameter: string };
+  const values: string[] = [];
+  for (let cursor: number | null = 0; cursor !== null; ) {
+    const query: string = `backfill_id=${backfillId}&limit=${PAGE}&sort=created_asc${cursor === 0 ? "" : `&cursor=${cursor}`}`;
+    const page = (await api.get(`/api/runs?${query}`)) as ValuePage;
+    for (const { parameters } of page.items) values.push(String(parameters[parameter]));
+    cursor = page.next_cursor;
+  }
+  const { project, flow } = item;
+  const done = await keeper.thread.answered<string[]>(keeper.thread.api.bulkComplete({ project, flow }, values));
+  if (!Array.isArray(done)) throw new Error(done.cause);
+  return done;
+}
+
+interface ValuePage {
+  items: { parameters: Record<string, unknown> }[];
+  next_cursor: number | null;
+}
+
+/** Runs per page; the server gives no more at once. */
+const PAGE = 500;
+
+type Complain = RunControlOptions["complain"];

@@ -39,6 +39,8 @@ export interface UserThreadApi {
   execute(run: RunFacts, attempt: number): Promise<AttemptOutcome>;
   /** Aborts the signal of the run under way. `seconds` is the time limit that was exceeded, null for a cancel. */
   stop(seconds: number | null): void;
+  /** Asks the flow which of these values of a backfill are done. */
+  bulkComplete(flow: { project: string; flow: string }, values: string[]): Promise<string[]>;
   /** Calls the flow's hook for a state. */
   hook(run: RunFacts, state: State): Promise<void>;
 }

@@ -49,6 +49,11 @@ const api: UserThreadApi = {
     current?.controller.abort(seconds === null ? new Cancelled("cancelled") : new TimedOut(seconds));
   },
 
+  async bulkComplete(flow: Pick<RunFacts, "project" | "flow">, values: string[]): Promise<string[]> {
+    const done = await findFlow(flow).definition.options.bulkComplete?.(values);
+    return (done ?? []).map(String);
+  },
+
   async hook(run: RunFacts, state: State): Promise<void> {
     await runFlowHook(findFlow(run).definition, activate(run, 1), state);
     batch.flush();
@@ -60,7 +65,7 @@ process.on("exit", () => batch.flush());
 process.on("uncaughtExceptionMonitor", () => batch.flush());
 expose(api, nodeEndpoint(port));
 
-function findFlow({ project, flow }: RunFacts): LoadedFlow {
+function findFlow({ project, flow }: Pick<RunFacts, "project" | "flow">): LoadedFlow {
   const named = flows.filter(({ definition }) => definition.name === flow);
   const found = named.find(({ registration }) => registration.project === project) ?? named[0];
   if (found === undefined) throw new Error(`flow ${project}/${flow} is not defined in module ${module}`);

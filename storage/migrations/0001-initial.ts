@@ -68,7 +68,8 @@ CREATE INDEX runs_duration ON runs (total_run_time) WHERE total_run_time IS NOT 
 CREATE INDEX runs_no_duration ON runs (total_run_time) WHERE end_time IS NOT NULL AND total_run_time IS NULL;
 CREATE INDEX runs_name ON runs (name);
 CREATE INDEX runs_scheduled ON runs (scheduled_time) WHERE scheduled_time IS NOT NULL;
-CREATE INDEX runs_schedule ON runs (schedule_id) WHERE schedule_id IS NOT NULL;
+-- One run per fire of a schedule; reruns of it have no scheduled time.
+CREATE UNIQUE INDEX runs_schedule ON runs (schedule_id, scheduled_time) WHERE schedule_id IS NOT NULL;
 CREATE INDEX runs_backfill ON runs (backfill_id) WHERE backfill_id IS NOT NULL;
 CREATE INDEX runs_parent ON runs (parent_run_id) WHERE parent_run_id IS NOT NULL;
 
@@ -225,7 +226,7 @@ CREATE TABLE schedules (
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
   next_fire INTEGER,
-  consumed_until INTEGER
+  consumed_until INTEGER NOT NULL
 );
 CREATE INDEX schedules_flow ON schedules (flow_id);
 CREATE TABLE skips (

@@ -1,6 +1,6 @@
 /**
  * The queries by name, as the reader pool runs them. A result is JSON text, or null when what it is about does not exist.
- * Lists of what belongs to a run, task run or flow are null for an unknown owner.
+ * Lists of what belongs to a run or task run are null for an unknown owner; those of a flow are empty.
  */
 import type { ArtifactsQuery } from "#protocol/artifact";
 import type { EventsQuery } from "#protocol/event";
@@ -10,6 +10,7 @@ import type { TaskRunsQuery } from "#protocol/task-run";
 import type { Statements } from "../statements.ts";
 import { answersOfRun } from "./answers.ts";
 import { artifactById, artifactsOfRun, artifactsOfTaskRun, artifactsPage } from "./artifacts.ts";
+import { backfillById, backfillCreated, backfillsOfFlow, backfillUpdated } from "./backfill-record.ts";
 import { counts } from "./counts.ts";
 import { eventById, eventContext } from "./event-record.ts";
 import { eventsPage } from "./events-page.ts";
@@ -46,6 +47,10 @@ export interface QueryArguments {
   flow_summaries: { project: string | null; live: readonly number[]; now_us: number };
   flow_schedules: { id: number; now_us: number };
   schedule: { id: number; now_us: number };
+  backfill: { id: number };
+  flow_backfills: { id: number };
+  backfill_created: { id: number };
+  backfill_updated: { id: number };
   counts: { project: string | null };
   stats: { hours: number; now_us: number };
 }
@@ -89,9 +94,12 @@ export const QUERIES: Queries = {
   flow: (statements, args) => flowById(statements, args.id, flowContext(args)),
   flow_summary: (statements, args) => flowSummary(statements, args.id, flowContext(args)),
   flow_summaries: (statements, args) => flowSummaries(statements, args.project, flowContext(args)),
-  flow_schedules: (statements, { id, now_us }) =>
-    statements.raw("SELECT 1 FROM flows WHERE id = ?").get(id) === undefined ? null : schedulesOfFlow(statements, id, now_us),
+  flow_schedules: (statements, { id, now_us }) => schedulesOfFlow(statements, id, now_us),
   schedule: (statements, { id, now_us }) => scheduleById(statements, id, now_us),
+  backfill: (statements, { id }) => backfillById(statements, id),
+  flow_backfills: (statements, { id }) => backfillsOfFlow(statements, id),
+  backfill_created: (statements, { id }) => backfillCreated(statements, id),
+  backfill_updated: (statements, { id }) => backfillUpdated(statements, id),
   stats: (statements, { hours, now_us }) => stats(statements, hours, now_us),
   counts: (statements, { project }) => counts(statements, project),
 };

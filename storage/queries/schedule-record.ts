@@ -8,33 +8,33 @@ type ScheduleRow = [
   external_id: Uint8Array,
   flow_id: number,
   schedule: string,
-  active: number,
   catchup: string,
   catchup_max: number,
-  persist: number,
-  source: string,
-  code_key: string | null,
-  next_fire: number | null,
+  active: number,
   paused_reason: string | null,
   paused_until: number | null,
-  skipped: number,
+  source: string,
+  code_key: string | null,
+  persist: number,
   created_at: number,
   updated_at: number,
+  next_fire: number | null,
+  skipped: number,
 ];
 
 /** `skipped` counts the skipped fires after the moment bound first. */
-const SELECT_SCHEDULE = `SELECT s.id, s.external_id, s.flow_id, s.schedule, s.active, s.catchup, s.catchup_max, s.persist, s.source,
-  s.code_key, s.next_fire, s.paused_reason, s.paused_until,
-  (SELECT count(*) FROM skips k WHERE k.schedule_id = s.id AND k.fire > ?), s.created_at, s.updated_at FROM schedules s`;
+const SELECT_SCHEDULE = `SELECT s.id, s.external_id, s.flow_id, s.schedule, s.catchup, s.catchup_max, s.active, s.paused_reason,
+  s.paused_until, s.source, s.code_key, s.persist, s.created_at, s.updated_at, s.next_fire,
+  (SELECT count(*) FROM skips k WHERE k.schedule_id = s.id AND k.fire > ?) FROM schedules s`;
 
 function render(row: ScheduleRow): string {
-  const [id, externalId, flow, schedule, active, catchup, catchupMax, persist, source, codeKey, nextFire, ...rest] = row;
-  const [reason, until, skipped, created, updated] = rest;
+  const [id, externalId, flow, schedule, catchup, catchupMax, active, reason, until, source, codeKey, persist, ...rest] = row;
+  const [created, updated, nextFire, skipped] = rest;
   return (
-    `{"id":${id},"external_id":"${bytesToUuid(externalId)}","flow_id":${flow},"schedule":${schedule},"active":${flag(active)},` +
-    `"catchup":"${catchup}","catchup_max":${catchupMax},"persist":${flag(persist)},"source":${quoted(source)},` +
-    `"code_key":${quoted(codeKey)},"next_fire":${active === 0 ? null : nextFire},"paused_reason":${quoted(reason)},` +
-    `"paused_until":${until},"skipped":${skipped},"created_at":${created},"updated_at":${updated}}`
+    `{"id":${id},"external_id":"${bytesToUuid(externalId)}","flow_id":${flow},"schedule":${schedule},"catchup":"${catchup}",` +
+    `"catchup_max":${catchupMax},"active":${flag(active)},"paused_reason":${quoted(reason)},"paused_until":${until},` +
+    `"source":${quoted(source)},"code_key":${quoted(codeKey)},"persist":${flag(persist)},"created_at":${created},` +
+    `"updated_at":${updated},"next_fire":${active === 0 ? null : nextFire},"skipped":${skipped}}`
   );
 }
 

@@ -13,8 +13,10 @@ import { LeaseManager } from "#actors/leases/core";
 import { type DispatchSettings, LiveState } from "#actors/live-state/live-state";
 import type { Run } from "#actors/live-state/run";
 import { Records } from "#actors/records/core";
+import type { FlowRegistration } from "#actors/records/register-flow";
+import { Scheduler } from "#actors/scheduler/core";
 import type { DecisionMessage } from "#actors/store-writer/commit-client";
-import { COMMITS, DISPATCHER, LEASES, RECORDS } from "#actors/turn";
+import { COMMITS, DISPATCHER, LEASES, RECORDS, SCHEDULER } from "#actors/turn";
 import { COMMANDS, type Command, type CommandKind, type IdempotencyKey } from "#protocol/command";
 import type { Actor } from "#runtime/actor";
 import { Outbox } from "#runtime/effect";
@@ -59,6 +61,9 @@ const SETTINGS: DispatchSettings = {
   retainDays: 30,
   resourceTotals: new Map(),
   catchupDefault: "skip",
+  timezone: "UTC",
+  startedAtUs: 0,
+  schedulesFire: true,
   cancelGraceUs: 10_000_000,
   rerunDelaySeconds: [5, 15],
   spawnEngines: false,
@@ -89,18 +94,24 @@ export class DispatchKit {
       readRun: (id: number) => this.stored.get(id) ?? null,
       readParameters: (id: number) => `{"stored":${id}}`,
       findArtifact: () => null,
+      readBackfill: () => null,
       findFanIn: () => [],
       findAnswer: () => null,
     };
     const resourceTotals = new Map(options.settings?.resourceTotals ?? SETTINGS.resourceTotals);
     const settings = { ...SETTINGS, ...options.settings, resourceTotals };
-    this.state = new LiveState(reader, { flow: 1, run: 1, task_run: 1, artifact: 1, lease: 1 }, settings);
+    this.state = new LiveState(
+      reader,
+      { flow: 1, run: 1, task_run: 1, artifact: 1, lease: 1, schedule: 1, backfill: 1 },
+      settings,
+    );
     const ports = this.#ports();
     const dispatcher = new Dispatcher(this.state, ports);
     this.#actors = {
       [DISPATCHER]: dispatcher,
       [LEASES]: new LeaseManager(this.state, ports),
       [RECORDS]: new Records(this.state, ports, serverFacts()),
+      [SCHEDULER]: new Scheduler(this.state, ports),
     };
     const out = new Outbox();
     dispatcher.begin(out);
@@ -128,6 +139,11 @@ export class DispatchKit {
   /** Tells the actor of a command what became of its client. */
   notice(kind: "Expired" | "Abandoned" | "Undelivered", command: number, actor = DISPATCHER): Outcome {
     return this.#deliver(actor, { kind, epoch: this.epoch, command }, command);
+  }
+
+  /** What discovery found, as the server tells it when it starts. */
+  register(flows: FlowRegistration[]): Outcome {
+    return this.#deliver(RECORDS, { kind: "RegisterFlows", flows, errors: [] }, 0);
   }
 
   /** A message of another actor to the dispatcher. */

@@ -7,7 +7,7 @@ const FOR_TESTS: Readonly<Record<string, string>> = {
   "runtime/test-signal.ts": "signals that tests wait for belong to the runtime's interface",
 };
 /** Schemas of parts of the interface that this release does not serve yet. */
-const PREPARED = new Set(["backfill", "rule", "schedule", "upcoming", "variable"].map((name) => `protocol/${name}.ts`));
+const PREPARED = new Set(["rule", "variable"].map((name) => `protocol/${name}.ts`));
 /** Flow files that tests and examples hand to engines by path. */
 const HANDED_OVER = /^test\/[^/]+\/[\w-]*flows\/|^examples\//;
 

@@ -21,6 +21,7 @@ t.test("defaults hold where nothing is said", async (t) => {
     token: null,
     socket: null,
     engines: true,
+    schedules: true,
     engineMaxRuns: 100,
     maxExternalEngines: 10_000,
     cancelGraceSecs: 10,

@@ -1,0 +1,89 @@
+/** The values of a backfill: the days or times from start to end, in steps counted in UTC. */
+import { BACKFILL_INTERVAL_SECONDS_DEFAULT, BACKFILL_VALUES_MAX } from "#protocol/limits";
+
+/** Text forms of a value: a day, or a time to the second in UTC. */
+export type ValueForm = "date" | "date-time";
+
+export type BackfillValues = { ok: true; values: string[]; intervalSeconds: number } | { ok: false; error: string };
+
+const UNIT_SECONDS: readonly (readonly [RegExp, number])[] = [
+  [/^s(ecs?)?$/, 1],
+  [/^m(ins?)?$/, 60],
+  [/^h(rs?|ours?)?$/, 3_600],
+  [/^d(ays?)?$/, 86_400],
+  [/^w(eeks?)?$/, 604_800],
+];
+
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+const TIME = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(\.\d+)?([Zz]|[+-]\d{2}:\d{2})?$/;
+
+/** Every value once: steps shorter than the form can show would name the same value again. */
+export function backfillValues(form: ValueForm, start: string, end: string, interval: unknown): BackfillValues {
+  const first = readBound(start);
+  if (first === null) return { ok: false, error: `cannot parse "${start}" as a date or datetime` };
+  const last = readBound(end);
+  if (last === null) return { ok: false, error: `cannot parse "${end}" as a date or datetime` };
+  const seconds = readInterval(interval);
+  if (typeof seconds === "string") return { ok: false, error: seconds };
+  if (last < first) return { ok: false, error: "end is before start" };
+  const values: string[] = [];
+  // From the start each time, so that fractions of a step do not add up.
+  for (let step = 0; ; step += 1) {
+    const ms = first + step * seconds * 1_000;
+    if (ms > last) break;
+    const value = valueAt(form, ms);
+    if (value !== values.at(-1)) values.push(value);
+    if (values.length > BACKFILL_VALUES_MAX || step > STEPS_PER_VALUE_MAX * BACKFILL_VALUES_MAX) {
+      return { ok: false, error: `more than ${BACKFILL_VALUES_MAX} values; use a longer interval or several backfills` };
+    }
+  }
+  return { ok: true, values, intervalSeconds: seconds };
+}
+
+/** Steps that fall into one value; more are an interval that was not meant. */
+const STEPS_PER_VALUE_MAX = 24;
+
+/** Milliseconds since the epoch; null when the text is neither a date nor a datetime. A time without offset is UTC. */
+function readBound(text: string): number | null {
+  const date = DATE.test(text) ? text : (TIME.exec(text)?.[1] ?? null);
+  if (date === null) return null;
+  const midnight = Date.parse(`${date}T00:00:00Z`);
+  // Date.parse takes 30 February for 2 March.
+  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(date)) return null;
+  if (date === text) return midnight;
+  const [, , hour, minute, second, , offset] = TIME.exec(text) ?? [];
+  const ms = Date.parse(`${date}T${hour}:${minute}:${second}${offset === undefined ? "Z" : offset.toUpperCase()}`);
+  return Number.isNaN(ms) ? null : ms;
+}
+
+/** Seconds, or what is wrong. */
+function readInterval(sent: unknown): number | string {
+  if (sent === undefined || sent === null) return BACKFILL_INTERVAL_SECONDS_DEFAULT;
+  if (typeof sent === "number") return sent > 0 ? sent : "interval must be positive";
+  const text = String(sent);
+  const match = /^\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*$/.exec(text);
+  if (match === null) return `invalid interval "${text}"`;
+  const unit = (match[2] ?? "").toLowerCase();
+  const known = unit === "" ? 1 : UNIT_SECONDS.find(([names]) => names.test(unit))?.[1];
+  if (known === undefined) return `unknown interval unit "${match[2]}"`;
+  const seconds = Number(match[1]) * known;
+  return seconds > 0 && Number.isFinite(seconds) ? seconds : "interval must be positive";
+}
+
+function valueAt(form: ValueForm, ms: number): string {
+  const text = new Date(ms).toISOString();
+  return form === "date" ? text.slice(0, 10) : `${text.slice(0, 19)}Z`;
+}
+
+/** The form of a parameter: its format date or date-time, given directly or inside anyOf; null for any other parameter. */
+export function valueForm(property: unknown): ValueForm | null {
+  if (typeof property !== "object" || property === null) return null;
+  const { format, anyOf } = property as { format?: unknown; anyOf?: unknown };
+  if (format === "date" || format === "date-time") return format;
+  if (!Array.isArray(anyOf)) return null;
+  for (const branch of anyOf) {
+    const found = valueForm(branch);
+    if (found !== null) return found;
+  }
+  return null;
+}

@@ -1,0 +1,64 @@
+/** Backfills in memory: those of this server's life and those with unfinished runs, with the counts of their runs. */
+import type { Run } from "./run.ts";
+
+export interface Backfill {
+  id: number;
+  external_id: string;
+  flow_id: number;
+  parameter: string;
+  start_value: string;
+  end_value: string;
+  interval_secs: number;
+  concurrency: number;
+  total: number;
+  /** Canonical JSON text. */
+  extraText: string;
+  cancelled: boolean;
+  /** False while its runs wait for the flow's bulk-completion check. */
+  prefiltered: boolean;
+  created_at: number;
+  /** Its runs by name of their state. */
+  counts: Map<string, number>;
+}
+
+/** The tag of the runs of a backfill, the resource they run through, and what created them. */
+export function backfillTag(id: number): string {
+  return `backfill:${id}`;
+}
+
+export class BackfillBook {
+  readonly #backfills = new Map<number, Backfill>();
+
+  get(id: number): Backfill | undefined {
+    return this.#backfills.get(id);
+  }
+
+  all(): IterableIterator<Backfill> {
+    return this.#backfills.values();
+  }
+
+  add(backfill: Backfill): void {
+    this.#backfills.set(backfill.id, backfill);
+  }
+
+  removeFlow(flowId: number): void {
+    for (const backfill of this.#backfills.values()) if (backfill.flow_id === flowId) this.#backfills.delete(backfill.id);
+  }
+
+  /** A run of the backfill has moved between states by name; null is before its creation and after its deletion. */
+  count(id: number, from: string | null, to: string | null): void {
+    const counts = this.#backfills.get(id)?.counts;
+    if (counts === undefined || from === to) return;
+    if (from !== null) {
+      const left = (counts.get(from) ?? 0) - 1;
+      if (left > 0) counts.set(from, left);
+      else counts.delete(from);
+    }
+    if (to !== null) counts.set(to, (counts.get(to) ?? 0) + 1);
+  }
+
+  /** Whether a run waits for the bulk-completion check of its backfill. */
+  holds(run: Run): boolean {
+    return run.backfill_id !== null && this.#backfills.get(run.backfill_id)?.prefiltered === false;
+  }
+}

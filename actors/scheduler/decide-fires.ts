@@ -1,0 +1,105 @@
+/**
+ * Decides the fires whose time has come: each is run, skipped or dropped, once. What is decided, the runs that follow from it
+ * and `consumed_until` are one decision, so that a fire is never decided twice, whatever happens in between.
+ *
+ * A fire is missed when its time passed while the server was down, or more than a minute before it was looked at (the machine
+ * slept, the clock stepped). Missed fires follow the catch-up policy of the schedule.
+ */
+import type { State } from "#protocol/state";
+import { putOperation } from "#storage/ops";
+import { enqueue } from "../dispatcher/hand-out.ts";
+import { moveRun } from "../dispatcher/moves.ts";
+import { overlapOutcome } from "../dispatcher/overlap.ts";
+import type { Run } from "../live-state/run.ts";
+import type { Schedule } from "../live-state/schedule.ts";
+import type { Turn } from "../turn.ts";
+import { chooseCaughtUp, dueFires } from "./catch-up.ts";
+import { endDisableWindow } from "./disable-window.ts";
+import { createFireRun, extend, isHeld, prune } from "./look-ahead.ts";
+import { scheduleEvent } from "./schedule-row.ts";
+
+/** A fire looked at this late has been missed; a busy moment of the server is far shorter. */
+const MISSED_AFTER_US = 60_000_000;
+
+/** Decides what is due of a schedule and completes its look-ahead. */
+export function decideFires(turn: Turn, schedule: Schedule): void {
+  if (!schedule.active) {
+    if (schedule.paused_until === null || schedule.paused_until > turn.nowUs) return extend(turn, schedule, false);
+    endDisableWindow(turn, schedule.flow, schedule.paused_until);
+    return;
+  }
+  const missedUntil = Math.max(turn.state.settings.startedAtUs, turn.nowUs - MISSED_AFTER_US);
+  const fires = dueFires(schedule, turn.nowUs);
+  const missed = fires.filter((fire) => fire <= missedUntil && !schedule.skips.has(fire) && !isStarted(schedule, fire));
+  const kept = new Set(chooseCaughtUp(schedule, missed));
+  const dropped = new Set(missed.filter((fire) => !kept.has(fire)));
+  schedule.consumed_until = fires.at(-1) ?? schedule.consumed_until;
+  // Held runs of a moment that the rule no longer names belong to no fire.
+  const overdue = [...schedule.runs].filter(([fire]) => fire <= schedule.consumed_until);
+  for (const [fire] of overdue) if (!fires.includes(fire)) dropped.add(fire);
+  for (const fire of union(fires, [...dropped])) decideFire(turn, schedule, fire, kept, dropped, missedUntil);
+  if (missed.length > 0) {
+    const counts = { missed: missed.length, created: kept.size, dropped: missed.length - kept.size };
+    scheduleEvent(turn, schedule, "schedule.catchup", { policy: schedule.catchup, ...counts });
+  }
+  for (const fire of schedule.ended) if (fire <= schedule.consumed_until) schedule.ended.delete(fire);
+  prune(turn, schedule);
+  extend(turn, schedule, false);
+}
+
+function union(fires: readonly number[], more: readonly number[]): number[] {
+  return more.length === 0 ? [...fires] : [...new Set([...fires, ...more])].sort((a, b) => a - b);
+}
+
+function isStarted(schedule: Schedule, fire: number): boolean {
+  const run = schedule.runs.get(fire);
+  return schedule.ended.has(fire) || (run !== undefined && !isHeld(run));
+}
+
+function decideFire(
+  turn: Turn,
+  schedule: Schedule,
+  fire: number,
+  kept: ReadonlySet<number>,
+  dropped: ReadonlySet<number>,
+  missedUntil: number,
+): void {
+  const run = schedule.runs.get(fire);
+  const skip = schedule.skips.get(fire);
+  schedule.runs.delete(fire);
+  if (skip !== undefined) {
+    schedule.skips.delete(fire);
+    putOperation(turn.decision.ops, "delete_skip", schedule.id, fire);
+  }
+  if (schedule.ended.has(fire) || (run !== undefined && !isHeld(run))) return;
+  if (skip !== undefined) {
+    const end = skippedState(turn, "skipped by a person", "user");
+    if (run !== undefined) moveRun(turn, run, end.state, end.extra);
+    else if (skip.by !== "delete" && fire > missedUntil) createFireRun(turn, schedule, fire, "schedule", end);
+    return;
+  }
+  if (dropped.has(fire)) {
+    const end = skippedState(turn, "missed; dropped by the catch-up policy", "catchup");
+    if (run !== undefined) moveRun(turn, run, end.state, end.extra);
+    return;
+  }
+  const createdBy = kept.has(fire) ? "catchup" : "schedule";
+  if (run === undefined) createFireRun(turn, schedule, fire, createdBy);
+  else start(turn, run, createdBy);
+}
+
+function skippedState(turn: Turn, message: string, reason: string): { state: State; extra: Record<string, unknown> } {
+  const state: State = { type: "Completed", name: "Skipped", timestamp: turn.nowUs, message, details: { reason } };
+  return { state, extra: { reason } };
+}
+
+/** The time of a held run has come: the overlap policy of its flow speaks now, not when the run was laid out. */
+function start(turn: Turn, run: Run, createdBy: string): void {
+  if (createdBy !== run.created_by) {
+    run.created_by = createdBy;
+    putOperation(turn.decision.ops, "set_run_creator", run.id, createdBy);
+  }
+  const overlap = overlapOutcome(run.flow, turn.nowUs);
+  if (overlap === null) enqueue(turn, run);
+  else moveRun(turn, run, overlap.state, overlap.extra);
+}

@@ -1,0 +1,107 @@
+/** Making, changing and deleting schedules, whoever asks for it. */
+
+import { CATCHUP_COUNT_DEFAULT } from "#protocol/limits";
+import type { ScheduleBody, SchedulePatchBody, Schedule as Sent } from "#protocol/schedule";
+import { putOperation } from "#storage/ops";
+import type { Flow } from "../live-state/flow.ts";
+import type { Schedule } from "../live-state/schedule.ts";
+import type { Turn } from "../turn.ts";
+import { extend, prune } from "./look-ahead.ts";
+import { dropSkips } from "./skips.ts";
+import { type CheckedSpec, type ReadySpec, readSpec, type StoredSpec } from "./spec.ts";
+import { consumeUntil } from "./standing.ts";
+
+/** Who declares a schedule: a person, an agent or code. */
+export interface Origin {
+  source: "ui" | "mcp" | "code";
+  codeKey: string | null;
+  persist: boolean;
+}
+
+/** Checks a spec as it was sent now. `timezone`: for schedules that name none. */
+export function checkSpec(turn: Turn, sent: Sent, timezone = turn.state.settings.timezone): CheckedSpec {
+  return readSpec(sent, { timezone, anchorUs: turn.nowUs });
+}
+
+/** Adds a schedule to a flow; only fires from now on are its. */
+export function addSchedule(turn: Turn, flow: Flow, sent: ScheduleBody, ready: ReadySpec, origin: Origin): Schedule {
+  const { state, nowUs } = turn;
+  const schedule: Schedule = {
+    id: state.nextIds.schedule,
+    external_id: turn.ids.uuid(),
+    flow,
+    ...ready,
+    catchup: sent.catchup ?? "skip",
+    catchup_max: sent.catchup_max ?? CATCHUP_COUNT_DEFAULT,
+    active: sent.active ?? true,
+    paused_reason: null,
+    paused_until: null,
+    source: origin.source,
+    code_key: origin.codeKey,
+    persist: origin.persist,
+    created_at: nowUs,
+    updated_at: nowUs,
+    next_fire: null,
+    consumed_until: nowUs,
+    skips: new Map(),
+    runs: new Map(),
+    ended: new Set(),
+    dueUs: null,
+  };
+  state.nextIds.schedule += 1;
+  state.schedules.add(schedule);
+  extend(turn, schedule, true);
+  return schedule;
+}
+
+/** Gives a schedule another spec: runs and skips of fires it still produces stay. */
+export function changeSpec(turn: Turn, schedule: Schedule, ready: ReadySpec): void {
+  schedule.spec = ready.spec;
+  schedule.fires = ready.fires;
+  // Times of the new spec that have passed were none of its fires.
+  consumeUntil(schedule, turn.nowUs);
+  dropSkips(turn, schedule);
+}
+
+/** After a change: the look-ahead is made anew. */
+export function rebuild(turn: Turn, schedule: Schedule): void {
+  schedule.updated_at = turn.nowUs;
+  prune(turn, schedule);
+  extend(turn, schedule, true);
+}
+
+/** Deletes a schedule with its held runs and skips; runs that were queued stay. */
+export function removeSchedule(turn: Turn, schedule: Schedule): void {
+  schedule.active = false;
+  prune(turn, schedule);
+  turn.state.schedules.remove(schedule);
+  putOperation(turn.decision.ops, "delete_skips", schedule.id);
+  putOperation(turn.decision.ops, "delete_schedule", schedule.id);
+  turn.stream("schedule.deleted", schedule.id);
+}
+
+/**
+ * The spec that an edit asks for, or null when it leaves it alone. A field of another kind makes it that kind; the zone of a
+ * cron schedule stays with it, `day_or` goes back to its default with a new expression.
+ */
+export function editedSpec(turn: Turn, spec: StoredSpec, body: SchedulePatchBody): Sent | null {
+  const { cron, rrule, interval, anchor, timezone, day_or } = body;
+  if (cron != null) {
+    const kept = spec.kind === "cron" ? spec.timezone : null;
+    return { kind: "cron", cron, timezone: timezone ?? kept, day_or: day_or ?? true };
+  }
+  if (rrule != null) return { kind: "rrule", rrule, timezone: timezone ?? null };
+  if (interval != null && spec.kind !== "interval") {
+    return { kind: "interval", interval, anchor: anchor ?? turn.nowUs, timezone: timezone ?? null };
+  }
+  switch (spec.kind) {
+    case "cron":
+      if (timezone == null && day_or == null) return null;
+      return { ...spec, timezone: timezone ?? spec.timezone, day_or: day_or ?? spec.day_or };
+    case "interval":
+      if (timezone == null && interval == null && anchor == null) return null;
+      return { ...spec, timezone: timezone ?? spec.timezone, interval: interval ?? spec.interval, anchor: anchor ?? spec.anchor };
+    case "rrule":
+      return timezone == null ? null : { ...spec, timezone };
+  }
+}

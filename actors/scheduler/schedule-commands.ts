@@ -1,0 +1,117 @@
+/** The commands of schedules: what HTTP asks and how it is answered. */
+import type { Command } from "#protocol/command";
+import { Refusal, refuse } from "#protocol/errors";
+import { PREVIEW_COUNT } from "#protocol/limits";
+import type { PreviewBody, ScheduleBody, SchedulePatchBody, SkipBody } from "#protocol/schedule";
+import type { Schedule } from "../live-state/schedule.ts";
+import type { Turn } from "../turn.ts";
+import { addSchedule, changeSpec, checkSpec, editedSpec, rebuild, removeSchedule } from "./edit.ts";
+import { scheduleRow } from "./schedule-row.ts";
+import { addSkips, chooseFires, downstreamSkips, isoTime, removeSkip } from "./skips.ts";
+import { pauseSchedule, resumeSchedule } from "./standing.ts";
+
+const PAUSED = "paused";
+
+export function createScheduleCommand(turn: Turn, command: Command): void {
+  const body = command.body as ScheduleBody;
+  const flow = turn.state.flows.get(command.target);
+  if (flow === undefined) return turn.refuse(command, refuse("flow_not_found", command.target));
+  const checked = checkSpec(turn, body);
+  if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
+  const schedule = addSchedule(turn, flow, body, checked.ready, { source: "ui", codeKey: null, persist: body.persist ?? true });
+  turn.replyJson(command, 201, scheduleRow(turn, schedule));
+}
+
+export function previewScheduleCommand(turn: Turn, command: Command): void {
+  const body = command.body as PreviewBody;
+  // A preview of an interval without an anchor counts from the epoch, so that asking twice gives the same.
+  const checked = checkSpec(turn, body.kind === "interval" ? { ...body, anchor: body.anchor ?? 0 } : body);
+  if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
+  const { fires } = checked.ready;
+  const count = Math.min(body.count ?? PREVIEW_COUNT[0], PREVIEW_COUNT[1]);
+  turn.replyJson(command, 200, { next: fires.after(turn.nowUs, count), timezone: fires.timezone });
+}
+
+/** The schedule of a command, which is refused when there is none. */
+function scheduleOf(turn: Turn, command: Command): Schedule | undefined {
+  const schedule = turn.state.schedules.get(command.target);
+  if (schedule === undefined) turn.refuse(command, refuse("schedule_not_found", command.target));
+  return schedule;
+}
+
+export function patchScheduleCommand(turn: Turn, command: Command): void {
+  const body = command.body as SchedulePatchBody;
+  const schedule = scheduleOf(turn, command);
+  if (schedule === undefined) return;
+  const edited = editedSpec(turn, schedule.spec, body);
+  if (edited !== null) {
+    const checked = checkSpec(turn, edited);
+    if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
+    changeSpec(turn, schedule, checked.ready);
+  }
+  schedule.catchup = body.catchup ?? schedule.catchup;
+  schedule.catchup_max = body.catchup_max ?? schedule.catchup_max;
+  schedule.persist = body.persist ?? schedule.persist;
+  rebuild(turn, schedule);
+  turn.replyJson(command, 200, scheduleRow(turn, schedule));
+}
+
+export function deleteScheduleCommand(turn: Turn, command: Command): void {
+  const schedule = scheduleOf(turn, command);
+  if (schedule === undefined) return;
+  removeSchedule(turn, schedule);
+  turn.reply(command, 204, null);
+}
+
+export function pauseScheduleCommand(turn: Turn, command: Command): void {
+  const schedule = scheduleOf(turn, command);
+  if (schedule === undefined) return;
+  pauseSchedule(turn, schedule, PAUSED, null);
+  turn.replyJson(command, 200, scheduleRow(turn, schedule));
+}
+
+export function resumeScheduleCommand(turn: Turn, command: Command): void {
+  const schedule = scheduleOf(turn, command);
+  if (schedule === undefined) return;
+  resumeSchedule(turn, schedule);
+  turn.replyJson(command, 200, scheduleRow(turn, schedule));
+}
+
+/** All schedules of a flow; none for an unknown flow. */
+function schedulesOf(turn: Turn, command: Command): Schedule[] {
+  const flow = turn.state.flows.get(command.target);
+  return flow === undefined ? [] : turn.state.schedules.of(flow);
+}
+
+export function pauseFlowCommand(turn: Turn, command: Command): void {
+  const schedules = schedulesOf(turn, command);
+  for (const schedule of schedules) pauseSchedule(turn, schedule, PAUSED, null);
+  turn.replyJson(command, 200, { paused: schedules.length });
+}
+
+export function resumeFlowCommand(turn: Turn, command: Command): void {
+  const schedules = schedulesOf(turn, command);
+  for (const schedule of schedules) resumeSchedule(turn, schedule);
+  turn.replyJson(command, 200, { resumed: schedules.length });
+}
+
+export function skipFiresCommand(turn: Turn, command: Command): void {
+  const body = command.body as SkipBody;
+  const schedule = scheduleOf(turn, command);
+  if (schedule === undefined) return;
+  const chosen = chooseFires(turn, schedule, body);
+  if (chosen instanceof Refusal) return turn.refuse(command, chosen);
+  addSkips(turn, schedule, chosen, body.by ?? "api");
+  const downstream = downstreamSkips(turn, schedule, chosen);
+  turn.replyJson(command, 200, { schedule: scheduleRow(turn, schedule), skipped: chosen, downstream });
+}
+
+export function undoSkipCommand(turn: Turn, command: Command): void {
+  const { fire } = command.body as { fire: number };
+  const schedule = scheduleOf(turn, command);
+  if (schedule === undefined) return;
+  if (fire <= turn.nowUs) return turn.refuse(command, refuse("invalid", `${isoTime(fire)} has passed`));
+  if (!schedule.skips.has(fire)) return turn.refuse(command, refuse("skip_not_found"));
+  removeSkip(turn, schedule, fire);
+  turn.replyJson(command, 200, scheduleRow(turn, schedule));
+}

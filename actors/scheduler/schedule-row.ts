@@ -1,0 +1,40 @@
+/** A schedule as its row: what is stored, what is answered, and the events about it. */
+import type { ScheduleRow } from "#protocol/schedule";
+import { putOperation } from "#storage/ops";
+import { flowKey } from "../live-state/flow.ts";
+import type { Schedule } from "../live-state/schedule.ts";
+import type { Turn } from "../turn.ts";
+
+/** Writes the row; `announce` when clients should hear of it. */
+export function storeSchedule(turn: Turn, schedule: Schedule, announce: boolean): void {
+  const { id, external_id, flow, spec, catchup, catchup_max, active, paused_reason, paused_until } = schedule;
+  const { source, code_key, persist, created_at, updated_at, next_fire, consumed_until } = schedule;
+  const identity = [id, external_id, flow.id, JSON.stringify(spec), catchup, catchup_max] as const;
+  const standing = [active ? 1 : 0, paused_reason, paused_until, source, code_key, persist ? 1 : 0] as const;
+  const times = [created_at, updated_at, next_fire, consumed_until] as const;
+  putOperation(turn.decision.ops, "put_schedule", ...identity, ...standing, ...times);
+  if (announce) turn.stream("schedule.updated", id);
+}
+
+/** The record of the interface; field order as the store renders it. */
+export function scheduleRow(turn: Turn, schedule: Schedule): ScheduleRow {
+  const { id, external_id, flow, spec, catchup, catchup_max, active, paused_reason, paused_until } = schedule;
+  const { source, code_key, persist, created_at, updated_at, next_fire } = schedule;
+  const skipped = [...schedule.skips.keys()].filter((fire) => fire > turn.nowUs).length;
+  const standing = { catchup, catchup_max, active, paused_reason, paused_until, source, code_key, persist };
+  return { id, external_id, flow_id: flow.id, schedule: spec, ...standing, created_at, updated_at, next_fire, skipped };
+}
+
+/** An event about a schedule, related to its flow. */
+export function scheduleEvent(turn: Turn, schedule: Schedule, name: string, payload: Record<string, unknown>): void {
+  const { flow, spec } = schedule;
+  const shown = spec.kind === "cron" ? spec.cron : spec.kind === "interval" ? `every ${spec.interval} s` : spec.rrule;
+  turn.givenEvent(null, {
+    name,
+    run_id: null,
+    flow_id: flow.id,
+    resource: { id: schedule.external_id, kind: "schedule", name: shown },
+    related: [{ id: flowKey(flow.project, flow.name), kind: "flow", name: flow.name }],
+    payload: { project: flow.project, schedule_id: schedule.id, ...payload },
+  });
+}

@@ -1,0 +1,92 @@
+/** Fires that a person skips: stored by schedule and time, so that they outlive restarts, pauses and edits that keep the time. */
+import { type Refusal, refuse } from "#protocol/errors";
+import { SKIP_AHEAD_FIRES_MAX } from "#protocol/limits";
+import type { DownstreamSkip, SkipBody } from "#protocol/schedule";
+import { putOperation } from "#storage/ops";
+import type { Flow } from "../live-state/flow.ts";
+import type { Run } from "../live-state/run.ts";
+import type { Schedule } from "../live-state/schedule.ts";
+import type { Turn } from "../turn.ts";
+import { isFire } from "./fires.ts";
+import { extend, isHeld, markRun } from "./look-ahead.ts";
+import { scheduleEvent } from "./schedule-row.ts";
+
+export function isoTime(us: number): string {
+  const text = new Date(us / 1000).toISOString();
+  return us % 1_000_000 === 0 ? text.replace(".000Z", "Z") : text;
+}
+
+/** The fires that a request means, or why it is refused: all of them or none are skipped. */
+export function chooseFires(turn: Turn, schedule: Schedule, body: SkipBody): number[] | Refusal {
+  const by = body.by ?? "api";
+  if (by !== "ui" && by !== "api") return refuse("invalid", `by must be ui or api, not ${by}`);
+  const ahead = schedule.fires.after(Math.max(turn.nowUs, schedule.consumed_until), SKIP_AHEAD_FIRES_MAX);
+  if (body.next != null) {
+    if (body.next < 1) return refuse("invalid", "next must be at least 1");
+    const open = ahead.filter((fire) => !schedule.skips.has(fire));
+    if (open.length >= body.next) return open.slice(0, body.next);
+    return refuse("invalid", `only ${open.length} of the next ${SKIP_AHEAD_FIRES_MAX} fires can still be skipped`);
+  }
+  if (body.fires == null || body.fires.length === 0) return refuse("invalid", "name the fires to skip, or pass next");
+  const known = new Set(ahead);
+  for (const fire of body.fires) {
+    if (known.has(fire)) continue;
+    if (fire <= turn.nowUs || fire <= schedule.consumed_until) return refuse("invalid", `${isoTime(fire)} has passed`);
+    const why = isFire(schedule.fires, fire)
+      ? `is more than ${SKIP_AHEAD_FIRES_MAX} fires ahead`
+      : "is not a fire of this schedule";
+    return refuse("invalid", `${isoTime(fire)} ${why}`);
+  }
+  return [...new Set(body.fires)].sort((a, b) => a - b);
+}
+
+/** Skips fires; one that is skipped already stays as it is. */
+export function addSkips(turn: Turn, schedule: Schedule, fires: readonly number[], by: string): void {
+  for (const fire of fires) {
+    if (schedule.skips.has(fire)) continue;
+    schedule.skips.set(fire, { by, at: turn.nowUs });
+    putOperation(turn.decision.ops, "put_skip", schedule.id, fire, by, turn.nowUs);
+    const run = schedule.runs.get(fire);
+    if (run !== undefined && isHeld(run)) markRun(turn, run, true);
+  }
+  extend(turn, schedule, true);
+}
+
+/** Takes a skip back. */
+export function removeSkip(turn: Turn, schedule: Schedule, fire: number): void {
+  schedule.skips.delete(fire);
+  putOperation(turn.decision.ops, "delete_skip", schedule.id, fire);
+  const run = schedule.runs.get(fire);
+  if (run !== undefined && isHeld(run)) markRun(turn, run, false);
+  extend(turn, schedule, true);
+}
+
+/** Drops skips of fires that the schedule no longer produces, and says so. */
+export function dropSkips(turn: Turn, schedule: Schedule): void {
+  const dropped = [...schedule.skips.keys()].filter((fire) => !isFire(schedule.fires, fire)).sort((a, b) => a - b);
+  if (dropped.length === 0) return;
+  for (const fire of dropped) {
+    schedule.skips.delete(fire);
+    putOperation(turn.decision.ops, "delete_skip", schedule.id, fire);
+  }
+  scheduleEvent(turn, schedule, "schedule.skips_dropped", { dropped });
+}
+
+/** The flows whose runs will be created Skipped, because an upstream of theirs is. */
+export function downstreamSkips(turn: Turn, schedule: Schedule, fires: readonly number[]): DownstreamSkip[] {
+  const reached = new Set<Flow>([schedule.flow]);
+  for (const flow of reached) for (const next of turn.state.downstreamOf(flow)) if (next.error === null) reached.add(next);
+  reached.delete(schedule.flow);
+  return [...reached].map(({ name, project }) => ({ flow: name, project, fires: [...fires] }));
+}
+
+/** Deleting a run that is still to come is a skip of its fire, which then gets no other run. */
+export function skipDeletedFire(turn: Turn, schedule: Schedule, run: Run): void {
+  const fire = run.scheduled_time;
+  if (fire === null || schedule.runs.get(fire) !== run) return;
+  schedule.runs.delete(fire);
+  if (fire <= schedule.consumed_until) return;
+  schedule.skips.set(fire, { by: "delete", at: turn.nowUs });
+  putOperation(turn.decision.ops, "put_skip", schedule.id, fire, "delete", turn.nowUs);
+  extend(turn, schedule, true);
+}

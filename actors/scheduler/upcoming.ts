@@ -1,0 +1,48 @@
+/** GET /api/flows/{id}/upcoming: the runs of the look-ahead, and fires past it that are only computed. */
+import type { Command } from "#protocol/command";
+import { PROJECTED_FIRES_MAX, UPCOMING_RUNS_MAX } from "#protocol/limits";
+import type { UpcomingQuery } from "#protocol/upcoming";
+import { type Run, renderRun } from "../live-state/run.ts";
+import type { Schedule } from "../live-state/schedule.ts";
+import type { Turn } from "../turn.ts";
+import { isHeld } from "./look-ahead.ts";
+
+interface Item {
+  fire: number;
+  schedule: Schedule;
+  /** Null for a fire that has no run. */
+  run: Run | null;
+}
+
+export function listUpcoming(turn: Turn, command: Command): void {
+  const { projected } = command.body as UpcomingQuery;
+  const flow = turn.state.flows.get(command.target);
+  const schedules = flow === undefined ? [] : turn.state.schedules.of(flow).filter((schedule) => schedule.active);
+  const runs = schedules.flatMap((schedule) => heldRuns(schedule)).sort(inOrder);
+  const fires = schedules.flatMap((schedule) => projectedFires(turn, schedule, Math.min(projected, PROJECTED_FIRES_MAX)));
+  const items = [...runs.slice(0, UPCOMING_RUNS_MAX), ...fires].sort(inOrder);
+  turn.reply(command, 200, `[${items.map((item) => renderItem(turn, item)).join(",")}]`);
+}
+
+function inOrder(a: Item, b: Item): number {
+  return a.fire - b.fire || a.schedule.id - b.schedule.id;
+}
+
+function heldRuns(schedule: Schedule): Item[] {
+  return [...schedule.runs].flatMap(([fire, run]) => (isHeld(run) ? [{ fire, schedule, run }] : []));
+}
+
+function projectedFires(turn: Turn, schedule: Schedule, count: number): Item[] {
+  const { runs, ended, consumed_until } = schedule;
+  const ahead = schedule.fires.after(Math.max(consumed_until, turn.nowUs), count + runs.size + ended.size);
+  const open = ahead.filter((fire) => !runs.has(fire) && !ended.has(fire));
+  return open.slice(0, count).map((fire) => ({ fire, schedule, run: null }));
+}
+
+function renderItem(turn: Turn, { fire, schedule, run }: Item): string {
+  const skip = schedule.skips.get(fire);
+  const marks = { skipped: skip !== undefined, skipped_by: skip?.by ?? null, skipped_at: skip?.at ?? null };
+  if (run === null) return JSON.stringify({ schedule_id: schedule.id, scheduled_time: fire, ...marks, projected: true });
+  const text = renderRun(run, turn.state.parametersOf(run));
+  return `${text.slice(0, -1)},${JSON.stringify({ ...marks, projected: false }).slice(1)}`;
+}

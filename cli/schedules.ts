@@ -1,0 +1,151 @@
+/** `millrace schedules`: list, preview, pause, resume and skip. */
+import type { ScheduleBody } from "#protocol/schedule";
+import type { Millrace, ScheduleRow } from "#sdk/client/index";
+import { parseDuration } from "#sdk/duration";
+import { type ConnectionOptions, connect } from "./connection.ts";
+import { CommandError, EXIT } from "./exit-code.ts";
+import { dateTime } from "./format.ts";
+import { positive } from "./runs.ts";
+import { renderTable } from "./table.ts";
+import { printable, Terminal } from "./terminal.ts";
+
+export interface ListOptions extends ConnectionOptions {
+  flow?: string;
+  project?: string;
+}
+
+interface ListedSchedule extends ScheduleRow {
+  flow: string;
+  project: string;
+}
+
+export async function listSchedules(options: ListOptions): Promise<number> {
+  const flows = await connect(options).flows.list({ project: options.project });
+  const wanted = flows.filter(({ name }) => options.flow === undefined || name === options.flow);
+  const rows: ListedSchedule[] = wanted.flatMap(({ name, project, schedules }) =>
+    schedules.map((schedule) => ({ ...schedule, flow: name, project })),
+  );
+  const out = new Terminal(process.stdout);
+  if (options.json === true) out.json(rows);
+  else if (rows.length > 0) for (const line of renderSchedules(rows, out)) out.line(line);
+  else if (out.live) out.line(options.flow === undefined ? "There are no schedules." : "No schedule matches.");
+  return EXIT.ok;
+}
+
+function renderSchedules(rows: readonly ListedSchedule[], terminal: Terminal): string[] {
+  return renderTable(
+    [
+      { head: "ID", cell: (row) => String(row.id), align: "right" },
+      { head: "FLOW", cell: (row) => printable(`${row.project}/${row.flow}`), shrink: true },
+      { head: "SCHEDULE", cell: (row) => printable(specText(row.schedule)), shrink: true },
+      { head: "ZONE", cell: (row) => row.schedule.timezone ?? "" },
+      { head: "NEXT", cell: (row) => nextText(row) },
+      { head: "SKIPPED", cell: (row) => (row.skipped === 0 ? "" : String(row.skipped)), align: "right" },
+    ],
+    rows,
+    terminal,
+  );
+}
+
+export function specText(schedule: ScheduleRow["schedule"]): string {
+  switch (schedule.kind) {
+    case "cron":
+      return schedule.cron;
+    case "interval":
+      return `every ${schedule.interval} s`;
+    case "rrule":
+      return schedule.rrule.replace(/\s+/g, " ");
+  }
+}
+
+function nextText({ active, paused_reason, next_fire }: ScheduleRow): string {
+  if (!active) return paused_reason ?? "inactive";
+  return next_fire === null ? "never" : dateTime(next_fire);
+}
+
+export interface PreviewOptions extends ConnectionOptions {
+  cron?: string;
+  every?: string;
+  rrule?: string;
+  timezone?: string;
+  count: string;
+}
+
+export async function previewSchedule(options: PreviewOptions): Promise<number> {
+  const preview = await connect(options).schedules.preview({
+    ...specOf(options),
+    timezone: options.timezone ?? null,
+    count: positive("--count", options.count),
+  });
+  const out = new Terminal(process.stdout);
+  if (options.json === true) {
+    out.json(preview);
+    return EXIT.ok;
+  }
+  for (const fire of preview.next) out.line(`${timeInZone(fire, preview.timezone)}  ${preview.timezone}`);
+  if (preview.next.length === 0) out.line("It never fires.");
+  return EXIT.ok;
+}
+
+function specOf({ cron, every, rrule }: PreviewOptions): ScheduleBody {
+  if ([cron, every, rrule].filter((given) => given !== undefined).length !== 1) {
+    throw new CommandError("name one schedule", "Pass one of --cron, --every and --rrule.");
+  }
+  if (cron !== undefined) return { kind: "cron", cron };
+  if (rrule !== undefined) return { kind: "rrule", rrule: rrule.replaceAll("\\n", "\n") };
+  try {
+    return { kind: "interval", interval: parseDuration(every ?? "") };
+  } catch (error) {
+    throw new CommandError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function timeInZone(us: number, timezone: string): string {
+  return new Date(us / 1000).toLocaleString("sv-SE", { timeZone: timezone });
+}
+
+export async function pauseSchedule(id: string, options: ConnectionOptions): Promise<number> {
+  const row = await connect(options).schedules.pause(positive("id", id));
+  return told(options, row, `Schedule ${row.id} is paused.`);
+}
+
+export async function resumeSchedule(id: string, options: ConnectionOptions): Promise<number> {
+  const row = await connect(options).schedules.resume(positive("id", id));
+  return told(options, row, `Schedule ${row.id} runs next ${nextText(row)}.`);
+}
+
+export interface SkipOptions extends ConnectionOptions {
+  next?: string;
+  undo?: string;
+}
+
+/** `FIRES`: times as ISO texts, or microseconds as the upcoming list gives them. */
+export async function skipFires(id: string, fires: readonly string[], options: SkipOptions): Promise<number> {
+  const client = connect(options);
+  const schedule = positive("id", id);
+  if (options.undo !== undefined) return await undoSkip(client, schedule, options.undo, options);
+  const asked = options.next === undefined ? { fires: fires.map(fireOf) } : { next: positive("--next", options.next) };
+  const answer = await client.schedules.skip(schedule, asked);
+  const times = answer.skipped.map(dateTime).join(", ");
+  const also = answer.downstream.map(({ flow }) => flow).join(", ");
+  return told(options, answer, `Skipped ${times}${also === "" ? "" : `, and with it runs of ${also}`}.`);
+}
+
+async function undoSkip(client: Millrace, schedule: number, fire: string, options: ConnectionOptions): Promise<number> {
+  const row = await client.schedules.undoSkip(schedule, fireOf(fire));
+  return told(options, row, `Schedule ${row.id} runs next ${nextText(row)}.`);
+}
+
+function fireOf(text: string): number {
+  if (/^\d{10,}$/.test(text)) return Number(text);
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw new CommandError(`"${text}" is not a time`, "Write 2026-01-31T06:00:00Z, or microseconds.");
+  return ms * 1000;
+}
+
+function told(options: ConnectionOptions, data: unknown, line: string): number {
+  const out = new Terminal(process.stdout);
+  if (options.json === true) out.json(data);
+  else out.line(line);
+  return EXIT.ok;
+}

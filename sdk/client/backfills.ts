@@ -1,0 +1,41 @@
+/** `client.backfills`: one run per value of a date or datetime parameter. */
+import type { Http } from "./http.ts";
+import type { BackfillBody, BackfillPreview, BackfillStatus, Loose } from "./records.ts";
+import type { CreateOptions } from "./runs.ts";
+
+export type CreateBackfill = Loose<Omit<BackfillBody, "dry_run">> & Pick<BackfillBody, "parameter" | "start" | "end">;
+
+export class Backfills {
+  readonly #http: Http;
+
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  /** Creates all runs at once. @throws MillraceError 404; 422 for a parameter, bound or interval that does not fit. */
+  create(flowId: number, backfill: CreateBackfill, options: CreateOptions = {}): Promise<BackfillStatus> {
+    const { idempotencyKey, signal } = options;
+    return this.#http.json<BackfillStatus>("POST", `/api/flows/${flowId}/backfill`, { body: backfill, idempotencyKey, signal });
+  }
+
+  /** What would be created. @throws MillraceError 404, 422. */
+  preview(flowId: number, backfill: CreateBackfill): Promise<BackfillPreview> {
+    const body = { ...backfill, dry_run: true };
+    return this.#http.json<BackfillPreview>("POST", `/api/flows/${flowId}/backfill`, { body, repeatable: true });
+  }
+
+  /** The backfills of a flow, oldest first; none for an unknown flow. */
+  list(flowId: number): Promise<BackfillStatus[]> {
+    return this.#http.get<BackfillStatus[]>(`/api/flows/${flowId}/backfills`);
+  }
+
+  /** @throws MillraceError 404. */
+  get(id: number): Promise<BackfillStatus> {
+    return this.#http.get<BackfillStatus>(`/api/backfills/${id}`);
+  }
+
+  /** Cancels its unfinished runs. @throws MillraceError 404. */
+  cancel(id: number): Promise<BackfillStatus> {
+    return this.#http.json<BackfillStatus>("POST", `/api/backfills/${id}/cancel`, { repeatable: true });
+  }
+}

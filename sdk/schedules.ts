@@ -1,0 +1,59 @@
+/** Schedules declared with a flow: `schedules: [cron("0 6 * * *", { timezone: "Europe/Berlin" })]`. */
+import type { CatchupPolicy, ScheduleDecl } from "#protocol/schedule";
+import { type Duration, parseDuration } from "./duration.ts";
+
+export interface ScheduleOptions {
+  /** IANA name. Default: the server's zone. */
+  timezone?: string;
+  /** What becomes of fires missed while the server was down. Default: the server's setting. */
+  catchup?: CatchupPolicy;
+  /** Fires that catchup "all" runs at most. Default 100. */
+  catchupMax?: number;
+  /** Tells the schedule from others of the flow over edits of the code. Default: its place in the list. */
+  key?: string;
+}
+
+export interface CronOptions extends ScheduleOptions {
+  /** Where day of month and day of week are both restricted: one suffices (true, the default), or both must match. */
+  dayOr?: boolean;
+}
+
+export interface EveryOptions extends ScheduleOptions {
+  /** A time the interval counts from. Default: when the schedule is first stored. */
+  anchor?: Date;
+}
+
+/** A schedule as it was declared. */
+export interface ScheduleDeclaration {
+  readonly wire: ScheduleDecl;
+}
+
+function policy({ timezone, catchup, catchupMax, key }: ScheduleOptions) {
+  return {
+    timezone: timezone ?? null,
+    ...(catchup === undefined ? {} : { catchup }),
+    ...(catchupMax === undefined ? {} : { catchup_max: catchupMax }),
+    ...(key === undefined ? {} : { key }),
+  };
+}
+
+/** Fires by a five-field cron expression. The server checks it when it starts and shows what is wrong at the flow. */
+export function cron(expression: string, options: CronOptions = {}): ScheduleDeclaration {
+  return { wire: { kind: "cron", cron: expression, day_or: options.dayOr ?? true, ...policy(options) } };
+}
+
+/**
+ * Fires at an interval. Whole days keep the time of day in the zone; any other interval is time that passes.
+ * @throws RangeError for a length that is not above zero.
+ */
+export function every(interval: Duration, options: EveryOptions = {}): ScheduleDeclaration {
+  const seconds = parseDuration(interval);
+  if (seconds <= 0) throw new RangeError("a schedule needs an interval above zero");
+  const anchor = options.anchor === undefined ? {} : { anchor: options.anchor.getTime() * 1000 };
+  return { wire: { kind: "interval", interval: seconds, ...anchor, ...policy(options) } };
+}
+
+/** Fires by an RFC 5545 rule with DTSTART: "DTSTART;TZID=Europe/Paris:20260101T090000\nRRULE:FREQ=WEEKLY;BYDAY=MO". */
+export function rrule(rule: string, options: ScheduleOptions = {}): ScheduleDeclaration {
+  return { wire: { kind: "rrule", rrule: rule, ...policy(options) } };
+}

@@ -1,0 +1,69 @@
+/** Backfill records (interface: "Backfill"; decisions: BackfillStatus) and their stream messages. */
+import { stateType } from "../codes.ts";
+import { bytesToUuid } from "../external-id.ts";
+import type { Statements } from "../statements.ts";
+import { flag, quoted, stored } from "./json.ts";
+
+type BackfillRow = [
+  id: number,
+  external_id: Uint8Array,
+  flow_id: number,
+  parameter: string,
+  start_value: string,
+  end_value: string,
+  interval_secs: number,
+  concurrency: number,
+  total: number,
+  extra_parameters: string | null,
+  cancelled: number,
+  created_at: number,
+];
+
+const SELECT_BACKFILL = `SELECT id, external_id, flow_id, parameter, start_value, end_value, interval_secs, concurrency, total,
+  extra_parameters, cancelled, created_at FROM backfills`;
+
+/** Runs of a backfill by name of their state. */
+export function countsOfBackfill(statements: Statements, id: number): Record<string, number> {
+  const sql = `SELECT state_type, state_name, count(*) FROM runs INDEXED BY runs_backfill
+    WHERE backfill_id = ? GROUP BY state_type, state_name`;
+  const counts: Record<string, number> = {};
+  for (const [type, name, count] of statements.raw<[number, string | null, number]>(sql).all(id)) {
+    const key = name ?? stateType(type);
+    counts[key] = (counts[key] ?? 0) + count;
+  }
+  return counts;
+}
+
+function render(statements: Statements, row: BackfillRow): string {
+  const [id, externalId, flow, parameter, start, end, interval, concurrency, total, extra, cancelled, created] = row;
+  return (
+    `{"id":${id},"external_id":"${bytesToUuid(externalId)}","flow_id":${flow},"parameter":${quoted(parameter)},` +
+    `"start_value":${quoted(start)},"end_value":${quoted(end)},"interval_secs":${interval},"concurrency":${concurrency},` +
+    `"total":${total},"extra_parameters":${stored(extra, "{}")},"cancelled":${flag(cancelled)},"created_at":${created},` +
+    `"counts":${JSON.stringify(countsOfBackfill(statements, id))},"tag":"backfill:${id}"}`
+  );
+}
+
+/** The status of a backfill as JSON text, or null when there is none. */
+export function backfillById(statements: Statements, id: number): string | null {
+  const row = statements.raw<BackfillRow>(`${SELECT_BACKFILL} WHERE id = ?`).get(id);
+  return row === undefined ? null : render(statements, row);
+}
+
+/** Backfills of a flow, oldest first, as a JSON array; empty for an unknown flow. */
+export function backfillsOfFlow(statements: Statements, flow: number): string {
+  const rows = statements.raw<BackfillRow>(`${SELECT_BACKFILL} WHERE flow_id = ? ORDER BY id`).all(flow);
+  return `[${rows.map((row) => render(statements, row)).join(",")}]`;
+}
+
+/** Data of the stream message backfill.created. */
+export function backfillCreated(statements: Statements, id: number): string | null {
+  const row = statements.raw<[number, number]>("SELECT flow_id, total FROM backfills WHERE id = ?").get(id);
+  return row === undefined ? null : JSON.stringify({ backfill_id: id, flow_id: row[0], count: row[1] });
+}
+
+/** Data of the stream message backfill.updated. */
+export function backfillUpdated(statements: Statements, id: number): string | null {
+  const row = statements.raw<[number]>("SELECT cancelled FROM backfills WHERE id = ?").get(id);
+  return row === undefined ? null : JSON.stringify({ backfill_id: id, cancelled: row[0] === 1 });
+}

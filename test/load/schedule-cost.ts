@@ -1,0 +1,131 @@
+/**
+ * Measures schedules and backfills: `node --conditions=millrace-src test/load/schedule-cost.ts [fires|schedules|backfills]...`
+ *
+ * fires: cost of the next hundred fires by kind of schedule. schedules: a thousand schedules that fire on one second, how late
+ * each run was handed to the queue and whether each fired once. backfills: seconds until the answer, and memory.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ReadySpec, readSpec } from "#actors/scheduler/spec";
+import type { Schedule } from "#protocol/schedule";
+import { Millrace } from "#sdk/client/index";
+import { startOwnServer } from "./own-server.ts";
+import { readUsage } from "./process-usage.ts";
+
+const SCHEDULES = 1_000;
+const BACKFILL_SIZES = [10_000, 100_000];
+const MIB = 2 ** 20;
+
+const SPECS: Record<string, Schedule> = {
+  "cron */5, UTC": { kind: "cron", cron: "*/5 * * * *", timezone: "UTC" },
+  "cron */5, New York": { kind: "cron", cron: "*/5 * * * *", timezone: "America/New_York" },
+  "cron weekly, London": { kind: "cron", cron: "0 9 * * 1", timezone: "Europe/London" },
+  "cron 29 February": { kind: "cron", cron: "0 0 29 2 *", timezone: "UTC" },
+  "cron never": { kind: "cron", cron: "0 0 30 2 *", timezone: "UTC" },
+  "every 10 min": { kind: "interval", interval: 600 },
+  "every day, Berlin": { kind: "interval", interval: 86_400, timezone: "Europe/Berlin" },
+  "rrule daily from 2010": { kind: "rrule", rrule: "DTSTART;TZID=Europe/Paris:20100101T090000\nRRULE:FREQ=DAILY" },
+  "rrule minutely from 1970": { kind: "rrule", rrule: "DTSTART:19700101T000000Z\nRRULE:FREQ=MINUTELY" },
+  "rrule monthly, last Friday": { kind: "rrule", rrule: "DTSTART:20260101T090000Z\nRRULE:FREQ=MONTHLY;BYDAY=-1FR" },
+};
+
+function show(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function ready(schedule: Schedule): ReadySpec {
+  const read = readSpec(schedule, { timezone: "UTC", anchorUs: 0 });
+  if (!read.ok) throw new Error(read.error);
+  return read.ready;
+}
+
+function measureFires(): void {
+  const count = 100;
+  const start = Date.UTC(2026, 6, 1) * 1000;
+  for (const [name, schedule] of Object.entries(SPECS)) {
+    let found = 0;
+    let parsedMs = 0;
+    const startedMs = performance.now();
+    let rounds = 0;
+    for (; performance.now() - startedMs < 300; rounds += 1) {
+      const beforeMs = performance.now();
+      // A fresh one each time: what is remembered would not be measured.
+      const { fires } = ready(schedule);
+      parsedMs += performance.now() - beforeMs;
+      found = fires.after(start + rounds * 7_000_000, count).length;
+    }
+    const perRoundUs = ((performance.now() - startedMs - parsedMs) * 1000) / rounds;
+    const parseUs = (parsedMs * 1000) / rounds;
+    show(`${name}: ${found} fires in ${perRoundUs.toFixed(0)} us, reading the spec ${parseUs.toFixed(0)} us`);
+  }
+}
+
+async function withServer(work: (client: Millrace, pid: number) => Promise<void>): Promise<void> {
+  const target = await startOwnServer({ home: null, durability: "normal", token: null });
+  try {
+    const { host, port } = target.endpoint;
+    await work(new Millrace({ url: `http://${host}:${port}` }), target.pid ?? 0);
+  } finally {
+    await target.stop();
+  }
+}
+
+/** A flow, known by its first run. */
+async function register(client: Millrace, name: string, body: Record<string, unknown> = {}): Promise<number> {
+  const run = await client.runs.create({ project: "load", flow: name, module: "bench_mod", source_dir: "/bench", ...body });
+  return run.flow_id;
+}
+
+async function measureSchedules(): Promise<void> {
+  await withServer(async (client, pid) => {
+    const flow = await register(client, "scheduled");
+    const anchor = (Math.floor(Date.now() / 1000) + 12) * 1_000_000;
+    const startedMs = performance.now();
+    for (let index = 0; index < SCHEDULES; index += 1)
+      await client.schedules.create(flow, { kind: "interval", interval: 86_400, anchor });
+    show(`${SCHEDULES} schedules created in ${((performance.now() - startedMs) / 1000).toFixed(2)} s`);
+    const stream = client.stream();
+    const replaced: number[] = [];
+    const reading = (async () => {
+      for await (const message of stream) {
+        if (message.event !== "run.updated" || !("scheduled_time" in message.data)) continue;
+        // Each fire lays out the run three days on: that is when it was decided.
+        if ((message.data.scheduled_time ?? 0) > anchor + 2.5 * 86_400e6) replaced.push(Number(message.data.created_at) - anchor);
+        if (replaced.length >= SCHEDULES) return;
+      }
+    })();
+    await Promise.race([reading, sleep(60_000)]);
+    replaced.sort((a, b) => a - b);
+    const at = (part: number): string => `${((replaced[Math.ceil(part * replaced.length) - 1] ?? 0) / 1000).toFixed(1)} ms`;
+    show(`${replaced.length} fires on one second: decided after p50 ${at(0.5)}, p99 ${at(0.99)}, last ${at(1)}`);
+    show(`memory ${((readUsage(pid)?.residentBytes ?? 0) / MIB).toFixed(0)} MiB`);
+  });
+}
+
+async function measureBackfills(): Promise<void> {
+  for (const size of BACKFILL_SIZES) {
+    await withServer(async (client, pid) => {
+      const schema = { type: "object", properties: { at: { type: "string", format: "date-time" } } };
+      const flow = await register(client, "filled", { parameter_schema: schema });
+      const before = readUsage(pid)?.residentBytes ?? 0;
+      const end = new Date(Date.UTC(2026, 0, 1) + (size - 1) * 60_000).toISOString();
+      const startedMs = performance.now();
+      const backfill = await client.backfills.create(flow, { parameter: "at", start: "2026-01-01", end, interval: 60 });
+      const seconds = (performance.now() - startedMs) / 1000;
+      const after = readUsage(pid)?.residentBytes ?? 0;
+      const megabytes = `${(before / MIB).toFixed(0)} -> ${(after / MIB).toFixed(0)} MiB`;
+      show(`backfill of ${backfill.total}: ${seconds.toFixed(2)} s to 201, memory ${megabytes}`);
+      const cancelledMs = performance.now();
+      await client.backfills.cancel(backfill.id);
+      show(`  cancelled in ${((performance.now() - cancelledMs) / 1000).toFixed(2)} s`);
+    });
+  }
+}
+
+const parts: Record<string, () => void | Promise<void>> = {
+  fires: measureFires,
+  schedules: measureSchedules,
+  backfills: measureBackfills,
+};
+const asked = process.argv.slice(2);
+for (const [name, measure] of Object.entries(parts)) if (asked.length === 0 || asked.includes(name)) await measure();
+process.exit(0);
