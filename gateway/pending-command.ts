@@ -44,9 +44,9 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
   next: WheelEntry | null = null;
   readonly #owner: PendingOwner;
   readonly #target: number;
-  readonly #mcpClient: string | undefined;
   readonly #local: boolean;
   readonly #idempotency: IdempotencyKey | null;
+  readonly #mcpClient: string | undefined;
   #body: unknown;
 
   constructor(owner: PendingOwner, id: number, request: CommandRequest, exchange: Exchange, nowUs: number) {
