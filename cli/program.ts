@@ -45,6 +45,7 @@ function buildProgram(finish: Finish): Command {
   addBackfill(program, finish);
   addSchedules(program, finish);
   addEngine(program);
+  addMcp(program, finish);
   return program;
 }
 
@@ -194,6 +195,21 @@ function addEngine(program: Command): void {
     .action(async (args: string[]) => {
       const { startEngine } = await import("./engine.ts");
       await startEngine(args);
+    });
+}
+
+function addMcp(program: Command, finish: Finish): void {
+  program
+    .command("mcp")
+    .description("let an agent host speak to the running server over standard input and output")
+    .option("--home <dir>", "data directory of the server")
+    .option("--token <token>", "token of the server (default: MILLRACE_TOKEN or SERVICE_TOKEN)")
+    .option("--url <url>", "address of the server")
+    .option("--socket <path>", "Unix socket of the server")
+    .option("--read-only", "offer only tools that change nothing")
+    .action(async (_options: unknown, command: Command) => {
+      const { mcp } = await import("./mcp.ts");
+      finish(await mcp(command.optsWithGlobals()));
     });
 }
 

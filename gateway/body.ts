@@ -29,6 +29,8 @@ export interface RequestHead {
 /** Receives a whole body as text, and its bytes with it. */
 export interface BodyTaker {
   take(exchange: Exchange, head: RequestHead, text: string, bytes: number): void;
+  /** Answers a body that is no text at all; without it, 400. */
+  unreadable?(exchange: Exchange, why: string): void;
 }
 
 /** True for application/json, with or without parameters. */
@@ -107,15 +109,20 @@ export class BodyReader implements ExchangeWatcher {
         : Buffer.concat([...this.#chunks, piece], this.#bytes);
     this.#chunks = null;
     if (!isUtf8(whole)) {
-      this.#memory.giveBytes(this.#bytes);
-      replyRefusal(this.#exchange, refuse("bad_json", "it is not UTF-8"));
+      this.#unreadable("it is not UTF-8");
       return;
     }
     if (whole.length === 0) {
-      replyRefusal(this.#exchange, refuse("bad_json", "it is empty"));
+      this.#unreadable("it is empty");
       return;
     }
     this.#taker.take(this.#exchange, this.#head, whole.toString(), this.#bytes);
+  }
+
+  #unreadable(why: string): void {
+    this.#memory.giveBytes(this.#bytes);
+    if (this.#taker.unreadable === undefined) replyRefusal(this.#exchange, refuse("bad_json", why));
+    else this.#taker.unreadable(this.#exchange, why);
   }
 
   #refuse(untaken: number, code: "body_too_large" | "busy"): void {

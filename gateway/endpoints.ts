@@ -1,11 +1,11 @@
 /** Puts the table of routes (protocol/routes.ts) on the router: a row becomes the endpoint that serves it. */
-import { refuse } from "#protocol/errors";
 import { openapiDocument } from "#protocol/openapi";
 import type { Route } from "#protocol/route";
 import { ROUTES } from "#protocol/routes";
 import { VOCABULARY } from "#protocol/vocabulary";
 import type { OutstandingCommands } from "./commands.ts";
 import { CommandEndpoint, type Endpoint, LocalEndpoint } from "./endpoint.ts";
+import type { McpEndpoint } from "./mcp/endpoint.ts";
 import type { Reads } from "./reads.ts";
 import { reply, replyRefusal } from "./reply.ts";
 import { Router } from "./router.ts";
@@ -13,7 +13,7 @@ import type { StreamHub } from "./sse.ts";
 import { streamStart } from "./stream-since.ts";
 import type { Exchange } from "./transport-port.ts";
 
-export function buildRouter(commands: OutstandingCommands, hub: StreamHub, reads: Reads): Router<Endpoint> {
+export function buildRouter(commands: OutstandingCommands, hub: StreamHub, reads: Reads, mcp: McpEndpoint): Router<Endpoint> {
   const router = new Router<Endpoint>();
   const local = localServices(hub);
   for (const route of ROUTES) {
@@ -22,16 +22,13 @@ export function buildRouter(commands: OutstandingCommands, hub: StreamHub, reads
     else if (route.command !== undefined)
       router.add(route.method, route.path, new CommandEndpoint(route, route.command, commands));
   }
-  // The token is asked for before anything else is said, also where nothing answers yet.
-  for (const method of ["POST", "DELETE"]) router.add(method, MCP_PATH, new LocalEndpoint(true, notServed));
+  // No row of the table, because the interface's description leaves it out: it speaks another protocol.
+  router.add("POST", MCP_PATH, new LocalEndpoint(true, (exchange) => mcp.receive(exchange)));
+  router.add("DELETE", MCP_PATH, new LocalEndpoint(true, (exchange) => mcp.endSession(exchange)));
   return router;
 }
 
 const MCP_PATH = "/mcp";
-
-function notServed(exchange: Exchange): void {
-  replyRefusal(exchange, refuse("not_found"));
-}
 
 type Service = (exchange: Exchange) => void;
 

@@ -13,6 +13,8 @@ export interface CommandRequest {
   /** How long the client is willing to wait for something to happen; null where it is no long-poll. */
   waitUs: number | null;
   idempotency: IdempotencyKey | null;
+  /** Name of the client that asks through MCP; absent where the request came over the API. */
+  mcpClient?: string;
 }
 
 /**
@@ -42,6 +44,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
   next: WheelEntry | null = null;
   readonly #owner: PendingOwner;
   readonly #target: number;
+  readonly #mcpClient: string | undefined;
   readonly #local: boolean;
   readonly #idempotency: IdempotencyKey | null;
   #body: unknown;
@@ -57,6 +60,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     this.#target = request.target;
     this.#body = request.body;
     this.#idempotency = request.idempotency;
+    this.#mcpClient = request.mcpClient;
     this.#local = exchange.isLocalPeer();
   }
 
@@ -65,7 +69,9 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     this.sentEpoch = epoch;
     const { kind, id } = this;
     const idempotency = this.#idempotency;
-    return { kind, id, epoch, target: this.#target, body: this.#body, idempotency, local: this.#local };
+    const command: Command = { kind, id, epoch, target: this.#target, body: this.#body, idempotency, local: this.#local };
+    if (this.#mcpClient !== undefined) command.mcp_client = this.#mcpClient;
+    return command;
   }
 
   /** Nobody waits for it any more, so it will not be sent again. */

@@ -16,6 +16,16 @@ export function replyRefusal(exchange: Exchange, refusal: Refusal, close = false
   exchange.respond(refusal.status, refusal.status === 503 ? RETRY_HEADERS : JSON_HEADERS, refusal.body(), close);
 }
 
+/** The answer to an MCP message, and the session it opened. */
+export function replyMessage(exchange: Exchange, body: string, session: string | null = null): void {
+  exchange.respond(200, session === null ? JSON_HEADERS : [...JSON_HEADERS, "mcp-session-id", session], body);
+}
+
+/** Taken, and nothing to say. */
+export function replyNothing(exchange: Exchange, status: 202 | 204): void {
+  exchange.respond(status, [], null);
+}
+
 /** The path exists, the method does not. */
 export function replyMethodNotAllowed(exchange: Exchange, allow: string): void {
   exchange.respond(405, [...JSON_HEADERS, "allow", allow], refuse("method_not_allowed", allow).body());

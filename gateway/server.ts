@@ -10,6 +10,7 @@ import { Access } from "./auth.ts";
 import { OutstandingCommands } from "./commands.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { buildRouter } from "./endpoints.ts";
+import { McpEndpoint } from "./mcp/endpoint.ts";
 import { Pages } from "./pages.ts";
 import { Reads } from "./reads.ts";
 import { replyDefect, replyMethodNotAllowed, replyOptions, replyRefusal } from "./reply.ts";
@@ -41,6 +42,8 @@ export interface GatewayPorts {
   send(actor: string, message: Command | CommandNotice): void;
   /** Microseconds; only differences are used, so a clock that never steps is best. */
   now(): number;
+  /** A random id that cannot be guessed. */
+  newId(): string;
   /** Told about defects; standard error without it. */
   defect?(cause: unknown): void;
 }
@@ -94,7 +97,16 @@ class HttpGateway implements Gateway, RequestHandler {
       // Far fewer than a thousand commands come per millisecond, so a later gateway of this process starts above.
       firstId: Date.now() * 1000,
     });
-    this.#router = buildRouter(this.#commands, this.#hub, this.#reads);
+    const mcp = new McpEndpoint({
+      commands: this.#commands,
+      reads: this.#reads,
+      version: options.version,
+      newId: ports.newId,
+      now: ports.now,
+      wallUs: () => Date.now() * 1000,
+      defect: (cause) => this.#defect(cause),
+    });
+    this.#router = buildRouter(this.#commands, this.#hub, this.#reads, mcp);
     this.#pages = new Pages(options.version, "");
     this.#transport = createTransport(this);
   }
@@ -182,6 +194,8 @@ class HttpGateway implements Gateway, RequestHandler {
     this.#transport.stopListening();
     this.#hub.close();
     await this.#commands.stop(graceMs);
+    // What tools make of the last answers is written in promises that are still to run.
+    await new Promise<void>((resolve) => setImmediate(resolve));
     this.#transport.close();
     await this.#reads.close();
   }

@@ -63,6 +63,8 @@ export interface Command {
   epoch: number;
   /** The `{id}` of the path, 0 where there is none. */
   target: number;
+  /** Name of the client that asks through MCP; absent where the request came over the API. */
+  mcp_client?: string;
   /** JSON text where the core parses it, the validated body where the gateway did, null without a body. */
   body: unknown;
   /** Null without the header. */

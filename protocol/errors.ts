@@ -42,6 +42,13 @@ export const REFUSALS = {
   bad_path: { status: 400, message: (name: string) => `path parameter ${name}: expected an integer` },
   bad_idempotency_key: { status: 400, message: (max: number) => `Idempotency-Key: expected 1 to ${max} characters` },
 
+  mcp_session_missing: { status: 400, message: () => "header Mcp-Session-Id is required" },
+  mcp_version: {
+    status: 400,
+    message: (version: string, spoken: string) =>
+      `MCP-Protocol-Version "${version}" is not supported; this server speaks ${spoken}`,
+  },
+
   // 401, 403: who may ask
   token_missing: { status: 401, message: () => "a token is required: send it as Authorization: Bearer <token>" },
   token_wrong: { status: 401, message: () => "the token was rejected" },
@@ -67,6 +74,7 @@ export const REFUSALS = {
   backfill_not_found: { status: 404, message: (id: number) => `backfill ${id} not found` },
   rule_not_found: { status: 404, message: (id: number) => `rule ${id} not found` },
   variable_not_found: { status: 404, message: (name: string) => `variable ${name} not found` },
+  mcp_session_not_found: { status: 404, message: () => "no such MCP session; send initialize to open one" },
 
   // 405, 413, 415
   method_not_allowed: { status: 405, message: (allow: string) => `method not allowed; use ${allow}` },

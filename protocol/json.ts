@@ -190,6 +190,11 @@ export function canonicalJson(value: unknown): string {
   return JSON.stringify(sorted(value));
 }
 
+/** As canonicalJson, with line breaks and two spaces per level, for people and models to read. */
+export function prettyJson(value: unknown): string {
+  return JSON.stringify(sorted(value), null, 2);
+}
+
 function sorted(value: unknown): unknown {
   if (typeof value === "bigint") return json.rawJSON(String(value));
   if (typeof value !== "object" || value === null || json.isRawJSON(value)) return value;

@@ -78,6 +78,18 @@ export const STREAM_RING_COUNT = 4_096;
 /** Silence on a stream after which a comment line keeps the connection open. */
 export const STREAM_KEEP_ALIVE_MS = 15_000;
 
+/** MCP sessions kept: they hold no more than a client's name, and whoever loses one is only called `unknown`. */
+export const MCP_SESSIONS_MAX = 1_000;
+/** An MCP session that was not used for this long is forgotten. */
+export const MCP_SESSION_IDLE_US = 3_600_000_000;
+/** Length of the client name of a session; it becomes part of `created_by`. */
+export const MCP_CLIENT_NAME_LENGTH_MAX = 128;
+/** Page sizes of MCP tools: [default, maximum]. Smaller than those of the API, because a model reads every row. */
+export const MCP_RUNS_PAGE = [20, 200] as const;
+export const MCP_LOGS_PAGE = [200, 1_000] as const;
+export const MCP_EVENTS_PAGE = [50, 500] as const;
+export const MCP_ARTIFACTS_PAGE = [50, 200] as const;
+
 /** Depth of rule chains: an action whose event was made by a longer chain fails. */
 export const RULE_CHAIN_DEPTH_MAX = 8;
 export const WEBHOOK_ATTEMPTS_MAX = 3;

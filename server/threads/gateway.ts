@@ -1,4 +1,5 @@
 /** The gateway as an actor of its thread. */
+import { createIdSource } from "#actors/ids";
 import { LISTENING } from "#actors/tree";
 import { DISPATCHER, GATEWAY, LEASES, RECORDS } from "#actors/turn";
 import { createGateway, type Gateway } from "#gateway/server";
@@ -11,6 +12,7 @@ import type { ThreadData } from "./data.ts";
 
 export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const { config } = data;
+  const ids = createIdSource();
   const clock = createSystemClock();
   // A gateway that is started again listens where the first one did.
   let port = config.port;
@@ -33,7 +35,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
             version: data.version,
             database_path: data.databasePath,
           },
-          { send: (actor, message) => thread.host.send(actor, message), now: () => clock.monotonicUs() },
+          { send: (actor, message) => thread.host.send(actor, message), now: () => clock.monotonicUs(), newId: () => ids.uuid() },
         );
         former = gateway;
         port = (await gateway.start()).port;

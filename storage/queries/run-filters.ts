@@ -8,8 +8,8 @@ import type { Statements } from "../statements.ts";
 import { Conditions, containsPattern } from "./conditions.ts";
 import { addStartFilters, addStateFilters, allFlowIds, flowIds, stateCodeOf } from "./filters.ts";
 
-/** The filters of the query; limit, sort and cursor are taken elsewhere. */
-export type RunFilters = Partial<RunsQuery>;
+/** The filters of the query; limit, sort and cursor are taken elsewhere. `exact_name` is asked for by the server itself. */
+export type RunFilters = Partial<RunsQuery> & { exact_name?: string };
 
 /** Beyond this many index reads one walk over the table is cheaper. */
 const SOURCES_MAX = 320;
@@ -51,6 +51,7 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   addStartFilters(conditions, "r", filters);
   for (const tag of tags) conditions.add("EXISTS (SELECT 1 FROM run_tags x WHERE x.tag = ? AND x.run_id = r.id)", tag);
   if (filters.name !== undefined) conditions.add(`r.name LIKE ? ESCAPE '\\'`, containsPattern(filters.name));
+  if (filters.exact_name !== undefined) conditions.add("r.name = ?", filters.exact_name);
   if (filters.schedule_id !== undefined) conditions.add("r.schedule_id = ?", filters.schedule_id);
   if (filters.backfill_id !== undefined) conditions.add("r.backfill_id = ?", filters.backfill_id);
   if (filters.scheduled_after !== undefined) conditions.add("r.scheduled_time >= ?", filters.scheduled_after);
@@ -81,6 +82,8 @@ function sourcesOf(
     return [source("runs r INDEXED BY runs_backfill", "r.backfill_id = ?", filters.backfill_id)];
   if (filters.schedule_id !== undefined)
     return [source("runs r INDEXED BY runs_schedule", "r.schedule_id = ?", filters.schedule_id)];
+  if (filters.exact_name !== undefined)
+    return [{ from: "runs r INDEXED BY runs_name", where: new Conditions().add("r.name = ?", filters.exact_name) }];
   if (tags[0] !== undefined) return [source("run_tags g CROSS JOIN runs r ON r.id = g.run_id", "g.tag = ?", tags[0])];
   const named = filters.state_name !== undefined && stateCodeOf(filters.state_name) === null;
   if (flows === null && named) {

@@ -1,5 +1,6 @@
 /** A gateway over a stand-in for core and writer: the test says how each command is answered. */
 
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
@@ -56,6 +57,7 @@ export class StubServer {
       {
         send: (_actor, message) => setImmediate(() => this.#take(message)),
         now: () => performance.now() * 1000,
+        newId: randomUUID,
         defect: (cause) => this.defects.push(cause),
       },
     );

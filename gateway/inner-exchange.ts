@@ -1,0 +1,73 @@
+/**
+ * A request that the gateway puts to itself, in the place of one that came over HTTP: it takes the same way through reads and
+ * outstanding commands, and its answer goes to whoever asked instead of a connection.
+ */
+import type { Exchange, ExchangeWatcher, HeaderList } from "./transport-port.ts";
+
+/** What became of it. cut: it was given up although it may have been applied. left: nobody waits for it any more. */
+export type InnerOutcome = { kind: "answered"; status: number; body: string } | { kind: "cut" } | { kind: "left" };
+
+export class InnerExchange implements Exchange {
+  readonly method = "POST";
+  readonly path = "";
+  readonly query = "";
+  /** Who asks was checked where the outer request came in. */
+  readonly trusted = true;
+  open = true;
+  readonly #local: boolean;
+  readonly #settle: (outcome: InnerOutcome) => void;
+  #watcher: ExchangeWatcher | null = null;
+
+  constructor(local: boolean, settle: (outcome: InnerOutcome) => void) {
+    this.#local = local;
+    this.#settle = settle;
+  }
+
+  header(): string {
+    return "";
+  }
+
+  isLocalPeer(): boolean {
+    return this.#local;
+  }
+
+  watch(watcher: ExchangeWatcher): void {
+    this.#watcher = watcher;
+  }
+
+  readBody(): void {}
+
+  respond(status: number, _headers: HeaderList, body: string | Uint8Array | null): void {
+    const text = body === null ? "" : typeof body === "string" ? body : Buffer.from(body).toString();
+    this.#end({ kind: "answered", status, body: text });
+  }
+
+  begin(): boolean {
+    throw new Error("an inner request is answered at once, not in pieces");
+  }
+
+  write(): boolean {
+    return this.begin();
+  }
+
+  end(): void {
+    this.begin();
+  }
+
+  cut(): void {
+    this.#end({ kind: "cut" });
+  }
+
+  /** The outer client went away. */
+  leave(): void {
+    if (!this.open) return;
+    this.#end({ kind: "left" });
+    this.#watcher?.aborted();
+  }
+
+  #end(outcome: InnerOutcome): void {
+    if (!this.open) return;
+    this.open = false;
+    this.#settle(outcome);
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Operations of the route table, put to the same commands and queries as requests that come over HTTP.
+ */
+import { COMMANDS } from "#protocol/command";
+import { canonicalJson, parseKeepingFractions } from "#protocol/json";
+import type { Route } from "#protocol/route";
+import { ROUTES } from "#protocol/routes";
+import type { OutstandingCommands } from "../commands.ts";
+import { InnerExchange, type InnerOutcome } from "../inner-exchange.ts";
+import { parseBody } from "../json-body.ts";
+import { READS } from "../read-table.ts";
+import type { Reads } from "../reads.ts";
+import { replyRefusal } from "../reply.ts";
+import { failureOf } from "./tool-failure.ts";
+
+/** What an operation is asked with; a part that it does not take is left out. */
+export interface ApiRequest {
+  /** The `{id}` of the path. */
+  id?: number;
+  query?: Readonly<Record<string, unknown>>;
+  body?: unknown;
+}
+
+/** Asks an operation and gives its answer as a value. Throws a ToolFailure. */
+export type AskApi = (operation: string, request?: ApiRequest) => Promise<unknown>;
+
+const BY_OPERATION: ReadonlyMap<string, Route> = new Map(ROUTES.map((route) => [route.operation, route]));
+
+/** The calls that one outer request makes. */
+export class ApiCalls {
+  readonly #commands: OutstandingCommands;
+  readonly #reads: Reads;
+  readonly #client: string;
+  readonly #local: boolean;
+  #open: InnerExchange | null = null;
+  #left = false;
+
+  constructor(commands: OutstandingCommands, reads: Reads, client: string, local: boolean) {
+    this.#commands = commands;
+    this.#reads = reads;
+    this.#client = client;
+    this.#local = local;
+  }
+
+  readonly ask: AskApi = async (operation, request = {}) => {
+    const route = BY_OPERATION.get(operation);
+    if (route === undefined) throw new Error(`there is no operation ${operation}`);
+    const outcome = await this.#outcome(route, request);
+    if (outcome.kind === "left") throw new ClientLeft();
+    if (outcome.kind === "cut" || outcome.status >= 400) throw failureOf(operation, outcome);
+    return outcome.body === "" ? null : parseKeepingFractions(outcome.body);
+  };
+
+  /** The outer client went away: what is under way is left, and no further call begins. */
+  leave(): void {
+    this.#left = true;
+    this.#open?.leave();
+  }
+
+  #outcome(route: Route, request: ApiRequest): Promise<InnerOutcome> {
+    if (this.#left) return Promise.resolve({ kind: "left" });
+    return new Promise((resolve) => {
+      const exchange = new InnerExchange(this.#local, resolve);
+      this.#open = exchange;
+      this.#serve(exchange, route, request);
+    });
+  }
+
+  #serve(exchange: InnerExchange, route: Route, { id = 0, query = {}, body }: ApiRequest): void {
+    const read = READS[route.operation];
+    if (read !== undefined) {
+      this.#reads.answer(exchange, read, id, { ...defaultsOf(route), ...defined(query) });
+      return;
+    }
+    const kind = route.command;
+    if (kind === undefined) throw new Error(`${route.operation} is answered by HTTP alone`);
+    const content = bodyOf(route, COMMANDS[kind].parsed === "core", body);
+    if (!content.ok) {
+      replyRefusal(exchange, content.refusal);
+      return;
+    }
+    // Its memory is counted with the outer request, which lasts longer.
+    const whole = { kind, target: id, body: content.value, bytes: 0, waitUs: null, idempotency: null, mcpClient: this.#client };
+    this.#commands.submit(whole, exchange);
+  }
+}
+
+/** Nobody waits for the answer any more. */
+export class ClientLeft extends Error {
+  override readonly name = "ClientLeft";
+}
+
+function bodyOf({ body: schema }: Route, asText: boolean, body: unknown): ReturnType<typeof parseBody> {
+  if (schema === undefined) return { ok: true, value: null };
+  const text = canonicalJson(body);
+  return asText ? { ok: true, value: text } : parseBody(text, schema);
+}
+
+/** Defaults of the query, as a request without a query string has them. */
+function defaultsOf({ query }: Route): Record<string, unknown> {
+  const { properties = {} } = (query ?? {}) as { properties?: Record<string, { default?: unknown }> };
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([name, schema]) => (schema.default === undefined ? [] : [[name, schema.default]])),
+  );
+}
+
+function defined(query: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,85 @@
+/**
+ * Arguments of a tool, read by its schema: a limit out of range is moved into it, one of another type is the default, anything
+ * else of the wrong type is a failure that says what is expected. Null is as good as absent; undeclared arguments are ignored.
+ */
+import { isObject } from "./json-rpc.ts";
+import { ToolFailure } from "./tool-failure.ts";
+
+type TypeName = "string" | "integer" | "number" | "boolean" | "object" | "array";
+
+/** What we read of an argument's schema. */
+interface ArgumentSchema {
+  /** One type, or any of several; any JSON value without one. */
+  type?: TypeName | readonly TypeName[];
+  minimum?: number;
+  maximum?: number;
+  default?: unknown;
+}
+
+interface InputSchema {
+  properties?: Readonly<Record<string, ArgumentSchema>>;
+  required?: readonly string[];
+}
+
+const EXPECTED: Readonly<Record<TypeName, string>> = {
+  string: "a string",
+  integer: "an integer",
+  number: "a number",
+  boolean: "true or false",
+  object: "an object",
+  array: "a list of strings",
+};
+
+/** The declared arguments with their defaults. Throws a ToolFailure. */
+export function readArguments(schema: object, given: unknown): Record<string, unknown> {
+  const { properties = {}, required = [] } = schema as InputSchema;
+  const sent = isObject(given) ? given : {};
+  const read: Record<string, unknown> = {};
+  for (const [name, argument] of Object.entries(properties)) {
+    const value = readArgument(name, argument, Object.hasOwn(sent, name) ? sent[name] : undefined, required.includes(name));
+    if (value !== undefined) read[name] = value;
+  }
+  return read;
+}
+
+function readArgument(name: string, schema: ArgumentSchema, value: unknown, required: boolean): unknown {
+  const { type } = schema;
+  // Any JSON value: null is one, and stands for a missing one.
+  if (type === undefined) return value ?? null;
+  if (isLimit(schema)) return inRange(schema, value);
+  if (value === undefined || value === null || (required && value === "")) {
+    if (required) throw new ToolFailure(type === "string" ? `${name} is required` : mismatch(name, type));
+    return schema.default;
+  }
+  if (!namesOf(type).some((each) => hasType(each, value))) throw new ToolFailure(mismatch(name, type));
+  return value;
+}
+
+type Types = NonNullable<ArgumentSchema["type"]>;
+
+function namesOf(type: Types): readonly TypeName[] {
+  return typeof type === "string" ? [type] : type;
+}
+
+function mismatch(name: string, type: Types): string {
+  return `${name} must be ${namesOf(type)
+    .map((each) => EXPECTED[each])
+    .join(" or ")}`;
+}
+
+type Limit = ArgumentSchema & { minimum: number; maximum: number; default: number };
+
+function isLimit(schema: ArgumentSchema): schema is Limit {
+  return schema.minimum !== undefined && schema.maximum !== undefined && typeof schema.default === "number";
+}
+
+function inRange({ minimum, maximum, default: standard }: Limit, value: unknown): number {
+  return typeof value === "number" && Number.isInteger(value) ? Math.min(Math.max(value, minimum), maximum) : standard;
+}
+
+function hasType(type: TypeName, value: unknown): boolean {
+  if (type === "integer") return Number.isSafeInteger(value);
+  if (type === "object") return isObject(value);
+  if (type === "array") return Array.isArray(value) && value.every((each) => typeof each === "string");
+  return typeof value === type;
+}

@@ -1,0 +1,116 @@
+/**
+ * /mcp over HTTP: POST carries one message, DELETE ends a session. The token and the origin were checked before, as for the API.
+ * A message that cannot be understood is a JSON-RPC error in an answer 200; what HTTP itself refuses is an ErrorBody.
+ */
+import { type Refusal, refuse } from "#protocol/errors";
+import { BODY_BYTES_MAX } from "#protocol/limits";
+import { MCP_PROTOCOL_VERSION, MCP_PROTOCOL_VERSIONS } from "#protocol/mcp";
+import { BodyReader, type BodyTaker, type RequestHead } from "../body.ts";
+import type { OutstandingCommands } from "../commands.ts";
+import type { Reads } from "../reads.ts";
+import { replyMessage, replyNothing, replyRefusal } from "../reply.ts";
+import type { Exchange, ExchangeWatcher } from "../transport-port.ts";
+import { ApiCalls, ClientLeft } from "./api-calls.ts";
+import { type RpcMessage, readMessage, rpcError, unparsable, writeAnswer } from "./json-rpc.ts";
+import { answerMethod } from "./methods.ts";
+import { clientName, type SessionPorts, Sessions } from "./sessions.ts";
+
+export interface McpPorts extends SessionPorts {
+  commands: OutstandingCommands;
+  reads: Reads;
+  version: string;
+  wallUs(): number;
+  defect(cause: unknown): void;
+}
+
+const NO_HEAD: RequestHead = { target: 0, key: "" };
+
+export class McpEndpoint {
+  readonly #ports: McpPorts;
+  readonly #sessions: Sessions;
+
+  constructor(ports: McpPorts) {
+    this.#ports = ports;
+    this.#sessions = new Sessions(ports);
+  }
+
+  /** POST. */
+  receive(exchange: Exchange): void {
+    const post = new McpPost(exchange, this.#ports, this.#sessions);
+    new BodyReader(exchange, this.#ports.commands, post, NO_HEAD, BODY_BYTES_MAX).start();
+  }
+
+  /** DELETE. */
+  endSession(exchange: Exchange): void {
+    const id = exchange.header("mcp-session-id");
+    if (id === "") replyRefusal(exchange, refuse("mcp_session_missing"));
+    else if (this.#sessions.close(id)) replyNothing(exchange, 204);
+    else replyRefusal(exchange, refuse("mcp_session_not_found"));
+  }
+}
+
+/** One message, from its head to its answer. */
+class McpPost implements BodyTaker, ExchangeWatcher {
+  readonly #ports: McpPorts;
+  readonly #sessions: Sessions;
+  readonly #session: string;
+  readonly #version: string;
+  #calls: ApiCalls | null = null;
+
+  constructor(exchange: Exchange, ports: McpPorts, sessions: Sessions) {
+    this.#ports = ports;
+    this.#sessions = sessions;
+    this.#session = exchange.header("mcp-session-id");
+    this.#version = exchange.header("mcp-protocol-version");
+  }
+
+  unreadable(exchange: Exchange, why: string): void {
+    replyMessage(exchange, unparsable(why).answer);
+  }
+
+  take(exchange: Exchange, _head: RequestHead, text: string, bytes: number): void {
+    exchange.watch(this);
+    this.#answer(exchange, readMessage(text))
+      .catch((cause: unknown) => this.#ports.defect(cause))
+      .finally(() => this.#ports.commands.giveBytes(bytes));
+  }
+
+  data(): void {}
+
+  writable(): void {}
+
+  aborted(): void {
+    this.#calls?.leave();
+  }
+
+  async #answer(exchange: Exchange, message: RpcMessage): Promise<void> {
+    const refusal = this.#refusalOf(message);
+    if (refusal !== null) replyRefusal(exchange, refusal);
+    else if (message.kind === "notification") replyNothing(exchange, 202);
+    else if (message.kind === "unreadable") replyMessage(exchange, message.answer);
+    else await this.#answerRequest(exchange, message);
+  }
+
+  async #answerRequest(exchange: Exchange, { id, method, params }: RpcMessage & { kind: "request" }): Promise<void> {
+    const { commands, reads, version, wallUs } = this.#ports;
+    const client = this.#sessions.clientOf(this.#session);
+    const calls = new ApiCalls(commands, reads, client, exchange.isLocalPeer());
+    this.#calls = calls;
+    try {
+      const outcome = await answerMethod({ ask: calls.ask, client, version, wallUs }, method, params);
+      const session = method === "initialize" ? this.#sessions.open(clientName(params)) : null;
+      replyMessage(exchange, writeAnswer(id, outcome), session);
+    } catch (cause) {
+      if (cause instanceof ClientLeft) return;
+      this.#ports.defect(cause);
+      replyMessage(exchange, writeAnswer(id, rpcError("internal", "internal error")));
+    }
+  }
+
+  /** A version is agreed on by `initialize`; a client that then names another one expects what we may not do. */
+  #refusalOf(message: RpcMessage): Refusal | null {
+    if (this.#version === "" || MCP_PROTOCOL_VERSIONS.has(this.#version)) return null;
+    if (message.kind === "request" && message.method === "initialize") return null;
+    return refuse("mcp_version", this.#version, MCP_PROTOCOL_VERSION);
+  }
+}

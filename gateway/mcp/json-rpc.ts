@@ -1,0 +1,61 @@
+/** JSON-RPC 2.0 as text: what a message asks for, and how answers are written. Keys are sorted. */
+import { canonicalJson, parseKeepingFractions } from "#protocol/json";
+import { RPC_ERROR } from "#protocol/mcp";
+
+/** Text, a number, or null; given back as it came. */
+export type RpcId = unknown;
+
+export interface RpcError {
+  code: number;
+  message: string;
+}
+
+/** What a method came to. */
+export type RpcOutcome = { result: unknown } | { error: RpcError };
+
+export type RpcMessage =
+  | { kind: "request"; id: RpcId; method: string; params: Readonly<Record<string, unknown>> }
+  /** Nothing is answered to it. */
+  | { kind: "notification" }
+  /** It cannot be understood; this is the answer. */
+  | { kind: "unreadable"; answer: string };
+
+const NO_PARAMS = {};
+
+export function readMessage(text: string): RpcMessage {
+  let message: unknown;
+  try {
+    message = parseKeepingFractions(text);
+  } catch (cause) {
+    return unparsable(cause instanceof Error ? cause.message : "unreadable");
+  }
+  if (Array.isArray(message)) return invalid(null, "batches are not supported; send one message per request");
+  if (!isObject(message) || !Object.hasOwn(message, "id")) return { kind: "notification" };
+  const { id, method, params } = message;
+  // An answer to a request of ours; we send none, so it is as good as a notification.
+  if (method === undefined && ("result" in message || "error" in message)) return { kind: "notification" };
+  if (typeof method !== "string") return invalid(id, "method must be a string");
+  return { kind: "request", id, method, params: isObject(params) ? params : NO_PARAMS };
+}
+
+/** The answer to a body that is no JSON. */
+export function unparsable(why: string): RpcMessage & { kind: "unreadable" } {
+  return { kind: "unreadable", answer: writeAnswer(null, rpcError("parse", `the message is not valid JSON: ${why}`)) };
+}
+
+export function rpcError(code: keyof typeof RPC_ERROR, message: string): { error: RpcError } {
+  return { error: { code: RPC_ERROR[code], message } };
+}
+
+/** An answer as JSON text, in one line. */
+export function writeAnswer(id: RpcId, outcome: RpcOutcome): string {
+  return canonicalJson({ jsonrpc: "2.0", id, ...outcome });
+}
+
+function invalid(id: RpcId, why: string): RpcMessage {
+  return { kind: "unreadable", answer: writeAnswer(id ?? null, rpcError("invalid_request", why)) };
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

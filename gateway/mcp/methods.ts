@@ -1,0 +1,112 @@
+/** The methods of the protocol: what is answered to which. Knows nothing of HTTP. */
+import { prettyJson } from "#protocol/json";
+import { LOGS_PAGE } from "#protocol/limits";
+import {
+  MCP_PROMPTS,
+  MCP_PROTOCOL_VERSION,
+  MCP_RESOURCE_MIME,
+  MCP_RESOURCE_TEMPLATES,
+  MCP_SCHEME,
+  mcpInstructions,
+  resourceUri,
+} from "#protocol/mcp";
+import { listTools } from "#protocol/mcp-tools";
+import { isObject, type RpcOutcome, rpcError } from "./json-rpc.ts";
+import { logsOfRun, type ToolContext } from "./run-tools.ts";
+import { callTool } from "./tool-call.ts";
+import { ToolFailure } from "./tool-failure.ts";
+import { SERVED_TOOLS } from "./tools.ts";
+
+export interface MethodContext extends ToolContext {
+  /** Version of the package. */
+  version: string;
+  /** Wall clock, microseconds since the Unix epoch. */
+  wallUs(): number;
+}
+
+type Params = Readonly<Record<string, unknown>>;
+type Method = (context: MethodContext, params: Params) => RpcOutcome | Promise<RpcOutcome>;
+
+const METHODS: Readonly<Record<string, Method>> = {
+  initialize: ({ version }) => ({
+    result: {
+      protocolVersion: MCP_PROTOCOL_VERSION,
+      capabilities: { prompts: {}, resources: {}, tools: {} },
+      serverInfo: { name: "millrace", version },
+      instructions: mcpInstructions(SERVED_TOOLS),
+    },
+  }),
+  ping: () => ({ result: {} }),
+  "tools/list": () => ({ result: { tools: listTools(SERVED_TOOLS) } }),
+  "tools/call": callTool,
+  "resources/list": () => ({ result: { resources: [] } }),
+  "resources/templates/list": () => ({
+    result: {
+      resourceTemplates: MCP_RESOURCE_TEMPLATES.map(({ part, name, description }) => ({
+        uriTemplate: resourceUri(part, "{id}"),
+        name,
+        description,
+        mimeType: MCP_RESOURCE_MIME,
+      })),
+    },
+  }),
+  "resources/read": readResource,
+  "prompts/list": () => ({
+    result: {
+      prompts: Object.entries(MCP_PROMPTS).map(([name, prompt]) => {
+        const { title, description } = prompt;
+        return { name, title, description, arguments: prompt.arguments };
+      }),
+    },
+  }),
+  "prompts/get": (_context, params) => renderPrompt(params),
+};
+
+/** Answers a request. Rejects only for defects, and when its client has left. */
+export async function answerMethod(context: MethodContext, method: string, params: Params): Promise<RpcOutcome> {
+  const answer = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
+  return answer === undefined ? rpcError("method_not_found", `method ${method} is not supported`) : answer(context, params);
+}
+
+const RUN_PART = new RegExp(`^${MCP_SCHEME}://runs/(\\d{1,15})/(logs|artifacts)$`);
+
+async function readResource(context: MethodContext, { uri }: Params): Promise<RpcOutcome> {
+  const [, idText, part] = (typeof uri === "string" && RUN_PART.exec(uri)) || [];
+  if (idText === undefined) {
+    const forms = MCP_RESOURCE_TEMPLATES.map((template) => resourceUri(template.part, "{id}")).join(" and ");
+    return rpcError("resource_not_found", `no resource ${JSON.stringify(uri ?? null)}; there are ${forms}`);
+  }
+  try {
+    const text = prettyJson(await readRunPart(context, Number(idText), part === "logs"));
+    return { result: { contents: [{ uri, mimeType: MCP_RESOURCE_MIME, text }] } };
+  } catch (cause) {
+    if (!(cause instanceof ToolFailure)) throw cause;
+    return rpcError("internal", cause.message);
+  }
+}
+
+async function readRunPart({ ask, wallUs }: MethodContext, run_id: number, logs: boolean): Promise<unknown> {
+  if (logs) return { as_of: wallUs(), logs: (await logsOfRun(ask, run_id, { limit: LOGS_PAGE[0] })).logs, run_id };
+  try {
+    return { artifacts: await ask("listRunArtifacts", { id: run_id }), run_id };
+  } catch (cause) {
+    if (cause instanceof ToolFailure && cause.status === 404) return { artifacts: [], run_id };
+    throw cause;
+  }
+}
+
+function renderPrompt({ name, arguments: given }: Params): RpcOutcome {
+  const prompt = typeof name === "string" && Object.hasOwn(MCP_PROMPTS, name) ? MCP_PROMPTS[name] : undefined;
+  if (prompt === undefined) {
+    return rpcError("invalid_params", `unknown prompt ${JSON.stringify(name ?? null)}; prompts/list has the prompts`);
+  }
+  const values: Record<string, string> = {};
+  for (const argument of prompt.arguments) {
+    const value = isObject(given) ? given[argument.name] : undefined;
+    const text = typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
+    if (text === "" && argument.required) return rpcError("invalid_params", `${argument.name} is required`);
+    values[argument.name] = text;
+  }
+  const message = { role: "user", content: { type: "text", text: prompt.render(values) } };
+  return { result: { description: prompt.description, messages: [message] } };
+}

@@ -1,0 +1,118 @@
+/** What the tools on flows and runs do: calls of the API, and the keys of the result. */
+import type { Static } from "typebox";
+import type { ArtifactsPage } from "#protocol/artifact";
+import type { EventsPage } from "#protocol/event";
+import type { FlowSummary } from "#protocol/flow";
+import { EVENTS_PAGE } from "#protocol/limits";
+import type { LogsPage } from "#protocol/log";
+import type { RUN_TOOLS } from "#protocol/mcp-run-tools";
+import type { McpTool } from "#protocol/mcp-tool";
+import type { Run, RunsPage } from "#protocol/run";
+import { isTerminal } from "#protocol/state";
+import type { TaskRun } from "#protocol/task-run";
+import type { AskApi } from "./api-calls.ts";
+import { findFlow, flowFilter } from "./flow-reference.ts";
+import { ToolFailure } from "./tool-failure.ts";
+
+export interface ToolContext {
+  ask: AskApi;
+  /** Name of the client that calls. */
+  client: string;
+}
+
+export type ToolResult = Record<string, unknown>;
+
+/** One handler per tool of a table, which takes what the schema of its input says. */
+export type Handlers<T extends Record<string, McpTool>> = {
+  readonly [N in keyof T]: (context: ToolContext, args: Static<T[N]["input"]>) => Promise<ToolResult>;
+};
+
+/** Log lines that explain_failure shows from here upwards. */
+const WARNING_LEVEL = 30;
+/** Log lines that explain_failure shows; more would bury the cause. */
+const ERROR_LOGS_MAX = 200;
+
+export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
+  list_flows: async ({ ask }, { project }) => {
+    const flows = (await ask("listFlows", { query: { project } })) as FlowSummary[];
+    return { flows: flows.map(describeFlow) };
+  },
+  list_runs: async ({ ask }, { flow, project, name, ...filters }) => {
+    const query = { ...filters, ...flowFilter({ project, flow }), exact_name: name };
+    const page = (await ask("listRuns", { query })) as RunsPage;
+    return { runs: page.items, next_cursor: page.next_cursor };
+  },
+  get_run: async ({ ask }, { run_id: id }) => {
+    const run = await ask("getRun", { id });
+    return { run, task_runs: await ask("listRunTasks", { id }) };
+  },
+  run_logs: async ({ ask }, { run_id: id, min_level: level, search, limit, cursor: after }) =>
+    logsOfRun(ask, id, { level, search, limit, after }),
+  list_events: async ({ ask }, query) => {
+    const page = (await ask("listEvents", { query })) as EventsPage;
+    return { events: page.items, next_cursor: page.next_cursor };
+  },
+  list_artifacts: async ({ ask }, { flow, project, cursor: after, ...filters }) => {
+    const page = (await ask("listArtifacts", {
+      query: { ...filters, ...flowFilter({ project, flow }), after },
+    })) as ArtifactsPage;
+    return { artifacts: page.items, next_cursor: page.next_cursor };
+  },
+  explain_failure: async ({ ask }, { run_id: id }) => {
+    const run = (await ask("getRun", { id })) as Run;
+    const tasks = (await ask("listRunTasks", { id })) as TaskRun[];
+    const logs = await logsOfRun(ask, id, { level: WARNING_LEVEL, limit: ERROR_LOGS_MAX });
+    const events = (await ask("listEvents", { query: { run_id: id, limit: EVENTS_PAGE[0] } })) as EventsPage;
+    return {
+      error_logs: logs.logs,
+      events: events.items,
+      failed_task_runs: tasks.filter(({ state }) => hasFailed(state)),
+      run,
+      verdict: verdictOn(run),
+    };
+  },
+  run_flow: async ({ ask, client }, { flow: reference, parameters, name, tags }) => {
+    const { project, name: flow } = await findFlow(ask, reference);
+    const body = { project, flow, parameters, name, tags, created_by: `mcp:${client}` };
+    const run = (await ask("createRun", { body })) as Run;
+    return { note: noteOn(run), run };
+  },
+  cancel_run: async ({ ask }, { run_id: id }) => ({ run: await ask("cancelRun", { id }) }),
+  resume_run: async ({ ask }, { run_id: id, input }) => ({ run: await ask("resumeRun", { id, body: { input } }) }),
+};
+
+const FLOW_FIELDS = ["description", "error", "id", "live", "name", "options", "parameter_schema", "project", "tags"] as const;
+
+function describeFlow(flow: FlowSummary): ToolResult {
+  return Object.fromEntries(FLOW_FIELDS.map((field) => [field, flow[field]]));
+}
+
+/** Log lines of a run; an unknown run has none. */
+export async function logsOfRun(
+  ask: AskApi,
+  id: number,
+  query: Readonly<Record<string, unknown>>,
+): Promise<{ logs: LogsPage["items"]; next_cursor: number | null }> {
+  try {
+    const page = (await ask("listRunLogs", { id, query })) as LogsPage;
+    return { logs: page.items, next_cursor: page.next_cursor };
+  } catch (cause) {
+    if (cause instanceof ToolFailure && cause.status === 404) return { logs: [], next_cursor: null };
+    throw cause;
+  }
+}
+
+function hasFailed({ type }: Run["state"]): boolean {
+  return type === "Failed" || type === "Crashed";
+}
+
+function verdictOn({ state }: Run): string {
+  if (!hasFailed(state)) return `the run is ${state.name}, not failed`;
+  return state.message ?? `the run is ${state.name}; no message was recorded`;
+}
+
+function noteOn({ id, state }: Run): string {
+  if (isTerminal(state.type))
+    return `Run ${id} has ended already as ${state.name}: ${state.message ?? "no message was recorded"}.`;
+  return `Run ${id} was created; this call did not wait for it. Follow it with get_run and run_logs, and call explain_failure if it fails.`;
+}

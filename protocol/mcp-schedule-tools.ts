@@ -1,0 +1,107 @@
+/** Tools on schedules and backfills. */
+import Type from "typebox";
+import { CATCHUP_COUNT_DEFAULT } from "./limits.ts";
+import { ADDS, CHANGES, ENDS, FLOW, FLOW_FILTER, input, type McpTool, PROJECT, READS, text, whole } from "./mcp-tool.ts";
+import { FreeMap } from "./scalar.ts";
+
+const SCHEDULE_ID = whole("Id of the schedule");
+
+/** When a schedule fires; which of these a schedule has follows from its kind. */
+const WHEN = {
+  cron: Type.Optional(text("Five fields, for kind cron")),
+  interval: Type.Optional(Type.Number({ description: "Seconds between fires, for kind interval" })),
+  rrule: Type.Optional(text("RFC 5545 rule with DTSTART, for kind rrule")),
+  timezone: Type.Optional(text("IANA name; UTC when unset")),
+  anchor: Type.Optional(whole("From when an interval counts: microseconds since the Unix epoch, UTC; now when unset")),
+};
+
+export const SCHEDULE_TOOLS = {
+  list_schedules: {
+    title: "List schedules",
+    description: "Schedules with their flow, the next fire, and why they are paused.",
+    input: input({ flow: FLOW_FILTER, project: PROJECT }),
+    annotations: READS,
+    operations: ["listFlows", "listSchedules"],
+  },
+  create_schedule: {
+    title: "Add a schedule",
+    description:
+      "Adds a schedule to a flow: a cron expression, an interval or an RFC 5545 rule. Answers with its next three fires.",
+    input: input({
+      flow: FLOW,
+      project: Type.Optional(text("Project of the flow")),
+      kind: text("cron, interval or rrule"),
+      ...WHEN,
+      day_or: Type.Optional(Type.Boolean({ description: "Cron: day of month or day of week, instead of both", default: true })),
+      catchup: Type.Optional(
+        Type.String({ description: "Fires missed while the server was down: skip, latest or all", default: "skip" }),
+      ),
+      catchup_max: Type.Optional(
+        Type.Integer({ description: "How many of them at most, with all", default: CATCHUP_COUNT_DEFAULT }),
+      ),
+    }),
+    annotations: ADDS,
+    operations: ["listFlows", "createSchedule", "previewSchedule"],
+  },
+  edit_schedule: {
+    title: "Change a schedule",
+    description:
+      "Changes when a schedule fires, or what happens to missed fires; what is not sent stays. A cron, interval or rrule of " +
+      "another kind makes it that kind. An edit of a schedule that is declared in code lasts until the server starts again.",
+    input: input({
+      schedule_id: SCHEDULE_ID,
+      ...WHEN,
+      day_or: Type.Optional(Type.Boolean({ description: "Cron: day of month or day of week, instead of both" })),
+      catchup: Type.Optional(text("Fires missed while the server was down: skip, latest or all")),
+      catchup_max: Type.Optional(whole("How many of them at most, with all")),
+    }),
+    annotations: CHANGES,
+    operations: ["patchSchedule", "previewSchedule"],
+  },
+  delete_schedule: {
+    title: "Delete a schedule",
+    description: "Deletes a schedule and its runs that have not started. One that is declared in code can only be paused.",
+    input: input({ schedule_id: SCHEDULE_ID }),
+    annotations: ENDS,
+    operations: ["deleteSchedule"],
+  },
+  pause_schedule: {
+    title: "Pause a schedule",
+    description: "Stops a schedule from firing until resume_schedule, also over restarts.",
+    input: input({ schedule_id: SCHEDULE_ID }),
+    annotations: CHANGES,
+    operations: ["pauseSchedule"],
+  },
+  resume_schedule: {
+    title: "Resume a schedule",
+    description: "Lets a paused schedule fire again.",
+    input: input({ schedule_id: SCHEDULE_ID }),
+    annotations: CHANGES,
+    operations: ["resumeSchedule"],
+  },
+  backfill: {
+    title: "Backfill a flow",
+    description:
+      "One run of a flow for each value of a date or datetime parameter, from start to end, both included. " +
+      "A dry run unless dry_run is false: it says how many runs there would be and creates none.",
+    input: input({
+      flow: FLOW,
+      parameter: text("The date or datetime parameter"),
+      start: text("First value, such as 2026-01-01"),
+      end: text("Last value"),
+      interval: Type.Optional(
+        Type.Unsafe<string | number>({
+          type: ["string", "number"],
+          description: "Between two values: seconds, or a duration such as 1d or 12h",
+          default: "1d",
+        }),
+      ),
+      concurrency: Type.Optional(Type.Integer({ description: "How many of its runs execute at once", default: 1 })),
+      dry_run: Type.Optional(Type.Boolean({ description: "Create nothing", default: true })),
+      reverse: Type.Optional(Type.Boolean({ description: "Newest value first", default: false })),
+      extra_parameters: Type.Optional(FreeMap),
+    }),
+    annotations: ADDS,
+    operations: ["listFlows", "createBackfill"],
+  },
+} as const satisfies Record<string, McpTool>;

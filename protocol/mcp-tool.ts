@@ -1,0 +1,59 @@
+/** What an entry of the table of tools consists of, and the arguments that several tools share. */
+import Type, { type TObject, type TSchema } from "typebox";
+
+/** What a host may assume of a tool before it lets a model call it. */
+export interface ToolAnnotations {
+  readOnlyHint: boolean;
+  /** It ends or removes something. */
+  destructiveHint: boolean;
+  /** Called twice with the same arguments, it does no more than once. */
+  idempotentHint: boolean;
+  /** No tool reaches beyond the server. */
+  openWorldHint: false;
+}
+
+export interface McpTool {
+  title: string;
+  description: string;
+  input: TObject;
+  annotations: ToolAnnotations;
+  /** Operations of protocol/routes.ts that answer it. */
+  operations: readonly string[];
+}
+
+export const READS: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+/** Adds something; each call adds another. */
+export const ADDS: ToolAnnotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
+/** Changes something that stays; once that is done, nothing more happens. */
+export const CHANGES: ToolAnnotations = {
+  readOnlyHint: false,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: false,
+};
+/** Ends, removes or replaces something; once that is done, nothing more happens. */
+export const ENDS: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false };
+
+export function text(description: string) {
+  return Type.String({ description });
+}
+
+export function whole(description: string) {
+  return Type.Integer({ description });
+}
+
+export function limit([standard, maximum]: readonly [number, number], what: string) {
+  const description = `How many ${what} at most`;
+  return Type.Optional(Type.Integer({ description, minimum: 1, maximum, default: standard }));
+}
+
+/** Arguments of a tool; ones that are not declared are ignored all the same. */
+export function input<T extends Record<string, TSchema>>(properties: T) {
+  return Type.Object(properties, { additionalProperties: false });
+}
+
+export const FLOW = text("The flow: its name, or project/flow");
+export const RUN_ID = whole("Id of the run");
+export const PROJECT = Type.Optional(text("Only this project"));
+export const FLOW_FILTER = Type.Optional(text("Only this flow: its name, or project/flow"));
+export const CURSOR = Type.Optional(whole("next_cursor of the page before, for the next page"));

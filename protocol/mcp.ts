@@ -1,0 +1,84 @@
+/**
+ * The Model Context Protocol endpoint as data: versions, instructions, resource templates and prompts.
+ * The tools are in mcp-tools.ts. Nothing here answers anything; gateway/mcp/ does.
+ */
+/** The version that `initialize` answers with, whatever the client asked for. */
+export const MCP_PROTOCOL_VERSION = "2025-06-18";
+
+/** Values of the header MCP-Protocol-Version that are taken: what we say has not changed between these. */
+export const MCP_PROTOCOL_VERSIONS: ReadonlySet<string> = new Set([
+  "2024-11-05",
+  "2025-03-26",
+  MCP_PROTOCOL_VERSION,
+  "2025-11-25",
+]);
+
+/** Scheme of the URIs of MCP resources. */
+export const MCP_SCHEME = "millrace";
+
+/** Codes of JSON-RPC errors, and the one MCP adds for resources. */
+export const RPC_ERROR = {
+  parse: -32700,
+  invalid_request: -32600,
+  method_not_found: -32601,
+  invalid_params: -32602,
+  internal: -32603,
+  resource_not_found: -32002,
+  /** By the stdio proxy: the server cannot be reached, or refused the message as a whole. */
+  unreachable: -32000,
+  /** By the stdio proxy: the server asks for a token, or rejected the one it got. */
+  unauthorized: -32001,
+} as const;
+
+/** What a model is told when it connects. The sentence on schedules is left out where no tool manages them. */
+export function mcpInstructions(tools: { has(name: string): boolean }): string {
+  return [
+    "Millrace runs pipelines: flows made of tasks.",
+    "Call list_flows to see what can run and which parameters it takes, and run_flow to start work.",
+    "run_flow does not wait: follow the run with get_run, and read its log with run_logs.",
+    "When a run ends Failed or Crashed, call explain_failure before anything else.",
+    "A flow needs no schedule; it runs on demand.",
+    ...(tools.has("create_schedule") ? ["The schedule tools manage recurrence."] : []),
+    "Tools that change something take effect immediately.",
+    "Times are integers: microseconds since the Unix epoch, UTC.",
+  ].join(" ");
+}
+
+/** A kind of resource: what is read under a URI. */
+export interface McpResourceTemplate {
+  /** What of the run is read. */
+  part: "logs" | "artifacts";
+  name: string;
+  description: string;
+}
+
+export const MCP_RESOURCE_MIME = "application/json";
+
+export const MCP_RESOURCE_TEMPLATES: readonly McpResourceTemplate[] = [
+  { part: "logs", name: "Run logs", description: "Log lines of a run, oldest first" },
+  { part: "artifacts", name: "Run artifacts", description: "Artifacts of a run, oldest first" },
+];
+
+/** `{id}` stands for the id of a run. */
+export function resourceUri(part: McpResourceTemplate["part"], run: number | "{id}"): string {
+  return `${MCP_SCHEME}://runs/${run}/${part}`;
+}
+
+export interface McpPrompt {
+  title: string;
+  description: string;
+  arguments: readonly { name: string; description: string; required: boolean }[];
+  /** The text of its one message, from the arguments. */
+  render(values: Readonly<Record<string, string>>): string;
+}
+
+export const MCP_PROMPTS: Readonly<Record<string, McpPrompt>> = {
+  diagnose_run: {
+    title: "Diagnose a run",
+    description: "Find out why a run failed, and what to do next",
+    arguments: [{ name: "run_id", description: "Id of the run", required: true }],
+    render: ({ run_id = "" }) =>
+      `Find out why run ${run_id} failed. Call explain_failure with run_id ${run_id}, then read its failed task runs, ` +
+      "error logs and events. Summarise the root cause in two sentences and suggest one next step.",
+  },
+};
