@@ -92,6 +92,10 @@ export const REFUSALS = {
   stale_lease: { status: 409, message: (id: number) => `run ${id} was handed out again; this lease is over` },
   stopping: { status: 409, message: () => "the server is stopping" },
   variable_exists: { status: 409, message: (name: string) => `variable ${name} exists` },
+  code_schedule: {
+    status: 409,
+    message: (id: number) => `schedule ${id} is declared in code and would come back at the next start; pause it instead`,
+  },
   code_rule: { status: 409, message: (name: string) => `rule "${name}" comes from code; only enabled can be changed` },
   idempotency_mismatch: { status: 409, message: () => "Idempotency-Key was used for a different request" },
 

@@ -18,8 +18,13 @@ export function createScheduleCommand(turn: Turn, command: Command): void {
   if (flow === undefined) return turn.refuse(command, refuse("flow_not_found", command.target));
   const checked = checkSpec(turn, body);
   if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
-  const schedule = addSchedule(turn, flow, body, checked.ready, { source: "ui", codeKey: null, persist: body.persist ?? true });
+  const source = isFromAgent(command) ? "mcp" : "ui";
+  const schedule = addSchedule(turn, flow, body, checked.ready, { source, codeKey: null, persist: body.persist ?? true });
   turn.replyJson(command, 201, scheduleRow(turn, schedule));
+}
+
+function isFromAgent(command: Command): boolean {
+  return command.mcpClient != null;
 }
 
 export function previewScheduleCommand(turn: Turn, command: Command): void {
@@ -59,6 +64,8 @@ export function patchScheduleCommand(turn: Turn, command: Command): void {
 export function deleteScheduleCommand(turn: Turn, command: Command): void {
   const schedule = scheduleOf(turn, command);
   if (schedule === undefined) return;
+  // An agent would see it come back at the next start; pausing it lasts.
+  if (isFromAgent(command) && schedule.source === "code") return turn.refuse(command, refuse("code_schedule", schedule.id));
   removeSchedule(turn, schedule);
   turn.reply(command, 204, null);
 }
