@@ -24,7 +24,7 @@ export function createScheduleCommand(turn: Turn, command: Command): void {
 }
 
 function isFromAgent(command: Command): boolean {
-  return command.mcpClient != null;
+  return command.mcp_client != null;
 }
 
 export function previewScheduleCommand(turn: Turn, command: Command): void {
