@@ -47,6 +47,19 @@ const runSpec = fc.record({
   backfill: small,
 });
 
+/** A schedule has one run for a time: the others are of no schedule. */
+function onePerFire<S extends { schedule: number | null; scheduled: number | null }>(specs: readonly S[]): S[] {
+  const taken = new Set<string>();
+  return specs.map((spec) => {
+    const key = `${spec.schedule} ${spec.scheduled}`;
+    if (spec.schedule === null || spec.scheduled === null || !taken.has(key)) {
+      taken.add(key);
+      return spec;
+    }
+    return { ...spec, schedule: null };
+  });
+}
+
 const query = fc.record(
   {
     project: fc.constantFrom("p", "q", "none"),
@@ -142,7 +155,7 @@ function walk(read: (cursor: number | null) => string): number[] {
 
 t.test("pages of runs visit what the filters allow once, in the order of the sort", async (t) => {
   const property = fc.property(
-    fc.array(runSpec, { minLength: 1, maxLength: 60 }),
+    fc.array(runSpec, { minLength: 1, maxLength: 60 }).map(onePerFire),
     fc.array(fc.tuple(query, fc.constantFrom(...RUN_SORTS), fc.integer({ min: 1, max: 7 }), fc.constantFrom(0, 5, 4_000)), {
       minLength: 4,
       maxLength: 12,
