@@ -47,9 +47,9 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
   readonly #owner: PendingOwner;
   readonly #target: number;
   readonly #name: string;
-  readonly #mcpClient: string | undefined;
   readonly #local: boolean;
   readonly #idempotency: IdempotencyKey | null;
+  readonly #mcpClient: string | undefined;
   #body: unknown;
 
   constructor(owner: PendingOwner, id: number, request: CommandRequest, exchange: Exchange, nowUs: number) {

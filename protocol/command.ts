@@ -72,14 +72,14 @@ export interface Command {
   target: number;
   /** The decoded `{name}` of the path, where it has one. */
   target_name?: string;
-  /** Name of the client that asks through MCP; absent where the request came over the API. */
-  mcp_client?: string;
   /** JSON text where the core parses it, the validated body where the gateway did, null without a body. */
   body: unknown;
   /** Null without the header. */
   idempotency: IdempotencyKey | null;
   /** True when the peer is on this host (loopback or the Unix socket). */
   local: boolean;
+  /** Name of the client that asks through MCP; absent where the request came over the API. */
+  mcp_client?: string;
 }
 
 /**

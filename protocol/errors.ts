@@ -100,6 +100,10 @@ export const REFUSALS = {
     status: 409,
     message: (name: string) => `variable ${name} cannot be decrypted: secret.key is missing or another one`,
   },
+  code_schedule: {
+    status: 409,
+    message: (id: number) => `schedule ${id} is declared in code, which would make it again; pause it instead`,
+  },
   code_rule: { status: 409, message: (name: string) => `rule "${name}" comes from code; only enabled can be changed` },
   idempotency_mismatch: { status: 409, message: () => "Idempotency-Key was used for a different request" },
 

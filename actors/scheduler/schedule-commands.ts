@@ -16,10 +16,16 @@ export function createScheduleCommand(turn: Turn, command: Command): void {
   const body = command.body as ScheduleBody;
   const flow = turn.state.flows.get(command.target);
   if (flow === undefined) return turn.refuse(command, refuse("flow_not_found", command.target));
-  const checked = checkSpec(turn, body);
+  const checked = checkSpec(turn, body, zoneFor(turn, command));
   if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
-  const schedule = addSchedule(turn, flow, body, checked.ready, { source: "ui", codeKey: null, persist: body.persist ?? true });
+  const source = command.mcp_client === undefined ? "ui" : "mcp";
+  const schedule = addSchedule(turn, flow, body, checked.ready, { source, codeKey: null, persist: body.persist ?? true });
   turn.replyJson(command, 201, scheduleRow(turn, schedule));
+}
+
+/** An agent is rarely in the server's zone, and cannot see which one that is. */
+function zoneFor(turn: Turn, command: Command): string {
+  return command.mcp_client === undefined ? turn.state.settings.timezone : "UTC";
 }
 
 export function previewScheduleCommand(turn: Turn, command: Command): void {
@@ -45,7 +51,7 @@ export function patchScheduleCommand(turn: Turn, command: Command): void {
   if (schedule === undefined) return;
   const edited = editedSpec(turn, schedule.spec, body);
   if (edited !== null) {
-    const checked = checkSpec(turn, edited);
+    const checked = checkSpec(turn, edited, zoneFor(turn, command));
     if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
     changeSpec(turn, schedule, checked.ready);
   }
@@ -59,6 +65,8 @@ export function patchScheduleCommand(turn: Turn, command: Command): void {
 export function deleteScheduleCommand(turn: Turn, command: Command): void {
   const schedule = scheduleOf(turn, command);
   if (schedule === undefined) return;
+  if (schedule.source === "code" && command.mcp_client !== undefined)
+    return turn.refuse(command, refuse("code_schedule", schedule.id));
   removeSchedule(turn, schedule);
   turn.reply(command, 204, null);
 }

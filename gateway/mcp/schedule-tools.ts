@@ -18,10 +18,8 @@ export const SCHEDULE_HANDLERS: Handlers<typeof SCHEDULE_TOOLS> = {
     const listed = flows.flatMap((flow) => flow.schedules.map((schedule) => describeSchedule(flow, schedule)));
     return { schedules: listed.sort((a, b) => a.id - b.id) };
   },
-  create_schedule: async ({ ask }, { flow: reference, project, ...sent }) => {
+  create_schedule: async ({ ask }, { flow: reference, project, ...body }) => {
     const { id } = await findFlow(ask, reference, project);
-    // An agent is rarely in the zone of the server, and cannot see which one that is.
-    const body = { ...sent, timezone: sent.timezone ?? "UTC" };
     return withNextFires(ask, await checked(ask("createSchedule", { id, body })));
   },
   edit_schedule: async ({ ask }, { schedule_id: id, ...body }) =>

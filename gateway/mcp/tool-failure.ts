@@ -16,6 +16,8 @@ export class ToolFailure extends Error {
   }
 }
 
+const NO_SCHEDULE = { 404: "list_schedules shows which schedules exist" };
+
 /** What to do next, by operation and status of its refusal; `*` stands for every operation. */
 const ADVICE: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   getRun: { 404: "list_runs shows which runs exist" },
@@ -25,6 +27,11 @@ const ADVICE: Readonly<Record<string, Readonly<Record<number, string>>>> = {
     409: "Only a run in state Paused takes an answer; get_run shows its state",
   },
   createRun: { 422: "list_flows shows the flow's parameter_schema" },
+  createBackfill: { 422: "list_flows shows the flow's parameter_schema" },
+  patchSchedule: NO_SCHEDULE,
+  deleteSchedule: NO_SCHEDULE,
+  pauseSchedule: NO_SCHEDULE,
+  resumeSchedule: NO_SCHEDULE,
   "*": {
     503: "Nothing was changed. Try again in a moment",
     507: "Nothing was changed. The disk is full: a person has to free space",

@@ -47,6 +47,7 @@ export interface SentCommand {
   body?: unknown;
   local?: boolean;
   idempotency?: IdempotencyKey | null;
+  mcpClient?: string;
 }
 
 interface Timer {
@@ -139,6 +140,7 @@ export class DispatchKit {
     const body = parsed === "core" && typeof sent.body !== "string" ? JSON.stringify(sent.body ?? null) : (sent.body ?? null);
     const { target = 0, local = true, idempotency = null } = sent;
     const command: Command = { kind, id, epoch: this.epoch, target, body, idempotency, local };
+    if (sent.mcpClient !== undefined) command.mcp_client = sent.mcpClient;
     return this.#deliver(actor, command, id);
   }
 

@@ -196,7 +196,7 @@ t.test("schedules of all flows, or of one", async (t) => {
   t.notOk(JSON.stringify(await list({})).includes("secret"));
 });
 
-t.test("a schedule is made in UTC unless said otherwise, and shown with its next fires", async (t) => {
+t.test("a schedule is shown with its next fires", async (t) => {
   const row = {
     id: 4,
     schedule: { kind: "cron", cron: "0 3 * * *", timezone: "UTC" },
@@ -207,7 +207,7 @@ t.test("a schedule is made in UTC unless said otherwise, and shown with its next
   const { context, asked } = api({ createSchedule: row, previewSchedule: { next: [1, 2, 3], timezone: "UTC" } });
   const args = { flow: "crm/leads", kind: "cron", cron: "0 3 * * *" };
   t.same(await TOOL_HANDLERS.create_schedule(context, args), { next_fires: [1, 2, 3], schedule: row });
-  t.match(asked[1], { operation: "createSchedule", request: { id: 3, body: { kind: "cron", timezone: "UTC" } } });
+  t.match(asked[1], { operation: "createSchedule", request: { id: 3, body: { kind: "cron", cron: "0 3 * * *" } } });
   t.match(asked[2]?.request.body, { kind: "cron", count: 3 });
   const wrong = api({ createSchedule: new ToolFailure("unknown timezone", 422) });
   await t.rejects(TOOL_HANDLERS.create_schedule(wrong.context, args), { message: "schedule is not valid: unknown timezone" });

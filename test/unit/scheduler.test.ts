@@ -247,3 +247,21 @@ t.test("projected fires follow the runs, at most a hundred for each schedule", a
   );
   t.equal(upcoming(kit, 5000).length, 103);
 });
+
+t.test("schedules of an agent are its own, in UTC, and code keeps what it declares", async (t) => {
+  const kit = new DispatchKit({ settings: { timezone: "Europe/Berlin" } });
+  const body = { kind: "cron", cron: "0 3 * * *" };
+  const options = { schedules: [body] };
+  kit.register([{ project: "shop", flow: "job", module: MODULE, source_dir: SOURCE_DIR, options }]);
+  const byHand = kit.send("CreateSchedule", { target: 1, body }).reply?.body;
+  t.match(byHand, { source: "ui", schedule: { timezone: "Europe/Berlin" } });
+  const byAgent = kit.send("CreateSchedule", { target: 1, body, mcpClient: "editor" }).reply?.body;
+  t.match(byAgent, { source: "mcp", schedule: { timezone: "UTC" } });
+  const edited = kit.send("PatchSchedule", { target: 2, body: { interval: 60 }, mcpClient: "editor" }).reply?.body;
+  t.match(edited, { source: "ui", schedule: { kind: "interval", timezone: "UTC" } });
+  const removed = (target: number, mcpClient?: string) =>
+    kit.send("DeleteSchedule", { target, ...(mcpClient !== undefined && { mcpClient }) }).reply;
+  t.match(removed(1, "editor"), { status: 409, body: { error: /declared in code/ } });
+  t.match(removed(3, "editor"), { status: 204 });
+  t.match(removed(1), { status: 204 }, "a person may");
+});

@@ -1,0 +1,84 @@
+import t from "tap";
+import { MCP_PROMPTS, MCP_RESOURCE_TEMPLATES, resourceUri } from "#protocol/mcp";
+import type { McpTool } from "#protocol/mcp-tool";
+import { listTools, MCP_TOOLS } from "#protocol/mcp-tools";
+
+/** What hosts and their saved permissions rely on: arguments of each tool, the required ones marked, and whether it only reads. */
+const TOOLS: Readonly<Record<string, string>> = {
+  list_flows: "reads: project",
+  list_runs: "reads: flow project name state_type state_name limit cursor",
+  get_run: "reads: run_id!",
+  run_logs: "reads: run_id! min_level search limit cursor",
+  list_events: "reads: name run_id flow_id limit cursor",
+  list_artifacts: "reads: run_id flow project key kind limit cursor",
+  explain_failure: "reads: run_id!",
+  list_rules: "reads: ",
+  list_schedules: "reads: flow project",
+  run_flow: "writes: flow! parameters name tags",
+  cancel_run: "writes: run_id!",
+  resume_run: "writes: run_id! input!",
+  backfill: "writes: flow! parameter! start! end! interval concurrency dry_run reverse extra_parameters",
+  create_schedule: "writes: flow! project kind! cron interval rrule timezone anchor day_or catchup catchup_max",
+  edit_schedule: "writes: schedule_id! cron interval rrule timezone anchor day_or catchup catchup_max",
+  delete_schedule: "writes: schedule_id!",
+  pause_schedule: "writes: schedule_id!",
+  resume_schedule: "writes: schedule_id!",
+  set_variable: "writes: name! value! secret tags",
+};
+
+/** Least, greatest and standard value of the limits. */
+const LIMITS: Readonly<Record<string, readonly [number, number, number]>> = {
+  list_runs: [1, 200, 20],
+  run_logs: [1, 1000, 200],
+  list_events: [1, 500, 50],
+  list_artifacts: [1, 200, 50],
+};
+
+interface Property {
+  type?: unknown;
+  minimum?: number;
+  maximum?: number;
+  default?: unknown;
+}
+
+const listed = listTools(new Map<string, McpTool>(Object.entries(MCP_TOOLS)));
+const propertiesOf = (tool: (typeof listed)[number]) => tool.inputSchema.properties as Record<string, Property>;
+
+t.test("tools and their arguments", async (t) => {
+  const shown = listed.map((tool) => {
+    const names = Object.keys(propertiesOf(tool)).map((name) => (tool.inputSchema.required.includes(name) ? `${name}!` : name));
+    return [tool.name, `${tool.annotations.readOnlyHint ? "reads" : "writes"}: ${names.join(" ")}`];
+  });
+  t.same(Object.fromEntries(shown), TOOLS);
+});
+
+t.test("limits, and other defaults", async (t) => {
+  for (const tool of listed) {
+    const { limit } = propertiesOf(tool);
+    if (limit !== undefined) t.same([limit.minimum, limit.maximum, limit.default], LIMITS[tool.name], tool.name);
+  }
+  const defaults = (name: keyof typeof MCP_TOOLS) =>
+    Object.fromEntries(
+      Object.entries((MCP_TOOLS[name].input as { properties: Record<string, Property> }).properties).flatMap(([key, property]) =>
+        property.default === undefined ? [] : [[key, property.default]],
+      ),
+    );
+  t.same(defaults("backfill"), { interval: "1d", concurrency: 1, dry_run: true, reverse: false });
+  t.same(defaults("create_schedule"), { day_or: true, catchup: "skip", catchup_max: 100 });
+  t.same(defaults("edit_schedule"), {}, "what is not sent stays");
+});
+
+t.test("schemas survive JSON", async (t) => {
+  for (const tool of listed) t.same(JSON.parse(JSON.stringify(tool)), tool, tool.name);
+});
+
+t.test("resources and the prompt", async (t) => {
+  t.same(
+    MCP_RESOURCE_TEMPLATES.map(({ part, name }) => [resourceUri(part, "{id}"), name]),
+    [
+      ["millrace://runs/{id}/logs", "Run logs"],
+      ["millrace://runs/{id}/artifacts", "Run artifacts"],
+    ],
+  );
+  t.match(MCP_PROMPTS, { diagnose_run: { arguments: [{ name: "run_id", required: true }] } });
+});
