@@ -127,9 +127,12 @@ export class RunWriter {
     this.#statements.raw(UPDATE_RUN.sql).run(...encode(UPDATE_RUN.encoders, pending.ops, pending.at));
   }
 
-  /** An assignment is numbered like a lease, also when it holds no resource and has no row of its own. */
+  /**
+   * An assignment is numbered like a lease, also when it holds no resource and has no row of its own. It is negative once it is
+   * over, which may be in the very commit that began it.
+   */
   #raiseLeases(assignment: Primitive): void {
-    if (typeof assignment === "number") this.#counters.raise("leases", assignment);
+    if (typeof assignment === "number") this.#counters.raise("leases", Math.abs(assignment));
   }
 
   #writeTags(run: number, tags: Primitive): void {

@@ -78,7 +78,10 @@ function afterMove(turn: Turn, run: Run, state: State): void {
     turn.state.deadlines.add("timeout", run.id, state.timestamp + options.timeoutSeconds * 1e6);
   }
   if (state.type === "Cancelling") armCancel(turn, run);
-  if (state.type === "Cancelled") putOperation(turn.decision.ops, "delete_answers", run.id);
+  if (state.type === "Cancelled") {
+    run.answers = 0;
+    putOperation(turn.decision.ops, "delete_answers", run.id);
+  }
   if (state.type === "Completed") createDownstreamRuns(turn, run);
   if (state.type === "Failed") noteFailure(turn, run);
 }
