@@ -2,15 +2,11 @@
  * The state table of runs and task runs, as data.
  * It decides one proposed move; it knows nothing of engines, queues or time beyond the age of the current state.
  */
+import type { TransitionReason } from "#protocol/errors";
+import { DUPLICATE_WINDOW_US } from "#protocol/limits";
 import { isTerminal, type State, type StateType, typeOfName } from "#protocol/state";
 
-/** The only reasons for which a move is refused. */
-export type RejectionReason = "terminal" | "duplicate" | "invalid-entry" | "cancelling";
-
-/** The same type and name again within this time is taken for a repetition, not a move. */
-export const DUPLICATE_WINDOW_US = 1_000_000;
-
-type Cell = "ok" | RejectionReason;
+type Cell = "ok" | TransitionReason;
 type Row = Readonly<Record<StateType, Cell>>;
 
 const ANY: Row = {
@@ -66,7 +62,7 @@ export interface ProposedState {
   timestamp: number;
 }
 
-export type TransitionDecision = { accepted: true; state: State } | { accepted: false; reason: RejectionReason };
+export type TransitionDecision = { accepted: true; state: State } | { accepted: false; reason: TransitionReason };
 
 /** Decides a proposed move. A forced one is always accepted and marked so in its details. */
 export function decideTransition(
