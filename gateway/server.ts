@@ -36,6 +36,8 @@ export interface GatewayOptions {
   served_dir: string | null;
   version: string;
   database_path: string;
+  /** Folder of the built dashboard; null for none. */
+  dashboard: string | null;
 }
 
 export interface GatewayPorts {
@@ -107,7 +109,7 @@ class HttpGateway implements Gateway, RequestHandler {
       defect: (cause) => this.#defect(cause),
     });
     this.#router = buildRouter(this.#commands, this.#hub, this.#reads, mcp);
-    this.#pages = new Pages(options.version, "");
+    this.#pages = new Pages(null, options.version, "");
     this.#transport = createTransport(this);
   }
 
@@ -116,7 +118,7 @@ class HttpGateway implements Gateway, RequestHandler {
     try {
       const port = await this.#transport.listen(host, this.#options.port);
       if (socket !== null) await this.#transport.listenUnix(socket);
-      this.#pages = new Pages(version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
+      this.#pages = new Pages(this.#options.dashboard, version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
       return { port };
     } catch (cause) {
       await this.close();

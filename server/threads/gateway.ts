@@ -1,4 +1,5 @@
 /** The gateway as an actor of its thread. */
+import { fileURLToPath } from "node:url";
 import { createIdSource } from "#actors/ids";
 import { LISTENING } from "#actors/tree";
 import { DISPATCHER, GATEWAY, LEASES, RECORDS } from "#actors/turn";
@@ -9,6 +10,11 @@ import { createSystemClock } from "#runtime/clock";
 import type { ThreadHost } from "#runtime/thread";
 import { urlOf } from "../url.ts";
 import type { ThreadData } from "./data.ts";
+
+/** The built dashboard: beside the compiled server, or where a clone builds it. */
+const DASHBOARD = fileURLToPath(
+  new URL(import.meta.url.endsWith(".ts") ? "../../dist/dashboard/" : "../../dashboard/", import.meta.url),
+);
 
 export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const { config } = data;
@@ -34,6 +40,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
             served_dir: data.servedDir,
             version: data.version,
             database_path: data.databasePath,
+            dashboard: DASHBOARD,
           },
           { send: (actor, message) => thread.host.send(actor, message), now: () => clock.monotonicUs(), newId: () => ids.uuid() },
         );

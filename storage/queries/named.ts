@@ -5,7 +5,7 @@
 import type { ArtifactsQuery } from "#protocol/artifact";
 import type { EventsQuery } from "#protocol/event";
 import type { LogsQuery } from "#protocol/log";
-import type { RunsQuery } from "#protocol/run";
+import type { RunCountsQuery, RunsQuery } from "#protocol/run";
 import type { TaskRunsQuery } from "#protocol/task-run";
 import type { Statements } from "../statements.ts";
 import { answersOfRun } from "./answers.ts";
@@ -17,6 +17,7 @@ import { eventsPage } from "./events-page.ts";
 import { flowById, flowSummaries, flowSummary } from "./flow-record.ts";
 import { logsPage } from "./logs-page.ts";
 import { expectationMessage, expectationsOfRule, firingsOfRule, lapseMessage, ruleById, rules } from "./rule-record.ts";
+import { runCounts } from "./run-counts.ts";
 import { runGraph } from "./run-graph.ts";
 import { runById, runExists } from "./run-record.ts";
 import { runsPage } from "./runs-page.ts";
@@ -54,6 +55,7 @@ export interface QueryArguments {
   backfill_created: { id: number };
   backfill_updated: { id: number };
   counts: { project: string | null };
+  run_counts: { query: RunCountsQuery };
   rule: { id: number };
   rules: Record<never, never>;
   rule_firings: { id: number };
@@ -122,6 +124,7 @@ export const QUERIES: Queries = {
   expectation_lapsed: (statements, { id }) => lapseMessage(statements, id),
   variable: (statements, { name, raw }) => variableByName(statements, name, raw === true),
   variables: (statements) => variables(statements),
+  run_counts: (statements, { query }) => runCounts(statements, query),
   counts: (statements, { project }) => counts(statements, project),
 };
 
