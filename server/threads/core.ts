@@ -95,6 +95,6 @@ function factsOf(data: ThreadData): ServerFacts {
     },
     fileSizes: () => ({ database: bytesOf(databasePath), wal: bytesOf(`${databasePath}-wal`) }),
     writeSettings: (changes) => writeSettings(config.configPath, changes),
-    secrets: new SecretBox(join(config.home, "secret.key")),
+    secrets: new SecretBox(join(config.home, SECRET_KEY_FILE)),
   };
 }
