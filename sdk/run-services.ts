@@ -25,7 +25,7 @@ export class ServerRunServices implements RunServices {
     this.#client = client;
     this.#runId = runId;
     this.#signal = signal;
-    this.variables = new ServerVariables(client, home, signal);
+    this.variables = new ServerVariables(client, home, (request) => patiently(request, signal));
   }
 
   async answers(): Promise<unknown[]> {

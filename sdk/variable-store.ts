@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { openText, parseKey, SECRET_KEY_FILE } from "#protocol/sealed-text";
 import { MillraceError } from "./client/error.ts";
 import type { Millrace } from "./client/index.ts";
-import { patiently } from "./patience.ts";
 
 export interface SetVariableOptions {
   /** Encrypted at rest and masked wherever it is shown. Default: what it was before, else false. */
@@ -20,35 +19,41 @@ export interface VariableStore {
   remove(name: string): Promise<boolean>;
 }
 
+type Ask = <T>(request: () => Promise<T>) => Promise<T>;
+
 export class ServerVariables implements VariableStore {
   readonly #client: () => Promise<Millrace>;
   readonly #home: string;
-  readonly #signal: AbortSignal | undefined;
+  readonly #ask: Ask;
 
-  /** @param home directory with the key of secrets */
-  constructor(client: () => Promise<Millrace>, home: string, signal?: AbortSignal) {
+  /**
+   * @param home directory with the key of secrets
+   * @param ask how a request is made that may be made twice: with more or less patience
+   */
+  constructor(client: () => Promise<Millrace>, home: string, ask: Ask = (request) => request()) {
     this.#client = client;
     this.#home = home;
-    this.#signal = signal;
+    this.#ask = ask;
   }
 
   async get(name: string): Promise<{ value: unknown } | null> {
     const client = await this.#client();
-    const { value, secret, raw } = await patiently(() => client.variables.get(name, { raw: true }), this.#signal).catch(ifMissing);
-    return secret === undefined ? null : { value: secret ? this.#open(name, raw) : value };
+    const found = await this.#ask(() => orMissing(client.variables.get(name, { raw: true })));
+    if (found === null) return null;
+    return { value: found.secret ? this.#open(name, found.raw) : found.value };
   }
 
   async set(name: string, value: unknown, options: SetVariableOptions): Promise<void> {
     const client = await this.#client();
     const tags = options.tags === undefined ? undefined : [...options.tags];
     const body = { name, value, secret: options.secret, tags };
-    await patiently(() => client.variables.set(body), this.#signal);
+    await this.#ask(() => client.variables.set(body));
   }
 
   async remove(name: string): Promise<boolean> {
     const client = await this.#client();
-    const removed = patiently(() => client.variables.delete(name), this.#signal).then(() => ({ secret: false }));
-    return (await removed.catch(ifMissing)).secret !== undefined;
+    const removed = () => orMissing(client.variables.delete(name).then(() => true));
+    return (await this.#ask(removed)) ?? false;
   }
 
   /** The server never shows a secret, so it is opened here, with the key of the home. */
@@ -56,7 +61,9 @@ export class ServerVariables implements VariableStore {
     const path = join(this.#home, SECRET_KEY_FILE);
     const key = readKey(path);
     if (key === null) {
-      throw new Error(`variable "${name}" is secret and there is no key in ${path}: only code on the server's machine can read it`);
+      throw new Error(
+        `variable "${name}" is secret and there is no key in ${path}: only code on the server's machine can read it`,
+      );
     }
     const text = sealed === undefined ? null : openText(key, sealed);
     if (text === null) throw new Error(`variable "${name}" was encrypted with another key than that of ${path}`);
@@ -72,7 +79,12 @@ function readKey(path: string): Buffer | null {
   }
 }
 
-function ifMissing(error: unknown): { value?: unknown; secret?: undefined; raw?: undefined } {
-  if (error instanceof MillraceError && error.status === 404) return {};
-  throw error;
+/** What was asked for, or null for 404. */
+async function orMissing<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof MillraceError && error.status === 404) return null;
+    throw error;
+  }
 }

@@ -10,6 +10,7 @@ import { RULES } from "#actors/rules/messages";
 import { CommitClient } from "#actors/store-writer/commit-client";
 import { LOG_WRITER } from "#actors/tree";
 import { COMMITS, DISPATCHER } from "#actors/turn";
+import { SECRET_KEY_FILE } from "#protocol/sealed-text";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
 import { EXIT_REPORTS, type ExitReport, type ThreadHost } from "#runtime/thread";
