@@ -9,7 +9,7 @@ import { CHECKPOINTER, Checkpointer } from "#actors/checkpointer/shell";
 import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
 import { EngineProcesses } from "#actors/engines/shell";
 import { Outbound } from "#actors/outbound/shell";
-import { OUTBOUND } from "#actors/rules/messages";
+import { OUTBOUND, type ReceiverStarted } from "#actors/rules/messages";
 import { LISTENING, placementOf, TREE } from "#actors/tree";
 import { DISPATCHER, RECORDS } from "#actors/turn";
 import { hostIdentity } from "#protocol/host-identity";
@@ -96,7 +96,10 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
   });
   threads.main.host.register({
     name: OUTBOUND,
-    start: () => new Outbound((message) => threads.main.host.send(DISPATCHER, message)),
+    start: (_context, out) => {
+      out.send(DISPATCHER, { kind: "ReceiverStarted", receiver: OUTBOUND } satisfies ReceiverStarted);
+      return new Outbound((message) => threads.main.host.send(DISPATCHER, message));
+    },
   });
   threads.main.host.register({
     name: CHECKPOINTER,
