@@ -5,13 +5,11 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CHECKPOINTER, Checkpointer } from "#actors/checkpointer/shell";
-import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
+import { Checkpointer } from "#actors/checkpointer/shell";
 import { EngineProcesses } from "#actors/engines/shell";
+import { CHECKPOINTER, DISPATCHER, ENGINE_PROCESSES, LISTENING, OUTBOUND, RECORDS } from "#actors/names";
 import { Outbound } from "#actors/outbound/shell";
-import { OUTBOUND } from "#actors/rules/messages";
-import { LISTENING, placementOf, TREE } from "#actors/tree";
-import { DISPATCHER, RECORDS } from "#actors/turn";
+import { placementOf, TREE } from "#actors/tree";
 import { hostIdentity } from "#protocol/host-identity";
 import { createSystemClock } from "#runtime/clock";
 import { Supervisor } from "#runtime/supervisor";

@@ -6,7 +6,8 @@
  */
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-import { type Rearm, RULES } from "../rules/messages.ts";
+import { RULES } from "../names.ts";
+import type { Rearm } from "../rules/messages.ts";
 import type { RuleBook } from "../rules/rule.ts";
 import { nextTick } from "./clock.ts";
 

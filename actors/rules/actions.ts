@@ -12,8 +12,9 @@ import { moveRun } from "../dispatcher/moves.ts";
 import type { Flow } from "../live-state/flow.ts";
 import { isEnded, type Run } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
+import { SCHEDULER } from "../names.ts";
 import { pauseSchedule, resumeSchedule } from "../scheduler/standing.ts";
-import { SCHEDULER, type Turn } from "../turn.ts";
+import type { Turn } from "../turn.ts";
 import type { OutboundRequest } from "./messages.ts";
 import type { Rule, Trigger } from "./rule.ts";
 

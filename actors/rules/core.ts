@@ -15,7 +15,7 @@ import { eventsAfter, eventsBetween, latestEvents, newestEvent, type SeenEvent }
 import type { Statements } from "#storage/statements";
 import { nextTick } from "../expectations/clock.ts";
 import type { LiveState } from "../live-state/live-state.ts";
-import { COMMITS, DISPATCHER } from "../turn.ts";
+import { COMMITS, DISPATCHER } from "../names.ts";
 import { matches, RuleIndex } from "./matching.ts";
 import type { React, Reaction, RulesMessage } from "./messages.ts";
 import { planActions, templateValues } from "./plan.ts";

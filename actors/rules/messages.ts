@@ -4,10 +4,6 @@ import type { Command, CommandNotice } from "#protocol/command";
 import type { FullAction } from "#protocol/rule-spec";
 import type { Trigger } from "./rule.ts";
 
-export const RULES = "rules";
-export const EXPECTATIONS = "expectations";
-export const OUTBOUND = "outbound";
-
 /** An action with its templates rendered, or why they could not be. */
 export type PlannedAction = { index: number; kind: FullAction["kind"] } & ({ action: FullAction } | { error: string });
 

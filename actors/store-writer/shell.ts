@@ -11,12 +11,9 @@ import type { Outbox } from "#runtime/effect";
 import type { CommitRequest, Writer } from "#storage/apply";
 import type { BatchOutcome } from "#storage/feed";
 import { StorageError } from "#storage/storage-error";
-import { CHECKPOINTER, type Checkpoint, type Checkpointed } from "../checkpointer/shell.ts";
+import type { Checkpoint, Checkpointed } from "../checkpointer/shell.ts";
+import { CHECKPOINTER, COMMITS, GATEWAY } from "../names.ts";
 import { WINDOW, type WriterStarted } from "./commit-client.ts";
-
-/** Names it sends to. */
-const GATEWAY = "gateway";
-const COMMITS = "commits";
 
 /** How often a read-only store is tried again. */
 const PROBE_US = 1_000_000;

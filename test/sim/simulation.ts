@@ -4,7 +4,7 @@
  */
 import type { EngineKey } from "#actors/live-state/engine";
 import type { DispatchSettings } from "#actors/live-state/live-state";
-import { GATEWAY } from "#actors/turn";
+import { GATEWAY } from "#actors/names";
 import type { Committed, FeedMessage } from "#protocol/feed";
 import { isTerminal } from "#protocol/state";
 import type { ActorSpec } from "#runtime/actor";
