@@ -14,6 +14,7 @@ export const LOG_WRITER = "log-writer";
 export const CHECKPOINTER = "checkpointer";
 export const ENGINE_PROCESSES = "engine-processes";
 export const OUTBOUND = "outbound";
+export const USER_CODE = "user-code";
 export const GATEWAY = "gateway";
 
 /** Where decisions are handed to the commit client. */

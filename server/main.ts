@@ -9,6 +9,7 @@ import { Checkpointer } from "#actors/checkpointer/shell";
 import { EngineProcesses } from "#actors/engines/shell";
 import { CHECKPOINTER, DISPATCHER, ENGINE_PROCESSES, LISTENING, OUTBOUND, RECORDS } from "#actors/names";
 import { Outbound } from "#actors/outbound/shell";
+import type { ReceiverStarted } from "#actors/rules/messages";
 import { placementOf, TREE } from "#actors/tree";
 import { hostIdentity } from "#protocol/host-identity";
 import { createSystemClock } from "#runtime/clock";
@@ -83,29 +84,7 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
     },
   });
   threads.main.host.attach(LISTENING, { deliver: (message) => listening.resolve(message as { port: number }) });
-  threads.main.host.register({
-    name: ENGINE_PROCESSES,
-    start: (context, out) => {
-      const send = (to: string, message: unknown): void => threads.main.host.send(to, message);
-      const processes = new EngineProcesses(engineOptions(config), context.nowUs, send);
-      processes.begin(out);
-      return processes;
-    },
-  });
-  threads.main.host.register({
-    name: OUTBOUND,
-    start: () => new Outbound((message) => threads.main.host.send(DISPATCHER, message)),
-  });
-  threads.main.host.register({
-    name: CHECKPOINTER,
-    start: () => {
-      const database = openCheckpointHandle(data.databasePath);
-      return new Checkpointer(
-        () => checkpoint(database),
-        () => database.close(),
-      );
-    },
-  });
+  registerActors(threads, config, data);
   let stopping: Promise<void> | null = null;
   const stop = (exitCode: number): Promise<void> => {
     stopping ??= stopInOrder(threads, supervisor, config).then(() => {
@@ -131,6 +110,37 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
   const figures = setInterval(() => void sendFigures(threads), FIGURES_MS);
   void stopped.promise.then(() => clearInterval(figures));
   return { url, stopped: stopped.promise, stop: () => stop(0), discovery, threads };
+}
+
+/** The actors of the main thread: they own processes and connections. */
+function registerActors(threads: Threads, config: ServerConfig, data: SharedData): void {
+  const { host } = threads.main;
+  host.register({
+    name: ENGINE_PROCESSES,
+    start: (context, out) => {
+      const send = (to: string, message: unknown): void => host.send(to, message);
+      const processes = new EngineProcesses(engineOptions(config), context.nowUs, send);
+      processes.begin(out);
+      return processes;
+    },
+  });
+  host.register({
+    name: OUTBOUND,
+    start: (_context, out) => {
+      out.send(DISPATCHER, { kind: "ReceiverStarted", receiver: OUTBOUND } satisfies ReceiverStarted);
+      return new Outbound((message) => host.send(DISPATCHER, message));
+    },
+  });
+  host.register({
+    name: CHECKPOINTER,
+    start: () => {
+      const database = openCheckpointHandle(data.databasePath);
+      return new Checkpointer(
+        () => checkpoint(database),
+        () => database.close(),
+      );
+    },
+  });
 }
 
 /** Hands the figures of all actors to the one that answers for the server. */

@@ -19,7 +19,8 @@ import type { LiveState } from "../live-state/live-state.ts";
 import { ENGINE_PROCESSES, RULES } from "../names.ts";
 import { Retention } from "../retention/sweep.ts";
 import type { ReactionMessage } from "../rules/messages.ts";
-import { applyReactions, lapse, lapseTick, outboundDone, sendCommitted } from "../rules/reactions.ts";
+import { sendAgain, sendCommitted } from "../rules/outgoing.ts";
+import { applyReactions, lapse, lapseTick, outboundDone } from "../rules/reactions.ts";
 import { Turn } from "../turn.ts";
 import { createBackfillCommand } from "./backfill.ts";
 import { cancelBackfillCommand, prefilterCommand, releaseUnchecked } from "./backfill-commands.ts";
@@ -110,6 +111,8 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return this.#react(turn, message);
       case "SendOutbound":
         return sendCommitted(turn, this.#ports.committedTurn());
+      case "ReceiverStarted":
+        return sendAgain(turn, message.receiver);
       case "CapacityFreed":
         return capacityFreed(turn, message.resources);
       default:

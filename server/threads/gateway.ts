@@ -29,6 +29,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
             socket: config.socket,
             token: config.token,
             allowed_hosts: config.allowedHosts,
+            mcp_read_only: config.mcpReadOnly,
             home: config.home,
             served_dir: data.servedDir,
             version: data.version,
