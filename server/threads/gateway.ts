@@ -1,4 +1,5 @@
 /** The gateway as an actor of its thread. */
+
 import { createIdSource } from "#actors/ids";
 import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS } from "#actors/names";
 import { createGateway, type Gateway } from "#gateway/server";

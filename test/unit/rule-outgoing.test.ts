@@ -1,4 +1,5 @@
 /** Messages of rules to the outside: rows before they leave, sent again until they are answered. */
+
 import t from "tap";
 import { OUTBOUND } from "#actors/names";
 import type { React } from "#actors/rules/messages";
