@@ -1,15 +1,14 @@
 /** the dispatch group and its commit client. */
+
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { isSameProcess } from "#actors/engines/process-table";
 import { DispatchGroup } from "#actors/group";
 import { createIdSource } from "#actors/ids";
 import type { DispatchSettings } from "#actors/live-state/live-state";
+import { COMMITS, DISPATCHER, LOG_WRITER, RULES } from "#actors/names";
 import type { ServerFacts } from "#actors/records/server-info";
-import { RULES } from "#actors/rules/messages";
 import { CommitClient } from "#actors/store-writer/commit-client";
-import { LOG_WRITER } from "#actors/tree";
-import { COMMITS, DISPATCHER } from "#actors/turn";
 import { SECRET_KEY_FILE } from "#protocol/sealed-text";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
