@@ -56,7 +56,7 @@ export class OutstandingCommands {
   #waiting = 0;
   /** Why writes are refused, while they are. */
   #readOnly: Refusal | null = null;
-  #stopping = false;
+  #accepts: "all" | "polls for work" | "nothing" = "all";
   #drained: (() => void) | null = null;
 
   constructor(ports: CommandPorts) {
@@ -95,7 +95,8 @@ export class OutstandingCommands {
     const refusal = this.#refusalOf(request.kind);
     if (refusal !== null) {
       this.giveBytes(request.bytes);
-      replyRefusal(exchange, refusal);
+      if (request.kind === "TransitionRun") exchange.cut();
+      else replyRefusal(exchange, refusal);
       return;
     }
     const nowUs = this.#ports.now();
@@ -154,11 +155,15 @@ export class OutstandingCommands {
     }
   }
 
-  /** From now on new requests are refused. Long-polls are over; resolves when every client has its answer or time is up. */
+  /**
+   * From now on new requests are refused, but for polls for work: a server that stops tells its engines to leave, those that
+   * are parked and those that still come. Other long-polls are over. Resolves when every client has its answer or time is up.
+   */
   async stop(graceMs: number): Promise<void> {
-    this.#stopping = true;
+    this.#accepts = "polls for work";
     for (const pending of this.#pending.values()) {
-      if (!pending.gone && pending.waitUs !== null && pending.patience === "fresh") this.#expire(pending);
+      const parked = !pending.gone && pending.waitUs !== null && pending.patience === "fresh";
+      if (parked && pending.kind !== "Work") this.#expire(pending);
     }
     if (this.#waiting > 0 && graceMs > 0) {
       let timer: NodeJS.Timeout | undefined;
@@ -168,6 +173,7 @@ export class OutstandingCommands {
       });
       clearTimeout(timer);
     }
+    this.#accepts = "nothing";
     for (const pending of this.#pending.values()) if (!pending.gone) this.#giveUp(pending);
     this.#wheel.stop();
   }
@@ -181,7 +187,8 @@ export class OutstandingCommands {
   }
 
   #refusalOf(kind: CommandKind): Refusal | null {
-    if (this.#stopping) return refuse(kind === "CreateRun" || kind === "CreateFlowRun" ? "stopping" : "unavailable");
+    if (this.#accepts !== "all" && !(this.#accepts === "polls for work" && kind === "Work"))
+      return refuse(kind === "CreateRun" || kind === "CreateFlowRun" ? "stopping" : "unavailable");
     if (this.#readOnly !== null && COMMANDS[kind].writes && kind !== "TransitionRun") return this.#readOnly;
     return this.#pending.size >= OUTSTANDING_MAX ? refuse("busy") : null;
   }

@@ -32,6 +32,8 @@ export interface GatewayOptions {
   token: string | null;
   /** Names besides the loopback ones and `host` under which clients may address this server. */
   allowed_hosts: readonly string[];
+  /** Agents may only read (MCP). */
+  mcp_read_only: boolean;
   home: string;
   served_dir: string | null;
   version: string;
@@ -103,6 +105,7 @@ class HttpGateway implements Gateway, RequestHandler {
       commands: this.#commands,
       reads: this.#reads,
       version: options.version,
+      readOnly: options.mcp_read_only,
       newId: ports.newId,
       now: ports.now,
       wallUs: () => Date.now() * 1000,

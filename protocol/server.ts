@@ -28,9 +28,9 @@ export type EngineInfo = Static<typeof EngineInfo>;
 export const ActorInfo = Type.Object(
   {
     name: Type.String(),
-    state: Type.Unsafe<"starting" | "running" | "stopped" | "crashed">({
+    state: Type.Unsafe<"starting" | "running" | "stopping" | "stopped" | "crashed">({
       type: "string",
-      enum: ["starting", "running", "stopped", "crashed"],
+      enum: ["starting", "running", "stopping", "stopped", "crashed"],
     }),
     mailbox_depth: Count,
     handled: Int64,

@@ -7,7 +7,10 @@ import type { Outbox } from "./effect.ts";
 export interface Actor<M = unknown> {
   /** One step. Throwing kills the actor: its effects of this step are dropped and the supervisor decides what follows. */
   receive(message: M, out: Outbox): void;
-  /** Releases what the actor holds outside memory (handles, sockets, processes); at once when it `failed`, as it takes no messages any more. */
+  /**
+   * Releases what the actor holds outside memory (handles, sockets, processes). It goes on receiving until this has resolved;
+   * one that `failed` receives nothing any more and ends at once.
+   */
   stop?(failed: boolean): void | Promise<void>;
 }
 
@@ -31,7 +34,7 @@ export interface ActorSpec {
 /** What can be read of an actor at any time. */
 export interface ActorFigures {
   name: string;
-  state: "starting" | "running" | "stopped" | "crashed";
+  state: "starting" | "running" | "stopping" | "stopped" | "crashed";
   mailbox_depth: number;
   handled: number;
   restarts: number;

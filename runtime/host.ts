@@ -37,6 +37,8 @@ interface Cell {
   mailbox: Mailbox;
   actor: Actor | null;
   state: ActorFigures["state"];
+  /** Resolves when the stop that is under way is done. */
+  stopped: Promise<void> | null;
   generation: number;
   handled: number;
   dropped: number;
@@ -70,6 +72,7 @@ export class Host {
       mailbox: new Mailbox(spec.mailboxMax),
       actor: null,
       state: "stopped",
+      stopped: null,
       generation: 0,
       handled: 0,
       dropped: 0,
@@ -88,6 +91,7 @@ export class Host {
   async start(name: string): Promise<void> {
     const cell = this.#cell(name);
     if (cell.state === "running") return;
+    this.#end(cell);
     cell.state = "starting";
     cell.generation += 1;
     if (cell.generation > 1 && cell.spec.resent) cell.mailbox.remove(cell.spec.resent);
@@ -107,15 +111,14 @@ export class Host {
     this.#flush();
   }
 
-  /** Ends an actor after its current step; waiting messages stay for its next start. */
-  async stop(name: string): Promise<void> {
+  /**
+   * Ends an actor after its current step. It takes messages until its own `stop` has resolved, because that may wait for some;
+   * what waits then stays for its next start.
+   */
+  stop(name: string): Promise<void> {
     const cell = this.#cell(name);
-    const actor = cell.actor;
-    cell.actor = null;
-    const failed = cell.state === "crashed";
-    if (!failed) cell.state = "stopped";
-    this.#timers.cancelAll(name);
-    await actor?.stop?.(failed);
+    cell.stopped ??= this.#stop(cell);
+    return cell.stopped;
   }
 
   /** Makes an actor fail as if its next step had thrown: for tests of supervision. */
@@ -156,9 +159,7 @@ export class Host {
 
   /** Names of actors that could handle a message now, for a simulation that chooses the order. */
   runnable(): string[] {
-    return [...this.#cells.values()]
-      .filter((cell) => cell.state === "running" && cell.mailbox.depth > 0)
-      .map((cell) => cell.spec.name);
+    return [...this.#cells.values()].filter((cell) => isServed(cell) && cell.mailbox.depth > 0).map((cell) => cell.spec.name);
   }
 
   /** Handles one message of one actor: the step of a simulation. */
@@ -198,9 +199,29 @@ export class Host {
     this.#timers.stop();
   }
 
+  async #stop(cell: Cell): Promise<void> {
+    const { actor, generation } = cell;
+    const failed = cell.state === "crashed";
+    if (!failed) cell.state = "stopping";
+    try {
+      await actor?.stop?.(failed);
+    } finally {
+      // The supervisor does not wait for ever: the next life may have begun meanwhile.
+      if (cell.generation === generation) this.#end(cell);
+    }
+  }
+
+  /** A life is over: its timers go with it. */
+  #end(cell: Cell): void {
+    cell.actor = null;
+    cell.stopped = null;
+    if (cell.state === "stopping") cell.state = "stopped";
+    this.#timers.cancelAll(cell.spec.name);
+  }
+
   #serve(cell: Cell, share: number): number {
     let served = 0;
-    while (served < share && cell.state === "running" && cell.actor !== null) {
+    while (served < share && isServed(cell) && cell.actor !== null) {
       const next = cell.mailbox.take();
       if (next === undefined) break;
       served += 1;
@@ -251,7 +272,7 @@ export class Host {
   }
 
   #makeReady(cell: Cell): void {
-    if (cell.queued || cell.state !== "running" || cell.mailbox.depth === 0) return;
+    if (cell.queued || !isServed(cell) || cell.mailbox.depth === 0) return;
     cell.queued = true;
     this.#ready.push(cell);
   }
@@ -277,6 +298,10 @@ export class Host {
     assert(cell !== undefined, `actor ${name} is not registered here`);
     return cell;
   }
+}
+
+function isServed({ state }: Cell): boolean {
+  return state === "running" || state === "stopping";
 }
 
 function messageOf(cause: unknown): string {

@@ -2,16 +2,16 @@
  * The server: takes the lock of the home, starts the tree on its threads, registers the flows of the served directory and
  * stops in order. The path from here: actors/tree.ts says which actors there are, server/threads/ where each is made.
  */
+
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CHECKPOINTER, Checkpointer } from "#actors/checkpointer/shell";
-import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
+import { Checkpointer } from "#actors/checkpointer/shell";
 import { EngineProcesses } from "#actors/engines/shell";
+import { CHECKPOINTER, DISPATCHER, ENGINE_PROCESSES, LISTENING, OUTBOUND, RECORDS } from "#actors/names";
 import { Outbound } from "#actors/outbound/shell";
-import { OUTBOUND } from "#actors/rules/messages";
-import { LISTENING, placementOf, TREE } from "#actors/tree";
-import { DISPATCHER, RECORDS } from "#actors/turn";
+import type { ReceiverStarted } from "#actors/rules/messages";
+import { placementOf, TREE } from "#actors/tree";
 import { hostIdentity } from "#protocol/host-identity";
 import { createSystemClock } from "#runtime/clock";
 import { Supervisor } from "#runtime/supervisor";
@@ -85,29 +85,7 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
     },
   });
   threads.main.host.attach(LISTENING, { deliver: (message) => listening.resolve(message as { port: number }) });
-  threads.main.host.register({
-    name: ENGINE_PROCESSES,
-    start: (context, out) => {
-      const send = (to: string, message: unknown): void => threads.main.host.send(to, message);
-      const processes = new EngineProcesses(engineOptions(config), context.nowUs, send);
-      processes.begin(out);
-      return processes;
-    },
-  });
-  threads.main.host.register({
-    name: OUTBOUND,
-    start: () => new Outbound((message) => threads.main.host.send(DISPATCHER, message)),
-  });
-  threads.main.host.register({
-    name: CHECKPOINTER,
-    start: () => {
-      const database = openCheckpointHandle(data.databasePath);
-      return new Checkpointer(
-        () => checkpoint(database),
-        () => database.close(),
-      );
-    },
-  });
+  registerActors(threads, config, data);
   let stopping: Promise<void> | null = null;
   const stop = (exitCode: number): Promise<void> => {
     stopping ??= stopInOrder(threads, supervisor, config).then(() => {
@@ -133,6 +111,37 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
   const figures = setInterval(() => void sendFigures(threads), FIGURES_MS);
   void stopped.promise.then(() => clearInterval(figures));
   return { url, stopped: stopped.promise, stop: () => stop(0), discovery, threads };
+}
+
+/** The actors of the main thread: they own processes and connections. */
+function registerActors(threads: Threads, config: ServerConfig, data: SharedData): void {
+  const { host } = threads.main;
+  host.register({
+    name: ENGINE_PROCESSES,
+    start: (context, out) => {
+      const send = (to: string, message: unknown): void => host.send(to, message);
+      const processes = new EngineProcesses(engineOptions(config), context.nowUs, send);
+      processes.begin(out);
+      return processes;
+    },
+  });
+  host.register({
+    name: OUTBOUND,
+    start: (_context, out) => {
+      out.send(DISPATCHER, { kind: "ReceiverStarted", receiver: OUTBOUND } satisfies ReceiverStarted);
+      return new Outbound((message) => host.send(DISPATCHER, message));
+    },
+  });
+  host.register({
+    name: CHECKPOINTER,
+    start: () => {
+      const database = openCheckpointHandle(data.databasePath);
+      return new Checkpointer(
+        () => checkpoint(database),
+        () => database.close(),
+      );
+    },
+  });
 }
 
 /** Hands the figures of all actors to the one that answers for the server. */

@@ -1,7 +1,7 @@
 /** Messages of the dispatcher. */
 import type { Command, CommandNotice } from "#protocol/command";
 import type { PoolReport } from "../engines/messages.ts";
-import type { ReactionMessage } from "../rules/messages.ts";
+import type { ReactionMessage, ReceiverStarted } from "../rules/messages.ts";
 
 /** A process on this host has gone; `cause` says why where that is known. */
 export interface EngineGone {
@@ -66,4 +66,5 @@ export type DispatcherMessage =
   | StopWork
   | CapacityFreed
   | ReactionMessage
-  | SendOutbound;
+  | SendOutbound
+  | ReceiverStarted;

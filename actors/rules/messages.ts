@@ -2,14 +2,22 @@
 
 import type { Command, CommandNotice } from "#protocol/command";
 import type { FullAction } from "#protocol/rule-spec";
+import { OUTBOUND, USER_CODE } from "../names.ts";
+import type { UserCallRequest } from "../user-code/messages.ts";
 import type { Trigger } from "./rule.ts";
 
-export const RULES = "rules";
-export const EXPECTATIONS = "expectations";
-export const OUTBOUND = "outbound";
+/** What the function of a code rule is called with. */
+export interface CallInput {
+  event: unknown;
+  /** Null for an event without a run. */
+  run: unknown;
+}
 
-/** An action with its templates rendered, or why they could not be. */
-export type PlannedAction = { index: number; kind: FullAction["kind"] } & ({ action: FullAction } | { error: string });
+/** An action with its templates rendered, or why they could not be. Only a `call` has an input. */
+export type PlannedAction = { index: number; kind: FullAction["kind"] } & (
+  | { action: FullAction; input?: CallInput }
+  | { error: string }
+);
 
 /** One thing that an event leads to. */
 export type Reaction =
@@ -74,22 +82,40 @@ export interface Rearm {
   kind: "Rearm";
 }
 
+/** A message to the outside: a row before it leaves, sent again until its answer has come. */
+export type Outgoing = OutboundRequest | UserCallRequest;
+
+/** A message that has no row yet. */
+export type OutgoingContent = Omit<OutboundRequest, "id" | "firing_id"> | Omit<UserCallRequest, "id" | "firing_id">;
+
+/** The actor that takes a message to the outside. */
+export function receiverOf({ kind }: Outgoing): string {
+  return kind === "UserCall" ? USER_CODE : OUTBOUND;
+}
+
 /** A request to another system; its answer comes as OutboundDone. */
 export interface OutboundRequest {
   kind: "OutboundRequest";
   id: number;
-  firing_id: number;
+  firing_id: number | null;
   url: string;
   method: string;
   headers: Record<string, string>;
   body: string | null;
 }
 
+/** What became of a message of a firing. */
 export interface OutboundDone {
   kind: "OutboundDone";
   id: number;
-  firing_id: number;
+  firing_id: number | null;
   result: { detail: unknown } | { error: string };
+}
+
+/** An actor that takes messages to the outside has started anew: what it had not answered is sent to it again. */
+export interface ReceiverStarted {
+  kind: "ReceiverStarted";
+  receiver: string;
 }
 
 export type ReactionMessage = React | Lapse | LapseTick | OutboundDone;

@@ -33,7 +33,8 @@ export function planActions(spec: FullSpec, values: Values): PlannedAction[] {
 function planAction(action: FullAction, index: number, values: Values): PlannedAction {
   const { kind } = action;
   try {
-    return { index, kind, action: rendered(action, values) };
+    const planned = { index, kind, action: rendered(action, values) };
+    return kind === "call" ? { ...planned, input: { event: values["event"], run: values["run"] } } : planned;
   } catch (cause) {
     if (cause instanceof TemplateFailure) return { index, kind, error: cause.message };
     throw cause;

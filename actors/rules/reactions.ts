@@ -5,18 +5,12 @@
 
 import { type ExpectationRow, RULE_CURSOR } from "#storage/load-rules";
 import { putOperation } from "#storage/ops";
+import { EXPECTATIONS } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import { performAction } from "./actions.ts";
 import { heldBackBy, noteFiring } from "./guards.ts";
-import {
-  EXPECTATIONS,
-  OUTBOUND,
-  type OutboundDone,
-  type OutboundRequest,
-  type PlannedAction,
-  type React,
-  type Reaction,
-} from "./messages.ts";
+import type { OutboundDone, OutgoingContent, PlannedAction, React, Reaction } from "./messages.ts";
+import { closeOutgoing, putOutgoing } from "./outgoing.ts";
 import { expectationKey, noteFailure, type OpenFiring, type Outcome, type Rule, type RuleFailures } from "./rule.ts";
 import { ruleEvent } from "./rule-events.ts";
 
@@ -92,10 +86,11 @@ function goOn(turn: Turn, rule: Rule, firing: OpenFiring): void {
       record(turn, rule, firing, { index, kind, status: "failed", error: next.error });
       continue;
     }
-    const result = performAction(turn, rule, firing.trigger, next.action);
-    if ("request" in result) {
-      firing.remaining.unshift(next);
-      send(turn, firing, next, result.request);
+    const result = performAction(turn, rule, firing.trigger, next.action, next.input ?? null);
+    if ("message" in result) {
+      // What the message is made of is in its own row.
+      firing.remaining.unshift({ index, kind, action: next.action });
+      send(turn, firing, next, result.message);
       return store(turn, firing, false);
     }
     record(turn, rule, firing, outcomeOf(next, result));
@@ -111,35 +106,15 @@ function outcomeOf({ index, kind }: PlannedAction, result: { detail: unknown } |
     : { index, kind, status: "completed", detail: result.detail };
 }
 
-function send(
-  turn: Turn,
-  firing: OpenFiring,
-  { index, kind }: PlannedAction,
-  request: Omit<OutboundRequest, "kind" | "id" | "firing_id">,
-): void {
-  const id = turn.state.rules.take("outbound");
-  // The same for every try, also after a crash, so that the receiver can tell repetitions.
-  const keyed = { ...request, headers: { "idempotency-key": turn.ids.uuid(), ...request.headers } };
-  firing.outbound = id;
-  putOperation(turn.decision.ops, "put_outbound", id, firing.id, firing.rule_id, index, kind, JSON.stringify(keyed), turn.nowUs);
-  turn.state.rules.unsent.push({ turn: turn.number, request: { kind: "OutboundRequest", id, firing_id: firing.id, ...keyed } });
-}
-
-/** Sends what is committed by now: a message to the outside is a row before it leaves. */
-export function sendCommitted(turn: Turn, committedTurn: number): void {
-  const { unsent } = turn.state.rules;
-  for (let first = unsent[0]; first !== undefined && first.turn <= committedTurn; first = unsent[0]) {
-    turn.out.send(OUTBOUND, first.request);
-    unsent.shift();
-  }
+function send(turn: Turn, firing: OpenFiring, { index, kind }: PlannedAction, message: OutgoingContent): void {
+  firing.outbound = putOutgoing(turn, message, { kind, firing_id: firing.id, rule_id: firing.rule_id, action: index });
 }
 
 /** The answer from outside: recorded, and the firing goes on. A repeated one changes nothing. */
 export function outboundDone(turn: Turn, done: OutboundDone): void {
   const book = turn.state.rules;
-  const firing = book.firings.get(done.firing_id);
-  if (firing === undefined || firing.outbound !== done.id) return;
-  putOperation(turn.decision.ops, "delete_outbound", done.id);
+  const firing = done.firing_id === null ? undefined : book.firings.get(done.firing_id);
+  if (!closeOutgoing(turn, done.id) || firing?.outbound !== done.id) return;
   const rule = book.rules.get(firing.rule_id);
   const action = firing.remaining.shift();
   firing.outbound = 0;

@@ -2,7 +2,7 @@
 import type { FullSpec } from "#protocol/rule-spec";
 import type { ExpectationRow, LoadedRules, RuleRow } from "#storage/load-rules";
 import { RecentRows } from "../live-state/recent-rows.ts";
-import type { OutboundRequest, PlannedAction } from "./messages.ts";
+import type { Outgoing, OutgoingContent, PlannedAction } from "./messages.ts";
 
 /** What the guards of a rule remember: firings by second, for the rate. */
 export interface GuardState {
@@ -41,8 +41,6 @@ export interface OpenFiring {
   outbound: number;
 }
 
-type Sent = Omit<OutboundRequest, "kind" | "id" | "firing_id">;
-
 /** Whether a rule has fired for a run: the firings that are not committed yet, and the store. */
 export type FiredReader = (ruleId: number, runId: number) => boolean;
 
@@ -51,8 +49,10 @@ export class RuleBook {
   readonly firings = new Map<number, OpenFiring>();
   /** Open expectations, by rule and key. */
   readonly expectations = new Map<string, ExpectationRow>();
-  /** Messages to the outside that leave once they are committed. */
-  readonly unsent: { turn: number; request: OutboundRequest }[] = [];
+  /** Messages to the outside without an answer, by id. */
+  readonly outgoing = new Map<number, Outgoing>();
+  /** Those of them that leave once they are committed. */
+  readonly unsent: { turn: number; message: Outgoing }[] = [];
   readonly nextIds: LoadedRules["next_ids"];
   readonly fired: RecentRows<string, true>;
   /** Grows with every change of a rule, so that whoever has made something of them knows. */
@@ -77,8 +77,11 @@ export class RuleBook {
       const { trigger, remaining, outbound } = JSON.parse(pending) as Pick<OpenFiring, "trigger" | "remaining" | "outbound">;
       this.firings.set(id, { id, rule_id, timestamp, trigger, remaining, outbound, outcomes: JSON.parse(outcomes) as Outcome[] });
     }
-    for (const { id, firing_id, request } of stored.outbound)
-      this.unsent.push({ turn: 0, request: { kind: "OutboundRequest", id, firing_id, ...(JSON.parse(request) as Sent) } });
+    for (const { id, firing_id, request } of stored.outbound) {
+      const message: Outgoing = { ...(JSON.parse(request) as OutgoingContent), id, firing_id };
+      this.outgoing.set(id, message);
+      this.unsent.push({ turn: 0, message });
+    }
     for (const expectation of stored.expectations) this.expectations.set(expectationKey(expectation), expectation);
   }
 

@@ -1,8 +1,7 @@
 /** The gateway as an actor of its thread. */
 import { fileURLToPath } from "node:url";
 import { createIdSource } from "#actors/ids";
-import { LISTENING } from "#actors/tree";
-import { DISPATCHER, GATEWAY, LEASES, RECORDS } from "#actors/turn";
+import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS } from "#actors/names";
 import { createGateway, type Gateway } from "#gateway/server";
 import type { FeedMessage, LiveFlows } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
@@ -36,6 +35,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
             socket: config.socket,
             token: config.token,
             allowed_hosts: config.allowedHosts,
+            mcp_read_only: config.mcpReadOnly,
             home: config.home,
             served_dir: data.servedDir,
             version: data.version,

@@ -296,12 +296,12 @@ CREATE TABLE expectations (
 );
 CREATE INDEX expectations_rule ON expectations (rule_id);
 CREATE INDEX expectations_open ON expectations (deadline) WHERE status = 'open';
--- A message to the outside is a row before it is sent.
+-- A message to the outside is a row before it is sent; the hook of a flow belongs to no firing.
 CREATE TABLE outbound (
   id INTEGER PRIMARY KEY,
-  firing_id INTEGER NOT NULL,
-  rule_id INTEGER NOT NULL,
-  action INTEGER NOT NULL,
+  firing_id INTEGER,
+  rule_id INTEGER,
+  action INTEGER,
   kind TEXT NOT NULL,
   request TEXT NOT NULL,
   created_at INTEGER NOT NULL

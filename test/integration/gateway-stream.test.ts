@@ -1,3 +1,4 @@
+import { Agent } from "node:http";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import type { Primitive } from "#protocol/feed";
@@ -138,6 +139,13 @@ t.test("a reconnect replays what was missed, by since or Last-Event-ID, the larg
   for (const each of [client, bySince, byHeader, larger, ahead]) each.socket.destroy();
 });
 
+/** A reader that reads on; the library cuts one that took nothing for ten seconds, and then it comes again as clients do. */
+async function resumed(server: StubServer, reader: StreamClient): Promise<StreamClient> {
+  reader.socket.resume();
+  await reader.until(({ ended, messages }) => ended || messages.some(({ event }) => event === "resync"));
+  return reader.ended ? new StreamClient(server.port, `/api/stream?since=${reader.messages.at(-1)?.id}`) : reader;
+}
+
 t.test("readers that stop reading cost bounded memory and are told to resync", async (t) => {
   const server = await setup(t);
   addRuns(server, [1]);
@@ -168,30 +176,34 @@ t.test("readers that stop reading cost bounded memory and are told to resync", a
     [],
     "a fast reader loses nothing",
   );
-  const [one] = slow;
-  one?.socket.resume();
-  await one?.until(({ messages }) => messages.some(({ event }) => event === "resync"));
+  const one = await resumed(server, slow[0] ?? fast);
+  await one.until(({ messages }) => messages.some(({ event }) => event === "resync"));
   addRuns(server, [2]);
-  await one?.until(({ messages }) => messages.at(-1)?.data["run_id"] === 2);
-  for (const client of [...slow, fast]) client.socket.destroy();
+  await one.until(({ messages }) => messages.at(-1)?.data["run_id"] === 2);
+  for (const client of [...slow, one, fast]) client.socket.destroy();
 });
 
-t.test("a stop ends streams and parked polls, and the port is free again", async (t) => {
+t.test("a stop ends streams, lets the core send polls away, also one that comes late, and the port is free again", async (t) => {
   const server = await new StubServer({ decide: () => null }).start();
   const client = new StreamClient(server.port);
   await client.until(({ messages }) => messages.length === 1);
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const body = JSON.stringify({ engine_id: "e", pid: 1, source_dir: "/d", module: "m", wait_ms: 30_000 });
+  // Its connection is there before the stop, which accepts no further one.
+  t.equal((await server.send("GET", "/api/health", { agent })).status, 200);
   const poll = server.send("POST", "/api/engine/work", { body });
   await server.until(() => server.commands.length === 1);
   const stopped = server.gateway.stop();
-  await server.until(() => server.notices.length === 1);
-  t.match(server.notices, [{ kind: "Expired", command: server.commands[0]?.id }]);
-  server.answer(server.commands[0]?.id ?? 0, 200, { run: null, exit: true });
-  t.same(JSON.parse((await poll).text), { run: null, exit: true });
+  const late = server.send("POST", "/api/engine/work", { body, agent });
+  await server.until(() => server.commands.length === 2);
+  for (const { id } of server.commands) server.answer(id, 200, { run: null, exit: true });
+  for (const answer of [poll, late]) t.same(JSON.parse((await answer).text), { run: null, exit: true });
+  t.same(server.notices, []);
   await stopped;
   await client.until(({ ended }) => ended);
   const next = await new StubServer({ port: server.port }).start();
   t.equal(next.port, server.port);
   await next.stop();
   await server.stop();
+  agent.destroy();
 });

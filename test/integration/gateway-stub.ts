@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
-import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { type Agent, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,6 +48,7 @@ export class StubServer {
         socket: null,
         token: null,
         allowed_hosts: [],
+        mcp_read_only: false,
         home: "/home/someone",
         served_dir: null,
         version: "1.13.0",
@@ -113,13 +114,13 @@ export class StubServer {
   send(
     method: string,
     path: string,
-    options: { body?: string | Buffer; headers?: Record<string, string>; socketPath?: string } = {},
+    options: { body?: string | Buffer; headers?: Record<string, string>; socketPath?: string; agent?: Agent } = {},
   ) {
     return new Promise<Answered>((resolve, reject) => {
-      const { body, headers = {}, socketPath } = options;
+      const { body, headers = {}, socketPath, agent = false } = options;
       const typed = body !== undefined && headers["content-type"] === undefined ? { "content-type": "application/json" } : {};
       const target = socketPath === undefined ? { host: "127.0.0.1", port: this.port } : { socketPath };
-      const request = httpRequest({ ...target, method, path, agent: false, headers: { ...typed, ...headers } }, (response) => {
+      const request = httpRequest({ ...target, method, path, agent, headers: { ...typed, ...headers } }, (response) => {
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("end", () =>

@@ -206,17 +206,27 @@ t.test("server information carries the newest stream number", async (t) => {
   t.same(exchange.json(), { version: "1", stream_seq: 77 });
 });
 
-t.test("a stop expires the polls, refuses what is new and waits for answers", async (t) => {
-  const { commands, submit, notices } = setup(1);
-  const poll = submit("Work", 30_000);
-  const stopped = commands.stop(60_000);
-  t.match(notices(), [{ kind: "Expired", command: 1000 }]);
-  t.equal(submit("CreateRun").status, 409);
-  t.equal(submit("Work", 30_000).status, 503);
-  commands.settle([1000, 200, '{"run":null,"exit":true}']);
-  await stopped;
-  t.same(poll.json(), { run: null, exit: true });
-});
+t.test(
+  "a stop expires what waits for a lease, leaves polls for work to the core, refuses the rest and waits for answers",
+  async (t) => {
+    const { commands, submit, notices, commandsSent } = setup(1);
+    const poll = submit("Work", 30_000);
+    const lease = submit("AcquireLease", 30_000);
+    const stopped = commands.stop(60_000);
+    t.match(notices(), [{ kind: "Expired", command: 1001 }]);
+    t.equal(submit("CreateRun").status, 409);
+    t.equal(submit("AcquireLease", 30_000).status, 503);
+    t.ok(submit("TransitionRun").wasCut, "an engine takes 503 on a transition as final");
+    const late = submit("Work", 30_000);
+    t.match(commandsSent(), [{ id: 1000 }, { id: 1001 }, { id: 1002, kind: "Work" }]);
+    const leave = '{"run":null,"exit":true}';
+    commands.settle([1000, 200, leave, 1001, 200, '{"lease":null}', 1002, 200, leave]);
+    await stopped;
+    for (const answered of [poll, late]) t.same(answered.json(), { run: null, exit: true });
+    t.same(lease.json(), { lease: null });
+    t.equal(submit("Work", 30_000).status, 503, "nobody would answer it any more");
+  },
+);
 
 t.test("a stop does not wait for ever", async (t) => {
   const { commands, submit } = setup(1);

@@ -204,6 +204,105 @@ t.test("a crashed actor still releases what it holds when it is stopped", async 
   t.equal(open, 1);
 });
 
+t.test("an actor receives messages and timers until its stop has resolved; the rest waits for its next life", async (t) => {
+  const { host, time, run } = setup();
+  const seen: unknown[] = [];
+  let stops = 0;
+  const gate = Promise.withResolvers<void>();
+  host.register({
+    name: "a",
+    start: () => ({
+      receive: (message, out) => {
+        seen.push(message);
+        if (message !== "go") return;
+        out.setTimer("soon", time.nowUs + 10, "timer");
+        out.setTimer("late", time.nowUs + 1000, "never");
+      },
+      stop: () => {
+        stops += 1;
+        return gate.promise;
+      },
+    }),
+  });
+  await host.start("a");
+  host.send("a", "go");
+  run();
+  const stopped = [host.stop("a"), host.stop("a")];
+  t.equal(figure(host, "a").state, "stopping");
+  host.send("a", "answer");
+  time.pass(20);
+  t.same(host.runnable(), ["a"]);
+  run();
+  t.same(seen, ["go", "answer", "timer"]);
+  gate.resolve();
+  await Promise.all(stopped);
+  t.equal(stops, 1, "once");
+  host.send("a", "later");
+  time.pass(2000);
+  run();
+  t.same(seen, ["go", "answer", "timer"]);
+  t.match(figure(host, "a"), { state: "stopped", mailbox_depth: 1 });
+  await host.start("a");
+  run();
+  t.same(seen, ["go", "answer", "timer", "later"]);
+});
+
+t.test("an actor that crashes while it stops is reported and receives nothing more", async (t) => {
+  const { host, exits, run } = setup();
+  const gate = Promise.withResolvers<void>();
+  const seen: unknown[] = [];
+  const receive = (message: unknown) => {
+    seen.push(message);
+    throw new Error("broken");
+  };
+  host.register({ name: "a", start: () => ({ receive, stop: () => gate.promise }) });
+  await host.start("a");
+  const stopped = host.stop("a");
+  host.send("a", 1);
+  host.send("a", 2);
+  run();
+  t.same(seen, [1]);
+  t.same(exits, [["a", "broken"]]);
+  gate.resolve();
+  await stopped;
+  t.match(figure(host, "a"), { state: "crashed", mailbox_depth: 1 });
+});
+
+t.test("a stop that takes too long does not disturb the next life", async (t) => {
+  const { host, time, run } = setup();
+  const gate = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  let lives = 0;
+  host.register({
+    name: "a",
+    start: () => {
+      lives += 1;
+      const life = lives;
+      return {
+        receive: (message, out) => {
+          seen.push(`${life} ${message}`);
+          out.setTimer("t", time.nowUs + 10, "timer");
+        },
+        stop: () => gate.promise,
+      };
+    },
+  });
+  await host.start("a");
+  host.send("a", "one");
+  run();
+  const stopped = host.stop("a");
+  await host.start("a");
+  time.pass(20);
+  host.send("a", "two");
+  run();
+  gate.resolve();
+  await stopped;
+  time.pass(20);
+  run();
+  t.same(seen, ["1 one", "2 two", "2 timer"], "timers of the former life are gone, those of the new one stay");
+  t.equal(figure(host, "a").state, "running");
+});
+
 t.test("a full mailbox drops and counts", async (t) => {
   const { host } = setup();
   host.register(actor("a", () => undefined, { mailboxMax: 2 }));

@@ -13,15 +13,16 @@ export function Tab({ run }: TabProps): JSX.Element {
   const answers = useQuery<RunInput>(`/api/runs/${run.id}/input`, {
     live: { "run.updated": (other) => other.id === run.id },
   }).data;
+  const given = answers?.inputs ?? [];
   const result = run.state.details?.["result"];
   return (
     <div class="stack">
       <Section title="Parameters">
         <Json value={run.parameters ?? {}} />
       </Section>
-      {answers !== null && answers.inputs.length > 0 && (
+      {given.length > 0 && (
         <Section title="Answers" note="in the order given">
-          {answers.inputs.map((answer, index) => (
+          {given.map((answer, index) => (
             <Json key={index} value={answer} />
           ))}
         </Section>

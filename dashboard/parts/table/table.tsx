@@ -199,7 +199,6 @@ const Row = memo(
       if (href !== undefined && opens(event)) navigate(href);
     };
     return (
-      // biome-ignore lint/a11y/useKeyWithClickEvents: Enter opens the row of the cursor
       <tr class={classes} aria-rowindex={index + 2} data-index={index} ref={measure} tabIndex={current ? 0 : -1} onClick={open}>
         {selected !== null && (
           <td class="c-select">

@@ -1,0 +1,50 @@
+/** An orderly stop of the real server: what waits learns that the server goes, instead of running into its grace. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { loadConfig } from "#server/config";
+import { startServer } from "#server/main";
+
+const MODULE = { module: "stop.py", source_dir: "/stop" };
+
+async function post(url: string, body: unknown) {
+  const response = await fetch(url, {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: { "content-type": "application/json" },
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+for (const threads of ["two", "three"] as const) {
+  t.test(`${threads} threads: parked polls are told to leave, a waiting acquire ends empty`, async (t) => {
+    const home = mkdtempSync(join(tmpdir(), "millrace-stop-"));
+    const { config } = loadConfig({ home, port: "0", engines: false, open: false }, {}, home);
+    const server = await startServer({ ...config, threads, resources: { gpu: 1 } }, home);
+    const created = await post(`${server.url}/api/runs`, { project: "stop", flow: "job", ...MODULE });
+    const run_id = Number(created.body["id"]);
+    const acquire = { run_id, resources: { gpu: 1 }, wait_ms: 30_000 };
+    t.equal((await post(`${server.url}/api/resources/acquire`, acquire)).status, 200);
+    const waiting = post(`${server.url}/api/resources/acquire`, acquire);
+    const polls = ["a", "b", "c"].map((engine_id) =>
+      post(`${server.url}/api/engine/work`, {
+        engine_id,
+        pid: process.pid,
+        module: "other.py",
+        source_dir: "/stop",
+        wait_ms: 30_000,
+      }),
+    );
+    // Engines are known to the server once their polls are parked.
+    for (let engines = 0; engines < polls.length; ) {
+      const queue = (await (await fetch(`${server.url}/api/queue`)).json()) as { engines: unknown[] };
+      engines = queue.engines.length;
+    }
+    await server.stop();
+    t.equal(await server.stopped, 0);
+    for (const answer of await Promise.all(polls)) t.same(answer, { status: 200, body: { run: null, exit: true } });
+    t.same(await waiting, { status: 200, body: { waiting: "gpu" } });
+    rmSync(home, { recursive: true });
+  });
+}
