@@ -8,6 +8,7 @@ export const LEASES = "leases";
 export const SCHEDULER = "scheduler";
 export const RECORDS = "records";
 export const RULES = "rules";
+export const RULE_READER = "rule-reader";
 export const EXPECTATIONS = "expectations";
 export const STORE_WRITER = "store-writer";
 export const LOG_WRITER = "log-writer";

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { Checkpointer } from "#actors/checkpointer/shell";
 import { EngineProcesses } from "#actors/engines/shell";
 import { CHECKPOINTER, DISPATCHER, ENGINE_PROCESSES, LISTENING, OUTBOUND, RECORDS } from "#actors/names";
+import { createDelivery } from "#actors/outbound/delivery";
 import { Outbound } from "#actors/outbound/shell";
 import type { ReceiverStarted } from "#actors/rules/messages";
 import { placementOf, TREE } from "#actors/tree";
@@ -128,7 +129,7 @@ function registerActors(threads: Threads, config: ServerConfig, data: SharedData
     name: OUTBOUND,
     start: (_context, out) => {
       out.send(DISPATCHER, { kind: "ReceiverStarted", receiver: OUTBOUND } satisfies ReceiverStarted);
-      return new Outbound((message) => host.send(DISPATCHER, message));
+      return new Outbound({ ...createDelivery(config.email), done: (message) => host.send(DISPATCHER, message) });
     },
   });
   host.register({

@@ -34,8 +34,11 @@ const DIRECTIONS: readonly Direction[] = [
       "storage/load",
       "storage/load-rules",
       "storage/load-events",
+      "storage/event-match",
       "storage/statements",
+      "storage/templates",
     ],
+    types: ["storage/queries"],
     reason: "decisions become row operations; the store itself is loaded once, at the start of a group",
   },
   {
@@ -79,10 +82,11 @@ const HIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   comlink: ["runtime/thread.ts", "runtime/comlink-node-adapter.d.ts", "sdk/engine/"],
   commander: ["cli/program.ts"],
   "smol-toml": ["server/"],
-  nunjucks: ["actors/", "storage/"],
+  nunjucks: ["storage/templates/"],
   rrule: ["actors/", "protocol/"],
   "cron-parser": ["actors/", "protocol/"],
   undici: ["sdk/", "actors/outbound/"],
+  nodemailer: ["actors/outbound/email.ts"],
 };
 
 function matches(target: string, names: readonly string[]): boolean {
