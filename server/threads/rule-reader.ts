@@ -8,8 +8,11 @@ import { READ_LIMIT_MS, ReadPool } from "#storage/read-pool";
 
 /** One fills in templates while another looks for an event. */
 const READER_THREADS = 2;
-/** Time for the templates of one question. What they may cost is counted as well, and ends far below. */
-const RENDER_LIMIT_MS = 250;
+/**
+ * Time for the templates of one question. What they may cost is counted and ends at some 100 ms of work; this is for what is not
+ * counted right. On a busy machine 250 ms were not enough for that work.
+ */
+const RENDER_LIMIT_MS = 2_000;
 
 const DECODER = new TextDecoder();
 

@@ -51,7 +51,9 @@ t.test("0 escapes and the server stays up", async (t) => {
       const { list } = await server.call<Firing>("GET", `/api/rules/${id}/firings`);
       return list.length > 0 ? list : null;
     });
-    t.match(firing?.outcomes, [{ status: "failed", error: /template error in body/ }, { status: "completed" }], `rule ${id}`);
+    // On a very busy machine the time limit may come before the counted work.
+    const failed = { status: "failed", error: /template error in body|took longer/ };
+    t.match(firing?.outcomes, [failed, { status: "completed" }], `rule ${id}`);
   }
   t.ok(server.residentBytes() - before < 1_000 * MIB);
   t.equal(server.child.exitCode, null);
