@@ -1,12 +1,13 @@
 /** POST, PATCH and DELETE of rules. */
+
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { RuleBody, RulePatch, type RuleSpec } from "#protocol/rule";
 import { completeSpec, type FullSpec } from "#protocol/rule-spec";
 import { putOperation } from "#storage/ops";
 import { checkClock } from "../expectations/clock.ts";
+import { EXPECTATIONS, RULES } from "../names.ts";
 import type { Turn } from "../turn.ts";
-import { EXPECTATIONS, RULES } from "./messages.ts";
 import { cancelExpectations } from "./reactions.ts";
 import type { Rule } from "./rule.ts";
 import { checkTemplates } from "./template/render.ts";

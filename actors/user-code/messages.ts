@@ -1,8 +1,6 @@
 /** Messages between the user code actor and those who have user code called. */
 import type { State } from "#protocol/state";
 
-export const USER_CODE = "user-code";
-
 /** A run as hooks are told of it. */
 export interface HookRun {
   id: number;

@@ -1,7 +1,7 @@
 /** The gateway as an actor of its thread. */
+
 import { createIdSource } from "#actors/ids";
-import { LISTENING } from "#actors/tree";
-import { DISPATCHER, GATEWAY, LEASES, RECORDS } from "#actors/turn";
+import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS } from "#actors/names";
 import { createGateway, type Gateway } from "#gateway/server";
 import type { FeedMessage, LiveFlows } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
