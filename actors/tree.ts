@@ -17,6 +17,7 @@ import {
   RECORDS,
   RULES,
   SCHEDULER,
+  SERVER_LOG,
   STORE_WRITER,
 } from "./names.ts";
 
@@ -105,7 +106,7 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
       [OUTBOUND]: "main",
       [GATEWAY]: "gateway",
     },
-    endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main" },
+    endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main", [SERVER_LOG]: "main" },
     entry,
   };
 }

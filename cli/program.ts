@@ -1,10 +1,10 @@
 /** The commands, their options and how each one's failure is told. */
 
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { Command, CommanderError } from "commander";
 import { CommandError, EXIT } from "./exit-code.ts";
+import { addHomeCommands } from "./home-commands.ts";
 import { Terminal } from "./terminal.ts";
+import { packageVersion } from "./version.ts";
 
 /**
  * Runs one command line (without the program's name) and gives its exit code:
@@ -26,6 +26,9 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
 
 type Finish = (exitCode: number) => void;
 
+/** Declares commands; each tells its exit code when it has ended. */
+export type AddCommand = (program: Command, finish: Finish) => void;
+
 function buildProgram(finish: Finish): Command {
   const program = new Command("millrace")
     .description("A local orchestration server for pipelines.")
@@ -46,13 +49,8 @@ function buildProgram(finish: Finish): Command {
   addSchedules(program, finish);
   addEngine(program);
   addMcp(program, finish);
+  addHomeCommands(program, finish);
   return program;
-}
-
-/** The package's own version, read from wherever it is installed. */
-function packageVersion(): string {
-  const path = fileURLToPath(import.meta.resolve("millrace/package.json"));
-  return (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version;
 }
 
 function addServe(program: Command, finish: Finish): void {

@@ -2,7 +2,8 @@
  * What the server tells about itself: starts, stops, parts that failed. Each line goes to standard error where one asked for
  * it, and to `server.log` in the home, which is kept small: a full file moves aside, and the oldest is deleted.
  *
- * Lines hold no data of users. The token and the password of the mail account are masked wherever they turn up.
+ * Lines hold no data of users beyond what the text of an error quotes. The token and the password of the mail account are
+ * masked wherever they turn up.
  */
 import { appendFileSync, chmodSync, existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -19,6 +20,11 @@ const FILE_MODE = 0o600;
 /** Shorter texts would mask parts of ordinary words. */
 const MASKED_LENGTH_MIN = 4;
 const MASK = "********";
+
+/** A line of another thread, always about something that went wrong. */
+export interface LogMessage {
+  text: string;
+}
 
 export type LogLevel = "info" | "warn" | "error";
 
@@ -75,7 +81,9 @@ export class ServerLog {
       if (this.#bytes === 0) chmodSync(this.#path, FILE_MODE);
       this.#bytes += bytes;
     } catch (error) {
-      process.stderr.write(`millrace: ${this.#path} cannot be written: ${error instanceof Error ? error.message : String(error)}\n`);
+      process.stderr.write(
+        `millrace: ${this.#path} cannot be written: ${error instanceof Error ? error.message : String(error)}\n`,
+      );
     }
   }
 

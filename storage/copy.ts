@@ -6,6 +6,7 @@ import { dirname } from "node:path";
 import { COUNTED } from "./codes.ts";
 import { readCounters } from "./counters.ts";
 import { type Database, openDriver } from "./driver.ts";
+import { noteEventGap } from "./event-gaps.ts";
 import { checkFile } from "./invariants/check-store.ts";
 import { databaseVersion } from "./migrate.ts";
 import { BUSY_WAIT_MS } from "./pragmas.ts";
@@ -138,6 +139,7 @@ function raiseCounters(copy: string, given: ReturnType<typeof readCounters>): vo
       "INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
     );
     database.exec("BEGIN");
+    noteEventGap(statements, given.events);
     for (const name of COUNTED) raise.run(name, given[name]);
     database.exec("COMMIT");
   } finally {

@@ -21,7 +21,6 @@ export async function backUp(home: string, target: string, overwrite: boolean): 
   if (!statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory())
     throw new OperationalError(`there is no folder ${dirname(file)}`);
   if (file === store) throw new OperationalError(`${file} is the store itself: name another file`);
-  if (existsSync(file) && !overwrite)
-    throw new OperationalError(`${file} exists: name another file, or pass --overwrite`);
+  if (existsSync(file) && !overwrite) throw new OperationalError(`${file} exists: name another file, or pass --overwrite`);
   return { file, ...(await copyStore(store, file)) };
 }

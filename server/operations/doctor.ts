@@ -53,7 +53,7 @@ function lockHolder(home: string): { running: boolean; pid: number | null } {
 
 function homeCheck(home: string): StoreCheck {
   const findings = checkHomeFiles(home).map((text): Finding => ({ level: "broken", text }));
-  return { id: "home", title: "the home and its files are their owner's alone", unchecked: null, findings };
+  return { id: "home", title: "the home and its files are their owner's alone", checked: true, unchecked: null, findings };
 }
 
 function spaceCheck(home: string): StoreCheck {
@@ -62,7 +62,7 @@ function spaceCheck(home: string): StoreCheck {
   if (bavail * bsize < FREE_BYTES_MIN) findings.push({ level: "unusual", text: `only ${mebibytes(bavail * bsize)} are free` });
   const log = statSync(join(home, `${STORE_FILE}-wal`), { throwIfNoEntry: false })?.size ?? 0;
   if (log > LOG_BYTES_MAX) findings.push({ level: "unusual", text: `the log of the store has ${mebibytes(log)}` });
-  return { id: "space", title: "there is room on the disk", unchecked: null, findings };
+  return { id: "space", title: "there is room on the disk", checked: true, unchecked: null, findings };
 }
 
 function mebibytes(bytes: number): string {
@@ -74,7 +74,7 @@ function storeChecks(home: string, version: string, totals: DoctorOptions["total
   const title = `Millrace ${version}, Node ${process.versions.node}`;
   if (!existsSync(path)) {
     const findings: Finding[] = [{ level: "unusual", text: "there is no store yet" }];
-    return [{ id: "versions", title, unchecked: null, findings }];
+    return [{ id: "versions", title, checked: true, unchecked: null, findings }];
   }
   const key = new SecretBox(join(home, KEY_FILE));
   try {
@@ -84,9 +84,15 @@ function storeChecks(home: string, version: string, totals: DoctorOptions["total
       checkLibrary(library);
       const versions = `${title}, SQLite ${library}, store version ${databaseVersion(database)}`;
       const findings = checkFile(database);
-      const file: StoreCheck = { id: "file", title: "every page and index of the store is sound", unchecked: null, findings };
+      const file: StoreCheck = {
+        id: "file",
+        title: "every page and index of the store is sound",
+        checked: true,
+        unchecked: null,
+        findings,
+      };
       const rows = findings.length > 0 ? [] : checkStore(database, { totals, open: (sealed) => key.open(sealed) });
-      return [{ id: "versions", title: versions, unchecked: null, findings: [] }, file, ...rows];
+      return [{ id: "versions", title: versions, checked: true, unchecked: null, findings: [] }, file, ...rows];
     } finally {
       database.close();
     }
@@ -94,6 +100,6 @@ function storeChecks(home: string, version: string, totals: DoctorOptions["total
     if (!(error instanceof Error)) throw error;
     const advice = error instanceof StorageError && error.fault === "corrupt" ? "; restore a backup" : "";
     const findings: Finding[] = [{ level: "broken", text: `the store cannot be read: ${error.message}${advice}` }];
-    return [{ id: "file", title: "the store can be read", unchecked: null, findings }];
+    return [{ id: "file", title: "the store can be read", checked: true, unchecked: null, findings }];
   }
 }

@@ -1,12 +1,13 @@
 /** The gateway as an actor of its thread. */
 
 import { createIdSource } from "#actors/ids";
-import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS } from "#actors/names";
+import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS, SERVER_LOG } from "#actors/names";
 import { createGateway, type Gateway } from "#gateway/server";
 import type { FeedMessage, LiveFlows } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
 import type { ThreadHost } from "#runtime/thread";
+import type { LogMessage } from "../server-log.ts";
 import { urlOf } from "../url.ts";
 import type { ThreadData } from "./data.ts";
 
@@ -36,7 +37,12 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
             version: data.version,
             database_path: data.databasePath,
           },
-          { send: (actor, message) => thread.host.send(actor, message), now: () => clock.monotonicUs(), newId: () => ids.uuid() },
+          {
+            send: (actor, message) => thread.host.send(actor, message),
+            now: () => clock.monotonicUs(),
+            newId: () => ids.uuid(),
+            defect: (cause) => thread.host.send(SERVER_LOG, { text: `gateway: ${textOf(cause)}` } satisfies LogMessage),
+          },
         );
         former = gateway;
         port = (await gateway.start()).port;
@@ -52,4 +58,8 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
       },
     },
   ];
+}
+
+function textOf(cause: unknown): string {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }

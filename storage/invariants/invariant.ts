@@ -21,7 +21,8 @@ export interface Invariant {
   title: string;
   /** What of it no look at the store can tell, null when it is checked whole. */
   unchecked: string | null;
-  check(statements: Statements, facts: InvariantFacts): Finding[];
+  /** Null where there is nothing to look at. */
+  check: ((statements: Statements, facts: InvariantFacts) => Finding[]) | null;
 }
 
 /** Findings of one kind that are told one by one; the rest is only counted. */
