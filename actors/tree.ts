@@ -1,5 +1,4 @@
 /** The supervision tree and where its actors run, as data. */
-
 import type { Placement } from "#runtime/placement";
 import type { SupervisorChild, WorkerChild } from "#runtime/supervisor";
 import { EXIT_REPORTS } from "#runtime/thread";

@@ -2,7 +2,6 @@
  * The server: takes the lock of the home, starts the tree on its threads, registers the flows of the served directory and
  * stops in order. The path from here: actors/tree.ts says which actors there are, server/threads/ where each is made.
  */
-
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -6,7 +6,6 @@
  * Invariants: a run is held by at most one engine; every state move is in the state table or forced; what runs hold never
  * exceeds the totals of resources; every command gets exactly one answer.
  */
-
 import type { Command } from "#protocol/command";
 import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
 import type { Actor } from "#runtime/actor";

@@ -1,5 +1,4 @@
 /** The actions of rules, by kind. Each either is done within the step or asks for a message to the outside. */
-
 import { canonicalJson } from "#protocol/json";
 import { PARAMETERS_BYTES_MAX, RULE_CHAIN_DEPTH_MAX } from "#protocol/limits";
 import { checkParameters } from "#protocol/parameters";

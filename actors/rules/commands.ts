@@ -1,5 +1,4 @@
 /** POST, PATCH and DELETE of rules. */
-
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { RuleBody, RulePatch, type RuleSpec } from "#protocol/rule";

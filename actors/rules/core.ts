@@ -5,7 +5,6 @@
  * reactions for the dispatcher, one message at a time. It changes nothing itself: the cursor moves in the decision that
  * applies the reactions, so an event is neither missed nor handled twice, whichever of the two crashes when.
  */
-
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { FullSpec } from "#protocol/rule-spec";

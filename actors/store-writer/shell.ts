@@ -5,7 +5,6 @@
  * outcome to the core. It is the only owner of the read-write handle. When the store refuses a commit (full disk, I/O error)
  * it goes read-only, says so, and probes until writes work again; what was refused is the core's to decide anew.
  */
-
 import type { Committed, ReadOnly, Reloaded } from "#protocol/feed";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";

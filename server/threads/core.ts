@@ -1,5 +1,4 @@
 /** the dispatch group and its commit client. */
-
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { isSameProcess } from "#actors/engines/process-table";

@@ -1,5 +1,4 @@
 /** the log writer and the store writer around the one write handle. */
-
 import { LogWriter } from "#actors/log-writer/core";
 import { COMMITS, GATEWAY, LOG_WRITER, STORE_WRITER } from "#actors/names";
 import { StoreWriter } from "#actors/store-writer/shell";

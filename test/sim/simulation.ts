@@ -2,7 +2,6 @@
  * One seed: the whole system with its engines and people, first under faults, then without them until everything has ended.
  * Everything that varies follows from the seed, so a seed that fails fails again.
  */
-
 import type { EngineKey } from "#actors/live-state/engine";
 import type { DispatchSettings } from "#actors/live-state/live-state";
 import { GATEWAY } from "#actors/names";

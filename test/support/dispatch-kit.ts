@@ -4,7 +4,6 @@
  * Messages that the actors send to each other are delivered before `send` returns, timers fire in `pass`. Orders for engine
  * processes are collected. A reader stands in for the store; it knows the runs that a test puts there.
  */
-
 import { Dispatcher } from "#actors/dispatcher/core";
 import type { DispatcherMessage } from "#actors/dispatcher/messages";
 import type { EngineProcessesMessage } from "#actors/engines/messages";
