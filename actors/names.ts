@@ -22,3 +22,5 @@ export const GATEWAY = "gateway";
 export const COMMITS = "commits";
 /** Where main learns that the gateway listens. */
 export const LISTENING = "listening";
+/** Where threads tell what belongs into the server's log. */
+export const SERVER_LOG = "server-log";

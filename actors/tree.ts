@@ -17,6 +17,7 @@ import {
   RULE_READER,
   RULES,
   SCHEDULER,
+  SERVER_LOG,
   STORE_WRITER,
 } from "./names.ts";
 
@@ -106,7 +107,7 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
       [OUTBOUND]: "main",
       [GATEWAY]: "gateway",
     },
-    endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main" },
+    endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main", [SERVER_LOG]: "main" },
     entry,
   };
 }
