@@ -94,6 +94,3 @@ export const MCP_ARTIFACTS_PAGE = [50, 200] as const;
 export const RULE_CHAIN_DEPTH_MAX = 8;
 export const WEBHOOK_ATTEMPTS_MAX = 3;
 export const WEBHOOK_REDIRECTS_MAX = 3;
-
-/** Length of a `pattern` in a user's parameter schema, because it runs on user data. */
-export const PATTERN_LENGTH_MAX = 1_000;
