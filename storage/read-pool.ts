@@ -73,8 +73,15 @@ export class ReadPool {
 
   /** Parses, checks and cuts up a report. Rejects as `run` does. */
   async sliceReport(report: string): Promise<Sliced> {
+    await this.ready();
     const task: SliceTask = { report };
     return (await this.#run(task, "parsing a report", READ_LIMIT_MS)) as Sliced;
+  }
+
+  /** Resolves when a thread runs: the start of one takes longer than some queries may. */
+  async ready(): Promise<void> {
+    const pool = await this.#started();
+    if (pool.threads.length === 0) await pool.run(null);
   }
 
   /** Ends the threads; queries under way are given up. */
@@ -84,9 +91,7 @@ export class ReadPool {
   }
 
   async #run(task: object, what: string, limitMs: number): Promise<unknown> {
-    if (this.#closed) throw new StorageError("query", "the reader pool is closed");
-    this.#pool ??= this.#start();
-    const pool = await this.#pool;
+    const pool = await this.#started();
     const limit = new AbortController();
     if (limitMs <= 0) limit.abort();
     const timer = setTimeout(() => limit.abort(), limitMs);
@@ -98,6 +103,12 @@ export class ReadPool {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  async #started(): Promise<Piscina> {
+    if (this.#closed) throw new StorageError("query", "the reader pool is closed");
+    this.#pool ??= this.#start();
+    return this.#pool;
   }
 
   async #start(): Promise<Piscina> {

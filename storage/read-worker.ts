@@ -14,8 +14,9 @@ function statementsOf(path: string): Statements {
   return open.statements;
 }
 
-/** Answers a query or cuts up a report. */
-export default function perform<N extends QueryName>(task: ReadTask<N> | SliceTask): unknown {
+/** Answers a query or cuts up a report; null is a task of nothing, which shows that the thread runs. */
+export default function perform<N extends QueryName>(task: ReadTask<N> | SliceTask | null): unknown {
+  if (task === null) return null;
   return "report" in task ? (sliceReport(task.report) satisfies Sliced) : answer(task);
 }
 

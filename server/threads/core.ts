@@ -17,6 +17,7 @@ import { SecretBox } from "#storage/secret-box";
 import { Statements } from "#storage/statements";
 import { writeSettings } from "../settings-file.ts";
 import type { ThreadData } from "./data.ts";
+import { ruleReader } from "./rule-reader.ts";
 
 /** Epochs over restarts of this thread. */
 const EPOCHS_PER_THREAD = 1_000_000;
@@ -47,7 +48,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
     isAlive: isSameProcess,
     firstEpoch: data.threadStarts * EPOCHS_PER_THREAD,
   });
-  return [...group.specs(), ...group.reactionSpecs()];
+  return [...group.specs(), ...group.reactionSpecs(), ruleReader(data.databasePath, thread)];
 }
 
 function settingsOf(data: ThreadData): DispatchSettings {
@@ -57,6 +58,7 @@ function settingsOf(data: ThreadData): DispatchSettings {
     retainDays: config.retainDays,
     retainRunsDays: config.retainRunsDays,
     resourceTotals: new Map(Object.entries(config.resources)),
+    emailConfigured: config.email !== null,
     catchupDefault: config.catchupDefault,
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     startedAtUs: data.startedAt,

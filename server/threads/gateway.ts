@@ -1,12 +1,13 @@
 /** The gateway as an actor of its thread. Its connections belong to the thread: they outlive the actor. */
 import { createIdSource } from "#actors/ids";
-import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS } from "#actors/names";
+import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS, SERVER_LOG } from "#actors/names";
 import { createGateway, type Gateway, type GatewayOptions } from "#gateway/server";
 import type { FeedMessage, LiveFlows } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
 import type { Outbox } from "#runtime/effect";
 import type { ThreadHost } from "#runtime/thread";
+import type { LogMessage } from "../server-log.ts";
 import { urlOf } from "../url.ts";
 import type { ThreadData } from "./data.ts";
 
@@ -49,7 +50,8 @@ async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promis
     send: (actor, message) => thread.host.send(actor, message),
     now: () => clock.monotonicUs(),
     newId: () => ids.uuid(),
-    failed: (cause) => thread.host.kill(GATEWAY, cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)),
+    failed: (cause) => thread.host.kill(GATEWAY, textOf(cause)),
+    defect: (cause) => thread.host.send(SERVER_LOG, { text: `gateway: ${textOf(cause)}` } satisfies LogMessage),
   });
   const { port } = await gateway.start();
   const listening = { kind: "Listening", host, port, url: urlOf(host, port) };
@@ -73,4 +75,8 @@ function optionsOf({ config, databasePath, servedDir, version }: ThreadData): Ga
     version,
     database_path: databasePath,
   };
+}
+
+function textOf(cause: unknown): string {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }

@@ -7,7 +7,7 @@ import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";
 
 import { Writer } from "#storage/apply";
-import { openWriteHandle } from "#storage/write-handle";
+import { closeWriteHandle, openWriteHandle } from "#storage/write-handle";
 import type { ThreadData } from "./data.ts";
 
 /** Generations of the writers over restarts of this thread. */
@@ -25,7 +25,7 @@ export function setUp(data: ThreadData): ActorSpec[] {
         writer = new Writer(database, { stream: isFirst ? "new_block" : "continue" });
         // The former writer may have ended while it took no writes; this one tries again.
         if (!isFirst) out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "" } satisfies ReadOnly);
-        return new StoreWriter(writer, context.nowUs, () => database.close());
+        return new StoreWriter(writer, context.nowUs, (failed) => (failed ? database.close() : closeWriteHandle(database)));
       },
       resent: () => true,
     },

@@ -15,6 +15,7 @@ import { COMMITS, DISPATCHER, ENGINE_PROCESSES, LEASES, OUTBOUND, RECORDS, SCHED
 import { Records } from "#actors/records/core";
 import type { FlowRegistration } from "#actors/records/register-flow";
 import type { Outgoing } from "#actors/rules/messages";
+import { Quarantine } from "#actors/rules/quarantine";
 import { Scheduler } from "#actors/scheduler/core";
 import type { DecisionMessage } from "#actors/store-writer/commit-client";
 import { COMMANDS, type Command, type CommandKind, type IdempotencyKey } from "#protocol/command";
@@ -64,6 +65,7 @@ const SETTINGS: DispatchSettings = {
   retainDays: 30,
   retainRunsDays: null,
   resourceTotals: new Map(),
+  emailConfigured: true,
   catchupDefault: "skip",
   timezone: "UTC",
   startedAtUs: 0,
@@ -229,7 +231,7 @@ export class DispatchKit {
       get epoch() {
         return kit.epoch;
       },
-      ruleFailures: { event: 0, count: 0, error: "" },
+      quarantine: new Quarantine(),
       committedTurn: () => kit.committed ?? kit.turn,
       lastSeq: () => 0,
       announceEpoch: () => undefined,
