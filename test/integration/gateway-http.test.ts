@@ -138,7 +138,7 @@ t.test("requests and answers", async (t) => {
   });
 
   t.test("paths outside the API show a page", async (t) => {
-    for (const path of ["/", "/api", "/runs/12"]) {
+    for (const path of ["/", "/runs", "/runs/12"]) {
       const page = await server.send("GET", path);
       t.equal(page.status, 200);
       t.match(page.headers["content-type"], "text/html");
