@@ -4,6 +4,7 @@ import { ARTIFACTS } from "./artifacts.ts";
 import { BACKFILL } from "./backfill.ts";
 import { ENGINE } from "./engine.ts";
 import { EVENTS } from "./events.ts";
+import { HOME_COMMANDS } from "./home.ts";
 import { MCP } from "./mcp.ts";
 import { RULES } from "./rules.ts";
 import { RUN } from "./run.ts";
@@ -24,4 +25,5 @@ export const COMMANDS: readonly CommandSpec[] = [
   ARTIFACTS,
   ENGINE,
   MCP,
+  ...HOME_COMMANDS,
 ];
