@@ -15,6 +15,8 @@ export interface PageModule {
 }
 
 export const PAGES: Partial<Record<DashboardPage, () => Promise<PageModule>>> = {
+  overview: () => import("./overview/overview-page.tsx"),
+  schedules: () => import("./schedules/schedules-page.tsx"),
   runs: () => import("./runs/runs-page.tsx"),
   run: () => import("./run/run-page.tsx"),
 };
