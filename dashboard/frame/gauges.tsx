@@ -33,22 +33,22 @@ export function Gauges({ server }: { server: ServerInfo | null }): JSX.Element {
   const failed = wrong?.total ?? 0;
   const queuePage = "queue" in PAGES ? "/queue" : "/runs?states=Scheduled";
   return (
-    <dl class="gauges">
+    <ul class="gauges">
       <Gauge name="Engines" href={queuePage} value={server === null ? "" : engineText(busy, server.engines.length)} />
       <Gauge name="Running" href="/runs?states=Running" value={all === null ? "" : count(running)} />
       <Gauge name="Queued" href={queuePage} value={server === null ? "" : count(server.queued)} />
-      <div class={failed > 0 ? "bad s-failed" : ""}>
+      <li class={failed > 0 ? "bad s-failed" : ""}>
         <a href={withQuery("/runs", { states: "Failed,Crashed", ended: "1h" })}>
-          <dt>
+          <span class="what">
             {failed > 0 && <Glyph name="failed" size={12} />}
             <span>
               Failed<span class="wide-inline"> in 1 h</span>
             </span>
-          </dt>
-          <dd>{wrong === null ? "" : count(failed)}</dd>
+          </span>
+          <b>{wrong === null ? "" : count(failed)}</b>
         </a>
-      </div>
-    </dl>
+      </li>
+    </ul>
   );
 }
 
@@ -58,11 +58,11 @@ function engineText(busy: number, all: number): string {
 
 function Gauge({ name, href, value }: { name: string; href: string; value: string }): JSX.Element {
   return (
-    <div>
+    <li>
       <a href={href}>
-        <dt>{name}</dt>
-        <dd>{value}</dd>
+        <span class="what">{name}</span>
+        <b>{value}</b>
       </a>
-    </div>
+    </li>
   );
 }

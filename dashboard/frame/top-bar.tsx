@@ -68,9 +68,9 @@ export function TopBar({ menuOpen, server }: { menuOpen: Signal<boolean>; server
       <Brand />
       <Connection />
       <Gauges server={server} />
-      <button type="button" class="palette-button push" aria-label="Search or jump to" onClick={openPalette}>
+      <button type="button" class="palette-button push" onClick={openPalette}>
         <Glyph name="search" />
-        <span class="wide-inline">{"Search or jump to\u2026"}</span>
+        <span class="words">{"Search or jump to\u2026"}</span>
         <kbd class="push wide-inline">{keyText("mod+k")}</kbd>
       </button>
       <Clock />

@@ -59,7 +59,14 @@ export class Served {
     this.#stop = (await startProcess(this.#home, this.#args, this.#token, this.#port)).stop;
   }
 
+  /** Ends its runs first: engines finish what they run even without their server. */
   async close(): Promise<void> {
+    const active = [];
+    for (const state_type of ["Scheduled", "Pending", "Running"])
+      for await (const run of this.client.runs.list({ state_type })) active.push(run);
+    await Promise.all(active.map(({ id }) => this.client.runs.cancel(id).catch(() => undefined)));
+    const started = active.filter(({ state }) => state.type !== "Scheduled");
+    await Promise.all(started.map((run) => this.until(run, "Cancelled", "Completed", "Failed", "Crashed")));
     await this.#stop();
     rmSync(this.#home, { recursive: true, force: true });
   }

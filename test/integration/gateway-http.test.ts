@@ -114,7 +114,9 @@ t.test("requests and answers", async (t) => {
     const refused = await server.send("POST", "/api/runs", { body: large });
     t.equal(refused.status, 413);
     t.type(errorOf(refused.text), "string");
+    large.write('{"engine_id":"e","run_id":1,"events":[]}');
     t.equal((await server.send("POST", "/api/engine/report", { body: large })).status, 200, "reports may be larger");
+    t.same(server.commands.at(-1)?.body, { engine_id: "e", run_id: 1, lease: null, count: 0, slices: ["[]"] });
   });
 
   t.test("chunked bodies are counted too", async (t) => {

@@ -60,6 +60,10 @@ export class StubServer {
         send: (_actor, message) => setImmediate(() => this.#take(message)),
         now: () => performance.now() * 1000,
         newId: randomUUID,
+        failed: (cause) => {
+          this.defects.push(cause);
+          this.gateway.restart(null);
+        },
         defect: (cause) => this.defects.push(cause),
       },
     );

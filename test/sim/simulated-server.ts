@@ -2,7 +2,6 @@
  * One life of the server's process on one thread: the real tree, supervisor, hosts, cores and writers, wired as
  * server/threads does it, with queues in place of the links. The scheduler moves it through `choices`.
  */
-
 import { DispatchGroup } from "#actors/group";
 import type { DispatchSettings } from "#actors/live-state/live-state";
 import { LogWriter } from "#actors/log-writer/core";
@@ -305,7 +304,10 @@ export class SimulatedServer implements Control {
       send: (batch) => {
         if (this.#around.sends(batch, this)) host.send(LOG_WRITER, batch);
       },
-      acknowledged: () => host.send(RULES, { kind: "Wake" }),
+      acknowledged: () => {
+        host.send(RULES, { kind: "Wake" });
+        if ((this.group?.state?.openReports.size ?? 0) > 0) host.send(DISPATCHER, { kind: "ContinueReports" });
+      },
       rejected: (error) => {
         host.send(EXIT_REPORTS, { name: DISPATCHER, message: error.message, counted: false } satisfies ExitReport);
       },

@@ -207,7 +207,8 @@ const Row = memo(
               aria-label={`Select row ${index + 1}`}
               checked={selected}
               tabIndex={-1}
-              onChange={(event) => choose(event.currentTarget.checked)}
+              // By the state shown: the click points the cursor first, and the row drawn for that resets the box.
+              onChange={() => choose(!selected)}
             />
           </td>
         )}
