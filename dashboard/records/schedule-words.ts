@@ -8,8 +8,14 @@ const DAYS = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /** "every 15 min", "daily 01:15", "Mon to Fri 10:00", "30 2 1 * *". */
 export function scheduleText(schedule: Schedule): string {
   if (schedule.kind === "cron") return cronText(schedule.cron);
-  if (schedule.kind === "interval") return `every ${duration(schedule.interval * 1_000_000)}`;
+  if (schedule.kind === "interval") return `every ${periodText(schedule.interval)}`;
   return /RRULE:([^\n]+)/.exec(schedule.rrule)?.[1] ?? schedule.rrule;
+}
+
+function periodText(seconds: number): string {
+  if (seconds % 86_400 === 0) return seconds === 86_400 ? "day" : `${seconds / 86_400} days`;
+  if (seconds % 3_600 === 0) return seconds === 3_600 ? "hour" : `${seconds / 3_600} h`;
+  return seconds % 60 === 0 ? `${seconds / 60} min` : duration(seconds * 1_000_000);
 }
 
 function cronText(cron: string): string {

@@ -136,10 +136,11 @@ function BarLinks({ bars, nowUs }: { bars: readonly Bar[]; nowUs: number }): JSX
           key={bar.from}
           href={addressOf(bar, nowUs)}
           tabIndex={index === at ? 0 : -1}
-          aria-label={barText(bar)}
           title={barText(bar)}
           onFocus={() => setAt(index)}
-        />
+        >
+          <span class="sr">{barText(bar)}</span>
+        </a>
       ))}
     </div>
   );
