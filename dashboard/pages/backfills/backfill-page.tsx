@@ -10,11 +10,11 @@ import { askBack } from "../../parts/dialog.tsx";
 import { Facts, PageTitle, Section } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { showToast } from "../../parts/toast.tsx";
+import { endedOf, ProgressBar, progressText } from "../../records/backfill-line.tsx";
 import { useFlows } from "../../records/flows.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { lookOfName, STATE_ORDER } from "../../state/look.ts";
 import type { PageProps } from "../pages.ts";
-import { endedOf, ProgressBar, progressText } from "./backfill-line.tsx";
 import { ValueGrid } from "./value-grid.tsx";
 import "./backfills.css";
 

@@ -8,7 +8,8 @@ import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { useFlows } from "../../records/flows.ts";
 import { param } from "../../router/router.ts";
 import { BackfillForm } from "./backfill-form.tsx";
-import { BackfillLine } from "./backfill-line.tsx";
+import "./backfills.css";
+import { BackfillLine } from "../../records/backfill-line.tsx";
 
 export function Page(): JSX.Element {
   const flows = useFlows().data ?? [];

@@ -1,9 +1,9 @@
 /** One backfill in a list: what it fills, and how far it is. */
 import type { JSX } from "preact";
 import type { BackfillStatus } from "#protocol/backfill";
-import { count } from "../../format/number.ts";
-import { lookOfName } from "../../state/look.ts";
-import "./backfills.css";
+import { count } from "../format/number.ts";
+import { lookOfName } from "../state/look.ts";
+import "./backfill.css";
 
 const ENDED: ReadonlySet<string> = new Set(["Completed", "Cached", "Skipped", "Failed", "TimedOut", "Crashed", "Cancelled"]);
 const ORDER = ["Completed", "Cached", "Skipped", "Failed", "TimedOut", "Crashed", "Cancelled", "Running", "Retrying", "Pending"];
