@@ -86,8 +86,8 @@ export class Turn {
 
   /** Counts a run (no task) or a task run as ended, for statistics; `delta` -1 when it was revived. */
   countEnded(flow: Flow, task: string, ended: { state: State; total_run_time: number | null }, delta: 1 | -1): void {
-    const { timestamp, type } = ended.state;
-    putOperation(this.decision.ops, "count_ended", timestamp, flow.id, task, type, ended.total_run_time, delta);
+    const { timestamp, type, name } = ended.state;
+    putOperation(this.decision.ops, "count_ended", timestamp, flow.id, task, type, ended.total_run_time, delta, name);
   }
 
   #count(operation: CountOperation, flow: Flow, from: StateType | null, to: StateType | null): void {

@@ -12,6 +12,7 @@ import "./styles/frame.css";
 import "./styles/controls.css";
 import "./styles/state.css";
 import "./styles/floating.css";
+import "./styles/parts.css";
 
 applyTheme();
 startRouter();

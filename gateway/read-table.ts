@@ -81,7 +81,11 @@ export const READS: Readonly<Record<string, Read>> = {
   getFlow: read("flow_summary", (id, _query, context) => ({ id, ...context }), always, flowMissing),
   listFlows: read(
     "flow_summaries",
-    (_id, query: { project?: string }, context) => ({ project: query.project ?? null, ...context }),
+    (_id, query: { project?: string; results: number }, context) => ({
+      project: query.project ?? null,
+      results: query.results,
+      ...context,
+    }),
     never,
   ),
   listSchedules: read("flow_schedules", (id, _query, context) => ({ id, ...context }), always),
@@ -92,6 +96,14 @@ export const READS: Readonly<Record<string, Read>> = {
     (id) => refuse("backfill_not_found", id),
   ),
   listBackfills: read("flow_backfills", (id) => ({ id }), never),
+  listAllBackfills: read("backfills", (_id, query: { limit: number }) => query, never),
+  listBackfillValues: read(
+    "backfill_values",
+    (id) => ({ id }),
+    never,
+    (id) => refuse("backfill_not_found", id),
+  ),
+  listScheduleRuns: read("schedule_runs", (_id, query: { after: number; before: number }) => query, never),
   getEvent: read(
     "event",
     (id) => ({ id }),

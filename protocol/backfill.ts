@@ -1,6 +1,10 @@
 /** Backfills: one run per value of a date or datetime parameter. */
 import Type, { type Static } from "typebox";
-import { Double, FreeMap, Id, Int64, mapOf, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import { BACKFILLS_PAGE } from "./limits.ts";
+import { pageLimit } from "./page.ts";
+import { Double, FreeMap, Id, Int64, mapOf, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import type { StateType } from "./state.ts";
+import { StateTypeSchema } from "./state-schema.ts";
 
 const fields = {
   id: Int64,
@@ -29,6 +33,20 @@ export const BackfillStatus = sent(
   ),
 );
 export type BackfillStatus = Static<typeof BackfillStatus>;
+
+/** Query of GET /api/backfills. */
+export const BackfillsQuery = Type.Object({ limit: pageLimit(BACKFILLS_PAGE) });
+export type BackfillsQuery = Static<typeof BackfillsQuery>;
+
+/** One value of a backfill: the value, its run's id, state type and state name. */
+export const BackfillValue = Type.Unsafe<[string | null, number, StateType, string]>({
+  type: "array",
+  prefixItems: [nullable(Type.String()), Int64, StateTypeSchema, Type.String()],
+  minItems: 4,
+  maxItems: 4,
+  title: "BackfillValue",
+});
+export type BackfillValue = Static<typeof BackfillValue>;
 
 /** Body of POST /api/flows/{id}/backfill. Start and end are dates or RFC 3339 datetimes, both included. */
 export const BackfillBody = Type.Object(

@@ -34,6 +34,7 @@ export const COMMANDS = {
   SkipFires: { actor: "scheduler", parsed: "gateway", writes: true },
   UndoSkip: { actor: "scheduler", parsed: "gateway", writes: true },
   ListUpcoming: { actor: "scheduler", parsed: "gateway", writes: false },
+  ListFires: { actor: "scheduler", parsed: "gateway", writes: false },
   AcquireLease: { actor: "leases", parsed: "gateway", writes: true },
   ReleaseLease: { actor: "leases", parsed: "gateway", writes: true },
   PatchSettings: { actor: "records", parsed: "gateway", writes: true },

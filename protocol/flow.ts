@@ -1,5 +1,6 @@
 /** Flows: what a project registers, its options, and the summary that reads return. */
 import Type, { type Static } from "typebox";
+import { FLOW_RESULTS_MAX } from "./limits.ts";
 import { Amount, Count, Double, FreeMap, Id, Int64, mapOf, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
 import { ScheduleDecl, ScheduleRow } from "./schedule.ts";
 import type { StateType } from "./state.ts";
@@ -78,6 +79,7 @@ export const FlowSummary = sent(
     {
       ...fields,
       recent_runs: Type.Array(RecentRun, { description: "Up to ten, newest first" }),
+      results: Type.Optional(Type.Array(RecentRun, { description: "Latest ended runs, newest first, when asked for" })),
       triggers: Type.Array(Type.String(), { description: "Downstream flows" }),
       triggered_by: nullable(Type.String({ description: "First upstream" })),
       upstreams: Strings,
@@ -90,5 +92,13 @@ export const FlowSummary = sent(
 export type FlowSummary = Static<typeof FlowSummary>;
 
 /** Query of GET /api/flows. */
-export const FlowsQuery = Type.Object({ project: Type.Optional(Type.String()) });
+export const FlowsQuery = Type.Object({
+  project: Type.Optional(Type.String()),
+  results: Type.Integer({
+    minimum: 0,
+    maximum: FLOW_RESULTS_MAX,
+    default: 0,
+    description: "How many of the latest ended runs of each flow to tell in `results`",
+  }),
+});
 export type FlowsQuery = Static<typeof FlowsQuery>;

@@ -54,13 +54,19 @@ export const LOGS_PAGE = [1_000, 10_000] as const;
 export const EVENTS_PAGE = [100, 1_000] as const;
 export const ARTIFACTS_PAGE = [50, 500] as const;
 export const EXPECTATIONS_PAGE = [200, 200] as const;
+export const BACKFILLS_PAGE = [50, 500] as const;
 export const FIRINGS_COUNT_MAX = 200;
 /** Latest runs shown with each flow. */
 export const RECENT_RUNS_COUNT = 10;
+/** Latest ended runs that a list of flows can be asked for. */
+export const FLOW_RESULTS_MAX = 50;
 
 /** Projected fires per schedule in an upcoming list, and how far ahead a fire can be skipped. */
 export const PROJECTED_FIRES_MAX = 100;
 export const SKIP_AHEAD_FIRES_MAX = 100;
+/** Fires to come told of each schedule: [default, maximum], and of all schedules together: computing them holds up the core. */
+export const FIRES_COUNT = [100, 1_000] as const;
+export const FIRES_TOTAL_MAX = 20_000;
 export const UPCOMING_RUNS_MAX = 200;
 export const PREVIEW_COUNT = [3, 20] as const;
 export const CATCHUP_COUNT_DEFAULT = 100;

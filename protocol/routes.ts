@@ -4,7 +4,15 @@
  */
 import Type from "typebox";
 import { ArtifactBody, ArtifactRow, ArtifactsPage, ArtifactsQuery } from "./artifact.ts";
-import { BackfillBody, BackfillPreview, BackfillStatus, PrefilterBody, PrefilterResponse } from "./backfill.ts";
+import {
+  BackfillBody,
+  BackfillPreview,
+  BackfillStatus,
+  BackfillsQuery,
+  BackfillValue,
+  PrefilterBody,
+  PrefilterResponse,
+} from "./backfill.ts";
 import {
   FailedRequest,
   FailedResponse,
@@ -48,6 +56,7 @@ import {
   SkipBody,
   SkipResponse,
 } from "./schedule.ts";
+import { FiresQuery, ScheduleFires, ScheduleRuns, ScheduleRunsQuery } from "./schedule-calendar.ts";
 import { ActorInfo, Counts, CountsQuery, Health, ServerInfo, Settings, SettingsPatch, StreamQuery } from "./server.ts";
 import { Stats, StatsQuery } from "./stats.ts";
 import { TaskRun, TaskRunsPage, TaskRunsQuery } from "./task-run.ts";
@@ -162,6 +171,22 @@ const SCHEDULES: readonly Route[] = [
     { 200: ScheduleRow, ...NotFound, ...Invalid },
     { body: SchedulePatchBody },
   ),
+  row(
+    "GET /api/schedules/fires",
+    "listFires",
+    "Fires to come of all schedules that are not paused",
+    "ListFires",
+    { 200: Type.Array(ScheduleFires), ...BadQuery },
+    { query: FiresQuery },
+  ),
+  row(
+    "GET /api/schedules/runs",
+    "listScheduleRuns",
+    "Runs of fires within a time, by schedule and hour",
+    "read",
+    { 200: Type.Array(ScheduleRuns), ...BadQuery },
+    { query: ScheduleRunsQuery },
+  ),
   row("DELETE /api/schedules/{sid}", "deleteSchedule", "Delete a schedule and its unstarted runs", "DeleteSchedule", {
     204: NONE,
     ...NotFound,
@@ -199,6 +224,18 @@ const BACKFILLS: readonly Route[] = [
     { body: BackfillBody, idempotency_key: true },
   ),
   row("GET /api/flows/{id}/backfills", "listBackfills", "Backfills of a flow", "read", { 200: Type.Array(BackfillStatus) }),
+  row(
+    "GET /api/backfills",
+    "listAllBackfills",
+    "Backfills of all flows, newest first",
+    "read",
+    { 200: Type.Array(BackfillStatus), ...BadQuery },
+    { query: BackfillsQuery },
+  ),
+  row("GET /api/backfills/{id}/values", "listBackfillValues", "Values of a backfill with their runs", "read", {
+    200: Type.Array(BackfillValue),
+    ...NotFound,
+  }),
   row("GET /api/backfills/{id}", "getBackfill", "A backfill and the counts of its runs", "read", {
     200: BackfillStatus,
     ...NotFound,

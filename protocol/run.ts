@@ -138,6 +138,7 @@ const RUN_FILTERS = {
   start_after: Type.Optional(Int64),
   start_before: Type.Optional(Int64),
   ended_after: Type.Optional(Int64),
+  ended_before: Type.Optional(Int64),
   schedule_id: Type.Optional(Int64),
   backfill_id: Type.Optional(Int64),
   scheduled_after: Type.Optional(Int64),

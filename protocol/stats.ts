@@ -4,6 +4,7 @@ import { STATS_HOURS } from "./limits.ts";
 import { Count, Int64, nullable, Timestamp } from "./scalar.ts";
 
 const states = Type.Record(Type.String(), Count, { description: "Ended runs (or task runs) by state type" });
+const names = Type.Record(Type.String(), Count, { description: "Ended runs by name of their state" });
 const typical = {
   duration_p50: nullable(Type.Integer({ description: "Microseconds, to within a tenth; completed ones only" })),
   duration_p95: nullable(Type.Integer({ description: "Microseconds, to within a tenth; completed ones only" })),
@@ -14,6 +15,9 @@ export const Stats = Type.Object(
   {
     bucket_secs: Count,
     buckets: Type.Array(Type.Object({ time: Timestamp, states }), { description: "Oldest first; runs by when they ended" }),
+    quarters: Type.Array(Type.Object({ time: Timestamp, states: names }), {
+      description: "Quarters of an hour in which runs ended, oldest first; runs by when they ended",
+    }),
     flows: Type.Array(Type.Object({ ...flow, states, ...typical })),
     tasks: Type.Array(Type.Object({ ...flow, task: Type.String(), states, ...typical })),
   },

@@ -220,7 +220,7 @@ export const OPERATIONS = {
   count_runs: ["flow_id", "state_type", "delta"],
   count_task_runs: ["flow_id", "state_type", "delta"],
   /** Counts a run (empty task name) or a task run as ended; `duration` null when it never started. */
-  count_ended: ["ended_at", "flow_id", "task_name", "state_type", "duration", "delta"],
+  count_ended: ["ended_at", "flow_id", "task_name", "state_type", "duration", "delta", "state_name"],
 } as const satisfies Record<string, readonly string[]>;
 
 export type OperationName = keyof typeof OPERATIONS;

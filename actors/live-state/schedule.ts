@@ -60,6 +60,11 @@ export class ScheduleBook {
     return this.#schedules.get(id);
   }
 
+  /** Every schedule, in order of id. */
+  all(): Schedule[] {
+    return [...this.#schedules.values()].sort((a, b) => a.id - b.id);
+  }
+
   /** The schedules of a flow in order of id. */
   of(flow: Flow): Schedule[] {
     return [...(this.#byFlow.get(flow.id) ?? [])].sort((a, b) => a.id - b.id);

@@ -27,7 +27,7 @@ import {
   skipFiresCommand,
   undoSkipCommand,
 } from "./schedule-commands.ts";
-import { listUpcoming } from "./upcoming.ts";
+import { listFires, listUpcoming } from "./upcoming.ts";
 
 /** Schedules decided in one step: some 20 ms, so that commands get their turn in between. */
 const DECIDED_PER_STEP_MAX = 200;
@@ -116,6 +116,8 @@ function handleCommand(turn: Turn, command: Command): void {
       return undoSkipCommand(turn, command);
     case "ListUpcoming":
       return listUpcoming(turn, command);
+    case "ListFires":
+      return listFires(turn, command);
     default:
       throw new Error(`the scheduler does not take ${command.kind}`);
   }

@@ -1,6 +1,7 @@
-/** GET /api/flows/{id}/upcoming: the runs of the look-ahead, and fires past it that are only computed. */
+/** GET /api/flows/{id}/upcoming: the runs of the look-ahead, and fires past it that are only computed. GET /api/schedules/fires. */
 import type { Command } from "#protocol/command";
-import { PROJECTED_FIRES_MAX, UPCOMING_RUNS_MAX } from "#protocol/limits";
+import { FIRES_TOTAL_MAX, PROJECTED_FIRES_MAX, UPCOMING_RUNS_MAX } from "#protocol/limits";
+import type { FiresQuery, ScheduleFires } from "#protocol/schedule-calendar";
 import type { UpcomingQuery } from "#protocol/upcoming";
 import { type Run, renderRun } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
@@ -45,4 +46,30 @@ function renderItem(turn: Turn, { fire, schedule, run }: Item): string {
   if (run === null) return JSON.stringify({ schedule_id: schedule.id, scheduled_time: fire, ...marks, projected: true });
   const text = renderRun(run, turn.state.parametersOf(run));
   return `${text.slice(0, -1)},${JSON.stringify({ ...marks, projected: false }).slice(1)}`;
+}
+
+/** The fires to come of every schedule that is not paused, those of a person's skips marked. */
+export function listFires(turn: Turn, command: Command): void {
+  const { before = Number.MAX_SAFE_INTEGER, limit } = command.body as FiresQuery;
+  const schedules = turn.state.schedules.all().filter(({ active }) => active);
+  const count = Math.max(1, Math.min(limit, Math.floor(FIRES_TOTAL_MAX / Math.max(1, schedules.length))));
+  const listed = schedules.map((schedule): ScheduleFires => {
+    const ahead = schedule.fires.after(turn.nowUs, count + 1).filter((fire) => fire < before);
+    const fires = ahead.slice(0, count);
+    const skipped = fires.flatMap((fire) => {
+      const skip = schedule.skips.get(fire);
+      return skip === undefined ? [] : [{ fire, ...skip }];
+    });
+    const { id, flow } = schedule;
+    return {
+      schedule_id: id,
+      flow_id: flow.id,
+      project: flow.project,
+      flow: flow.name,
+      fires,
+      more: ahead.length > count,
+      skipped,
+    };
+  });
+  turn.reply(command, 200, JSON.stringify(listed));
 }

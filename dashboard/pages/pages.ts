@@ -15,6 +15,12 @@ export interface PageModule {
 }
 
 export const PAGES: Partial<Record<DashboardPage, () => Promise<PageModule>>> = {
+  flows: () => import("./flows/flows-page.tsx"),
+  flow: () => import("./flows/flow-page.tsx"),
+  backfills: () => import("./backfills/backfills-page.tsx"),
+  backfill: () => import("./backfills/backfill-page.tsx"),
+  overview: () => import("./overview/overview-page.tsx"),
+  schedules: () => import("./schedules/schedules-page.tsx"),
   runs: () => import("./runs/runs-page.tsx"),
   run: () => import("./run/run-page.tsx"),
 };

@@ -1,7 +1,7 @@
 /** `client.backfills`: one run per value of a date or datetime parameter. */
 import type { Http } from "./http.ts";
 import { type CreateOptions, keyOf } from "./idempotency.ts";
-import type { BackfillBody, BackfillPreview, BackfillStatus, Loose } from "./records.ts";
+import type { BackfillBody, BackfillPreview, BackfillStatus, BackfillValue, Loose } from "./records.ts";
 
 export type CreateBackfill = Loose<Omit<BackfillBody, "dry_run">> & Pick<BackfillBody, "parameter" | "start" | "end">;
 
@@ -27,6 +27,16 @@ export class Backfills {
   /** The backfills of a flow, oldest first; none for an unknown flow. */
   list(flowId: number): Promise<BackfillStatus[]> {
     return this.#http.get<BackfillStatus[]>(`/api/flows/${flowId}/backfills`);
+  }
+
+  /** Backfills of all flows, newest first; at most `limit` (default 50). */
+  newest(limit?: number): Promise<BackfillStatus[]> {
+    return this.#http.get<BackfillStatus[]>("/api/backfills", { limit });
+  }
+
+  /** Its values with run id, state type and state name, in the order of their creation. @throws MillraceError 404. */
+  values(id: number): Promise<BackfillValue[]> {
+    return this.#http.get<BackfillValue[]>(`/api/backfills/${id}/values`);
   }
 
   /** @throws MillraceError 404. */

@@ -13,8 +13,8 @@ export class Flows {
     this.#http = http;
   }
 
-  /** All flows, by project and name. */
-  list(filter: { project?: string | undefined } = {}): Promise<FlowSummary[]> {
+  /** All flows, by project and name; with the `results` latest ended runs of each (at most 50). */
+  list(filter: { project?: string | undefined; results?: number | undefined } = {}): Promise<FlowSummary[]> {
     return this.#http.get<FlowSummary[]>("/api/flows", filter);
   }
 

@@ -1,7 +1,7 @@
 /** The records the client hands out and sends, by the names of the interface. Types only: nothing is loaded. */
 
 export type { ArtifactBody, ArtifactKind, ArtifactListItem, ArtifactRow } from "#protocol/artifact";
-export type { BackfillBody, BackfillPreview, BackfillStatus } from "#protocol/backfill";
+export type { BackfillBody, BackfillPreview, BackfillStatus, BackfillValue } from "#protocol/backfill";
 export type { EmitEventBody, Event, Resource } from "#protocol/event";
 export type { Flow, FlowOptions, FlowSummary } from "#protocol/flow";
 export type { GraphEdge, GraphNode, RunGraph } from "#protocol/graph";
@@ -31,6 +31,7 @@ export type {
   SkipBody,
   SkipResponse,
 } from "#protocol/schedule";
+export type { ScheduleFires, ScheduleRuns } from "#protocol/schedule-calendar";
 export type { ActorInfo, Counts, EngineInfo, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
 export type { State, StateType } from "#protocol/state";
 export type { Stats } from "#protocol/stats";

@@ -5,8 +5,10 @@ import type {
   PreviewBody,
   PreviewResponse,
   ScheduleBody,
+  ScheduleFires,
   SchedulePatchBody,
   ScheduleRow,
+  ScheduleRuns,
   SkipBody,
   SkipResponse,
   UpcomingItem,
@@ -62,6 +64,16 @@ export class Schedules {
   /** Takes a skip back; `fire` in microseconds since the Unix epoch. @throws MillraceError 404, 422. */
   undoSkip(id: number, fire: number): Promise<ScheduleRow> {
     return this.#http.json<ScheduleRow>("DELETE", `/api/schedules/${id}/skips/${fire}`);
+  }
+
+  /** Fires to come of all schedules that are not paused: before a moment (microseconds), at most `limit` of each (default 100). */
+  fires(options: { before?: number | undefined; limit?: number | undefined } = {}): Promise<ScheduleFires[]> {
+    return this.#http.get<ScheduleFires[]>("/api/schedules/fires", options);
+  }
+
+  /** Runs of all schedules whose fires lie within a time (microseconds), counted by schedule, hour and state. */
+  runs(time: { after: number; before: number }): Promise<ScheduleRuns[]> {
+    return this.#http.get<ScheduleRuns[]>("/api/schedules/runs", time);
   }
 
   /** Runs to come of a flow, and per schedule up to `projected` (at most 100) fires past them. */

@@ -329,6 +329,14 @@ CREATE TABLE ended_counts (
   PRIMARY KEY (hour, flow_id, task_name, state_type, duration_class)
 ) WITHOUT ROWID;
 
+-- Runs that ended, by quarter of an hour and name of the state, for charts of a day.
+CREATE TABLE ended_quarters (
+  quarter INTEGER NOT NULL,
+  state_name TEXT NOT NULL,
+  count INTEGER NOT NULL,
+  PRIMARY KEY (quarter, state_name)
+) WITHOUT ROWID;
+
 -- What is known of a value of a fan-in key: the newest run of each upstream, and the run of the downstream itself.
 CREATE TABLE fan_in (
   downstream_id INTEGER NOT NULL,

@@ -56,6 +56,27 @@ export function backfillsOfFlow(statements: Statements, flow: number): string {
   return `[${rows.map((row) => render(statements, row)).join(",")}]`;
 }
 
+/** The newest backfills of all flows, newest first, as a JSON array. */
+export function newestBackfills(statements: Statements, limit: number): string {
+  const rows = statements.raw<BackfillRow>(`${SELECT_BACKFILL} ORDER BY id DESC LIMIT ?`).all(limit);
+  return `[${rows.map((row) => render(statements, row)).join(",")}]`;
+}
+
+/** The values of a backfill with their runs, in the order of their creation, as a JSON array; null when there is none. */
+export function valuesOfBackfill(statements: Statements, id: number): string | null {
+  const found = statements.raw<[string]>("SELECT parameter FROM backfills WHERE id = ?").get(id);
+  if (found === undefined) return null;
+  const sql = `SELECT id, state_type, state_name, json_extract(parameters, ?) FROM runs INDEXED BY runs_backfill
+    WHERE backfill_id = ? ORDER BY id`;
+  const path = `$.${JSON.stringify(found[0])}`;
+  const rows = statements.raw<[number, number, string | null, string | null]>(sql).all(path, id);
+  const values = rows.map(([run, type, name, value]) => {
+    const typeName = stateType(type);
+    return `[${quoted(value)},${run},"${typeName}",${quoted(name ?? typeName)}]`;
+  });
+  return `[${values.join(",")}]`;
+}
+
 /** Data of the stream message backfill.created. */
 export function backfillCreated(statements: Statements, id: number): string | null {
   const row = statements.raw<[number, number]>("SELECT flow_id, total FROM backfills WHERE id = ?").get(id);

@@ -28,6 +28,8 @@ export interface FlowContext {
   /** True for a flow that the running server has registered from code. */
   isLive: (flow: number) => boolean;
   nowUs: number;
+  /** How many of its latest ended runs a summary tells; none when absent. */
+  results?: number;
 }
 
 const SELECT_FLOW = `SELECT id, external_id, project, name, module, source_dir, description, flow_group, tags, parameter_schema, options,
@@ -75,8 +77,10 @@ export function flowSummaries(statements: Statements, project: string | null, co
 function summary(statements: Statements, row: FlowRow, triggers: Map<string, string[]>, context: FlowContext): string {
   const { upstreams, key } = afterOf(row[10]);
   const downstream = triggers.get(nameKey(row[2], row[3])) ?? [];
+  const wanted = context.results ?? 0;
+  const results = wanted === 0 ? "" : `"results":${latestRuns(statements, row[0], wanted, ENDED)},`;
   return (
-    `{${fields(row, context)},"recent_runs":${recentRuns(statements, row[0])},"triggers":${JSON.stringify(downstream)},` +
+    `{${fields(row, context)},"recent_runs":${latestRuns(statements, row[0], RECENT_RUNS_COUNT, ALL)},${results}"triggers":${JSON.stringify(downstream)},` +
     `"triggered_by":${quoted(upstreams[0] ?? null)},"upstreams":${JSON.stringify(upstreams)},"batch_key":${quoted(key)},` +
     `"schedules":${schedulesOfFlow(statements, row[0], context.nowUs)}}`
   );
@@ -109,16 +113,17 @@ function afterOf(options: string | null): After {
 
 type RecentRow = [id: number, state_type: number, state_name: string | null, total_run_time: number | null];
 
+const COLUMNS = "SELECT id, state_type, state_name, total_run_time FROM runs";
+const ENDED = ENDED_CODES.map(
+  (code) => `${COLUMNS} INDEXED BY runs_ended WHERE flow_id = ? AND state_type = ${code} AND end_time IS NOT NULL`,
+);
+const ALL = [`${COLUMNS} INDEXED BY runs_unfinished WHERE flow_id = ? AND end_time IS NULL`, ...ENDED];
+
 /** The latest runs of a flow: a few from each part of the index, newest first. */
-function recentRuns(statements: Statements, flow: number): string {
-  const columns = "SELECT id, state_type, state_name, total_run_time FROM runs";
-  const order = `ORDER BY id DESC LIMIT ${RECENT_RUNS_COUNT}`;
-  const ended = `${columns} INDEXED BY runs_ended WHERE flow_id = ? AND state_type = ? AND end_time IS NOT NULL ${order}`;
-  const living = `${columns} INDEXED BY runs_unfinished WHERE flow_id = ? AND end_time IS NULL ${order}`;
-  const rows = statements.raw<RecentRow>(living).all(flow);
-  for (const code of ENDED_CODES) rows.push(...statements.raw<RecentRow>(ended).all(flow, code));
+function latestRuns(statements: Statements, flow: number, count: number, parts: readonly string[]): string {
+  const rows = parts.flatMap((part) => statements.raw<RecentRow>(`${part} ORDER BY id DESC LIMIT ?`).all(flow, count));
   rows.sort((a, b) => b[0] - a[0]);
-  const shown = rows.slice(0, RECENT_RUNS_COUNT).map(([id, type, name, duration]) => {
+  const shown = rows.slice(0, count).map(([id, type, name, duration]) => {
     const typeName = stateType(type);
     return `[${id},"${typeName}",${quoted(name ?? typeName)},${duration}]`;
   });

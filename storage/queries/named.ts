@@ -11,7 +11,14 @@ import type { TaskRunsQuery } from "#protocol/task-run";
 import type { Statements } from "../statements.ts";
 import { answersOfRun } from "./answers.ts";
 import { artifactById, artifactsOfRun, artifactsOfTaskRun, artifactsPage } from "./artifacts.ts";
-import { backfillById, backfillCreated, backfillsOfFlow, backfillUpdated } from "./backfill-record.ts";
+import {
+  backfillById,
+  backfillCreated,
+  backfillsOfFlow,
+  backfillUpdated,
+  newestBackfills,
+  valuesOfBackfill,
+} from "./backfill-record.ts";
 import { counts } from "./counts.ts";
 import { eventById, eventContext } from "./event-record.ts";
 import { eventsPage } from "./events-page.ts";
@@ -26,6 +33,7 @@ import { runGraph } from "./run-graph.ts";
 import { runById, runExists } from "./run-record.ts";
 import { runsPage } from "./runs-page.ts";
 import { scheduleById, schedulesOfFlow } from "./schedule-record.ts";
+import { scheduleRuns } from "./schedule-runs.ts";
 import { stats } from "./stats.ts";
 import { taskRunById } from "./task-run-record.ts";
 import { taskRunsOfRun, taskRunsPage } from "./task-runs-page.ts";
@@ -51,11 +59,14 @@ export interface QueryArguments {
   /** `live` has the ids of flows that the running server has registered from code. */
   flow: { id: number; live: readonly number[]; now_us: number };
   flow_summary: { id: number; live: readonly number[]; now_us: number };
-  flow_summaries: { project: string | null; live: readonly number[]; now_us: number };
+  flow_summaries: { project: string | null; results?: number; live: readonly number[]; now_us: number };
   flow_schedules: { id: number; now_us: number };
   schedule: { id: number; now_us: number };
   backfill: { id: number };
   flow_backfills: { id: number };
+  backfills: { limit: number };
+  backfill_values: { id: number };
+  schedule_runs: { after: number; before: number };
   backfill_created: { id: number };
   backfill_updated: { id: number };
   counts: { project: string | null };
@@ -80,9 +91,9 @@ export type QueryName = keyof QueryArguments;
 
 type Queries = { [N in QueryName]: (statements: Statements, args: QueryArguments[N]) => string | null };
 
-function flowContext({ live, now_us }: { live: readonly number[]; now_us: number }) {
+function flowContext({ live, now_us, results = 0 }: { live: readonly number[]; now_us: number; results?: number }) {
   const ids = new Set(live);
-  return { isLive: (flow: number) => ids.has(flow), nowUs: now_us };
+  return { isLive: (flow: number) => ids.has(flow), nowUs: now_us, results };
 }
 
 function ofRun(statements: Statements, id: number, read: () => string): string | null {
@@ -119,6 +130,9 @@ export const QUERIES: Queries = {
   schedule: (statements, { id, now_us }) => scheduleById(statements, id, now_us),
   backfill: (statements, { id }) => backfillById(statements, id),
   flow_backfills: (statements, { id }) => backfillsOfFlow(statements, id),
+  backfills: (statements, { limit }) => newestBackfills(statements, limit),
+  backfill_values: (statements, { id }) => valuesOfBackfill(statements, id),
+  schedule_runs: (statements, { after, before }) => scheduleRuns(statements, after, before),
   backfill_created: (statements, { id }) => backfillCreated(statements, id),
   backfill_updated: (statements, { id }) => backfillUpdated(statements, id),
   stats: (statements, { hours, now_us }) => stats(statements, hours, now_us),

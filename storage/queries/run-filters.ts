@@ -55,6 +55,7 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   if (filters.name !== undefined) conditions.add(`r.name LIKE ? ESCAPE '\\'`, containsPattern(filters.name));
   if (filters.exact_name !== undefined) conditions.add("r.name = ?", filters.exact_name);
   if (filters.ended_after !== undefined) conditions.add("r.end_time >= ?", filters.ended_after);
+  if (filters.ended_before !== undefined) conditions.add("r.end_time < ?", filters.ended_before);
   if (filters.schedule_id !== undefined) conditions.add("r.schedule_id = ?", filters.schedule_id);
   if (filters.backfill_id !== undefined) conditions.add("r.backfill_id = ?", filters.backfill_id);
   if (filters.scheduled_after !== undefined) conditions.add("r.scheduled_time >= ?", filters.scheduled_after);

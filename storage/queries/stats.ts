@@ -1,7 +1,7 @@
 /** GET /api/stats: what ended per hour, by flow and by task name, with typical durations; from counts, never from runs. */
 import { stateType } from "../codes.ts";
 import { quantile } from "../duration-class.ts";
-import { HOUR_US } from "../ended-counts.ts";
+import { HOUR_US, QUARTER_US } from "../ended-counts.ts";
 import type { Statements } from "../statements.ts";
 
 type Row = [hour: number, flow_id: number, task_name: string, state: number, duration_class: number, count: number];
@@ -65,7 +65,18 @@ export function stats(statements: Statements, hours: number, nowUs: number): str
     time: (first + index) * HOUR_US,
     states: buckets.get(first + index)?.states ?? {},
   }));
-  return JSON.stringify({ bucket_secs: HOUR_US / 1e6, buckets: hourly, flows: known, tasks: listed });
+  const quarters = quarterly(statements, hours, nowUs);
+  return JSON.stringify({ bucket_secs: HOUR_US / 1e6, buckets: hourly, quarters, flows: known, tasks: listed });
+}
+
+/** Runs that ended in each quarter of an hour that had some, by name of their state. */
+function quarterly(statements: Statements, hours: number, nowUs: number) {
+  const last = Math.floor(nowUs / QUARTER_US);
+  const sql = "SELECT quarter, state_name, count FROM ended_quarters WHERE quarter BETWEEN ? AND ? AND count > 0";
+  const buckets = new Map<number, Record<string, number>>();
+  for (const [quarter, name, count] of statements.raw<[number, string, number]>(sql).all(last - 4 * hours + 1, last))
+    buckets.set(quarter, { ...buckets.get(quarter), [name]: count });
+  return [...buckets].map(([quarter, states]) => ({ time: quarter * QUARTER_US, states }));
 }
 
 function tally<K>(tallies: Map<K, Tally>, key: K): Tally {

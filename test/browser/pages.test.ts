@@ -6,6 +6,12 @@ import { type Scene, startScene } from "./scene.ts";
 
 /** Address and the heading that says it is there. A page that is added gets its line. */
 const PAGES: readonly (readonly [address: (scene: Scene) => string, heading: (scene: Scene) => string])[] = [
+  [() => "/", () => "flows are failing"],
+  [() => "/flows", () => "Flows"],
+  [({ failed }) => `/flows/${failed.flow_id}`, ({ failed }) => failed.flow_name],
+  [() => "/schedules?schedule=1", () => "Schedules"],
+  [() => "/schedules?view=agenda&new=flow", () => "Schedules"],
+  [() => "/backfills", () => "Backfills"],
   [() => "/runs", () => "Runs"],
   [() => "/runs?state=Nothing", () => "Runs"],
   [({ failed }) => `/runs/${failed.id}`, ({ failed }) => failed.name],
@@ -19,6 +25,9 @@ const PAGES: readonly (readonly [address: (scene: Scene) => string, heading: (sc
 ];
 
 t.test("pages", async (t) => {
+  /** What says that a page has its data. */
+  const CONTENT = ".panel > *, table.table, .empty, .strip, .calendar, .agenda-rows li, .run-form, .backfill-form";
+
   const scene = await startScene();
   const browser = await launch();
   t.teardown(async () => {
@@ -32,7 +41,7 @@ t.test("pages", async (t) => {
         const { page, context, complaints } = await openTab(browser, { theme });
         await page.goto(scene.server.url + address(scene));
         await page.getByRole("heading", { level: 1, name: heading(scene) }).waitFor();
-        await page.locator(".panel > *, table.table, .empty").first().waitFor();
+        await page.locator(CONTENT).first().waitFor();
         t.same(await violations(page), []);
         t.same(complaints, []);
         await context.close();
@@ -45,7 +54,7 @@ t.test("pages", async (t) => {
       const { page, context } = await openTab(browser, { width: 320, height: 640 });
       await page.goto(scene.server.url + address(scene));
       await page.getByRole("heading", { level: 1, name: heading(scene) }).waitFor();
-      await page.locator(".panel > *, table.table, .empty").first().waitFor();
+      await page.locator(CONTENT).first().waitFor();
       t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, address(scene));
       await context.close();
     }

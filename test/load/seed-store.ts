@@ -115,6 +115,7 @@ function putRun(ops: Primitive[], id: number, createdUs: number, random: SeededR
   for (const [name, to, atUs] of moves)
     putOperation(ops, "insert_event", name, atUs, id, flow, null, to, to, null, null, null, null);
   putOperation(ops, "count_runs", flow, type, 1);
+  putOperation(ops, "count_ended", endUs, flow, "", type, duration, 1, type);
 }
 
 function endState(random: SeededRandom): EndState {

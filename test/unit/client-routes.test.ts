@@ -35,6 +35,7 @@ t.test("the client has a method for every route", async (t) => {
     client.stream({ signal: stop.signal }).next(),
     ...[flows.list(), flows.get(1), flows.delete(1), flows.run(1), flows.pause(1), flows.resume(1)],
     ...[schedules.list(1), schedules.create(1, { kind: "cron", cron: "@daily" }), schedules.upcoming(1)],
+    ...[schedules.fires(), schedules.runs({ after: 1, before: 2 }), backfills.newest(), backfills.values(1)],
     ...[schedules.preview({ kind: "cron", cron: "@daily" }), schedules.patch(1, {}), schedules.delete(1)],
     ...[schedules.pause(1), schedules.resume(1), schedules.skip(1, { next: 1 }), schedules.undoSkip(1, 2)],
     ...[backfills.create(1, { parameter: "d", start: "", end: "" }), backfills.list(1), backfills.get(1), backfills.cancel(1)],

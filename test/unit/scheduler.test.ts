@@ -265,3 +265,18 @@ t.test("schedules of an agent are its own, in UTC, and code keeps what it declar
   t.match(removed(3, "editor"), { status: 204 });
   t.match(removed(1), { status: 204 }, "a person may");
 });
+
+t.test("fires of all schedules: up to a moment and a count, skipped ones marked, paused ones left out", async (t) => {
+  const { kit, id } = scheduled(everyMinute);
+  const paused = kit.send("CreateSchedule", { target: 1, body: { ...everyMinute, active: false } }).reply?.body;
+  t.match(paused, { active: false });
+  const second = START_US + 120 * SECOND;
+  kit.send("SkipFires", { target: id, body: { fires: [second], by: "ui" } });
+  const fires = (body: object) => kit.send("ListFires", { body }).reply?.body as unknown as Record<string, unknown>[];
+  const expected = [START_US + 60 * SECOND, second, START_US + 180 * SECOND];
+  t.match(fires({ limit: 3 }), [{ schedule_id: id, project: "shop", flow: "job", fires: expected, more: true }]);
+  t.match(fires({ limit: 3 })[0]?.["skipped"], [{ fire: second, by: "ui" }]);
+  t.strictSame(fires({ limit: 3, before: second })[0]?.["fires"], expected.slice(0, 1));
+  t.equal(fires({ limit: 3, before: second })[0]?.["more"], false);
+  t.equal(fires({ limit: 3 }).length, 1);
+});

@@ -5,6 +5,7 @@ import type { FlowSummary } from "#protocol/flow";
 import type { RunCounts } from "#protocol/run";
 import { useQuery } from "../../api/query.ts";
 import { count } from "../../format/number.ts";
+import { plannedTime } from "../../format/time.ts";
 import { useKeys } from "../../input/keys.ts";
 import { Key, Select } from "../../parts/layout.tsx";
 import { navigate, type ParamChanges, setParams } from "../../router/router.ts";
@@ -188,8 +189,16 @@ function Extra({ filters }: { filters: RunFilters }): JSX.Element {
     ["flow_id", filters.flow_id, `Flow ${filters.flow_id}`],
     ["ended", filters.ended, `Ended: ${RANGES.find(([id]) => id === filters.ended)?.[1].toLowerCase() ?? filters.ended}`],
   ] as const;
+  const between = filters.ended_from !== "" && filters.ended_to !== "";
   return (
     <>
+      {between && (
+        <button type="button" class="button" onClick={() => setParams({ ended_from: null, ended_to: null })}>
+          Ended {plannedTime(Number(filters.ended_from))} to {plannedTime(Number(filters.ended_to))}{" "}
+          <Glyph name="close" size={12} />
+          <span class="sr">take away</span>
+        </button>
+      )}
       {extras
         .filter(([, value]) => value !== "")
         .map(([name, , text]) => (

@@ -28,6 +28,9 @@ export interface RunFilters {
   backfill_id: string;
   range: string;
   ended: string;
+  /** Bounds on the end, microseconds: from a bar of the overview. */
+  ended_from: string;
+  ended_to: string;
   sort: string;
 }
 
@@ -44,6 +47,8 @@ export function readFilters(): RunFilters {
     backfill_id: param("backfill"),
     range: param("range"),
     ended: param("ended"),
+    ended_from: param("ended_from"),
+    ended_to: param("ended_to"),
     sort: param("sort"),
   };
 }
@@ -55,8 +60,8 @@ function since(range: string): number | null {
 }
 
 function common(filters: RunFilters): QueryValues {
-  const { range, ended, sort: _sort, state_name: _name, states: _states, ...plain } = filters;
-  return { ...plain, start_after: since(range), ended_after: since(ended) };
+  const { range, ended, ended_from, ended_to, sort: _sort, state_name: _name, states: _states, ...plain } = filters;
+  return { ...plain, start_after: since(range), ended_after: since(ended) ?? ended_from, ended_before: ended_to };
 }
 
 /** The address of a page of runs. */
@@ -102,6 +107,8 @@ export function fits(run: Run, filters: RunFilters): boolean {
     is(filters.schedule_id, run.schedule_id) &&
     is(filters.backfill_id, run.backfill_id) &&
     (from === null || start >= from) &&
-    (ended === null || (run.end_time ?? 0) >= ended)
+    (ended === null || (run.end_time ?? 0) >= ended) &&
+    (filters.ended_from === "" || (run.end_time ?? 0) >= Number(filters.ended_from)) &&
+    (filters.ended_to === "" || (run.end_time !== null && run.end_time < Number(filters.ended_to)))
   );
 }

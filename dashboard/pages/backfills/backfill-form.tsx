@@ -1,0 +1,163 @@
+/** Makes a backfill: the dry run says what would be created, then it can be. */
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { BackfillPreview, BackfillStatus } from "#protocol/backfill";
+import type { FlowSummary } from "#protocol/flow";
+import { ask, messageOf } from "../../api/client.ts";
+import { count, counted } from "../../format/number.ts";
+import { Section, Select } from "../../parts/layout.tsx";
+import { fieldIn, fieldsOf, SchemaFields, valuesOf } from "../../parts/schema-form.tsx";
+import { navigate, param } from "../../router/router.ts";
+
+interface Draft {
+  parameter: string;
+  start: string;
+  end: string;
+  interval: string;
+  concurrency: string;
+  reverse: boolean;
+}
+
+const EMPTY: Draft = { parameter: "", start: "", end: "", interval: "1d", concurrency: "1", reverse: false };
+
+export function BackfillForm({ flows }: { flows: readonly FlowSummary[] }): JSX.Element {
+  const [flowId, setFlowId] = useState(() => param("flow") || String(flows[0]?.id ?? ""));
+  const flow = flows.find(({ id }) => String(id) === flowId) ?? flows[0];
+  const options = flows.map(({ id, project, name }) => [String(id), `${project} / ${name}`] as const);
+  return (
+    <Section title="New backfill">
+      <div class="backfill-flow">
+        <Select label="Flow" options={options} chosen={flowId} choose={setFlowId} />
+      </div>
+      {flow !== undefined && <FlowBackfill key={flow.id} flow={flow} />}
+    </Section>
+  );
+}
+
+function FlowBackfill({ flow }: { flow: FlowSummary }): JSX.Element {
+  const fields = fieldsOf(flow.parameter_schema);
+  const dates = fields.filter(({ kind }) => kind === "date" || kind === "date-time" || kind === "text");
+  const first = dates.find(({ kind }) => kind !== "text") ?? dates[0];
+  const [draft, setDraft] = useState<Draft>({ ...EMPTY, parameter: first?.name ?? "" });
+  const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});
+  const [preview, setPreview] = useState<BackfillPreview | null>(null);
+  const [problem, setProblem] = useState("");
+  if (dates.length === 0) return <p class="calm dim">It has no date or text parameter to fill.</p>;
+  const others = fields.filter(({ name }) => name !== draft.parameter);
+  const change = (part: Partial<Draft>) => {
+    setDraft({ ...draft, ...part });
+    setPreview(null);
+  };
+  const send = async (dryRun: boolean) => {
+    setProblem("");
+    try {
+      const set = others.filter(({ name, initial }) => texts[name] !== undefined && texts[name] !== initial);
+      const body = { ...draft, concurrency: Number(draft.concurrency), extra_parameters: valuesOf(set, texts), dry_run: dryRun };
+      const answer = await ask<BackfillPreview | BackfillStatus>(`/api/flows/${flow.id}/backfill`, { method: "POST", body });
+      if ("dry_run" in answer) setPreview(answer);
+      else navigate(`/backfills/${answer.id}`);
+    } catch (cause) {
+      setProblem(messageOf(cause));
+    }
+  };
+  return (
+    <form
+      class="backfill-form"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send(preview === null);
+      }}
+    >
+      <Values draft={draft} change={change} names={dates.map(({ name }) => name)} problem={problem} />
+      <SchemaFields
+        fields={others}
+        texts={texts}
+        change={(name, text) => {
+          setTexts({ ...texts, [name]: text });
+          setPreview(null);
+        }}
+        problem={problem}
+      />
+      <Outcome preview={preview} problem={others.some(({ name }) => name === fieldIn(problem)) ? "" : problem} />
+      <div class="row wrap">
+        {preview === null ? (
+          <button type="submit" class="button primary">
+            Dry run
+          </button>
+        ) : (
+          <button type="submit" class="button primary">
+            Create {counted(preview.runs, "run")}
+          </button>
+        )}
+        <span class="hint">
+          {preview === null ? "Says what would be created, and creates nothing." : "Nothing is created yet."}
+        </span>
+      </div>
+    </form>
+  );
+}
+
+interface ValuesProps {
+  draft: Draft;
+  change: (part: Partial<Draft>) => void;
+  names: readonly string[];
+  problem: string;
+}
+
+function Values({ draft, change, names, problem }: ValuesProps): JSX.Element {
+  const text = (name: keyof Draft & string, label: string, hint: string) => {
+    const wrong = problem.startsWith(`${name} `) || problem.includes(`"${String(draft[name as "start"])}"`);
+    return (
+      <label class="stacked">
+        {label}
+        <input
+          class={`field ${wrong ? "wrong" : ""}`}
+          type="text"
+          value={String(draft[name])}
+          aria-invalid={wrong}
+          onInput={(event) => change({ [name]: event.currentTarget.value })}
+        />
+        <span class="faint">{hint}</span>
+      </label>
+    );
+  };
+  return (
+    <>
+      <div class="stacked">
+        Parameter
+        <Select
+          label="Parameter"
+          options={names.map((name) => [name, name] as const)}
+          chosen={draft.parameter}
+          choose={(parameter) => change({ parameter })}
+        />
+        <span class="faint">a run for each of its values</span>
+      </div>
+      {text("start", "First value", "2026-10-01 or an RFC 3339 time")}
+      {text("end", "Last value", "it is included")}
+      {text("interval", "Step", "1d, 12h, 30m or seconds")}
+      {text("concurrency", "At once", "runs of this backfill that execute together")}
+      <label class="row check">
+        <input type="checkbox" checked={draft.reverse} onChange={(event) => change({ reverse: event.currentTarget.checked })} />
+        Newest value first
+      </label>
+    </>
+  );
+}
+
+function Outcome({ preview, problem }: { preview: BackfillPreview | null; problem: string }): JSX.Element | null {
+  if (problem !== "")
+    return (
+      <p class="problem wide" role="alert">
+        {problem}.
+      </p>
+    );
+  if (preview === null) return null;
+  return (
+    <p class="sunk wide" role="status">
+      It would create <b>{count(preview.runs)}</b> runs, from {preview.parameter} <b>{preview.first}</b> to <b>{preview.last}</b>.{" "}
+      {preview.note}
+    </p>
+  );
+}

@@ -1,0 +1,34 @@
+/** Fires to come of all schedules, as the server computes them. */
+import type { ScheduleFires } from "#protocol/schedule-calendar";
+import { withQuery } from "../api/client.ts";
+import { type Query, useQuery } from "../api/query.ts";
+
+/** Time passes even when nothing changes. */
+const EVERY_MS = 60_000;
+
+export function useFires(limit: number, before: number | null = null): Query<ScheduleFires[]> {
+  return useQuery<ScheduleFires[]>(withQuery("/api/schedules/fires", { limit, before }), {
+    live: { "schedule.updated": true },
+    everyMs: EVERY_MS,
+  });
+}
+
+export interface Fire {
+  time: number;
+  of: ScheduleFires;
+  /** Who skipped it, null when it will run. */
+  skippedBy: string | null;
+  /** A run exists for it: the look-ahead makes the next three of each schedule. */
+  hasRun: boolean;
+}
+
+const LOOK_AHEAD = 3;
+
+/** The fires of all schedules in order of time. */
+export function inOrder(schedules: readonly ScheduleFires[]): Fire[] {
+  const fires = schedules.flatMap((of) => {
+    const skipped = new Map(of.skipped.map(({ fire, by }) => [fire, by]));
+    return of.fires.map((time, index): Fire => ({ time, of, skippedBy: skipped.get(time) ?? null, hasRun: index < LOOK_AHEAD }));
+  });
+  return fires.sort((a, b) => a.time - b.time || a.of.schedule_id - b.of.schedule_id);
+}

@@ -1,0 +1,47 @@
+/** What calendars of all schedules show: fires to come, and the runs of those that have been. Additions of ours. */
+import Type, { type Static } from "typebox";
+import { FIRES_COUNT } from "./limits.ts";
+import { Int64, Timestamp } from "./scalar.ts";
+import type { StateType } from "./state.ts";
+import { StateTypeSchema } from "./state-schema.ts";
+
+/** Query of GET /api/schedules/fires. */
+export const FiresQuery = Type.Object({
+  before: Type.Optional(Timestamp),
+  limit: Type.Integer({
+    minimum: 1,
+    maximum: FIRES_COUNT[1],
+    default: FIRES_COUNT[0],
+    description: "Fires of each schedule at most",
+  }),
+});
+export type FiresQuery = Static<typeof FiresQuery>;
+
+/** Fires to come of one schedule, whether a run exists for them or not. */
+export const ScheduleFires = Type.Object(
+  {
+    schedule_id: Int64,
+    flow_id: Int64,
+    project: Type.String(),
+    flow: Type.String(),
+    fires: Type.Array(Timestamp, { description: "In order, skipped ones included" }),
+    more: Type.Boolean({ description: "There are further fires before the end" }),
+    skipped: Type.Array(Type.Object({ fire: Timestamp, by: Type.String(), at: Timestamp })),
+  },
+  { title: "ScheduleFires" },
+);
+export type ScheduleFires = Static<typeof ScheduleFires>;
+
+/** Query of GET /api/schedules/runs: the fires from `after` on and before `before`. */
+export const ScheduleRunsQuery = Type.Object({ after: Timestamp, before: Timestamp });
+export type ScheduleRunsQuery = Static<typeof ScheduleRunsQuery>;
+
+/** Runs of one schedule, hour and state: schedule id, latest fire, how many, state type, state name, id of the latest run. */
+export const ScheduleRuns = Type.Unsafe<[number, number, number, StateType, string, number]>({
+  type: "array",
+  prefixItems: [Int64, Timestamp, Int64, StateTypeSchema, Type.String(), Int64],
+  minItems: 6,
+  maxItems: 6,
+  title: "ScheduleRuns",
+});
+export type ScheduleRuns = Static<typeof ScheduleRuns>;

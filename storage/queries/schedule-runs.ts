@@ -1,0 +1,27 @@
+/** GET /api/schedules/runs: the runs of fires within a time, by schedule and hour; for calendars. */
+import { stateType } from "../codes.ts";
+import type { Statements } from "../statements.ts";
+import { quoted } from "./json.ts";
+
+type Row = [schedule_id: number, state_type: number, state_name: string | null, count: number, time: number, run_id: number];
+
+const HOUR_US = 3_600_000_000;
+
+/**
+ * One entry for each schedule, hour and state: how many runs, and the fire and id of the newest of them. A schedule that fires
+ * hourly or less often has an entry of its own for each run.
+ */
+export function scheduleRuns(statements: Statements, after: number, before: number): string {
+  const sql = `SELECT schedule_id, state_type, state_name, count(*), max(scheduled_time), id
+    FROM runs INDEXED BY runs_scheduled
+    WHERE scheduled_time >= ? AND scheduled_time < ? AND schedule_id IS NOT NULL
+    GROUP BY schedule_id, scheduled_time / ${HOUR_US}, state_type, state_name ORDER BY schedule_id, max(scheduled_time)`;
+  const entries = statements
+    .raw<Row>(sql)
+    .all(after, before)
+    .map(([schedule, type, name, count, time, run]) => {
+      const typeName = stateType(type);
+      return `[${schedule},${time},${count},"${typeName}",${quoted(name ?? typeName)},${run}]`;
+    });
+  return `[${entries.join(",")}]`;
+}
