@@ -39,6 +39,8 @@ export interface GatewayOptions {
 
 export interface GatewayPorts {
   send(actor: string, message: Command | CommandNotice): void;
+  /** Stream messages up to this number have been read. */
+  read(seq: number): void;
   /** Microseconds; only differences are used, so a clock that never steps is best. */
   now(): number;
   /** A random id that cannot be guessed. */

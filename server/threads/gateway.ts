@@ -1,9 +1,9 @@
 /** The gateway as an actor of its thread. Its connections belong to the thread: they outlive the actor. */
 import { fileURLToPath } from "node:url";
 import { createIdSource } from "#actors/ids";
-import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS, SERVER_LOG } from "#actors/names";
+import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS, SERVER_LOG, STORE_WRITER } from "#actors/names";
 import { createGateway, type Gateway, type GatewayOptions } from "#gateway/server";
-import type { FeedMessage, LiveFlows } from "#protocol/feed";
+import type { FeedMessage, FeedRead, LiveFlows } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
 import type { Outbox } from "#runtime/effect";
@@ -54,6 +54,7 @@ async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promis
   const clock = createSystemClock();
   const gateway = createGateway(optionsOf(data), {
     send: (actor, message) => thread.host.send(actor, message),
+    read: (seq) => thread.host.send(STORE_WRITER, { kind: "FeedRead", seq } satisfies FeedRead),
     now: () => clock.monotonicUs(),
     newId: () => ids.uuid(),
     failed: (cause) => thread.host.kill(GATEWAY, textOf(cause)),

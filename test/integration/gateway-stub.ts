@@ -29,6 +29,8 @@ export class StubServer {
   readonly commands: Command[] = [];
   readonly notices: CommandNotice[] = [];
   readonly defects: unknown[] = [];
+  /** Stream numbers up to which messages were read. */
+  readonly read: number[] = [];
   readonly gateway;
   readonly home = mkdtempSync(join(tmpdir(), "millrace-gateway-"));
   readonly #store: Store = openStore(join(this.home, "db.sqlite"));
@@ -58,6 +60,7 @@ export class StubServer {
       },
       {
         send: (_actor, message) => setImmediate(() => this.#take(message)),
+        read: (seq) => this.read.push(seq),
         now: () => performance.now() * 1000,
         newId: randomUUID,
         failed: (cause) => {

@@ -3,7 +3,7 @@
  * It is small on purpose: what it expects of the feed is what the checkers hold the server to.
  */
 import { COMMANDS, type Command, type CommandKind, type CommandNotice, type IdempotencyKey } from "#protocol/command";
-import { type Committed, type FeedMessage, type Primitive, STREAM_CODE } from "#protocol/feed";
+import { type Committed, type FeedMessage, type FeedRead, type Primitive, STREAM_CODE } from "#protocol/feed";
 import type { SlicedReport } from "#protocol/report-slices";
 import type { SimulatedTime } from "./simulated-time.ts";
 import type { Trace } from "./trace.ts";
@@ -45,6 +45,7 @@ export interface GatewayPorts {
   time: SimulatedTime;
   trace: Trace;
   send(to: string, message: Command | CommandNotice): void;
+  tellWriter(message: FeedRead): void;
   nextId(): number;
   /** What the checkers see. */
   fed(message: Committed): void;
@@ -97,6 +98,8 @@ export class ModelGateway {
     switch (message.kind) {
       case "Committed":
         this.#ports.fed(message);
+        if (message.stream.length > 0)
+          this.#ports.tellWriter({ kind: "FeedRead", seq: message.first_seq + message.stream.length / 2 - 1 });
         return this.#settle([...message.replies, ...answersInStream(message.stream)]);
       case "Reloaded":
         return this.#reloaded(message.epoch);
