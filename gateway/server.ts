@@ -33,6 +33,8 @@ export interface GatewayOptions {
   served_dir: string | null;
   version: string;
   database_path: string;
+  /** Folder of the built dashboard; null for none. */
+  dashboard: string | null;
 }
 
 export interface GatewayPorts {
@@ -81,7 +83,7 @@ class HttpGateway implements Gateway, RequestHandler {
     this.#access = new Access(options);
     this.#reads = new Reads(options.database_path, this.#ports.defect);
     this.#state = new GatewayState(options, this.#ports, this.#reads);
-    this.#pages = new Pages(options.version, "");
+    this.#pages = new Pages(null, options.version, "");
     this.#transport = createTransport(this);
   }
 
@@ -90,7 +92,7 @@ class HttpGateway implements Gateway, RequestHandler {
     try {
       const port = await this.#transport.listen(host, this.#options.port);
       if (socket !== null) await this.#transport.listenUnix(socket);
-      this.#pages = new Pages(version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
+      this.#pages = new Pages(this.#options.dashboard, version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
       return { port };
     } catch (cause) {
       await this.close();

@@ -97,6 +97,3 @@ export const RULE_CHAIN_DEPTH_MAX = 8;
 /** Tries of a webhook or mail. */
 export const OUTBOUND_ATTEMPTS_MAX = 3;
 export const WEBHOOK_REDIRECTS_MAX = 3;
-
-/** Length of a `pattern` in a user's parameter schema, because it runs on user data. */
-export const PATTERN_LENGTH_MAX = 1_000;

@@ -1,4 +1,5 @@
 /** The gateway as an actor of its thread. Its connections belong to the thread: they outlive the actor. */
+import { fileURLToPath } from "node:url";
 import { createIdSource } from "#actors/ids";
 import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS, SERVER_LOG } from "#actors/names";
 import { createGateway, type Gateway, type GatewayOptions } from "#gateway/server";
@@ -12,6 +13,11 @@ import { urlOf } from "../url.ts";
 import type { ThreadData } from "./data.ts";
 
 type GatewayMessage = FeedMessage | LiveFlows;
+
+/** The built dashboard: beside the compiled server, or where a clone builds it. */
+const DASHBOARD = fileURLToPath(
+  new URL(import.meta.url.endsWith(".ts") ? "../../dist/dashboard/" : "../../dashboard/", import.meta.url),
+);
 
 export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   let gateway: Gateway | null = null;
@@ -74,6 +80,7 @@ function optionsOf({ config, databasePath, servedDir, version }: ThreadData): Ga
     served_dir: servedDir,
     version,
     database_path: databasePath,
+    dashboard: DASHBOARD,
   };
 }
 

@@ -53,6 +53,7 @@ export class StubServer {
         served_dir: null,
         version: "1.13.0",
         database_path: join(this.home, "db.sqlite"),
+        dashboard: null,
         ...options,
       },
       {

@@ -96,4 +96,7 @@ async function stopServer(child: ChildProcess): Promise<void> {
   const limit = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT_MS);
   await ended;
   clearTimeout(limit);
+  // Engines that outlive their server have inherited its output; that must not keep us.
+  child.stdout?.destroy();
+  child.stderr?.destroy();
 }

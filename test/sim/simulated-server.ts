@@ -304,7 +304,10 @@ export class SimulatedServer implements Control {
       send: (batch) => {
         if (this.#around.sends(batch, this)) host.send(LOG_WRITER, batch);
       },
-      acknowledged: () => host.send(RULES, { kind: "Wake" }),
+      acknowledged: () => {
+        host.send(RULES, { kind: "Wake" });
+        if ((this.group?.state?.openReports.size ?? 0) > 0) host.send(DISPATCHER, { kind: "ContinueReports" });
+      },
       rejected: (error) => {
         host.send(EXIT_REPORTS, { name: DISPATCHER, message: error.message, counted: false } satisfies ExitReport);
       },

@@ -345,6 +345,7 @@ class Simulation {
     const id = this.#nextCommand + 1;
     this.#requests.set(id, request);
     this.#capacity.changing(id, request);
+    for (const checker of this.#checkers) checker.submitted?.(id, request);
     return this.#gateway.submit(request, settled);
   }
 

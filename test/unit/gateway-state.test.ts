@@ -17,6 +17,7 @@ const OPTIONS = {
   served_dir: null,
   version: "1.13.0",
   database_path: "",
+  dashboard: null,
 };
 
 /** A gateway's state over a store of which event 2 cannot be read. */
