@@ -35,6 +35,8 @@ export class Turn {
   /** Number of this step, so that it can be told when what it decided is committed. */
   readonly number: number;
   readonly decision: Decision = emptyDecision();
+  /** Rules that led here: events and runs made now come from one chain of them. 0 when no rule did. */
+  ruleDepth = 0;
   readonly #newRuns = new Set<Run>();
   readonly #touchedRuns = new Map<Run, boolean>();
   readonly #touchedTasks = new Set<TaskRun>();
@@ -135,6 +137,7 @@ export class Turn {
     const texts = [resource ?? null, related ?? null, payload ?? null] as const;
     const identity = [event.name, this.nowUs, event.run_id, event.flow_id] as const;
     putOperation(this.decision.ops, "insert_event", ...identity, null, null, null, null, ...texts);
+    this.#noteChain();
     this.stream("event.created", command?.id ?? 0);
     if (command !== null) this.#keepAnswer(command, 201, null);
     return this.state.rules.take("event");
@@ -227,8 +230,13 @@ export class Turn {
     this.out.send(COMMITS, { decision: this.decision, turn: this.number });
   }
 
+  #noteChain(): void {
+    if (this.ruleDepth > 0) putOperation(this.decision.ops, "put_event_chain", this.ruleDepth);
+  }
+
   #event(...values: OperationValues<"insert_event">): void {
     putOperation(this.decision.ops, "insert_event", ...values);
+    this.#noteChain();
     this.#stream.push(STREAM_CODE["event.created"], 0);
     this.state.rules.take("event");
   }

@@ -26,6 +26,8 @@ export interface RequestHead {
   name: string;
   /** The Idempotency-Key, empty without one. */
   key: string;
+  /** Number of rules that led to the request. */
+  ruleDepth: number;
 }
 
 /** Receives a whole body as text, and its bytes with it. */

@@ -5,6 +5,7 @@ import { Refusal, refuse } from "#protocol/errors";
 import { IDEMPOTENCY_KEY_LENGTH_MAX, PARSE_ON_CORE_BYTES_MAX } from "#protocol/limits";
 import { parsePathId, parseQuery } from "#protocol/query";
 import type { Route } from "#protocol/route";
+import { RULE_DEPTH_HEADER } from "#protocol/rule";
 import { BodyReader, type BodyTaker, hasBody, isJson, type RequestHead } from "./body.ts";
 import type { OutstandingCommands } from "./commands.ts";
 import { type ParsedBody, parseBody } from "./json-body.ts";
@@ -25,11 +26,14 @@ export interface ReportSlicer {
   sliceReport(text: string): Promise<ParsedBody>;
 }
 
+const DEPTH = /^\d{1,3}$/;
+
 /** A request that an actor decides. */
 export class CommandEndpoint implements Endpoint, BodyTaker {
   readonly auth: boolean;
   readonly #route: Route;
   readonly #kind: CommandKind;
+  readonly #isOfEngines: boolean;
   readonly #parsedHere: boolean;
   readonly #commands: OutstandingCommands;
   readonly #slicer: ReportSlicer;
@@ -38,6 +42,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     this.auth = route.auth;
     this.#route = route;
     this.#kind = kind;
+    this.#isOfEngines = route.path.startsWith("/api/engine/");
     this.#parsedHere = COMMANDS[kind].parsed === "gateway";
     this.#commands = commands;
     this.#slicer = slicer;
@@ -58,7 +63,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
       replyRefusal(exchange, refuse("bad_idempotency_key", IDEMPOTENCY_KEY_LENGTH_MAX));
       return;
     }
-    const head = { target: asked.target, name: asked.name, key };
+    const head = { target: asked.target, name: asked.name, key, ruleDepth: this.#ruleDepth(exchange) };
     if (this.#route.body === undefined) this.#submit(exchange, head, asked.body, "", 0);
     else new BodyReader(exchange, this.#commands, this, head, this.#route.body_bytes_max).start();
   }
@@ -118,10 +123,17 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   }
 
   /** `text` is the body as it came, which tells a repeated request from another one. */
-  #submit(exchange: Exchange, { target, name, key }: RequestHead, body: unknown, text: string, bytes: number): void {
+  /** What a rule's message asks for is part of its chain. Engines are not called by rules, and their requests are many. */
+  #ruleDepth(exchange: Exchange): number {
+    if (this.#isOfEngines) return 0;
+    const said = exchange.header(RULE_DEPTH_HEADER);
+    return DEPTH.test(said) ? Number(said) : 0;
+  }
+
+  #submit(exchange: Exchange, { target, name, key, ruleDepth }: RequestHead, body: unknown, text: string, bytes: number): void {
     const idempotency = key === "" ? null : { key, fingerprint: fingerprintOf(this.#kind, target, text) };
     const kind = this.#kind;
-    const request = { kind, target, name, body, bytes, waitUs: parkingTimeUs(kind, body), idempotency };
+    const request = { kind, target, name, body, bytes, waitUs: parkingTimeUs(kind, body), idempotency, ruleDepth };
     this.#commands.submit(request, exchange);
   }
 }

@@ -15,6 +15,8 @@ export interface CommandRequest {
   /** How long the client is willing to wait for something to happen; null where it is no long-poll. */
   waitUs: number | null;
   idempotency: IdempotencyKey | null;
+  /** Number of rules that led to it; 0 or absent where none did. */
+  ruleDepth?: number;
   /** Name of the client that asks through MCP; absent where the request came over the API. */
   mcpClient?: string;
 }
@@ -52,6 +54,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
   readonly #local: boolean;
   readonly #idempotency: IdempotencyKey | null;
   readonly #mcpClient: string | undefined;
+  readonly #ruleDepth: number;
   #body: unknown;
 
   constructor(owner: PendingOwner, id: number, request: CommandRequest, exchange: Exchange, nowUs: number) {
@@ -67,6 +70,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     this.#body = request.body;
     this.#idempotency = request.idempotency;
     this.#mcpClient = request.mcpClient;
+    this.#ruleDepth = request.ruleDepth ?? 0;
     this.#local = exchange.isLocalPeer();
   }
 
@@ -86,6 +90,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     const command: Command = { kind, id, epoch, target: this.#target, body: this.#body, idempotency, local: this.#local };
     if (this.#name !== "") command.target_name = this.#name;
     if (this.#mcpClient !== undefined) command.mcp_client = this.#mcpClient;
+    if (this.#ruleDepth > 0) command.rule_depth = this.#ruleDepth;
     return command;
   }
 

@@ -78,6 +78,8 @@ export interface Command {
   idempotency: IdempotencyKey | null;
   /** True when the peer is on this host (loopback or the Unix socket). */
   local: boolean;
+  /** Number of rules that led to the request; absent where none did. */
+  rule_depth?: number;
   /** Name of the client that asks through MCP; absent where the request came over the API. */
   mcp_client?: string;
 }

@@ -66,6 +66,9 @@ const spec = {
   at: optional(RuleClock),
 };
 
+/** Header of webhooks: the number of rules that led to it. A request that carries it is part of the chain. */
+export const RULE_DEPTH_HEADER = "millrace-rule-depth";
+
 /** A rule without its identity. */
 export const RuleSpec = Type.Object(spec, { title: "RuleSpec" });
 export type RuleSpec = Static<typeof RuleSpec>;

@@ -46,6 +46,8 @@ const INSERT_BLOCK = "INSERT INTO log_blocks (id, run_id, attempt, count, level_
 const ADD_COUNT = `INSERT INTO counts (flow_id, kind, state_type, count) VALUES (?, ?, ?, ?)
   ON CONFLICT (flow_id, kind, state_type) DO UPDATE SET count = count + excluded.count`;
 
+const PUT_EVENT_CHAIN = "INSERT INTO event_chains (event_id, depth) VALUES (?, ?)";
+
 const WIDTHS: readonly number[] = OPERATION_NAMES.map((name) => OPERATIONS[name].length);
 
 interface CountDelta {
@@ -238,6 +240,9 @@ export class Writer {
         break;
       case "count_ended":
         this.#ended.add(ops, at);
+        break;
+      case "put_event_chain":
+        this.#statements.raw(PUT_EVENT_CHAIN).run(this.#counters.get("events"), Number(ops[at]));
         break;
       case "put_idempotency":
         this.#keepAnswer(ops, at);

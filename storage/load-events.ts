@@ -17,9 +17,9 @@ type SeenRow = [
 
 const EVENT_COLUMNS = 22;
 
-const EXTRA = `, o.tags, o.created_by, o.state_type, o.state_name, g.project, g.name, g.id, coalesce(c.depth, p.depth, 0) FROM events e`;
+const EXTRA = `, o.tags, o.created_by, o.state_type, o.state_name, g.project, g.name, g.id, max(coalesce(c.depth, 0), coalesce(ec.depth, 0)) FROM events e`;
 const JOINS = ` LEFT JOIN runs o ON o.id = e.run_id LEFT JOIN flows g ON g.id = coalesce(o.flow_id, e.flow_id)
-  LEFT JOIN chains c ON c.run_id = e.run_id LEFT JOIN chains p ON p.run_id = o.parent_run_id`;
+  LEFT JOIN chains c ON c.run_id = e.run_id LEFT JOIN event_chains ec ON ec.event_id = e.id`;
 const SELECT_SEEN = `${SELECT_EVENT.replace(" FROM events e", EXTRA)}${JOINS}`;
 
 /** An event in the terms of a rule's match. */
@@ -126,7 +126,11 @@ function seen(statements: Statements, row: SeenRow): SeenEvent {
     return payload;
   };
   return {
-    ...{ id, name, occurred, run_id, depth, flow, created_by },
+    ...{ id, name, occurred, run_id, depth, flow },
+    // Of a run that is gone, the event itself has kept what there was to say.
+    get created_by() {
+      return created_by ?? (run_id === null ? null : textOf(payloadOf()["created_by"]));
+    },
     flow_id: flow_id ?? seenFlowId,
     get payload() {
       return payloadOf();
@@ -135,7 +139,8 @@ function seen(statements: Statements, row: SeenRow): SeenEvent {
       return project ?? textOf(payloadOf()["project"]);
     },
     get tags() {
-      return tags === null ? [] : (JSON.parse(tags) as string[]);
+      if (tags !== null) return JSON.parse(tags) as string[];
+      return created_by !== null || run_id === null ? [] : tagsOf(eventParts(own).related);
     },
     get states() {
       if (type !== null) return statesOf(stateType(type), stateName);
@@ -144,6 +149,11 @@ function seen(statements: Statements, row: SeenRow): SeenEvent {
     },
     record: () => renderEvent(own, eventContext(statements)),
   };
+}
+
+function tagsOf(related: string): string[] {
+  const resources = JSON.parse(related) as { kind: string; id: string }[];
+  return resources.filter(({ kind }) => kind === "tag").map(({ id }) => id);
 }
 
 function statesOf(type: string, name: string | null): string[] {

@@ -136,12 +136,10 @@ function readExpectations(statements: Statements): ExpectationRow[] {
 
 /** True when the rule has fired for the run. */
 export function hasFired(statements: Statements, ruleId: number, runId: number): boolean {
-  return statements.raw("SELECT 1 FROM firings WHERE run_id = ? AND rule_id = ? LIMIT 1").get(runId, ruleId) !== undefined;
+  return statements.raw("SELECT 1 FROM fired WHERE run_id = ? AND rule_id = ?").get(runId, ruleId) !== undefined;
 }
 
 /** Length of the chain of rules that made or moved a run; 0 for none. */
 export function chainOf(statements: Statements, runId: number): number {
-  const sql = `SELECT coalesce(c.depth, p.depth, 0) FROM runs r LEFT JOIN chains c ON c.run_id = r.id
-    LEFT JOIN chains p ON p.run_id = r.parent_run_id WHERE r.id = ?`;
-  return statements.raw<[number]>(sql).get(runId)?.[0] ?? 0;
+  return statements.raw<[number]>("SELECT depth FROM chains WHERE run_id = ?").get(runId)?.[0] ?? 0;
 }

@@ -2,7 +2,7 @@
  * What the core reads: at its start everything that lives, without a look at history, and later single runs that have
  * ended when a command names one. Rows have the columns of ops.ts, states as text, JSON columns as text.
  */
-import { COUNT_KIND, type Counted, STRETCH_IDS, stateType } from "./codes.ts";
+import { COUNT_KIND, type Counted, stateType } from "./codes.ts";
 import { readCounters } from "./counters.ts";
 import type { Database, SqlValue } from "./driver.ts";
 import { bytesToUuid, uuidToBytes } from "./external-id.ts";
@@ -186,7 +186,6 @@ export interface LoadedStore {
   ended_fires: { schedule_id: number; fire: number }[];
   /** Backfills that have unfinished runs. */
   backfills: LoadedBackfill[];
-  settings: { name: string; value: string }[];
   counts: CountRow[];
   /** The id to give next, by table; "stream" is the next stream number. */
   next_ids: Record<Counted, number>;
@@ -256,7 +255,6 @@ function readAll(statements: Statements): LoadedStore {
     skips: records<SkipRow>(statements, "put_skip", "skips", "ORDER BY schedule_id, fire"),
     ended_fires: readEndedFires(statements),
     backfills: unfinishedBackfills(statements),
-    settings: records<{ name: string; value: string }>(statements, "put_setting", "settings", "ORDER BY name"),
     counts: readCounts(statements),
     next_ids,
     commits: statements
@@ -357,12 +355,6 @@ export function findVariable(
 /** True when a secret variable is stored. */
 export function hasSecrets(statements: Statements): boolean {
   return statements.raw("SELECT 1 FROM variables WHERE secret = 1 LIMIT 1").get() !== undefined;
-}
-
-/** True when there are events from before a time, none of them above `lastEvent`, that can be deleted. */
-export function hasOldHistory(statements: Statements, beforeUs: number, lastEvent: number): boolean {
-  const sql = `SELECT 1 FROM event_times WHERE occurred_max < ? AND (stretch + 1) * ${STRETCH_IDS} - 1 <= ? LIMIT 1`;
-  return statements.raw(sql).get(beforeUs, lastEvent) !== undefined;
 }
 
 /** Ids of runs that ended before a time, the earliest first. */

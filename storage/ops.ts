@@ -126,7 +126,6 @@ export const OPERATIONS = {
   /** Answers to pauses are an ordered list per run. */
   insert_answer: ["run_id", "ordinal", "value", "created_at"],
   delete_answers: ["run_id"],
-  put_setting: ["name", "value"],
   /** `value` is JSON text, or the sealed form of it for a secret. */
   put_variable: ["name", "value", "secret", "tags", "created_at", "updated_at"],
   delete_variable: ["name"],
@@ -150,6 +149,8 @@ export const OPERATIONS = {
   delete_rule: ["id"],
   put_guards: ["rule_id", "state"],
   delete_guards: ["rule_id"],
+  /** Remembers that a rule has fired for a run, for as long as the run is there. */
+  put_fired: ["run_id", "rule_id"],
   /** `pending` has what is still to be done, as JSON; null once all outcomes are there. */
   put_firing: ["id", "rule_id", "event_id", "run_id", "timestamp", "outcomes", "pending"],
   put_expectation: ["id", "rule_id", "key", "status", "armed_at", "deadline", "flow_id", "run_id"],
@@ -157,10 +158,14 @@ export const OPERATIONS = {
   put_outbound: ["id", "firing_id", "rule_id", "action", "kind", "request", "created_at"],
   delete_outbound: ["id"],
   put_cursor: ["name", "event_id"],
+  /** What crashed an actor each time and was passed. */
+  insert_quarantine: ["actor", "subject", "error", "created_at"],
   /** Deletes a slice of old events and log lines: from before a time, up to an event, so many stretches of ids at most. */
   trim_history: ["before", "last_event", "stretches"],
   /** How long the chain of rules is that made or moved a run. */
   put_chain: ["run_id", "depth"],
+  /** The same of the event inserted last, where a rule or its message led to it. */
+  put_event_chain: ["depth"],
   /** An engine that holds or may hold a run, so that it can be recognised after a restart. */
   put_engine: ["id", "pid", "pid_started", "host", "project_key", "last_contact"],
   delete_engine: ["id"],

@@ -77,6 +77,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     // The gateway sends every unanswered command again after each start of the core, so older ones are dropped.
     if (this.#ports.halted || ("epoch" in message && message.epoch !== this.#ports.epoch)) return;
     const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
+    if ("rule_depth" in message) turn.ruleDepth = message.rule_depth ?? 0;
     this.#handle(turn, message);
     if (this.#state.demand.size > 0) this.#pool.adjust(turn);
     turn.finish();

@@ -55,6 +55,7 @@ export function rerun(turn: Turn, runId: number): void {
     scheduleId: crashed.schedule_id,
     backfillId: crashed.backfill_id,
     parentRunId: crashed.id,
+    follows: crashed,
     priority: crashed.priority,
     attempt,
   });

@@ -3,6 +3,7 @@ import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/state";
 import type { Flow } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
+import { continueChain } from "../rules/chain.ts";
 import type { Turn } from "../turn.ts";
 import { noteKeyedRun } from "./fan-in.ts";
 import { enqueue } from "./hand-out.ts";
@@ -22,6 +23,8 @@ export interface NewRun {
   scheduleId?: number | null;
   backfillId?: number | null;
   parentRunId?: number | null;
+  /** The run it follows from, where there is one. */
+  follows?: Run;
   attempt?: number;
   priority?: number;
   details?: Record<string, unknown>;
@@ -71,6 +74,7 @@ export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
   };
   if (wanted.parametersText.length > PARAMETERS_IN_MEMORY_BYTES_MAX) state.dropLargeParameters(run, turn.number);
   turn.newRun(run);
+  if (wanted.follows !== undefined || turn.ruleDepth > 0) continueChain(turn, run, wanted.follows ?? run);
   turn.countRun(flow, null, "Scheduled");
   if (run.backfill_id !== null) state.backfills.count(run.backfill_id, null, "Scheduled");
   turn.runEvent("run.scheduled", run);

@@ -65,7 +65,13 @@ function createDownstreamRun(turn: Turn, flow: Flow, upstream: Run, name: string
   if (flow.error !== null) return null;
   const given = parseJson(turn.state.parametersOf(upstream)) as Record<string, unknown>;
   const parameters = { ...parameterDefaults(flow.parameter_schema), ...downstreamParameters(flow, upstream, given) };
-  const wanted = { name, parametersText: canonicalJson(parameters), tags: [], createdBy: `run:${upstream.id}` };
+  const wanted = {
+    name,
+    parametersText: canonicalJson(parameters),
+    tags: [],
+    createdBy: `run:${upstream.id}`,
+    follows: upstream,
+  };
   return createRun(turn, flow, outcome === undefined ? wanted : { ...wanted, outcome });
 }
 

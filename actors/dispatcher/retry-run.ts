@@ -18,6 +18,7 @@ export function retryRunCommand(turn: Turn, command: Command): void {
     tags: ended.tags,
     createdBy: `retry:${ended.id}`,
     parentRunId: ended.id,
+    follows: ended,
     priority: ended.priority,
     attempt: 0,
   });

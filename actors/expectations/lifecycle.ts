@@ -3,7 +3,7 @@ import type { ExpectationRow } from "#storage/load-rules";
 import { putOperation } from "#storage/ops";
 import { EXPECTATIONS, RULES } from "../names.ts";
 import type { Reaction, TickDone } from "../rules/messages.ts";
-import type { Quarantine } from "../rules/quarantine.ts";
+import { type Quarantine, runGuarded } from "../rules/quarantine.ts";
 import type { Rule } from "../rules/rule.ts";
 import { actionFailed, ruleEvent } from "../rules/rule-events.ts";
 import type { Turn } from "../turn.ts";
@@ -46,7 +46,7 @@ export function lapse(turn: Turn, dueUs: number, quarantine: Quarantine): void {
       end(turn, expectation, "cancelled");
       if (rule !== undefined) actionFailed(turn, rule, expectation, error);
     };
-    quarantine.run(`lapse of expectation ${expectation.id}`, () => lapseOne(turn, rule, expectation), fails);
+    runGuarded(turn, quarantine, `expectation ${expectation.id}`, () => lapseOne(turn, rule, expectation), fails);
     lapsed += 1;
     if (lapsed < LAPSES_MAX) continue;
     turn.out.send(RULES, { kind: "DeadlinePassed", due: dueUs });
@@ -80,7 +80,9 @@ export function tickDone(turn: Turn, { rule_id, due, outcome }: TickDone, quaran
   const rule = turn.state.rules.rules.get(rule_id);
   if (rule === undefined || !rule.enabled || rule.spec.at === null || due <= (rule.guards.tick ?? 0)) return;
   const fails = (error: string): void => actionFailed(turn, rule, NOBODY, error);
-  quarantine.run(
+  runGuarded(
+    turn,
+    quarantine,
     `tick ${due} of rule ${rule.id}`,
     () => {
       if (typeof outcome === "object") fails(outcome.error);

@@ -69,6 +69,8 @@ export interface RunReader {
   runsEndedBefore(beforeUs: number, limit: number): number[];
   /** Whether a rule has fired for a run, as far as it is committed. */
   hasFired(ruleId: number, runId: number): boolean;
+  /** How many rules led to a run, as far as it is committed. */
+  chainOf(runId: number): number;
 }
 
 /** Configuration the group works by; the first three can be changed while it runs. */
@@ -171,7 +173,7 @@ export class LiveState {
 
   constructor(reader: RunReader, nextIds: NextIds, settings: DispatchSettings, rules: LoadedRules = NO_RULES) {
     this.reader = reader;
-    this.rules = new RuleBook({ ...rules, next_ids: { ...rules.next_ids } }, (rule, run) => reader.hasFired(rule, run));
+    this.rules = new RuleBook({ ...rules, next_ids: { ...rules.next_ids } }, reader);
     this.variables = new RecentRows((name) => reader.findVariable(name));
     this.nextIds = nextIds;
     this.settings = settings;
@@ -309,6 +311,7 @@ export class LiveState {
   trim(committedTurn: number): void {
     this.variables.trim(committedTurn);
     this.rules.fired.trim(committedTurn);
+    this.rules.chains.trim(committedTurn);
     for (const [key, { turn }] of this.#answers) {
       if (turn > committedTurn) break;
       this.#answers.delete(key);

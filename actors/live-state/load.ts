@@ -7,7 +7,6 @@ import {
   findFanIn,
   findIdempotency,
   findVariable,
-  hasOldHistory,
   hasSecrets,
   type LoadedRun,
   type LoadedStore,
@@ -17,8 +16,9 @@ import {
   runsEndedBefore,
   type TaskRunRow,
 } from "#storage/load";
-import { hasFired, loadRules } from "#storage/load-rules";
+import { chainOf, hasFired, loadRules } from "#storage/load-rules";
 import type { Statements } from "#storage/statements";
+import { hasOldHistory } from "#storage/trim-history";
 import { addEngine, newEngine } from "../dispatcher/engines.ts";
 import { enqueue } from "../dispatcher/hand-out.ts";
 import { queueBulkCheck } from "../dispatcher/jobs.ts";
@@ -55,6 +55,7 @@ export function loadLiveState(
     findAnswer: (key) => findIdempotency(statements, key),
     findVariable: (name) => findVariable(statements, name),
     hasFired: (rule, run) => hasFired(statements, rule, run),
+    chainOf: (run) => chainOf(statements, run),
     hasOldHistory: (beforeUs, lastEvent) => hasOldHistory(statements, beforeUs, lastEvent),
     runsEndedBefore: (beforeUs, limit) => runsEndedBefore(statements, beforeUs, limit),
     hasSecrets: () => hasSecrets(statements),

@@ -66,6 +66,7 @@ export class Records implements Actor<RecordsMessage> {
   receive(message: RecordsMessage, out: Outbox): void {
     if (this.#ports.halted || ("epoch" in message && message.epoch !== this.#ports.epoch)) return;
     const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
+    if ("rule_depth" in message) turn.ruleDepth = message.rule_depth ?? 0;
     this.#handle(turn, message);
     turn.finish();
   }

@@ -14,6 +14,8 @@ const FIRST_SWEEP_US = 60_000_000;
 /** Stretches of 256 events in one slice: some ten milliseconds of the writer. */
 const STRETCHES_PER_SLICE = 4;
 const RUNS_PER_SLICE = 20;
+/** Task runs of the runs in one slice: each has some rows, and events that get what they borrowed. */
+const TASK_RUNS_PER_SLICE = 200;
 
 export class Retention {
   #nextUs: number;
@@ -36,7 +38,8 @@ export class Retention {
 /** Deletes one slice; whether there was anything to delete. */
 export function sweepSlice(turn: Turn): boolean {
   const { retainDays, retainRunsDays } = turn.state.settings;
-  const history = retainDays > 0 && trimHistory(turn, turn.nowUs - retainDays * DAY_US);
+  // Whatever the age, what deleted rows have left behind goes, and the file gives space back.
+  const history = trimHistory(turn, retainDays > 0 ? turn.nowUs - retainDays * DAY_US : 0);
   const runs = retainRunsDays !== null && retainRunsDays > 0 && deleteOldRuns(turn, turn.nowUs - retainRunsDays * DAY_US);
   return history || runs;
 }
@@ -50,9 +53,13 @@ function trimHistory(turn: Turn, beforeUs: number): boolean {
 
 function deleteOldRuns(turn: Turn, beforeUs: number): boolean {
   const ids = turn.state.reader.runsEndedBefore(beforeUs, RUNS_PER_SLICE);
+  let taskRuns = 0;
   for (const id of ids) {
     const run = turn.state.findRun(id);
-    if (run !== undefined && isEnded(run)) dropRun(turn, run);
+    if (run === undefined || !isEnded(run)) continue;
+    dropRun(turn, run);
+    taskRuns += Object.values(run.taskCounts).reduce((sum, count) => sum + count, 0);
+    if (taskRuns >= TASK_RUNS_PER_SLICE) break;
   }
   return ids.length > 0;
 }

@@ -2,10 +2,9 @@
 import { canonicalJson } from "#protocol/json";
 import { PARAMETERS_BYTES_MAX, RULE_CHAIN_DEPTH_MAX } from "#protocol/limits";
 import { checkParameters } from "#protocol/parameters";
-import type { ActionKind } from "#protocol/rule";
+import { type ActionKind, RULE_DEPTH_HEADER } from "#protocol/rule";
 import type { FullAction } from "#protocol/rule-spec";
 import { isStateType, type State, SUB_STATES } from "#protocol/state";
-import { putOperation } from "#storage/ops";
 import type { CallInput } from "#storage/queries/rendered-actions";
 import { cancelRun } from "../dispatcher/cancel-run.ts";
 import { createRun } from "../dispatcher/create-run.ts";
@@ -16,6 +15,7 @@ import type { Schedule } from "../live-state/schedule.ts";
 import { SCHEDULER } from "../names.ts";
 import { pauseSchedule, resumeSchedule } from "../scheduler/standing.ts";
 import type { Turn } from "../turn.ts";
+import { continueChain } from "./chain.ts";
 import type { OutgoingContent } from "./messages.ts";
 import type { Rule, Trigger } from "./rule.ts";
 
@@ -46,7 +46,10 @@ export function performAction(
 ): ActionResult {
   if (trigger.depth >= RULE_CHAIN_DEPTH_MAX)
     return { error: `the chain of rules that led here is longer than ${RULE_CHAIN_DEPTH_MAX}` };
-  return ACTIONS[action.kind](turn, rule, trigger, action, input);
+  turn.ruleDepth = trigger.depth + 1;
+  const result = ACTIONS[action.kind](turn, rule, trigger, action, input);
+  turn.ruleDepth = 0;
+  return result;
 }
 
 function runFlow(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction): ActionResult {
@@ -59,7 +62,6 @@ function runFlow(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction): 
     return { error: `parameters exceed ${PARAMETERS_BYTES_MAX} bytes` };
   const name = `${flow.name}-rule-${rule.id}`;
   const run = createRun(turn, flow, { name, parametersText, tags: [], createdBy: `rule:${rule.id}` });
-  lengthenChain(turn, run, trigger);
   return { detail: { run_id: run.id, name: run.name } };
 }
 
@@ -79,8 +81,8 @@ function cancel(turn: Turn, rule: Rule, trigger: Trigger): ActionResult {
   const run = runOf(turn, trigger);
   if (run === undefined) return { error: "event has no run to cancel" };
   if (isEnded(run)) return { detail: { run_id: run.id, already: run.state.name } };
+  continueChain(turn, run);
   cancelRun(turn, run, `cancelled by rule ${rule.name}`);
-  lengthenChain(turn, run, trigger);
   return { detail: { run_id: run.id, state: run.state.name } };
 }
 
@@ -92,8 +94,8 @@ function setState(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction):
   if (!isStateType(type)) return { error: `unknown state "${name}"` };
   const message = action.message ?? `set by rule ${rule.name}`;
   const state: State = { type, name, timestamp: turn.nowUs, message, details: { forced: true } };
+  continueChain(turn, run);
   moveRun(turn, run, state, name === "Skipped" ? { reason: message } : null);
-  lengthenChain(turn, run, trigger);
   return { detail: { run_id: run.id, state: run.state.name } };
 }
 
@@ -123,11 +125,6 @@ function runOf(turn: Turn, { run_id }: Trigger): Run | undefined {
   return run_id === null ? undefined : turn.state.findRun(run_id);
 }
 
-/** Events of the run from now on come from one rule more. */
-function lengthenChain(turn: Turn, run: Run, trigger: Trigger): void {
-  putOperation(turn.decision.ops, "put_chain", run.id, trigger.depth + 1);
-}
-
 /** Text that cannot stand in a header, or in the name of one. */
 const NO_HEADER_NAME = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/;
 const NO_HEADER_VALUE = /[\r\n\0]/;
@@ -141,6 +138,8 @@ function webhook(turn: Turn, _rule: Rule, _trigger: Trigger, action: FullAction)
     headers[name.toLowerCase()] = text;
   }
   headers["content-type"] ??= "application/json";
+  // Whoever it makes call back here is part of the chain.
+  headers[RULE_DEPTH_HEADER] = String(turn.ruleDepth);
   // The same for every try, also after a crash, so that the receiver can tell repetitions.
   headers["idempotency-key"] ??= turn.ids.uuid();
   const method = (action.method ?? "POST").toUpperCase();

@@ -115,9 +115,11 @@ export class RuleEngine implements Actor<RulesMessage> {
     const { rules } = state;
     const statements = this.#ports.statements();
     if (this.#index.empty && rules.expectations.size === 0) {
+      const least = this.#deadline !== null || this.#ticks.size > 0 ? 1 : IDLE_STEP;
+      // What is decided tells whether there can be enough; what is committed is read only then.
+      if (rules.nextIds.event - 1 - rules.cursor < least) return;
       const to = newestEvent(statements);
-      const isAwaited = this.#deadline !== null || this.#ticks.size > 0;
-      if (to - rules.cursor >= (isAwaited ? 1 : IDLE_STEP)) this.#send(state, out, to, []);
+      if (to - rules.cursor >= least) this.#send(state, out, to, []);
       return;
     }
     const step: Step = { to: rules.cursor, reactions: [], plan: new ActionPlan(), ticket: 0 };
@@ -180,7 +182,7 @@ export class RuleEngine implements Actor<RulesMessage> {
   /** An event that crashed this twice is passed, and its rules say so. */
   #reactionsTo(state: LiveState, event: SeenEvent, plan: ActionPlan): Reaction[] {
     let reactions: Reaction[] = [];
-    this.#ports.quarantine.run(
+    const passed = this.#ports.quarantine.run(
       `event ${event.id}`,
       () => {
         reactions = this.#match(state, event, plan);
@@ -190,7 +192,7 @@ export class RuleEngine implements Actor<RulesMessage> {
         reactions = this.#firedBy(state, event).map((rule) => ({ kind: "skip", rule_id: rule.id, trigger, error }));
       },
     );
-    return reactions;
+    return passed === null ? reactions : [{ kind: "pass", event_id: event.id, error: passed }, ...reactions];
   }
 
   #match(state: LiveState, event: SeenEvent, plan: ActionPlan): Reaction[] {

@@ -18,7 +18,8 @@ export type Reaction =
   | { kind: "fire"; rule_id: number; trigger: Trigger; created_by: string | null; actions: PlannedAction[] }
   | ({ kind: "arm"; run_id: number | null; flow_id: number | null } & ExpectationEvent)
   | ({ kind: "meet" } & ExpectationEvent)
-  /** An event that the engine failed at: it is passed and said so. */
+  /** An event that the engine failed at: it is passed, and its rules say so. */
+  | { kind: "pass"; event_id: number; error: string }
   | { kind: "skip"; rule_id: number; trigger: Trigger; error: string };
 
 interface ExpectationEvent {

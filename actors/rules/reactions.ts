@@ -11,7 +11,7 @@ import { performAction } from "./actions.ts";
 import { heldBackBy, noteFiring } from "./guards.ts";
 import type { OutboundDone, OutgoingContent, PlannedAction, React, Reaction } from "./messages.ts";
 import { closeOutgoing, putOutgoing } from "./outgoing.ts";
-import type { Quarantine } from "./quarantine.ts";
+import { notePassed, type Quarantine, runGuarded } from "./quarantine.ts";
 import type { OpenFiring, Outcome, Rule } from "./rule.ts";
 import { actionFailed, ruleEvent } from "./rule-events.ts";
 
@@ -29,6 +29,7 @@ export function applyReactions(turn: Turn, react: React, quarantine: Quarantine)
 }
 
 function applyReaction(turn: Turn, reaction: Reaction, quarantine: Quarantine): void {
+  if (reaction.kind === "pass") return notePassed(turn, `event ${reaction.event_id}`, reaction.error);
   const rule = turn.state.rules.rules.get(reaction.rule_id);
   const event = "trigger" in reaction ? reaction.trigger.event_id : reaction.event_id;
   // The rule may have been changed since the event was looked at.
@@ -39,13 +40,13 @@ function applyReaction(turn: Turn, reaction: Reaction, quarantine: Quarantine): 
       const { trigger, created_by, actions } = reaction;
       if (heldBackBy(turn.state.rules, rule, { ...trigger, created_by }, turn.nowUs) !== null) return;
       const fails = (error: string): void => fire(turn, rule, trigger, failing(rule, error));
-      return quarantine.run(point, () => fire(turn, rule, trigger, actions), fails);
+      return runGuarded(turn, quarantine, point, () => fire(turn, rule, trigger, actions), fails);
     }
     case "skip":
       return fire(turn, rule, reaction.trigger, failing(rule, reaction.error));
     default: {
       const apply = (): void => (reaction.kind === "arm" ? arm(turn, rule, reaction) : meet(turn, rule, reaction));
-      return quarantine.run(point, apply, (error) => actionFailed(turn, rule, NOBODY, error));
+      return runGuarded(turn, quarantine, point, apply, (error) => actionFailed(turn, rule, NOBODY, error));
     }
   }
 }
@@ -63,7 +64,10 @@ function fire(turn: Turn, rule: Rule, trigger: OpenFiring["trigger"], actions: P
   rule.last_fired = turn.nowUs;
   putOperation(turn.decision.ops, "fire_rule", rule.id, rule.fire_count, rule.last_fired);
   if (noteFiring(rule, turn.nowUs)) putOperation(turn.decision.ops, "put_guards", rule.id, JSON.stringify(rule.guards));
-  if (trigger.run_id !== null) book.fired.put(`${rule.id}:${trigger.run_id}`, true, turn.number);
+  if (trigger.run_id !== null) {
+    book.fired.put(`${rule.id}:${trigger.run_id}`, true, turn.number);
+    putOperation(turn.decision.ops, "put_fired", trigger.run_id, rule.id);
+  }
   const firing: OpenFiring = {
     id: book.take("firing"),
     rule_id: rule.id,
@@ -132,7 +136,7 @@ export function outboundDone(turn: Turn, done: OutboundDone, quarantine: Quarant
     firing.remaining = firing.remaining.map(({ index, kind }) => ({ index, kind, error }));
     goOn(turn, rule, firing);
   };
-  quarantine.run(`answer ${done.id}`, () => goOn(turn, rule, firing), fails);
+  runGuarded(turn, quarantine, `answer ${done.id}`, () => goOn(turn, rule, firing), fails);
 }
 
 function record(turn: Turn, rule: Rule, firing: OpenFiring, outcome: Outcome): void {

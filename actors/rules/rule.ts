@@ -46,8 +46,13 @@ export interface OpenFiring {
   outbound: number;
 }
 
-/** Whether a rule has fired for a run: the firings that are not committed yet, and the store. */
-export type FiredReader = (ruleId: number, runId: number) => boolean;
+/** What the store knows beside the rules themselves. */
+export interface RuleFacts {
+  /** Whether a rule has fired for a run. */
+  hasFired(ruleId: number, runId: number): boolean;
+  /** How many rules led to a run. */
+  chainOf(runId: number): number;
+}
 
 export class RuleBook {
   readonly rules = new Map<number, Rule>();
@@ -59,20 +64,23 @@ export class RuleBook {
   readonly unsent: { turn: number; message: Outgoing }[] = [];
   readonly nextIds: LoadedRules["next_ids"];
   readonly fired: RecentRows<string, true>;
+  /** How many rules led to a run, by run. */
+  readonly chains: RecentRows<number, number>;
   /** Grows with every change of a rule, so that whoever has made something of them knows. */
   version = 1;
   /** The newest event whose reactions are decided, and what is stored of that. */
   cursor: number;
   storedCursor: number;
 
-  constructor(stored: LoadedRules, fired: FiredReader) {
+  constructor(stored: LoadedRules, facts: RuleFacts) {
     this.nextIds = stored.next_ids;
     this.cursor = stored.cursor;
     this.storedCursor = stored.cursor;
     this.fired = new RecentRows((key) => {
       const [rule, run] = key.split(":");
-      return fired(Number(rule), Number(run)) ? true : null;
+      return facts.hasFired(Number(rule), Number(run)) ? true : null;
     });
+    this.chains = new RecentRows((run) => facts.chainOf(run));
     for (const { spec, guards, ...row } of stored.rules) {
       const state = guards === null ? { seconds: [] } : (JSON.parse(guards) as GuardState);
       this.rules.set(row.id, { ...row, spec: parseJson(spec) as FullSpec, guards: state });

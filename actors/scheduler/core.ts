@@ -48,8 +48,9 @@ export class Scheduler implements Actor<SchedulerMessage> {
   }
 
   receive(message: SchedulerMessage, out: Outbox): void {
-    if ("epoch" in message && message.epoch !== this.#ports.epoch) return;
+    if (this.#ports.halted || ("epoch" in message && message.epoch !== this.#ports.epoch)) return;
     const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
+    if ("rule_depth" in message) turn.ruleDepth = message.rule_depth ?? 0;
     this.#handle(turn, message);
     // Runs that were queued may need engines; the dispatcher looks after them.
     if (this.#state.demand.size > 0) out.send(DISPATCHER, { kind: "CapacityFreed", resources: [] });

@@ -25,7 +25,7 @@ export interface McpPorts extends SessionPorts {
   defect(cause: unknown): void;
 }
 
-const NO_HEAD: RequestHead = { target: 0, name: "", key: "" };
+const NO_HEAD: RequestHead = { target: 0, name: "", key: "", ruleDepth: 0 };
 
 export class McpEndpoint {
   readonly #ports: McpPorts;

@@ -3,8 +3,8 @@ import { findRows, type Invariant } from "./invariant.ts";
 
 /** Firings since the rule has been as it is: before, it may have been one that fires on every event. */
 const FIRED_TWICE = `SELECT f.rule_id, f.run_id FROM firings f JOIN rules u ON u.id = f.rule_id
-  WHERE f.run_id IS NOT NULL AND json_extract(u.spec, '$.once') = 'per_run' AND f.timestamp > u.updated_at
-    AND EXISTS (SELECT 1 FROM firings g WHERE g.rule_id = f.rule_id AND g.run_id = f.run_id AND g.id < f.id)`;
+  WHERE f.run_id IS NOT NULL AND json_extract(u.spec, '$.once') = 'per_run'
+  GROUP BY f.rule_id, f.run_id HAVING count(*) > 1 AND max(f.timestamp) > max(u.updated_at)`;
 
 export const ONCE_PER_RUN: Invariant = {
   id: "I10",

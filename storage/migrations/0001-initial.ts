@@ -283,7 +283,12 @@ CREATE TABLE firings (
 );
 CREATE INDEX firings_pending ON firings (id) WHERE pending IS NOT NULL;
 CREATE INDEX firings_rule ON firings (rule_id);
-CREATE INDEX firings_run ON firings (run_id, rule_id) WHERE run_id IS NOT NULL;
+-- Which rules have fired for a run; kept when the firing itself is too old.
+CREATE TABLE fired (
+  run_id INTEGER NOT NULL,
+  rule_id INTEGER NOT NULL,
+  PRIMARY KEY (run_id, rule_id)
+) WITHOUT ROWID;
 CREATE TABLE expectations (
   id INTEGER PRIMARY KEY,
   rule_id INTEGER NOT NULL,
@@ -308,8 +313,11 @@ CREATE TABLE outbound (
 );
 -- How long the chain of rules is that made or moved a run.
 CREATE TABLE chains (run_id INTEGER PRIMARY KEY, depth INTEGER NOT NULL);
+-- The same of events that a rule made, or a client that a rule called.
+CREATE TABLE event_chains (event_id INTEGER PRIMARY KEY, depth INTEGER NOT NULL);
 -- How far a reader of the events has come.
 CREATE TABLE cursors (name TEXT PRIMARY KEY, event_id INTEGER NOT NULL) WITHOUT ROWID;
+-- What crashed an actor twice and was passed.
 CREATE TABLE quarantine (
   id INTEGER PRIMARY KEY,
   actor TEXT NOT NULL,

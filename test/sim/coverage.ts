@@ -7,7 +7,6 @@ export type From = StateType | "none";
 
 /** Operations that no command makes, and those of schedules, backfills, rules and variables, which the models do not make yet. */
 const UNUSED_OPERATIONS: ReadonlySet<string> = new Set([
-  "put_setting",
   "put_schedule",
   "delete_schedule",
   "put_skip",

@@ -51,6 +51,7 @@ export interface SentCommand {
   local?: boolean;
   idempotency?: IdempotencyKey | null;
   mcpClient?: string;
+  ruleDepth?: number;
 }
 
 interface Timer {
@@ -108,6 +109,7 @@ export class DispatchKit {
       hasOldHistory: () => false,
       runsEndedBefore: () => [],
       hasFired: () => false,
+      chainOf: () => 0,
     };
     const resourceTotals = new Map(options.settings?.resourceTotals ?? SETTINGS.resourceTotals);
     const settings = { ...SETTINGS, ...options.settings, resourceTotals };
@@ -145,6 +147,7 @@ export class DispatchKit {
     const { target = 0, local = true, idempotency = null } = sent;
     const command: Command = { kind, id, epoch: this.epoch, target, body, idempotency, local };
     if (sent.mcpClient !== undefined) command.mcp_client = sent.mcpClient;
+    if (sent.ruleDepth !== undefined) command.rule_depth = sent.ruleDepth;
     return this.#deliver(actor, command, id);
   }
 

@@ -187,7 +187,7 @@ t.test("a batch that was committed is acknowledged again while the store takes n
     () => undefined,
   );
   const batch: Batch = { kind: "Batch", source: 1, number: 1, generation: 1, epoch: null, ...emptyDecision() };
-  putOperation(batch.ops, "put_setting", "a", "1");
+  putOperation(batch.ops, "put_cursor", "a", 1);
   const request = { batch, logs: { blocks: [], appended: [], nextLogId: 1 } };
   const send = (what: typeof request): unknown[] => {
     const out = new Outbox();
@@ -216,7 +216,7 @@ t.test(
     });
     const decide = (value: string): void => {
       const decision = emptyDecision();
-      putOperation(decision.ops, "put_setting", "a", value);
+      putOperation(decision.ops, "put_variable", "a", value, 0, "[]", 1, 1);
       commits.deliver({ decision, turn: 1 }, "ordinary");
       commits.flush();
     };
@@ -227,7 +227,7 @@ t.test(
       for (const effect of out.effects)
         if (effect.kind === "Send" && effect.to === "commits") commits.deliver(effect.message, effect.lane);
     };
-    const stored = (): unknown => disk.database.prepareRaw<unknown[]>("SELECT value FROM settings WHERE name = 'a'").get()?.[0];
+    const stored = (): unknown => disk.database.prepareRaw<unknown[]>("SELECT value FROM variables WHERE name = 'a'").get()?.[0];
     commits.deliver({ kind: "WriterStarted", generation: 1, last_seq: 0 }, "ordinary");
     decide("refused");
     decide("behind it");
