@@ -19,6 +19,11 @@ export class ApiError extends Error {
   }
 }
 
+/** True for a failure that may be over in a moment: the server was away or busy. */
+export function mayPass(error: ApiError): boolean {
+  return error.status === 0 || error.status >= 500;
+}
+
 let token: string | null = readSetting(SETTING);
 /** Why a token is asked for: there is none, or the server does not know it. */
 export const tokenWanted = signal<"missing" | "wrong" | null>(null);

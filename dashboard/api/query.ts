@@ -6,10 +6,12 @@ import { type ReadonlySignal, signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { link, linkTried, onLive, onReset } from "../live/link.ts";
 import type { LiveKind, LiveMessages } from "../live/messages.ts";
-import { type ApiError, ask, isAbort } from "./client.ts";
+import { type ApiError, ask, isAbort, mayPass } from "./client.ts";
 
 /** At most one fetch for news within this time, however many messages arrive. */
 const REFRESH_MS = 1_000;
+/** After a failure that may pass. */
+const RETRY_MS = 3_000;
 
 export interface Query<T> {
   /** Null until the first answer. */
@@ -84,17 +86,19 @@ class Loader<T> {
       if (!signal.aborted) this.#state.value = { data, path: this.#path, error: null, busy: false };
     } catch (cause) {
       if (signal.aborted || isAbort(cause)) return;
-      this.#state.value = { ...this.#state.peek(), error: cause as ApiError, busy: false };
+      const error = cause as ApiError;
+      this.#state.value = { ...this.#state.peek(), error, busy: false };
+      if (mayPass(error)) this.soon(RETRY_MS);
     }
   }
 
   /** Loads within a second, once for all that asks for it until then. */
-  soon(): void {
+  soon(delayMs = REFRESH_MS): void {
     if (this.#timer !== 0) return;
     this.#timer = window.setTimeout(() => {
       this.#timer = 0;
       this.load();
-    }, REFRESH_MS);
+    }, delayMs);
   }
 
   end(): void {

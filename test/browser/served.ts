@@ -10,6 +10,7 @@ import { startServer } from "../load/server-process.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FLOWS = fileURLToPath(new URL("flows", import.meta.url));
 const SEED = 1;
+const STARTS_MAX = 3;
 
 export interface ServedOptions {
   /** Ended runs that the store has from the start. */
@@ -45,8 +46,15 @@ export class Served {
     const args = ["--home", join(home, "home"), "--max-engines", "8", "--no-open"];
     if (!engines) args.push("--no-engines");
     if (token !== undefined) args.push("--token", token);
-    const { endpoint, stop } = await startProcess(home, args, token ?? null, 0);
-    return new Served(home, args, token ?? null, endpoint.port, stop);
+    for (let tries = 1; ; tries += 1) {
+      const { endpoint, stop } = await startProcess(home, args, token ?? null, 0);
+      const served = new Served(home, args, token ?? null, endpoint.port, stop);
+      const flows = await served.client.flows.list();
+      if (flows.some(({ name }) => name === "many_tasks")) return served;
+      // On a machine under load, discovery may give up on a file that takes long to be imported.
+      await stop();
+      if (tries === STARTS_MAX) throw new Error("the server found no flows");
+    }
   }
 
   /** Ends the process at once, as a crash does. */

@@ -42,7 +42,8 @@ export function LifeStrip({ run }: { run: Run }): JSX.Element | null {
   const { data } = useQuery<EventsPage>(path, {
     live: { "event.created": ({ run_id, name }) => run_id === run.id && name.startsWith("run.") },
   });
-  if (data === null || run.start_time === null || run.start_time === undefined) return <div class="life-space" />;
+  if (run.start_time === null || run.start_time === undefined) return null;
+  if (data === null) return <div class="life-space" />;
   const ended = isTerminal(run.state.type);
   const endUs = ended ? (run.end_time ?? run.state.timestamp) : run.state.type === "Running" ? now.value * 1000 : nowUs();
   const stretches = stretchesOf(run, data.items, endUs);

@@ -4,12 +4,14 @@
  */
 import { batch, type Signal, signal } from "@preact/signals";
 import type { Run, RunsPage } from "#protocol/run";
-import { type ApiError, ask, isAbort } from "../../api/client.ts";
+import { type ApiError, ask, isAbort, mayPass } from "../../api/client.ts";
 import { linkTried, onLive, onReset } from "../../live/link.ts";
 import { isDeleted } from "../../live/messages.ts";
 import { fits, listPath, type RunFilters } from "./filters.ts";
 
 const PAGE = 100;
+/** After a failure that may pass. */
+const RETRY_MS = 3_000;
 
 export interface RunRow {
   id: number;
@@ -34,6 +36,7 @@ export class RunList {
   #cursor: number | null = null;
   #abort = new AbortController();
   #loadingMore = false;
+  #retry = 0;
   readonly #ends: (() => void)[];
 
   constructor(filters: RunFilters) {
@@ -49,6 +52,7 @@ export class RunList {
 
   /** The first page anew. */
   async reload(): Promise<void> {
+    window.clearTimeout(this.#retry);
     this.#abort.abort();
     this.#abort = new AbortController();
     const { signal } = this.#abort;
@@ -82,6 +86,7 @@ export class RunList {
   }
 
   end(): void {
+    window.clearTimeout(this.#retry);
     this.#abort.abort();
     for (const end of this.#ends) end();
   }
@@ -95,7 +100,9 @@ export class RunList {
         use(page);
       });
     } catch (cause) {
-      if (!signal.aborted && !isAbort(cause)) this.error.value = cause as ApiError;
+      if (signal.aborted || isAbort(cause)) return;
+      this.error.value = cause as ApiError;
+      if (mayPass(this.error.value)) this.#retry = window.setTimeout(() => this.reload(), RETRY_MS);
     }
   }
 
