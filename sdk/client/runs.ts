@@ -11,6 +11,7 @@ import type {
   Log,
   Loose,
   Run,
+  RunCounts,
   RunExplanation,
   RunGraph,
   StateType,
@@ -52,6 +53,11 @@ export class Runs {
     return new Listing((cursor) =>
       this.#http.get<Page<Run>>("/api/runs", { ...filter, limit: options.pageSize, cursor }, options.signal),
     );
+  }
+
+  /** How many runs the filters find, in all and by name of their state. */
+  counts(filter: RunFilter = {}): Promise<RunCounts> {
+    return this.#http.get<RunCounts>("/api/runs/counts", { ...filter });
   }
 
   /** @throws MillraceError 404 unknown flow without module; 422 parameters that do not fit the flow's schema. */

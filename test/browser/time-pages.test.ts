@@ -113,8 +113,7 @@ t.test("a backfill is tried dry, made, and cancelled", async (t) => {
   await page.getByRole("textbox", { name: /First value/ }).fill("2026-10-01");
   await page.getByRole("textbox", { name: /Last value/ }).fill("2026-10-12");
   await page.keyboard.press("Enter");
-  await page.getByText(/It would create 12 runs/)
-    .waitFor();
+  await page.getByText(/It would create 12 runs/).waitFor();
   t.same(await server.client.backfills.newest(), [], "the dry run made nothing");
   await page.getByRole("button", { name: "Create 12 runs" }).click();
   await page.getByRole("heading", { level: 1, name: /^Backfill \d/ }).waitFor();
