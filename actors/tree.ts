@@ -6,6 +6,7 @@ import { CHECKPOINTER } from "./checkpointer/shell.ts";
 import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
 import { EXPECTATIONS, OUTBOUND, RULES } from "./rules/messages.ts";
 import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS, SCHEDULER } from "./turn.ts";
+import { USER_CODE } from "./user-code/messages.ts";
 
 export const STORE_WRITER = "store-writer";
 /** Where main learns that the gateway listens. */
@@ -37,7 +38,7 @@ export const TREE: SupervisorChild = {
       name: "io",
       strategy: "one_for_one",
       ...LIMIT,
-      children: [permanent(ENGINE_PROCESSES), permanent(OUTBOUND)],
+      children: [permanent(ENGINE_PROCESSES), permanent(OUTBOUND), permanent(USER_CODE)],
     },
     {
       kind: "supervisor",
@@ -95,6 +96,7 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
       [RULES]: core,
       [EXPECTATIONS]: core,
       [OUTBOUND]: "main",
+      [USER_CODE]: "main",
       [GATEWAY]: "gateway",
     },
     endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main" },

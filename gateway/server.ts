@@ -3,11 +3,13 @@
  * The path of a request through its parts is in README.md.
  */
 import type { Command, CommandNotice } from "#protocol/command";
+import type { RouteAbandoned, RouteMessage, RouteRequest } from "#protocol/custom-route";
 import { refuse } from "#protocol/errors";
 import type { Committed, FeedMessage, LiveFlows } from "#protocol/feed";
 import { type Alarm, createSystemAlarm } from "#runtime/timers";
 import { Access } from "./auth.ts";
 import { OutstandingCommands } from "./commands.ts";
+import { CustomRouteTable } from "./custom-routes.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { buildRouter } from "./endpoints.ts";
 import { McpEndpoint } from "./mcp/endpoint.ts";
@@ -38,8 +40,12 @@ export interface GatewayOptions {
   database_path: string;
 }
 
+export type GatewayMessage = FeedMessage | LiveFlows | RouteMessage;
+
 export interface GatewayPorts {
   send(actor: string, message: Command | CommandNotice): void;
+  /** Tells the user code actor. */
+  sendRoute(message: RouteRequest | RouteAbandoned): void;
   /** Microseconds; only differences are used, so a clock that never steps is best. */
   now(): number;
   /** A random id that cannot be guessed. */
@@ -51,8 +57,8 @@ export interface GatewayPorts {
 export interface Gateway {
   /** Listens; throws a ListenError when the address or the socket is taken. */
   start(): Promise<{ port: number }>;
-  /** A message of the committed feed, in feed order, or news of the records actor. */
-  receive(message: FeedMessage | LiveFlows): void;
+  /** A message of the committed feed, in feed order, or news of the records and user code actors. */
+  receive(message: GatewayMessage): void;
   /** Ends streams, refuses new requests, waits shortly for answers on their way, then closes. The thread may end afterwards. */
   stop(): Promise<void>;
   /** As `stop`, without waiting for anything: for a gateway that failed, so that the next one can listen. */
@@ -72,6 +78,7 @@ class HttpGateway implements Gateway, RequestHandler {
   readonly #hub: StreamHub;
   readonly #commands: OutstandingCommands;
   readonly #router: Router<Endpoint>;
+  readonly #custom: CustomRouteTable;
   readonly #transport: Transport;
   #pages: Pages;
   #stopped: Promise<void> | null = null;
@@ -88,14 +95,21 @@ class HttpGateway implements Gateway, RequestHandler {
       keepAlive: this.#alarm(),
       defer: (work) => setImmediate(() => this.#guard(work)),
     });
+    // Far fewer than a thousand requests come per millisecond, so a later gateway of this process starts above.
+    const firstId = Date.now() * 1000;
     this.#commands = new OutstandingCommands({
       send: (actor, message) => ports.send(actor, message),
       now: ports.now,
       alarm: this.#alarm(),
       latestSeq: () => this.#ring.latest,
       renderEvent: (id) => this.#reads.renderRow("event.created", id),
-      // Far fewer than a thousand commands come per millisecond, so a later gateway of this process starts above.
-      firstId: Date.now() * 1000,
+      firstId,
+    });
+    this.#custom = new CustomRouteTable({
+      send: (message) => ports.sendRoute(message),
+      takeBytes: (bytes) => this.#commands.takeBytes(bytes),
+      giveBytes: (bytes) => this.#commands.giveBytes(bytes),
+      firstId,
     });
     const mcp = new McpEndpoint({
       commands: this.#commands,
@@ -124,13 +138,14 @@ class HttpGateway implements Gateway, RequestHandler {
     }
   }
 
-  receive(message: FeedMessage | LiveFlows): void {
+  receive(message: GatewayMessage): void {
     // A throw would end the actor and leave its open app behind.
     this.#guard(() => {
       if (message.kind === "Committed") this.#committed(message);
       else if (message.kind === "Reloaded") this.#commands.reloaded(message.epoch);
       else if (message.kind === "ReadOnly") this.#commands.readOnly(message);
-      else this.#reads.setLive(message.ids);
+      else if (message.kind === "LiveFlows") this.#reads.setLive(message.ids);
+      else this.#custom.receive(message);
     });
   }
 
@@ -153,6 +168,13 @@ class HttpGateway implements Gateway, RequestHandler {
     const match = this.#router.match(exchange.path);
     if (match !== null) {
       this.#serve(exchange, match);
+      return;
+    }
+    const custom = this.#custom.match(exchange.path);
+    if (custom !== null) {
+      const refusal = this.#access.checkToken(exchange);
+      if (refusal === null) this.#custom.serve(exchange, custom);
+      else replyRefusal(exchange, refusal);
       return;
     }
     if (exchange.path.startsWith("/api/")) replyRefusal(exchange, refuse("not_found"));
@@ -193,7 +215,7 @@ class HttpGateway implements Gateway, RequestHandler {
   async #finish(graceMs: number): Promise<void> {
     this.#transport.stopListening();
     this.#hub.close();
-    await this.#commands.stop(graceMs);
+    await Promise.all([this.#commands.stop(graceMs), this.#custom.stop(graceMs)]);
     // What tools make of the last answers is written in promises that are still to run.
     await new Promise<void>((resolve) => setImmediate(resolve));
     this.#transport.close();

@@ -27,6 +27,7 @@ export const FlowOptions = Type.Object(
     ),
     has_bulk_complete: optional(Type.Boolean()),
     has_crash_hooks: optional(Type.Boolean()),
+    hooks: optional(Type.Array(StateTypeSchema, { description: "State types that the flow's code has a hook for" })),
     isolated: optional(Type.Boolean()),
     log_prints: optional(Type.Boolean()),
     max_concurrent: optional(Int64),

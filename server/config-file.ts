@@ -27,6 +27,8 @@ import {
 } from "./config-values.ts";
 
 const MAIL_PORT = 587;
+/** Node itself and the SDK need about half of it. */
+const USER_CODE_HEAP_MB_MIN = 32;
 
 export interface ServerTable {
   host?: string;
@@ -36,6 +38,7 @@ export interface ServerTable {
   maxEngines?: number;
   engineMaxRuns?: number;
   maxExternalEngines?: number;
+  userCodeHeapMb?: number;
   cancelGraceSecs?: number;
   crashRerunDelaySecs?: [number, number];
   openBrowser?: boolean;
@@ -73,6 +76,7 @@ const SERVER_KEYS: Keys<ServerTable> = {
   maxEngines: { key: "max_engines", check: integer(1) },
   engineMaxRuns: { key: "engine_max_runs", check: integer(1) },
   maxExternalEngines: { key: "max_external_engines", check: integer(0) },
+  userCodeHeapMb: { key: "user_code_heap_mb", check: integer(USER_CODE_HEAP_MB_MIN) },
   cancelGraceSecs: { key: "cancel_grace_secs", check: amount },
   crashRerunDelaySecs: { key: "crash_rerun_delay_secs", check: secondsRange },
   openBrowser: { key: "open_browser", check: flag },

@@ -3,7 +3,7 @@
  * stops in order. The path from here: actors/tree.ts says which actors there are, server/threads/ where each is made.
  */
 import { readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CHECKPOINTER, Checkpointer } from "#actors/checkpointer/shell";
 import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
@@ -12,17 +12,22 @@ import { Outbound } from "#actors/outbound/shell";
 import { OUTBOUND, type ReceiverStarted } from "#actors/rules/messages";
 import { LISTENING, placementOf, TREE } from "#actors/tree";
 import { DISPATCHER, RECORDS } from "#actors/turn";
+import { USER_CODE } from "#actors/user-code/messages";
+import { UserCode } from "#actors/user-code/shell";
 import { hostIdentity } from "#protocol/host-identity";
+import { RULE_CALL_MS_MAX } from "#protocol/limits";
 import { createSystemClock } from "#runtime/clock";
 import { Supervisor } from "#runtime/supervisor";
 import { Threads } from "#runtime/thread";
 import { checkpoint, openCheckpointHandle } from "#storage/checkpoint";
 import { lockHome } from "#storage/lock";
 import type { ServerConfig } from "./config.ts";
-import { type Discovery, discoverFlows } from "./discovery.ts";
+import type { Discovery } from "./discovery.ts";
 import { prepareHome, removeDiscoveryFile, writeDiscoveryFile } from "./discovery-file.ts";
 import type { ThreadData } from "./threads/data.ts";
 import { urlOf } from "./url.ts";
+import { type KeeperOptions, UserCodeKeeper } from "./user-code/keeper.ts";
+import { ServedCode } from "./user-code/served-code.ts";
 
 /** A server that has started. */
 export interface RunningServer {
@@ -39,6 +44,9 @@ export interface RunningServer {
 
 /** Exit code of a server whose tree gave up. */
 const EXIT_FAILURE = 1;
+
+/** User code may keep the event loop of its process for as long as one call of a rule may take. */
+const USER_CODE_BLOCKED_MS = RULE_CALL_MS_MAX;
 
 /** How old the figures of GET /api/actors may be. */
 const FIGURES_MS = 1000;
@@ -86,6 +94,9 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
   });
   threads.main.host.attach(LISTENING, { deliver: (message) => listening.resolve(message as { port: number }) });
   registerActors(threads, config, data);
+  const keeper = new UserCodeKeeper(keeperOptions(config, servedDir));
+  const code = registerUserCode(threads, keeper);
+  const discovering = keeper.discover();
   let stopping: Promise<void> | null = null;
   const stop = (exitCode: number): Promise<void> => {
     stopping ??= stopInOrder(threads, supervisor, config).then(() => {
@@ -94,7 +105,6 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
     });
     return stopping;
   };
-  const discovering = discoverFlows(servedDir);
   try {
     await threads.open();
     await supervisor.start();
@@ -107,7 +117,7 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
   const { auth, host, pid, socket, started_at, version } = discoveryRecord(config, data);
   writeDiscoveryFile(config.home, { auth, host, pid, port, socket, started_at, url, version });
   const discovery = await discovering;
-  threads.main.host.send(RECORDS, { kind: "RegisterFlows", flows: discovery.flows, errors: discovery.errors });
+  code.take(discovery);
   const figures = setInterval(() => void sendFigures(threads), FIGURES_MS);
   void stopped.promise.then(() => clearInterval(figures));
   return { url, stopped: stopped.promise, stop: () => stop(0), discovery, threads };
@@ -142,6 +152,33 @@ function registerActors(threads: Threads, config: ServerConfig, data: SharedData
       );
     },
   });
+}
+
+/** The actor that has user code called, and the code it is about. */
+function registerUserCode(threads: Threads, keeper: UserCodeKeeper): ServedCode {
+  const { host } = threads.main;
+  const send = (to: string, message: unknown): void => host.send(to, message);
+  const code = new ServedCode(keeper, { found: (message) => send(USER_CODE, message), complain: say });
+  host.register({
+    name: USER_CODE,
+    start: (context, out) => {
+      const { nowUs } = context;
+      const actor = new UserCode({
+        process: keeper,
+        nowUs,
+        send,
+        routes: () => code.routes,
+        discover: () => void code.discoverAgain(),
+      });
+      actor.begin(out);
+      return actor;
+    },
+  });
+  return code;
+}
+
+function say(line: string): void {
+  process.stderr.write(`millrace: ${line}\n`);
 }
 
 /** Hands the figures of all actors to the one that answers for the server. */
@@ -184,10 +221,25 @@ function packageVersion(): string {
   return (JSON.parse(readFileSync(new URL(folder, import.meta.url), "utf8")) as { version: string }).version;
 }
 
+/** By what user code finds this server. */
+function userEnvironment(config: ServerConfig): Record<string, string> {
+  return { MILLRACE_HOME: config.home, ...(config.token === null ? {} : { MILLRACE_TOKEN: config.token }) };
+}
+
+function keeperOptions(config: ServerConfig, servedDir: string): KeeperOptions {
+  return {
+    dir: resolve(servedDir),
+    env: { ...process.env, ...userEnvironment(config) },
+    heapMb: config.userCodeHeapMb,
+    blockedMs: USER_CODE_BLOCKED_MS,
+    print: (text) => process.stderr.write(text),
+    complain: say,
+  };
+}
+
 function engineOptions(config: ServerConfig) {
   const entry = fileURLToPath(new URL(`../sdk/engine/main${SUFFIX}`, import.meta.url));
-  const environment: Record<string, string> = { MILLRACE_HOME: config.home };
-  if (config.token !== null) environment["MILLRACE_TOKEN"] = config.token;
+  const environment = userEnvironment(config);
   const conditions = process.execArgv.filter((argument) => argument.startsWith("--conditions"));
   return { command: [process.execPath, ...conditions, entry], commands: config.engineCommands, environment };
 }

@@ -32,6 +32,7 @@ import { engineFailed } from "./engine-failed.ts";
 import { ENGINE_PROCESSES, engineGone } from "./engines.ts";
 import { capacityFreed, enqueue, processSeen } from "./hand-out.ts";
 import { heartbeat } from "./heartbeat.ts";
+import { hookDone } from "./hooks.ts";
 import type { DispatcherMessage } from "./messages.ts";
 import { EnginePool } from "./pool.ts";
 import { report } from "./report.ts";
@@ -110,6 +111,8 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return this.#react(turn, message);
       case "SendOutbound":
         return sendCommitted(turn, this.#ports.committedTurn());
+      case "HookDone":
+        return hookDone(turn, message);
       case "ReceiverStarted":
         return sendAgain(turn, message.receiver);
       case "CapacityFreed":

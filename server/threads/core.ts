@@ -69,6 +69,7 @@ function settingsOf(data: ThreadData): DispatchSettings {
     externalEnginesMax: config.maxExternalEngines,
     enginePatterns: config.engineCommands.map(({ pattern }) => pattern),
     host: data.host,
+    servedDir: data.servedDir,
     serverPid: data.pid,
   };
 }
@@ -85,6 +86,7 @@ function factsOf(data: ThreadData): ServerFacts {
     databasePath,
     emailConfigured: config.email !== null,
     liveFlows: new Set(),
+    customRoutes: [],
     host: config.host,
     port: config.port,
     url: "",

@@ -2,8 +2,8 @@
 import { createIdSource } from "#actors/ids";
 import { LISTENING } from "#actors/tree";
 import { DISPATCHER, GATEWAY, LEASES, RECORDS } from "#actors/turn";
-import { createGateway, type Gateway } from "#gateway/server";
-import type { FeedMessage, LiveFlows } from "#protocol/feed";
+import { USER_CODE } from "#actors/user-code/messages";
+import { createGateway, type Gateway, type GatewayMessage } from "#gateway/server";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
 import type { ThreadHost } from "#runtime/thread";
@@ -35,7 +35,12 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
             version: data.version,
             database_path: data.databasePath,
           },
-          { send: (actor, message) => thread.host.send(actor, message), now: () => clock.monotonicUs(), newId: () => ids.uuid() },
+          {
+            send: (actor, message) => thread.host.send(actor, message),
+            sendRoute: (message) => thread.host.send(USER_CODE, message),
+            now: () => clock.monotonicUs(),
+            newId: () => ids.uuid(),
+          },
         );
         former = gateway;
         port = (await gateway.start()).port;
@@ -43,9 +48,10 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
         out.send(RECORDS, listening);
         out.send(DISPATCHER, { kind: "GatewayStarted" });
         out.send(LEASES, { kind: "GatewayStarted" });
+        out.send(USER_CODE, { kind: "GatewayStarted" });
         out.send(LISTENING, listening);
         return {
-          receive: (message: FeedMessage | LiveFlows) => gateway.receive(message),
+          receive: (message: GatewayMessage) => gateway.receive(message),
           stop: (failed: boolean) => (failed ? gateway.close() : gateway.stop()),
         };
       },

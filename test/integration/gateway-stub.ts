@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createGateway, type GatewayOptions } from "#gateway/server";
 import type { Command, CommandNotice } from "#protocol/command";
+import type { RouteAbandoned, RouteRequest } from "#protocol/custom-route";
 import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/feed";
 import type { Batch } from "#storage/feed";
 import { openStore, request, type Store } from "../storage-rows.ts";
@@ -29,6 +30,8 @@ export class StubServer {
   readonly commands: Command[] = [];
   readonly notices: CommandNotice[] = [];
   readonly defects: unknown[] = [];
+  /** What the user code actor would be told. */
+  readonly routeMessages: (RouteRequest | RouteAbandoned)[] = [];
   readonly gateway;
   readonly home = mkdtempSync(join(tmpdir(), "millrace-gateway-"));
   readonly #store: Store = openStore(join(this.home, "db.sqlite"));
@@ -56,6 +59,10 @@ export class StubServer {
       },
       {
         send: (_actor, message) => setImmediate(() => this.#take(message)),
+        sendRoute: (message) => {
+          this.routeMessages.push(message);
+          for (const resolve of this.#arrived.splice(0)) resolve();
+        },
         now: () => performance.now() * 1000,
         newId: randomUUID,
         defect: (cause) => this.defects.push(cause),

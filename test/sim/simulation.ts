@@ -290,6 +290,7 @@ class Simulation {
       externalEnginesMax: 1000,
       enginePatterns: [],
       host: HOST,
+      servedDir: null,
       serverPid: 1000,
     };
   }
@@ -327,6 +328,7 @@ class Simulation {
       random: this.#random,
       trace: this.trace,
       host: HOST,
+      servedDir: null,
       submit: (request, settled) => this.#submit(request, settled),
       leave: (pending) => this.#gateway.leave(pending),
       calm: () => this.#calm,

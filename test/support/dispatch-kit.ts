@@ -78,6 +78,7 @@ const SETTINGS: DispatchSettings = {
   externalEnginesMax: 10_000,
   enginePatterns: [],
   host: "this-host boot-1",
+  servedDir: "/flows",
   serverPid: 4242,
 };
 
@@ -155,7 +156,7 @@ export class DispatchKit {
 
   /** What discovery found, as the server tells it when it starts. */
   register(flows: FlowRegistration[]): Outcome {
-    return this.#deliver(RECORDS, { kind: "RegisterFlows", flows, errors: [] }, 0);
+    return this.#deliver(RECORDS, { kind: "RegisterFlows", flows, gone: [], errors: [] }, 0);
   }
 
   /** A message of another actor to the dispatcher. */

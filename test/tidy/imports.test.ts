@@ -55,7 +55,7 @@ const DIRECTIONS: readonly Direction[] = [
   { from: "server/discovery-child.ts", allows: ["protocol", "sdk"], reason: "imports flow files as an engine does" },
   {
     from: "server/",
-    allows: ["runtime", "protocol", "storage", "actors", "gateway", "sdk/load-flows", "sdk/registration"],
+    allows: ["runtime", "protocol", "storage", "actors", "gateway", "sdk/load-module", "sdk/registration"],
     reason: "puts the parts together",
   },
   {
