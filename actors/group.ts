@@ -11,20 +11,18 @@ import { emptyDecision } from "#storage/feed";
 import { loadStore } from "#storage/load";
 import type { Statements } from "#storage/statements";
 import { Dispatcher, settleAfterRestart } from "./dispatcher/core.ts";
-import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
 import { ExpectationTimer } from "./expectations/core.ts";
 import type { IdSource } from "./ids.ts";
 import { LeaseManager } from "./leases/core.ts";
 import type { DispatchSettings, LiveState } from "./live-state/live-state.ts";
 import { loadLiveState, resume } from "./live-state/load.ts";
+import { COMMITS, DISPATCHER, ENGINE_PROCESSES, EXPECTATIONS, LEASES, RECORDS, RULES, SCHEDULER } from "./names.ts";
 import { Records } from "./records/core.ts";
 import type { ServerFacts } from "./records/server-info.ts";
 import { RuleEngine } from "./rules/core.ts";
-import { EXPECTATIONS, RULES } from "./rules/messages.ts";
 import type { RuleFailures } from "./rules/rule.ts";
 import { Scheduler } from "./scheduler/core.ts";
 import type { CommitClient } from "./store-writer/commit-client.ts";
-import { COMMITS, DISPATCHER, LEASES, RECORDS, SCHEDULER } from "./turn.ts";
 
 /** What the actors of the group are given. */
 export interface GroupPorts {

@@ -1,17 +1,25 @@
 /** The supervision tree and where its actors run, as data. */
+
 import type { Placement } from "#runtime/placement";
 import type { SupervisorChild, WorkerChild } from "#runtime/supervisor";
 import { EXIT_REPORTS } from "#runtime/thread";
-import { CHECKPOINTER } from "./checkpointer/shell.ts";
-import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
-import { EXPECTATIONS, OUTBOUND, RULES } from "./rules/messages.ts";
-import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS, SCHEDULER } from "./turn.ts";
-import { USER_CODE } from "./user-code/messages.ts";
-
-export const STORE_WRITER = "store-writer";
-/** Where main learns that the gateway listens. */
-export const LISTENING = "listening";
-export const LOG_WRITER = "log-writer";
+import {
+  CHECKPOINTER,
+  COMMITS,
+  DISPATCHER,
+  ENGINE_PROCESSES,
+  EXPECTATIONS,
+  GATEWAY,
+  LEASES,
+  LISTENING,
+  LOG_WRITER,
+  OUTBOUND,
+  RECORDS,
+  RULES,
+  SCHEDULER,
+  STORE_WRITER,
+  USER_CODE,
+} from "./names.ts";
 
 /** How long a worker may take to stop in order. */
 const SHUTDOWN_MS = 5000;

@@ -5,6 +5,7 @@
 import type { CustomRoute, RouteAbandoned, RouteAnswer, RouteMessage, RouteRequest } from "#protocol/custom-route";
 import { type RefusalCode, refuse } from "#protocol/errors";
 import { BODY_BYTES_MAX, ROUTE_REQUESTS_MAX } from "#protocol/limits";
+import type { Alarm } from "#runtime/timers";
 import { BodyReader, hasBody, type RawBodyTaker, type RequestHead } from "./body.ts";
 import { replyMethodNotAllowed, replyOptions, replyRefusal, replyResponse } from "./reply.ts";
 import { type Match, Router } from "./router.ts";
@@ -15,6 +16,7 @@ export interface CustomRoutePorts {
   /** Memory that the bodies of all requests share. */
   takeBytes(bytes: number): boolean;
   giveBytes(bytes: number): void;
+  alarm: Alarm;
   /** Ids count from here; above every id of an earlier gateway of this process. */
   firstId: number;
 }
@@ -89,11 +91,12 @@ export class CustomRouteTable {
   /** Resolves when every client has its answer or time is up. */
   async stop(graceMs: number): Promise<void> {
     if (this.#open.size > 0 && graceMs > 0) {
-      const timer = setTimeout(() => this.#drained?.(), graceMs);
+      const { alarm } = this.#ports;
       await new Promise<void>((resolve) => {
         this.#drained = resolve;
+        alarm.set(graceMs * 1000, resolve);
       });
-      clearTimeout(timer);
+      alarm.clear();
     }
     this.#answerAll("the server is stopping");
   }

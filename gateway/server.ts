@@ -34,6 +34,8 @@ export interface GatewayOptions {
   token: string | null;
   /** Names besides the loopback ones and `host` under which clients may address this server. */
   allowed_hosts: readonly string[];
+  /** Agents may only read (MCP). */
+  mcp_read_only: boolean;
   home: string;
   served_dir: string | null;
   version: string;
@@ -109,12 +111,14 @@ class HttpGateway implements Gateway, RequestHandler {
       send: (message) => ports.sendRoute(message),
       takeBytes: (bytes) => this.#commands.takeBytes(bytes),
       giveBytes: (bytes) => this.#commands.giveBytes(bytes),
+      alarm: this.#alarm(),
       firstId,
     });
     const mcp = new McpEndpoint({
       commands: this.#commands,
       reads: this.#reads,
       version: options.version,
+      readOnly: options.mcp_read_only,
       newId: ports.newId,
       now: ports.now,
       wallUs: () => Date.now() * 1000,

@@ -96,9 +96,14 @@ export const TransitionBody = Type.Object(
 );
 export type TransitionBody = Static<typeof TransitionBody>;
 
-/** Answers given to a paused run: the latest, and all in order. */
+/** Answers given to a paused run: the latest, and all in order where that says more. */
 export const RunInput = Type.Object(
-  { input: AnyJson, inputs: Type.Array(AnyJson, { description: "Every answer, in the order given" }) },
+  {
+    input: AnyJson,
+    inputs: Type.Optional(
+      Type.Array(AnyJson, { description: "Every answer, in the order given; absent where input says all there is" }),
+    ),
+  },
   { title: "RunInput" },
 );
 export type RunInput = Static<typeof RunInput>;

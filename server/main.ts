@@ -2,17 +2,16 @@
  * The server: takes the lock of the home, starts the tree on its threads, registers the flows of the served directory and
  * stops in order. The path from here: actors/tree.ts says which actors there are, server/threads/ where each is made.
  */
+
 import { readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CHECKPOINTER, Checkpointer } from "#actors/checkpointer/shell";
-import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
+import { Checkpointer } from "#actors/checkpointer/shell";
 import { EngineProcesses } from "#actors/engines/shell";
+import { CHECKPOINTER, DISPATCHER, ENGINE_PROCESSES, LISTENING, OUTBOUND, RECORDS, USER_CODE } from "#actors/names";
 import { Outbound } from "#actors/outbound/shell";
-import { OUTBOUND, type ReceiverStarted } from "#actors/rules/messages";
-import { LISTENING, placementOf, TREE } from "#actors/tree";
-import { DISPATCHER, RECORDS } from "#actors/turn";
-import { USER_CODE } from "#actors/user-code/messages";
+import type { ReceiverStarted } from "#actors/rules/messages";
+import { placementOf, TREE } from "#actors/tree";
 import { UserCode } from "#actors/user-code/shell";
 import { hostIdentity } from "#protocol/host-identity";
 import { RULE_CALL_MS_MAX } from "#protocol/limits";

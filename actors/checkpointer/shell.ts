@@ -4,10 +4,10 @@
  * Messages in: the store writer's word that enough was committed. Message out: that the copy is done.
  * It fails like any actor: a log that is not copied in time is copied by a commit (the limit in pragmas.ts).
  */
+
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-
-export const CHECKPOINTER = "checkpointer";
+import { STORE_WRITER } from "../names.ts";
 
 /** Order and answer. */
 export interface Checkpoint {
@@ -16,8 +16,6 @@ export interface Checkpoint {
 export interface Checkpointed {
   kind: "Checkpointed";
 }
-
-const STORE_WRITER = "store-writer";
 
 export class Checkpointer implements Actor<Checkpoint> {
   readonly #copy: () => void;

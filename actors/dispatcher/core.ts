@@ -6,6 +6,7 @@
  * Invariants: a run is held by at most one engine; every state move is in the state table or forced; what runs hold never
  * exceeds the totals of resources; every command gets exactly one answer.
  */
+
 import type { Command } from "#protocol/command";
 import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
 import type { Actor } from "#runtime/actor";
@@ -16,8 +17,9 @@ import type { PoolReport } from "../engines/messages.ts";
 import type { GroupPorts } from "../group.ts";
 import { type Engine, engineKeyText } from "../live-state/engine.ts";
 import type { LiveState } from "../live-state/live-state.ts";
+import { ENGINE_PROCESSES, RULES } from "../names.ts";
 import { Retention } from "../retention/sweep.ts";
-import { type ReactionMessage, RULES } from "../rules/messages.ts";
+import type { ReactionMessage } from "../rules/messages.ts";
 import { sendAgain, sendCommitted } from "../rules/outgoing.ts";
 import { applyReactions, lapse, lapseTick, outboundDone } from "../rules/reactions.ts";
 import { Turn } from "../turn.ts";
@@ -29,7 +31,7 @@ import { createFlowRunCommand, createRunCommand } from "./create-commands.ts";
 import type { Deadline } from "./deadlines.ts";
 import { deleteFlowCommand, deleteRunCommand } from "./delete-commands.ts";
 import { engineFailed } from "./engine-failed.ts";
-import { ENGINE_PROCESSES, engineGone } from "./engines.ts";
+import { engineGone } from "./engines.ts";
 import { capacityFreed, enqueue, processSeen } from "./hand-out.ts";
 import { heartbeat } from "./heartbeat.ts";
 import { hookDone } from "./hooks.ts";

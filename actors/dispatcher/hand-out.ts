@@ -2,12 +2,14 @@
  * Hands runs to engines: queueing a run, giving it to a parked poll with its resources and its assignment in one batch,
  * and taking back what a run holds.
  */
+
 import { LATE_AFTER_US } from "#protocol/limits";
 import { putOperation } from "#storage/ops";
 import type { Engine, ParkedPoll } from "../live-state/engine.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import { isEnded, needsOf, type Run, type WaitReason } from "../live-state/run.ts";
-import { LEASES, type Turn } from "../turn.ts";
+import { LEASES } from "../names.ts";
+import type { Turn } from "../turn.ts";
 import { type KeyQueue, keyOfRun } from "./queue.ts";
 import { blockingOf, giveUpReservations } from "./reservation.ts";
 import { renderWorkItem } from "./work-item.ts";

@@ -4,6 +4,7 @@
  * Messages in: orders of the dispatcher. Messages out: engines that have gone, start times, changed modules.
  * It signals only its own children and processes that are still the ones it saw at their first poll.
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { setPriority } from "node:os";
@@ -12,7 +13,7 @@ import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import type { EngineGone, EngineSeen, ModuleChanged } from "../dispatcher/messages.ts";
 import type { EngineKey } from "../live-state/engine.ts";
-import { DISPATCHER } from "../turn.ts";
+import { DISPATCHER } from "../names.ts";
 import type { EngineProcessesMessage, PoolReport } from "./messages.ts";
 import { matchesPattern } from "./pattern.ts";
 import { isSameProcess, readProcess, userOf } from "./process-table.ts";

@@ -4,9 +4,11 @@
  * Messages in: that deadlines or clocks may have changed, its own timer. Effects out: what is due, to the rule engine, which
  * looks at every event before that moment first. It keeps nothing of its own: it is started again from the live state.
  */
+
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-import { type Rearm, RULES } from "../rules/messages.ts";
+import { RULES } from "../names.ts";
+import type { Rearm } from "../rules/messages.ts";
 import type { RuleBook } from "../rules/rule.ts";
 import { nextTick } from "./clock.ts";
 

@@ -5,6 +5,7 @@
  * Effects out: one decision per step; word to the dispatcher when a release freed capacity.
  * Invariants: taking is all or nothing; waiting acquires are served first in first out; a lease ends with its run.
  */
+
 import type { Command, CommandNotice } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { AcquireRequest, ReleaseRequest } from "#protocol/lease";
@@ -16,7 +17,8 @@ import { isReserved } from "../dispatcher/reservation.ts";
 import type { GroupPorts } from "../group.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import { isEnded, priorityOf, type Run } from "../live-state/run.ts";
-import { DISPATCHER, Turn } from "../turn.ts";
+import { DISPATCHER } from "../names.ts";
+import { Turn } from "../turn.ts";
 import type { Lease } from "./ledger.ts";
 
 type LeasesMessage = Command | CommandNotice | GatewayStarted | { kind: "CapacityFreed" };

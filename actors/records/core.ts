@@ -4,6 +4,7 @@
  * Messages in: commands of the gateway, flows found by discovery, the address once the gateway listens.
  * Effects out: one decision per step.
  */
+
 import type { ArtifactBody } from "#protocol/artifact";
 import { checkArtifactData } from "#protocol/artifact-data";
 import type { Command, CommandNotice } from "#protocol/command";
@@ -19,10 +20,11 @@ import { putOperation } from "#storage/ops";
 import type { GroupPorts } from "../group.ts";
 import type { Flow } from "../live-state/flow.ts";
 import type { LiveState } from "../live-state/live-state.ts";
+import { GATEWAY } from "../names.ts";
 import { createRule, deleteRule, patchRule } from "../rules/commands.ts";
 import { type RegisterRules, registerRules } from "../rules/register-rules.ts";
 import { reconcileSchedules } from "../scheduler/reconcile.ts";
-import { GATEWAY, Turn } from "../turn.ts";
+import { Turn } from "../turn.ts";
 import { emitEvent } from "./emit-event.ts";
 import { describeQueue, explainRun } from "./queue-view.ts";
 import { type FlowRegistration, registerFlow, updateFlow } from "./register-flow.ts";

@@ -1,4 +1,5 @@
 /** The actions of rules, by kind. Each either is done within the step or asks for a message to the outside. */
+
 import { canonicalJson } from "#protocol/json";
 import { PARAMETERS_BYTES_MAX, RULE_CHAIN_DEPTH_MAX } from "#protocol/limits";
 import { checkParameters } from "#protocol/parameters";
@@ -12,8 +13,9 @@ import { moveRun } from "../dispatcher/moves.ts";
 import type { Flow } from "../live-state/flow.ts";
 import { isEnded, type Run } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
+import { SCHEDULER } from "../names.ts";
 import { pauseSchedule, resumeSchedule } from "../scheduler/standing.ts";
-import { SCHEDULER, type Turn } from "../turn.ts";
+import type { Turn } from "../turn.ts";
 import type { CallInput, OutgoingContent } from "./messages.ts";
 import type { Rule, Trigger } from "./rule.ts";
 

@@ -1,4 +1,5 @@
 /** POST, PATCH and DELETE of rules. */
+
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { RuleBody, RulePatch, type RuleSpec } from "#protocol/rule";

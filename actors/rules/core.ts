@@ -5,6 +5,7 @@
  * reactions for the dispatcher, one message at a time. It changes nothing itself: the cursor moves in the decision that
  * applies the reactions, so an event is neither missed nor handled twice, whichever of the two crashes when.
  */
+
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { FullSpec } from "#protocol/rule-spec";
@@ -15,7 +16,7 @@ import { eventsAfter, eventsBetween, latestEvents, newestEvent, type SeenEvent }
 import type { Statements } from "#storage/statements";
 import { nextTick } from "../expectations/clock.ts";
 import type { LiveState } from "../live-state/live-state.ts";
-import { COMMITS, DISPATCHER } from "../turn.ts";
+import { COMMITS, DISPATCHER } from "../names.ts";
 import { matches, RuleIndex } from "./matching.ts";
 import type { React, Reaction, RulesMessage } from "./messages.ts";
 import { planActions, templateValues } from "./plan.ts";

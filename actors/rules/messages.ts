@@ -2,12 +2,9 @@
 
 import type { Command, CommandNotice } from "#protocol/command";
 import type { FullAction } from "#protocol/rule-spec";
-import { USER_CODE, type UserCallRequest } from "../user-code/messages.ts";
+import { OUTBOUND, USER_CODE } from "../names.ts";
+import type { UserCallRequest } from "../user-code/messages.ts";
 import type { Trigger } from "./rule.ts";
-
-export const RULES = "rules";
-export const EXPECTATIONS = "expectations";
-export const OUTBOUND = "outbound";
 
 /** What the function of a code rule is called with. */
 export interface CallInput {

@@ -5,17 +5,11 @@
 
 import { type ExpectationRow, RULE_CURSOR } from "#storage/load-rules";
 import { putOperation } from "#storage/ops";
+import { EXPECTATIONS } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import { performAction } from "./actions.ts";
 import { heldBackBy, noteFiring } from "./guards.ts";
-import {
-  EXPECTATIONS,
-  type OutboundDone,
-  type OutgoingContent,
-  type PlannedAction,
-  type React,
-  type Reaction,
-} from "./messages.ts";
+import type { OutboundDone, OutgoingContent, PlannedAction, React, Reaction } from "./messages.ts";
 import { closeOutgoing, putOutgoing } from "./outgoing.ts";
 import { expectationKey, noteFailure, type OpenFiring, type Outcome, type Rule, type RuleFailures } from "./rule.ts";
 import { ruleEvent } from "./rule-events.ts";

@@ -1,8 +1,8 @@
 /** Rules as rows: added, changed and removed, whoever asks for it. */
 import type { FullSpec } from "#protocol/rule-spec";
 import { putOperation } from "#storage/ops";
+import { EXPECTATIONS, RULES } from "../names.ts";
 import type { Turn } from "../turn.ts";
-import { EXPECTATIONS, RULES } from "./messages.ts";
 import { cancelExpectations } from "./reactions.ts";
 import type { Rule } from "./rule.ts";
 

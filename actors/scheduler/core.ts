@@ -6,12 +6,14 @@
  * Invariants: one run per schedule and fire, in the store too; a fire that a person skipped never starts; `consumed_until`
  * moves in the decision that decides the fires up to it.
  */
+
 import type { Command } from "#protocol/command";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import type { GroupPorts } from "../group.ts";
 import type { LiveState } from "../live-state/live-state.ts";
-import { DISPATCHER, Turn } from "../turn.ts";
+import { DISPATCHER } from "../names.ts";
+import { Turn } from "../turn.ts";
 import { decideFires } from "./decide-fires.ts";
 import type { SchedulerMessage } from "./messages.ts";
 import {

@@ -2,9 +2,11 @@
  * Disable windows (`disable_after`): a flow that fails too often within a time has its schedules paused for a while.
  * Failures are counted in memory; a window that has begun is stored with the schedules.
  */
+
 import { type Flow, flowKey } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
-import { SCHEDULER, type Turn } from "../turn.ts";
+import { SCHEDULER } from "../names.ts";
+import type { Turn } from "../turn.ts";
 import { pauseSchedule, resumeSchedule } from "./standing.ts";
 
 const DISABLED = "disabled";

@@ -5,18 +5,16 @@
  * outcome to the core. It is the only owner of the read-write handle. When the store refuses a commit (full disk, I/O error)
  * it goes read-only, says so, and probes until writes work again; what was refused is the core's to decide anew.
  */
+
 import type { Committed, ReadOnly, Reloaded } from "#protocol/feed";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import type { CommitRequest, Writer } from "#storage/apply";
 import type { BatchOutcome } from "#storage/feed";
 import { StorageError } from "#storage/storage-error";
-import { CHECKPOINTER, type Checkpoint, type Checkpointed } from "../checkpointer/shell.ts";
+import type { Checkpoint, Checkpointed } from "../checkpointer/shell.ts";
+import { CHECKPOINTER, COMMITS, GATEWAY } from "../names.ts";
 import { WINDOW, type WriterStarted } from "./commit-client.ts";
-
-/** Names it sends to. */
-const GATEWAY = "gateway";
-const COMMITS = "commits";
 
 /** How often a read-only store is tried again. */
 const PROBE_US = 1_000_000;

@@ -4,8 +4,6 @@ import type { State } from "#protocol/state";
 import type { RegisterFlows } from "../records/core.ts";
 import type { RegisterRules } from "../rules/register-rules.ts";
 
-export const USER_CODE = "user-code";
-
 /** A run as hooks are told of it. */
 export interface HookRun {
   id: number;

@@ -10,17 +10,9 @@ import type { CustomRoute, CustomRoutes, RouteAnswer, RouteRequest, RouteRequest
 import { HOOK_MS_MAX, RULE_CALL_MS_MAX } from "#protocol/limits";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
+import { DISPATCHER, GATEWAY, RECORDS, USER_CODE } from "../names.ts";
 import type { OutboundDone, ReceiverStarted } from "../rules/messages.ts";
-import { DISPATCHER, GATEWAY, RECORDS } from "../turn.ts";
-import {
-  type CallOutcome,
-  type HookDone,
-  type RouteCall,
-  USER_CODE,
-  type UserCall,
-  type UserCallRequest,
-  type UserCodeMessage,
-} from "./messages.ts";
+import type { CallOutcome, HookDone, RouteCall, UserCall, UserCallRequest, UserCodeMessage } from "./messages.ts";
 
 /** The process of user code. */
 export interface UserCodeProcess {

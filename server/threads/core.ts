@@ -1,15 +1,15 @@
 /** the dispatch group and its commit client. */
+
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { isSameProcess } from "#actors/engines/process-table";
 import { DispatchGroup } from "#actors/group";
 import { createIdSource } from "#actors/ids";
 import type { DispatchSettings } from "#actors/live-state/live-state";
+import { COMMITS, DISPATCHER, LOG_WRITER, RULES } from "#actors/names";
 import type { ServerFacts } from "#actors/records/server-info";
-import { RULES } from "#actors/rules/messages";
 import { CommitClient } from "#actors/store-writer/commit-client";
-import { LOG_WRITER } from "#actors/tree";
-import { COMMITS, DISPATCHER } from "#actors/turn";
+import { SECRET_KEY_FILE } from "#protocol/sealed-text";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
 import { EXIT_REPORTS, type ExitReport, type ThreadHost } from "#runtime/thread";
@@ -97,6 +97,6 @@ function factsOf(data: ThreadData): ServerFacts {
     },
     fileSizes: () => ({ database: bytesOf(databasePath), wal: bytesOf(`${databasePath}-wal`) }),
     writeSettings: (changes) => writeSettings(config.configPath, changes),
-    secrets: new SecretBox(join(config.home, "secret.key")),
+    secrets: new SecretBox(join(config.home, SECRET_KEY_FILE)),
   };
 }

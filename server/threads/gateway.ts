@@ -1,8 +1,7 @@
 /** The gateway as an actor of its thread. */
+
 import { createIdSource } from "#actors/ids";
-import { LISTENING } from "#actors/tree";
-import { DISPATCHER, GATEWAY, LEASES, RECORDS } from "#actors/turn";
-import { USER_CODE } from "#actors/user-code/messages";
+import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS, USER_CODE } from "#actors/names";
 import { createGateway, type Gateway, type GatewayMessage } from "#gateway/server";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
@@ -30,6 +29,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
             socket: config.socket,
             token: config.token,
             allowed_hosts: config.allowedHosts,
+            mcp_read_only: config.mcpReadOnly,
             home: config.home,
             served_dir: data.servedDir,
             version: data.version,

@@ -1,8 +1,8 @@
 /** the log writer and the store writer around the one write handle. */
+
 import { LogWriter } from "#actors/log-writer/core";
+import { COMMITS, GATEWAY, LOG_WRITER, STORE_WRITER } from "#actors/names";
 import { StoreWriter } from "#actors/store-writer/shell";
-import { LOG_WRITER, STORE_WRITER } from "#actors/tree";
-import { COMMITS, GATEWAY } from "#actors/turn";
 import type { ReadOnly } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";

@@ -51,6 +51,7 @@ export class StubServer {
         socket: null,
         token: null,
         allowed_hosts: [],
+        mcp_read_only: false,
         home: "/home/someone",
         served_dir: null,
         version: "1.13.0",

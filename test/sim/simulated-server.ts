@@ -2,15 +2,26 @@
  * One life of the server's process on one thread: the real tree, supervisor, hosts, cores and writers, wired as
  * server/threads does it, with queues in place of the links. The scheduler moves it through `choices`.
  */
+
 import { DispatchGroup } from "#actors/group";
 import type { DispatchSettings } from "#actors/live-state/live-state";
 import { LogWriter } from "#actors/log-writer/core";
+import {
+  COMMITS,
+  DISPATCHER,
+  GATEWAY,
+  LEASES,
+  LISTENING,
+  LOG_WRITER,
+  OUTBOUND,
+  RECORDS,
+  RULES,
+  STORE_WRITER,
+} from "#actors/names";
 import type { ServerFacts } from "#actors/records/server-info";
-import { OUTBOUND, RULES } from "#actors/rules/messages";
 import { CommitClient, type Hello } from "#actors/store-writer/commit-client";
 import { StoreWriter } from "#actors/store-writer/shell";
-import { LISTENING, LOG_WRITER, placementOf, STORE_WRITER, TREE } from "#actors/tree";
-import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS } from "#actors/turn";
+import { placementOf, TREE } from "#actors/tree";
 import type { ReadOnly } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { Host } from "#runtime/host";

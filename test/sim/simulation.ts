@@ -2,9 +2,10 @@
  * One seed: the whole system with its engines and people, first under faults, then without them until everything has ended.
  * Everything that varies follows from the seed, so a seed that fails fails again.
  */
+
 import type { EngineKey } from "#actors/live-state/engine";
 import type { DispatchSettings } from "#actors/live-state/live-state";
-import { GATEWAY } from "#actors/turn";
+import { GATEWAY } from "#actors/names";
 import type { Committed, FeedMessage } from "#protocol/feed";
 import { isTerminal } from "#protocol/state";
 import type { ActorSpec } from "#runtime/actor";
@@ -328,7 +329,6 @@ class Simulation {
       random: this.#random,
       trace: this.trace,
       host: HOST,
-      servedDir: null,
       submit: (request, settled) => this.#submit(request, settled),
       leave: (pending) => this.#gateway.leave(pending),
       calm: () => this.#calm,

@@ -4,21 +4,20 @@
  * Messages that the actors send to each other are delivered before `send` returns, timers fire in `pass`. Orders for engine
  * processes are collected. A reader stands in for the store; it knows the runs that a test puts there.
  */
+
 import { Dispatcher } from "#actors/dispatcher/core";
-import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
 import type { DispatcherMessage } from "#actors/dispatcher/messages";
 import type { EngineProcessesMessage } from "#actors/engines/messages";
 import type { GroupPorts } from "#actors/group";
 import { LeaseManager } from "#actors/leases/core";
 import { type DispatchSettings, LiveState } from "#actors/live-state/live-state";
 import type { Run } from "#actors/live-state/run";
+import { COMMITS, DISPATCHER, ENGINE_PROCESSES, LEASES, OUTBOUND, RECORDS, SCHEDULER, USER_CODE } from "#actors/names";
 import { Records } from "#actors/records/core";
 import type { FlowRegistration } from "#actors/records/register-flow";
-import { OUTBOUND, type Outgoing } from "#actors/rules/messages";
+import type { Outgoing } from "#actors/rules/messages";
 import { Scheduler } from "#actors/scheduler/core";
 import type { DecisionMessage } from "#actors/store-writer/commit-client";
-import { COMMITS, DISPATCHER, LEASES, RECORDS, SCHEDULER } from "#actors/turn";
-import { USER_CODE } from "#actors/user-code/messages";
 import { COMMANDS, type Command, type CommandKind, type IdempotencyKey } from "#protocol/command";
 import type { Actor } from "#runtime/actor";
 import { Outbox } from "#runtime/effect";

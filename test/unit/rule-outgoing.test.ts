@@ -1,6 +1,8 @@
 /** Messages of rules to the outside: rows before they leave, sent again until they are answered. */
+
 import t from "tap";
-import { OUTBOUND, type React } from "#actors/rules/messages";
+import { OUTBOUND } from "#actors/names";
+import type { React } from "#actors/rules/messages";
 import { completeSpec } from "#protocol/rule-spec";
 import { operations } from "../support/decision-record.ts";
 import { DispatchKit } from "../support/dispatch-kit.ts";

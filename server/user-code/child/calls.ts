@@ -2,6 +2,7 @@
 import { RESULT_BYTES_MAX } from "#protocol/limits";
 import { describeFailure } from "#sdk/failure";
 import type { Exported } from "#sdk/load-module";
+import { shared } from "#sdk/shared-state";
 import type { CallAnswer, ChildCall, FromChild } from "../messages.ts";
 import { callHook } from "./hook-call.ts";
 import { callRoute } from "./route-call.ts";
@@ -20,11 +21,13 @@ export class Calls {
   }
 
   async start(id: number, call: ChildCall): Promise<void> {
+    // Flows and events outside a run were held back while modules were imported; called code may use them.
+    shared.suppressed = null;
     const controller = new AbortController();
     this.#underWay.set(id, controller);
     let answer: CallAnswer;
     try {
-      answer = await this.#perform(call, controller);
+      answer = await this.#perform(call, controller.signal);
     } catch (error) {
       const { message, traceback } = describeFailure(error);
       answer = { type: "failed", error: message };
@@ -39,11 +42,10 @@ export class Calls {
     this.#underWay.get(id)?.abort(new DOMException("nobody waits for it any more", "AbortError"));
   }
 
-  async #perform(call: ChildCall, controller: AbortController): Promise<CallAnswer> {
+  async #perform(call: ChildCall, signal: AbortSignal): Promise<CallAnswer> {
     const exported = this.#modules.get(call.module);
     if (exported === undefined) return { type: "failed", error: `module ${call.module} is not served` };
     if (typeof exported === "string") return { type: "failed", error: `module ${call.module} cannot be imported: ${exported}` };
-    const { signal } = controller;
     switch (call.type) {
       case "rule": {
         const rule = exported.rules.find(({ definition }) => definition.name === call.name);
@@ -55,7 +57,7 @@ export class Calls {
         const named = exported.flows.filter(({ definition }) => definition.name === call.flow);
         const flow = named.find(({ registration }) => registration.project === call.project) ?? named[0];
         if (flow === undefined) break;
-        return { type: "hook", items: await callHook(flow, call, this.#home, controller) };
+        return { type: "hook", items: await callHook(flow, call, this.#home, signal) };
       }
       case "route": {
         const { method, path } = call.declared;

@@ -1,10 +1,12 @@
 /** In the process of user code: the hook of a flow for a state that its run reached without an engine. */
-
 import type { UserCall } from "#actors/user-code/messages";
+import { newActiveRun } from "#sdk/active-run";
 import { runFlowHook } from "#sdk/attempt";
 import { systemClock } from "#sdk/clock";
 import type { LoadedFlow } from "#sdk/load-module";
+import { outsideClient } from "#sdk/outside";
 import type { ReportItem } from "#sdk/report-item";
+import { ServerRunServices } from "#sdk/run-services";
 
 /** As much of what a hook logs and publishes is kept. */
 const ITEMS_MAX = 1_000;
@@ -14,20 +16,22 @@ export async function callHook(
   { definition }: LoadedFlow,
   { project, flow, run, state }: Extract<UserCall, { type: "hook" }>,
   home: string,
-  controller: AbortController,
+  signal: AbortSignal,
 ): Promise<ReportItem[]> {
   const items: ReportItem[] = [];
   const { id, external_id: externalId, name, parameters, attempt } = run;
-  const active = {
-    ...{ id, externalId, name, project, flow, parameters, attempt, controller, home },
+  const active = newActiveRun({
+    ...{ id, externalId, name, project, flow, parameters, attempt, home },
     clock: systemClock,
     logPrints: definition.wire.log_prints,
-    report: (item: ReportItem) => {
+    report: (item) => {
       if (items.length < ITEMS_MAX) items.push(item);
     },
-    ...{ counters: new Map(), gates: new Map(), taskRuns: new Set<never>(), bodies: new Set<never>(), progress: new Map() },
-    ended: false,
-  };
+    counters: new Map(),
+    servicesFor: (ofRun) => new ServerRunServices(outsideClient, home, id, ofRun),
+  });
+  const onAbort = (): void => active.controller.abort(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
   await runFlowHook(definition, active, state);
   return items;
 }
