@@ -85,6 +85,16 @@ export function ruleOf(value: unknown): RuleDefinition | undefined {
   return value[DEFINITION] as RuleDefinition;
 }
 
+/**
+ * What the function of a rule returned, as JSON text.
+ * @throws TypeError for a value that is not JSON.
+ */
+export function ruleResult(value: unknown): string {
+  const text = value === undefined ? "null" : (JSON.stringify(value) as string | undefined);
+  if (text === undefined) throw new TypeError(`a rule returns a value that is JSON, not a ${typeof value}`);
+  return text;
+}
+
 /** The clauses of a definition with the project that is meant where none is said. */
 export function scopedSpec({ project, spec }: RuleDefinition, ownProject: string): RuleSpec {
   const scoped = (match: WireMatch | null | undefined): WireMatch => ({

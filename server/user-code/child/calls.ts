@@ -2,6 +2,7 @@
 import { RESULT_BYTES_MAX } from "#protocol/limits";
 import { describeFailure } from "#sdk/failure";
 import type { Exported } from "#sdk/load-module";
+import { ruleResult } from "#sdk/rule";
 import { shared } from "#sdk/shared-state";
 import type { CallAnswer, ChildCall, FromChild } from "../messages.ts";
 import { callHook } from "./hook-call.ts";
@@ -72,10 +73,9 @@ export class Calls {
   }
 }
 
-/** What a rule's function returned, as it is kept with the firing. Throws for what is not JSON. */
+/** What a rule's function returned, as it is kept with the firing. */
 function detailOf(value: unknown): unknown {
-  const text = value === undefined ? "null" : (JSON.stringify(value) as string | undefined);
-  if (text === undefined) throw new TypeError(`a rule returns a value that is JSON, not a ${typeof value}`);
+  const text = ruleResult(value);
   const bytes = Buffer.byteLength(text);
   return bytes > RESULT_BYTES_MAX ? { result_bytes: bytes } : (JSON.parse(text) as unknown);
 }
