@@ -16,6 +16,7 @@ import { COMMITS, DISPATCHER, ENGINE_PROCESSES, LEASES, OUTBOUND, RECORDS, SCHED
 import { Records } from "#actors/records/core";
 import type { FlowRegistration } from "#actors/records/register-flow";
 import type { Outgoing } from "#actors/rules/messages";
+import type { DeclaredRule } from "#actors/rules/register-rules";
 import { Scheduler } from "#actors/scheduler/core";
 import type { DecisionMessage } from "#actors/store-writer/commit-client";
 import { COMMANDS, type Command, type CommandKind, type IdempotencyKey } from "#protocol/command";
@@ -156,6 +157,11 @@ export class DispatchKit {
   /** What discovery found, as the server tells it when it starts. */
   register(flows: FlowRegistration[]): Outcome {
     return this.#deliver(RECORDS, { kind: "RegisterFlows", flows, gone: [], errors: [] }, 0);
+  }
+
+  /** The rules that discovery found; those of broken modules are not known. */
+  registerRules(rules: DeclaredRule[], broken: string[] = []): Outcome {
+    return this.#deliver(RECORDS, { kind: "RegisterRules", rules, broken }, 0);
   }
 
   /** A message of another actor to the dispatcher. */
