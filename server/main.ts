@@ -229,6 +229,7 @@ function keeperOptions(config: ServerConfig, servedDir: string): KeeperOptions {
   return {
     dir: resolve(servedDir),
     env: { ...process.env, ...userEnvironment(config) },
+    execArgv: process.execArgv,
     heapMb: config.userCodeHeapMb,
     blockedMs: USER_CODE_BLOCKED_MS,
     print: (text) => process.stderr.write(text),

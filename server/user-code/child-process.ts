@@ -11,6 +11,8 @@ import type { ChildCall, FromChild, LoadedModule, ToChild } from "./messages.ts"
 
 export interface ChildOptions {
   env: NodeJS.ProcessEnv;
+  /** Options of Node: those of the server, so that a loader of the user's own is there too. */
+  execArgv: readonly string[];
   /** Heap of the process in MB: user code that eats memory ends there. */
   heapMb: number;
   /** A process that answers nothing for this long has lost its event loop to user code. */
@@ -37,6 +39,7 @@ export class UserCodeChild {
   readonly #process: ChildProcess;
   readonly #options: ChildOptions;
   readonly #open = new Map<number, OpenCall>();
+  readonly #ready = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<string>();
   #loading: ((loaded: LoadedModule | string) => void) | null = null;
   #printed = "";
@@ -55,7 +58,7 @@ export class UserCodeChild {
       env: options.env,
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       serialization: "advanced",
-      execArgv: [...process.execArgv, `--max-old-space-size=${options.heapMb}`],
+      execArgv: [...options.execArgv, `--max-old-space-size=${options.heapMb}`],
     });
     for (const stream of [this.#process.stdout, this.#process.stderr])
       stream?.setEncoding("utf8").on("data", (text: string) => this.#take(text));
@@ -88,9 +91,10 @@ export class UserCodeChild {
   }
 
   /** Imports a module: what it exports, or why this process is of no more use. */
-  load(sourceDir: string, module: string, limitMs: number): Promise<LoadedModule | string> {
-    if (this.#cause !== null) return Promise.resolve(this.#cause);
-    return new Promise((resolve) => {
+  async load(sourceDir: string, module: string, limitMs: number): Promise<LoadedModule | string> {
+    await Promise.race([this.#ready.promise, this.#ended.promise]);
+    if (this.#cause !== null) return this.#cause;
+    return await new Promise((resolve) => {
       const timer = setTimeout(() => this.#loading?.(`importing it took longer than ${limitMs / 1000} s`), limitMs);
       this.#loading = (loaded) => {
         clearTimeout(timer);
@@ -159,7 +163,8 @@ export class UserCodeChild {
 
   #receive(message: FromChild): void {
     this.#silentLooks = null;
-    if (message.kind === "Loaded") this.#loading?.(message);
+    if (message.kind === "Ready") this.#ready.resolve();
+    else if (message.kind === "Loaded") this.#loading?.(message);
     else if (message.kind === "Answer") this.#settle(message.id, message.answer);
   }
 

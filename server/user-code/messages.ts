@@ -28,4 +28,6 @@ export interface LoadedModule {
   error: string | null;
 }
 
-export type FromChild = LoadedModule | { kind: "Answer"; id: number; answer: CallAnswer } | { kind: "Pong" };
+export type FromChild =
+  /** It takes messages. */
+  { kind: "Ready" } | LoadedModule | { kind: "Answer"; id: number; answer: CallAnswer } | { kind: "Pong" };

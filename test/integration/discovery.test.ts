@@ -7,7 +7,8 @@ import { UserCodeChild } from "#server/user-code/child-process";
 const FLOW = (name: string) => `import { flow } from "millrace";\nexport const f = flow("${name}", async () => {});\n`;
 const names = (flows: { flow: string }[]) => flows.map((flow) => flow.flow);
 
-const CHILD = { env: process.env, heapMb: 512, blockedMs: 10_000, print: () => undefined };
+const env = { ...process.env, NODE_OPTIONS: "" };
+const CHILD = { env, execArgv: ["--conditions=millrace-src"], heapMb: 512, blockedMs: 10_000, print: () => undefined };
 
 async function discoverFlows(dir: string, limits?: DiscoveryLimits) {
   const { discovery, child } = await discover(dir, () => new UserCodeChild(CHILD), limits);

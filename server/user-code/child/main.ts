@@ -3,20 +3,28 @@
  * parent. Whatever user code does to it (a loop, an exit, a full heap) happens to this process alone.
  */
 import { registerHooks } from "node:module";
+import { sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { captureConsole } from "#sdk/console-capture";
 import { type Exported, loadModule } from "#sdk/load-module";
 import type { FromChild, LoadedModule, ToChild } from "../messages.ts";
+// What flow files import: loaded here, so that the time for their import is theirs alone.
+import "#sdk/index";
 import { Calls } from "./calls.ts";
 
 const channel = takeChannel();
-const files = watchedFiles();
+/** The user's files as they are loaded. */
+const files = new Set<string>();
+/** Absolute path of the served directory, with a slash at its end. */
+let served = "";
 const modules = new Map<string, Exported | string>();
 const calls = new Calls(modules, process.env["MILLRACE_HOME"] ?? "", channel);
 
 captureConsole();
+noteFiles();
 process.on("disconnect", () => process.exit());
 process.on("message", (message: ToChild) => void receive(message));
+channel({ kind: "Ready" });
 
 async function receive(message: ToChild): Promise<void> {
   switch (message.kind) {
@@ -35,6 +43,7 @@ async function receive(message: ToChild): Promise<void> {
 
 async function load(sourceDir: string, module: string): Promise<LoadedModule> {
   files.clear();
+  served = `${sourceDir}${sep}`;
   const { error, ...exported } = await loadModule(sourceDir, module);
   modules.set(module, error ?? exported);
   const { flows, rules, routes } = exported;
@@ -59,15 +68,18 @@ function takeChannel(): (message: FromChild) => void {
   return (message) => void send?.(message);
 }
 
-/** The user's files as they are loaded; the package itself and installed ones do not change while the server runs. */
-function watchedFiles(): Set<string> {
-  const own = new URL("../../../", import.meta.url).href;
-  const found = new Set<string>();
+/** Notes what is loaded, but for this package and installed ones: these do not change while the server runs. */
+function noteFiles(): void {
+  const own = fileURLToPath(new URL("../../../", import.meta.url));
+  const isOfPackage = (path: string): boolean =>
+    path.includes(`${sep}node_modules${sep}`) || (path.startsWith(own) && !path.startsWith(served));
   registerHooks({
     load(url, context, next) {
-      if (url.startsWith("file:") && !url.startsWith(own) && !url.includes("/node_modules/")) found.add(fileURLToPath(url));
+      if (url.startsWith("file:")) {
+        const path = fileURLToPath(url);
+        if (!isOfPackage(path)) files.add(path);
+      }
       return next(url, context);
     },
   });
-  return found;
 }
