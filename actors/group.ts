@@ -20,7 +20,7 @@ import { COMMITS, DISPATCHER, ENGINE_PROCESSES, EXPECTATIONS, LEASES, RECORDS, R
 import { Records } from "./records/core.ts";
 import type { ServerFacts } from "./records/server-info.ts";
 import { RuleEngine } from "./rules/core.ts";
-import type { RuleFailures } from "./rules/rule.ts";
+import { Quarantine } from "./rules/quarantine.ts";
 import { Scheduler } from "./scheduler/core.ts";
 import type { CommitClient } from "./store-writer/commit-client.ts";
 
@@ -38,8 +38,8 @@ export interface GroupPorts {
   lastSeq(): number;
   /** The number for the next step, shared by the actors of the group. */
   nextTurn(): number;
-  /** Where rules failed last. */
-  readonly ruleFailures: RuleFailures;
+  /** Where rules crashed last. */
+  readonly quarantine: Quarantine;
   /** An actor of the group failed in the middle of a step: the shared state means nothing until it is loaded again. */
   readonly halted: boolean;
 }
@@ -63,8 +63,9 @@ export class DispatchGroup {
   readonly #ports: GroupPorts;
   #epoch: number;
   #turn = 0;
+  #tickets = 0;
   #halted = false;
-  readonly #failures: RuleFailures = { event: 0, count: 0, error: "" };
+  readonly #quarantine = new Quarantine();
   #statements: Statements | null = null;
   #state: LiveState | null = null;
 
@@ -82,7 +83,7 @@ export class DispatchGroup {
       get halted() {
         return halted();
       },
-      ruleFailures: this.#failures,
+      quarantine: this.#quarantine,
       committedTurn: () => options.commits.committedTurn,
       announceEpoch: () => options.commits.announce(this.#epoch),
       lastSeq: () => options.commits.lastSeq,
@@ -115,17 +116,20 @@ export class DispatchGroup {
 
   /** The actors that read the live state of the group and change nothing themselves. */
   reactionSpecs(): ActorSpec[] {
-    const { nowUs } = this.#options;
+    const { nowUs, settings } = this.#options;
     const engine = {
-      nowUs,
       state: () => this.#state,
       statements: () => this.#opened(),
       epoch: () => this.#epoch,
-      failures: this.#failures,
+      nextTicket: () => {
+        this.#tickets += 1;
+        return this.#tickets;
+      },
+      quarantine: this.#quarantine,
     };
-    const timer = { nowUs, book: () => this.#state?.rules ?? null };
+    const timer = { nowUs, book: () => this.#state?.rules ?? null, startedAtUs: settings.startedAtUs };
     return [
-      { name: RULES, start: () => new RuleEngine(engine), failed: answerDefect },
+      { name: RULES, start: () => new RuleEngine(engine) },
       { name: EXPECTATIONS, start: (_context, out) => new ExpectationTimer(timer, out) },
     ];
   }

@@ -8,6 +8,7 @@ export const LEASES = "leases";
 export const SCHEDULER = "scheduler";
 export const RECORDS = "records";
 export const RULES = "rules";
+export const RULE_READER = "rule-reader";
 export const EXPECTATIONS = "expectations";
 export const STORE_WRITER = "store-writer";
 export const LOG_WRITER = "log-writer";
@@ -21,3 +22,5 @@ export const GATEWAY = "gateway";
 export const COMMITS = "commits";
 /** Where main learns that the gateway listens. */
 export const LISTENING = "listening";
+/** Where threads tell what belongs into the server's log. */
+export const SERVER_LOG = "server-log";

@@ -1,5 +1,4 @@
 /** The supervision tree and where its actors run, as data. */
-
 import type { Placement } from "#runtime/placement";
 import type { SupervisorChild, WorkerChild } from "#runtime/supervisor";
 import { EXIT_REPORTS } from "#runtime/thread";
@@ -15,8 +14,10 @@ import {
   LOG_WRITER,
   OUTBOUND,
   RECORDS,
+  RULE_READER,
   RULES,
   SCHEDULER,
+  SERVER_LOG,
   STORE_WRITER,
   USER_CODE,
 } from "./names.ts";
@@ -74,7 +75,7 @@ export const TREE: SupervisorChild = {
           name: "reacting",
           strategy: "one_for_one",
           ...LIMIT,
-          children: [permanent(RULES), permanent(EXPECTATIONS)],
+          children: [permanent(RULES), permanent(RULE_READER), permanent(EXPECTATIONS)],
         },
       ],
     },
@@ -102,12 +103,13 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
       [SCHEDULER]: core,
       [RECORDS]: core,
       [RULES]: core,
+      [RULE_READER]: core,
       [EXPECTATIONS]: core,
       [OUTBOUND]: "main",
       [USER_CODE]: "main",
       [GATEWAY]: "gateway",
     },
-    endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main" },
+    endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main", [SERVER_LOG]: "main" },
     entry,
   };
 }

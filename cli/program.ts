@@ -1,12 +1,11 @@
 /** The command line made from the table of commands (cli/commands/), and how each one's failure is told. */
 
-import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { Command, CommanderError } from "commander";
 import type { CommandSpec, OptionSpec } from "./command-spec.ts";
 import { COMMANDS } from "./commands/index.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { Terminal } from "./terminal.ts";
+import { packageVersion } from "./version.ts";
 
 /**
  * Runs one command line (without the program's name) and gives its exit code:
@@ -43,12 +42,6 @@ function buildProgram(finish: Finish): Command {
     .exitOverride();
   for (const spec of COMMANDS) add(program, spec, finish);
   return program;
-}
-
-/** The package's own version, read from wherever it is installed. */
-function packageVersion(): string {
-  const path = fileURLToPath(import.meta.resolve("millrace/package.json"));
-  return (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version;
 }
 
 /** Adds a command, and those below it, to the one above it. */

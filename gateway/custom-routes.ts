@@ -6,7 +6,7 @@ import type { CustomRoute, RouteAbandoned, RouteAnswer, RouteMessage, RouteReque
 import { type RefusalCode, refuse } from "#protocol/errors";
 import { BODY_BYTES_MAX, ROUTE_REQUESTS_MAX } from "#protocol/limits";
 import type { Alarm } from "#runtime/timers";
-import { BodyReader, hasBody, type RawBodyTaker, type RequestHead } from "./body.ts";
+import { type BodyMemory, BodyReader, hasBody, type RawBodyTaker, type RequestHead } from "./body.ts";
 import { replyMethodNotAllowed, replyOptions, replyRefusal, replyResponse } from "./reply.ts";
 import { type Match, Router } from "./router.ts";
 import type { Exchange, ExchangeWatcher } from "./transport-port.ts";
@@ -14,11 +14,12 @@ import type { Exchange, ExchangeWatcher } from "./transport-port.ts";
 export interface CustomRoutePorts {
   send(message: RouteRequest | RouteAbandoned): void;
   /** Memory that the bodies of all requests share. */
-  takeBytes(bytes: number): boolean;
-  giveBytes(bytes: number): void;
+  memory: BodyMemory;
   alarm: Alarm;
-  /** Ids count from here; above every id of an earlier gateway of this process. */
+  /** Ids count from here; above those of an earlier gateway thread. */
   firstId: number;
+  /** Told about an answer that could not be given. */
+  defect(cause: unknown): void;
 }
 
 /** What the head of a request said: headers can't be read later. */
@@ -65,13 +66,14 @@ export class CustomRouteTable {
     const host = exchange.header("host") || "localhost";
     const url = `http://${host}${path}${query ? `?${query}` : ""}`;
     const facts = { route, method, url, params, headers: [...exchange.headerList()] };
-    if (hasBody(exchange)) new BodyReader(exchange, this.#ports, new RouteBody(this, facts), NO_HEAD, BODY_BYTES_MAX).start();
+    if (hasBody(exchange))
+      new BodyReader(exchange, this.#ports.memory, new RouteBody(this, facts), NO_HEAD, BODY_BYTES_MAX).start();
     else this.submit(exchange, facts, null, 0);
   }
 
   submit(exchange: Exchange, facts: RequestFacts, body: Uint8Array | null, bytes: number): void {
     if (this.#open.size >= ROUTE_REQUESTS_MAX) {
-      this.#ports.giveBytes(bytes);
+      this.#ports.memory.giveBytes(bytes);
       replyRefusal(exchange, refuse("busy"));
       return;
     }
@@ -104,9 +106,15 @@ export class CustomRouteTable {
   #answer({ id, outcome }: RouteAnswer): void {
     const open = this.#open.get(id);
     if (open === undefined) return;
-    if ("status" in outcome) replyResponse(open.exchange, outcome);
-    else replyRefusal(open.exchange, refuse(FAILURES[outcome.reason], outcome.error));
     this.#close(open);
+    try {
+      if ("status" in outcome) replyResponse(open.exchange, outcome);
+      else replyRefusal(open.exchange, refuse(FAILURES[outcome.reason], outcome.error));
+    } catch (cause) {
+      // What a handler answers is checked where it is made; whatever gets through costs its own connection.
+      this.#ports.defect(cause);
+      open.exchange.cut();
+    }
   }
 
   #answerAll(error: string): void {
@@ -118,7 +126,7 @@ export class CustomRouteTable {
 
   #close(open: OpenRequest): boolean {
     if (!this.#open.delete(open.id)) return false;
-    this.#ports.giveBytes(open.bytes);
+    this.#ports.memory.giveBytes(open.bytes);
     if (this.#open.size === 0) this.#drained?.();
     return true;
   }

@@ -5,20 +5,16 @@
 import type { Command, CommandNotice } from "#protocol/command";
 import type { RouteAbandoned, RouteMessage, RouteRequest } from "#protocol/custom-route";
 import { refuse } from "#protocol/errors";
-import type { Committed, FeedMessage, LiveFlows } from "#protocol/feed";
-import { type Alarm, createSystemAlarm } from "#runtime/timers";
+import type { FeedMessage, LiveFlows } from "#protocol/feed";
+import { createSystemAlarm } from "#runtime/timers";
 import { Access } from "./auth.ts";
-import { OutstandingCommands } from "./commands.ts";
 import { CustomRouteTable } from "./custom-routes.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { buildRouter } from "./endpoints.ts";
-import { McpEndpoint } from "./mcp/endpoint.ts";
 import { Pages } from "./pages.ts";
 import { Reads } from "./reads.ts";
 import { replyDefect, replyMethodNotAllowed, replyOptions, replyRefusal } from "./reply.ts";
-import type { Match, Router } from "./router.ts";
-import { StreamHub } from "./sse.ts";
-import { StreamRing } from "./stream-ring.ts";
+import type { Match } from "./router.ts";
+import { GatewayState } from "./state.ts";
 import { createTransport } from "./transport.ts";
 import type { Exchange, RequestHandler, Transport } from "./transport-port.ts";
 
@@ -52,18 +48,22 @@ export interface GatewayPorts {
   now(): number;
   /** A random id that cannot be guessed. */
   newId(): string;
-  /** Told about defects; standard error without it. */
+  /** What it remembers may be wrong: `restart` is to be called. */
+  failed(cause: unknown): void;
+  /** Told about defects that cost one request or message; standard error without it. */
   defect?(cause: unknown): void;
 }
 
 export interface Gateway {
   /** Listens; throws a ListenError when the address or the socket is taken. */
   start(): Promise<{ port: number }>;
-  /** A message of the committed feed, in feed order, or news of the records and user code actors. */
+  /** A message of the committed feed, in feed order, or news of the records and user code actors. A throw is a failure. */
   receive(message: GatewayMessage): void;
+  /** After a failure: builds anew what it remembers. Connections stay; `failedAt` is the message it failed at. */
+  restart(failedAt: GatewayMessage | null): void;
   /** Ends streams, refuses new requests, waits shortly for answers on their way, then closes. The thread may end afterwards. */
   stop(): Promise<void>;
-  /** As `stop`, without waiting for anything: for a gateway that failed, so that the next one can listen. */
+  /** As `stop`, without waiting for anything. */
   close(): Promise<void>;
 }
 
@@ -71,60 +71,32 @@ export function createGateway(options: GatewayOptions, ports: GatewayPorts): Gat
   return new HttpGateway(options, ports);
 }
 
+/** Owns the connections and the way to the store, which outlive a failure of what it remembers (state.ts). */
 class HttpGateway implements Gateway, RequestHandler {
   readonly #options: GatewayOptions;
-  readonly #ports: GatewayPorts;
+  readonly #ports: Required<GatewayPorts>;
   readonly #access: Access;
   readonly #reads: Reads;
-  readonly #ring: StreamRing;
-  readonly #hub: StreamHub;
-  readonly #commands: OutstandingCommands;
-  readonly #router: Router<Endpoint>;
-  readonly #custom: CustomRouteTable;
   readonly #transport: Transport;
+  /** Requests for custom routes: no part of what is remembered, so a failure there is none of theirs. */
+  readonly #custom: CustomRouteTable;
+  #state: GatewayState;
   #pages: Pages;
   #stopped: Promise<void> | null = null;
 
   constructor(options: GatewayOptions, ports: GatewayPorts) {
     this.#options = options;
-    this.#ports = ports;
+    this.#ports = { defect: tellDefect, ...ports };
     this.#access = new Access(options);
-    this.#reads = new Reads(options.database_path, (cause) => this.#defect(cause));
-    this.#ring = new StreamRing((kind, id) => this.#reads.renderRow(kind, id));
-    this.#hub = new StreamHub(this.#ring, {
-      now: ports.now,
-      window: this.#alarm(),
-      keepAlive: this.#alarm(),
-      defer: (work) => setImmediate(() => this.#guard(work)),
-    });
-    // Far fewer than a thousand requests come per millisecond, so a later gateway of this process starts above.
-    const firstId = Date.now() * 1000;
-    this.#commands = new OutstandingCommands({
-      send: (actor, message) => ports.send(actor, message),
-      now: ports.now,
-      alarm: this.#alarm(),
-      latestSeq: () => this.#ring.latest,
-      renderEvent: (id) => this.#reads.renderRow("event.created", id),
-      firstId,
-    });
+    this.#reads = new Reads(options.database_path, this.#ports.defect);
+    this.#state = new GatewayState(options, this.#ports, this.#reads);
     this.#custom = new CustomRouteTable({
       send: (message) => ports.sendRoute(message),
-      takeBytes: (bytes) => this.#commands.takeBytes(bytes),
-      giveBytes: (bytes) => this.#commands.giveBytes(bytes),
-      alarm: this.#alarm(),
-      firstId,
+      memory: this.#state.memory,
+      firstId: this.#state.firstId,
+      alarm: createSystemAlarm(),
+      defect: this.#ports.defect,
     });
-    const mcp = new McpEndpoint({
-      commands: this.#commands,
-      reads: this.#reads,
-      version: options.version,
-      readOnly: options.mcp_read_only,
-      newId: ports.newId,
-      now: ports.now,
-      wallUs: () => Date.now() * 1000,
-      defect: (cause) => this.#defect(cause),
-    });
-    this.#router = buildRouter(this.#commands, this.#hub, this.#reads, mcp);
     this.#pages = new Pages(options.version, "");
     this.#transport = createTransport(this);
   }
@@ -143,14 +115,15 @@ class HttpGateway implements Gateway, RequestHandler {
   }
 
   receive(message: GatewayMessage): void {
-    // A throw would end the actor and leave its open app behind.
-    this.#guard(() => {
-      if (message.kind === "Committed") this.#committed(message);
-      else if (message.kind === "Reloaded") this.#commands.reloaded(message.epoch);
-      else if (message.kind === "ReadOnly") this.#commands.readOnly(message);
-      else if (message.kind === "LiveFlows") this.#reads.setLive(message.ids);
-      else this.#custom.receive(message);
-    });
+    if (isRouteMessage(message)) this.#custom.receive(message);
+    else this.#state.receive(message);
+  }
+
+  restart(failedAt: GatewayMessage | null): void {
+    const state = new GatewayState(this.#options, this.#ports, this.#reads);
+    state.takeOver(this.#state);
+    this.#state = state;
+    if (failedAt !== null && !isRouteMessage(failedAt)) state.recover(failedAt);
   }
 
   stop(): Promise<void> {
@@ -169,7 +142,7 @@ class HttpGateway implements Gateway, RequestHandler {
       replyRefusal(exchange, source);
       return;
     }
-    const match = this.#router.match(exchange.path);
+    const match = this.#state.router.match(exchange.path);
     if (match !== null) {
       this.#serve(exchange, match);
       return;
@@ -186,7 +159,7 @@ class HttpGateway implements Gateway, RequestHandler {
   }
 
   failed(exchange: Exchange, cause: unknown): void {
-    this.#defect(cause);
+    this.#ports.defect(cause);
     if (exchange.open) replyDefect(exchange);
   }
 
@@ -204,43 +177,20 @@ class HttpGateway implements Gateway, RequestHandler {
     else replyMethodNotAllowed(exchange, methods.allow);
   }
 
-  #committed(commit: Committed): void {
-    // The ring first: an answer may tell the newest stream number, and its client may ask for the stream at once.
-    const seamless = this.#ring.append(commit, this.#answerWithEvent);
-    this.#commands.settle(commit.replies);
-    this.#hub.published(seamless);
-  }
-
-  /** An event is stored under a number that only the commit knows: its record is the answer to the command that emitted it. */
-  readonly #answerWithEvent = (command: number, event: number): void => {
-    this.#commands.settle([command, 201, this.#reads.renderRow("event.created", event)]);
-  };
-
   async #finish(graceMs: number): Promise<void> {
     this.#transport.stopListening();
-    this.#hub.close();
-    await Promise.all([this.#commands.stop(graceMs), this.#custom.stop(graceMs)]);
+    await Promise.all([this.#state.stop(graceMs), this.#custom.stop(graceMs)]);
     // What tools make of the last answers is written in promises that are still to run.
     await new Promise<void>((resolve) => setImmediate(resolve));
     this.#transport.close();
     await this.#reads.close();
   }
+}
 
-  #alarm(): Alarm {
-    const alarm = createSystemAlarm();
-    return { set: (delayUs, wake) => alarm.set(delayUs, () => this.#guard(wake)), clear: () => alarm.clear() };
-  }
+function isRouteMessage(message: GatewayMessage): message is RouteMessage {
+  return message.kind === "RouteAnswer" || message.kind === "CustomRoutes" || message.kind === "RouteRequestsLost";
+}
 
-  #guard(work: () => void): void {
-    try {
-      work();
-    } catch (cause) {
-      this.#defect(cause);
-    }
-  }
-
-  #defect(cause: unknown): void {
-    if (this.#ports.defect !== undefined) this.#ports.defect(cause);
-    else process.stderr.write(`gateway: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}\n`);
-  }
+function tellDefect(cause: unknown): void {
+  process.stderr.write(`gateway: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}\n`);
 }

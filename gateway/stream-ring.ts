@@ -54,10 +54,14 @@ export class StreamRing {
     return Math.max(this.#first, this.#latest - STREAM_RING_COUNT + 1);
   }
 
-  /**
-   * Takes the messages of a commit. `answered` hears of events that are themselves the answer to a command. False when numbers before them are missing, so that nobody can be brought up to date.
-   */
-  append(commit: Committed, answered?: (command: number, event: number) => void): boolean {
+  /** Nothing before is known here: the next message has the number after this one. */
+  continueAfter(latest: number): void {
+    this.#latest = latest;
+    this.#first = latest + 1;
+  }
+
+  /** Takes the messages of a commit. False when numbers before them are missing, so that nobody can be brought up to date. */
+  append(commit: Committed): boolean {
     // A commit without messages says where the numbers stand, or nothing.
     if (commit.stream.length === 0 && commit.first_seq === 0) return true;
     const seamless = commit.first_seq === this.#latest + 1;
@@ -73,7 +77,6 @@ export class StreamRing {
       if (kind === undefined) throw new Error(`stream kind ${String(commit.stream[index])} is not known`);
       const entry = this.#put(kind, idOf(commit.stream[index + 1]));
       if (kind === "event.created") {
-        if (entry.id !== 0) answered?.(Number(entry.id), eventId);
         entry.id = eventId;
         eventId += 1;
       } else if (kind === "log.appended") {
@@ -120,6 +123,19 @@ export class StreamRing {
         return onOneLine(this.#render(entry.kind, entry.id));
     }
   }
+}
+
+/** Events of a commit that are themselves the answer to a command: command and event, as pairs. */
+export function eventAnswers({ stream, first_event_id }: Committed): [command: number, event: number][] {
+  const answers: [number, number][] = [];
+  let eventId = first_event_id;
+  for (let index = 0; index < stream.length; index += 2) {
+    if (stream[index] !== STREAM_CODE["event.created"]) continue;
+    const command = Number(stream[index + 1]);
+    if (command !== 0) answers.push([command, eventId]);
+    eventId += 1;
+  }
+  return answers;
 }
 
 /** Two messages with the same key are about the same thing: of those close together only the last is sent. */

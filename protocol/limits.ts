@@ -101,9 +101,12 @@ export const RULE_CALL_MS_MAX = 10_000;
 /** Time for one call of a hook. */
 export const HOOK_MS_MAX = 60_000;
 
+/** Text of all templates of a rule together: parsing takes a microsecond per character, on the thread that decides. */
+export const RULE_TEMPLATES_LENGTH_MAX = 64 * KIB;
 /** Depth of rule chains: an action whose event was made by a longer chain fails. */
 export const RULE_CHAIN_DEPTH_MAX = 8;
-export const WEBHOOK_ATTEMPTS_MAX = 3;
+/** Tries of a webhook or mail. */
+export const OUTBOUND_ATTEMPTS_MAX = 3;
 export const WEBHOOK_REDIRECTS_MAX = 3;
 
 /** Length of a `pattern` in a user's parameter schema, because it runs on user data. */

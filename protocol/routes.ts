@@ -368,7 +368,7 @@ const RULES: readonly Route[] = [
     { 200: Type.Array(Expectation), ...BadQuery, ...NotFound },
     { query: ExpectationsQuery },
   ),
-  row("POST /api/rules/{id}/test", "testRule", "Render the actions of a rule against the latest event it matches", "TestRule", {
+  row("POST /api/rules/{id}/test", "testRule", "Render the actions of a rule against the latest event it matches", "read", {
     200: RuleTest,
     ...NotFound,
   }),

@@ -104,9 +104,17 @@ const NEEDS: Readonly<Record<ActionKind, (action: FullAction) => string | null>>
   pause_schedule: () => null,
   resume_schedule: () => null,
   webhook: ({ url }) => (url ? null : "webhook needs a url"),
-  email: ({ to }) => (to.length > 0 ? null : "email needs recipients"),
+  email: ({ to }) => (to.length > 0 ? checkRecipients(to) : "email needs recipients"),
   call: ({ callable }) => (callable ? null : "call needs a callable"),
 };
+
+/** One address, bare or behind a name: a list in one text, or a line break, would reach further than it says. */
+const ADDRESS = /^(?:[^<>,;\p{Cc}]*<[^\s<>,;@\p{Cc}]+@[^\s<>,;@\p{Cc}]+>|[^\s<>,;@\p{Cc}]+@[^\s<>,;@\p{Cc}]+)$/u;
+
+function checkRecipients(recipients: readonly string[]): string | null {
+  const wrong = recipients.find((recipient) => !ADDRESS.test(recipient.trim()));
+  return wrong === undefined ? null : `email recipient ${JSON.stringify(wrong)} is not an address`;
+}
 
 function checkActions(actions: readonly FullAction[], source: "ui" | "code"): string | null {
   if (actions.length === 0) return "a rule needs at least one action";

@@ -2,20 +2,18 @@
  * The server: takes the lock of the home, starts the tree on its threads, registers the flows of the served directory and
  * stops in order. The path from here: actors/tree.ts says which actors there are, server/threads/ where each is made.
  */
-
 import { readFileSync, rmSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Checkpointer } from "#actors/checkpointer/shell";
 import { EngineProcesses } from "#actors/engines/shell";
-import { CHECKPOINTER, DISPATCHER, ENGINE_PROCESSES, LISTENING, OUTBOUND, RECORDS, USER_CODE } from "#actors/names";
+import { CHECKPOINTER, DISPATCHER, ENGINE_PROCESSES, LISTENING, OUTBOUND, RECORDS, SERVER_LOG } from "#actors/names";
+import { createDelivery } from "#actors/outbound/delivery";
 import { Outbound } from "#actors/outbound/shell";
 import type { ReceiverStarted } from "#actors/rules/messages";
 import { placementOf, TREE } from "#actors/tree";
-import { UserCode } from "#actors/user-code/shell";
 import { hostIdentity } from "#protocol/host-identity";
-import { RULE_CALL_MS_MAX } from "#protocol/limits";
-import { createSystemClock } from "#runtime/clock";
+import { type Clock, createSystemClock } from "#runtime/clock";
 import { Supervisor } from "#runtime/supervisor";
 import { Threads } from "#runtime/thread";
 import { checkpoint, openCheckpointHandle } from "#storage/checkpoint";
@@ -23,10 +21,10 @@ import { lockHome } from "#storage/lock";
 import type { ServerConfig } from "./config.ts";
 import type { Discovery } from "./discovery.ts";
 import { prepareHome, removeDiscoveryFile, writeDiscoveryFile } from "./discovery-file.ts";
+import { type LogMessage, ServerLog } from "./server-log.ts";
 import type { ThreadData } from "./threads/data.ts";
 import { urlOf } from "./url.ts";
-import { type KeeperOptions, UserCodeKeeper } from "./user-code/keeper.ts";
-import { ServedCode } from "./user-code/served-code.ts";
+import { registerUserCode, userEnvironment } from "./user-code/register.ts";
 
 /** A server that has started. */
 export interface RunningServer {
@@ -44,9 +42,6 @@ export interface RunningServer {
 /** Exit code of a server whose tree gave up. */
 const EXIT_FAILURE = 1;
 
-/** User code may keep the event loop of its process for as long as one call of a rule may take. */
-const USER_CODE_BLOCKED_MS = RULE_CALL_MS_MAX;
-
 /** How old the figures of GET /api/actors may be. */
 const FIGURES_MS = 1000;
 
@@ -63,16 +58,25 @@ const SUFFIX = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 export async function startServer(config: ServerConfig, servedDir: string): Promise<RunningServer> {
   prepareHome(config.home);
   const lock = lockHome(config.home);
+  const clock = createSystemClock();
+  const secrets = [config.token, config.email?.password];
+  const log = new ServerLog({ home: config.home, secrets, nowUs: () => clock.nowUs() });
   try {
-    return await startTree(config, servedDir, () => lock.release());
+    return await startTree(config, servedDir, clock, log, () => lock.release());
   } catch (cause) {
+    log.write("error", `the start failed: ${cause instanceof Error ? cause.message : String(cause)}`);
     lock.release();
     throw cause;
   }
 }
 
-async function startTree(config: ServerConfig, servedDir: string, release: () => void): Promise<RunningServer> {
-  const clock = createSystemClock();
+async function startTree(
+  config: ServerConfig,
+  servedDir: string,
+  clock: Clock,
+  log: ServerLog,
+  release: () => void,
+): Promise<RunningServer> {
   const data = threadData(config, servedDir, clock.nowUs());
   const stopped = Promise.withResolvers<number>();
   const listening = Promise.withResolvers<{ port: number }>();
@@ -80,25 +84,27 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
     placementOf(data.threads, new URL(`./threads/entry${SUFFIX}`, import.meta.url)),
     data,
     (name, error, counted) => {
-      process.stderr.write(`millrace: ${name} failed and is restarted: ${error.message}\n`);
+      log.error(`${name} failed and is restarted: ${error.message}`);
       void supervisor.exited(name, error, counted);
     },
   );
   const supervisor = new Supervisor(TREE, threads, clock, {
     restarted: () => undefined,
     gaveUp: (error) => {
-      process.stderr.write(`millrace: stopping after repeated failures: ${error.message}\n`);
+      log.error(`stopping after repeated failures: ${error.message}`);
       void stop(EXIT_FAILURE);
     },
   });
+  threads.main.host.attach(SERVER_LOG, { deliver: (message) => log.error((message as LogMessage).text) });
   threads.main.host.attach(LISTENING, { deliver: (message) => listening.resolve(message as { port: number }) });
   registerActors(threads, config, data);
-  const keeper = new UserCodeKeeper(keeperOptions(config, servedDir));
-  const code = registerUserCode(threads, keeper);
-  const discovering = keeper.discover();
+  const code = registerUserCode(threads.main.host, config, servedDir, (line) => log.error(line));
+  const discovering = code.discover();
   let stopping: Promise<void> | null = null;
   const stop = (exitCode: number): Promise<void> => {
+    if (stopping === null) log.info("stopping");
     stopping ??= stopInOrder(threads, supervisor, config).then(() => {
+      log.info(`stopped with exit code ${exitCode}`);
       release();
       stopped.resolve(exitCode);
     });
@@ -108,6 +114,7 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
     await threads.open();
     await supervisor.start();
   } catch (cause) {
+    code.stop();
     await threads.close();
     throw cause;
   }
@@ -116,10 +123,16 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
   const { auth, host, pid, socket, started_at, version } = discoveryRecord(config, data);
   writeDiscoveryFile(config.home, { auth, host, pid, port, socket, started_at, url, version });
   const discovery = await discovering;
+  log.info(startLine(data, url, discovery));
   code.take(discovery);
   const figures = setInterval(() => void sendFigures(threads), FIGURES_MS);
   void stopped.promise.then(() => clearInterval(figures));
   return { url, stopped: stopped.promise, stop: () => stop(0), discovery, threads };
+}
+
+function startLine({ version, pid, servedDir }: SharedData, url: string, { flows, errors }: Discovery): string {
+  const found = `flows: ${flows.length}, files that could not be used: ${errors.length}`;
+  return `Millrace ${version} started: pid ${pid}, ${url}, serving ${servedDir} (${found})`;
 }
 
 /** The actors of the main thread: they own processes and connections. */
@@ -138,7 +151,7 @@ function registerActors(threads: Threads, config: ServerConfig, data: SharedData
     name: OUTBOUND,
     start: (_context, out) => {
       out.send(DISPATCHER, { kind: "ReceiverStarted", receiver: OUTBOUND } satisfies ReceiverStarted);
-      return new Outbound((message) => host.send(DISPATCHER, message));
+      return new Outbound({ ...createDelivery(config.email), done: (message) => host.send(DISPATCHER, message) });
     },
   });
   host.register({
@@ -151,33 +164,6 @@ function registerActors(threads: Threads, config: ServerConfig, data: SharedData
       );
     },
   });
-}
-
-/** The actor that has user code called, and the code it is about. */
-function registerUserCode(threads: Threads, keeper: UserCodeKeeper): ServedCode {
-  const { host } = threads.main;
-  const send = (to: string, message: unknown): void => host.send(to, message);
-  const code = new ServedCode(keeper, { found: (message) => send(USER_CODE, message), complain: say });
-  host.register({
-    name: USER_CODE,
-    start: (context, out) => {
-      const { nowUs } = context;
-      const actor = new UserCode({
-        process: keeper,
-        nowUs,
-        send,
-        routes: () => code.routes,
-        discover: () => void code.discoverAgain(),
-      });
-      actor.begin(out);
-      return actor;
-    },
-  });
-  return code;
-}
-
-function say(line: string): void {
-  process.stderr.write(`millrace: ${line}\n`);
 }
 
 /** Hands the figures of all actors to the one that answers for the server. */
@@ -218,23 +204,6 @@ function discoveryRecord(config: ServerConfig, data: SharedData) {
 function packageVersion(): string {
   const folder = SUFFIX === ".ts" ? "../package.json" : "../../package.json";
   return (JSON.parse(readFileSync(new URL(folder, import.meta.url), "utf8")) as { version: string }).version;
-}
-
-/** By what user code finds this server. */
-function userEnvironment(config: ServerConfig): Record<string, string> {
-  return { MILLRACE_HOME: config.home, ...(config.token === null ? {} : { MILLRACE_TOKEN: config.token }) };
-}
-
-function keeperOptions(config: ServerConfig, servedDir: string): KeeperOptions {
-  return {
-    dir: resolve(servedDir),
-    env: { ...process.env, ...userEnvironment(config) },
-    execArgv: process.execArgv,
-    heapMb: config.userCodeHeapMb,
-    blockedMs: USER_CODE_BLOCKED_MS,
-    print: (text) => process.stderr.write(text),
-    complain: say,
-  };
 }
 
 function engineOptions(config: ServerConfig) {

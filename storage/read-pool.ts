@@ -57,9 +57,7 @@ export class ReadPool {
    * `limitMs` is what is left of the time of the request. Rejects with a StorageError (fault "query" at the time limit or with a full queue).
    */
   async run<N extends QueryName>(name: N, args: QueryArguments[N], limitMs = READ_LIMIT_MS): Promise<Uint8Array | null> {
-    if (this.#closed) throw new StorageError("query", "the reader pool is closed");
-    this.#pool ??= this.#start();
-    const pool = await this.#pool;
+    const pool = await this.#started();
     const task: ReadTask<N> = { path: this.#options.path, name, args };
     const limit = new AbortController();
     if (limitMs <= 0) limit.abort();
@@ -74,10 +72,22 @@ export class ReadPool {
     }
   }
 
+  /** Resolves when a thread runs: the start of one takes longer than some queries may. */
+  async ready(): Promise<void> {
+    const pool = await this.#started();
+    if (pool.threads.length === 0) await pool.run(null);
+  }
+
   /** Ends the threads; queries under way are given up. */
   async close(): Promise<void> {
     this.#closed = true;
     await (await this.#pool)?.destroy();
+  }
+
+  async #started(): Promise<Piscina> {
+    if (this.#closed) throw new StorageError("query", "the reader pool is closed");
+    this.#pool ??= this.#start();
+    return this.#pool;
   }
 
   async #start(): Promise<Piscina> {

@@ -13,8 +13,9 @@ function statementsOf(path: string): Statements {
   return open.statements;
 }
 
-/** The result as bytes whose memory goes over to the caller; null when what the query is about does not exist. */
-export default function answer<N extends QueryName>(task: ReadTask<N>): unknown {
+/** The result as bytes whose memory goes over to the caller; null when what the query is about does not exist, or without one. */
+export default function answer<N extends QueryName>(task: ReadTask<N> | null): unknown {
+  if (task === null) return null;
   const text = runQuery(statementsOf(task.path), task.name, task.args);
   // Bytes of their own: a slice of Node's shared pool could not be handed over.
   return text === null ? null : move(new TextEncoder().encode(text));

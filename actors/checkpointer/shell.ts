@@ -4,7 +4,6 @@
  * Messages in: the store writer's word that enough was committed. Message out: that the copy is done.
  * It fails like any actor: a log that is not copied in time is copied by a commit (the limit in pragmas.ts).
  */
-
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import { STORE_WRITER } from "../names.ts";

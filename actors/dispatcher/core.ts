@@ -6,7 +6,6 @@
  * Invariants: a run is held by at most one engine; every state move is in the state table or forced; what runs hold never
  * exceeds the totals of resources; every command gets exactly one answer.
  */
-
 import type { Command } from "#protocol/command";
 import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
 import type { Actor } from "#runtime/actor";
@@ -14,6 +13,7 @@ import { unreachable } from "#runtime/assert";
 import type { Outbox } from "#runtime/effect";
 import { putOperation } from "#storage/ops";
 import type { PoolReport } from "../engines/messages.ts";
+import { lapse, tickDone } from "../expectations/lifecycle.ts";
 import type { GroupPorts } from "../group.ts";
 import { type Engine, engineKeyText } from "../live-state/engine.ts";
 import type { LiveState } from "../live-state/live-state.ts";
@@ -21,7 +21,7 @@ import { ENGINE_PROCESSES, RULES } from "../names.ts";
 import { Retention } from "../retention/sweep.ts";
 import type { ReactionMessage } from "../rules/messages.ts";
 import { sendAgain, sendCommitted } from "../rules/outgoing.ts";
-import { applyReactions, lapse, lapseTick, outboundDone } from "../rules/reactions.ts";
+import { applyReactions, outboundDone } from "../rules/reactions.ts";
 import { Turn } from "../turn.ts";
 import { createBackfillCommand } from "./backfill.ts";
 import { cancelBackfillCommand, prefilterCommand, releaseUnchecked } from "./backfill-commands.ts";
@@ -108,7 +108,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return this.#stopWork(turn);
       case "React":
       case "Lapse":
-      case "LapseTick":
+      case "TickDone":
       case "OutboundDone":
         return this.#react(turn, message);
       case "SendOutbound":
@@ -187,13 +187,14 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 
   #react(turn: Turn, message: ReactionMessage): void {
-    if (message.kind === "OutboundDone") return outboundDone(turn, message);
+    const { quarantine } = this.#ports;
+    if (message.kind === "OutboundDone") return outboundDone(turn, message, quarantine);
     const current = message.core === this.#ports.epoch;
     if (message.kind === "React") {
-      if (current) applyReactions(turn, message, this.#ports.ruleFailures);
+      if (current) applyReactions(turn, message, quarantine);
       turn.out.send(RULES, { kind: "Reacted" });
-    } else if (current && message.kind === "Lapse") lapse(turn, message.due);
-    else if (current && message.kind === "LapseTick") lapseTick(turn, message.rule_id, message.due);
+    } else if (current && message.kind === "Lapse") lapse(turn, message.due, quarantine);
+    else if (current && message.kind === "TickDone") tickDone(turn, message, quarantine);
   }
 
   #moduleChanged(turn: Turn, sourceDir: string, module: string): void {

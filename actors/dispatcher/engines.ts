@@ -1,5 +1,4 @@
 /** The registry of engines: recognising them, forgetting them, when they must leave, and signals to their processes. */
-
 import type { WorkRequest } from "#protocol/engine";
 import { putOperation } from "#storage/ops";
 import { type Engine, type EngineKey, engineKeyText } from "../live-state/engine.ts";

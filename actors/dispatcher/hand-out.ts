@@ -2,7 +2,6 @@
  * Hands runs to engines: queueing a run, giving it to a parked poll with its resources and its assignment in one batch,
  * and taking back what a run holds.
  */
-
 import { LATE_AFTER_US } from "#protocol/limits";
 import { putOperation } from "#storage/ops";
 import type { Engine, ParkedPoll } from "../live-state/engine.ts";

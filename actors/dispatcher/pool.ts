@@ -5,7 +5,6 @@
  * When the pool is full, one idle engine of another key makes room. A key whose engines die before their first poll is tried
  * again after a growing pause.
  */
-
 import { matchesPattern } from "../engines/pattern.ts";
 import type { Engine, EngineKey } from "../live-state/engine.ts";
 import type { LiveState } from "../live-state/live-state.ts";

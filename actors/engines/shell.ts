@@ -4,7 +4,6 @@
  * Messages in: orders of the dispatcher. Messages out: engines that have gone, start times, changed modules.
  * It signals only its own children and processes that are still the ones it saw at their first poll.
  */
-
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { setPriority } from "node:os";

@@ -5,7 +5,6 @@
  * Effects out: one decision per step; word to the dispatcher when a release freed capacity.
  * Invariants: taking is all or nothing; waiting acquires are served first in first out; a lease ends with its run.
  */
-
 import type { Command, CommandNotice } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { AcquireRequest, ReleaseRequest } from "#protocol/lease";

@@ -78,6 +78,7 @@ export interface DispatchSettings {
   readonly retainRunsDays: number | null;
   /** Declared totals of resources. */
   readonly resourceTotals: Map<string, number>;
+  readonly emailConfigured: boolean;
   catchupDefault: string;
   /** The zone of schedules that name none. */
   timezone: string;

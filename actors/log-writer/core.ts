@@ -4,7 +4,6 @@
  * Messages in: batches of the core. Effects out: the same batches with their block rows, to the store writer, in order.
  * Invariant: line ids only grow. A batch that was sent to an earlier start of the writers is dropped; it comes again.
  */
-
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import type { Batch } from "#storage/feed";

@@ -4,7 +4,6 @@
  * Messages in: commands of the gateway, flows found by discovery, the address once the gateway listens.
  * Effects out: one decision per step.
  */
-
 import type { ArtifactBody } from "#protocol/artifact";
 import { checkArtifactData } from "#protocol/artifact-data";
 import type { Command, CommandNotice } from "#protocol/command";

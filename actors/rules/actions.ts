@@ -1,5 +1,4 @@
 /** The actions of rules, by kind. Each either is done within the step or asks for a message to the outside. */
-
 import { canonicalJson } from "#protocol/json";
 import { PARAMETERS_BYTES_MAX, RULE_CHAIN_DEPTH_MAX } from "#protocol/limits";
 import { checkParameters } from "#protocol/parameters";
@@ -7,6 +6,7 @@ import type { ActionKind } from "#protocol/rule";
 import type { FullAction } from "#protocol/rule-spec";
 import { isStateType, type State, SUB_STATES } from "#protocol/state";
 import { putOperation } from "#storage/ops";
+import type { CallInput } from "#storage/queries/rendered-actions";
 import { cancelRun } from "../dispatcher/cancel-run.ts";
 import { createRun } from "../dispatcher/create-run.ts";
 import { moveRun } from "../dispatcher/moves.ts";
@@ -16,7 +16,7 @@ import type { Schedule } from "../live-state/schedule.ts";
 import { SCHEDULER } from "../names.ts";
 import { pauseSchedule, resumeSchedule } from "../scheduler/standing.ts";
 import type { Turn } from "../turn.ts";
-import type { CallInput, OutgoingContent } from "./messages.ts";
+import type { OutgoingContent } from "./messages.ts";
 import type { Rule, Trigger } from "./rule.ts";
 
 /** What an action led to. */
@@ -33,7 +33,7 @@ const ACTIONS: Readonly<Record<ActionKind, RunAction>> = {
   resume_schedule: (turn, _rule, trigger, action) =>
     changeSchedules(turn, trigger, action, (schedule) => resumeSchedule(turn, schedule)),
   webhook,
-  email: () => ({ error: "email is not configured" }),
+  email,
   call,
 };
 
@@ -148,7 +148,17 @@ function webhook(turn: Turn, _rule: Rule, _trigger: Trigger, action: FullAction)
     return { error: `method ${method} is not allowed` };
   const body = typeof action.body === "string" ? action.body : canonicalJson(action.body);
   const sent = { url: action.url ?? "", method, headers, body: method === "GET" || method === "HEAD" ? null : body };
-  return { message: { kind: "OutboundRequest", ...sent } };
+  return { message: { kind: "WebhookRequest", ...sent } };
+}
+
+const NO_EMAIL = "email is not configured: add [email] with host and from to millrace.toml";
+
+function email(turn: Turn, _rule: Rule, _trigger: Trigger, action: FullAction): ActionResult {
+  if (!turn.state.settings.emailConfigured) return { error: NO_EMAIL };
+  // A subject is one line: whatever was filled in cannot add headers.
+  const subject = (action.subject ?? "").replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
+  const text = typeof action.body === "string" ? action.body : canonicalJson(action.body);
+  return { message: { kind: "EmailRequest", to: action.to, subject, text, message_id: turn.ids.uuid() } };
 }
 
 /** The function of a code rule, in the process of user code. */

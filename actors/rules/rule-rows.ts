@@ -1,9 +1,9 @@
 /** Rules as rows: added, changed and removed, whoever asks for it. */
 import type { FullSpec } from "#protocol/rule-spec";
 import { putOperation } from "#storage/ops";
+import { cancelExpectations } from "../expectations/lifecycle.ts";
 import { EXPECTATIONS, RULES } from "../names.ts";
 import type { Turn } from "../turn.ts";
-import { cancelExpectations } from "./reactions.ts";
 import type { Rule } from "./rule.ts";
 
 export interface NewRule {

@@ -6,7 +6,6 @@
  * Invariants: one run per schedule and fire, in the store too; a fire that a person skipped never starts; `consumed_until`
  * moves in the decision that decides the fires up to it.
  */
-
 import type { Command } from "#protocol/command";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";

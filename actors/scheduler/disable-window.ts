@@ -2,7 +2,6 @@
  * Disable windows (`disable_after`): a flow that fails too often within a time has its schedules paused for a while.
  * Failures are counted in memory; a window that has begun is stored with the schedules.
  */
-
 import { type Flow, flowKey } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
 import { SCHEDULER } from "../names.ts";

@@ -2,7 +2,6 @@
  * Reconciles the schedules declared in code with the stored ones when a flow is registered at the start of the server.
  * Only rows of source "code" are touched, and of those only the ones that nobody detached with `persist`.
  */
-
 import { type CatchupPolicy, ScheduleDecl } from "#protocol/schedule";
 import { validate } from "#protocol/validate";
 import type { Flow } from "../live-state/flow.ts";

@@ -5,7 +5,6 @@
  * outcome to the core. It is the only owner of the read-write handle. When the store refuses a commit (full disk, I/O error)
  * it goes read-only, says so, and probes until writes work again; what was refused is the core's to decide anew.
  */
-
 import type { Committed, ReadOnly, Reloaded } from "#protocol/feed";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
@@ -37,7 +36,7 @@ interface Hello {
 export class StoreWriter implements Actor<CommitRequest | Probe | Hello | Checkpointed> {
   readonly #writer: Writer;
   readonly #nowUs: () => number;
-  readonly #close: () => void;
+  readonly #close: (failed: boolean) => void;
   #readOnly = false;
   #commitsSinceCheckpoint = 0;
   #checkpointAskedUs: number | null = null;
@@ -46,7 +45,7 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello | Checkp
   /** A core that asked while nothing could be written. */
   #asking: Hello | null = null;
 
-  constructor(writer: Writer, nowUs: () => number, close: () => void) {
+  constructor(writer: Writer, nowUs: () => number, close: (failed: boolean) => void) {
     this.#writer = writer;
     this.#nowUs = nowUs;
     this.#close = close;
@@ -63,8 +62,8 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello | Checkp
     }
   }
 
-  stop(): void {
-    this.#close();
+  stop(failed: boolean): void {
+    this.#close(failed);
   }
 
   #handle(message: Probe | Hello | Checkpointed, out: Outbox): void {

@@ -20,7 +20,7 @@ export interface UserCodeProcess {
   call(call: UserCall | RouteCall, limitMs: number, signal?: AbortSignal): Promise<CallOutcome>;
   /** Looks at the files; true when it is time to discover anew. */
   look(): Promise<boolean>;
-  stop(): Promise<void>;
+  stop(): void;
 }
 
 export interface UserCodePorts {
@@ -85,9 +85,9 @@ export class UserCode implements Actor<UserCodeMessage> {
   }
 
   /** Calls that are under way are made again after the next start: their rows stay. */
-  async stop(failed: boolean): Promise<void> {
+  stop(failed: boolean): void {
     this.#stopped = true;
-    if (!failed) await this.#ports.process.stop();
+    if (!failed) this.#ports.process.stop();
   }
 
   async #look(): Promise<void> {

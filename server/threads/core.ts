@@ -1,5 +1,4 @@
 /** the dispatch group and its commit client. */
-
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { isSameProcess } from "#actors/engines/process-table";
@@ -18,6 +17,7 @@ import { SecretBox } from "#storage/secret-box";
 import { Statements } from "#storage/statements";
 import { writeSettings } from "../settings-file.ts";
 import type { ThreadData } from "./data.ts";
+import { ruleReader } from "./rule-reader.ts";
 
 /** Epochs over restarts of this thread. */
 const EPOCHS_PER_THREAD = 1_000_000;
@@ -47,7 +47,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
     isAlive: isSameProcess,
     firstEpoch: data.threadStarts * EPOCHS_PER_THREAD,
   });
-  return [...group.specs(), ...group.reactionSpecs()];
+  return [...group.specs(), ...group.reactionSpecs(), ruleReader(data.databasePath, thread)];
 }
 
 function settingsOf(data: ThreadData): DispatchSettings {
@@ -57,6 +57,7 @@ function settingsOf(data: ThreadData): DispatchSettings {
     retainDays: config.retainDays,
     retainRunsDays: config.retainRunsDays,
     resourceTotals: new Map(Object.entries(config.resources)),
+    emailConfigured: config.email !== null,
     catchupDefault: config.catchupDefault,
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     startedAtUs: data.startedAt,

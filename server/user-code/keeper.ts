@@ -35,6 +35,8 @@ export class UserCodeKeeper {
   #discoveries = 0;
   #endsInARow = 0;
   readonly #stopped = new AbortController();
+  /** Those that live. */
+  readonly #children = new Set<UserCodeChild>();
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -82,9 +84,10 @@ export class UserCodeKeeper {
     return due;
   }
 
-  async stop(): Promise<void> {
+  /** Ends every process, also those of a discovery that is going on. */
+  stop(): void {
     this.#stopped.abort();
-    (await this.#ready)?.kill("the server is stopping");
+    for (const child of this.#children) child.kill("the server is stopping");
   }
 
   /** A folder also changes when something else is written there, which is of no interest. */
@@ -94,7 +97,11 @@ export class UserCodeKeeper {
   }
 
   #start(): UserCodeChild {
-    return new UserCodeChild(this.#options);
+    const child = new UserCodeChild(this.#options);
+    this.#children.add(child);
+    void child.ended.then(() => this.#children.delete(child));
+    if (this.#stopped.signal.aborted) child.kill("the server is stopping");
+    return child;
   }
 
   #replace({ child, called, modules, files, places }: Discovered): void {
@@ -112,7 +119,6 @@ export class UserCodeKeeper {
 
   /** Lets a process serve; when it ends although it is still the one that takes calls, another takes its place. */
   #follow(child: UserCodeChild, ready: Promise<unknown>): void {
-    if (this.#stopped.signal.aborted) return child.kill("the server is stopping");
     child.serve();
     const steady = setTimeout(() => {
       this.#endsInARow = 0;

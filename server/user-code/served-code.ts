@@ -23,6 +23,15 @@ export class ServedCode {
     this.#ports = ports;
   }
 
+  /** At the start: what is found is shown on the screen, and passed on by `take` once there is somebody to take it. */
+  discover(): Promise<Discovery> {
+    return this.#keeper.discover();
+  }
+
+  stop(): void {
+    this.#keeper.stop();
+  }
+
   /** Files have changed. What is wrong with them is said here, as there is no screen any more that shows it. */
   async discoverAgain(): Promise<void> {
     try {

@@ -66,6 +66,10 @@ export class StubServer {
         },
         now: () => performance.now() * 1000,
         newId: randomUUID,
+        failed: (cause) => {
+          this.defects.push(cause);
+          this.gateway.restart(null);
+        },
         defect: (cause) => this.defects.push(cause),
       },
     );

@@ -197,5 +197,5 @@ t.test("where nothing is called no process is kept", async (t) => {
     "code.ts": `import { flow } from "millrace"; export const f = flow("f", async () => 1);`,
   });
   t.match(await call("say"), { type: "failed", error: /module code\.ts is not served/ });
-  await keeper.stop();
+  keeper.stop();
 });

@@ -2,7 +2,6 @@
  * One life of the server's process on one thread: the real tree, supervisor, hosts, cores and writers, wired as
  * server/threads does it, with queues in place of the links. The scheduler moves it through `choices`.
  */
-
 import { DispatchGroup } from "#actors/group";
 import type { DispatchSettings } from "#actors/live-state/live-state";
 import { LogWriter } from "#actors/log-writer/core";

@@ -4,7 +4,6 @@
  * Messages that the actors send to each other are delivered before `send` returns, timers fire in `pass`. Orders for engine
  * processes are collected. A reader stands in for the store; it knows the runs that a test puts there.
  */
-
 import { Dispatcher } from "#actors/dispatcher/core";
 import type { DispatcherMessage } from "#actors/dispatcher/messages";
 import type { EngineProcessesMessage } from "#actors/engines/messages";
@@ -16,6 +15,7 @@ import { COMMITS, DISPATCHER, ENGINE_PROCESSES, LEASES, OUTBOUND, RECORDS, SCHED
 import { Records } from "#actors/records/core";
 import type { FlowRegistration } from "#actors/records/register-flow";
 import type { Outgoing } from "#actors/rules/messages";
+import { Quarantine } from "#actors/rules/quarantine";
 import type { DeclaredRule } from "#actors/rules/register-rules";
 import { Scheduler } from "#actors/scheduler/core";
 import type { DecisionMessage } from "#actors/store-writer/commit-client";
@@ -66,6 +66,7 @@ const SETTINGS: DispatchSettings = {
   retainDays: 30,
   retainRunsDays: null,
   resourceTotals: new Map(),
+  emailConfigured: true,
   catchupDefault: "skip",
   timezone: "UTC",
   startedAtUs: 0,
@@ -237,7 +238,7 @@ export class DispatchKit {
       get epoch() {
         return kit.epoch;
       },
-      ruleFailures: { event: 0, count: 0, error: "" },
+      quarantine: new Quarantine(),
       committedTurn: () => kit.committed ?? kit.turn,
       lastSeq: () => 0,
       announceEpoch: () => undefined,

@@ -18,7 +18,7 @@ const RULES: readonly Rule[] = [
     places: {
       "runtime/clock.ts": "the clock",
       "gateway/reads.ts": "the age of running runs in an answer, never in a decision",
-      "gateway/server.ts": "command ids above those of an earlier gateway thread",
+      "gateway/state.ts": "command ids above those of an earlier gateway thread",
       "sdk/": CLIENT_SIDE,
       "cli/": CLIENT_SIDE,
     },

@@ -31,7 +31,7 @@ t.test("a message leaves when its row is committed, and its answer lets the firi
   t.same(kit.tell({ kind: "SendOutbound" }).outgoing, []);
   kit.committed = null;
   const sent = kit.tell({ kind: "SendOutbound" });
-  t.match(sent.outgoing, [{ kind: "OutboundRequest", id: 1, firing_id: 1, headers: { "idempotency-key": /^0{8}-/ } }]);
+  t.match(sent.outgoing, [{ kind: "WebhookRequest", id: 1, firing_id: 1, headers: { "idempotency-key": /^0{8}-/ } }]);
   t.same(kit.tell({ kind: "SendOutbound" }).outgoing, [], "once");
 
   const done = kit.tell({ kind: "OutboundDone", id: 1, firing_id: 1, result: { detail: { status: 200 } } });

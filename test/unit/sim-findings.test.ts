@@ -1,5 +1,4 @@
 /** What the simulation found, each as a small case. */
-
 import t from "tap";
 import { LEASES } from "#actors/names";
 import { CommitClient } from "#actors/store-writer/commit-client";

@@ -30,7 +30,7 @@ function setUp() {
           made.push({ call, limitMs, signal, settle });
         }),
       look: async () => changed,
-      stop: async () => {
+      stop: () => {
         stops += 1;
       },
     },
@@ -212,10 +212,10 @@ t.test("one that starts asks for what is without an answer; one that failed leav
     { kind: "SetTimer", key: "look" },
   ]);
   tell(ruleCall(1));
-  await actor.stop(true);
+  actor.stop(true);
   t.equal(figures().stops, 0);
   await made[0]?.settle({ type: "rule", detail: 1 });
   t.same(sent, [], "an answer to a former life counts for nothing: the call is made again");
-  await actor.stop(false);
+  actor.stop(false);
   t.equal(figures().stops, 1);
 });

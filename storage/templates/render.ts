@@ -1,4 +1,6 @@
 /** Rendering of texts and of whatever holds texts. Trees of templates are kept, because a rule fires with the same ones. */
+import { isExactInteger } from "#protocol/json";
+import type { Budget } from "./budget.ts";
 import { Evaluation } from "./evaluate.ts";
 import { isTemplate, parseTemplate, type TemplateNode } from "./parse.ts";
 import { TemplateFailure } from "./values.ts";
@@ -7,6 +9,9 @@ import { TemplateFailure } from "./values.ts";
 const TREES_MAX = 1_000;
 /** Deepest nesting of the maps and lists whose texts are rendered; bodies cannot be deeper. */
 const NESTING_MAX = 128;
+
+/** The names templates can use. */
+export type Values = Readonly<Record<string, unknown>>;
 
 const trees = new Map<string, TemplateNode>();
 
@@ -21,9 +26,9 @@ function treeOf(text: string): TemplateNode {
 }
 
 /** The text with its expressions filled in; throws a TemplateFailure that names the field and the line. */
-export function renderText(field: string, text: string, values: Readonly<Record<string, unknown>>): string {
+export function renderText(field: string, text: string, values: Values, budget: Budget): string {
   if (!isTemplate(text)) return text;
-  const evaluation = new Evaluation(values);
+  const evaluation = new Evaluation(values, budget);
   try {
     return evaluation.text(treeOf(text));
   } catch (cause) {
@@ -33,13 +38,20 @@ export function renderText(field: string, text: string, values: Readonly<Record<
 }
 
 /** The value with every text in it rendered. */
-export function renderDeep(field: string, value: unknown, values: Readonly<Record<string, unknown>>, depth = 0): unknown {
-  if (typeof value === "string") return renderText(field, value, values);
-  if (typeof value !== "object" || value === null || depth > NESTING_MAX) return value;
-  if (Array.isArray(value)) return value.map((each) => renderDeep(field, each, values, depth + 1));
+export function renderDeep(field: string, value: unknown, values: Values, budget: Budget, depth = 0): unknown {
+  if (typeof value === "string") return renderText(field, value, values, budget);
+  if (typeof value !== "object" || value === null || isExactInteger(value) || depth > NESTING_MAX) return value;
+  if (Array.isArray(value)) return value.map((each) => renderDeep(field, each, values, budget, depth + 1));
   const copy: Record<string, unknown> = {};
-  for (const [key, each] of Object.entries(value)) copy[key] = renderDeep(`${field}.${key}`, each, values, depth + 1);
+  for (const [key, each] of Object.entries(value)) copy[key] = renderDeep(`${field}.${key}`, each, values, budget, depth + 1);
   return copy;
+}
+
+/** Characters of all templates in a value. */
+export function templatesLength(value: unknown): number {
+  if (typeof value === "string") return isTemplate(value) ? value.length : 0;
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce((sum: number, each) => sum + templatesLength(each), 0);
 }
 
 /** What is wrong with the templates in a value, or null. */

@@ -2,7 +2,7 @@
  * Templates as trees. The parser is that of nunjucks; its compiler and runtime, which turn templates into JavaScript, are
  * never used: the tree is evaluated here (evaluate.ts), so that a template can reach nothing but what it is given.
  */
-import nunjucks from "nunjucks";
+import { parse as parseNunjucks } from "nunjucks/src/parser.js";
 import { FILTER_NAMES } from "./filters.ts";
 import { TemplateFailure } from "./values.ts";
 
@@ -17,12 +17,6 @@ export interface TemplateNode {
 
 /** Longest template in UTF-16 units. */
 export const TEMPLATE_LENGTH_MAX = 16 * 1024;
-
-interface Parser {
-  parse(text: string, extensions: unknown[], options: Record<string, unknown>): TemplateNode;
-}
-
-const { parser } = nunjucks as unknown as { parser: Parser };
 
 /** Everything a template may consist of; includes, macros, blocks and calls of other things than range are not among it. */
 const ALLOWED = new Set([
@@ -41,7 +35,7 @@ export function parseTemplate(text: string): TemplateNode {
   if (text.length > TEMPLATE_LENGTH_MAX) throw new TemplateFailure(`longer than ${TEMPLATE_LENGTH_MAX} characters`);
   let root: TemplateNode;
   try {
-    root = parser.parse(text, [], {});
+    root = parseNunjucks(text, [], {}) as TemplateNode;
   } catch (cause) {
     throw new TemplateFailure(syntaxError(cause));
   }

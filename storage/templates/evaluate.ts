@@ -1,13 +1,10 @@
-/**
- * Evaluates the tree of a template. What it may cost is bounded by a budget of work, counted in nodes visited and characters
- * made, so that every template ends within some milliseconds, and the same one always at the same point.
- */
+/** Evaluates the tree of a template. Every node it visits and everything it makes is spent from a budget. */
+import { isExactInteger } from "#protocol/json";
+import type { Budget } from "./budget.ts";
 import { applyFilter } from "./filters.ts";
 import type { TemplateNode } from "./parse.ts";
-import { defined, isTrue, memberOf, printed, TemplateFailure, Undefined } from "./values.ts";
+import { areEqual, defined, isMap, isTrue, itemsOf, memberOf, printed, TemplateFailure, Undefined } from "./values.ts";
 
-/** Nodes visited plus characters and items handled: some tens of milliseconds at most. */
-const WORK_MAX = 2_000_000;
 /** Longest result in UTF-16 units. */
 const OUTPUT_LENGTH_MAX = 1_000_000;
 /** Most numbers of one range. */
@@ -19,11 +16,12 @@ type Scope = Map<string, unknown>;
 
 export class Evaluation {
   readonly #scopes: Scope[];
-  #work = 0;
+  readonly #budget: Budget;
   #depth = 0;
   #line = 1;
 
-  constructor(values: Readonly<Record<string, unknown>>) {
+  constructor(values: Readonly<Record<string, unknown>>, budget: Budget) {
+    this.#budget = budget;
     this.#scopes = [new Map(Object.entries(values)), new Map()];
   }
 
@@ -46,7 +44,7 @@ export class Evaluation {
     this.#enter(node);
     const text = this.#statementText(node);
     this.#depth -= 1;
-    this.#spend(text.length);
+    this.#budget.spendText(text.length);
     return text;
   }
 
@@ -73,15 +71,11 @@ export class Evaluation {
 
   #output(node: TemplateNode): string {
     if (node.typename === "TemplateData") return String(node.value);
-    const value = this.#value(node);
-    const text = printed(value);
-    this.#spend(text.length);
-    return text;
+    return printed(this.#value(node), this.#budget);
   }
 
   #loop(node: TemplateNode): string {
-    const items = itemsOf(this.#value(part(node, "arr")));
-    this.#spend(items.length);
+    const items = this.#loopItems(defined(this.#value(part(node, "arr"))));
     if (items.length === 0) return this.text(optionalPart(node, "else_"));
     const name = part(node, "name");
     let text = "";
@@ -99,6 +93,13 @@ export class Evaluation {
       if (text.length > OUTPUT_LENGTH_MAX) throw new TemplateFailure(`output exceeds ${OUTPUT_LENGTH_MAX} characters`);
     }
     return text;
+  }
+
+  /** Maps are gone through as pairs of key and value. */
+  #loopItems(value: unknown): unknown[] {
+    const items = itemsOf(value, this.#budget);
+    if (items === null) throw new TemplateFailure("only lists, maps and texts can be looped over");
+    return isMap(value) ? items.map((key) => [key, value[String(key)]]) : items;
   }
 
   #set(node: TemplateNode): void {
@@ -127,7 +128,7 @@ export class Evaluation {
       case "Dict":
         return this.#map(node);
       case "LookupVal":
-        return memberOf(this.#value(part(node, "target")), this.#value(part(node, "val")));
+        return memberOf(this.#value(part(node, "target")), this.#value(part(node, "val")), this.#budget);
       case "InlineIf":
         return this.#inlineIf(node);
       case "FunCall":
@@ -141,9 +142,9 @@ export class Evaluation {
       case "Not":
         return !isTrue(this.#value(part(node, "target")));
       case "Neg":
-        return -number(this.#value(part(node, "target")));
+        return -this.#number(part(node, "target"));
       case "Pos":
-        return number(this.#value(part(node, "target")));
+        return this.#number(part(node, "target"));
       default:
         return this.#binary(node);
     }
@@ -161,7 +162,9 @@ export class Evaluation {
     const map: Record<string, unknown> = Object.create(null);
     for (const pair of node.children ?? []) {
       const key = part(pair, "key");
-      map[key.typename === "Symbol" ? String(key.value) : printed(this.#value(key))] = defined(this.#value(part(pair, "value")));
+      map[key.typename === "Symbol" ? String(key.value) : printed(this.#value(key), this.#budget)] = defined(
+        this.#value(part(pair, "value")),
+      );
     }
     return map;
   }
@@ -173,20 +176,17 @@ export class Evaluation {
   }
 
   #range(node: TemplateNode): number[] {
-    const given = (part(node, "args").children ?? []).map((child) => number(this.#value(child)));
+    const given = (part(node, "args").children ?? []).map((child) => this.#number(child));
     const [start, stop, step] = given.length === 1 ? [0, given[0] ?? 0, 1] : [given[0] ?? 0, given[1] ?? 0, given[2] ?? 1];
     const count = step === 0 ? Number.POSITIVE_INFINITY : Math.max(0, Math.ceil((stop - start) / step));
     if (!(count <= RANGE_MAX)) throw new TemplateFailure(`range has more than ${RANGE_MAX} numbers`);
-    this.#spend(count);
+    this.#budget.spend(count);
     return Array.from({ length: count }, (_, index) => start + index * step);
   }
 
   #filter(node: TemplateNode): unknown {
     const [input, ...args] = (part(node, "args").children ?? []).map((child) => this.#value(child));
-    this.#spend(weightOf(input));
-    const value = applyFilter(String(part(node, "name").value), input, args);
-    this.#spend(weightOf(value));
-    return value;
+    return applyFilter(String(part(node, "name").value), input, args, this.#budget);
   }
 
   /** `is defined` and the few tests beside it. */
@@ -203,9 +203,9 @@ export class Evaluation {
       case "string":
         return typeof value === "string";
       case "number":
-        return typeof value === "number";
+        return typeof value === "number" || isExactInteger(value);
       case "mapping":
-        return typeof value === "object" && value !== null && !Array.isArray(value);
+        return isMap(value);
       default:
         throw new TemplateFailure(`unknown test "${test}"`);
     }
@@ -215,8 +215,7 @@ export class Evaluation {
     let left = defined(this.#value(part(node, "expr")));
     for (const operand of node["ops"] as TemplateNode[]) {
       const right = defined(this.#value(part(operand, "expr")));
-      this.#spend(weightOf(left));
-      if (!compares(String(operand["type"]), left, right)) return false;
+      if (!this.#compares(String(operand["type"]), left, right)) return false;
       left = right;
     }
     return true;
@@ -227,23 +226,33 @@ export class Evaluation {
     if (node.typename === "And") return isTrue(left) ? defined(this.#value(part(node, "right"))) : left;
     if (node.typename === "Or") return isTrue(left) ? left : defined(this.#value(part(node, "right")));
     const right = defined(this.#value(part(node, "right")));
-    this.#spend(weightOf(left) + weightOf(right));
-    if (node.typename === "In") return contains(right, left);
-    if (node.typename === "Concat") return printed(left) + printed(right);
-    if (node.typename === "Add" && typeof left === "string" && typeof right === "string") return left + right;
-    return arithmetic(node.typename, number(left), number(right));
+    const budget = this.#budget;
+    if (node.typename === "In") return contains(right, left, budget);
+    const texts = typeof left === "string" && typeof right === "string";
+    if (node.typename === "Concat" || (node.typename === "Add" && texts)) return printed(left, budget) + printed(right, budget);
+    return arithmetic(node.typename, number(left, budget), number(right, budget));
+  }
+
+  #number(node: TemplateNode): number {
+    return number(this.#value(node), this.#budget);
+  }
+
+  #compares(operator: string, left: unknown, right: unknown): boolean {
+    if (operator === "==" || operator === "===") return areEqual(left, right, this.#budget);
+    if (operator === "!=" || operator === "!==") return !areEqual(left, right, this.#budget);
+    if (typeof left === "string" && typeof right === "string") {
+      this.#budget.spendText(Math.min(left.length, right.length));
+      return isOrdered(operator, left < right ? -1 : left > right ? 1 : 0);
+    }
+    if (typeof left === "number" && typeof right === "number") return isOrdered(operator, left - right);
+    throw new TemplateFailure(`${operator} needs two numbers or two texts`);
   }
 
   #enter(node: TemplateNode): void {
     this.#line = node.lineno + 1;
     this.#depth += 1;
     if (this.#depth > DEPTH_MAX) throw new TemplateFailure("nested too deeply");
-    this.#spend(1);
-  }
-
-  #spend(work: number): void {
-    this.#work += work;
-    if (this.#work > WORK_MAX) throw new TemplateFailure("takes too much work");
+    this.#budget.spend(1);
   }
 }
 
@@ -263,26 +272,9 @@ function loopState(index: number, length: number): Record<string, unknown> {
   return { index: index + 1, index0: index, first: index === 0, last: index === length - 1, length };
 }
 
-function itemsOf(value: unknown): unknown[] {
-  defined(value);
-  if (Array.isArray(value)) return value;
-  if (typeof value === "string") return [...value];
-  if (typeof value === "object" && value !== null) return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  throw new TemplateFailure("only lists, maps and texts can be looped over");
-}
-
-/** How much work a value means to whoever copies, prints or compares it. */
-function weightOf(value: unknown): number {
-  if (typeof value === "string") return value.length;
-  if (typeof value !== "object" || value === null || value instanceof Undefined) return 1;
-  let weight = 1;
-  for (const each of Object.values(value)) weight += weightOf(each);
-  return weight;
-}
-
-function number(value: unknown): number {
+function number(value: unknown, budget: Budget): number {
   if (typeof defined(value) === "number") return value as number;
-  throw new TemplateFailure(`${printed(value).slice(0, 40)} is no number`);
+  throw new TemplateFailure(`${printed(value, budget).slice(0, 40)} is no number`);
 }
 
 function arithmetic(operator: string, left: number, right: number): number {
@@ -305,25 +297,19 @@ function arithmetic(operator: string, left: number, right: number): number {
   return left - right * Math.floor(left / right);
 }
 
-function compares(operator: string, left: unknown, right: unknown): boolean {
-  if (operator === "==" || operator === "===") return equals(left, right);
-  if (operator === "!=" || operator === "!==") return !equals(left, right);
-  const both = typeof left === "number" ? typeof right === "number" : typeof left === "string" && typeof right === "string";
-  if (!both) throw new TemplateFailure(`${operator} needs two numbers or two texts`);
-  const [a, b] = [left as number, right as number];
-  if (operator === "<") return a < b;
-  if (operator === ">") return a > b;
-  return operator === "<=" ? a <= b : a >= b;
+/** Whether an order (below, equal to or above zero) is what the operator asks for. */
+function isOrdered(operator: string, order: number): boolean {
+  if (operator === "<") return order < 0;
+  if (operator === ">") return order > 0;
+  return operator === "<=" ? order <= 0 : order >= 0;
 }
 
-function equals(left: unknown, right: unknown): boolean {
-  if (typeof left !== "object" || typeof right !== "object") return left === right;
-  return left === right || JSON.stringify(left) === JSON.stringify(right);
-}
-
-function contains(holder: unknown, item: unknown): boolean {
-  if (typeof holder === "string") return holder.includes(printed(item));
-  if (Array.isArray(holder)) return holder.some((each) => equals(each, item));
-  if (typeof holder === "object" && holder !== null) return Object.hasOwn(holder, printed(item));
+function contains(holder: unknown, item: unknown, budget: Budget): boolean {
+  if (typeof holder === "string") {
+    budget.spendText(holder.length);
+    return holder.includes(printed(item, budget));
+  }
+  if (Array.isArray(holder)) return holder.some((each) => areEqual(each, item, budget));
+  if (isMap(holder)) return Object.hasOwn(holder, printed(item, budget));
   throw new TemplateFailure("in needs a list, a map or text");
 }
