@@ -1,10 +1,8 @@
-/** The process of user code and its keeper: whatever user code does, calls get an outcome and the next ones are served. */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+/** The process of user code: whatever user code does, calls get an outcome and the next ones are served. */
 import { setTimeout as pause } from "node:timers/promises";
-import t, { type Test } from "tap";
-import type { CallOutcome, RouteCall, UserCall } from "#actors/user-code/messages";
-import { UserCodeKeeper } from "#server/user-code/keeper";
+import t from "tap";
+import type { RouteCall } from "#actors/user-code/messages";
+import { keep } from "../support/kept-code.ts";
 
 const CODE = `
   import { route, rule } from "millrace";
@@ -25,42 +23,13 @@ const CODE = `
   export const nonsense = rule("nonsense", {}, () => () => 1);
   export const long = rule("long", {}, () => "x".repeat(100_000));
   export const pid = rule("pid", {}, () => process.pid);
-  export const hidden = rule("hidden", {}, () => [typeof process.send, typeof process.disconnect]);
+  export const hidden = rule("hidden", {}, () => typeof process.send);
   export const big = route("GET", "/big", () => new Response(new Uint8Array(9 * 1024 * 1024)));
   export const bytes = route("POST", "/bytes/{n}", async (request, { params }) =>
     new Response(await request.arrayBuffer(), { status: 201, headers: { "x-n": params.n, "x-sent": request.headers.get("x-a") } }));
 `;
 
-interface Kept {
-  keeper: UserCodeKeeper;
-  lines: string[];
-  printed: string[];
-  dir: string;
-  call(name: string, limitMs?: number): Promise<CallOutcome>;
-}
-
-async function keep(
-  t: Test,
-  files: Record<string, string> = { "code.ts": CODE },
-  heapMb = 512,
-  blockedMs = 30_000,
-): Promise<Kept> {
-  const dir = t.testdir(files);
-  const lines: string[] = [];
-  const printed: string[] = [];
-  const print = (text: string): void => void printed.push(text);
-  const complain = (line: string): void => void lines.push(line);
-  const env = { ...process.env, NODE_OPTIONS: "" };
-  const execArgv = ["--conditions=millrace-src"];
-  const keeper = new UserCodeKeeper({ dir, env, execArgv, heapMb, blockedMs, print, complain });
-  t.teardown(() => keeper.stop());
-  await keeper.discover();
-  const call = (name: string, limitMs = 60_000): Promise<CallOutcome> => {
-    const rule: UserCall = { type: "rule", module: "code.ts", name, event: { id: 1 }, run: null };
-    return keeper.call(rule, limitMs);
-  };
-  return { keeper, lines, printed, dir, call };
-}
+const FILES = { "code.ts": CODE };
 
 function routeCall(method: "GET" | "POST", path: string, more: Partial<RouteCall> = {}): RouteCall {
   const request = { method, url: `http://h${path}`, params: {}, headers: [], body: null };
@@ -68,7 +37,7 @@ function routeCall(method: "GET" | "POST", path: string, more: Partial<RouteCall
 }
 
 t.test("calls of a process that lives", async (t) => {
-  const { keeper, call, lines, printed } = await keep(t);
+  const { keeper, call, lines, printed } = await keep(t, FILES);
 
   t.test("a function's result, whatever it throws, and what is no result", async (t) => {
     t.same(await call("echo"), { type: "rule", detail: { event: { id: 1 }, run: null } });
@@ -80,7 +49,7 @@ t.test("calls of a process that lives", async (t) => {
     t.same(await call("long"), { type: "rule", detail: { result_bytes: 100_002 } });
     t.same(
       await call("hidden"),
-      { type: "rule", detail: ["undefined", "undefined"] },
+      { type: "rule", detail: "undefined" },
       "the way to the server is not user code's",
     );
     t.match(await call("missing"), { type: "failed", error: 'module code.ts does not export rule "missing" any more' });
@@ -106,7 +75,7 @@ t.test("calls of a process that lives", async (t) => {
 });
 
 t.test("a process that ends", async (t) => {
-  const { keeper, call, lines } = await keep(t);
+  const { keeper, call, lines } = await keep(t, FILES);
 
   for (const [name, cause] of [
     ["exits", "it ended with code 7"],
@@ -139,7 +108,7 @@ t.test("a process that ends", async (t) => {
 });
 
 t.test("a loop has its time; then its process is ended, and another one serves", async (t) => {
-  const { call, lines } = await keep(t, undefined, 512, 1_000);
+  const { call, lines } = await keep(t, FILES, 512, 1_000);
   const { detail: pid } = (await call("pid")) as { detail: number };
   const looping = call("loops", 100);
   const beside = call("endless");
@@ -150,52 +119,8 @@ t.test("a loop has its time; then its process is ended, and another one serves",
 });
 
 t.test("memory is bounded by the heap of the process", async (t) => {
-  const { call, lines } = await keep(t, undefined, 64);
+  const { call, lines } = await keep(t, FILES, 64);
   t.same(await call("eats"), { type: "ended", cause: "its heap of 64 MB was full" });
   t.match(await call("pid"), { type: "rule" });
   t.equal(lines.length, 1);
-});
-
-t.test("changed files are loaded by a fresh process, while calls under way have their answer from the former one", async (t) => {
-  const files = {
-    "code.ts": `import { rule } from "millrace"; import { word } from "./word.ts";
-      export const say = rule("say", {}, () => word);
-      export const slow = rule("slow", {}, () => new Promise((resolve) => setTimeout(() => resolve(word), 300)));`,
-    "word.ts": `export const word = "first";`,
-    "notes.txt": "",
-  };
-  const { keeper, call, dir, lines } = await keep(t, files);
-  t.same(await call("say"), { type: "rule", detail: "first" });
-  writeFileSync(join(dir, "notes.txt"), "of no interest");
-  writeFileSync(join(dir, "more-notes.txt"), "of no interest");
-  t.same([await keeper.look(), await keeper.look()], [false, false]);
-  writeFileSync(join(dir, "word.ts"), `export const word = "second";`);
-  t.same([await keeper.look(), await keeper.look()], [false, true], "once it has rested");
-  const slow = call("slow");
-  await keeper.discover();
-  t.same(await call("say"), { type: "rule", detail: "second" });
-  t.same(await slow, { type: "rule", detail: "first" });
-  writeFileSync(join(dir, "added.ts"), `import { rule } from "millrace"; export const more = rule("more", {}, () => 1);`);
-  t.same([await keeper.look(), await keeper.look()], [false, true]);
-  t.match(await keeper.discover(), { rules: [{ name: "more" }, { name: "say" }, { name: "slow" }] });
-  t.same(lines, []);
-});
-
-t.test("a module that cannot be imported any more fails its own calls, not those of others", async (t) => {
-  const rule = (name: string) => `import { rule } from "millrace"; export const r = rule("${name}", {}, () => "${name}");`;
-  const { keeper, call, dir } = await keep(t, { "code.ts": rule("code"), "other.ts": rule("other") });
-  writeFileSync(join(dir, "code.ts"), "import 'millrace'; nonsense(");
-  const discovery = await keeper.discover();
-  t.match(discovery, { rules: [{ name: "other" }], errors: [{ module: "code.ts", partly: false }] });
-  t.match(await call("code"), { type: "failed", error: /module code\.ts cannot be imported: SyntaxError/ });
-  const other: UserCall = { type: "rule", module: "other.ts", name: "other", event: {}, run: null };
-  t.same(await keeper.call(other, 60_000), { type: "rule", detail: "other" });
-});
-
-t.test("where nothing is called no process is kept", async (t) => {
-  const { keeper, call } = await keep(t, {
-    "code.ts": `import { flow } from "millrace"; export const f = flow("f", async () => 1);`,
-  });
-  t.match(await call("say"), { type: "failed", error: /module code\.ts is not served/ });
-  keeper.stop();
 });

@@ -64,7 +64,6 @@ async function load(sourceDir: string, module: string): Promise<LoadedModule> {
 function takeChannel(): (message: FromChild) => void {
   const send = process.send?.bind(process);
   Object.defineProperty(process, "send", { value: undefined });
-  Object.defineProperty(process, "disconnect", { value: undefined });
   return (message) => void send?.(message);
 }
 
