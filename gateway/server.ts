@@ -36,6 +36,8 @@ export interface GatewayOptions {
   served_dir: string | null;
   version: string;
   database_path: string;
+  /** Folder of the built dashboard; null for none. */
+  dashboard: string | null;
 }
 
 export type GatewayMessage = FeedMessage | LiveFlows | RouteMessage;
@@ -44,6 +46,8 @@ export interface GatewayPorts {
   send(actor: string, message: Command | CommandNotice): void;
   /** Tells the user code actor. */
   sendRoute(message: RouteRequest | RouteAbandoned): void;
+  /** Stream messages up to this number have been read. */
+  read(seq: number): void;
   /** Microseconds; only differences are used, so a clock that never steps is best. */
   now(): number;
   /** A random id that cannot be guessed. */
@@ -97,7 +101,7 @@ class HttpGateway implements Gateway, RequestHandler {
       alarm: createSystemAlarm(),
       defect: this.#ports.defect,
     });
-    this.#pages = new Pages(options.version, "");
+    this.#pages = new Pages(null, options.version, "");
     this.#transport = createTransport(this);
   }
 
@@ -106,7 +110,7 @@ class HttpGateway implements Gateway, RequestHandler {
     try {
       const port = await this.#transport.listen(host, this.#options.port);
       if (socket !== null) await this.#transport.listenUnix(socket);
-      this.#pages = new Pages(version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
+      this.#pages = new Pages(this.#options.dashboard, version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
       return { port };
     } catch (cause) {
       await this.close();

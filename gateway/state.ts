@@ -3,7 +3,7 @@
  * that is bound to these. It is built anew after a failure and takes over every connection of the former one, so clients
  * notice nothing but a pause; a reader of the stream is told to fetch everything.
  */
-import type { Committed, FeedMessage, LiveFlows } from "#protocol/feed";
+import { type Committed, eventAnswers, type FeedMessage, type LiveFlows } from "#protocol/feed";
 import { type Alarm, createSystemAlarm } from "#runtime/timers";
 import type { BodyMemory } from "./body.ts";
 import { OutstandingCommands } from "./commands.ts";
@@ -14,7 +14,7 @@ import type { Reads } from "./reads.ts";
 import type { Router } from "./router.ts";
 import type { GatewayOptions, GatewayPorts } from "./server.ts";
 import { StreamHub } from "./sse.ts";
-import { eventAnswers, StreamRing } from "./stream-ring.ts";
+import { StreamRing } from "./stream-ring.ts";
 
 export class GatewayState {
   readonly router: Router<Endpoint>;
@@ -90,6 +90,7 @@ export class GatewayState {
       this.#settleOrCut(id, () => this.#commands.settle(replies.slice(at, at + 3)));
     }
     for (const [command, event] of eventAnswers(message)) this.#settleOrCut(command, () => this.#answerWithEvent(command, event));
+    this.#tellRead(message);
   }
 
   /** Ends streams, waits for answers on their way for so long. */
@@ -104,6 +105,12 @@ export class GatewayState {
     for (const [command, event] of eventAnswers(commit)) this.#answerWithEvent(command, event);
     this.#commands.settle(commit.replies);
     this.#hub.published(seamless);
+    this.#tellRead(commit);
+  }
+
+  /** Whatever became of it, it is no longer on its way. */
+  #tellRead({ stream, first_seq }: Committed): void {
+    if (stream.length > 0) this.#ports.read(first_seq + stream.length / 2 - 1);
   }
 
   /** An event is stored under a number that only the commit knows: its record is the answer to the command that emitted it. */

@@ -64,6 +64,8 @@ export class StreamRing {
   append(commit: Committed): boolean {
     // A commit without messages says where the numbers stand, or nothing.
     if (commit.stream.length === 0 && commit.first_seq === 0) return true;
+    // It came before: the writers were started anew before the core heard that it was committed.
+    if (commit.stream.length > 0 && commit.first_seq + commit.stream.length / 2 - 1 <= this.#latest) return true;
     const seamless = commit.first_seq === this.#latest + 1;
     if (!seamless) {
       this.#entries.fill(undefined);
@@ -123,19 +125,6 @@ export class StreamRing {
         return onOneLine(this.#render(entry.kind, entry.id));
     }
   }
-}
-
-/** Events of a commit that are themselves the answer to a command: command and event, as pairs. */
-export function eventAnswers({ stream, first_event_id }: Committed): [command: number, event: number][] {
-  const answers: [number, number][] = [];
-  let eventId = first_event_id;
-  for (let index = 0; index < stream.length; index += 2) {
-    if (stream[index] !== STREAM_CODE["event.created"]) continue;
-    const command = Number(stream[index + 1]);
-    if (command !== 0) answers.push([command, eventId]);
-    eventId += 1;
-  }
-  return answers;
 }
 
 /** Two messages with the same key are about the same thing: of those close together only the last is sent. */

@@ -2,15 +2,16 @@
  * Routes that user code adds: which methods and paths they may have, and the messages between the gateway, which keeps the
  * connection, and the user code actor, which has the handler called.
  */
+import { DASHBOARD_PAGES } from "./dashboard-pages.ts";
 import type { RouteSpec } from "./server.ts";
 
 export const CUSTOM_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type CustomMethod = (typeof CUSTOM_METHODS)[number];
 
-/** First segments that belong to the server: the API, agents, and the dashboard with its pages and files. */
+/** First segments that belong to the server: the API, agents, the files of the dashboard and its pages. */
 const RESERVED_SEGMENTS: ReadonlySet<string> = new Set([
   ...["api", "mcp", "assets"],
-  ...["runs", "flows", "schedules", "rules", "events", "queue", "backfills", "artifacts", "variables", "settings"],
+  ...Object.values(DASHBOARD_PAGES).map((page) => page.split("/")[1] ?? ""),
 ]);
 
 const PATH_LENGTH_MAX = 512;

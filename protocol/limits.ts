@@ -73,6 +73,11 @@ export const DUPLICATE_WINDOW_US = 1_000_000;
 /** A run that has not started this long after its scheduled time is Late. */
 export const LATE_AFTER_US = 15_000_000;
 
+/** Commits whose stream messages may be on their way to a gateway whatever their size. */
+export const FEED_COMMITS_MAX = 4;
+/** Stream messages on their way to a gateway; what is beyond it becomes a gap that its readers are told of. */
+export const FEED_BYTES_MAX = 8 * MIB;
+
 /** Stream messages kept for clients that reconnect; an older number gets resync. */
 export const STREAM_RING_COUNT = 4_096;
 /** Silence on a stream after which a comment line keeps the connection open. */
@@ -108,6 +113,3 @@ export const RULE_CHAIN_DEPTH_MAX = 8;
 /** Tries of a webhook or mail. */
 export const OUTBOUND_ATTEMPTS_MAX = 3;
 export const WEBHOOK_REDIRECTS_MAX = 3;
-
-/** Length of a `pattern` in a user's parameter schema, because it runs on user data. */
-export const PATTERN_LENGTH_MAX = 1_000;

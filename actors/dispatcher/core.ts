@@ -37,7 +37,7 @@ import { heartbeat } from "./heartbeat.ts";
 import { hookDone } from "./hooks.ts";
 import type { DispatcherMessage } from "./messages.ts";
 import { EnginePool } from "./pool.ts";
-import { report } from "./report.ts";
+import { applyNextSlice, report } from "./report.ts";
 import { resumeRunCommand } from "./resume-run.ts";
 import { retryRunCommand } from "./retry-run.ts";
 import { transitionRun } from "./transition-run.ts";
@@ -115,6 +115,10 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return sendCommitted(turn, this.#ports.committedTurn());
       case "HookDone":
         return hookDone(turn, message);
+      case "ContinueReports":
+        return this.#state.openReports.callNext(turn, this.#ports.committedTurn());
+      case "ReportSlice":
+        return this.#continueReport(turn, message.run_id);
       case "ReceiverStarted":
         return sendAgain(turn, message.receiver);
       case "CapacityFreed":
@@ -132,9 +136,11 @@ export class Dispatcher implements Actor<DispatcherMessage> {
       case "CreateFlowRun":
         return createFlowRunCommand(turn, command);
       case "TransitionRun":
+        if (this.#state.openReports.putBehind(command.target, command)) return;
         return transitionRun(turn, command);
       case "Report":
-        return report(turn, command);
+        report(turn, command);
+        return this.#state.openReports.callNext(turn, this.#ports.committedTurn());
       case "Heartbeat":
         return heartbeat(turn, command);
       case "Work":
@@ -160,6 +166,18 @@ export class Dispatcher implements Actor<DispatcherMessage> {
       default:
         throw new Error(`the dispatcher does not take ${command.kind}`);
     }
+  }
+
+  /** The next slice of a report; after the last one, what waited behind it. */
+  #continueReport(turn: Turn, runId: number): void {
+    const { openReports } = this.#state;
+    const open = openReports.find(runId);
+    if (open === undefined) return;
+    open.called = false;
+    applyNextSlice(turn, open);
+    if (open.next < open.slices.length) return openReports.callNext(turn, this.#ports.committedTurn());
+    openReports.remove(open);
+    for (const command of open.behind) this.#command(turn, command);
   }
 
   #engineGone(turn: Turn, engineId: string, cause: string | null): void {

@@ -54,6 +54,19 @@ export interface SendOutbound {
   kind: "SendOutbound";
 }
 
+/** Something was committed while reports are applied in slices. */
+export interface ContinueReports {
+  kind: "ContinueReports";
+}
+
+/** The next slice of a report is to be applied. Id and epoch are those of its command, which fails with it. */
+export interface ReportSlice {
+  kind: "ReportSlice";
+  id: number;
+  epoch: number;
+  run_id: number;
+}
+
 export type DispatcherMessage =
   | Command
   | CommandNotice
@@ -68,5 +81,7 @@ export type DispatcherMessage =
   | CapacityFreed
   | ReactionMessage
   | SendOutbound
+  | ContinueReports
+  | ReportSlice
   | ReceiverStarted
   | HookDone;

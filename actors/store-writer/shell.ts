@@ -5,7 +5,7 @@
  * outcome to the core. It is the only owner of the read-write handle. When the store refuses a commit (full disk, I/O error)
  * it goes read-only, says so, and probes until writes work again; what was refused is the core's to decide anew.
  */
-import type { Committed, ReadOnly, Reloaded } from "#protocol/feed";
+import type { Committed, FeedRead, ReadOnly, Reloaded } from "#protocol/feed";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import type { CommitRequest, Writer } from "#storage/apply";
@@ -14,6 +14,7 @@ import { StorageError } from "#storage/storage-error";
 import type { Checkpoint, Checkpointed } from "../checkpointer/shell.ts";
 import { CHECKPOINTER, COMMITS, GATEWAY } from "../names.ts";
 import { WINDOW, type WriterStarted } from "./commit-client.ts";
+import { FeedWindow } from "./feed-window.ts";
 
 /** How often a read-only store is tried again. */
 const PROBE_US = 1_000_000;
@@ -33,10 +34,13 @@ interface Hello {
   generation: number;
 }
 
-export class StoreWriter implements Actor<CommitRequest | Probe | Hello | Checkpointed> {
+type StoreWriterMessage = CommitRequest | Probe | Hello | Checkpointed | FeedRead;
+
+export class StoreWriter implements Actor<StoreWriterMessage> {
   readonly #writer: Writer;
   readonly #nowUs: () => number;
   readonly #close: (failed: boolean) => void;
+  readonly #feed = new FeedWindow();
   #readOnly = false;
   #commitsSinceCheckpoint = 0;
   #checkpointAskedUs: number | null = null;
@@ -51,7 +55,7 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello | Checkp
     this.#close = close;
   }
 
-  receive(message: CommitRequest | Probe | Hello | Checkpointed, out: Outbox): void {
+  receive(message: StoreWriterMessage, out: Outbox): void {
     if ("kind" in message) return this.#handle(message, out);
     if (this.#readOnly || this.#wasGivenUp(message.batch)) return;
     try {
@@ -66,10 +70,18 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello | Checkp
     this.#close(failed);
   }
 
-  #handle(message: Probe | Hello | Checkpointed, out: Outbox): void {
+  #handle(message: Exclude<StoreWriterMessage, CommitRequest>, out: Outbox): void {
     if (message.kind === "Probe") return this.#probe(out);
     if (message.kind === "Hello") return this.#greet(message, out);
+    if (message.kind === "FeedRead") return this.#feedRead(message.seq, out);
     this.#checkpointAskedUs = null;
+  }
+
+  /** A gateway that has caught up learns where the numbers stand, and so that some are missing. */
+  #feedRead(seq: number, out: Outbox): void {
+    if (!this.#feed.read(seq)) return;
+    const first_seq = this.#writer.latestSeq + 1;
+    out.send(GATEWAY, { kind: "Committed", replies: [], stream: [], first_seq, first_event_id: 0, logs: [] } satisfies Committed);
   }
 
   /** Asks for a checkpoint after so many commits, one at a time. */
@@ -103,7 +115,9 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello | Checkp
     }
     // At the start of a core the gateway learns where the stream numbers stand, so that its first message leaves no gap.
     if (batch.epoch !== null && committed.first_seq === 0) committed.first_seq = this.#writer.latestSeq + 1;
-    if (committed.replies.length + committed.stream.length > 0 || batch.epoch !== null) out.send(GATEWAY, committed);
+    if (batch.epoch !== null) this.#feed.reset();
+    if (committed.replies.length + committed.stream.length > 0 || batch.epoch !== null)
+      out.send(GATEWAY, this.#feed.admit(committed));
     if (batch.epoch !== null) out.send(GATEWAY, { kind: "Reloaded", epoch: batch.epoch } satisfies Reloaded);
     out.send(COMMITS, {
       kind: "Acknowledged",

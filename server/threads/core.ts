@@ -29,6 +29,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
     send: (batch) => thread.host.send(LOG_WRITER, batch),
     acknowledged: () => {
       thread.host.send(RULES, { kind: "Wake" });
+      if ((group.state?.openReports.size ?? 0) > 0) thread.host.send(DISPATCHER, { kind: "ContinueReports" });
       if ((group.state?.rules.unsent.length ?? 0) > 0) thread.host.send(DISPATCHER, { kind: "SendOutbound" });
     },
     rejected: (error) => {

@@ -1,7 +1,9 @@
 /** The gateway as an actor of its thread. Its connections belong to the thread: they outlive the actor. */
+import { fileURLToPath } from "node:url";
 import { createIdSource } from "#actors/ids";
-import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS, SERVER_LOG, USER_CODE } from "#actors/names";
+import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS, SERVER_LOG, STORE_WRITER, USER_CODE } from "#actors/names";
 import { createGateway, type Gateway, type GatewayMessage, type GatewayOptions } from "#gateway/server";
+import type { FeedRead } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
 import type { Outbox } from "#runtime/effect";
@@ -9,6 +11,11 @@ import type { ThreadHost } from "#runtime/thread";
 import type { LogMessage } from "../server-log.ts";
 import { urlOf } from "../url.ts";
 import type { ThreadData } from "./data.ts";
+
+/** The built dashboard: beside the compiled server, or where a clone builds it. */
+const DASHBOARD = fileURLToPath(
+  new URL(import.meta.url.endsWith(".ts") ? "../../dist/dashboard/" : "../../dashboard/", import.meta.url),
+);
 
 export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   let gateway: Gateway | null = null;
@@ -46,6 +53,7 @@ async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promis
   const gateway = createGateway(optionsOf(data), {
     send: (actor, message) => thread.host.send(actor, message),
     sendRoute: (message) => thread.host.send(USER_CODE, message),
+    read: (seq) => thread.host.send(STORE_WRITER, { kind: "FeedRead", seq } satisfies FeedRead),
     now: () => clock.monotonicUs(),
     newId: () => ids.uuid(),
     failed: (cause) => thread.host.kill(GATEWAY, textOf(cause)),
@@ -73,6 +81,7 @@ function optionsOf({ config, databasePath, servedDir, version }: ThreadData): Ga
     served_dir: servedDir,
     version,
     database_path: databasePath,
+    dashboard: DASHBOARD,
   };
 }
 

@@ -62,6 +62,7 @@ CREATE TABLE runs (
 CREATE UNIQUE INDEX runs_external ON runs (external_id);
 CREATE INDEX runs_unfinished ON runs (flow_id) WHERE end_time IS NULL;
 CREATE INDEX runs_ended ON runs (flow_id, state_type) WHERE end_time IS NOT NULL;
+CREATE INDEX runs_went_wrong ON runs (end_time) WHERE end_time IS NOT NULL AND state_type IN (4, 6);
 CREATE INDEX runs_sub_state ON runs (state_name) WHERE end_time IS NOT NULL AND state_name IS NOT NULL;
 CREATE INDEX runs_start ON runs (coalesce(start_time, created_at)) WHERE end_time IS NOT NULL;
 CREATE INDEX runs_duration ON runs (total_run_time) WHERE total_run_time IS NOT NULL;

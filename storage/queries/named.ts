@@ -6,7 +6,7 @@ import type { ArtifactsQuery } from "#protocol/artifact";
 import type { EventsQuery } from "#protocol/event";
 import type { LogsQuery } from "#protocol/log";
 import type { FullMatch } from "#protocol/rule-spec";
-import type { RunsQuery } from "#protocol/run";
+import type { RunCountsQuery, RunsQuery } from "#protocol/run";
 import type { TaskRunsQuery } from "#protocol/task-run";
 import type { Statements } from "../statements.ts";
 import { answersOfRun } from "./answers.ts";
@@ -21,6 +21,7 @@ import { logsPage } from "./logs-page.ts";
 import { type ActionOfEvent, renderedActions } from "./rendered-actions.ts";
 import { expectationMessage, expectationsOfRule, firingsOfRule, lapseMessage, ruleById, rules } from "./rule-record.ts";
 import { ruleTest } from "./rule-test.ts";
+import { runCounts } from "./run-counts.ts";
 import { runGraph } from "./run-graph.ts";
 import { runById, runExists } from "./run-record.ts";
 import { runsPage } from "./runs-page.ts";
@@ -58,6 +59,7 @@ export interface QueryArguments {
   backfill_created: { id: number };
   backfill_updated: { id: number };
   counts: { project: string | null };
+  run_counts: { query: RunCountsQuery };
   rule: { id: number };
   rules: Record<never, never>;
   rule_firings: { id: number };
@@ -132,6 +134,7 @@ export const QUERIES: Queries = {
   expectation_lapsed: (statements, { id }) => lapseMessage(statements, id),
   variable: (statements, { name, raw }) => variableByName(statements, name, raw === true),
   variables: (statements) => variables(statements),
+  run_counts: (statements, { query }) => runCounts(statements, query),
   counts: (statements, { project }) => counts(statements, project),
 };
 

@@ -32,6 +32,8 @@ export class StubServer {
   readonly defects: unknown[] = [];
   /** What the user code actor would be told. */
   readonly routeMessages: (RouteRequest | RouteAbandoned)[] = [];
+  /** Stream numbers up to which messages were read. */
+  readonly read: number[] = [];
   readonly gateway;
   readonly home = mkdtempSync(join(tmpdir(), "millrace-gateway-"));
   readonly #store: Store = openStore(join(this.home, "db.sqlite"));
@@ -56,6 +58,7 @@ export class StubServer {
         served_dir: null,
         version: "1.13.0",
         database_path: join(this.home, "db.sqlite"),
+        dashboard: null,
         ...options,
       },
       {
@@ -64,6 +67,7 @@ export class StubServer {
           this.routeMessages.push(message);
           for (const resolve of this.#arrived.splice(0)) resolve();
         },
+        read: (seq) => this.read.push(seq),
         now: () => performance.now() * 1000,
         newId: randomUUID,
         failed: (cause) => {

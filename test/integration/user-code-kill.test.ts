@@ -32,7 +32,10 @@ t.test("a server that is killed during a call, or between the commit and the cal
 
   // The process of user code does not start: no function is called, while the rules are there already.
   const gate = join(place.home, "gate.mjs");
-  writeFileSync(gate, "if (process.argv[1]?.includes('user-code')) await new Promise(() => process.on('disconnect', () => process.exit()));");
+  writeFileSync(
+    gate,
+    "if (process.argv[1]?.includes('user-code')) await new Promise(() => process.on('disconnect', () => process.exit()));",
+  );
   rmSync(join(place.home, "server.json"), { force: true });
   const args = ["serve", place.dir, "--home", place.home, "--port", "0", "--no-open", "--no-engines"];
   const second = launch(args, { NODE_OPTIONS: `--import=${gate}` });

@@ -47,11 +47,7 @@ t.test("calls of a process that lives", async (t) => {
     t.match(await call("bigint"), { type: "failed", error: /TypeError/ });
     t.match(await call("nonsense"), { type: "failed", error: /a value that is JSON, not a function/ });
     t.same(await call("long"), { type: "rule", detail: { result_bytes: 100_002 } });
-    t.same(
-      await call("hidden"),
-      { type: "rule", detail: "undefined" },
-      "the way to the server is not user code's",
-    );
+    t.same(await call("hidden"), { type: "rule", detail: "undefined" }, "the way to the server is not user code's");
     t.match(await call("missing"), { type: "failed", error: 'module code.ts does not export rule "missing" any more' });
   });
 

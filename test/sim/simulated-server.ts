@@ -304,7 +304,10 @@ export class SimulatedServer implements Control {
       send: (batch) => {
         if (this.#around.sends(batch, this)) host.send(LOG_WRITER, batch);
       },
-      acknowledged: () => host.send(RULES, { kind: "Wake" }),
+      acknowledged: () => {
+        host.send(RULES, { kind: "Wake" });
+        if ((this.group?.state?.openReports.size ?? 0) > 0) host.send(DISPATCHER, { kind: "ContinueReports" });
+      },
       rejected: (error) => {
         host.send(EXIT_REPORTS, { name: DISPATCHER, message: error.message, counted: false } satisfies ExitReport);
       },
@@ -358,7 +361,7 @@ export class SimulatedServer implements Control {
       return {
         receive: (message, outbox) => {
           const fault = this.#armed.get(spec.name);
-          if (fault === undefined || isProbe(message)) return actor.receive(message, outbox);
+          if (fault === undefined || isNoCommit(message)) return actor.receive(message, outbox);
           this.#armed.delete(spec.name);
           const after = fault.endsWith("after commit") || (!fault.endsWith("before commit") && this.#around.random.chance(0.5));
           if (after) actor.receive(message, outbox);
@@ -391,8 +394,10 @@ function idle(name: string): ActorSpec {
   return { name, start: () => ({ receive: () => undefined }) };
 }
 
-function isProbe(message: unknown): boolean {
-  return (message as { kind?: string }).kind === "Probe";
+/** Messages of the writer that bring no commit. */
+function isNoCommit(message: unknown): boolean {
+  const { kind } = message as { kind?: string };
+  return kind === "Probe" || kind === "FeedRead";
 }
 
 /** The real writer; whoever watches hears of each commit once it is durable. */

@@ -4,7 +4,7 @@
  */
 import type { EngineKey } from "#actors/live-state/engine";
 import type { DispatchSettings } from "#actors/live-state/live-state";
-import { GATEWAY } from "#actors/names";
+import { GATEWAY, STORE_WRITER } from "#actors/names";
 import type { Committed, FeedMessage } from "#protocol/feed";
 import { isTerminal } from "#protocol/state";
 import type { ActorSpec } from "#runtime/actor";
@@ -225,6 +225,7 @@ class Simulation {
       time: this.#time,
       trace: this.trace,
       send: (to, message) => server?.sendFromGateway(to, message),
+      tellWriter: (message) => server?.sendFromGateway(STORE_WRITER, message),
       nextId: () => {
         this.#nextCommand += 1;
         return this.#nextCommand;
@@ -346,6 +347,7 @@ class Simulation {
     const id = this.#nextCommand + 1;
     this.#requests.set(id, request);
     this.#capacity.changing(id, request);
+    for (const checker of this.#checkers) checker.submitted?.(id, request);
     return this.#gateway.submit(request, settled);
   }
 

@@ -73,6 +73,17 @@ const DIRECTIONS: readonly Direction[] = [
     reason: "short commands start fast: the server itself is loaded by `import()` where it is needed",
   },
   {
+    from: "dashboard/vite.config.ts",
+    allows: [],
+    reason: "the build of the dashboard",
+  },
+  {
+    from: "dashboard/",
+    allows: ["protocol/dashboard-pages", "protocol/state"],
+    types: ["protocol"],
+    reason: "the browser gets records as types, and of values only what is small and alone",
+  },
+  {
     from: "examples/",
     allows: ["cli", "sdk", "server/config"],
     reason: "flows import the package by its name; the demo starts a server",
@@ -150,7 +161,7 @@ t.test("one spelling: relative inside a folder with its ending, by name across f
       const sameFolder = target?.startsWith(`${file.folder}/`) === true;
       const good = name.startsWith("#")
         ? !sameFolder && !name.endsWith(".ts")
-        : !name.startsWith(".") || (sameFolder && name.endsWith(".ts"));
+        : !name.startsWith(".") || (sameFolder && /\.(?:tsx?|css)$/.test(name));
       if (!good && target !== null) found.push(`${file.path}:${line} writes ${name}`);
     }
   }

@@ -21,8 +21,11 @@ function sourceOf(built: string): string {
     .replace(/\.js$/, ".ts");
 }
 
+/** What the build of the dashboard begins with. */
+const DASHBOARD_ENTRIES = ["dashboard/main.tsx", "dashboard/vite.config.ts"];
 /** What users start or import. */
 const PRODUCT_ENTRIES = [
+  ...DASHBOARD_ENTRIES,
   ...Object.values(settings.bin).map(sourceOf),
   ...Object.values(settings.exports).flatMap((target) => (typeof target === "string" ? [] : [sourceOf(target["default"] ?? "")])),
 ];

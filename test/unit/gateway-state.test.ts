@@ -17,15 +17,18 @@ const OPTIONS = {
   served_dir: null,
   version: "1.13.0",
   database_path: "",
+  dashboard: null,
 };
 
 /** A gateway's state over a store of which event 2 cannot be read. */
 function setup() {
   const sent: (Command | CommandNotice)[] = [];
   const defects: unknown[] = [];
+  const read: number[] = [];
   const ports = {
     send: (_actor: string, message: Command | CommandNotice) => void sent.push(message),
     sendRoute: () => undefined,
+    read: (seq: number) => void read.push(seq),
     now: () => 0,
     newId: () => "id",
     failed: (cause: unknown) => void defects.push(cause),
@@ -45,13 +48,13 @@ function setup() {
     match?.methods.get("POST")?.serve(exchange, match.values);
     return exchange;
   };
-  return { sent, defects, next, post };
+  return { sent, defects, read, next, post };
 }
 
 t.test(
   "of the message at which it failed each answer is given by itself; one that cannot be given costs its connection",
   async (t) => {
-    const { sent, defects, next, post } = setup();
+    const { sent, defects, read, next, post } = setup();
     const former = next();
     former.receive({ kind: "Reloaded", epoch: 3 });
     const exchanges = [1, 2, 3, 4].map((id) => post(former, `/api/runs/${id}/cancel`));
@@ -78,6 +81,7 @@ t.test(
       ],
     );
     t.equal(defects.length, 2);
+    t.same(read, [6], "its messages are no longer on their way");
     t.equal(sent.length, 4, "nothing is sent again");
     post(state, "/api/runs/5/cancel");
     t.match(sent.at(-1), { id: (ids[3] ?? 0) + 1, epoch: 3 });
