@@ -19,6 +19,7 @@ import {
   SCHEDULER,
   SERVER_LOG,
   STORE_WRITER,
+  USER_CODE,
 } from "./names.ts";
 
 /** How long a worker may take to stop in order. */
@@ -46,7 +47,7 @@ export const TREE: SupervisorChild = {
       name: "io",
       strategy: "one_for_one",
       ...LIMIT,
-      children: [permanent(ENGINE_PROCESSES), permanent(OUTBOUND)],
+      children: [permanent(ENGINE_PROCESSES), permanent(OUTBOUND), permanent(USER_CODE)],
     },
     {
       kind: "supervisor",
@@ -105,6 +106,7 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
       [RULE_READER]: core,
       [EXPECTATIONS]: core,
       [OUTBOUND]: "main",
+      [USER_CODE]: "main",
       [GATEWAY]: "gateway",
     },
     endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main", [SERVER_LOG]: "main" },

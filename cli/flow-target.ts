@@ -54,8 +54,8 @@ export async function loadTarget(target: FileTarget, servedDir: string | null): 
   const isServed = inside !== null && inside !== "" && !inside.startsWith("..") && !isAbsolute(inside);
   const sourceDir = isServed && servedDir !== null ? servedDir : dirname(target.path);
   const module = relative(sourceDir, target.path).split(sep).join("/");
-  const { loadFlows } = await import("#sdk/load-flows");
-  const { flows, error } = await loadFlows(sourceDir, module);
+  const { loadModule } = await import("#sdk/load-module");
+  const { flows, error } = await loadModule(sourceDir, module);
   if (error !== null) throw new CommandError(`${target.path} cannot be loaded: ${error}`);
   const names = flows.map((flow) => flow.definition.name);
   if (names.length === 0) {

@@ -19,6 +19,8 @@ export interface StartScreen {
 
 /** Flows listed by name; beyond that their number is enough. */
 const FLOWS_SHOWN = 20;
+/** Rules and routes listed by name. */
+const NAMES_SHOWN = 6;
 const LABEL_WIDTH = "Serving".length;
 
 export function renderStartScreen(screen: StartScreen, terminal: Terminal): string[] {
@@ -36,6 +38,7 @@ export function renderStartScreen(screen: StartScreen, terminal: Terminal): stri
     labelled("Engines", engines(config), terminal),
     "",
     ...flowLines(screen, terminal),
+    ...codeLines(discovery, terminal),
   );
   for (const warning of discovery.warnings) lines.push(`  ${terminal.paint("yellow", "\u25c6")} ${printable(warning)}`);
   lines.push(...errorLines(discovery.errors, terminal), "", `  ${terminal.paint("dim", stopHint(terminal))}`, "");
@@ -57,7 +60,8 @@ function engines(config: ServerConfig): string {
 }
 
 function flowLines(screen: StartScreen, terminal: Terminal): string[] {
-  const { flows } = screen.discovery;
+  const { flows, rules, routes } = screen.discovery;
+  if (flows.length === 0 && rules.length + routes.length > 0) return ["  No flows were found."];
   if (flows.length === 0) {
     return [
       "  No flows were found. A flow file exports what flow() returns:",
@@ -82,9 +86,26 @@ function flowLines(screen: StartScreen, terminal: Terminal): string[] {
   return [...table.map((line) => `  ${line}`), ...more];
 }
 
-function errorLines(errors: readonly { module: string; error: string }[], terminal: Terminal): string[] {
+/** What is called beside runs: rules with a function, and routes. */
+function codeLines({ rules, routes }: Discovery, terminal: Terminal): string[] {
+  const named = [
+    { label: "Rules", names: rules.map(({ name }) => name) },
+    { label: "Routes", names: routes.map(({ method, path }) => `${method} ${path}`) },
+  ].filter(({ names }) => names.length > 0);
+  if (named.length === 0) return [];
+  return ["", ...named.map(({ label, names }) => labelled(label, shortList(names), terminal))];
+}
+
+function shortList(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_SHOWN).map(printable).join(", ");
+  return names.length > NAMES_SHOWN ? `${shown} and ${names.length - NAMES_SHOWN} more` : shown;
+}
+
+function errorLines(errors: Discovery["errors"], terminal: Terminal): string[] {
   if (errors.length === 0) return [];
-  const lines = ["", `  ${terminal.paint("red", `${counted(errors.length, "file")} could not be used:`)}`];
+  const whole = errors.filter(({ partly }) => !partly).length;
+  const what = whole === errors.length ? counted(whole, "file") : "Files, or something in them,";
+  const lines = ["", `  ${terminal.paint("red", `${what} could not be used:`)}`];
   for (const { module, error } of errors) {
     const [first = "", ...rest] = printable(error).split("\n");
     lines.push(`  ${terminal.paint("red", "\u25a0")} ${terminal.paint("bold", printable(module))}  ${first}`);

@@ -50,18 +50,23 @@ export function hasBody(exchange: Exchange): boolean {
   return length === "" ? exchange.header("transfer-encoding") !== "" : length !== "0";
 }
 
+/** Receives a whole body as it came, and its bytes with it. The memory is the taker's own. */
+export interface RawBodyTaker {
+  takeRaw(exchange: Exchange, head: RequestHead, body: Uint8Array<ArrayBuffer>, bytes: number): void;
+}
+
 /** Reads one body; made per request, so that the handlers need no closures. */
 export class BodyReader implements ExchangeWatcher {
   readonly #exchange: Exchange;
   readonly #memory: BodyMemory;
-  readonly #taker: BodyTaker;
+  readonly #taker: BodyTaker | RawBodyTaker;
   readonly #head: RequestHead;
   readonly #bytesMax: number;
   #chunks: Buffer[] | null = null;
   #bytes = 0;
   #done = false;
 
-  constructor(exchange: Exchange, memory: BodyMemory, taker: BodyTaker, head: RequestHead, bytesMax: number) {
+  constructor(exchange: Exchange, memory: BodyMemory, taker: BodyTaker | RawBodyTaker, head: RequestHead, bytesMax: number) {
     this.#exchange = exchange;
     this.#memory = memory;
     this.#taker = taker;
@@ -112,21 +117,26 @@ export class BodyReader implements ExchangeWatcher {
         ? Buffer.from(piece.buffer, piece.byteOffset, piece.length)
         : Buffer.concat([...this.#chunks, piece], this.#bytes);
     this.#chunks = null;
+    const taker = this.#taker;
+    if ("takeRaw" in taker) {
+      taker.takeRaw(this.#exchange, this.#head, new Uint8Array(whole), this.#bytes);
+      return;
+    }
     if (!isUtf8(whole)) {
-      this.#unreadable("it is not UTF-8");
+      this.#unreadable(taker, "it is not UTF-8");
       return;
     }
     if (whole.length === 0) {
-      this.#unreadable("it is empty");
+      this.#unreadable(taker, "it is empty");
       return;
     }
-    this.#taker.take(this.#exchange, this.#head, whole.toString(), this.#bytes);
+    taker.take(this.#exchange, this.#head, whole.toString(), this.#bytes);
   }
 
-  #unreadable(why: string): void {
+  #unreadable(taker: BodyTaker, why: string): void {
     this.#memory.giveBytes(this.#bytes);
-    if (this.#taker.unreadable === undefined) replyRefusal(this.#exchange, refuse("bad_json", why));
-    else this.#taker.unreadable(this.#exchange, why);
+    if (taker.unreadable === undefined) replyRefusal(this.#exchange, refuse("bad_json", why));
+    else taker.unreadable(this.#exchange, why);
   }
 
   #refuse(untaken: number, code: "body_too_large" | "busy"): void {

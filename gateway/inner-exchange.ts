@@ -27,6 +27,10 @@ export class InnerExchange implements Exchange {
     return "";
   }
 
+  headerList(): HeaderList {
+    return [];
+  }
+
   isLocalPeer(): boolean {
     return this.#local;
   }

@@ -1,4 +1,5 @@
 /** Answers: the only place where an outcome becomes HTTP. Every error is `{error}` as JSON. */
+import type { RouteResponse } from "#protocol/custom-route";
 import { type Refusal, refuse } from "#protocol/errors";
 import type { Exchange, HeaderList } from "./transport-port.ts";
 
@@ -24,6 +25,11 @@ export function replyMessage(exchange: Exchange, body: string, session: string |
 /** Taken, and nothing to say. */
 export function replyNothing(exchange: Exchange, status: 202 | 204): void {
   exchange.respond(status, [], null);
+}
+
+/** What the handler of a custom route answered. */
+export function replyResponse(exchange: Exchange, { status, headers, body }: RouteResponse): void {
+  exchange.respond(status, headers, body);
 }
 
 /** The path exists, the method does not. */

@@ -3,9 +3,12 @@
  * The path of a request through its parts is in README.md.
  */
 import type { Command, CommandNotice } from "#protocol/command";
+import type { RouteAbandoned, RouteMessage, RouteRequest } from "#protocol/custom-route";
 import { refuse } from "#protocol/errors";
 import type { FeedMessage, LiveFlows } from "#protocol/feed";
+import { createSystemAlarm } from "#runtime/timers";
 import { Access } from "./auth.ts";
+import { CustomRouteTable } from "./custom-routes.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { Pages } from "./pages.ts";
 import { Reads } from "./reads.ts";
@@ -37,8 +40,12 @@ export interface GatewayOptions {
   dashboard: string | null;
 }
 
+export type GatewayMessage = FeedMessage | LiveFlows | RouteMessage;
+
 export interface GatewayPorts {
   send(actor: string, message: Command | CommandNotice): void;
+  /** Tells the user code actor. */
+  sendRoute(message: RouteRequest | RouteAbandoned): void;
   /** Stream messages up to this number have been read. */
   read(seq: number): void;
   /** Microseconds; only differences are used, so a clock that never steps is best. */
@@ -54,10 +61,10 @@ export interface GatewayPorts {
 export interface Gateway {
   /** Listens; throws a ListenError when the address or the socket is taken. */
   start(): Promise<{ port: number }>;
-  /** A message of the committed feed, in feed order, or news of the records actor. A throw is a failure. */
-  receive(message: FeedMessage | LiveFlows): void;
+  /** A message of the committed feed, in feed order, or news of the records and user code actors. A throw is a failure. */
+  receive(message: GatewayMessage): void;
   /** After a failure: builds anew what it remembers. Connections stay; `failedAt` is the message it failed at. */
-  restart(failedAt: FeedMessage | LiveFlows | null): void;
+  restart(failedAt: GatewayMessage | null): void;
   /** Ends streams, refuses new requests, waits shortly for answers on their way, then closes. The thread may end afterwards. */
   stop(): Promise<void>;
   /** As `stop`, without waiting for anything. */
@@ -75,6 +82,8 @@ class HttpGateway implements Gateway, RequestHandler {
   readonly #access: Access;
   readonly #reads: Reads;
   readonly #transport: Transport;
+  /** Requests for custom routes: no part of what is remembered, so a failure there is none of theirs. */
+  readonly #custom: CustomRouteTable;
   #state: GatewayState;
   #pages: Pages;
   #stopped: Promise<void> | null = null;
@@ -85,6 +94,13 @@ class HttpGateway implements Gateway, RequestHandler {
     this.#access = new Access(options);
     this.#reads = new Reads(options.database_path, this.#ports.defect);
     this.#state = new GatewayState(options, this.#ports, this.#reads);
+    this.#custom = new CustomRouteTable({
+      send: (message) => ports.sendRoute(message),
+      memory: this.#state.memory,
+      firstId: this.#state.firstId,
+      alarm: createSystemAlarm(),
+      defect: this.#ports.defect,
+    });
     this.#pages = new Pages(null, options.version, "");
     this.#transport = createTransport(this);
   }
@@ -102,15 +118,16 @@ class HttpGateway implements Gateway, RequestHandler {
     }
   }
 
-  receive(message: FeedMessage | LiveFlows): void {
-    this.#state.receive(message);
+  receive(message: GatewayMessage): void {
+    if (isRouteMessage(message)) this.#custom.receive(message);
+    else this.#state.receive(message);
   }
 
-  restart(failedAt: FeedMessage | LiveFlows | null): void {
+  restart(failedAt: GatewayMessage | null): void {
     const state = new GatewayState(this.#options, this.#ports, this.#reads);
     state.takeOver(this.#state);
     this.#state = state;
-    if (failedAt !== null) state.recover(failedAt);
+    if (failedAt !== null && !isRouteMessage(failedAt)) state.recover(failedAt);
   }
 
   stop(): Promise<void> {
@@ -132,6 +149,13 @@ class HttpGateway implements Gateway, RequestHandler {
     const match = this.#state.router.match(exchange.path);
     if (match !== null) {
       this.#serve(exchange, match);
+      return;
+    }
+    const custom = this.#custom.match(exchange.path);
+    if (custom !== null) {
+      const refusal = this.#access.checkToken(exchange);
+      if (refusal === null) this.#custom.serve(exchange, custom);
+      else replyRefusal(exchange, refusal);
       return;
     }
     if (exchange.path.startsWith("/api/")) replyRefusal(exchange, refuse("not_found"));
@@ -159,12 +183,16 @@ class HttpGateway implements Gateway, RequestHandler {
 
   async #finish(graceMs: number): Promise<void> {
     this.#transport.stopListening();
-    await this.#state.stop(graceMs);
+    await Promise.all([this.#state.stop(graceMs), this.#custom.stop(graceMs)]);
     // What tools make of the last answers is written in promises that are still to run.
     await new Promise<void>((resolve) => setImmediate(resolve));
     this.#transport.close();
     await this.#reads.close();
   }
+}
+
+function isRouteMessage(message: GatewayMessage): message is RouteMessage {
+  return message.kind === "RouteAnswer" || message.kind === "CustomRoutes" || message.kind === "RouteRequestsLost";
 }
 
 function tellDefect(cause: unknown): void {

@@ -5,6 +5,7 @@
  */
 import { type Committed, eventAnswers, type FeedMessage, type LiveFlows } from "#protocol/feed";
 import { type Alarm, createSystemAlarm } from "#runtime/timers";
+import type { BodyMemory } from "./body.ts";
 import { OutstandingCommands } from "./commands.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { buildRouter } from "./endpoints.ts";
@@ -17,6 +18,10 @@ import { StreamRing } from "./stream-ring.ts";
 
 export class GatewayState {
   readonly router: Router<Endpoint>;
+  /** Memory that the bodies of all requests share; also once a later state has taken over. */
+  readonly memory: BodyMemory;
+  // Far fewer than a thousand requests come per millisecond, so a gateway thread that starts later counts from above.
+  readonly firstId = Date.now() * 1000;
   readonly #ports: Required<GatewayPorts>;
   readonly #reads: Reads;
   readonly #ring: StreamRing;
@@ -40,9 +45,9 @@ export class GatewayState {
       alarm: guardedAlarm(ports.failed),
       latestSeq: () => this.#ring.latest,
       renderEvent: (id) => reads.renderRow("event.created", id),
-      // Far fewer than a thousand commands come per millisecond, so a gateway thread that starts later counts from above.
-      firstId: Date.now() * 1000,
+      firstId: this.firstId,
     });
+    this.memory = this.#commands;
     const mcp = new McpEndpoint({
       commands: this.#commands,
       reads,

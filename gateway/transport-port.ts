@@ -33,6 +33,8 @@ export interface Exchange {
   readonly open: boolean;
   /** The first value of a header, "" without one. Only while the head is being handled. */
   header(name: string): string;
+  /** Every header, in order. Only while the head is being handled. */
+  headerList(): HeaderList;
   /** True when the peer is on this host. Only while the exchange is open. */
   isLocalPeer(): boolean;
   /** Who hears what follows; without a watcher, a body is read and dropped. Replaces the former watcher. */

@@ -102,6 +102,14 @@ class UwsExchange implements Exchange {
     return this.#request === null ? "" : this.#request.getHeader(name);
   }
 
+  headerList(): HeaderList {
+    const list: string[] = [];
+    this.#request?.forEach((name, value) => {
+      list.push(name, value);
+    });
+    return list;
+  }
+
   isLocalPeer(): boolean {
     // Asking costs a system call; on a loopback listener the answer is known.
     if (this.#listener !== "network") return true;

@@ -120,10 +120,13 @@ export const REFUSALS = {
   },
   event_name_blank: { status: 422, message: () => "event name is required" },
 
-  // 431, 500, 503, 507: the server's side
+  // 431, 500 to 504, 507: the server's side
   header_too_large: { status: 431, message: () => "request header is too large" },
   settings_not_written: { status: 500, message: (why: string) => `the settings could not be written to millrace.toml: ${why}` },
   internal: { status: 500, message: () => "internal error" },
+  route_failed: { status: 500, message: (why: string) => why },
+  route_ended: { status: 502, message: (why: string) => why },
+  route_timed_out: { status: 504, message: (why: string) => why },
   busy: { status: 503, message: () => "too many requests in progress; try again" },
   unavailable: { status: 503, message: () => "the server is restarting a part of itself; try again" },
   store_unavailable: { status: 503, message: (why: string) => `the store takes no writes: ${why}` },

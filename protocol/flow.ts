@@ -44,6 +44,7 @@ export const FlowOptions = Type.Object(
     ),
     has_bulk_complete: optional(about("A backfill asks it which values are done already", Type.Boolean())),
     has_crash_hooks: optional(Type.Boolean()),
+    hooks: optional(Type.Array(StateTypeSchema, { description: "State types that the flow's code has a hook for" })),
     isolated: optional(about("Each run has an engine process of its own", Type.Boolean())),
     log_prints: optional(about("What the code prints becomes log lines", Type.Boolean())),
     max_concurrent: optional(about("Runs at one time", Int64)),

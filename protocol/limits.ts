@@ -101,6 +101,17 @@ export const MCP_LOGS_PAGE = [200, 1_000] as const;
 export const MCP_EVENTS_PAGE = [50, 500] as const;
 export const MCP_ARTIFACTS_PAGE = [50, 200] as const;
 
+/** Longest time limit of a custom route; work that takes longer belongs into a run. */
+export const ROUTE_MS_MAX = 300_000;
+/** Body of the answer of a custom route; it is held whole on its way to the client. */
+export const ROUTE_ANSWER_BYTES_MAX = 8 * MIB;
+/** Requests for custom routes under way at once. */
+export const ROUTE_REQUESTS_MAX = 1_000;
+/** Time for one call of the function of a code rule, as for every action of a rule. */
+export const RULE_CALL_MS_MAX = 10_000;
+/** Time for one call of a hook. */
+export const HOOK_MS_MAX = 60_000;
+
 /** Text of all templates of a rule together: parsing takes a microsecond per character, on the thread that decides. */
 export const RULE_TEMPLATES_LENGTH_MAX = 64 * KIB;
 /** Depth of rule chains: an action whose event was made by a longer chain fails. */

@@ -1,5 +1,6 @@
+import type { StateType } from "#protocol/state";
 import { type Duration, parseDuration } from "./duration.ts";
-import type { FlowHooks } from "./hooks.ts";
+import { type FlowHooks, hookedStates } from "./hooks.ts";
 import { checkRetryOptions, type RetryOptions } from "./retry.ts";
 import type { ScheduleDeclaration } from "./schedules.ts";
 
@@ -49,12 +50,14 @@ export interface FlowOptions<Schema extends object = object> extends RetryOption
 }
 
 /** FlowOptions as they go over the wire (interface: FlowOptions); every field is always sent. */
-export interface WireFlowOptions {
+export type WireFlowOptions = {
   after: { flow: string; flows: string[]; key: string | null; parameters: Record<string, unknown> } | null;
   crash_retries: number | null;
   disable_after: [number, number, number] | null;
   has_bulk_complete: boolean;
   has_crash_hooks: boolean;
+  /** State types that the flow has a hook for. */
+  hooks: StateType[];
   isolated: boolean;
   log_prints: boolean;
   max_concurrent: number | null;
@@ -64,7 +67,7 @@ export interface WireFlowOptions {
   retries: number;
   schedules: object[];
   timeout_seconds: number | null;
-}
+};
 
 /**
  * The wire form of a flow's options.
@@ -78,6 +81,7 @@ export function wireOptions(options: FlowOptions): WireFlowOptions {
     disable_after: wireDisableAfter(options.disableAfter),
     has_bulk_complete: options.bulkComplete !== undefined,
     has_crash_hooks: options.hooks?.onCrash !== undefined,
+    hooks: hookedStates(options.hooks),
     isolated: options.isolated ?? false,
     log_prints: options.logPrints ?? true,
     max_concurrent: options.maxConcurrent ?? null,

@@ -1,5 +1,5 @@
 import { format } from "node:util";
-import type { State } from "#protocol/state";
+import type { State, StateType } from "#protocol/state";
 import type { ActiveRun } from "./active-run.ts";
 import { describeFailure } from "./failure.ts";
 import { writeLog } from "./log.ts";
@@ -24,6 +24,13 @@ export interface TaskHooks {
 export interface FlowHooks extends TaskHooks {
   /** Called in another engine process after the one that executed the run died. */
   onCrash?: Hook;
+}
+
+const HOOKED = ["Completed", "Failed", "Cancelled", "Crashed"] as const;
+
+/** The state types that have a hook. */
+export function hookedStates(hooks: FlowHooks | undefined): StateType[] {
+  return HOOKED.filter((type) => hookFor(hooks, type) !== undefined);
 }
 
 /** The hook that a state calls for. */

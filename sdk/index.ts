@@ -24,6 +24,8 @@ export { lease } from "./lease.ts";
 export { type Log, log } from "./log.ts";
 export { ParameterError } from "./parameters.ts";
 export type { RetryOptions } from "./retry.ts";
+export { type PathParameters, type RouteContext, type RouteHandler, type RouteOptions, route } from "./route.ts";
+export { type RuleContext, type RuleFunction, type RuleMatch, type RuleOptions, rule } from "./rule.ts";
 export {
   type CronOptions,
   cron,

@@ -1,7 +1,11 @@
 import { basename } from "node:path";
+import type { CustomMethod } from "#protocol/custom-route";
+import type { RuleSpec } from "#protocol/rule";
 import type { FlowDefinition } from "./flow.ts";
 import type { WireFlowOptions } from "./flow-options.ts";
 import type { JsonSchema } from "./parameters.ts";
+import type { RouteDefinition } from "./route.ts";
+import { type RuleDefinition, scopedSpec } from "./rule.ts";
 
 /** A flow as it is registered with the server (the registration part of POST /api/runs). */
 export interface Registration {
@@ -32,4 +36,27 @@ export function registrationOf(flow: FlowDefinition, sourceDir: string, module: 
     parameter_schema: flow.schema,
     options: flow.wire,
   };
+}
+
+/** A rule in code as it is registered with the server. Its name tells it from the other rules in code. */
+export interface RuleRegistration {
+  name: string;
+  module: string;
+  spec: RuleSpec;
+}
+
+export function ruleRegistrationOf(rule: RuleDefinition, sourceDir: string, module: string): RuleRegistration {
+  return { name: rule.name, module, spec: scopedSpec(rule, basename(sourceDir)) };
+}
+
+/** A custom route as it is registered with the server. */
+export interface RouteRegistration {
+  method: CustomMethod;
+  path: string;
+  module: string;
+  limit_ms: number;
+}
+
+export function routeRegistrationOf({ method, path, limitMs }: RouteDefinition, module: string): RouteRegistration {
+  return { method, path, module, limit_ms: limitMs };
 }

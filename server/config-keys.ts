@@ -22,6 +22,8 @@ import {
 
 /** Port of mail servers that take mail from programs. */
 export const MAIL_PORT = 587;
+/** Node itself and the SDK need about half of it. */
+const USER_CODE_HEAP_MB_MIN = 32;
 
 export interface ServerTable {
   host?: string;
@@ -31,6 +33,7 @@ export interface ServerTable {
   maxEngines?: number;
   engineMaxRuns?: number;
   maxExternalEngines?: number;
+  userCodeHeapMb?: number;
   cancelGraceSecs?: number;
   crashRerunDelaySecs?: [number, number];
   openBrowser?: boolean;
@@ -88,6 +91,12 @@ export const SERVER_KEYS: Keys<ServerTable> = {
     check: integer(0),
     about: "Engines started by others that may poll at one time",
     standard: "10000",
+  },
+  userCodeHeapMb: {
+    key: "user_code_heap_mb",
+    check: integer(USER_CODE_HEAP_MB_MIN),
+    about: "Heap of the process that runs code rules, hooks and custom routes, in MB",
+    standard: "1024",
   },
   cancelGraceSecs: {
     key: "cancel_grace_secs",

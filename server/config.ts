@@ -24,6 +24,8 @@ const DEFAULT_CRASH_RERUN_DELAY_SECS: readonly [number, number] = [5, 15];
 const DEFAULT_ENGINE_MAX_RUNS = 100;
 /** Engines started by others cost a parked poll each; this many fit into the gateway's memory with ease. */
 const DEFAULT_MAX_EXTERNAL_ENGINES = 10_000;
+/** Imports of large libraries fit into this, and on a machine with little memory it still ends before the machine does. */
+const DEFAULT_USER_CODE_HEAP_MB = 1_024;
 const DEFAULT_CRASH_RETRIES = 5;
 const DEFAULT_RETAIN_DAYS = 30;
 /** sockaddr_un holds 108 bytes on Linux (104 on macOS) with the closing zero. */
@@ -80,6 +82,8 @@ export interface ServerConfig {
   maxExternalEngines: number;
   /** Commands for modules in other languages, in the order of the file; the first pattern that fits counts. */
   engineCommands: EngineCommand[];
+  /** Heap in MB of the process of user code: rules in code, hooks and custom routes. */
+  userCodeHeapMb: number;
   /** Seconds between a cancel and the signal to the engine. */
   cancelGraceSecs: number;
   /** Shortest and longest wait in seconds before a crashed run is tried again. */
@@ -178,6 +182,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
       DEFAULT_ENGINE_MAX_RUNS,
     maxExternalEngines: server.maxExternalEngines ?? DEFAULT_MAX_EXTERNAL_ENGINES,
     engineCommands: file.engineCommands,
+    userCodeHeapMb: server.userCodeHeapMb ?? DEFAULT_USER_CODE_HEAP_MB,
     cancelGraceSecs: server.cancelGraceSecs ?? DEFAULT_CANCEL_GRACE_SECS,
     crashRerunDelaySecs: server.crashRerunDelaySecs ?? [...DEFAULT_CRASH_RERUN_DELAY_SECS],
     openBrowser: (flags.open ?? true) && !switchedOn(env, "MILLRACE_NO_BROWSER") && (server.openBrowser ?? true),

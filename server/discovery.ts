@@ -1,29 +1,52 @@
 /**
- * Finds flow files under the served directory and learns their flows by importing them in a child process, so that
- * a file that fails, hangs or ends its process does no harm here: it is reported, the others are served.
+ * Finds flow files under the served directory and learns their flows, rules and routes by importing them in a child process,
+ * so that a file that fails, hangs or ends its process does no harm here: it is reported, the others are served.
  */
 
-import { type ChildProcess, fork } from "node:child_process";
 import { opendir, readFile } from "node:fs/promises";
 import { extname, join, relative, resolve, sep } from "node:path";
-import { fileURLToPath } from "node:url";
-import type { FlowRegistration, LoadedModule, ModuleRequest } from "./discovery-child.ts";
+import { checkClock } from "#actors/expectations/clock";
+import type { DeclaredRule } from "#actors/rules/register-rules";
+import { routeShape } from "#protocol/custom-route";
+import { completeSpec } from "#protocol/rule-spec";
+import type { Registration, RouteRegistration, RuleRegistration } from "#sdk/registration";
+import type { UserCodeChild } from "./user-code/child-process.ts";
+import type { LoadedModule } from "./user-code/messages.ts";
 
-export type { FlowRegistration } from "./discovery-child.ts";
+export type FlowRegistration = Registration;
 
-/** A module that could not be used. */
+/** A module that could not be used, or something in it. */
 export interface ModuleError {
   /** Path below source_dir, with forward slashes. */
   module: string;
   source_dir: string;
   error: string;
+  /** True when only a rule or a route cannot be used. */
+  partly: boolean;
 }
 
 export interface Discovery {
   flows: FlowRegistration[];
+  rules: DeclaredRule[];
+  routes: RouteRegistration[];
   errors: ModuleError[];
   /** One line each: limits that were met, so that not everything was looked at. */
   warnings: string[];
+}
+
+/** A discovery, and the process in which what it found can be called. */
+export interface Discovered {
+  discovery: Discovery;
+  /** Null when nothing has to be called. */
+  child: UserCodeChild | null;
+  /** The modules that are called. */
+  called: string[];
+  /** All that were imported. */
+  modules: string[];
+  /** Files that were loaded, absolute: a change of one makes the discovery out of date. */
+  files: string[];
+  /** Folders and files where there may be further modules, absolute. */
+  places: string[];
 }
 
 export interface DiscoveryLimits {
@@ -46,138 +69,169 @@ const DEFAULT_LIMITS: DiscoveryLimits = {
 
 const SUFFIXES = new Set([".ts", ".mts", ".js", ".mjs"]);
 const NOT_A_MODULE = /\.(d|test|spec)\.m?[tj]s$/;
-/** Heap of the child in MB: user code that eats memory ends there, not here. */
-const CHILD_HEAP_MB = 1_024;
-/** How much of what the module printed is kept for its error. */
-const PRINTED_MAX = 4_000;
 
 /**
- * Looks through a directory. Files are imported in the order of their paths; one that defines no flow is passed over.
+ * Looks through a directory. Files are imported in the order of their paths; one that defines nothing of ours is passed over.
  * Only files whose text mentions `millrace` are imported, so that other scripts lying there are not run.
+ *
+ * @param start starts a process of user code
  */
-export async function discoverFlows(
+export async function discover(
   dir: string,
-  env: NodeJS.ProcessEnv = process.env,
+  start: () => UserCodeChild,
   limits: DiscoveryLimits = DEFAULT_LIMITS,
-): Promise<Discovery> {
+): Promise<Discovered> {
   const sourceDir = resolve(dir);
-  const found: Discovery = { flows: [], errors: [], warnings: [] };
-  const modules = await flowFiles(sourceDir, limits, found.warnings);
-  let next = 0;
-  while (next < modules.length) next += await importSome(sourceDir, modules.slice(next), env, limits.importMs, found);
-  return found;
+  const files = await findModules(sourceDir, limits);
+  const { modules } = files;
+  const found = new Findings(sourceDir, files.warnings);
+  const loadedFiles = new Set(modules.map((module) => join(sourceDir, module)));
+  const called: string[] = [];
+  let child: UserCodeChild | null = null;
+  for (const module of modules) {
+    child ??= await startWith(start, sourceDir, called, limits.importMs);
+    const loaded = await child.load(sourceDir, module, limits.importMs);
+    if (typeof loaded === "string") {
+      found.broken(module, loaded, child.printed);
+      child.kill();
+      child = null;
+      continue;
+    }
+    found.add(module, loaded);
+    for (const file of loaded.files) loadedFiles.add(file);
+    if (loaded.called) called.push(module);
+  }
+  if (called.length > 0) child ??= await startWith(start, sourceDir, called, limits.importMs);
+  else child?.kill();
+  return {
+    discovery: found.discovery,
+    child: called.length > 0 ? child : null,
+    called,
+    modules,
+    files: [...loadedFiles],
+    places: files.places.filter((place) => !loadedFiles.has(place)),
+  };
 }
 
-/** Paths below the directory, sorted, with forward slashes. */
-async function flowFiles(root: string, limits: DiscoveryLimits, warnings: string[]): Promise<string[]> {
-  const modules: string[] = [];
+/** Starts a process with these modules; one that breaks it now is left out, so that its calls fail and no others. */
+export async function startWith(
+  start: () => UserCodeChild,
+  sourceDir: string,
+  modules: readonly string[],
+  importMs: number = DEFAULT_LIMITS.importMs,
+): Promise<UserCodeChild> {
+  const broken = new Set<string>();
+  for (;;) {
+    const child = start();
+    const breaks = await firstBroken(child, sourceDir, modules, importMs, broken);
+    if (breaks === null) return child;
+    child.kill();
+    broken.add(breaks);
+  }
+}
+
+async function firstBroken(
+  child: UserCodeChild,
+  sourceDir: string,
+  modules: readonly string[],
+  importMs: number,
+  except: ReadonlySet<string>,
+): Promise<string | null> {
+  for (const module of modules)
+    if (!except.has(module) && typeof (await child.load(sourceDir, module, importMs)) === "string") return module;
+  return null;
+}
+
+interface FoundFiles {
+  /** Paths below the directory, sorted, with forward slashes. */
+  modules: string[];
+  /** Everything that was looked at, folders included, absolute. */
+  places: string[];
+  warnings: string[];
+}
+
+export async function findModules(root: string, limits: DiscoveryLimits = DEFAULT_LIMITS): Promise<FoundFiles> {
+  const found: FoundFiles = { modules: [], places: [], warnings: [] };
   const open = [{ path: root, depth: 0 }];
   let files = 0;
   for (let place = open.shift(); place !== undefined; place = open.shift()) {
     const entries = await opendir(place.path);
+    found.places.push(place.path);
     for await (const entry of entries) {
       const path = join(place.path, entry.name);
       if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
       if (entry.isDirectory()) {
         if (place.depth < limits.depthMax) open.push({ path, depth: place.depth + 1 });
-        else warnings.push(`${path} is deeper than ${limits.depthMax} below ${root}: not looked into`);
+        else found.warnings.push(`${path} is deeper than ${limits.depthMax} below ${root}: not looked into`);
       } else if (entry.isFile() && SUFFIXES.has(extname(entry.name)) && !NOT_A_MODULE.test(entry.name)) {
         files += 1;
         if (files > limits.filesMax) {
-          warnings.push(
+          found.warnings.push(
             `${root} holds more than ${limits.filesMax} modules: the rest is not looked at, serve a smaller directory`,
           );
-          return modules.sort();
+          return sorted(found);
         }
+        found.places.push(path);
         if ((await readFile(path, "utf8").catch(() => "")).includes("millrace"))
-          modules.push(relative(root, path).split(sep).join("/"));
+          found.modules.push(relative(root, path).split(sep).join("/"));
       }
     }
   }
-  return modules.sort();
+  return sorted(found);
 }
 
-/** Imports modules one after the other in one child, until it is through or one has broken it. Gives how many are done. */
-async function importSome(
-  dir: string,
-  modules: string[],
-  env: NodeJS.ProcessEnv,
-  importMs: number,
-  found: Discovery,
-): Promise<number> {
-  const child = startChild(env);
-  const printed = keepTail(child);
-  try {
-    for (const [index, module] of modules.entries()) {
-      const loaded = await importOne(child, { sourceDir: dir, module }, importMs);
-      if (typeof loaded === "string") {
-        const tail = printed().trim();
-        found.errors.push({ module, source_dir: dir, error: tail === "" ? loaded : `${loaded}\n${tail}` });
-        return index + 1;
-      }
-      if (loaded.error !== null) found.errors.push({ module, source_dir: dir, error: loaded.error });
-      for (const flow of loaded.flows) addFlow(flow, found);
-    }
-    return modules.length;
-  } finally {
-    child.kill("SIGKILL");
+function sorted(found: FoundFiles): FoundFiles {
+  found.modules.sort();
+  return found;
+}
+
+/** What the modules export, checked against each other. */
+class Findings {
+  readonly discovery: Discovery;
+  readonly #sourceDir: string;
+
+  constructor(sourceDir: string, warnings: string[]) {
+    this.#sourceDir = sourceDir;
+    this.discovery = { flows: [], rules: [], routes: [], errors: [], warnings };
   }
-}
 
-/** A flow is known by project and name; the first module that exports it has it. */
-function addFlow(flow: FlowRegistration, found: Discovery): void {
-  const earlier = found.flows.find((known) => known.flow === flow.flow && known.project === flow.project);
-  if (earlier === undefined) found.flows.push(flow);
-  else {
-    const { module, source_dir } = flow;
-    found.errors.push({
-      module,
-      source_dir,
-      error: `flow "${flow.project}/${flow.flow}" is already exported by ${earlier.module}`,
-    });
+  add(module: string, { flows, rules, routes, error }: LoadedModule): void {
+    if (error !== null) this.#error(module, error, false);
+    for (const flow of flows) this.#addFlow(flow);
+    for (const rule of rules) this.#addRule(rule);
+    for (const route of routes) this.#addRoute(route);
   }
-}
 
-function startChild(env: NodeJS.ProcessEnv): ChildProcess {
-  // The child has the same form as this file: TypeScript in a clone, JavaScript in the package.
-  const child = fileURLToPath(new URL(`./discovery-child${extname(import.meta.filename)}`, import.meta.url));
-  return fork(child, [], {
-    env,
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-    execArgv: [...process.execArgv, `--max-old-space-size=${CHILD_HEAP_MB}`],
-  });
-}
-
-/** What a module defines, or why the child cannot go on. */
-function importOne(child: ChildProcess, request: ModuleRequest, importMs: number): Promise<LoadedModule | string> {
-  return new Promise((resolve) => {
-    const settle = (outcome: LoadedModule | string) => {
-      clearTimeout(timer);
-      child.removeAllListeners("message").removeAllListeners("close").removeAllListeners("error");
-      resolve(outcome);
-    };
-    const timer = setTimeout(() => settle(`importing it took longer than ${importMs / 1000} s`), importMs);
-    child.on("message", (message) => settle(message as LoadedModule));
-    child.on("error", (error) => settle(`it could not be imported: ${error.message}`));
-    child.on("close", (code, signal) =>
-      settle(
-        signal === null ? `it ended the process with code ${code} while it was imported` : `its import was ended by ${signal}`,
-      ),
-    );
-    child.send(request, (error) => {
-      // A child that has ended already reports that by closing, with its code.
-      if (error !== null && child.exitCode === null && child.signalCode === null && !("code" in error)) settle(error.message);
-    });
-  });
-}
-
-/** Collects the end of what the child prints: it belongs to a failure, not to our own output. */
-function keepTail(child: ChildProcess): () => string {
-  let tail = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding("utf8").on("data", (text: string) => {
-      tail = (tail + text).slice(-PRINTED_MAX);
-    });
+  broken(module: string, cause: string, printed: string): void {
+    this.#error(module, printed === "" ? cause : `${cause}\n${printed}`, false);
   }
-  return () => tail;
+
+  /** A flow is known by project and name; the first module that exports it has it. */
+  #addFlow(flow: FlowRegistration): void {
+    const { flows } = this.discovery;
+    const earlier = flows.find((known) => known.flow === flow.flow && known.project === flow.project);
+    if (earlier === undefined) flows.push(flow);
+    else this.#error(flow.module, `flow "${flow.project}/${flow.flow}" is already exported by ${earlier.module}`, false);
+  }
+
+  #addRule({ name, module, spec }: RuleRegistration): void {
+    const { rules } = this.discovery;
+    const earlier = rules.find((known) => known.name === name);
+    if (earlier !== undefined) return this.#error(module, `rule "${name}" is already exported by ${earlier.module}`, true);
+    const checked = completeSpec(spec, checkClock, "code");
+    if (checked.ok) rules.push({ name, module, spec: checked.spec });
+    else this.#error(module, `rule "${name}": ${checked.error}`, true);
+  }
+
+  #addRoute(route: RouteRegistration): void {
+    const { routes } = this.discovery;
+    const shape = routeShape(route.method, route.path);
+    const earlier = routes.find((known) => routeShape(known.method, known.path) === shape);
+    if (earlier === undefined) routes.push(route);
+    else this.#error(route.module, `route ${route.method} ${route.path} is already exported by ${earlier.module}`, true);
+  }
+
+  #error(module: string, error: string, partly: boolean): void {
+    this.discovery.errors.push({ module, source_dir: this.#sourceDir, error, partly });
+  }
 }

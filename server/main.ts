@@ -19,11 +19,12 @@ import { Threads } from "#runtime/thread";
 import { checkpoint, openCheckpointHandle } from "#storage/checkpoint";
 import { lockHome } from "#storage/lock";
 import type { ServerConfig } from "./config.ts";
-import { type Discovery, discoverFlows } from "./discovery.ts";
+import type { Discovery } from "./discovery.ts";
 import { prepareHome, removeDiscoveryFile, writeDiscoveryFile } from "./discovery-file.ts";
 import { type LogMessage, ServerLog } from "./server-log.ts";
 import type { ThreadData } from "./threads/data.ts";
 import { urlOf } from "./url.ts";
+import { registerUserCode, userEnvironment } from "./user-code/register.ts";
 
 /** A server that has started. */
 export interface RunningServer {
@@ -97,6 +98,8 @@ async function startTree(
   threads.main.host.attach(SERVER_LOG, { deliver: (message) => log.error((message as LogMessage).text) });
   threads.main.host.attach(LISTENING, { deliver: (message) => listening.resolve(message as { port: number }) });
   registerActors(threads, config, data);
+  const code = registerUserCode(threads.main.host, config, servedDir, (line) => log.error(line));
+  const discovering = code.discover();
   let stopping: Promise<void> | null = null;
   const stop = (exitCode: number): Promise<void> => {
     if (stopping === null) log.info("stopping");
@@ -107,11 +110,11 @@ async function startTree(
     });
     return stopping;
   };
-  const discovering = discoverFlows(servedDir);
   try {
     await threads.open();
     await supervisor.start();
   } catch (cause) {
+    code.stop();
     await threads.close();
     throw cause;
   }
@@ -121,7 +124,7 @@ async function startTree(
   writeDiscoveryFile(config.home, { auth, host, pid, port, socket, started_at, url, version });
   const discovery = await discovering;
   log.info(startLine(data, url, discovery));
-  threads.main.host.send(RECORDS, { kind: "RegisterFlows", flows: discovery.flows, errors: discovery.errors });
+  code.take(discovery);
   const figures = setInterval(() => void sendFigures(threads), FIGURES_MS);
   void stopped.promise.then(() => clearInterval(figures));
   return { url, stopped: stopped.promise, stop: () => stop(0), discovery, threads };
@@ -205,8 +208,7 @@ function packageVersion(): string {
 
 function engineOptions(config: ServerConfig) {
   const entry = fileURLToPath(new URL(`../sdk/engine/main${SUFFIX}`, import.meta.url));
-  const environment: Record<string, string> = { MILLRACE_HOME: config.home };
-  if (config.token !== null) environment["MILLRACE_TOKEN"] = config.token;
+  const environment = userEnvironment(config);
   const conditions = process.execArgv.filter((argument) => argument.startsWith("--conditions"));
   return { command: [process.execPath, ...conditions, entry], commands: config.engineCommands, environment };
 }

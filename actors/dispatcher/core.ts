@@ -34,6 +34,7 @@ import { engineFailed } from "./engine-failed.ts";
 import { engineGone } from "./engines.ts";
 import { capacityFreed, enqueue, processSeen } from "./hand-out.ts";
 import { heartbeat } from "./heartbeat.ts";
+import { hookDone } from "./hooks.ts";
 import type { DispatcherMessage } from "./messages.ts";
 import { EnginePool } from "./pool.ts";
 import { applyNextSlice, report } from "./report.ts";
@@ -113,6 +114,8 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return this.#react(turn, message);
       case "SendOutbound":
         return sendCommitted(turn, this.#ports.committedTurn());
+      case "HookDone":
+        return hookDone(turn, message);
       case "ContinueReports":
         return this.#state.openReports.callNext(turn, this.#ports.committedTurn());
       case "ReportSlice":

@@ -3,6 +3,7 @@ import { putOperation } from "#storage/ops";
 import { isEnded, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { createRun } from "./create-run.ts";
+import { isServedHere } from "./hooks.ts";
 import { queueHooks } from "./jobs.ts";
 import { moveRun } from "./moves.ts";
 import { nameOfRerun } from "./run-names.ts";
@@ -28,7 +29,7 @@ export function crashRun(turn: Turn, run: Run, cause: string, details: Record<st
   }
   moveRun(turn, run, { type: "Crashed", name: "Crashed", message: cause, ...end });
   scheduleRerun(turn, run);
-  if (run.flow.options.hasCrashHooks) queueHooks(turn, run);
+  if (run.flow.options.hasCrashHooks && !isServedHere(turn, run.flow)) queueHooks(turn, run);
 }
 
 /** The wait is stored, so that a restart neither forgets nor repeats the rerun. */

@@ -2,6 +2,7 @@
 import type { Command, CommandNotice } from "#protocol/command";
 import type { PoolReport } from "../engines/messages.ts";
 import type { ReactionMessage, ReceiverStarted } from "../rules/messages.ts";
+import type { HookDone } from "../user-code/messages.ts";
 
 /** A process on this host has gone; `cause` says why where that is known. */
 export interface EngineGone {
@@ -82,4 +83,5 @@ export type DispatcherMessage =
   | SendOutbound
   | ContinueReports
   | ReportSlice
-  | ReceiverStarted;
+  | ReceiverStarted
+  | HookDone;

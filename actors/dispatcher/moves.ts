@@ -10,6 +10,7 @@ import type { Turn } from "../turn.ts";
 import { createDownstreamRuns } from "./downstream.ts";
 import { noteCompletion } from "./fan-in.ts";
 import { enqueue, releaseRun } from "./hand-out.ts";
+import { queueHook } from "./hooks.ts";
 
 /** Events by state name where the name decides; null: such a state records none. Other names go by type. */
 const RUN_EVENTS: Readonly<Record<string, string | null>> = {
@@ -32,8 +33,17 @@ const TASK_EVENTS: Readonly<Record<string, string | null>> = {
   Retrying: null,
 };
 
-/** Moves a run into an accepted state. `extra` are payload keys of its event beyond the common ones. */
-export function moveRun(turn: Turn, run: Run, state: State, extra: Record<string, unknown> | null = null): void {
+/**
+ * Moves a run into an accepted state. `extra` are payload keys of its event beyond the common ones. An engine that moves its
+ * own run calls the hook for that itself.
+ */
+export function moveRun(
+  turn: Turn,
+  run: Run,
+  state: State,
+  extra: Record<string, unknown> | null = null,
+  mover: "server" | "engine" = "server",
+): void {
   const before = run.state;
   const revived = isTerminal(before.type) && !isTerminal(state.type);
   if (isTerminal(before.type)) turn.countEnded(run.flow, "", run, -1);
@@ -54,6 +64,7 @@ export function moveRun(turn: Turn, run: Run, state: State, extra: Record<string
   if (run.backfill_id !== null) turn.state.backfills.count(run.backfill_id, before.name, state.name);
   const event = eventOf(state);
   if (event) turn.runEvent(event, run, extra);
+  if (mover === "server") queueHook(turn, run);
   if (revived && before.type === "Completed") noteCompletion(turn, run, false);
   afterMove(turn, run, state);
 }

@@ -91,6 +91,14 @@ function applySlice(turn: Turn, run: Run, open: OpenReport, events: readonly Rep
   return last;
 }
 
+/** What a hook reported that was called without an engine: log lines, events and artifacts. It has no task runs. */
+export function applyHookItems(turn: Turn, run: Run, events: readonly ReportEvent[]): void {
+  const logs: LogsByRun = new Map();
+  for (const event of events)
+    if (event.kind === "logs" || event.kind === "custom" || event.kind === "artifact") applyEvent(turn, run, event, false, logs);
+  appendLogs(turn, logs);
+}
+
 /** The sequence a report belongs to: that of the assignment, of a former engine, or of all that never held the run. */
 function sequenceOf(run: Run, head: ReportHead, fenced: boolean): { last: number; advance(to: number): void } {
   const holds = !fenced && (run.engine_id === null || run.engine_id === head.engine_id);

@@ -33,7 +33,8 @@ export function transitionRun(turn: Turn, command: Command): void {
   const { state } = decision;
   // Its engine says that user code ended the thread or filled its memory: run again like any crash.
   if (state.type === "Crashed" && run.assigned && !force) crashRun(turn, run, state.message ?? ENGINE_EXITED, state.details);
-  else moveRun(turn, run, state, state.name === "Skipped" ? { reason: state.message } : null);
+  else
+    moveRun(turn, run, state, state.name === "Skipped" ? { reason: state.message } : null, lease === null ? "server" : "engine");
   turn.replyRun(command, 200, run);
 }
 

@@ -6,6 +6,8 @@ export interface FlowOptions {
   crashRetries: number | null;
   disableAfter: [number, number, number] | null;
   hasCrashHooks: boolean;
+  /** State types that the code has a hook for, as far as it says so. */
+  hooks: readonly unknown[];
   hasBulkComplete: boolean;
   isolated: boolean;
   maxConcurrent: number;
@@ -69,6 +71,7 @@ export function readOptions(sent: Record<string, unknown>): FlowOptions {
     crashRetries: number("crash_retries"),
     disableAfter: readDisableAfter(sent["disable_after"]),
     hasCrashHooks: sent["has_crash_hooks"] === true,
+    hooks: Array.isArray(sent["hooks"]) ? sent["hooks"] : [],
     hasBulkComplete: sent["has_bulk_complete"] === true,
     isolated: sent["isolated"] === true,
     maxConcurrent: Math.max(0, number("max_concurrent") ?? 0),

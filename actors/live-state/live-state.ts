@@ -102,6 +102,8 @@ export interface DispatchSettings {
   enginePatterns: readonly string[];
   /** Host name and boot id, as engines announce theirs. */
   host: string;
+  /** The directory whose code the server can have called itself; null for none. */
+  servedDir: string | null;
   /** Part of the ids of spawned engines. */
   serverPid: number;
 }

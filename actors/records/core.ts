@@ -7,6 +7,7 @@
 import type { ArtifactBody } from "#protocol/artifact";
 import { checkArtifactData } from "#protocol/artifact-data";
 import type { Command, CommandNotice } from "#protocol/command";
+import type { CustomRoutes } from "#protocol/custom-route";
 import { refuse } from "#protocol/errors";
 import type { LiveFlows } from "#protocol/feed";
 import { canonicalJson } from "#protocol/json";
@@ -20,6 +21,7 @@ import type { Flow } from "../live-state/flow.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import { GATEWAY } from "../names.ts";
 import { createRule, deleteRule, patchRule } from "../rules/commands.ts";
+import { type RegisterRules, registerRules } from "../rules/register-rules.ts";
 import { reconcileSchedules } from "../scheduler/reconcile.ts";
 import { Turn } from "../turn.ts";
 import { emitEvent } from "./emit-event.ts";
@@ -28,10 +30,12 @@ import { type FlowRegistration, registerFlow, updateFlow } from "./register-flow
 import { describeServer, describeSettings, patchSettings, type ServerFacts } from "./server-info.ts";
 import { createVariable, deleteVariable, patchVariable } from "./variables.ts";
 
-/** What discovery found in the served directory. */
+/** What discovery found in the served directory: at the start everything, later what is new. */
 export interface RegisterFlows {
   kind: "RegisterFlows";
   flows: FlowRegistration[];
+  /** Flows that are gone from the code: they are not live any more. */
+  gone: Pick<FlowRegistration, "project" | "flow">[];
   errors: { module: string; source_dir: string; error: string }[];
 }
 
@@ -49,7 +53,7 @@ export interface Figures {
   actors: ActorInfo[];
 }
 
-type RecordsMessage = Command | CommandNotice | RegisterFlows | Listening | Figures;
+type RecordsMessage = Command | CommandNotice | RegisterFlows | RegisterRules | CustomRoutes | Listening | Figures;
 
 export class Records implements Actor<RecordsMessage> {
   readonly #state: LiveState;
@@ -76,6 +80,11 @@ export class Records implements Actor<RecordsMessage> {
     switch (message.kind) {
       case "RegisterFlows":
         return this.#registerFlows(turn, message);
+      case "RegisterRules":
+        return registerRules(turn, message);
+      case "CustomRoutes":
+        this.#facts.customRoutes = message.routes.map(({ id, method, path, source }) => ({ id, method, path, source }));
+        return;
       case "Listening":
         this.#facts.listening(message.host, message.port, message.url);
         this.#tellLiveFlows(turn);
@@ -130,6 +139,13 @@ export class Records implements Actor<RecordsMessage> {
       const wrong = reconcileSchedules(turn, registered, flow.options?.["schedules"]);
       if (wrong !== null) setError(turn, registered, wrong);
       this.#facts.liveFlows.add(registered.id);
+    }
+    for (const { project, flow } of found.gone) {
+      const registered = this.#state.flowByName(project, flow);
+      if (registered === undefined) continue;
+      registered.live = false;
+      this.#facts.liveFlows.delete(registered.id);
+      turn.stream("flow.registered", registered.id);
     }
     this.#tellLiveFlows(turn);
     for (const { module, source_dir, error } of found.errors) {

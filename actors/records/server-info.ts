@@ -1,7 +1,7 @@
 /** GET /api/server and GET, PATCH /api/settings: what the server tells of itself, and what can be changed while it runs. */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
-import type { EngineInfo, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
+import type { EngineInfo, RouteSpec, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
 import { capacityFreed } from "../dispatcher/hand-out.ts";
 import type { Turn } from "../turn.ts";
 import type { Secrets } from "./variables.ts";
@@ -17,6 +17,8 @@ export interface ServerFacts {
   readonly emailConfigured: boolean;
   /** Ids of the flows registered from code by this server. */
   readonly liveFlows: Set<number>;
+  /** Routes that user code has added. */
+  customRoutes: RouteSpec[];
   host: string;
   port: number;
   url: string;
@@ -80,7 +82,7 @@ export function describeSettings(turn: Turn, facts: ServerFacts): Settings {
     email_configured: facts.emailConfigured,
     secret_key_present: facts.secrets.present,
     secret_key_missing: !facts.secrets.present && state.hasSecrets(),
-    custom_routes: [],
+    custom_routes: facts.customRoutes,
     engine_saturation_risk: saturated.length > 0,
     saturation_flows: saturated,
     saturation_reason:

@@ -4,38 +4,18 @@ import { refuse } from "#protocol/errors";
 import { RULE_TEMPLATES_LENGTH_MAX } from "#protocol/limits";
 import { RuleBody, RulePatch, type RuleSpec } from "#protocol/rule";
 import { completeSpec, type FullSpec } from "#protocol/rule-spec";
-import { putOperation } from "#storage/ops";
 import { checkTemplates, templatesLength } from "#storage/templates/render";
 import { checkClock } from "../expectations/clock.ts";
-import { cancelExpectations } from "../expectations/lifecycle.ts";
-import { EXPECTATIONS, RULES } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import type { Rule } from "./rule.ts";
+import { addRule, removeRule, storeRule, watchAnew, watchedBy } from "./rule-rows.ts";
 
 export function createRule(turn: Turn, command: Command): void {
   const body = turn.parse(command, RuleBody);
   if (body === undefined) return;
   const spec = checkedSpec(turn, command, body);
   if (spec === undefined) return;
-  const book = turn.state.rules;
-  const rule: Rule = {
-    id: book.take("rule"),
-    external_id: turn.ids.uuid(),
-    name: body.name,
-    enabled: body.enabled ?? true,
-    source: "ui",
-    module: null,
-    spec,
-    fire_count: 0,
-    last_fired: null,
-    since_event: book.nextIds.event - 1,
-    since_time: turn.nowUs,
-    created_at: turn.nowUs,
-    updated_at: turn.nowUs,
-    guards: { seconds: [] },
-  };
-  book.rules.set(rule.id, rule);
-  store(turn, rule);
+  const rule = addRule(turn, { name: body.name, enabled: body.enabled ?? true, source: "ui", module: null, spec });
   turn.replyJson(command, 201, recordOf(rule));
 }
 
@@ -49,32 +29,21 @@ export function patchRule(turn: Turn, command: Command): void {
   if (rule.source === "code" && saysMore) return turn.refuse(command, refuse("code_rule", rule.name));
   const spec = rule.source === "code" ? rule.spec : checkedSpec(turn, command, merged(rule.spec, said));
   if (spec === undefined) return;
-  const before = JSON.stringify([rule.enabled, rule.spec.when, rule.spec.unless, rule.spec.within, rule.spec.at]);
+  const before = watchedBy(rule);
   rule.name = name ?? rule.name;
   rule.enabled = enabled ?? rule.enabled;
   rule.spec = spec;
   rule.updated_at = turn.nowUs;
-  if (before !== JSON.stringify([rule.enabled, spec.when, spec.unless, spec.within, spec.at])) {
-    // What it watches for from now on begins now.
-    rule.since_event = turn.state.rules.nextIds.event - 1;
-    rule.since_time = turn.nowUs;
-    cancelExpectations(turn, rule.id);
-  }
-  store(turn, rule);
+  if (watchedBy(rule) !== before) watchAnew(turn, rule);
+  storeRule(turn, rule);
   turn.replyJson(command, 200, recordOf(rule));
 }
 
 export function deleteRule(turn: Turn, command: Command): void {
-  const book = turn.state.rules;
-  const rule = book.rules.get(command.target);
+  const rule = turn.state.rules.rules.get(command.target);
   if (rule === undefined) return turn.refuse(command, refuse("rule_not_found", command.target));
   if (rule.source === "code") return turn.refuse(command, refuse("code_rule", rule.name));
-  cancelExpectations(turn, rule.id);
-  book.rules.delete(rule.id);
-  putOperation(turn.decision.ops, "delete_rule", rule.id);
-  putOperation(turn.decision.ops, "delete_guards", rule.id);
-  turn.stream("rule.deleted", rule.id);
-  changed(turn);
+  removeRule(turn, rule);
   turn.reply(command, 204, null);
 }
 
@@ -112,21 +81,6 @@ function templateError(spec: FullSpec): string | null {
     }
   }
   return null;
-}
-
-function store(turn: Turn, rule: Rule): void {
-  const { id, external_id, name, enabled, source, module, fire_count, last_fired } = rule;
-  const identity = [id, external_id, name, enabled ? 1 : 0, source, module, JSON.stringify(rule.spec)] as const;
-  const times = [rule.since_event, rule.since_time, rule.created_at, rule.updated_at] as const;
-  putOperation(turn.decision.ops, "put_rule", ...identity, fire_count, last_fired, ...times);
-  turn.stream("rule.updated", id);
-  changed(turn);
-}
-
-function changed(turn: Turn): void {
-  turn.state.rules.version += 1;
-  turn.out.send(RULES, { kind: "Wake" });
-  turn.out.send(EXPECTATIONS, { kind: "Rearm" });
 }
 
 /** The rule's record; what watches for an event that stays away is left out where it is not set. */

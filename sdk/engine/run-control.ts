@@ -179,7 +179,8 @@ export class RunControl {
     }
     if (answer.kind === "refused") this.#options.complain(`run ${this.#item.run_id}: ${state.name} was refused: ${answer.error}`);
     this.#heartbeat.stop();
-    if (answer.kind === "accepted" && this.#flow?.hooks.includes(state.type)) await this.#runHook(state);
+    // A crash is told by the server, whoever noticed it.
+    if (answer.kind === "accepted" && !crashed && this.#flow?.hooks.includes(state.type)) await this.#runHook(state);
   }
 
   /** Calls the flow's hook for a state, and reports what it logs. */

@@ -12,7 +12,7 @@ import { systemClock } from "../clock.ts";
 import { captureConsole } from "../console-capture.ts";
 import { Cancelled, TimedOut } from "../failure.ts";
 import { hookFor } from "../hooks.ts";
-import { type LoadedFlow, loadFlows } from "../load-flows.ts";
+import { type LoadedFlow, loadModule } from "../load-module.ts";
 import { ServerRunServices } from "../run-services.ts";
 import { ItemBatch } from "./item-batch.ts";
 import type { FlowFacts, LoadAnswer, RunFacts, UserThreadApi, UserThreadData } from "./user-thread-api.ts";
@@ -31,7 +31,7 @@ let counters = new Map<string, number>();
 const api: UserThreadApi = {
   async load(): Promise<LoadAnswer> {
     captureConsole();
-    const loaded = await loadFlows(sourceDir, module);
+    const loaded = await loadModule(sourceDir, module);
     if (loaded.error !== null) return { error: loaded.error, traceback: loaded.traceback };
     flows = loaded.flows;
     for (const { definition } of flows) definition.checker.warm().catch(() => undefined);

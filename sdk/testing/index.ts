@@ -1,4 +1,6 @@
-/** Running flows in tests: in this process, in simulated time, without a server. */
+/** Running flows in tests, and calling rules and routes: in this process, in simulated time, without a server. */
+export { callRoute } from "./call-route.ts";
 export { FakeClock } from "./fake-clock.ts";
+export { fireRule, type TestEvent } from "./fire-rule.ts";
 export { type RecordedArtifact, type RecordedEvent, type RecordedTaskRun, Recording } from "./recording.ts";
 export { type RunFlowOptions, runFlow } from "./run-flow.ts";

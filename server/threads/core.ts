@@ -71,6 +71,7 @@ function settingsOf(data: ThreadData): DispatchSettings {
     externalEnginesMax: config.maxExternalEngines,
     enginePatterns: config.engineCommands.map(({ pattern }) => pattern),
     host: data.host,
+    servedDir: data.servedDir,
     serverPid: data.pid,
   };
 }
@@ -87,6 +88,7 @@ function factsOf(data: ThreadData): ServerFacts {
     databasePath,
     emailConfigured: config.email !== null,
     liveFlows: new Set(),
+    customRoutes: [],
     host: config.host,
     port: config.port,
     url: "",

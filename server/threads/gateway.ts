@@ -1,9 +1,9 @@
 /** The gateway as an actor of its thread. Its connections belong to the thread: they outlive the actor. */
 import { fileURLToPath } from "node:url";
 import { createIdSource } from "#actors/ids";
-import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS, SERVER_LOG, STORE_WRITER } from "#actors/names";
-import { createGateway, type Gateway, type GatewayOptions } from "#gateway/server";
-import type { FeedMessage, FeedRead, LiveFlows } from "#protocol/feed";
+import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS, SERVER_LOG, STORE_WRITER, USER_CODE } from "#actors/names";
+import { createGateway, type Gateway, type GatewayMessage, type GatewayOptions } from "#gateway/server";
+import type { FeedRead } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
 import type { Outbox } from "#runtime/effect";
@@ -11,8 +11,6 @@ import type { ThreadHost } from "#runtime/thread";
 import type { LogMessage } from "../server-log.ts";
 import { urlOf } from "../url.ts";
 import type { ThreadData } from "./data.ts";
-
-type GatewayMessage = FeedMessage | LiveFlows;
 
 /** The built dashboard: beside the compiled server, or where a clone builds it. */
 const DASHBOARD = fileURLToPath(
@@ -54,6 +52,7 @@ async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promis
   const clock = createSystemClock();
   const gateway = createGateway(optionsOf(data), {
     send: (actor, message) => thread.host.send(actor, message),
+    sendRoute: (message) => thread.host.send(USER_CODE, message),
     read: (seq) => thread.host.send(STORE_WRITER, { kind: "FeedRead", seq } satisfies FeedRead),
     now: () => clock.monotonicUs(),
     newId: () => ids.uuid(),
@@ -65,6 +64,7 @@ async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promis
   out.send(RECORDS, listening);
   out.send(DISPATCHER, { kind: "GatewayStarted" });
   out.send(LEASES, { kind: "GatewayStarted" });
+  out.send(USER_CODE, { kind: "GatewayStarted" });
   out.send(LISTENING, listening);
   return gateway;
 }

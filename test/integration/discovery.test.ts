@@ -1,10 +1,20 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { discoverFlows } from "#server/discovery";
+import { type DiscoveryLimits, discover } from "#server/discovery";
+import { UserCodeChild } from "#server/user-code/child-process";
 
 const FLOW = (name: string) => `import { flow } from "millrace";\nexport const f = flow("${name}", async () => {});\n`;
 const names = (flows: { flow: string }[]) => flows.map((flow) => flow.flow);
+
+const env = { ...process.env, NODE_OPTIONS: "" };
+const CHILD = { env, execArgv: ["--conditions=millrace-src"], heapMb: 512, blockedMs: 10_000, print: () => undefined };
+
+async function discoverFlows(dir: string, limits?: DiscoveryLimits) {
+  const { discovery, child } = await discover(dir, () => new UserCodeChild(CHILD), limits);
+  child?.kill();
+  return discovery;
+}
 
 t.test("flows are found in folders, tests and declarations and other people's folders are left alone", async (t) => {
   const dir = t.testdir({
@@ -36,7 +46,7 @@ t.test("a module that throws, ends its process or never ends is reported, the ot
     "e-waits.ts": 'import "millrace";\nawait new Promise((resolve) => setTimeout(resolve, 3600e3));\n',
     "f-works.ts": FLOW("works"),
   });
-  const { flows, errors } = await discoverFlows(dir, process.env, { importMs: 6_000, depthMax: 3, filesMax: 100 });
+  const { flows, errors } = await discoverFlows(dir, { importMs: 6_000, depthMax: 3, filesMax: 100 });
   t.same(names(flows), ["works"]);
   t.same(
     errors.map((error) => error.module),
@@ -59,10 +69,10 @@ t.test("one flow has one module", async (t) => {
 
 t.test("depth and number of files are bounded, and it is said so", async (t) => {
   const dir = t.testdir({ "a.ts": FLOW("a"), one: { "b.ts": FLOW("b"), two: { "c.ts": FLOW("c") } } });
-  const shallow = await discoverFlows(dir, process.env, { importMs: 10_000, depthMax: 1, filesMax: 100 });
+  const shallow = await discoverFlows(dir, { importMs: 10_000, depthMax: 1, filesMax: 100 });
   t.same(names(shallow.flows), ["a", "b"]);
   t.match(shallow.warnings, [/two is deeper than 1 below/]);
-  const few = await discoverFlows(dir, process.env, { importMs: 10_000, depthMax: 5, filesMax: 1 });
+  const few = await discoverFlows(dir, { importMs: 10_000, depthMax: 5, filesMax: 1 });
   t.same(names(few.flows), ["a"]);
   t.match(few.warnings, [/holds more than 1 modules/]);
 });

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createGateway, type GatewayOptions } from "#gateway/server";
 import type { Command, CommandNotice } from "#protocol/command";
+import type { RouteAbandoned, RouteRequest } from "#protocol/custom-route";
 import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/feed";
 import type { Batch } from "#storage/feed";
 import { openStore, request, type Store } from "../storage-rows.ts";
@@ -29,6 +30,8 @@ export class StubServer {
   readonly commands: Command[] = [];
   readonly notices: CommandNotice[] = [];
   readonly defects: unknown[] = [];
+  /** What the user code actor would be told. */
+  readonly routeMessages: (RouteRequest | RouteAbandoned)[] = [];
   /** Stream numbers up to which messages were read. */
   readonly read: number[] = [];
   readonly gateway;
@@ -60,6 +63,10 @@ export class StubServer {
       },
       {
         send: (_actor, message) => setImmediate(() => this.#take(message)),
+        sendRoute: (message) => {
+          this.routeMessages.push(message);
+          for (const resolve of this.#arrived.splice(0)) resolve();
+        },
         read: (seq) => this.read.push(seq),
         now: () => performance.now() * 1000,
         newId: randomUUID,

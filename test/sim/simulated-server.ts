@@ -441,6 +441,7 @@ function factsOf(startedAt: number): ServerFacts {
     databasePath: IN_MEMORY,
     emailConfigured: false,
     liveFlows: new Set(),
+    customRoutes: [],
     host: "127.0.0.1",
     port: 4270,
     url: "",

@@ -278,6 +278,7 @@ class Simulation {
       externalEnginesMax: 1000,
       enginePatterns: [],
       host: HOST,
+      servedDir: null,
       serverPid: 1000,
     };
   }

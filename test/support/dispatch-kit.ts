@@ -16,6 +16,7 @@ import { Records } from "#actors/records/core";
 import type { FlowRegistration } from "#actors/records/register-flow";
 import type { Outgoing } from "#actors/rules/messages";
 import { Quarantine } from "#actors/rules/quarantine";
+import type { DeclaredRule } from "#actors/rules/register-rules";
 import { Scheduler } from "#actors/scheduler/core";
 import type { DecisionMessage } from "#actors/store-writer/commit-client";
 import { COMMANDS, type Command, type CommandKind, type IdempotencyKey } from "#protocol/command";
@@ -79,6 +80,7 @@ const SETTINGS: DispatchSettings = {
   externalEnginesMax: 10_000,
   enginePatterns: [],
   host: "this-host boot-1",
+  servedDir: "/flows",
   serverPid: 4242,
 };
 
@@ -158,7 +160,12 @@ export class DispatchKit {
 
   /** What discovery found, as the server tells it when it starts. */
   register(flows: FlowRegistration[]): Outcome {
-    return this.#deliver(RECORDS, { kind: "RegisterFlows", flows, errors: [] }, 0);
+    return this.#deliver(RECORDS, { kind: "RegisterFlows", flows, gone: [], errors: [] }, 0);
+  }
+
+  /** The rules that discovery found; those of broken modules are not known. */
+  registerRules(rules: DeclaredRule[], broken: string[] = []): Outcome {
+    return this.#deliver(RECORDS, { kind: "RegisterRules", rules, broken }, 0);
   }
 
   /** A message of another actor to the dispatcher. */

@@ -11,6 +11,7 @@ export function serverFacts(): ServerFacts {
     databasePath: "/home/db.sqlite",
     emailConfigured: false,
     liveFlows: new Set(),
+    customRoutes: [],
     host: "127.0.0.1",
     port: 0,
     url: "",

@@ -58,7 +58,6 @@ const RULES: readonly Rule[] = [
     places: {
       "sdk/engine/": "an engine process ends by its protocol",
       "cli/": "the command line",
-      "server/discovery-child.ts": "a child process of its own",
       "server/user-code": "a child process of its own",
     },
   },

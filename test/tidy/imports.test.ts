@@ -55,10 +55,15 @@ const DIRECTIONS: readonly Direction[] = [
     reason: "the gateway reads and never writes",
   },
   { from: "sdk/", allows: ["protocol"], reason: "user code and engines speak to a server, they hold none of it" },
-  { from: "server/discovery-child.ts", allows: ["protocol", "sdk"], reason: "imports flow files as an engine does" },
+  {
+    from: "server/user-code/child/",
+    allows: ["protocol", "sdk"],
+    types: ["actors/user-code", "server"],
+    reason: "a process of its own: imports flow files as an engine does",
+  },
   {
     from: "server/",
-    allows: ["runtime", "protocol", "storage", "actors", "gateway", "sdk/load-flows", "sdk/registration"],
+    allows: ["runtime", "protocol", "storage", "actors", "gateway", "sdk/load-module", "sdk/registration"],
     reason: "puts the parts together",
   },
   {

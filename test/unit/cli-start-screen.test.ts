@@ -1,4 +1,5 @@
 import t from "tap";
+import type { DeclaredRule } from "#actors/rules/register-rules";
 import { renderStartScreen, type StartScreen } from "#cli/start-screen";
 import { Terminal } from "#cli/terminal";
 import { loadConfig } from "#server/config";
@@ -8,7 +9,7 @@ const pipe = new Terminal({ write: () => undefined }, {});
 
 function screen(discovery: Partial<StartScreen["discovery"]>): string {
   const { config } = loadConfig({ home: "/data/home", token: "secret-token", maxEngines: "2" }, {}, "/data/flows");
-  const found = { flows: [], errors: [], warnings: [], ...discovery };
+  const found = { flows: [], rules: [], routes: [], errors: [], warnings: [], ...discovery };
   return renderStartScreen(
     { url: "http://127.0.0.1:4270", servedDir: "/data/flows", config, discovery: found, startMs: 120 },
     pipe,
@@ -32,7 +33,7 @@ t.test("the screen has the address, what is served, the flows and how to stop, a
 
 t.test("files that could not be used are named with their error", async (t) => {
   const text = screen({
-    errors: [{ module: "bad.ts", source_dir: "/data/flows", error: "no such table\nmore" }],
+    errors: [{ module: "bad.ts", source_dir: "/data/flows", error: "no such table\nmore", partly: false }],
     warnings: ["too many files"],
   });
   t.match(text, /1 file could not be used:\n {2}■ bad\.ts {2}no such table\n {4}more/);
@@ -44,4 +45,17 @@ t.test("without flows it shows how one is written; of many it shows the first", 
   t.match(screen({}), /export const hello = flow\("hello"/);
   const text = screen({ flows: Array.from({ length: 23 }, (_, index) => flowNamed(`flow-${index}`)) });
   t.match(text, /and 3 more/);
+});
+
+t.test("rules and routes of the code are named, and what is wrong with one of them", async (t) => {
+  const route = (name: string) => ({ method: "POST", path: `/hooks/${name}`, module: "hooks.ts", limit_ms: 30_000 }) as const;
+  const text = screen({
+    rules: [{ name: "alert", module: "alert.ts" } as DeclaredRule],
+    routes: Array.from({ length: 8 }, (_, index) => route(`r${index}`)),
+    errors: [{ module: "alert.ts", source_dir: "/data/flows", error: 'rule "late": at: unknown time zone', partly: true }],
+  });
+  t.match(text, /No flows were found\./);
+  t.match(text, /Rules {4}alert\n/);
+  t.match(text, /Routes {3}POST \/hooks\/r0, POST \/hooks\/r1.* and 2 more\n/);
+  t.match(text, /Files, or something in them, could not be used:\n {2}■ alert\.ts {2}rule "late"/);
 });

@@ -27,6 +27,7 @@ function setup() {
   const read: number[] = [];
   const ports = {
     send: (_actor: string, message: Command | CommandNotice) => void sent.push(message),
+    sendRoute: () => undefined,
     read: (seq: number) => void read.push(seq),
     now: () => 0,
     newId: () => "id",

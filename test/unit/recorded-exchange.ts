@@ -40,6 +40,10 @@ export class RecordedExchange implements Exchange {
     return this.#headers[name] ?? "";
   }
 
+  headerList(): HeaderList {
+    return Object.entries(this.#headers).flat();
+  }
+
   isLocalPeer(): boolean {
     return true;
   }

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import t from "tap";
 import { flow } from "#sdk/flow";
 import { ParameterError, run, Type, task } from "#sdk/index";
-import { loadFlows } from "#sdk/load-flows";
+import { loadModule } from "#sdk/load-module";
 import { FakeClock, runFlow } from "#sdk/testing/index";
 
 const names = (states: { name: string }[]) => states.map((state) => state.name);
@@ -119,6 +119,7 @@ const DEFAULT_OPTIONS = {
   disable_after: null,
   has_bulk_complete: false,
   has_crash_hooks: false,
+  hooks: [],
   isolated: false,
   log_prints: true,
   max_concurrent: null,
@@ -136,6 +137,7 @@ const DAILY_OPTIONS = {
   disable_after: [3, 3600, 1800],
   has_bulk_complete: false,
   has_crash_hooks: true,
+  hooks: ["Crashed"],
   isolated: true,
   log_prints: false,
   max_concurrent: 1,
@@ -149,7 +151,7 @@ const DAILY_OPTIONS = {
 
 t.test("a registration carries every option in wire form", async (t) => {
   const directory = t.testdir({ "etl.ts": DECLARED });
-  const loaded = await loadFlows(directory, "etl.ts");
+  const loaded = await loadModule(directory, "etl.ts");
   t.equal(loaded.error, null);
   const place = { module: "etl.ts", source_dir: directory };
   const registrations = new Map(loaded.flows.map(({ registration }) => [registration.flow, registration]));
@@ -180,7 +182,7 @@ t.test("a directory without any package can import millrace", async (t) => {
   const directory = await mkdtemp(join(tmpdir(), "millrace-flows-"));
   t.teardown(() => rm(directory, { recursive: true }));
   await writeFile(join(directory, "etl.ts"), DECLARED);
-  t.match(await loadFlows(directory, "etl.ts"), { error: null });
+  t.match(await loadModule(directory, "etl.ts"), { error: null });
 });
 
 t.test("a module that cannot be imported is answered with an error and advice", async (t) => {
@@ -192,14 +194,14 @@ t.test("a module that cannot be imported is answered with an error and advice", 
     "twice.ts": 'import { flow } from "millrace"; export const a = flow("x", () => 1); export const b = flow("x", () => 2);',
   });
   for (const file of ["enum.ts", "alias.ts", "page.tsx"]) {
-    const loaded = await loadFlows(directory, file);
+    const loaded = await loadModule(directory, file);
     t.match(loaded, { flows: [], error: /name it with --import/ }, file);
   }
-  const loaded = await loadFlows(directory, "throws.ts");
+  const loaded = await loadModule(directory, "throws.ts");
   t.equal(loaded.error, "RangeError: at the top");
   t.equal("traceback" in loaded && loaded.traceback.split("\n").at(-1), "RangeError: at the top");
-  t.match(await loadFlows(directory, "missing.ts"), { error: /missing\.ts/ });
-  t.match(await loadFlows(directory, "twice.ts"), { error: /two flows are called/ });
+  t.match(await loadModule(directory, "missing.ts"), { error: /missing\.ts/ });
+  t.match(await loadModule(directory, "twice.ts"), { error: /two flows are called/ });
 });
 
 t.test("a flow called at import is ignored", async (t) => {
@@ -210,7 +212,7 @@ t.test("a flow called at import is ignored", async (t) => {
       await eager();
     `,
   });
-  t.match(await loadFlows(directory, "eager.ts"), { error: null, flows: [{ registration: { flow: "eager" } }] });
+  t.match(await loadModule(directory, "eager.ts"), { error: null, flows: [{ registration: { flow: "eager" } }] });
 });
 
 t.test("run gives the parameters as the flow gets them, and nothing outside a run", async (t) => {

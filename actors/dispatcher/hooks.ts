@@ -1,0 +1,51 @@
+/**
+ * Hooks of flows that the server has called. An engine calls the hook for a state that it has moved its run to itself. For every
+ * other end of a run (its engine died, it was cancelled while it waited, a person or a rule moved it) the process of user code
+ * does, where the flow comes from the served directory. The call is a row of the decision that ends the run.
+ */
+import { type ReportEvent, ReportRequest } from "#protocol/engine";
+import { isTerminal } from "#protocol/state";
+import { validate } from "#protocol/validate";
+import type { Flow } from "../live-state/flow.ts";
+import type { Run } from "../live-state/run.ts";
+import { closeOutgoing, putOutgoing } from "../rules/outgoing.ts";
+import type { Turn } from "../turn.ts";
+import type { HookDone } from "../user-code/messages.ts";
+import { applyHookItems } from "./report.ts";
+
+const ERROR = 40;
+
+/** True when the server itself can have the flow's code called. */
+export function isServedHere(turn: Turn, flow: Flow): boolean {
+  return flow.source_dir === turn.state.settings.servedDir && flow.options.hooks.length > 0;
+}
+
+/** Has the hook for the state of the run called, where its flow has one. A run that was skipped did nothing to be told of. */
+export function queueHook(turn: Turn, run: Run): void {
+  const { flow, state } = run;
+  if (!isTerminal(state.type) || state.name === "Skipped") return;
+  if (!flow.options.hooks.includes(state.type) || !isServedHere(turn, flow)) return;
+  const { id, external_id, name, attempt } = run;
+  const parameters = JSON.parse(turn.state.parametersOf(run)) as Record<string, unknown>;
+  const told = { id, external_id, name, parameters, attempt };
+  const { module, project } = flow;
+  const call = { type: "hook", module, project, flow: flow.name, run: told, state } as const;
+  putOutgoing(turn, { kind: "UserCall", call }, { kind: "hook", firing_id: null, rule_id: null, action: null });
+}
+
+/** What a hook logged and published belongs to its run. A repeated answer changes nothing. */
+export function hookDone(turn: Turn, { id, run_id, items, error }: HookDone): void {
+  if (!closeOutgoing(turn, id)) return;
+  const run = turn.state.findRun(run_id);
+  if (run === undefined) return;
+  const events = items.map((item, index) => ({ ...(item as object), seq: index + 1 }));
+  const checked = validate(ReportRequest, { engine_id: "user-code", run_id, events });
+  const wrong = error ?? (checked.ok ? null : `what it reported cannot be stored: ${checked.error}`);
+  const reported = checked.ok ? checked.value.events : [];
+  applyHookItems(turn, run, wrong === null ? reported : [...reported, lineOf(turn, run, `a hook failed: ${wrong}`)]);
+}
+
+function lineOf(turn: Turn, run: Run, message: string): ReportEvent {
+  const line = { run_id: run.id, level: ERROR, logger: "millrace.run", timestamp: turn.nowUs, message };
+  return { kind: "logs", seq: 0, logs: [line] };
+}

@@ -1,0 +1,70 @@
+/** Rules as rows: added, changed and removed, whoever asks for it. */
+import type { FullSpec } from "#protocol/rule-spec";
+import { putOperation } from "#storage/ops";
+import { cancelExpectations } from "../expectations/lifecycle.ts";
+import { EXPECTATIONS, RULES } from "../names.ts";
+import type { Turn } from "../turn.ts";
+import type { Rule } from "./rule.ts";
+
+export interface NewRule {
+  name: string;
+  enabled: boolean;
+  source: "ui" | "code";
+  module: string | null;
+  spec: FullSpec;
+}
+
+export function addRule(turn: Turn, added: NewRule): Rule {
+  const book = turn.state.rules;
+  const rule: Rule = {
+    id: book.take("rule"),
+    external_id: turn.ids.uuid(),
+    ...added,
+    fire_count: 0,
+    last_fired: null,
+    since_event: book.nextIds.event - 1,
+    since_time: turn.nowUs,
+    created_at: turn.nowUs,
+    updated_at: turn.nowUs,
+    guards: { seconds: [] },
+  };
+  book.rules.set(rule.id, rule);
+  storeRule(turn, rule);
+  return rule;
+}
+
+/** What a rule watches for, in a form that can be compared. */
+export function watchedBy({ enabled, spec }: Rule): string {
+  return JSON.stringify([enabled, spec.when, spec.unless, spec.within, spec.at]);
+}
+
+/** What it watches for from now on begins now. */
+export function watchAnew(turn: Turn, rule: Rule): void {
+  rule.since_event = turn.state.rules.nextIds.event - 1;
+  rule.since_time = turn.nowUs;
+  cancelExpectations(turn, rule.id);
+}
+
+export function storeRule(turn: Turn, rule: Rule): void {
+  const { id, external_id, name, enabled, source, module, fire_count, last_fired } = rule;
+  const identity = [id, external_id, name, enabled ? 1 : 0, source, module, JSON.stringify(rule.spec)] as const;
+  const times = [rule.since_event, rule.since_time, rule.created_at, rule.updated_at] as const;
+  putOperation(turn.decision.ops, "put_rule", ...identity, fire_count, last_fired, ...times);
+  turn.stream("rule.updated", id);
+  changed(turn);
+}
+
+export function removeRule(turn: Turn, { id }: Rule): void {
+  cancelExpectations(turn, id);
+  turn.state.rules.rules.delete(id);
+  putOperation(turn.decision.ops, "delete_rule", id);
+  putOperation(turn.decision.ops, "delete_guards", id);
+  turn.stream("rule.deleted", id);
+  changed(turn);
+}
+
+function changed(turn: Turn): void {
+  turn.state.rules.version += 1;
+  turn.out.send(RULES, { kind: "Wake" });
+  turn.out.send(EXPECTATIONS, { kind: "Rearm" });
+}

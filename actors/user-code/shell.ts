@@ -1,0 +1,183 @@
+/**
+ * The user code actor: has rules in code, hooks and custom routes called in a process of their own.
+ *
+ * Messages in: calls that are stored already, requests of the gateway, what was found in the served directory. Effects out: what
+ * became of each. A call that comes again while it is under way is one and the same. When the process ends, requests are lost,
+ * but stored calls are made again, three times in all; those that were under way then one by one, so that the one that ends
+ * the process does not take others along.
+ */
+import type { CustomRoute, CustomRoutes, RouteAnswer, RouteRequest, RouteRequestsLost } from "#protocol/custom-route";
+import { HOOK_MS_MAX, RULE_CALL_MS_MAX } from "#protocol/limits";
+import type { Actor } from "#runtime/actor";
+import type { Outbox } from "#runtime/effect";
+import { DISPATCHER, GATEWAY, RECORDS, USER_CODE } from "../names.ts";
+import type { OutboundDone, ReceiverStarted } from "../rules/messages.ts";
+import type { CallOutcome, HookDone, RouteCall, UserCall, UserCallRequest, UserCodeMessage } from "./messages.ts";
+
+/** The process of user code. */
+export interface UserCodeProcess {
+  /** Without a signal, a process that is being started is waited for as long as it takes. */
+  call(call: UserCall | RouteCall, limitMs: number, signal?: AbortSignal): Promise<CallOutcome>;
+  /** Looks at the files; true when it is time to discover anew. */
+  look(): Promise<boolean>;
+  stop(): void;
+}
+
+export interface UserCodePorts {
+  process: UserCodeProcess;
+  nowUs(): number;
+  send(to: string, message: unknown): void;
+  /** The routes that were found last. */
+  routes(): CustomRoute[];
+  /** The files have changed: what they hold now comes as CodeFound. */
+  discover(): void;
+}
+
+/** Stored calls under way at once. */
+const CONCURRENT_MAX = 32;
+/** How often a stored call is made when its process ends each time. */
+const TRIES_MAX = 3;
+/** How often files are looked at. */
+const LOOK_US = 500_000;
+
+export class UserCode implements Actor<UserCodeMessage> {
+  readonly #ports: UserCodePorts;
+  readonly #requests = new Map<number, AbortController>();
+  /** How often each stored call that is known here has been made. */
+  readonly #tries = new Map<number, number>();
+  readonly #waiting: UserCallRequest[] = [];
+  /** Calls during which the process ended. */
+  readonly #suspects: UserCallRequest[] = [];
+  #underWay = 0;
+  #stopped = false;
+
+  constructor(ports: UserCodePorts) {
+    this.#ports = ports;
+  }
+
+  begin(out: Outbox): void {
+    out.send(GATEWAY, { kind: "RouteRequestsLost" } satisfies RouteRequestsLost);
+    out.send(DISPATCHER, { kind: "ReceiverStarted", receiver: USER_CODE } satisfies ReceiverStarted);
+    out.setTimer("look", this.#ports.nowUs() + LOOK_US, { kind: "Look" });
+  }
+
+  receive(message: UserCodeMessage, out: Outbox): void {
+    switch (message.kind) {
+      case "UserCall":
+        return this.#take(message);
+      case "RouteRequest":
+        return void this.#answer(message);
+      case "RouteAbandoned":
+        return this.#requests.get(message.id)?.abort();
+      case "CodeFound":
+        out.send(RECORDS, message.flows);
+        out.send(RECORDS, message.rules);
+        out.send(RECORDS, { kind: "CustomRoutes", routes: message.routes } satisfies CustomRoutes);
+        return out.send(GATEWAY, { kind: "CustomRoutes", routes: message.routes } satisfies CustomRoutes);
+      case "GatewayStarted":
+        return out.send(GATEWAY, { kind: "CustomRoutes", routes: this.#ports.routes() } satisfies CustomRoutes);
+      case "Look":
+        void this.#look();
+        return out.setTimer("look", this.#ports.nowUs() + LOOK_US, { kind: "Look" });
+      default:
+        return message satisfies never;
+    }
+  }
+
+  /** Calls that are under way are made again after the next start: their rows stay. */
+  stop(failed: boolean): void {
+    this.#stopped = true;
+    if (!failed) this.#ports.process.stop();
+  }
+
+  async #look(): Promise<void> {
+    if (await this.#ports.process.look()) this.#ports.discover();
+  }
+
+  #take(request: UserCallRequest): void {
+    if (this.#tries.has(request.id)) return;
+    this.#tries.set(request.id, 0);
+    this.#waiting.push(request);
+    this.#startNext();
+  }
+
+  #startNext(): void {
+    if (this.#suspects.length > 0) {
+      const suspect = this.#underWay === 0 ? this.#suspects.shift() : undefined;
+      if (suspect !== undefined) void this.#make(suspect);
+      return;
+    }
+    while (this.#underWay < CONCURRENT_MAX) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      void this.#make(next);
+    }
+  }
+
+  async #make(request: UserCallRequest): Promise<void> {
+    const tries = (this.#tries.get(request.id) ?? 0) + 1;
+    this.#tries.set(request.id, tries);
+    this.#underWay += 1;
+    const limitMs = request.call.type === "rule" ? RULE_CALL_MS_MAX : HOOK_MS_MAX;
+    const outcome = await this.#ports.process.call(request.call, limitMs);
+    this.#underWay -= 1;
+    // Stopped: what has no answer is called again at the next start.
+    if (this.#stopped) return;
+    if (outcome.type === "ended" && tries < TRIES_MAX) this.#suspects.push(request);
+    else {
+      this.#tries.delete(request.id);
+      this.#ports.send(DISPATCHER, doneOf(request, outcome, limitMs));
+    }
+    this.#startNext();
+  }
+
+  async #answer({ id, route, ...request }: RouteRequest): Promise<void> {
+    const abandoned = new AbortController();
+    this.#requests.set(id, abandoned);
+    const { method, url, params, headers, body } = request;
+    const declared = { method: route.method, path: route.path };
+    const call: RouteCall = { type: "route", module: route.source, declared, method, url, params, headers, body };
+    const signal = AbortSignal.any([abandoned.signal, AbortSignal.timeout(route.limit_ms)]);
+    const outcome = await this.#ports.process.call(call, route.limit_ms, signal);
+    this.#requests.delete(id);
+    if (abandoned.signal.aborted || this.#stopped) return;
+    this.#ports.send(GATEWAY, { kind: "RouteAnswer", id, outcome: answerOf(route, outcome) } satisfies RouteAnswer);
+  }
+}
+
+function doneOf({ id, firing_id, call }: UserCallRequest, outcome: CallOutcome, limitMs: number): OutboundDone | HookDone {
+  const error = errorOf(outcome, limitMs);
+  if (call.type === "rule") {
+    const detail = outcome.type === "rule" ? outcome.detail : null;
+    return { kind: "OutboundDone", id, firing_id, result: error === null ? { detail } : { error } };
+  }
+  return { kind: "HookDone", id, run_id: call.run.id, items: outcome.type === "hook" ? outcome.items : [], error };
+}
+
+/** Why there is no answer, or null. */
+function errorOf(outcome: CallOutcome, limitMs: number): string | null {
+  switch (outcome.type) {
+    case "failed":
+      return outcome.error;
+    case "timed out":
+      return `it took longer than ${limitMs / 1000} s`;
+    case "ended":
+      return `the process of user code ended during the call, ${TRIES_MAX} times: ${outcome.cause}`;
+    default:
+      return null;
+  }
+}
+
+function answerOf({ method, path, limit_ms }: CustomRoute, outcome: CallOutcome): RouteAnswer["outcome"] {
+  const name = `route ${method} ${path}`;
+  switch (outcome.type) {
+    case "route":
+      return outcome.response;
+    case "timed out":
+      return { reason: "timed out", error: `${name} took longer than ${limit_ms / 1000} s` };
+    case "ended":
+      return { reason: "ended", error: `the process of user code ended while it worked on ${name}: ${outcome.cause}` };
+    default:
+      return { reason: "failed", error: `${name}: ${outcome.type === "failed" ? outcome.error : "no answer"}` };
+  }
+}

@@ -1,0 +1,130 @@
+import type { Event } from "#protocol/event";
+import type { RuleSpec, RuleMatch as WireMatch } from "#protocol/rule";
+import { completeSpec } from "#protocol/rule-spec";
+import type { Run } from "#protocol/run";
+import { type Duration, parseDuration } from "./duration.ts";
+
+/** Which events a rule is for; every clause that is set must match. */
+export interface RuleMatch {
+  /** Names, or prefixes ending in "*". */
+  events?: readonly string[];
+  /** Names of flows. */
+  flows?: readonly string[];
+  /** State types or sub-states. */
+  states?: readonly string[];
+  /** One of them suffices. */
+  tags?: readonly string[];
+  /** Null: events of every project, and of none. Default: the project of the rule. */
+  project?: string | null;
+}
+
+export interface RuleOptions {
+  /** What the rule is for. Default: every event of its project. */
+  when?: RuleMatch;
+  /** The event that is expected: the rule acts when it stays away for `within` after `when`, or before a tick of `at`. */
+  unless?: RuleMatch;
+  within?: Duration;
+  /** A clock in place of an event: a five-field cron expression, in UTC where no zone is named. */
+  at?: { cron: string; timezone?: string };
+  /** "per_run" (default): once for each run. "never": for every event. */
+  once?: "per_run" | "never";
+  /** Rest after acting. */
+  cooldown?: Duration;
+  /** Default 60; 0 for no limit. */
+  maxPerMinute?: number;
+  /** Also acts on events of runs that it created. */
+  allowSelf?: boolean;
+  /** Default: the base name of the served directory. */
+  project?: string;
+}
+
+/** What the function of a rule is given beside the event and the run. */
+export interface RuleContext {
+  /** Aborts when the time limit is over. */
+  signal: AbortSignal;
+}
+
+/**
+ * Called with the event and its run (null for an event without one), as they were when the rule was looked at.
+ * What it returns is kept with the firing, as JSON; what it throws makes the action fail.
+ */
+export type RuleFunction = (event: Event, run: Run | null, context: RuleContext) => unknown;
+
+/** A rule as it was declared, its options checked. */
+export interface RuleDefinition {
+  name: string;
+  /** The option `project`; null stands for the base name of the served directory. */
+  project: string | null;
+  spec: RuleSpec;
+  fn: RuleFunction;
+}
+
+const DEFINITION = Symbol.for("millrace.rule");
+
+/**
+ * Declares a rule whose action is a function: `rule(name, options, fn)`. Export it, so that the server finds it. The function
+ * runs in a process beside the server, at least once for each time the rule fires, for at most 10 seconds.
+ * @throws TypeError without a name or function, and for an event or state that does not exist; RangeError for durations.
+ */
+export function rule(name: string, options: RuleOptions, fn: RuleFunction): RuleFunction {
+  if (typeof name !== "string" || name === "") throw new TypeError("a rule needs a name: rule(name, options, fn)");
+  if (typeof fn !== "function") throw new TypeError(`rule "${name}" needs a function: rule(name, options, fn)`);
+  const spec = wireSpec(name, options);
+  // The server reads the clock; everything else is checked here, where the declaration can be pointed at.
+  const checked = completeSpec(spec, () => null, "code");
+  if (!checked.ok) throw new TypeError(`rule "${name}": ${checked.error}`);
+  const definition: RuleDefinition = { name, project: options.project ?? null, spec, fn };
+  const call: RuleFunction = (event, run, context) => fn(event, run, context);
+  Object.defineProperty(call, "name", { value: name });
+  return Object.defineProperty(call, DEFINITION, { value: definition });
+}
+
+/** The definition behind a value that rule() returned, also by another copy of this package; else undefined. */
+export function ruleOf(value: unknown): RuleDefinition | undefined {
+  if (typeof value !== "function" || !(DEFINITION in value)) return undefined;
+  return value[DEFINITION] as RuleDefinition;
+}
+
+/**
+ * What the function of a rule returned, as JSON text.
+ * @throws TypeError for a value that is not JSON.
+ */
+export function ruleResult(value: unknown): string {
+  const text = value === undefined ? "null" : (JSON.stringify(value) as string | undefined);
+  if (text === undefined) throw new TypeError(`a rule returns a value that is JSON, not a ${typeof value}`);
+  return text;
+}
+
+/** The clauses of a definition with the project that is meant where none is said. */
+export function scopedSpec({ project, spec }: RuleDefinition, ownProject: string): RuleSpec {
+  const scoped = (match: WireMatch | null | undefined): WireMatch => ({
+    ...match,
+    project: match?.project === undefined ? (project ?? ownProject) : match.project,
+  });
+  return { ...spec, when: scoped(spec.when), ...(spec.unless == null ? {} : { unless: scoped(spec.unless) }) };
+}
+
+function wireSpec(name: string, options: RuleOptions): RuleSpec {
+  const { when, unless, within, at, once, cooldown, maxPerMinute, allowSelf } = options;
+  return {
+    ...(when === undefined ? {} : { when: wireMatch(when) }),
+    do: [{ kind: "call", callable: name }],
+    ...(once === undefined ? {} : { once }),
+    ...(cooldown === undefined ? {} : { cooldown_seconds: parseDuration(cooldown) }),
+    ...(maxPerMinute === undefined ? {} : { max_per_minute: maxPerMinute }),
+    ...(allowSelf === undefined ? {} : { allow_self: allowSelf }),
+    ...(unless === undefined ? {} : { unless: wireMatch(unless) }),
+    ...(within === undefined ? {} : { within: parseDuration(within) }),
+    ...(at === undefined ? {} : { at: { cron: at.cron, tz: at.timezone ?? null } }),
+  };
+}
+
+function wireMatch({ events, flows, states, tags, project }: RuleMatch): WireMatch {
+  return {
+    ...(events === undefined ? {} : { events: [...events] }),
+    ...(flows === undefined ? {} : { flows: [...flows] }),
+    ...(states === undefined ? {} : { states: [...states] }),
+    ...(tags === undefined ? {} : { tags: [...tags] }),
+    ...(project === undefined ? {} : { project }),
+  };
+}

@@ -1,0 +1,36 @@
+import { type RouteHandler, routeOf } from "../route.ts";
+import { responseOf } from "../route-response.ts";
+
+/**
+ * Calls the handler of a route in this process, as the server would for a request to this path, and resolves to its answer.
+ * @param path with its query, for example "/hooks/deploy?dry=1"
+ * @param init headers, body and signal; the method is that of the route
+ * @throws TypeError when `route` was not made by route(), does not have this path, or its result is no answer; what the
+ * handler throws
+ */
+export async function callRoute<Parameters>(
+  route: RouteHandler<Parameters>,
+  path: string,
+  init: Omit<RequestInit, "method"> = {},
+): Promise<Response> {
+  const definition = routeOf(route);
+  if (definition === undefined) throw new TypeError("callRoute() takes what route() returned");
+  const request = new Request(new URL(path, "http://127.0.0.1:4270"), { ...init, method: definition.method });
+  const params = parametersIn(definition.path, new URL(request.url).pathname);
+  if (params === null) throw new TypeError(`${path} is not served by route ${definition.method} ${definition.path}`);
+  return responseOf(await definition.handler(request, { params, signal: request.signal }));
+}
+
+/** The decoded values of a path's parameters; null for a path of another shape. */
+function parametersIn(declared: string, path: string): Record<string, string> | null {
+  const segments = declared.split("/");
+  const values = path.split("/");
+  if (segments.length !== values.length) return null;
+  const params: Record<string, string> = {};
+  for (const [index, segment] of segments.entries()) {
+    const value = values[index] ?? "";
+    if (segment.startsWith("{")) params[segment.slice(1, -1)] = decodeURIComponent(value);
+    else if (segment !== value) return null;
+  }
+  return params;
+}

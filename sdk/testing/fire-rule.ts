@@ -1,0 +1,38 @@
+import type { Event } from "#protocol/event";
+import type { Run } from "#protocol/run";
+import { type RuleFunction, ruleOf, ruleResult } from "../rule.ts";
+
+/** The event of a test: its name, and what else of it matters. */
+export type TestEvent = { name: string } & Partial<Event>;
+
+const NO_ID = "00000000-0000-7000-8000-000000000001";
+/** 2026-01-01T00:00:00Z, where the simulated time of tests begins. */
+const NOW_US = 1_767_225_600_000_000;
+
+/**
+ * Calls the function of a rule in this process, as the server would for an event that the rule matches, and resolves to what is
+ * kept with the firing: its result as JSON. Fields that the test does not name have plain values.
+ * @param run the event's run, null for an event without one
+ * @throws TypeError when `rule` was not made by rule(), and for a result that is not JSON; what the function throws
+ */
+export async function fireRule(rule: RuleFunction, event: TestEvent, run: Partial<Run> | null = null): Promise<unknown> {
+  const definition = ruleOf(rule);
+  if (definition === undefined) throw new TypeError("fireRule() takes what rule() returned");
+  const { signal } = new AbortController();
+  const whole = run === null ? null : wholeRun(run);
+  return JSON.parse(ruleResult(await definition.fn(wholeEvent(event, whole), whole, { signal }))) as unknown;
+}
+
+function wholeEvent(event: TestEvent, run: Run | null): Event {
+  const custom = { kind: "custom", id: "", name: event.name };
+  const resource = run === null ? custom : { kind: "run", id: run.external_id, name: run.name };
+  const about = { resource, related: [], payload: {}, run_id: run?.id ?? null, flow_id: run?.flow_id ?? null };
+  return { id: 1, external_id: NO_ID, seq: 1, occurred: NOW_US, ...about, ...event } as Event;
+}
+
+function wholeRun(run: Partial<Run>): Run {
+  const state = { type: "Completed", name: "Completed", timestamp: NOW_US, message: null, details: {} };
+  const identity = { id: 1, external_id: NO_ID, name: "test-run", project: "test", flow_id: 1, flow_name: "test" };
+  const rest = { parameters: {}, tags: [], attempt: 0, created_by: "test", created_at: NOW_US, crash_count: 0, failure_count: 0 };
+  return { ...identity, state, ...rest, ...run } as Run;
+}

@@ -1,0 +1,223 @@
+/**
+ * One process of user code as the server sees it. It can end at any moment: every call is then answered with the cause. A call
+ * has its time; a process in which nothing moves any more, because user code does not let go of it, is ended.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { CallOutcome } from "#actors/user-code/messages";
+import type { ChildCall, FromChild, LoadedModule, ToChild } from "./messages.ts";
+
+export interface ChildOptions {
+  env: NodeJS.ProcessEnv;
+  /** Options of Node: those of the server, so that a loader of the user's own is there too. */
+  execArgv: readonly string[];
+  /** Heap of the process in MB: user code that eats memory ends there. */
+  heapMb: number;
+  /** A process that answers nothing for this long has lost its event loop to user code. */
+  blockedMs: number;
+  /** Takes what user code prints once its modules are loaded. */
+  print(text: string): void;
+}
+
+/** How much of what is printed during imports is kept for their errors. */
+const PRINTED_MAX = 4_000;
+/** Between two looks at whether a process that has calls under way still moves. */
+const LOOK_MS = 500;
+/** What was printed is read to its end after the process has gone; something it started may keep the pipe open for ever. */
+const DRAIN_MS = 500;
+/** For the system's choice of what to end when memory is short: this process first, the server last (proc(5), oom_score_adj). */
+const OOM_SCORE = "1000";
+
+interface OpenCall {
+  settle(outcome: CallOutcome): void;
+  timer: NodeJS.Timeout;
+}
+
+export class UserCodeChild {
+  readonly #process: ChildProcess;
+  readonly #options: ChildOptions;
+  readonly #open = new Map<number, OpenCall>();
+  readonly #ready = Promise.withResolvers<void>();
+  readonly #ended = Promise.withResolvers<string>();
+  #loading: ((loaded: LoadedModule | string) => void) | null = null;
+  #printed = "";
+  #serving = false;
+  #cause: string | null = null;
+  #nextCall = 1;
+  #watch: NodeJS.Timeout | null = null;
+  /** Looks since it was asked whether it moves, null when it has answered. */
+  #silentLooks: number | null = null;
+
+  constructor(options: ChildOptions) {
+    this.#options = options;
+    // The child has the same form as this file: TypeScript in a clone, JavaScript in the package.
+    const entry = fileURLToPath(new URL(`./child/main${extname(import.meta.filename)}`, import.meta.url));
+    this.#process = fork(entry, [], {
+      env: options.env,
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+      serialization: "advanced",
+      execArgv: [...options.execArgv, `--max-old-space-size=${options.heapMb}`],
+    });
+    for (const stream of [this.#process.stdout, this.#process.stderr])
+      stream?.setEncoding("utf8").on("data", (text: string) => this.#take(text));
+    this.#process.on("message", (message) => this.#receive(message as FromChild));
+    this.#process.on("error", (error) => this.#end(`it could not be started: ${error.message}`));
+    this.#process.on("exit", (code, signal) => {
+      const end = (): void => this.#end(this.#causeOf(code, signal), this.#importCauseOf(code, signal));
+      const overdue = setTimeout(end, DRAIN_MS);
+      this.#process.once("close", () => {
+        clearTimeout(overdue);
+        end();
+      });
+    });
+    if (process.platform === "linux" && this.#process.pid !== undefined)
+      writeFile(`/proc/${this.#process.pid}/oom_score_adj`, OOM_SCORE).catch(() => undefined);
+  }
+
+  /** Resolves with the cause when the process has ended. */
+  get ended(): Promise<string> {
+    return this.#ended.promise;
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** What was printed while modules were imported. */
+  get printed(): string {
+    return this.#printed.trim();
+  }
+
+  /** Imports a module: what it exports, or why this process is of no more use. */
+  async load(sourceDir: string, module: string, limitMs: number): Promise<LoadedModule | string> {
+    await Promise.race([this.#ready.promise, this.#ended.promise]);
+    if (this.#cause !== null) return this.#cause;
+    return await new Promise((resolve) => {
+      const timer = setTimeout(() => this.#loading?.(`importing it took longer than ${limitMs / 1000} s`), limitMs);
+      this.#loading = (loaded) => {
+        clearTimeout(timer);
+        this.#loading = null;
+        resolve(loaded);
+      };
+      this.#send({ kind: "Load", sourceDir, module });
+    });
+  }
+
+  /** All modules are there: from now on what is printed is passed on. */
+  serve(): void {
+    this.#serving = true;
+  }
+
+  /** Has user code called. Aborting the signal gives the call up, and its answer is of no interest any more. */
+  call(call: ChildCall, limitMs: number, given?: AbortSignal): Promise<CallOutcome> {
+    if (this.#cause !== null) return Promise.resolve({ type: "ended", cause: this.#cause });
+    const id = this.#nextCall;
+    this.#nextCall += 1;
+    return new Promise((resolve) => {
+      const giveUp = (): void => {
+        this.#send({ kind: "Abort", id });
+        this.#ask();
+        this.#settle(id, { type: "timed out" });
+      };
+      this.#open.set(id, {
+        settle: (outcome) => {
+          given?.removeEventListener("abort", giveUp);
+          resolve(outcome);
+        },
+        timer: setTimeout(giveUp, limitMs),
+      });
+      given?.addEventListener("abort", giveUp, { once: true });
+      this.#send({ kind: "Call", id, call });
+      this.#watch ??= setInterval(() => this.#look(), LOOK_MS);
+    });
+  }
+
+  /** Ends the process at once. */
+  kill(cause?: string): void {
+    if (cause !== undefined) this.#end(cause);
+    this.#process.kill("SIGKILL");
+  }
+
+  /** Ends the process when its calls are answered; every call has its time. */
+  retire(): void {
+    if (this.#open.size === 0) this.kill("it was replaced");
+    else void Promise.allSettled([...this.#open.values()].map((open) => this.#answered(open))).then(() => this.retire());
+  }
+
+  #answered(open: OpenCall): Promise<void> {
+    return new Promise((resolve) => {
+      const { settle } = open;
+      open.settle = (outcome) => {
+        settle(outcome);
+        resolve();
+      };
+    });
+  }
+
+  #send(message: ToChild): void {
+    // A process that has ended reports that by closing, with its code.
+    if (this.#process.connected) this.#process.send(message, () => undefined);
+  }
+
+  #receive(message: FromChild): void {
+    this.#silentLooks = null;
+    if (message.kind === "Ready") this.#ready.resolve();
+    else if (message.kind === "Loaded") this.#loading?.(message);
+    else if (message.kind === "Answer") this.#settle(message.id, message.answer);
+  }
+
+  #take(text: string): void {
+    this.#printed = (this.#printed + text).slice(-PRINTED_MAX);
+    if (this.#serving) this.#options.print(text);
+  }
+
+  #settle(id: number, outcome: CallOutcome): void {
+    const open = this.#open.get(id);
+    if (open === undefined) return;
+    this.#open.delete(id);
+    clearTimeout(open.timer);
+    open.settle(outcome);
+  }
+
+  #ask(): void {
+    if (this.#silentLooks !== null) return;
+    this.#silentLooks = 0;
+    this.#send({ kind: "Ping" });
+  }
+
+  /** Goes on until the process has answered, also after the last call was given up. */
+  #look(): void {
+    if (this.#silentLooks !== null) {
+      this.#silentLooks += 1;
+      const { blockedMs } = this.#options;
+      if (this.#silentLooks * LOOK_MS >= blockedMs) this.kill(`user code did not let go of it for ${blockedMs / 1000} s`);
+    } else if (this.#open.size > 0) this.#ask();
+    else this.#endWatch();
+  }
+
+  #endWatch(): void {
+    if (this.#watch !== null) clearInterval(this.#watch);
+    this.#watch = null;
+  }
+
+  #causeOf(code: number | null, signal: NodeJS.Signals | null): string {
+    if (/heap out of memory/.test(this.#printed)) return `its heap of ${this.#options.heapMb} MB was full`;
+    return signal === null ? `it ended with code ${code}` : `it was ended by ${signal}`;
+  }
+
+  #importCauseOf(code: number | null, signal: NodeJS.Signals | null): string {
+    if (signal !== null) return `its import was ended by ${signal}`;
+    return `it ended the process with code ${code} while it was imported`;
+  }
+
+  #end(cause: string, importCause = cause): void {
+    if (this.#cause !== null) return;
+    this.#cause = cause;
+    this.#endWatch();
+    this.#loading?.(importCause);
+    for (const id of [...this.#open.keys()]) this.#settle(id, { type: "ended", cause });
+    this.#ended.resolve(cause);
+  }
+}

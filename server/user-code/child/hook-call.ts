@@ -1,0 +1,37 @@
+/** In the process of user code: the hook of a flow for a state that its run reached without an engine. */
+import type { UserCall } from "#actors/user-code/messages";
+import { newActiveRun } from "#sdk/active-run";
+import { runFlowHook } from "#sdk/attempt";
+import { systemClock } from "#sdk/clock";
+import type { LoadedFlow } from "#sdk/load-module";
+import { outsideClient } from "#sdk/outside";
+import type { ReportItem } from "#sdk/report-item";
+import { ServerRunServices } from "#sdk/run-services";
+
+/** As much of what a hook logs and publishes is kept. */
+const ITEMS_MAX = 1_000;
+
+/** Calls the hook and returns what happened in it, as an engine reports it. */
+export async function callHook(
+  { definition }: LoadedFlow,
+  { project, flow, run, state }: Extract<UserCall, { type: "hook" }>,
+  home: string,
+  signal: AbortSignal,
+): Promise<ReportItem[]> {
+  const items: ReportItem[] = [];
+  const { id, external_id: externalId, name, parameters, attempt } = run;
+  const active = newActiveRun({
+    ...{ id, externalId, name, project, flow, parameters, attempt, home },
+    clock: systemClock,
+    logPrints: definition.wire.log_prints,
+    report: (item) => {
+      if (items.length < ITEMS_MAX) items.push(item);
+    },
+    counters: new Map(),
+    servicesFor: (ofRun) => new ServerRunServices(outsideClient, home, id, ofRun),
+  });
+  const onAbort = (): void => active.controller.abort(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  await runFlowHook(definition, active, state);
+  return items;
+}

@@ -1,0 +1,158 @@
+/**
+ * Keeps the process of user code of the served directory: starts it with the modules that are called, starts it again when it
+ * has ended, and replaces it by a fresh one when files have changed.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { CallOutcome } from "#actors/user-code/messages";
+import { type Discovered, type Discovery, discover, findModules, startWith } from "../discovery.ts";
+import { type ChildOptions, UserCodeChild } from "./child-process.ts";
+import { FileWatch } from "./file-watch.ts";
+import type { ChildCall } from "./messages.ts";
+
+export interface KeeperOptions extends ChildOptions {
+  /** Absolute path of the served directory. */
+  dir: string;
+  /** Takes one line about what happened to the process. */
+  complain(line: string): void;
+}
+
+/** Waits before a process is started again that has ended so many times in a row; the last one holds from then on. */
+const RESTART_WAITS_MS = [0, 100, 200, 500, 1_000, 2_000, 5_000, 10_000] as const;
+/** A process that has lived for this long ends the row. */
+const STEADY_MS = 30_000;
+
+export class UserCodeKeeper {
+  readonly #options: KeeperOptions;
+  /** The process that takes calls, or will; null when there is nothing to call. */
+  #ready: Promise<UserCodeChild | null> = Promise.resolve(null);
+  #called: readonly string[] = [];
+  #modules: readonly string[] = [];
+  /** What was loaded, and places where there may be more. */
+  #files = new FileWatch([]);
+  #places = new FileWatch([]);
+  #changed = false;
+  #busy = false;
+  #discoveries = 0;
+  #endsInARow = 0;
+  readonly #stopped = new AbortController();
+  /** Those that live. */
+  readonly #children = new Set<UserCodeChild>();
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Looks through the directory and starts a process with what it finds; a former one ends when its calls are answered. */
+  async discover(): Promise<Discovery> {
+    this.#busy = true;
+    this.#discoveries += 1;
+    const discovering = discover(this.#options.dir, () => this.#start());
+    // Later on calls go to the former process until there is a new one.
+    if (this.#discoveries === 1)
+      this.#ready = discovering.then(
+        ({ child }) => child,
+        () => null,
+      );
+    try {
+      const found = await discovering;
+      this.#replace(found);
+      return found.discovery;
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  /**
+   * Has user code called. A process that is being started is waited for, until the signal is aborted; without a signal for
+   * as long as it takes.
+   */
+  async call(call: ChildCall, limitMs: number, signal?: AbortSignal): Promise<CallOutcome> {
+    const child = await (signal === undefined ? this.#ready : untilAborted(this.#ready, signal));
+    if (child === "aborted") return { type: "timed out" };
+    if (child === null) return { type: "failed", error: `module ${call.module} is not served, or cannot be imported` };
+    return await child.call(call, limitMs, signal);
+  }
+
+  /** Looks at the files. True when they have changed and then rested for one look: time to discover. */
+  async look(): Promise<boolean> {
+    if (this.#busy || this.#stopped.signal.aborted) return false;
+    this.#busy = true;
+    const changed = this.#files.look().length > 0 || (this.#places.look().length > 0 && (await this.#hasOtherModules()));
+    const due = this.#changed && !changed;
+    this.#changed = changed;
+    this.#busy = false;
+    return due;
+  }
+
+  /** Ends every process, also those of a discovery that is going on. */
+  stop(): void {
+    this.#stopped.abort();
+    for (const child of this.#children) child.kill("the server is stopping");
+  }
+
+  /** A folder also changes when something else is written there, which is of no interest. */
+  async #hasOtherModules(): Promise<boolean> {
+    const { modules } = await findModules(this.#options.dir);
+    return String(modules) !== String(this.#modules);
+  }
+
+  #start(): UserCodeChild {
+    const child = new UserCodeChild(this.#options);
+    this.#children.add(child);
+    void child.ended.then(() => this.#children.delete(child));
+    if (this.#stopped.signal.aborted) child.kill("the server is stopping");
+    return child;
+  }
+
+  #replace({ child, called, modules, files, places }: Discovered): void {
+    const former = this.#ready;
+    this.#called = called;
+    this.#modules = modules;
+    this.#files = new FileWatch(files);
+    this.#places = new FileWatch(places);
+    this.#ready = Promise.resolve(child);
+    if (child !== null) this.#follow(child, this.#ready);
+    void former.then((old) => {
+      if (old !== child) old?.retire();
+    });
+  }
+
+  /** Lets a process serve; when it ends although it is still the one that takes calls, another takes its place. */
+  #follow(child: UserCodeChild, ready: Promise<unknown>): void {
+    child.serve();
+    const steady = setTimeout(() => {
+      this.#endsInARow = 0;
+    }, STEADY_MS);
+    void child.ended.then((cause) => {
+      clearTimeout(steady);
+      if (this.#ready !== ready || this.#stopped.signal.aborted) return;
+      this.#options.complain(`the process of user code is started again: ${cause}`);
+      this.#restart();
+    });
+  }
+
+  #restart(): void {
+    const waitMs = RESTART_WAITS_MS[Math.min(this.#endsInARow, RESTART_WAITS_MS.length - 1)];
+    this.#endsInARow += 1;
+    const ready = this.#startAgain(waitMs);
+    this.#ready = ready;
+    void ready.then((child) => {
+      // A discovery may have put another one into its place meanwhile; then that one ends this.
+      if (child !== null && this.#ready === ready) this.#follow(child, ready);
+    });
+  }
+
+  async #startAgain(waitMs = 0): Promise<UserCodeChild | null> {
+    await pause(waitMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined);
+    if (this.#stopped.signal.aborted) return null;
+    return await startWith(() => this.#start(), this.#options.dir, this.#called);
+  }
+}
+
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | "aborted"> {
+  if (signal.aborted) return Promise.resolve("aborted");
+  const aborted = Promise.withResolvers<"aborted">();
+  const onAbort = (): void => aborted.resolve("aborted");
+  signal.addEventListener("abort", onAbort, { once: true });
+  return Promise.race([promise, aborted.promise]).finally(() => signal.removeEventListener("abort", onAbort));
+}

@@ -1,0 +1,50 @@
+/** Files of user code that change while it is served. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import type { UserCall } from "#actors/user-code/messages";
+import { keep } from "../support/kept-code.ts";
+
+t.test("changed files are loaded by a fresh process, while calls under way have their answer from the former one", async (t) => {
+  const files = {
+    "code.ts": `import { rule } from "millrace"; import { word } from "./word.ts";
+      export const say = rule("say", {}, () => word);
+      export const slow = rule("slow", {}, () => new Promise((resolve) => setTimeout(() => resolve(word), 300)));`,
+    "word.ts": `export const word = "first";`,
+    "notes.txt": "",
+  };
+  const { keeper, call, dir, lines } = await keep(t, files);
+  t.same(await call("say"), { type: "rule", detail: "first" });
+  writeFileSync(join(dir, "notes.txt"), "of no interest");
+  writeFileSync(join(dir, "more-notes.txt"), "of no interest");
+  t.same([await keeper.look(), await keeper.look()], [false, false]);
+  writeFileSync(join(dir, "word.ts"), `export const word = "second";`);
+  t.same([await keeper.look(), await keeper.look()], [false, true], "once it has rested");
+  const slow = call("slow");
+  await keeper.discover();
+  t.same(await call("say"), { type: "rule", detail: "second" });
+  t.same(await slow, { type: "rule", detail: "first" });
+  writeFileSync(join(dir, "added.ts"), `import { rule } from "millrace"; export const more = rule("more", {}, () => 1);`);
+  t.same([await keeper.look(), await keeper.look()], [false, true]);
+  t.match(await keeper.discover(), { rules: [{ name: "more" }, { name: "say" }, { name: "slow" }] });
+  t.same(lines, []);
+});
+
+t.test("a module that cannot be imported any more fails its own calls, not those of others", async (t) => {
+  const rule = (name: string) => `import { rule } from "millrace"; export const r = rule("${name}", {}, () => "${name}");`;
+  const { keeper, call, dir } = await keep(t, { "code.ts": rule("code"), "other.ts": rule("other") });
+  writeFileSync(join(dir, "code.ts"), "import 'millrace'; nonsense(");
+  const discovery = await keeper.discover();
+  t.match(discovery, { rules: [{ name: "other" }], errors: [{ module: "code.ts", partly: false }] });
+  t.match(await call("code"), { type: "failed", error: /module code\.ts cannot be imported: SyntaxError/ });
+  const other: UserCall = { type: "rule", module: "other.ts", name: "other", event: {}, run: null };
+  t.same(await keeper.call(other, 60_000), { type: "rule", detail: "other" });
+});
+
+t.test("where nothing is called no process is kept", async (t) => {
+  const { keeper, call } = await keep(t, {
+    "code.ts": `import { flow } from "millrace"; export const f = flow("f", async () => 1);`,
+  });
+  t.match(await call("say"), { type: "failed", error: /module code\.ts is not served/ });
+  keeper.stop();
+});

@@ -1,0 +1,70 @@
+/** A folder with a home whose functions leave a line in a file for each call. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Test } from "tap";
+import type { Millrace } from "#sdk/client/index";
+
+/** For flow files: notes a call, and waits until a file called "go" is there. */
+const CALLS = `
+  import { appendFileSync, existsSync } from "node:fs";
+  export const note = (text) => appendFileSync(new URL("calls.txt", import.meta.url), text + " " + process.pid + "\\n");
+  export const go = async () => {
+    while (!existsSync(new URL("go", import.meta.url))) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+`;
+
+export interface Place {
+  dir: string;
+  home: string;
+  /** The lines that calls have left: what was called, without the process. */
+  calls(): string[];
+  processes(): number[];
+}
+
+/** `code` may import `note` and `go` from ./calls.js. */
+export function newPlace(t: Test, code: string): Place {
+  const dir = mkdtempSync(join(tmpdir(), "millrace-code-"));
+  const home = join(dir, ".home");
+  mkdirSync(home);
+  writeFileSync(join(dir, "calls.js"), CALLS);
+  writeFileSync(join(dir, "code.ts"), code);
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }));
+  const lines = (): string[] => {
+    try {
+      return readFileSync(join(dir, "calls.txt"), "utf8").trim().split("\n");
+    } catch {
+      return [];
+    }
+  };
+  return {
+    ...{ dir, home },
+    calls: () => lines().map((line) => line.slice(0, line.lastIndexOf(" "))),
+    processes: () => lines().map((line) => Number(line.slice(line.lastIndexOf(" ") + 1))),
+  };
+}
+
+/** Looks until it is there; tap ends a test that waits too long. */
+export async function until<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await pause(20);
+  }
+}
+
+export async function ruleNamed(client: Millrace, name: string) {
+  const rule = (await client.rules.list()).find((each) => each.name === name);
+  if (rule === undefined) throw new Error(`there is no rule ${name}`);
+  return rule;
+}
+
+/** The firings of a rule whose actions are done, once there are so many. */
+export async function firings(client: Millrace, name: string, count: number) {
+  const { id } = await ruleNamed(client, name);
+  return await until(async () => {
+    const found = await client.rules.firings(id);
+    return found.length >= count ? found : undefined;
+  });
+}

@@ -1,0 +1,31 @@
+/** A keeper with its process of user code, over files of a test. */
+import type { Test } from "tap";
+import type { CallOutcome, UserCall } from "#actors/user-code/messages";
+import { UserCodeKeeper } from "#server/user-code/keeper";
+
+export interface Kept {
+  keeper: UserCodeKeeper;
+  lines: string[];
+  printed: string[];
+  dir: string;
+  call(name: string, limitMs?: number): Promise<CallOutcome>;
+}
+
+/** Discovers the files; `call` calls a rule of code.ts. */
+export async function keep(t: Test, files: Record<string, string>, heapMb = 512, blockedMs = 30_000): Promise<Kept> {
+  const dir = t.testdir(files);
+  const lines: string[] = [];
+  const printed: string[] = [];
+  const print = (text: string): void => void printed.push(text);
+  const complain = (line: string): void => void lines.push(line);
+  const env = { ...process.env, NODE_OPTIONS: "" };
+  const execArgv = ["--conditions=millrace-src"];
+  const keeper = new UserCodeKeeper({ dir, env, execArgv, heapMb, blockedMs, print, complain });
+  t.teardown(() => keeper.stop());
+  await keeper.discover();
+  const call = (name: string, limitMs = 60_000): Promise<CallOutcome> => {
+    const rule: UserCall = { type: "rule", module: "code.ts", name, event: { id: 1 }, run: null };
+    return keeper.call(rule, limitMs);
+  };
+  return { keeper, lines, printed, dir, call };
+}
