@@ -25,7 +25,7 @@ export interface CustomRoutePorts {
 /** What the head of a request said: headers can't be read later. */
 type RequestFacts = Omit<RouteRequest, "kind" | "id" | "body">;
 
-const NO_HEAD: RequestHead = { target: 0, name: "", key: "" };
+const NO_HEAD: RequestHead = { target: 0, name: "", key: "", ruleDepth: 0 };
 
 export class CustomRouteTable {
   readonly #ports: CustomRoutePorts;

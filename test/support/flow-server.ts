@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { type CreateRun, Millrace, type Run, type StreamMessage } from "#sdk/client/index";
-import { loadFlows } from "#sdk/load-flows";
+import { loadModule } from "#sdk/load-module";
 import type { Registration } from "#sdk/registration";
 import { type ConfigFlags, loadConfig } from "#server/config";
 import { type RunningServer, startServer } from "#server/main";
@@ -67,7 +67,7 @@ export async function serveFlows(t: Test, directory: string, flags: ConfigFlags 
 async function registrationsIn(directory: string): Promise<Registration[]> {
   const found: Registration[] = [];
   for (const file of readdirSync(directory)) {
-    const { flows, error } = await loadFlows(directory, file);
+    const { flows, error } = await loadModule(directory, file);
     if (error !== null) throw new Error(error);
     found.push(...flows.map(({ registration }) => registration));
   }

@@ -72,7 +72,7 @@ t.test("what rules and coarse indexes have left behind goes as well; what is not
     putOperation(ops, "put_expectation", id, 1, `run:${id}`, status, OLD_US, id <= 1_400 ? OLD_US : NEW_US, null, id);
   }
   putOperation(ops, "put_fired", 7, 1);
-  putOperation(ops, "count_ended", OLD_US, 1, "", "Completed", 5, 1);
+  putOperation(ops, "count_ended", OLD_US, 1, "", "Completed", 5, 1, "Completed");
   writer.apply([request(writer, 1, { ops })]);
   writer.apply([request(writer, 2, { ops: events(600, NEW_US) })]);
   let number = 2;
