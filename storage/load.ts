@@ -10,6 +10,8 @@ import { OPERATIONS, type OperationName } from "./ops.ts";
 import { countsOfBackfill } from "./queries/backfill-record.ts";
 import { Statements } from "./statements.ts";
 
+export { hasOldHistory } from "./trim-history.ts";
+
 type Value = SqlValue;
 
 export interface FlowRow {

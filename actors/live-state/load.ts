@@ -7,6 +7,7 @@ import {
   findFanIn,
   findIdempotency,
   findVariable,
+  hasOldHistory,
   hasSecrets,
   type LoadedRun,
   type LoadedStore,
@@ -18,7 +19,6 @@ import {
 } from "#storage/load";
 import { chainOf, hasFired, loadRules } from "#storage/load-rules";
 import type { Statements } from "#storage/statements";
-import { hasOldHistory } from "#storage/trim-history";
 import { addEngine, newEngine } from "../dispatcher/engines.ts";
 import { enqueue } from "../dispatcher/hand-out.ts";
 import { queueBulkCheck } from "../dispatcher/jobs.ts";

@@ -7,9 +7,12 @@ import { Millrace } from "#sdk/client/index";
 import { firings, newPlace, ruleNamed, until } from "../support/called-code.ts";
 import { type Launched, launch, serve } from "../support/command-line.ts";
 
+/** Beside the flows, written by the test. */
+const CALLS = "./calls.js";
+
 const CODE = `
   import { rule } from "millrace";
-  import { go, note } from "./calls.js";
+  import { go, note } from "${CALLS}";
   export const slow = rule("slow", { when: { events: ["kit.slow"], project: null }, once: "never" }, async (event) => {
     note("slow " + event.id);
     await go();

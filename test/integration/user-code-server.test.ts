@@ -6,9 +6,12 @@ import { Millrace } from "#sdk/client/index";
 import { firings, newPlace, ruleNamed, until } from "../support/called-code.ts";
 import { serve } from "../support/command-line.ts";
 
+/** Beside the flows, written by the test. */
+const CALLS = "./calls.js";
+
 const CODE = `
   import { emit, flow, log, route, rule } from "millrace";
-  import { go, note } from "./calls.js";
+  import { go, note } from "${CALLS}";
   export const told = rule("told", { when: { events: ["run.cancelled"], flows: ["work"] } }, async (event, run) => {
     note("told " + run.id);
     await emit("code.told", { run: run.name });
