@@ -4,12 +4,12 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
-import { firings, newPlace, ruleNamed, until } from "../support/called-code.ts";
+import { CALLS, firings, newPlace, ruleNamed, until } from "../support/called-code.ts";
 import { type Launched, launch, serve } from "../support/command-line.ts";
 
 const CODE = `
   import { rule } from "millrace";
-  import { go, note } from "./calls.js";
+  import { go, note } from "${CALLS}";
   export const slow = rule("slow", { when: { events: ["kit.slow"], project: null }, once: "never" }, async (event) => {
     note("slow " + event.id);
     await go();

@@ -3,12 +3,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
-import { firings, newPlace, ruleNamed, until } from "../support/called-code.ts";
+import { CALLS, firings, newPlace, ruleNamed, until } from "../support/called-code.ts";
 import { serve } from "../support/command-line.ts";
 
 const CODE = `
   import { emit, flow, log, route, rule } from "millrace";
-  import { go, note } from "./calls.js";
+  import { go, note } from "${CALLS}";
   export const told = rule("told", { when: { events: ["run.cancelled"], flows: ["work"] } }, async (event, run) => {
     note("told " + run.id);
     await emit("code.told", { run: run.name });
