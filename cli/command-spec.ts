@@ -22,6 +22,12 @@ export interface ArgumentSpec {
   default?: string;
 }
 
+/** For commands that show what changes. */
+export const WATCH: OptionSpec = {
+  flags: "-w, --watch",
+  description: "go on showing changes; with --json one line for each",
+};
+
 export interface OptionSpec {
   /** As shown: "-p, --param <key=value>". */
   flags: string;

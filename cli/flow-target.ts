@@ -5,6 +5,7 @@ import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import type { CreateRunBody } from "#protocol/run";
 import type { FlowSummary, Millrace } from "#sdk/client/index";
 import { CommandError } from "./exit-code.ts";
+import { jsonOrText } from "./value.ts";
 
 /** A flow of a file, by what its module exports. */
 export interface FileTarget {
@@ -110,7 +111,7 @@ export function parseParameters(
     if (equals < 1) throw new CommandError(`"${pair}" is not a parameter`, "Write -p key=value.");
     const key = pair.slice(0, equals);
     const text = pair.slice(equals + 1);
-    parameters[key] = takesText(properties[key]) ? text : fromJson(text);
+    parameters[key] = takesText(properties[key]) ? text : jsonOrText(text);
   }
   return parameters;
 }
@@ -119,12 +120,4 @@ function takesText(property: Record<string, unknown> | undefined): boolean {
   if (property === undefined) return false;
   const branches = Array.isArray(property["anyOf"]) ? (property["anyOf"] as Record<string, unknown>[]) : [];
   return property["type"] === "string" || branches.some(takesText);
-}
-
-function fromJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

@@ -3,6 +3,7 @@
 import { Command, CommanderError } from "commander";
 import type { CommandSpec, OptionSpec } from "./command-spec.ts";
 import { COMMANDS } from "./commands/index.ts";
+import { CONNECTION_OPTIONS, GLOBAL_OPTIONS } from "./commands/shared-options.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { Terminal } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
@@ -30,16 +31,13 @@ type Finish = (exitCode: number) => void;
 function buildProgram(finish: Finish): Command {
   const program = new Command("millrace")
     .description("A local orchestration server for pipelines.")
-    .option("--home <dir>", "data directory (default: MILLRACE_HOME or ~/.millrace)")
-    .option("--token <token>", "token of the server (default: MILLRACE_TOKEN)")
-    .option("--url <url>", "address of the server (default: the one running for the data directory)")
-    .option("--json", "print data as JSON")
     .version(packageVersion(), "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .helpCommand("help [command]", "print help for a command")
     .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, "millrace: ")) })
     .showHelpAfterError("Run with --help for usage.")
     .exitOverride();
+  for (const option of GLOBAL_OPTIONS) addOption(program, option);
   for (const spec of COMMANDS) add(program, spec, finish);
   return program;
 }
@@ -50,7 +48,8 @@ function add(parent: Command, spec: CommandSpec, finish: Finish): void {
   if (spec.raw === true) command.allowUnknownOption().allowExcessArguments().helpOption(false).argument("[args...]");
   for (const { name, description, default: value } of spec.arguments ?? []) command.argument(name, description, value);
   for (const option of spec.options ?? []) addOption(command, option);
-  if (spec.connects === true) addConnection(command);
+  // The global options may stand after the command too.
+  if (spec.connects === true) for (const option of CONNECTION_OPTIONS) addOption(command, option);
   for (const below of spec.commands ?? []) add(command, below, finish);
   if (spec.run === undefined) return;
   command.action(async () => {
@@ -64,15 +63,6 @@ function addOption(command: Command, { flags, description, default: value, requi
   if (repeats === true) command.option(flags, description, collect, []);
   else if (required === true) command.requiredOption(flags, description);
   else command.option(flags, description, value);
-}
-
-/** The global options may stand after the command too. */
-function addConnection(command: Command): void {
-  command
-    .option("--home <dir>", "data directory of the server")
-    .option("--token <token>", "token of the server")
-    .option("--url <url>", "address of the server")
-    .option("--json", "print data as JSON");
 }
 
 function collect(value: string, earlier: string[]): string[] {

@@ -1,28 +1,58 @@
 /** `millrace runs show`: one run with its tasks and artifacts. */
 
-import type { ArtifactRow, Run, TaskRun } from "#sdk/client/index";
-import { type ConnectionOptions, connect } from "./connection.ts";
-import { EXIT } from "./exit-code.ts";
+import type { ArtifactRow, Millrace, Run, RunExplanation, TaskRun } from "#sdk/client/index";
+import { connect } from "./connection.ts";
 import { counted, dateTime, duration, stateLook, stateText } from "./format.ts";
 import { durationOf, positive } from "./runs.ts";
 import { renderTable } from "./table.ts";
-import { printable, Terminal } from "./terminal.ts";
+import { printable, type Terminal } from "./terminal.ts";
+import { show, type ViewOptions } from "./view.ts";
 
-export async function showRun(idText: string, options: ConnectionOptions): Promise<number> {
-  const id = positive("the id of a run", idText);
-  const client = connect(options);
-  const [run, tasks, artifacts] = await Promise.all([client.runs.get(id), client.runs.tasks(id), client.runs.artifacts(id)]);
-  const out = new Terminal(process.stdout);
-  if (options.json === true) out.json({ run, task_runs: tasks, artifacts });
-  else for (const line of renderRun(run, tasks, artifacts, out)) out.line(line);
-  return EXIT.ok;
+/** A run with everything that is shown of it. `waits` says why it has not started, null once it has. */
+export interface RunDetails {
+  run: Run;
+  task_runs: TaskRun[];
+  artifacts: ArtifactRow[];
+  waits: RunExplanation["reason"];
 }
 
-export function renderRun(run: Run, tasks: readonly TaskRun[], artifacts: readonly ArtifactRow[], terminal: Terminal): string[] {
+export async function showRun(idText: string, options: ViewOptions): Promise<number> {
+  const id = positive("the id of a run", idText);
+  const client = connect(options);
+  return await show(client, options, {
+    read: () => readDetails(client, id),
+    lines: renderRun,
+    changedBy(message) {
+      switch (message.event) {
+        case "run.updated":
+          return message.data.id === id;
+        case "task_run.updated":
+        case "artifact.updated":
+          return message.data.run_id === id;
+        default:
+          return false;
+      }
+    },
+  });
+}
+
+async function readDetails(client: Millrace, id: number): Promise<RunDetails> {
+  const [run, task_runs, artifacts, { reason }] = await Promise.all([
+    client.runs.get(id),
+    client.runs.tasks(id),
+    client.runs.artifacts(id),
+    client.runs.explain(id),
+  ]);
+  return { run, task_runs, artifacts, waits: reason ?? null };
+}
+
+export function renderRun({ run, task_runs: tasks, artifacts, waits }: RunDetails, terminal: Terminal): string[] {
   const state = terminal.paint(["bold", ...[stateLook(run.state).style].flat()], stateText(run.state));
   const lines = [
     `Run ${run.id}  ${terminal.paint("bold", printable(run.name))}  of ${printable(`${run.project}/${run.flow_name}`)}`,
     `${state}${run.state.message === null ? "" : `  ${printable(run.state.message)}`}`,
+    ...(waits === null ? [] : [`Waits: ${printable(waits.text)}`]),
+    ...wayOn(run),
     "",
     ...facts(run, terminal),
   ];
@@ -31,6 +61,13 @@ export function renderRun(run: Run, tasks: readonly TaskRun[], artifacts: readon
     lines.push("", terminal.paint("bold", counted(artifacts.length, "artifact")), ...renderArtifacts(artifacts, terminal));
   }
   return lines;
+}
+
+/** What a paused run waits for. */
+function wayOn(run: Run): string[] {
+  if (run.state.type !== "Paused") return [];
+  const asks = run.state.details?.["prompt"] !== undefined;
+  return [asks ? `Answer with: millrace runs input ${run.id} ANSWER` : `It goes on with: millrace runs resume ${run.id}`];
 }
 
 function facts(run: Run, terminal: Terminal): string[] {

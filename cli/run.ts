@@ -11,11 +11,14 @@ import { RunFollower } from "./follow-run.ts";
 import { counted, duration, stateLook, stateText } from "./format.ts";
 import { printable, Terminal } from "./terminal.ts";
 
-export interface RunOptions extends ConnectionOptions {
+export interface FollowedOptions extends ConnectionOptions {
+  quiet?: boolean;
+}
+
+export interface RunOptions extends FollowedOptions {
   param: string[];
   tag: string[];
   name?: string;
-  quiet?: boolean;
 }
 
 export async function run(text: string, options: RunOptions): Promise<number> {
@@ -86,7 +89,8 @@ async function submit(
   return await follow(client, created, options);
 }
 
-async function follow(client: Millrace, created: Run, options: RunOptions): Promise<number> {
+/** Follows a run to its end, cancelling it when this process is interrupted; gives the exit code. */
+export async function follow(client: Millrace, created: Run, options: FollowedOptions): Promise<number> {
   const quiet = options.quiet === true || options.json === true;
   const out = new Terminal(process.stdout);
   if (!quiet)

@@ -2,13 +2,14 @@
 
 import { isStateType, STATE_TYPES } from "#protocol/state";
 import type { Run } from "#sdk/client/index";
-import { type ConnectionOptions, connect } from "./connection.ts";
-import { CommandError, EXIT } from "./exit-code.ts";
+import { connect } from "./connection.ts";
+import { CommandError } from "./exit-code.ts";
 import { dateTime, duration, stateLook, stateText } from "./format.ts";
 import { renderTable } from "./table.ts";
-import { printable, Terminal } from "./terminal.ts";
+import { printable, type Terminal } from "./terminal.ts";
+import { show, type ViewOptions } from "./view.ts";
 
-export interface ListOptions extends ConnectionOptions {
+export interface ListOptions extends ViewOptions {
   flow?: string;
   project?: string;
   state?: string;
@@ -22,15 +23,16 @@ export async function listRuns(options: ListOptions): Promise<number> {
   const limit = positive("--limit", options.limit);
   const { flow, project } = options;
   const filter = { flow, project, ...stateFilter(options.state) };
-  const runs = await connect(options)
-    .runs.list(filter, { pageSize: Math.min(limit, PAGE_MAX) })
-    .first(limit);
-  const out = new Terminal(process.stdout);
-  if (options.json === true) out.json(runs);
-  else if (runs.length > 0) for (const line of renderRuns(runs, out)) out.line(line);
-  else if (out.live)
-    out.line(Object.values(filter).every((value) => value === undefined) ? "There are no runs yet." : "No run matches.");
-  return EXIT.ok;
+  const client = connect(options);
+  const filtered = Object.values(filter).some((value) => value !== undefined);
+  return await show(client, options, {
+    read: () => client.runs.list(filter, { pageSize: Math.min(limit, PAGE_MAX) }).first(limit),
+    lines(runs, out) {
+      if (runs.length > 0) return renderRuns(runs, out);
+      return out.live ? [filtered ? "No run matches." : "There are no runs yet."] : [];
+    },
+    changedBy: ({ event }) => event === "run.updated" || event === "backfill.created",
+  });
 }
 
 export function renderRuns(runs: readonly Run[], terminal: Terminal): string[] {

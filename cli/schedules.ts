@@ -1,6 +1,6 @@
 /** `millrace schedules`: list, preview, pause, resume and skip. */
 import type { ScheduleBody } from "#protocol/schedule";
-import type { Millrace, ScheduleRow } from "#sdk/client/index";
+import type { Millrace, ScheduleRow, StreamMessage } from "#sdk/client/index";
 import { parseDuration } from "#sdk/duration";
 import { type ConnectionOptions, connect } from "./connection.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
@@ -8,8 +8,9 @@ import { dateTime } from "./format.ts";
 import { positive } from "./runs.ts";
 import { renderTable } from "./table.ts";
 import { printable, Terminal } from "./terminal.ts";
+import { show, type ViewOptions } from "./view.ts";
 
-export interface ListOptions extends ConnectionOptions {
+export interface ListOptions extends ViewOptions {
   flow?: string;
   project?: string;
 }
@@ -20,16 +21,21 @@ interface ListedSchedule extends ScheduleRow {
 }
 
 export async function listSchedules(options: ListOptions): Promise<number> {
-  const flows = await connect(options).flows.list({ project: options.project });
-  const wanted = flows.filter(({ name }) => options.flow === undefined || name === options.flow);
-  const rows: ListedSchedule[] = wanted.flatMap(({ name, project, schedules }) =>
-    schedules.map((schedule) => ({ ...schedule, flow: name, project })),
-  );
-  const out = new Terminal(process.stdout);
-  if (options.json === true) out.json(rows);
-  else if (rows.length > 0) for (const line of renderSchedules(rows, out)) out.line(line);
-  else if (out.live) out.line(options.flow === undefined ? "There are no schedules." : "No schedule matches.");
-  return EXIT.ok;
+  const client = connect(options);
+  return await show(client, options, {
+    async read() {
+      const flows = await client.flows.list({ project: options.project });
+      const wanted = flows.filter(({ name }) => options.flow === undefined || name === options.flow);
+      return wanted.flatMap(({ name, project, schedules }) =>
+        schedules.map((schedule): ListedSchedule => ({ ...schedule, flow: name, project })),
+      );
+    },
+    lines(rows, out) {
+      if (rows.length > 0) return renderSchedules(rows, out);
+      return out.live ? [options.flow === undefined ? "There are no schedules." : "No schedule matches."] : [];
+    },
+    changedBy: ({ event }: StreamMessage) => event === "schedule.updated" || event === "flow.registered",
+  });
 }
 
 function renderSchedules(rows: readonly ListedSchedule[], terminal: Terminal): string[] {

@@ -11,11 +11,13 @@ export type Style = Parameters<typeof styleText>[0];
 export interface Output {
   isTTY?: boolean;
   columns?: number;
+  rows?: number;
   write(text: string): unknown;
 }
 
 /** Width assumed where the terminal does not tell. */
 const COLUMNS_DEFAULT = 100;
+const ROWS_DEFAULT = 24;
 
 /** One destination and what it can do. */
 export class Terminal {
@@ -46,6 +48,14 @@ export class Terminal {
 
   write(text: string): void {
     this.#out.write(text);
+  }
+
+  /** Fills the screen of a live terminal with these lines, in place of what it showed; what does not fit is counted. */
+  screen(lines: readonly string[]): void {
+    const room = Math.max(2, (this.#out.rows || ROWS_DEFAULT) - 1);
+    const cut = lines.length - room;
+    const shown = cut <= 0 ? lines : [...lines.slice(0, room - 1), this.paint("dim", `\u2026 ${cut + 1} more`)];
+    this.#out.write(`\u001b[H${shown.map((line) => `${line}\u001b[K\n`).join("")}\u001b[J`);
   }
 
   json(value: unknown): void {

@@ -165,13 +165,24 @@ export class OutstandingCommands {
     }
   }
 
-  /** The core runs under a new epoch: whatever is unanswered was not applied and is sent to it. */
+  /** Commands that are stored although their answers may be lost. */
+  decided(commands: readonly number[]): void {
+    for (const id of commands) {
+      const pending = this.#pending.get(id);
+      if (pending !== undefined) pending.decided = true;
+    }
+  }
+
+  /** The core runs under a new epoch: whatever is unanswered was not applied and is sent to it; what is known as stored is cut. */
   reloaded(epoch: number): void {
     this.#epoch = epoch;
     for (const pending of this.#pending.values()) {
       if (pending.gone) {
         this.#wheel.remove(pending);
         this.#pending.delete(pending.id);
+      } else if (pending.decided) {
+        pending.exchange.cut();
+        this.#close(pending);
       } else if (pending.sentEpoch !== epoch && !this.#refuseOrHold(pending)) {
         this.#send(pending);
       }

@@ -41,6 +41,8 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
   sentEpoch = 0;
   /** The client has its answer, was cut off, or went away: what comes now is for nobody. */
   gone = false;
+  /** It was decided and stored, whether or not its answer comes: it must not be sent again. */
+  decided = false;
   /** The deadline that is running. */
   dueUs = 0;
   slot = -1;

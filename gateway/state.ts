@@ -64,6 +64,7 @@ export class GatewayState {
   receive(message: FeedMessage | LiveFlows): void {
     if (message.kind === "Committed") this.#committed(message);
     else if (message.kind === "Reloaded") this.#commands.reloaded(message.epoch);
+    else if (message.kind === "Decided") this.#commands.decided(message.commands);
     else if (message.kind === "ReadOnly") this.#commands.readOnly(message);
     else this.#reads.setLive(message.ids);
   }

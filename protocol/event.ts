@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { EVENTS_PAGE } from "./limits.ts";
 import { pageLimit, pageOf } from "./page.ts";
-import { FreeMap, Id, Int64, nullable, optional, sent, Timestamp } from "./scalar.ts";
+import { about, FreeMap, Id, Int64, nullable, optional, sent, Timestamp } from "./scalar.ts";
 
 /** What an event is about or related to. */
 export const Resource = sent(
@@ -62,10 +62,10 @@ export const EventsQuery = Type.Object({
   resource_id: Type.Optional(Type.String()),
   run_id: Type.Optional(Int64),
   flow_id: Type.Optional(Int64),
-  after: Type.Optional(Int64),
-  before: Type.Optional(Int64),
+  after: Type.Optional(about("Occurred at or after this time", Int64)),
+  before: Type.Optional(about("Occurred at or before this time", Int64)),
   limit: pageLimit(EVENTS_PAGE),
   cursor: Type.Optional(Int64),
-  ascending: Type.Boolean({ default: false }),
+  ascending: Type.Boolean({ description: "Oldest first", default: false }),
 });
 export type EventsQuery = Static<typeof EventsQuery>;

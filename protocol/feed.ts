@@ -65,6 +65,15 @@ export interface ReadOnly {
   error: string;
 }
 
+/**
+ * Writers that have started anew: these commands were decided and stored, though their answers may be lost. A core that still
+ * runs brings the answers again; after the next Reloaded none of them comes any more, and none may be decided again.
+ */
+export interface Decided {
+  kind: "Decided";
+  commands: number[];
+}
+
 /** A gateway has read the stream messages up to this number: so many are no longer on their way to it. */
 export interface FeedRead {
   kind: "FeedRead";
@@ -78,7 +87,10 @@ export interface LiveFlows {
 }
 
 /** Events of a commit that are themselves the answer to a command: command and event, as pairs. */
-export function eventAnswers({ stream, first_event_id }: Committed): [command: number, event: number][] {
+export function eventAnswers({
+  stream,
+  first_event_id,
+}: Pick<Committed, "stream" | "first_event_id">): [command: number, event: number][] {
   const answers: [number, number][] = [];
   let eventId = first_event_id;
   for (let index = 0; index < stream.length; index += 2) {
@@ -90,4 +102,4 @@ export function eventAnswers({ stream, first_event_id }: Committed): [command: n
   return answers;
 }
 
-export type FeedMessage = Committed | Reloaded | ReadOnly;
+export type FeedMessage = Committed | Reloaded | ReadOnly | Decided;

@@ -1,6 +1,20 @@
 /** Flows: what a project registers, its options, and the summary that reads return. */
 import Type, { type Static } from "typebox";
-import { Amount, Count, Double, FreeMap, Id, Int64, mapOf, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import {
+  Amount,
+  about,
+  Count,
+  Double,
+  FreeMap,
+  Id,
+  Int64,
+  mapOf,
+  nullable,
+  optional,
+  Strings,
+  sent,
+  Timestamp,
+} from "./scalar.ts";
 import { ScheduleDecl, ScheduleRow } from "./schedule.ts";
 import type { StateType } from "./state.ts";
 import { StateTypeSchema } from "./state-schema.ts";
@@ -10,8 +24,10 @@ export const AfterSpec = Type.Object(
   {
     flow: Type.String({ description: "The first upstream; used alone when `flows` is empty" }),
     flows: optional(Strings),
-    key: optional(Type.String()),
-    parameters: optional(FreeMap),
+    key: optional(
+      about("Parameter that names a batch: the flow runs once for each value that every upstream completed", Type.String()),
+    ),
+    parameters: optional(about("Parameters of the runs that follow", FreeMap)),
   },
   { title: "AfterSpec" },
 );
@@ -21,22 +37,22 @@ export type AfterSpec = Static<typeof AfterSpec>;
 export const FlowOptions = Type.Object(
   {
     after: optional(AfterSpec),
-    crash_retries: optional(Count),
+    crash_retries: optional(about("How often a run is run again whose engine crashed", Count)),
     disable_after: optional(
       Type.Array(Double, { minItems: 3, maxItems: 3, description: "[failures, window in seconds, pause in seconds]" }),
     ),
-    has_bulk_complete: optional(Type.Boolean()),
+    has_bulk_complete: optional(about("A backfill asks it which values are done already", Type.Boolean())),
     has_crash_hooks: optional(Type.Boolean()),
     hooks: optional(Type.Array(StateTypeSchema, { description: "State types that the flow's code has a hook for" })),
-    isolated: optional(Type.Boolean()),
-    log_prints: optional(Type.Boolean()),
-    max_concurrent: optional(Int64),
+    isolated: optional(about("Each run has an engine process of its own", Type.Boolean())),
+    log_prints: optional(about("What the code prints becomes log lines", Type.Boolean())),
+    max_concurrent: optional(about("Runs at one time", Int64)),
     on_overlap: optional(Type.String({ description: "enqueue, skip or cancel_new" })),
-    priority: optional(Int64),
-    resources: optional(mapOf(Amount)),
-    retries: optional(Count),
+    priority: optional(about("Higher starts first; below zero the engine's niceness is raised as well", Int64)),
+    resources: optional(about("Amounts of named resources that each run holds", mapOf(Amount))),
+    retries: optional(about("How often a failed attempt is followed by another", Count)),
     schedules: optional(Type.Array(ScheduleDecl)),
-    timeout_seconds: optional(Amount),
+    timeout_seconds: optional(about("Time limit of a run, from Running", Amount)),
   },
   { title: "FlowOptions" },
 );

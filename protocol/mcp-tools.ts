@@ -52,7 +52,7 @@ export function listTools(readOnly: boolean) {
   return tools.map(([name, { title, description, input, output, annotations }]) => {
     const { properties, required = [] } = input as { properties: unknown; required?: readonly string[] };
     const inputSchema = { type: "object", properties, required, additionalProperties: false };
-    return { name, title, description, inputSchema, outputSchema: leanSchema(output), annotations };
+    return { name, title, description, inputSchema, outputSchema: leanResult(output), annotations };
   });
 }
 
@@ -65,19 +65,28 @@ export function readOnlyRefusal(name: string, where: string): string {
 }
 
 /** Keywords of a schema that say more than a caller needs, each in every field of every record. */
-const LEFT_OUT: ReadonlySet<string> = new Set(["title", "format", "pattern", "minimum", "maximum"]);
+const LEFT_OUT: ReadonlySet<string> = new Set(["title", "description", "format", "pattern", "minimum", "maximum"]);
 
-/** A schema by its types alone: some hosts hand all of it to the model. */
+/** The result of a tool: its keys in words, what is behind them by types alone, because some hosts hand all of it to the model. */
+function leanResult(output: McpTool["output"]): unknown {
+  const { properties, ...rest } = output as unknown as { properties: Record<string, { description?: string }> };
+  const keys = Object.entries(properties).map(([name, schema]) => {
+    const { description } = schema;
+    return [name, { ...(leanSchema(schema) as object), ...(description !== undefined && { description }) }];
+  });
+  return { ...(leanSchema(rest) as object), properties: Object.fromEntries(keys) };
+}
+
 function leanSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(leanSchema);
   if (typeof schema !== "object" || schema === null) return schema;
   const entries = Object.entries(schema)
     .filter(([keyword, value]) => !LEFT_OUT.has(keyword) && !(keyword === "additionalProperties" && value === true))
-    .map(([keyword, value]) => [keyword, keyword === "properties" ? leanProperties(value) : leanSchema(value)]);
+    .map(([keyword, value]) => [keyword, keyword === "properties" ? leanProperties(value as object) : leanSchema(value)]);
   return shortUnion(Object.fromEntries(entries));
 }
 
-function leanProperties(properties: Readonly<Record<string, unknown>>): unknown {
+function leanProperties(properties: object): unknown {
   return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, leanSchema(schema)]));
 }
 

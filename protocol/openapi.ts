@@ -8,7 +8,7 @@ import { INTERFACE_VERSION } from "./interface-version.ts";
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from "./limits.ts";
 import type { Route } from "./route.ts";
 import { ROUTES } from "./routes.ts";
-import type { JsonMap } from "./scalar.ts";
+import { type JsonMap, Timestamp } from "./scalar.ts";
 
 const STATUS_TEXT: Readonly<Record<string, string>> = {
   200: "Done",
@@ -27,6 +27,8 @@ export function openapiDocument(routes: readonly Route[] = ROUTES): JsonMap {
   const components = new Components();
   // Flow is part of the interface although every answer carries its longer form.
   components.use(Flow);
+  // Its own words are those of its component; a field may say more.
+  components.use(Timestamp);
   const paths: Record<string, JsonMap> = {};
   for (const route of routes) {
     if (!route.described) continue;
@@ -107,19 +109,20 @@ function headerParameters(route: Route): JsonMap[] {
 
 /** Collects the schemas that have a title, and puts references in their place. */
 class Components {
-  readonly #schemas = new Map<string, unknown>();
+  readonly #schemas = new Map<string, JsonMap>();
 
-  /** The schema as it stands in the document: a reference where it has a title. */
+  /** The schema as it stands in the document: a reference where it has a title, with words of its own beside it. */
   use(schema: object): unknown {
     const { title, ...rest } = schema as JsonMap;
     const plain = this.#copy(rest);
     if (typeof title !== "string") return plain;
-    const known = this.#schemas.get(title);
-    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(plain)) {
-      throw new Error(`two different schemas are named ${title}`);
-    }
-    this.#schemas.set(title, plain);
-    return { $ref: `#/components/schemas/${title}` };
+    const known = this.#schemas.get(title) ?? plain;
+    const { description: general, ...form } = known;
+    const { description, ...ownForm } = plain;
+    if (JSON.stringify(form) !== JSON.stringify(ownForm)) throw new Error(`two different schemas are named ${title}`);
+    this.#schemas.set(title, known);
+    const reference = { $ref: `#/components/schemas/${title}` };
+    return description === general ? reference : { ...reference, description };
   }
 
   sorted(): JsonMap {

@@ -4,7 +4,15 @@ import { Count, Double, Id, Int64, nullable, sent, Timestamp } from "./scalar.ts
 import { StateSchema } from "./state-schema.ts";
 
 /** Why a run that is Scheduled has not been handed out. */
-export const WAIT_CODES = ["no_engine", "no_engine_for_module", "resource", "not_due", "held", "assigned"] as const;
+export const WAIT_CODES = [
+  "no_engine",
+  "no_engine_slot",
+  "no_engine_for_module",
+  "resource",
+  "not_due",
+  "held",
+  "assigned",
+] as const;
 export type WaitCode = (typeof WAIT_CODES)[number];
 
 const reason = {

@@ -2,16 +2,16 @@
 import Type, { type Static } from "typebox";
 import { EXPECTATIONS_PAGE } from "./limits.ts";
 import { pageLimit } from "./page.ts";
-import { AnyJson, Double, FreeMap, Id, Int64, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import { AnyJson, about, Double, FreeMap, Id, Int64, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
 
 /** Which events a rule is for; every clause that is set must match. */
 export const RuleMatch = Type.Object(
   {
     events: optional(Type.Array(Type.String(), { description: "Names, or prefixes ending in *" })),
-    flows: optional(Strings),
+    flows: optional(about("Names of flows", Strings)),
     project: optional(Type.String()),
     states: optional(Type.Array(Type.String(), { description: "State types or sub-state names" })),
-    tags: optional(Strings),
+    tags: optional(about("The run has one of them", Strings)),
   },
   { title: "RuleMatch" },
 );
@@ -37,18 +37,18 @@ export type ActionKind = (typeof ACTION_KINDS)[number];
 export const RuleAction = Type.Object(
   {
     kind: Type.Unsafe<ActionKind>({ type: "string", enum: [...ACTION_KINDS] }),
-    flow: optional(Type.String()),
-    parameters: optional(FreeMap),
-    state_type: optional(Type.String()),
-    message: optional(Type.String()),
-    schedule_id: optional(Int64),
-    url: optional(Type.String()),
-    method: optional(Type.String()),
-    headers: optional(FreeMap),
-    body: optional(AnyJson),
-    to: optional(Strings),
-    subject: optional(Type.String()),
-    callable: optional(Type.String()),
+    flow: optional(about("run_flow, pause_schedule, resume_schedule: name, or project/name", Type.String())),
+    parameters: optional(about("run_flow; texts are templates", FreeMap)),
+    state_type: optional(about("set_state", Type.String())),
+    message: optional(about("set_state; a template", Type.String())),
+    schedule_id: optional(about("pause_schedule, resume_schedule; without it all of the flow", Int64)),
+    url: optional(about("webhook; a template", Type.String())),
+    method: optional(about("webhook; POST when left out", Type.String())),
+    headers: optional(about("webhook; values are templates", FreeMap)),
+    body: optional(about("webhook, email; texts are templates. A webhook without it sends the event", AnyJson)),
+    to: optional(about("email", Strings)),
+    subject: optional(about("email; a template", Type.String())),
+    callable: optional(about("call: name of the function of a rule in code", Type.String())),
   },
   { title: "RuleAction" },
 );
@@ -57,12 +57,19 @@ export type RuleAction = Static<typeof RuleAction>;
 const spec = {
   when: optional(RuleMatch),
   do: optional(Type.Array(RuleAction)),
-  once: optional(Type.Unsafe<"per_run" | "never">({ type: "string", enum: ["per_run", "never"], default: "per_run" })),
-  cooldown_seconds: optional(Double),
+  once: optional(
+    Type.Unsafe<"per_run" | "never">({
+      type: "string",
+      enum: ["per_run", "never"],
+      description: "At most once per run, or on every event that matches",
+      default: "per_run",
+    }),
+  ),
+  cooldown_seconds: optional(about("Rest after a firing", Double)),
   max_per_minute: optional(Int64),
-  allow_self: optional(Type.Boolean()),
+  allow_self: optional(about("Fires on events of runs that it created, too", Type.Boolean())),
   unless: optional(RuleMatch),
-  within: optional(Double),
+  within: optional(about("Seconds after the event in which `unless` is expected, or that a clock looks back", Double)),
   at: optional(RuleClock),
 };
 

@@ -3,7 +3,7 @@ import Type, { type Static } from "typebox";
 import { FlowOptions } from "./flow.ts";
 import { RUNS_PAGE } from "./limits.ts";
 import { pageLimit, pageOf } from "./page.ts";
-import { AnyJson, FreeMap, Id, Int32, Int64, mapOf, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import { AnyJson, about, FreeMap, Id, Int32, Int64, mapOf, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
 import { StateSchema, StateTypeSchema } from "./state-schema.ts";
 
 const NonEmpty = Type.String({ minLength: 1 });
@@ -16,27 +16,29 @@ export const RUN_FIELDS = {
   project: Type.String(),
   flow_id: Int64,
   flow_name: Type.String(),
-  group: Type.Optional(Type.String()),
+  group: Type.Optional(about("Group of its flow", Type.String())),
   state: StateSchema,
   parameters: Type.Optional(FreeMap),
-  tags: Type.Optional(Strings),
-  attempt: Type.Optional(Int64),
-  priority: Type.Optional(Int64),
-  created_by: Type.Optional(Type.String()),
+  tags: Type.Optional(about("Those of the flow included", Strings)),
+  attempt: Type.Optional(about("0; a rerun after a crash counts up", Int64)),
+  priority: Type.Optional(about("Higher starts first", Int64)),
+  created_by: Type.Optional(
+    about("client, schedule, catchup, mcp:<client>, rule:<id>, backfill:<id>, run:<id>, crash:<id>, retry:<id>", Type.String()),
+  ),
   created_at: Timestamp,
-  start_time: Type.Optional(nullable(Timestamp)),
+  start_time: Type.Optional(nullable(about("When its code first started", Timestamp))),
   end_time: Type.Optional(nullable(Timestamp)),
-  total_run_time: Type.Optional(nullable(Int64)),
-  scheduled_time: Type.Optional(nullable(Timestamp)),
+  total_run_time: Type.Optional(nullable(about("Microseconds from its start to its end", Int64))),
+  scheduled_time: Type.Optional(nullable(about("When it is due", Timestamp))),
   schedule_id: Type.Optional(nullable(Int64)),
   backfill_id: Type.Optional(nullable(Int64)),
-  parent_run_id: Type.Optional(nullable(Int64)),
-  engine_id: Type.Optional(nullable(Type.String())),
+  parent_run_id: Type.Optional(nullable(about("The run that crashed, or that it is a retry of", Int64))),
+  engine_id: Type.Optional(nullable(about("The engine that has or had it", Type.String()))),
   engine_pid: Type.Optional(nullable(Int64)),
   crash_count: Int32,
-  failure_count: Int32,
-  report_seq: Type.Optional(Int64),
-  task_counts: Type.Optional(mapOf(Int64)),
+  failure_count: about("Failed attempts, retried ones included", Int32),
+  report_seq: Type.Optional(about("Last report number of its engine", Int64)),
+  task_counts: Type.Optional(about("Task runs by state type", mapOf(Int64))),
 };
 
 /** A run of a flow. Times and durations are microseconds. */
@@ -52,16 +54,16 @@ export const CreateRunBody = Type.Object(
     flow: NonEmpty,
     project: NonEmpty,
     created_by: optional(Type.String()),
-    description: optional(Type.String()),
-    flow_group: optional(Type.String()),
+    description: optional(about("Of the flow", Type.String())),
+    flow_group: optional(about("Left out, the group stays as it is", Type.String())),
     flow_tags: optional(Strings),
-    module: optional(NonEmpty),
-    name: optional(Type.String()),
+    module: optional(about("File of the flow below source_dir; with it the flow is registered or updated", NonEmpty)),
+    name: optional(about("Of the run; made up when left out", Type.String())),
     options: optional(FlowOptions),
-    parameter_schema: optional(FreeMap),
-    parameters: optional(FreeMap),
-    source_dir: optional(Type.String()),
-    tags: optional(Strings),
+    parameter_schema: optional(about("JSON Schema of the flow's parameters", FreeMap)),
+    parameters: optional(about("Checked against parameter_schema, whose defaults fill what is left out", FreeMap)),
+    source_dir: optional(about("Absolute folder of the module", Type.String())),
+    tags: optional(about("Besides those of the flow", Strings)),
   },
   { title: "CreateRunBody" },
 );
@@ -85,12 +87,12 @@ export type ResumeBody = Static<typeof ResumeBody>;
 export const TransitionBody = Type.Object(
   {
     type: StateTypeSchema,
-    name: optional(Type.String()),
+    name: optional(about("A sub-state or a text of your own; the type when left out", Type.String())),
     message: optional(Type.String()),
     details: optional(FreeMap),
-    force: optional(Type.Boolean()),
-    lease: optional(Int64),
-    timestamp: optional(Timestamp),
+    force: optional(about("Move it whatever state it is in", Type.Boolean())),
+    lease: optional(about("From the work item; a lease that is over moves nothing", Int64)),
+    timestamp: optional(about("The same move with the same time again changes nothing", Timestamp)),
   },
   { title: "TransitionBody" },
 );
@@ -125,8 +127,8 @@ export type RunSort = (typeof RUN_SORTS)[number];
 const RUN_FILTERS = {
   project: Type.Optional(Type.String()),
   flow: Type.Optional(Type.String()),
-  state_type: Type.Optional(Type.String()),
-  state_name: Type.Optional(Type.String()),
+  state_type: Type.Optional(about("One of the nine types", Type.String())),
+  state_name: Type.Optional(about("A sub-state, or a name of a flow's own", Type.String())),
   states: Type.Optional(
     Type.Unsafe<string[]>({ type: "string", format: "comma-list", description: "State types, any of them, separated by commas" }),
   ),
@@ -135,12 +137,12 @@ const RUN_FILTERS = {
     Type.Unsafe<string[]>({ type: "string", format: "comma-list", description: "Tags the run must carry, separated by commas" }),
   ),
   flow_id: Type.Optional(Int64),
-  start_after: Type.Optional(Int64),
+  start_after: Type.Optional(about("Started (or created, if never started) at or after this time", Int64)),
   start_before: Type.Optional(Int64),
   ended_after: Type.Optional(Int64),
   schedule_id: Type.Optional(Int64),
   backfill_id: Type.Optional(Int64),
-  scheduled_after: Type.Optional(Int64),
+  scheduled_after: Type.Optional(about("Only runs with a later scheduled time", Int64)),
 };
 
 /** Query of GET /api/runs. */
@@ -148,7 +150,7 @@ export const RunsQuery = Type.Object({
   ...RUN_FILTERS,
   sort: Type.Unsafe<RunSort>({ type: "string", enum: [...RUN_SORTS], default: "created_desc" }),
   limit: pageLimit(RUNS_PAGE),
-  cursor: Type.Optional(Int64),
+  cursor: Type.Optional(about("next_cursor of the page before", Int64)),
 });
 export type RunsQuery = Static<typeof RunsQuery>;
 

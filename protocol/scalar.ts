@@ -42,6 +42,11 @@ export function mapOf<T extends TSchema>(values: T): TUnsafe<Record<string, Stat
   return Type.Unsafe<Record<string, Static<T>>>({ type: "object", additionalProperties: values });
 }
 
+/** The same schema with a description of what stands there. */
+export function about<T extends TSchema>(description: string, schema: T): TUnsafe<Static<T>> {
+  return Type.Unsafe<Static<T>>({ ...schema, description });
+}
+
 /** T or null. */
 export function nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);

@@ -1,7 +1,7 @@
 /** Schedules of a flow: the three variants, stored rows, upcoming fires, skips, and the bodies that make and change them. */
 import Type, { type Static } from "typebox";
 import { CATCHUP_COUNT_DEFAULT, INTEGER_MAX, PREVIEW_COUNT } from "./limits.ts";
-import { Count, Double, Id, Int64, nullable, optional, sent, Timestamp } from "./scalar.ts";
+import { about, Count, Double, Id, Int64, nullable, optional, sent, Timestamp } from "./scalar.ts";
 
 /** What happens to fires missed while the server was down. */
 export const CatchupPolicy = Type.Unsafe<"skip" | "latest" | "all">({
@@ -20,14 +20,14 @@ function counted(standard: number) {
 const timezone = optional(Type.String({ description: "IANA name; the server's zone when unset" }));
 const cronFields = {
   kind: Type.Literal("cron"),
-  cron: Type.String(),
+  cron: about("Five fields", Type.String()),
   timezone,
-  day_or: optional(Type.Boolean({ default: true })),
+  day_or: optional(Type.Boolean({ description: "Day of month or day of week, instead of both", default: true })),
 };
 const intervalFields = {
   kind: Type.Literal("interval"),
   interval: SecondsBetween,
-  anchor: optional(Timestamp),
+  anchor: optional(about("From when the interval counts; now when left out", Timestamp)),
   timezone,
 };
 const rruleFields = { kind: Type.Literal("rrule"), rrule: Type.String({ description: "RFC 5545, with DTSTART" }), timezone };
@@ -38,7 +38,11 @@ export const Schedule = Type.Union([Type.Object(cronFields), Type.Object(interva
 });
 export type Schedule = Static<typeof Schedule>;
 
-const declared = { catchup: optional(CatchupPolicy), catchup_max: optional(Count), key: optional(Type.String()) };
+const declared = {
+  catchup: optional(CatchupPolicy),
+  catchup_max: optional(Count),
+  key: optional(about("Names it over changes of the code", Type.String())),
+};
 
 /** A schedule declared on a flow in code. */
 export const ScheduleDecl = Type.Union(
@@ -55,7 +59,7 @@ const policy = {
   active: optional(Type.Boolean({ default: true })),
   catchup: optional(CatchupPolicy),
   catchup_max: optional(counted(CATCHUP_COUNT_DEFAULT)),
-  persist: optional(Type.Boolean({ default: true })),
+  persist: optional(Type.Boolean({ description: "Survives a start at which no code declares it", default: true })),
 };
 
 /** Body of POST /api/flows/{id}/schedules: a schedule and its policy, flat. */
@@ -87,7 +91,7 @@ export const SchedulePatchBody = Type.Object(
     cron: optional(Type.String()),
     day_or: optional(Type.Boolean()),
     interval: optional(Double),
-    persist: optional(Type.Boolean()),
+    persist: optional(about("true detaches it from its declaration in code for good", Type.Boolean())),
     rrule: optional(Type.String()),
     timezone: optional(Type.String()),
   },
@@ -104,17 +108,17 @@ export const ScheduleRow = sent(
       flow_id: Int64,
       schedule: Schedule,
       catchup: CatchupPolicy,
-      catchup_max: Int64,
+      catchup_max: about("Most missed fires that are run, with all", Int64),
       active: Type.Boolean(),
-      paused_reason: Type.Optional(nullable(Type.String())),
-      paused_until: Type.Optional(nullable(Timestamp)),
+      paused_reason: Type.Optional(nullable(about("paused, disabled, or rule:<name>", Type.String()))),
+      paused_until: Type.Optional(nullable(about("End of a disable window", Timestamp))),
       source: Type.String({ description: "code, ui or mcp" }),
-      code_key: Type.Optional(nullable(Type.String())),
+      code_key: Type.Optional(nullable(about("Its place or key in the code", Type.String()))),
       persist: Type.Boolean(),
       created_at: Timestamp,
       updated_at: Timestamp,
-      next_fire: Type.Optional(nullable(Timestamp)),
-      skipped: Type.Optional(Int64),
+      next_fire: Type.Optional(nullable(about("The next fire that will run, skipped ones left out", Timestamp))),
+      skipped: Type.Optional(about("Fires to come that a person skipped", Int64)),
     },
     { title: "ScheduleRow" },
   ),

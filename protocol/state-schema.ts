@@ -1,6 +1,6 @@
 /** Schemas of states; the states themselves are in state.ts. */
 import Type from "typebox";
-import { FreeMap, nullable, Timestamp } from "./scalar.ts";
+import { about, FreeMap, nullable, Timestamp } from "./scalar.ts";
 import { STATE_TYPES, type State, type StateType } from "./state.ts";
 
 /** One of the nine state types. */
@@ -11,10 +11,10 @@ export const StateSchema = Type.Unsafe<State>(
   Type.Object(
     {
       type: StateTypeSchema,
-      name: Type.String(),
+      name: about("The type, a sub-state, or a text of the flow's own", Type.String()),
       timestamp: Timestamp,
       message: Type.Optional(nullable(Type.String())),
-      details: Type.Optional(FreeMap),
+      details: Type.Optional(about("result, traceback and other facts about it", FreeMap)),
     },
     { title: "State" },
   ),

@@ -2,7 +2,7 @@
 import Type, { type Static } from "typebox";
 import { TASK_RUNS_PAGE } from "./limits.ts";
 import { pageLimit, pageOf } from "./page.ts";
-import { Id, Int32, Int64, nullable, sent, Timestamp } from "./scalar.ts";
+import { about, Id, Int32, Int64, nullable, sent, Timestamp } from "./scalar.ts";
 import { StateSchema } from "./state-schema.ts";
 
 /** A task run with the identity of the run it belongs to. Times and durations are microseconds. */
@@ -13,15 +13,15 @@ export const TaskRun = sent(
       external_id: Id,
       run_id: Int64,
       name: Type.String(),
-      task_key: Type.String(),
-      dynamic_key: Type.String(),
+      task_key: about("Names the task in the code", Type.String()),
+      dynamic_key: about("Names this call of it within the run", Type.String()),
       state: StateSchema,
       crash_count: Int32,
       failure_count: Int32,
       created_at: Timestamp,
       start_time: Type.Optional(nullable(Timestamp)),
       end_time: Type.Optional(nullable(Timestamp)),
-      total_run_time: Type.Optional(nullable(Int64)),
+      total_run_time: Type.Optional(nullable(about("Microseconds", Int64))),
       parents: Type.Optional(Type.Array(Id, { description: "External ids of the task runs this one waited on" })),
       flow_id: Type.Optional(Int64),
       flow_name: Type.Optional(Type.String()),

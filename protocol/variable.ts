@@ -1,14 +1,14 @@
 /** Variables: named JSON values; secret ones are encrypted at rest and masked in responses. */
 import Type, { type Static } from "typebox";
 import { VARIABLE_NAME_LENGTH_MAX } from "./limits.ts";
-import { AnyJson, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import { AnyJson, about, optional, Strings, sent, Timestamp } from "./scalar.ts";
 
 /** What responses show in place of a secret value. */
 export const SECRET_MASK = "********";
 
 const fields = {
   name: Type.String(),
-  value: AnyJson,
+  value: about("Of a secret: ********", AnyJson),
   tags: Type.Optional(Strings),
   secret: Type.Boolean(),
   created_at: Timestamp,
@@ -20,7 +20,10 @@ export const VariableRow = sent(Type.Object(fields, { title: "VariableRow" }));
 export type VariableRow = Static<typeof VariableRow>;
 
 /** A variable with the stored ciphertext of a secret; `raw` is absent otherwise. */
-export const VariableWithRaw = Type.Object({ ...fields, raw: Type.Optional(Type.String()) }, { title: "VariableWithRaw" });
+export const VariableWithRaw = Type.Object(
+  { ...fields, raw: Type.Optional(about("Of a secret: the stored ciphertext", Type.String())) },
+  { title: "VariableWithRaw" },
+);
 export type VariableWithRaw = Static<typeof VariableWithRaw>;
 
 const VariableName = Type.String({ pattern: "^[a-z0-9][a-z0-9_./-]*$", maxLength: VARIABLE_NAME_LENGTH_MAX });
@@ -30,8 +33,8 @@ export const VariableBody = Type.Object(
   {
     name: VariableName,
     value: AnyJson,
-    overwrite: optional(Type.Boolean({ default: true })),
-    secret: optional(Type.Boolean()),
+    overwrite: optional(Type.Boolean({ description: "false: refused with 409 where it exists", default: true })),
+    secret: optional(about("Encrypted at rest and never shown; what was secret stays so unless this is false", Type.Boolean())),
     tags: optional(Strings),
   },
   { title: "VariableBody" },
@@ -46,5 +49,7 @@ export const VariablePatch = Type.Object(
 export type VariablePatch = Static<typeof VariablePatch>;
 
 /** Query of GET /api/variables/{name}. */
-export const VariableQuery = Type.Object({ raw: Type.Boolean({ default: false }) });
+export const VariableQuery = Type.Object({
+  raw: Type.Boolean({ description: "With the stored ciphertext of a secret", default: false }),
+});
 export type VariableQuery = Static<typeof VariableQuery>;

@@ -8,54 +8,17 @@ import { basename } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import type { EmailConfig, EngineCommand } from "./config.ts";
 import {
-  amount,
-  type Catchup,
-  type Check,
-  ConfigError,
-  catchupOf,
-  commandWords,
-  type Durability,
-  durabilityOf,
-  flag,
-  integer,
-  optionalText,
-  PORT_MAX,
-  secondsRange,
-  textList,
-  textValue,
-  threadsOf,
-} from "./config-values.ts";
-
-const MAIL_PORT = 587;
-/** Node itself and the SDK need about half of it. */
-const USER_CODE_HEAP_MB_MIN = 32;
-
-export interface ServerTable {
-  host?: string;
-  port?: number;
-  token?: string;
-  socket?: string;
-  maxEngines?: number;
-  engineMaxRuns?: number;
-  maxExternalEngines?: number;
-  userCodeHeapMb?: number;
-  cancelGraceSecs?: number;
-  crashRerunDelaySecs?: [number, number];
-  openBrowser?: boolean;
-  allowedHosts?: string[];
-  mcpReadOnly?: boolean;
-  durability?: Durability;
-  threads?: "two" | "three";
-}
-
-export interface DefaultsTable {
-  catchup?: Catchup;
-  crashRetries?: number;
-  retainDays?: number;
-  retainRunsDays?: number;
-  maxEngines?: number;
-  engineMaxRuns?: number;
-}
+  DEFAULTS_KEYS,
+  type DefaultsTable,
+  EMAIL_KEYS,
+  FREE_TABLES,
+  type Key,
+  type Keys,
+  MAIL_PORT,
+  SERVER_KEYS,
+  type ServerTable,
+} from "./config-keys.ts";
+import { amount, ConfigError, commandWords } from "./config-values.ts";
 
 /** What the file says; absent keys are absent here. */
 export interface ConfigFile {
@@ -66,46 +29,7 @@ export interface ConfigFile {
   engineCommands: EngineCommand[];
 }
 
-type Keys<T> = { [Name in keyof T]-?: { key: string; check: Check<T[Name]> } };
-
-/** Every key of [server]. A new setting is one line here, one in ServerTable and one in `combine` of config.ts. */
-const SERVER_KEYS: Keys<ServerTable> = {
-  host: { key: "host", check: optionalText },
-  port: { key: "port", check: integer(0, PORT_MAX) },
-  token: { key: "token", check: optionalText },
-  socket: { key: "socket", check: optionalText },
-  maxEngines: { key: "max_engines", check: integer(1) },
-  engineMaxRuns: { key: "engine_max_runs", check: integer(1) },
-  maxExternalEngines: { key: "max_external_engines", check: integer(0) },
-  userCodeHeapMb: { key: "user_code_heap_mb", check: integer(USER_CODE_HEAP_MB_MIN) },
-  cancelGraceSecs: { key: "cancel_grace_secs", check: amount },
-  crashRerunDelaySecs: { key: "crash_rerun_delay_secs", check: secondsRange },
-  openBrowser: { key: "open_browser", check: flag },
-  allowedHosts: { key: "allowed_hosts", check: textList },
-  mcpReadOnly: { key: "mcp_read_only", check: flag },
-  durability: { key: "durability", check: durabilityOf },
-  threads: { key: "threads", check: threadsOf },
-};
-
-const DEFAULTS_KEYS: Keys<DefaultsTable> = {
-  catchup: { key: "catchup", check: catchupOf },
-  crashRetries: { key: "crash_retries", check: integer(0) },
-  retainDays: { key: "retain_days", check: integer(0) },
-  retainRunsDays: { key: "retain_runs_days", check: integer(1) },
-  maxEngines: { key: "max_engines", check: integer(1) },
-  engineMaxRuns: { key: "engine_max_runs", check: integer(1) },
-};
-
-const EMAIL_KEYS: Keys<EmailConfig> = {
-  host: { key: "host", check: textValue },
-  port: { key: "port", check: integer(1, PORT_MAX) },
-  tls: { key: "tls", check: flag },
-  username: { key: "username", check: (where, value) => optionalText(where, value) ?? null },
-  password: { key: "password", check: (where, value) => optionalText(where, value) ?? null },
-  from: { key: "from", check: textValue },
-};
-
-const TABLES = ["server", "defaults", "resources", "email", "engines"];
+const TABLES = ["server", "defaults", "email", ...Object.keys(FREE_TABLES)];
 
 /** @throws ConfigError for text that is not TOML and for values of the wrong kind. A file that does not exist is empty. */
 export function readConfigFile(path: string): { file: ConfigFile; warnings: string[] } {
@@ -174,9 +98,7 @@ function readKeys<T>(
   keys: Keys<T>,
   warnings: string[],
 ): Partial<T> {
-  const known = new Map(
-    Object.entries<{ key: string; check: Check<unknown> }>(keys).map(([ours, row]) => [row.key, { ours, ...row }]),
-  );
+  const known = new Map(Object.entries<Key<unknown>>(keys).map(([ours, row]) => [row.key, { ours, ...row }]));
   const result: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(values)) {
     const row = known.get(key);

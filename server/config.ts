@@ -8,6 +8,7 @@
 import { availableParallelism, homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
+import type { Variable } from "./config-keys.ts";
 import { type Catchup, ConfigError, type Durability, durabilityOf, integerText, PORT_MAX } from "./config-values.ts";
 
 export { ConfigError } from "./config-values.ts";
@@ -232,7 +233,7 @@ function numberFlag(name: string, value: string | undefined, min: number, max?: 
   return value === undefined ? undefined : integerText(name, value, min, max);
 }
 
-function numberVariable(env: Environment, name: string, max: number): number | undefined {
+function numberVariable(env: Environment, name: Variable, max: number): number | undefined {
   const value = present(env, name);
   return value === undefined ? undefined : integerText(name, value, 0, max);
 }
@@ -242,12 +243,12 @@ function durabilityFlag(value: string | undefined): Durability | undefined {
 }
 
 /** A variable that is set to nothing counts as not set. */
-function present(env: Environment, name: string): string | undefined {
+function present(env: Environment, name: Variable): string | undefined {
   const value = env[name];
   return value === undefined || value === "" ? undefined : value;
 }
 
-function switchedOn(env: Environment, name: string): boolean {
+function switchedOn(env: Environment, name: Variable): boolean {
   const value = present(env, name)?.toLowerCase();
   return value !== undefined && !["0", "false", "no", "off"].includes(value);
 }

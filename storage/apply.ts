@@ -4,9 +4,9 @@
  * Either the whole commit is durable or nothing of it is; numbers that the writer gives (events, log lines, stream) and
  * what it remembers between commits follow the store in both cases.
  */
-import type { Primitive } from "#protocol/feed";
+import { eventAnswers, type Primitive } from "#protocol/feed";
 import { COUNT_KIND, stateCode } from "./codes.ts";
-import { CommitRecord, type CommitResult } from "./commit-record.ts";
+import { type AppliedBatch, CommitRecord, type CommitResult } from "./commit-record.ts";
 import { Counters } from "./counters.ts";
 import { deleteFlow, deleteRun } from "./delete-rows.ts";
 import type { Database } from "./driver.ts";
@@ -88,6 +88,11 @@ export class Writer {
     return this.#counters.get("logs") + 1;
   }
 
+  /** Commands that the newest commits decided: their answers may never have left. */
+  get decidedCommands(): number[] {
+    return this.#commits.commands();
+  }
+
   /** The highest stream number given. */
   get latestSeq(): number {
     return this.#counters.get("stream");
@@ -133,6 +138,7 @@ export class Writer {
     const start = (Math.floor(this.#counters.get("stream") / STREAM_BLOCK) + 1) * STREAM_BLOCK;
     this.#counters.raise("stream", start);
     try {
+      this.#commits.forgetAll();
       this.#counters.write();
       this.#counters.committed();
     } catch (error) {
@@ -158,7 +164,7 @@ export class Writer {
 
   #applyAll(requests: readonly CommitRequest[]): CommitResult[] {
     const results: CommitResult[] = [];
-    const applied: { source: number; result: CommitResult }[] = [];
+    const applied: AppliedBatch[] = [];
     for (const { batch, logs } of requests) {
       const repeated = this.#commits.find(batch.source, batch.number);
       if (repeated !== null) {
@@ -172,7 +178,7 @@ export class Writer {
       this.#applyOps(batch.ops, batch.number);
       const result = { number: batch.number, first_event_id, logs: logs.appended, first_seq };
       results.push(result);
-      applied.push({ source: batch.source, result });
+      applied.push({ source: batch.source, result, commands: commandsOf(batch) });
     }
     if (applied.length === 0) return results;
     this.#flush();
@@ -287,4 +293,11 @@ export class Writer {
       if (!this.#deletedFlows.has(flow)) this.#statements.raw(ADD_COUNT).run(flow, kind, state, delta);
     this.#counts.clear();
   }
+}
+
+/** Ids of the commands that a batch answers, those that are answered with an event included. */
+function commandsOf(batch: Batch): number[] {
+  const commands = eventAnswers({ stream: batch.stream, first_event_id: 0 }).map(([command]) => command);
+  for (let index = 0; index < batch.replies.length; index += 3) commands.push(Number(batch.replies[index]));
+  return commands;
 }

@@ -1,6 +1,7 @@
 /**
  * What the last commits answered, by source and batch number: a batch that comes again after a crash of the writer
- * gets the same numbers and changes nothing.
+ * gets the same numbers and changes nothing. The commands they decided are kept with them: where the batch cannot come again,
+ * because its core has ended too, nobody must take them for undecided.
  */
 import type { Statements } from "./statements.ts";
 import { StorageError } from "./storage-error.ts";
@@ -12,6 +13,14 @@ export interface CommitResult {
   /** Flat: run id, id of the last line, number of lines; repeated. */
   logs: number[];
   first_seq: number;
+}
+
+/** A batch that is being committed. */
+export interface AppliedBatch {
+  source: number;
+  result: CommitResult;
+  /** Ids of the commands it answers. */
+  commands: readonly number[];
 }
 
 /** Commits kept: more than can be under way unacknowledged. */
@@ -48,25 +57,40 @@ export class CommitRecord {
     return null;
   }
 
+  /** The commands that the kept commits decided. */
+  commands(): number[] {
+    const rows = this.#statements.raw<[string]>("SELECT commands FROM commits ORDER BY source, number").all();
+    return rows.flatMap(([commands]) => JSON.parse(commands) as number[]);
+  }
+
+  /** At the start of a process no batch of an earlier one can come again, nor does anybody wait for its answers. */
+  forgetAll(): void {
+    this.#statements.raw("DELETE FROM commits").run();
+    this.#last.clear();
+    this.#results.clear();
+    this.#kept.clear();
+  }
+
   /** Writes the results of a commit; call `committed` or `rolledBack` afterwards. */
-  write(results: readonly { source: number; result: CommitResult }[]): void {
-    const bySource = new Map<number, CommitResult[]>();
-    for (const { source, result } of results) {
-      const list = bySource.get(source);
-      if (list === undefined) bySource.set(source, [result]);
-      else list.push(result);
+  write(batches: readonly AppliedBatch[]): void {
+    const bySource = new Map<number, { results: CommitResult[]; commands: number[] }>();
+    for (const { source, result, commands } of batches) {
+      const known = bySource.get(source);
+      known?.results.push(result);
+      known?.commands.push(...commands);
+      if (known === undefined) bySource.set(source, { results: [result], commands: [...commands] });
     }
-    for (const [source, list] of bySource) {
-      const number = list.at(-1)?.number ?? 0;
-      const stored = list.map((one): StoredResult => [one.number, one.first_event_id, one.first_seq, ...one.logs]);
+    for (const [source, { results, commands }] of bySource) {
+      const number = results.at(-1)?.number ?? 0;
+      const stored = results.map((one): StoredResult => [one.number, one.first_event_id, one.first_seq, ...one.logs]);
       this.#statements
-        .raw("INSERT INTO commits (source, number, bases) VALUES (?, ?, ?)")
-        .run(source, number, JSON.stringify(stored));
+        .raw("INSERT INTO commits (source, number, bases, commands) VALUES (?, ?, ?, ?)")
+        .run(source, number, JSON.stringify(stored), JSON.stringify(commands));
       const kept = this.#kept.get(source) ?? [];
       const oldest = kept[kept.length - COMMITS_KEPT];
       if (oldest !== undefined)
         this.#statements.raw("DELETE FROM commits WHERE source = ? AND number <= ?").run(source, oldest.number);
-      this.#pending.push({ source, results: list });
+      this.#pending.push({ source, results });
     }
   }
 

@@ -1,7 +1,7 @@
 /** POST /api/engine/heartbeat: the engine is alive; it learns whether its run still is. Kept in memory only. */
 import type { Command } from "#protocol/command";
 import { HeartbeatRequest } from "#protocol/engine";
-import { isEnded } from "../live-state/run.ts";
+import { isEnded, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { touchContact } from "./contact.ts";
 
@@ -9,8 +9,13 @@ export function heartbeat(turn: Turn, command: Command): void {
   const body = turn.parse(command, HeartbeatRequest);
   if (body === undefined) return;
   const run = turn.state.findRun(body.run_id);
-  const fenced = run !== undefined && body.lease != null && body.lease !== run.assignment_id;
-  if (run === undefined || isEnded(run) || fenced) return turn.replyJson(command, 200, { cancel: false, active: false });
+  if (run === undefined || isEnded(run) || isOver(run, body.lease ?? null))
+    return turn.replyJson(command, 200, { cancel: false, active: false });
   touchContact(turn, run);
   turn.replyJson(command, 200, { cancel: run.state.type === "Cancelling", active: true });
+}
+
+/** The lease was another one's, or is over: the run was paused by hand, say, and its engine is to leave it. */
+function isOver(run: Run, lease: number | null): boolean {
+  return lease !== null && (lease !== run.assignment_id || !run.assigned);
 }

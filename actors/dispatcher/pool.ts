@@ -105,6 +105,20 @@ function makeRoom(turn: Turn, keyText: string): boolean {
   return true;
 }
 
+/**
+ * Whether runs of a key wait for a place of the pool: it may start engines for them, but every place is taken by an engine
+ * that works or starts for another key.
+ */
+export function lacksSlot(state: LiveState, keyText: string): boolean {
+  const { settings, pool, poolKnown, stopping, engines } = state;
+  if (!settings.spawnEngines || !poolKnown || stopping || pool.size < settings.enginesMax) return false;
+  if (!isSpawnable(state, parseKey(keyText).module)) return false;
+  for (const { id, keyText: servedKey, polled } of pool.values()) {
+    if (engines.get(id)?.poll != null || (!polled && servedKey === keyText)) return false;
+  }
+  return true;
+}
+
 /** Whether the pool has a command for a module. */
 export function isSpawnable(state: LiveState, module: string): boolean {
   return OWN_MODULE.test(module) || state.settings.enginePatterns.some((pattern) => matchesPattern(pattern, module));

@@ -4,12 +4,18 @@ import { needsOf, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { block, dispatch } from "./hand-out.ts";
 import { moveRun } from "./moves.ts";
+import { lacksSlot } from "./pool.ts";
 import { blockingOf, reserve } from "./reservation.ts";
 
 /** Runs of one queue that are looked at for a lack of resources in one pass. */
 const LOOKED_AT_MAX = 1000;
 /** Runs of a backfill that are marked as waiting for their turn in it. */
 const BACKFILL_MARKED_MAX = 100;
+
+/** Runs of one queue that are marked as waiting for a place of the pool: those behind them wait for the same. */
+const SLOTLESS_MARKED_MAX = 100;
+/** What such a run waits for, as message and resource of its state. */
+const NO_SLOT = "no engine slot";
 
 /** Marks the runs that lack a resource: a due run says what it waits for within the tick. */
 export function markWaiting(turn: Turn): void {
@@ -28,6 +34,21 @@ export function markWaiting(turn: Turn): void {
     turn.customEvent("resource.exhausted", run, null, JSON.stringify(payload));
   }
   newlyBlocked.clear();
+  markSlotless(turn);
+}
+
+/** Due runs for which every place of the pool is taken show it as other lacks do, without an event. */
+function markSlotless(turn: Turn): void {
+  const { state } = turn;
+  for (const keyQueue of state.queue.keys()) {
+    if (keyQueue.readyCount === 0 || keyQueue.polls.size > 0 || !lacksSlot(state, keyQueue.key)) continue;
+    for (const { run, stamp } of keyQueue.ready.items().slice(0, SLOTLESS_MARKED_MAX)) {
+      if (stamp !== run.placeStamp || run.state.name === "Late") continue;
+      if (run.state.name === "AwaitingResource" && run.state.details["resource"] === NO_SLOT) continue;
+      const details = { resource: NO_SLOT };
+      moveRun(turn, run, { type: "Scheduled", name: "AwaitingResource", timestamp: turn.nowUs, message: NO_SLOT, details });
+    }
+  }
 }
 
 /**

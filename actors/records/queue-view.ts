@@ -2,7 +2,7 @@
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { Queue, QueuedRun, ResourceHolder, RunExplanation } from "#protocol/queue";
-import { isSpawnable } from "../dispatcher/pool.ts";
+import { isSpawnable, lacksSlot } from "../dispatcher/pool.ts";
 import { inOrder, keyOfRun } from "../dispatcher/queue.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import { needsOf, type Run } from "../live-state/run.ts";
@@ -107,6 +107,10 @@ function reasonWithoutEngine(state: LiveState, run: Run, since: number): Reason 
   const polled = [...state.engines.values()].some((engine) => engine.keyText === keyOfRun(run));
   if (!polled && !(state.settings.spawnEngines && isSpawnable(state, module))) {
     return { code: "no_engine_for_module", object: module, text: `no engine polls for the module ${module}`, since };
+  }
+  if (lacksSlot(state, keyOfRun(run))) {
+    const text = `every place of the engine pool is taken (${state.settings.enginesMax}), none by an idle engine`;
+    return { code: "no_engine_slot", object: module, text, since };
   }
   return { code: "no_engine", object: module, text: `no engine for the module ${module} is free`, since };
 }

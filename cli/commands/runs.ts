@@ -1,10 +1,14 @@
 /** `millrace runs` and its options. */
-import type { CommandSpec } from "../command-spec.ts";
+import { type CommandSpec, WATCH } from "../command-spec.ts";
 import type { ConnectionOptions } from "../connection.ts";
 import type { LogOptions } from "../logs.ts";
+import type { RemoveOptions, RetryOptions } from "../run-actions.ts";
+import type { InputOptions } from "../run-input.ts";
 import type { ListOptions } from "../runs.ts";
+import type { ViewOptions } from "../view.ts";
 
 const ID = { name: "<id>", description: "id of the run" };
+const IDS = { name: "<id...>", description: "ids of runs" };
 
 const LS: CommandSpec = {
   name: "ls",
@@ -15,6 +19,7 @@ const LS: CommandSpec = {
     { flags: "--project <name>", description: "only runs of this project" },
     { flags: "--state <state>", description: "only runs in this state or sub-state" },
     { flags: "--limit <n>", description: "how many", default: "20" },
+    WATCH,
   ],
   async run(_args, options: ListOptions) {
     const { listRuns } = await import("../runs.ts");
@@ -27,7 +32,8 @@ const SHOW: CommandSpec = {
   description: "show a run, its tasks and artifacts",
   connects: true,
   arguments: [ID],
-  async run([id = ""], options: ConnectionOptions) {
+  options: [WATCH],
+  async run([id = ""], options: ViewOptions) {
     const { showRun } = await import("../run-details.ts");
     return await showRun(id, options);
   },
@@ -49,4 +55,71 @@ const LOGS: CommandSpec = {
   },
 };
 
-export const RUNS: CommandSpec = { name: "runs", description: "look at runs", commands: [LS, SHOW, LOGS] };
+const RETRY: CommandSpec = {
+  name: "retry",
+  description: "run an ended run again, with the same parameters",
+  connects: true,
+  arguments: [ID],
+  options: [{ flags: "-f, --follow", description: "follow the new run to its end" }],
+  async run([id = ""], options: RetryOptions) {
+    return await (await import("../run-actions.ts")).retryRun(id, options);
+  },
+};
+
+const CANCEL: CommandSpec = {
+  name: "cancel",
+  description: "cancel runs",
+  connects: true,
+  arguments: [IDS],
+  async run(ids, options: ConnectionOptions) {
+    return await (await import("../run-actions.ts")).cancelRuns(ids, options);
+  },
+};
+
+const PAUSE: CommandSpec = {
+  name: "pause",
+  description: "stop a running run; it starts anew when it is resumed",
+  connects: true,
+  arguments: [ID],
+  async run([id = ""], options: ConnectionOptions) {
+    return await (await import("../run-actions.ts")).pauseRun(id, options);
+  },
+};
+
+const RESUME: CommandSpec = {
+  name: "resume",
+  description: "let a run go on that was paused by hand",
+  connects: true,
+  arguments: [ID],
+  async run([id = ""], options: ConnectionOptions) {
+    return await (await import("../run-actions.ts")).resumeRun(id, options);
+  },
+};
+
+const INPUT: CommandSpec = {
+  name: "input",
+  description: "answer the question of a paused run, or show it",
+  connects: true,
+  arguments: [ID, { name: "[answer]", description: "JSON, or a text; asked for on a terminal" }],
+  options: [{ flags: "--text", description: "take the answer as a text, also where it could be JSON" }],
+  async run([id = "", answer], options: InputOptions) {
+    return await (await import("../run-input.ts")).inputRun(id, answer, options);
+  },
+};
+
+const RM: CommandSpec = {
+  name: "rm",
+  description: "remove ended runs with their logs and artifacts",
+  connects: true,
+  arguments: [IDS],
+  options: [{ flags: "--force", description: "also those that have not ended" }],
+  async run(ids, options: RemoveOptions) {
+    return await (await import("../run-actions.ts")).removeRuns(ids, options);
+  },
+};
+
+export const RUNS: CommandSpec = {
+  name: "runs",
+  description: "look at runs, stop them, answer them, run them again",
+  commands: [LS, SHOW, LOGS, RETRY, CANCEL, PAUSE, RESUME, INPUT, RM],
+};

@@ -1,5 +1,5 @@
 /** `millrace schedules` and its options. */
-import type { CommandSpec } from "../command-spec.ts";
+import { type CommandSpec, WATCH } from "../command-spec.ts";
 import type { ConnectionOptions } from "../connection.ts";
 import type { ListOptions, PreviewOptions, SkipOptions } from "../schedules.ts";
 
@@ -12,6 +12,7 @@ const LS: CommandSpec = {
   options: [
     { flags: "--flow <name>", description: "only of this flow" },
     { flags: "--project <name>", description: "only of this project" },
+    WATCH,
   ],
   async run(_args, options: ListOptions) {
     return await (await import("../schedules.ts")).listSchedules(options);

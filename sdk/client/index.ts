@@ -40,7 +40,7 @@ export type { AcquireOptions } from "./leases.ts";
 export { Listing, type ListOptions, type Page } from "./listing.ts";
 export type * from "./records.ts";
 export type { CreateRule } from "./rules.ts";
-export type { CreateRun, LogFilter, RunFilter, Transition } from "./runs.ts";
+export type { CreateRun, LogFilter, RunCountsFilter, RunFilter, Transition } from "./runs.ts";
 export type { StreamData, StreamMessage, StreamOptions } from "./stream.ts";
 export type { TaskRunFilter } from "./task-runs.ts";
 export type { SetVariable } from "./variables.ts";

@@ -1,15 +1,18 @@
 /**
  * The part of the client that needs Node: finding the server of this machine through its discovery file,
  * and speaking to it over its Unix socket. Browsers never load this file.
- * node:http is used here rather than undici because a short command would spend 0.1 s on loading that.
+ * node:http is used here rather than fetch because a short command would spend most of its time on loading that; and it is not
+ * imported, because importing it evaluates its export of WebSocket, which loads the same.
  */
 
 import { lstatSync, readFileSync, statSync } from "node:fs";
-import { request as httpRequest, type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { MillraceError } from "./error.ts";
 import { type Answer, fetchPeer, type Outgoing, type Peer } from "./http.ts";
+
+const { request: httpRequest } = process.getBuiltinModule("node:http");
 
 /** A process that started later than the file says, by more than this, only got the same pid. */
 const START_SLACK_US = 5_000_000;

@@ -19,7 +19,7 @@ export type {
   RuleSpec,
   RuleTest,
 } from "#protocol/rule";
-export type { CreateRunBody, CreateRunForFlowBody, Run, TransitionBody } from "#protocol/run";
+export type { CreateRunBody, CreateRunForFlowBody, Run, RunCounts, TransitionBody } from "#protocol/run";
 export type {
   PausedSchedules,
   PreviewBody,

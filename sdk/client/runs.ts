@@ -1,6 +1,6 @@
 /** `client.runs`: everything under /api/runs. */
 
-import type { RunsQuery } from "#protocol/run";
+import type { RunCountsQuery, RunsQuery } from "#protocol/run";
 import type { Http } from "./http.ts";
 import { type CreateOptions, keyOf } from "./idempotency.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";
@@ -11,6 +11,7 @@ import type {
   Log,
   Loose,
   Run,
+  RunCounts,
   RunExplanation,
   RunGraph,
   StateType,
@@ -24,6 +25,9 @@ import { type EndedRun, type WaitOptions, waitForRun } from "./wait.ts";
  * them; `start_after` and `start_before` are microseconds. Only the two created_* orders can be read past the first page.
  */
 export type RunFilter = FilterOf<RunsQuery>;
+
+/** The same filters, for counting. */
+export type RunCountsFilter = Loose<RunCountsQuery>;
 
 /** A run of a flow by name; module and source_dir together register a flow the server does not know yet. */
 export type CreateRun = Loose<CreateRunBody> & { flow: string; project: string };
@@ -52,6 +56,11 @@ export class Runs {
     return new Listing((cursor) =>
       this.#http.get<Page<Run>>("/api/runs", { ...filter, limit: options.pageSize, cursor }, options.signal),
     );
+  }
+
+  /** How many runs a filter finds, in all and by state. */
+  counts(filter: RunCountsFilter = {}): Promise<RunCounts> {
+    return this.#http.get<RunCounts>("/api/runs/counts", filter);
   }
 
   /** @throws MillraceError 404 unknown flow without module; 422 parameters that do not fit the flow's schema. */

@@ -2,7 +2,7 @@
 import { LogWriter } from "#actors/log-writer/core";
 import { COMMITS, GATEWAY, LOG_WRITER, STORE_WRITER } from "#actors/names";
 import { StoreWriter } from "#actors/store-writer/shell";
-import type { ReadOnly } from "#protocol/feed";
+import type { Decided, ReadOnly } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";
 
@@ -24,7 +24,10 @@ export function setUp(data: ThreadData): ActorSpec[] {
         const isFirst = context.generation === 1 && data.threadStarts === 1;
         writer = new Writer(database, { stream: isFirst ? "new_block" : "continue" });
         // The former writer may have ended while it took no writes; this one tries again.
-        if (!isFirst) out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "" } satisfies ReadOnly);
+        if (!isFirst) {
+          out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "" } satisfies ReadOnly);
+          out.send(GATEWAY, { kind: "Decided", commands: writer.decidedCommands } satisfies Decided);
+        }
         return new StoreWriter(writer, context.nowUs, (failed) => (failed ? database.close() : closeWriteHandle(database)));
       },
       resent: () => true,

@@ -348,11 +348,12 @@ CREATE TABLE idempotency (
 ) WITHOUT ROWID;
 CREATE INDEX idempotency_age ON idempotency (created_at);
 
--- The last commits of each source: from and to batch number, and what each batch was answered.
+-- The last commits of each source: the number of the last batch, what each batch was answered, and the commands they decided.
 CREATE TABLE commits (
   source INTEGER NOT NULL,
   number INTEGER NOT NULL,
   bases TEXT NOT NULL,
+  commands TEXT NOT NULL,
   PRIMARY KEY (source, number)
 ) WITHOUT ROWID;
 -- Highest id given so far, by table; "stream" is the highest stream number.

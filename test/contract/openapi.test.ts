@@ -1,3 +1,4 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
 import t from "tap";
 import { COMMANDS } from "#protocol/command";
 import { openapiDocument } from "#protocol/openapi";
@@ -17,6 +18,15 @@ interface Document {
 }
 
 const document = JSON.parse(JSON.stringify(openapiDocument())) as Document;
+
+t.test("a public validator finds nothing wrong with the document, and does find what is", async (t) => {
+  const validate = async (changed: object) => new Validator().validate(JSON.parse(JSON.stringify({ ...document, ...changed })));
+  const whole = await validate({});
+  t.equal(whole.valid, true, JSON.stringify(whole.errors));
+  t.equal(document.openapi.slice(0, 3), "3.1");
+  t.equal((await validate({ info: { title: "no version" } })).valid, false);
+  t.equal((await validate({ paths: { "/api/health": { get: { responses: { "200": {} } } } } })).valid, false);
+});
 
 t.test("operations are unique, and each command row names a command", async (t) => {
   t.equal(new Set(ROUTES.map(({ operation }) => operation)).size, ROUTES.length);

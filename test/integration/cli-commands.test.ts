@@ -1,44 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
-
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
-
-interface Ended {
-  code: number | null;
-  out: string;
-  errors: string;
-}
-
-function start(args: readonly string[]): {
-  child: ChildProcess;
-  ended: Promise<Ended>;
-  printed: (text: string) => Promise<void>;
-} {
-  const env: NodeJS.ProcessEnv = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
-  const child = spawn(process.execPath, ["--conditions=millrace-src", MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
-  let out = "";
-  let errors = "";
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    out += text;
-  });
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    errors += text;
-  });
-  const ended = new Promise<Ended>((resolve) => child.on("close", (code) => resolve({ code, out, errors })));
-  const printed = (text: string) =>
-    new Promise<void>((resolve, reject) => {
-      const look = () => out.includes(text) && resolve();
-      child.stdout?.on("data", look);
-      ended.then((end) => reject(new Error(`ended with ${end.code}: ${end.errors}`)));
-      look();
-    });
-  return { child, ended, printed };
-}
-
-const millrace = (...args: string[]): Promise<Ended> => start(args).ended;
+import { millrace, startCommand } from "../support/cli-process.ts";
 
 const FLOWS = `
 import { flow, log, task, Type } from "millrace";
@@ -57,7 +20,7 @@ function project(test: Test): { home: string; dir: string; file: string } {
 
 t.test("serve, run flows against it, look at them, stop it", async (t) => {
   const { home, dir, file } = project(t);
-  const server = start(["serve", dir, "--home", home, "--port", "0", "--no-open"]);
+  const server = startCommand(["serve", dir, "--home", home, "--port", "0", "--no-open"]);
   t.teardown(() => server.child.kill("SIGKILL"));
   await server.printed("Stop it with");
 

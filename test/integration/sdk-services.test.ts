@@ -1,53 +1,27 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
-import { Millrace, type Run, type StreamMessage } from "#sdk/client/index";
-import { loadConfig } from "#server/config";
-import { startServer } from "#server/main";
+import { serveFlows } from "../support/flow-server.ts";
 
 const FLOWS = fileURLToPath(new URL("./service-flows", import.meta.url));
 
 t.test("what flows ask of their server", { timeout: 120_000 }, async (t) => {
-  const root = t.testdir({});
-  const home = join(root, "home");
-  const socket = join(root, "s");
-  const loaded = loadConfig(
-    { home, host: "127.0.0.1", port: "0", token: "secret", socket, open: false, maxEngines: "2" },
-    {},
-    root,
-  );
-  const server = await startServer({ ...loaded.config, resources: { disk: 2 } }, FLOWS);
-  t.teardown(() => server.stop());
-  const client = new Millrace({ home });
-  const start = (flow: string, parameters: Record<string, unknown> = {}): Promise<Run> =>
-    client.runs.create({ flow, project: "service-flows", parameters });
-  const stream = client.stream();
-  t.teardown(() => stream.return(undefined));
-  const seen = async (matches: (message: StreamMessage) => boolean): Promise<void> => {
-    for (;;) {
-      const { value, done } = await stream.next();
-      if (done === true) throw new Error("the stream has ended");
-      if (matches(value)) return;
-    }
-  };
-  const stateOf = (id: number, type: string) => (message: StreamMessage) =>
-    message.event === "run.updated" && message.data.id === id && "state" in message.data && message.data.state.type === type;
-  await seen((message) => message.event === "hello");
-  const isRegistered = (flows: { name: string }[]) => flows.some(({ name }) => name === "publishes");
-  if (!isRegistered(await client.flows.list())) {
-    await seen((message) => message.event === "flow.registered" && message.data.name === "publishes");
-  }
+  const { client, start, seen, reached, happened } = await serveFlows(t, FLOWS, {
+    token: "secret",
+    socket: join(t.testdirName, "s"),
+  });
+  await client.patchSettings({ resources: { disk: 2 } });
 
   await t.test("a run pauses at each question and goes on with its answer", async (t) => {
     const { id } = await start("questions");
-    await seen(stateOf(id, "Paused"));
+    await reached(id, "Paused");
     t.match((await client.runs.get(id)).state, {
       message: "First?",
       details: { prompt: "First?", schema: null, task_run: null },
     });
     t.same(await client.runs.answers(id), []);
     t.equal((await client.runs.resume(id, null)).state.name, "Resuming");
-    await seen(stateOf(id, "Paused"));
+    await reached(id, "Paused");
     const { state } = await client.runs.get(id);
     const asking = (await client.runs.tasks(id)).find(({ external_id }) => external_id === state.details["task_run"]);
     t.match(asking, { name: "ask", state: { type: "Cancelled", message: "paused for input" } });
@@ -84,7 +58,7 @@ t.test("what flows ask of their server", { timeout: 120_000 }, async (t) => {
 
   await t.test("a task waits as AwaitingResource for what another run holds", async (t) => {
     const holder = await start("holder");
-    await seen((message) => message.event === "event.created" && message.data.name === "services.holding");
+    await happened("services.holding");
     const { id } = await start("resources");
     await seen(
       (message) =>

@@ -10,6 +10,8 @@ export const FAULTS = [
   /** The store writer fails before its commit, or after it and before anybody hears of it. */
   "store-writer throws before commit",
   "store-writer throws after commit",
+  /** The same, and the core's thread ends with it: nobody is left who knows of the commit. */
+  "store-writer throws and core ends after commit",
   /** A whole thread ends; of what it had sent, a part still arrives. */
   "core thread ends",
   "writer thread ends",

@@ -55,7 +55,8 @@ export interface GatewayPorts {
 export class ModelGateway {
   readonly #ports: GatewayPorts;
   readonly #pending = new Map<number, Pending>();
-  /** Answers given, by command: a second one must be the same. */
+  /** Commands that are stored, whether or not their answers came. */
+  readonly #decided = new Set<number>();
   epoch = 0;
   #refusalStatus: number | null = null;
   #dead = false;
@@ -103,6 +104,9 @@ export class ModelGateway {
         return this.#settle([...message.replies, ...answersInStream(message.stream)]);
       case "Reloaded":
         return this.#reloaded(message.epoch);
+      case "Decided":
+        for (const id of message.commands) this.#decided.add(id);
+        return;
       case "ReadOnly":
         return this.#readOnly(message.on ? message.status : null);
     }
@@ -167,7 +171,8 @@ export class ModelGateway {
       if (pending.gone) {
         pending.cancelTimer();
         this.#pending.delete(pending.id);
-      } else if (pending.sentEpoch === epoch) continue;
+      } else if (this.#decided.has(pending.id)) this.#cut(pending);
+      else if (pending.sentEpoch === epoch) continue;
       else if (this.#refusalStatus === null || !COMMANDS[pending.kind].writes) this.#send(pending);
       else if (pending.kind !== "TransitionRun") this.#refuse(pending, this.#refusalStatus);
     }
@@ -186,6 +191,12 @@ export class ModelGateway {
     this.#pending.delete(pending.id);
     pending.cancelTimer();
     pending.settled({ kind: "Answer", status, body: null });
+  }
+
+  #cut(pending: Pending): void {
+    this.#pending.delete(pending.id);
+    pending.cancelTimer();
+    pending.settled({ kind: "Cut" });
   }
 
   #outOfTime(pending: Pending): void {

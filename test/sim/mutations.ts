@@ -185,6 +185,10 @@ export const MUTATIONS: readonly Mutation[] = [
     install: () => replace(CommitRecord.prototype as unknown as Record<"find", Method>, "find", () => () => null),
   },
   {
+    name: "writers that start again do not say what was decided",
+    install: () => replace(CommitRecord.prototype as unknown as Record<"commands", Method>, "commands", () => () => []),
+  },
+  {
     name: "crashed runs are not counted",
     install: () =>
       replace(Turn.prototype as unknown as Record<"countRun", Method>, "countRun", (original) => {

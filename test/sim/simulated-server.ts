@@ -21,7 +21,7 @@ import type { ServerFacts } from "#actors/records/server-info";
 import { CommitClient, type Hello } from "#actors/store-writer/commit-client";
 import { StoreWriter } from "#actors/store-writer/shell";
 import { placementOf, TREE } from "#actors/tree";
-import type { ReadOnly } from "#protocol/feed";
+import type { Decided, ReadOnly } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { Host } from "#runtime/host";
 import { actorsOn, namesOn, threadOf, threadsOf } from "#runtime/placement";
@@ -336,7 +336,10 @@ export class SimulatedServer implements Control {
           const isFirst = context.generation === 1 && threadStarts === 1;
           const writer = new ObservedWriter(this.#around, { stream: isFirst ? "new_block" : "continue" });
           this.#writer = writer;
-          if (!isFirst) out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "" } satisfies ReadOnly);
+          if (!isFirst) {
+            out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "" } satisfies ReadOnly);
+            out.send(GATEWAY, { kind: "Decided", commands: writer.decidedCommands } satisfies Decided);
+          }
           return new StoreWriter(writer, context.nowUs, () => undefined);
         },
         resent: () => true,
@@ -365,6 +368,7 @@ export class SimulatedServer implements Control {
           this.#armed.delete(spec.name);
           const after = fault.endsWith("after commit") || (!fault.endsWith("before commit") && this.#around.random.chance(0.5));
           if (after) actor.receive(message, outbox);
+          if (fault === "store-writer throws and core ends after commit") this.endThread("core");
           this.#around.trace.add(`${spec.name} throws ${after ? "after" : "before"} its step`);
           this.committedFault?.(fault);
           throw new Error(SIMULATED);
@@ -424,6 +428,7 @@ export const THROWING: Partial<Record<Fault, string>> = {
   "log-writer throws": LOG_WRITER,
   "store-writer throws before commit": STORE_WRITER,
   "store-writer throws after commit": STORE_WRITER,
+  "store-writer throws and core ends after commit": STORE_WRITER,
 };
 
 function factsOf(startedAt: number): ServerFacts {

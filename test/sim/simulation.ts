@@ -42,18 +42,6 @@ const REST_LOOK_US = 2_000_000;
 /** A seed that handles more messages than this after the faults stopped runs in circles. */
 const REST_MESSAGES_MAX = 60_000;
 
-/**
- * What takes both the writers and the core's thread within one commit loses the answers of that commit: what was committed is
- * sent again by the one to the other. So the next of these faults waits until everything is committed.
- */
-const UNSETTLING: ReadonlySet<Fault> = new Set<Fault>([
-  "core thread ends",
-  "writer thread ends",
-  "log-writer throws",
-  "store-writer throws before commit",
-  "store-writer throws after commit",
-]);
-
 export interface SeedOptions {
   seed: number;
   /** Messages handled under faults. */
@@ -115,8 +103,6 @@ class Simulation {
   /** What a checker found in a callback: the server must not take it for a defect of its own. */
   #violation: Violation | null = null;
   #restart = false;
-  /** The writers or the core's thread have failed and not all is committed since. */
-  #unsettled = false;
 
   constructor(options: SeedOptions) {
     this.#options = options;
@@ -196,7 +182,6 @@ class Simulation {
   /** Nothing can happen now: turns end, then time passes until something is due. */
   #wait(): void {
     this.#server.flush();
-    if (this.#server.isSettled) this.#unsettled = false;
     this.#lookAround();
     if (this.#server.choices().length > 0) return;
     const dueUs = this.#time.nextDueUs();
@@ -416,10 +401,6 @@ class Simulation {
   #tryFault(fault: Fault): boolean {
     const random = this.#random;
     const actor = THROWING[fault];
-    if (UNSETTLING.has(fault)) {
-      if (this.#unsettled) return false;
-      this.#unsettled = true;
-    }
     if (actor !== undefined) {
       this.#server.arm(actor, fault);
       return true;

@@ -18,10 +18,10 @@ export interface Launched {
 }
 
 /** Starts `millrace` with these arguments and little of this process's environment. */
-export function launch(args: readonly string[], env: Record<string, string> = {}): Launched {
+export function launch(args: readonly string[], env: Record<string, string> = {}, cwd?: string): Launched {
   const base = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
   const command = ["--conditions=millrace-src", MAIN, ...args];
-  const child = spawn(process.execPath, command, { env: { ...base, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, command, { env: { ...base, ...env }, cwd, stdio: ["ignore", "pipe", "pipe"] });
   const texts = { out: "", errors: "" };
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
     texts.out += text;
@@ -38,6 +38,12 @@ export const millrace = (...args: string[]): Promise<Ended> => launch(args).ende
 /** Serves a folder without engines until the test ends; resolves once the start screen is printed. */
 export async function serve(t: Test, dir: string, home: string, ...args: string[]): Promise<Launched> {
   const started = launch(["serve", dir, "--home", home, "--port", "0", "--no-open", "--no-engines", ...args]);
+  await serving(t, started);
+  return started;
+}
+
+/** Resolves once the start screen of a server is printed; the server ends with the test. */
+export async function serving(t: Test, started: Launched): Promise<void> {
   t.teardown(() => started.child.kill("SIGKILL"));
   const gone = started.ended.then(({ errors }) => Promise.reject(new Error(errors)));
   gone.catch(() => undefined);
@@ -46,5 +52,4 @@ export async function serve(t: Test, dir: string, home: string, ...args: string[
     const [text] = (await Promise.race([once(started.child.stdout ?? started.child, "data"), gone])) as [string];
     printed += text;
   }
-  return started;
 }

@@ -38,7 +38,7 @@ t.test("the client has a method for every route", async (t) => {
     ...[schedules.preview({ kind: "cron", cron: "@daily" }), schedules.patch(1, {}), schedules.delete(1)],
     ...[schedules.pause(1), schedules.resume(1), schedules.skip(1, { next: 1 }), schedules.undoSkip(1, 2)],
     ...[backfills.create(1, { parameter: "d", start: "", end: "" }), backfills.list(1), backfills.get(1), backfills.cancel(1)],
-    ...[runs.list().page(), runs.create(place), runs.get(1), runs.delete(1), runs.cancel(1), runs.resume(1, null)],
+    ...[runs.list().page(), runs.counts(), runs.create(place), runs.get(1), runs.delete(1), runs.cancel(1), runs.resume(1, null)],
     ...[runs.transition(1, { type: "Running" }), runs.graph(1), runs.tasks(1), runs.artifacts(1), runs.logs(1).page()],
     ...[runs.retry(1), runs.explain(1), runs.answers(1)],
     ...[taskRuns.list().page(), taskRuns.get(1), taskRuns.artifacts(1), taskRuns.logs(1).page()],

@@ -1,8 +1,10 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import t from "tap";
 import { ConfigError, isLoopback, loadConfig } from "#server/config";
+import { DEFAULTS_KEYS, SERVER_KEYS, VARIABLES } from "#server/config-keys";
 
 function served(test: { testdir(tree: Record<string, string>): string }, toml?: string): string {
   const dir = test.testdir({});
@@ -38,6 +40,22 @@ t.test("defaults hold where nothing is said", async (t) => {
     configPath: join(dir, "millrace.toml"),
   });
   t.ok(config.maxEngines >= 1);
+});
+
+t.test("the reference names the defaults that hold, and every variable that is read", async (t) => {
+  const { config } = loadConfig({}, {}, served(t));
+  const said = (keys: Readonly<Record<string, { standard: string }>>, name: string) => JSON.parse(keys[name]?.standard ?? "null");
+  for (const name of ["engineMaxRuns", "maxExternalEngines", "cancelGraceSecs", "crashRerunDelaySecs", "openBrowser"] as const)
+    t.same(said(SERVER_KEYS, name), config[name], name);
+  for (const name of ["port", "allowedHosts", "mcpReadOnly", "durability"] as const)
+    t.same(said(SERVER_KEYS, name), config[name], name);
+  t.equal(SERVER_KEYS.host.standard, config.host);
+  t.equal(said(DEFAULTS_KEYS, "catchup"), config.catchupDefault);
+  t.equal(said(DEFAULTS_KEYS, "crashRetries"), config.crashRetriesDefault);
+  t.equal(said(DEFAULTS_KEYS, "retainDays"), config.retainDays);
+  const source = readFileSync(fileURLToPath(new URL("../../server/config.ts", import.meta.url)), "utf8");
+  const read = new Set(Array.from(source.matchAll(/env, "(MILLRACE_\w+)"/g), ([, name]) => name));
+  t.same([...read].sort(), Object.keys(VARIABLES).sort());
 });
 
 t.test("a flag beats a variable, a variable the file, the file the default", async (t) => {

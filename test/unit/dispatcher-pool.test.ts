@@ -1,5 +1,6 @@
 import t from "tap";
 import type { DispatchSettings } from "#actors/live-state/live-state";
+import { eventNames } from "../support/decision-record.ts";
 import { DispatchKit, type Outcome } from "../support/dispatch-kit.ts";
 import { createId, move, poll, SOURCE_DIR, workOf } from "../support/dispatch-steps.ts";
 
@@ -37,6 +38,31 @@ t.test("engines are started for runs that could start, up to the bound", async (
   t.equal(spawned(kit.pass(10 * SECOND_US)).length, 0);
   const gone = kit.tell({ kind: "EngineGone", engine_id: "engine-4242-1", cause: null });
   t.equal(spawned(gone, kit.pass(SECOND_US)).length, 1, "a place that is free is used");
+});
+
+t.test("a run for which every place is taken says so, without an event", async (t) => {
+  const kit = setup({ enginesMax: 1 });
+  demand(kit);
+  t.match(kit.send("ExplainRun", { target: 1 }).reply?.body, { reason: { code: "no_engine" } }, "an engine is starting for it");
+  kit.pass(SECOND_US);
+  t.equal(kit.run(1).state.name, "Scheduled");
+  idle(kit, "engine-4242-1");
+  demand(kit);
+  const waited = kit.pass(SECOND_US);
+  t.match(kit.run(2).state, {
+    type: "Scheduled",
+    name: "AwaitingResource",
+    message: "no engine slot",
+    details: { resource: "no engine slot" },
+  });
+  t.same(eventNames(waited), []);
+  t.match(kit.send("ExplainRun", { target: 2 }).reply?.body, {
+    reason: { code: "no_engine_slot", object: OURS, text: /every place of the engine pool is taken \(1\)/ },
+    place: 1,
+  });
+  t.equal(kit.pass(SECOND_US).ops.length, 0, "it is marked once");
+  move(kit, 1, "Completed");
+  t.equal(workOf(idle(kit, "engine-4242-1"))?.["run_id"], 2, "the place that became free is its own");
 });
 
 t.test("a parked engine is used before one is started", async (t) => {

@@ -253,6 +253,15 @@ t.test("heartbeats: active until the end, a paused run counts, an unknown one do
   t.same(beat(77).reply?.body, { cancel: false, active: false });
 });
 
+t.test("an engine learns by its lease that its run was paused by hand", async (t) => {
+  const kit = new DispatchKit();
+  const run = startRun(kit, "e1", {}, { owns_stop: true });
+  const beat = () => kit.send("Heartbeat", { body: { engine_id: "e1", run_id: run, lease: kit.run(run).assignment_id } });
+  t.match(beat().reply?.body, { active: true });
+  move(kit, run, "Paused");
+  t.match(beat().reply?.body, { cancel: false, active: false });
+});
+
 t.test("a module that cannot be loaded fails what is queued for exactly its key", async (t) => {
   const kit = new DispatchKit();
   const queued = createId(kit);

@@ -115,6 +115,24 @@ t.test("a batch that comes again changes nothing and gets the same numbers", asy
   t.same(dump(), before);
 });
 
+t.test("a writer that starts again knows which commands the newest commits decided; a new process forgets them", async (t) => {
+  const { database, writer } = open();
+  const ops: Primitive[] = [];
+  putFlow(ops);
+  writer.apply([request(writer, 1, { ops, replies: [11, 201, "{}", 12, 404, "{}"] })]);
+  const events: Primitive[] = [];
+  putEvent(events, "kit.done", 1, "Running");
+  const stream = [STREAM_CODE["run.updated"], 1, STREAM_CODE["event.created"], 13];
+  const second = { ...request(writer, 2, { ops: events, stream, replies: [14, 200, null] }) };
+  writer.apply([second, request(writer, 3, { replies: [15, 200, null] })]);
+  const again = new Writer(database, { stream: "continue" });
+  t.same(again.decidedCommands, [11, 12, 13, 14, 15]);
+  for (let number = 4; number < 24; number += 1) again.apply([request(again, number, { replies: [number * 100, 200, null] })]);
+  t.notOk(again.decidedCommands.includes(11), "only of the newest");
+  t.ok(again.decidedCommands.includes(2300));
+  t.same(new Writer(database, { stream: "new_block" }).decidedCommands, []);
+});
+
 t.test("a failed commit leaves nothing, in the store and in memory", async (t) => {
   const { database, writer, statements } = open();
   const ops: Primitive[] = [];

@@ -1,16 +1,27 @@
-/** Every command is answered once, and nothing is seen by anybody before it is stored. */
-import { type Committed, STREAM_KINDS } from "#protocol/feed";
+/** Every command is decided and answered once, and nothing is seen by anybody before it is stored. */
+import { type Committed, eventAnswers, STREAM_KINDS } from "#protocol/feed";
 import { Violation } from "../trace.ts";
-import type { Answer, Checker } from "./checker.ts";
+import type { Answer, Checker, Commit } from "./checker.ts";
 import { type History, stateKey } from "./history.ts";
 
 const RULE = "nothing before its commit";
 
 export class VisibilityChecker implements Checker {
   readonly #answers = new Map<number, string>();
+  /** Commands whose decision is stored. */
+  readonly #decided = new Set<number>();
   readonly #runOfKey = new Map<string, number>();
   /** Runs whose creation was answered. */
   readonly #created = new Set<number>();
+
+  commit({ batch }: Commit): void {
+    const commands = eventAnswers({ stream: batch.stream, first_event_id: 0 }).map(([command]) => command);
+    for (let at = 0; at < batch.replies.length; at += 3) commands.push(Number(batch.replies[at]));
+    for (const command of commands) {
+      if (this.#decided.has(command)) throw new Violation("a command is decided once", `command ${command} was stored twice`);
+      this.#decided.add(command);
+    }
+  }
 
   fed(message: Committed, history: History): void {
     for (let at = 0; at < message.replies.length; at += 3) {

@@ -1,0 +1,101 @@
+/** Showing data once, or with --watch for as long as somebody looks: as text, as lines that move, or as JSON. */
+
+import type { Millrace, StreamMessage } from "#sdk/client/index";
+import type { ConnectionOptions } from "./connection.ts";
+import { EXIT } from "./exit-code.ts";
+import { Terminal } from "./terminal.ts";
+
+export interface ViewOptions extends ConnectionOptions {
+  watch?: boolean;
+}
+
+export interface View<Data> {
+  read(): Promise<Data>;
+  lines(data: Data, terminal: Terminal): string[];
+  /** What on the stream makes it worth reading again. */
+  changedBy(message: StreamMessage): boolean;
+}
+
+/** Changes are gathered for this long before the data are read again. */
+const GATHER_MS = 200;
+/** Durations go on counting on the screen. */
+const TICK_MS = 1_000;
+
+/** Shows a view on standard output; with --watch until it is interrupted. Gives the exit code. */
+export async function show<Data>(client: Millrace, options: ViewOptions, view: View<Data>): Promise<number> {
+  const out = new Terminal(process.stdout);
+  if (options.watch === true) await new Watch(client, options, view, out).untilInterrupted();
+  else if (options.json === true) out.json(await view.read());
+  else for (const line of view.lines(await view.read(), out)) out.line(line);
+  return EXIT.ok;
+}
+
+class Watch<Data> {
+  readonly #client: Millrace;
+  readonly #json: boolean;
+  readonly #view: View<Data>;
+  readonly #out: Terminal;
+  readonly #end = new AbortController();
+  #data: Data | undefined;
+  #shown = "";
+  #changed = false;
+  #reading: Promise<void> | null = null;
+
+  constructor(client: Millrace, options: ViewOptions, view: View<Data>, out: Terminal) {
+    this.#client = client;
+    this.#json = options.json === true;
+    this.#view = view;
+    this.#out = out;
+  }
+
+  async untilInterrupted(): Promise<void> {
+    const interrupt = () => this.#end.abort();
+    process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
+    const ticks = this.#out.live && !this.#json ? setInterval(() => this.#draw(), TICK_MS) : undefined;
+    try {
+      for await (const message of this.#client.stream({ signal: this.#end.signal })) {
+        if (message.event === "hello") await this.#read();
+        else if (message.event === "resync" || this.#view.changedBy(message)) this.#readSoon();
+      }
+      // What a last change led to is still shown.
+      await this.#reading;
+    } finally {
+      clearInterval(ticks);
+      process.off("SIGINT", interrupt).off("SIGTERM", interrupt);
+    }
+  }
+
+  #readSoon(): void {
+    this.#changed = true;
+    this.#reading ??= this.#readChanges();
+  }
+
+  /** One read at a time, so that no older state is drawn over a newer one. */
+  async #readChanges(): Promise<void> {
+    while (this.#changed) {
+      await new Promise<void>((resolve) => setTimeout(resolve, GATHER_MS));
+      this.#changed = false;
+      // The stream tells when the server is gone, and reads again when it is back.
+      await this.#read().catch(() => undefined);
+    }
+    this.#reading = null;
+  }
+
+  async #read(): Promise<void> {
+    this.#data = await this.#view.read();
+    this.#draw();
+  }
+
+  #draw(): void {
+    if (this.#data === undefined) return;
+    if (this.#out.live && !this.#json) {
+      this.#out.screen(this.#view.lines(this.#data, this.#out));
+      return;
+    }
+    // In a pipe each state is written once.
+    const text = this.#json ? JSON.stringify(this.#data) : this.#view.lines(this.#data, this.#out).join("\n");
+    if (text === this.#shown) return;
+    this.#out.line(this.#json || this.#shown === "" ? text : `\n${text}`);
+    this.#shown = text;
+  }
+}

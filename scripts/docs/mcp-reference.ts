@@ -1,0 +1,69 @@
+/** docs/reference/mcp.md: what an agent is offered. */
+import { MCP_PROMPTS, MCP_PROTOCOL_VERSION, MCP_RESOURCE_TEMPLATES, mcpInstructions, resourceUri } from "#protocol/mcp";
+import type { McpTool, ToolAnnotations } from "#protocol/mcp-tool";
+import { MCP_TOOLS } from "#protocol/mcp-tools";
+import { anchor, code, page, table } from "./markdown.ts";
+import { aboutWords, propertiesOf, type Schema, typeWords } from "./schema-words.ts";
+
+export function mcpReference(): string {
+  const tools = Object.entries<McpTool>(MCP_TOOLS);
+  const list = (reads: boolean) =>
+    tools
+      .filter(([, { annotations }]) => annotations.readOnlyHint === reads)
+      .map(([name]) => `[${name}](${anchor(name)})`)
+      .join(", ");
+  return page(
+    "# Tools for agents (MCP)",
+    `Protocol version ${MCP_PROTOCOL_VERSION}, over \`POST /mcp\` and over \`millrace mcp\`; how to connect a host is in the
+[guide](../guides/mcp.md). A result is JSON text and the same as structured content. A failure has \`isError: true\` and says what to
+do next.`,
+    `Tools that only read: ${list(true)}.\n\nTools that change something: ${list(false)}.`,
+    "## What a model is told first",
+    `> ${mcpInstructions(false)}`,
+    "## Tools",
+    ...tools.map(([name, tool]) => toolPart(name, tool)),
+    "## Resources",
+    table(
+      ["URI", "Content"],
+      MCP_RESOURCE_TEMPLATES.map(({ part, description }) => [code(resourceUri(part, "{id}")), description]),
+    ),
+    "## Prompts",
+    table(
+      ["Prompt", "Arguments", ""],
+      Object.entries(MCP_PROMPTS).map(([name, prompt]) => [
+        code(name),
+        prompt.arguments.map((argument) => code(argument.name)).join(", "),
+        prompt.description,
+      ]),
+    ),
+  );
+}
+
+function toolPart(name: string, { description, input, output, annotations }: McpTool): string {
+  const rows = propertiesOf(input as unknown as Schema).map(({ name: argument, schema, required }) => [
+    code(argument),
+    typeWords(schema),
+    [required ? "**needed**" : "", aboutWords(schema)].filter((part) => part !== "").join("; "),
+  ]);
+  const keys = propertiesOf(output as unknown as Schema).map(({ name: key, schema }) => `${code(key)} (${recordWords(schema)})`);
+  return [
+    `### ${name}`,
+    `${description} *${hints(annotations)}*`,
+    rows.length === 0 ? "" : table(["Argument", "Type", ""], rows),
+    `Gives ${keys.join(", ")}.`,
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
+function hints({ readOnlyHint, destructiveHint, idempotentHint }: ToolAnnotations): string {
+  if (readOnlyHint) return "Only reads.";
+  return `${destructiveHint ? "Ends or replaces something" : "Changes something"}; ${
+    idempotentHint ? "a repeated call does no more" : "each call does it again"
+  }.`;
+}
+
+/** Records are described with the HTTP interface. */
+function recordWords(schema: Schema): string {
+  return typeWords(schema).replaceAll("](#", "](http.md#");
+}

@@ -1,0 +1,212 @@
+/**
+ * Every key of millrace.toml and every variable of the environment: how its value is checked, what it means and what holds
+ * without it. The reference of the configuration is made from this.
+ */
+import type { EmailConfig } from "./config.ts";
+import {
+  amount,
+  type Catchup,
+  type Check,
+  catchupOf,
+  type Durability,
+  durabilityOf,
+  flag,
+  integer,
+  optionalText,
+  PORT_MAX,
+  secondsRange,
+  textList,
+  textValue,
+  threadsOf,
+} from "./config-values.ts";
+
+/** Port of mail servers that take mail from programs. */
+export const MAIL_PORT = 587;
+/** Node itself and the SDK need about half of it. */
+const USER_CODE_HEAP_MB_MIN = 32;
+
+export interface ServerTable {
+  host?: string;
+  port?: number;
+  token?: string;
+  socket?: string;
+  maxEngines?: number;
+  engineMaxRuns?: number;
+  maxExternalEngines?: number;
+  userCodeHeapMb?: number;
+  cancelGraceSecs?: number;
+  crashRerunDelaySecs?: [number, number];
+  openBrowser?: boolean;
+  allowedHosts?: string[];
+  mcpReadOnly?: boolean;
+  durability?: Durability;
+  threads?: "two" | "three";
+}
+
+export interface DefaultsTable {
+  catchup?: Catchup;
+  crashRetries?: number;
+  retainDays?: number;
+  retainRunsDays?: number;
+  maxEngines?: number;
+  engineMaxRuns?: number;
+}
+
+/** A key of the file. */
+export interface Key<Value> {
+  key: string;
+  check: Check<Value>;
+  about: string;
+  /** What holds without it, in words. */
+  standard: string;
+}
+
+export type Keys<T> = { [Name in keyof T]-?: Key<T[Name]> };
+
+/** [server]. A new setting is one line here, one in ServerTable and one in `combine` of config.ts. */
+export const SERVER_KEYS: Keys<ServerTable> = {
+  host: { key: "host", check: optionalText, about: "Address to listen on", standard: "127.0.0.1" },
+  port: { key: "port", check: integer(0, PORT_MAX), about: "Port to listen on; 0 takes a free one", standard: "4270" },
+  token: { key: "token", check: optionalText, about: "What clients must send as bearer token", standard: "none is asked for" },
+  socket: {
+    key: "socket",
+    check: optionalText,
+    about: "Path of a Unix socket to serve as well, without a token; relative to the file",
+    standard: "none",
+  },
+  maxEngines: {
+    key: "max_engines",
+    check: integer(1),
+    about: "Engine processes that the server starts at most at one time",
+    standard: "number of processors",
+  },
+  engineMaxRuns: {
+    key: "engine_max_runs",
+    check: integer(1),
+    about: "Runs after which an engine process is replaced, which bounds what leaks of user code add up to",
+    standard: "100",
+  },
+  maxExternalEngines: {
+    key: "max_external_engines",
+    check: integer(0),
+    about: "Engines started by others that may poll at one time",
+    standard: "10000",
+  },
+  userCodeHeapMb: {
+    key: "user_code_heap_mb",
+    check: integer(USER_CODE_HEAP_MB_MIN),
+    about: "Heap in MB of the process of user code: rules in code, hooks and custom routes",
+    standard: "1024",
+  },
+  cancelGraceSecs: {
+    key: "cancel_grace_secs",
+    check: amount,
+    about: "Seconds a cancelled run has to end by itself before its engine is signalled; after twice that it is killed",
+    standard: "10",
+  },
+  crashRerunDelaySecs: {
+    key: "crash_rerun_delay_secs",
+    check: secondsRange,
+    about: "Wait before a crashed run is run again: seconds, or `[shortest, longest]`",
+    standard: "[5, 15]",
+  },
+  openBrowser: { key: "open_browser", check: flag, about: "Open the dashboard at the start, on a desktop", standard: "true" },
+  allowedHosts: {
+    key: "allowed_hosts",
+    check: textList,
+    about: "Names under which the server may be addressed, besides loopback and `host`",
+    standard: "[]",
+  },
+  mcpReadOnly: { key: "mcp_read_only", check: flag, about: "Agents (MCP) may only read", standard: "false" },
+  durability: {
+    key: "durability",
+    check: durabilityOf,
+    about: "`full` flushes each commit to the disk before it is answered; both survive a crash of the process",
+    standard: '"normal"',
+  },
+  threads: {
+    key: "threads",
+    check: threadsOf,
+    about: "Threads beside the main one; with two, deciding shares the thread that serves",
+    standard: '"three" above two processors, else "two"',
+  },
+};
+
+/** [defaults]. `retain_days` and `crash_retries` are written back here when they are changed at run time. */
+export const DEFAULTS_KEYS: Keys<DefaultsTable> = {
+  catchup: {
+    key: "catchup",
+    check: catchupOf,
+    about: "What happens to fires missed while the server was down: `skip`, `latest` or `all`; for schedules that name nothing",
+    standard: '"skip"',
+  },
+  crashRetries: {
+    key: "crash_retries",
+    check: integer(0),
+    about: "How often a run is run again whose engine crashed; for flows that name nothing. The file beats the flag",
+    standard: "5",
+  },
+  retainDays: {
+    key: "retain_days",
+    check: integer(0),
+    about: "Days after which events and log lines are deleted; 0 keeps them",
+    standard: "30",
+  },
+  retainRunsDays: {
+    key: "retain_runs_days",
+    check: integer(1),
+    about: "Days after which ended runs are deleted, with all they own",
+    standard: "they are kept",
+  },
+  maxEngines: { key: "max_engines", check: integer(1), about: "As in `[server]`, which goes before", standard: "see there" },
+  engineMaxRuns: {
+    key: "engine_max_runs",
+    check: integer(1),
+    about: "As in `[server]`, which goes before",
+    standard: "see there",
+  },
+};
+
+/** [email]: outgoing mail, for the `email` action of rules. */
+export const EMAIL_KEYS: Keys<EmailConfig> = {
+  host: { key: "host", check: textValue, about: "Name of the mail server", standard: "needed" },
+  port: { key: "port", check: integer(1, PORT_MAX), about: "Its port", standard: String(MAIL_PORT) },
+  tls: {
+    key: "tls",
+    check: flag,
+    about: "Ask for TLS: at once on port 465, by STARTTLS elsewhere. `false` sends in the clear",
+    standard: "true",
+  },
+  username: {
+    key: "username",
+    check: (where, value) => optionalText(where, value) ?? null,
+    about: "Account to log in with",
+    standard: "no login",
+  },
+  password: {
+    key: "password",
+    check: (where, value) => optionalText(where, value) ?? null,
+    about: "Its password",
+    standard: "none",
+  },
+  from: { key: "from", check: textValue, about: "Sender address", standard: "needed" },
+};
+
+/** Tables whose keys are the user's own. */
+export const FREE_TABLES = {
+  resources:
+    "Total of each named resource, a number. A resource that is named nowhere has a total of 1; 0 holds everything that needs it",
+  engines: 'Command that runs flow files of a pattern, for example `"*.py" = "python3 engine.py"`; the first that fits counts',
+} as const;
+
+/** Variables of the environment that the server reads. */
+export const VARIABLES = {
+  MILLRACE_HOME: "Data directory: store, key, discovery file, log (default `~/.millrace`)",
+  MILLRACE_HOST: "As `[server] host`",
+  MILLRACE_PORT: "As `[server] port`",
+  MILLRACE_TOKEN: "As `[server] token`; clients and engines send it",
+  MILLRACE_SOCKET: "As `[server] socket`, relative to the working directory",
+  MILLRACE_NO_BROWSER: "Anything but 0, false, no or off: no browser is opened",
+} as const;
+
+export type Variable = keyof typeof VARIABLES;

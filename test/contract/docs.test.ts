@@ -1,0 +1,49 @@
+/** The generated reference and the code in guides are those of today: `npm run docs` mends what this finds. */
+import { existsSync, readFileSync } from "node:fs";
+import t from "tap";
+import { embeddedFiles, fillEmbeds } from "../../scripts/docs/embeds.ts";
+import { allPages, ROOT, writtenPages } from "../../scripts/docs/pages.ts";
+
+/** Guides about other things than flows: what they show is configuration and commands. */
+const WITHOUT_CODE = new Set(["docs/guides/mcp.md", "docs/guides/service.md", "docs/guides/security.md"]);
+
+for (const [path, text] of allPages()) {
+  t.test(`${path} is up to date`, async (t) => {
+    const stored = existsSync(`${ROOT}${path}`) ? readFileSync(`${ROOT}${path}`, "utf8") : "";
+    t.ok(stored === text, "run `npm run docs`");
+  });
+}
+
+t.test("the code of a guide is a file that exists", async (t) => {
+  for (const path of writtenPages()) {
+    const files = embeddedFiles(readFileSync(`${ROOT}${path}`, "utf8"));
+    if (path.startsWith("docs/guides/") && !WITHOUT_CODE.has(path)) t.ok(files.length > 0, `${path} embeds its code`);
+  }
+});
+
+t.test("a block takes the text of its file", async (t) => {
+  const read = (path: string) => `the text of ${path}\n`;
+  const filled = "a\n<!-- examples/x.ts -->\n```ts\nthe text of examples/x.ts\n```\nb\n";
+  for (const before of [
+    "a\n<!-- examples/x.ts -->\n```ts\n```\nb\n",
+    "a\n<!-- examples/x.ts -->\n```ts\nold\n\nlines\n```\nb\n",
+    filled,
+  ])
+    t.equal(fillEmbeds(before, read), filled);
+  t.equal(fillEmbeds("```ts\nplain\n```\n", read), "```ts\nplain\n```\n");
+  t.same(embeddedFiles(filled), ["examples/x.ts"]);
+});
+
+t.test("links within the reference lead somewhere", async (t) => {
+  for (const [path, text] of allPages().filter(([path]) => path.startsWith("docs/reference/"))) {
+    const anchors = new Set(
+      Array.from(text.matchAll(/^#+ (.+)$/gm), ([, heading = ""]) =>
+        heading
+          .toLowerCase()
+          .replace(/[^a-z0-9 _-]/g, "")
+          .replaceAll(" ", "-"),
+      ),
+    );
+    for (const [, target = ""] of text.matchAll(/\]\(#([^)]+)\)/g)) t.ok(anchors.has(target), `${path}#${target}`);
+  }
+});

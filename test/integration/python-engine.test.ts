@@ -1,0 +1,80 @@
+/** The example of an engine in another language: it runs flows, tells what they log, fails and is cancelled. */
+import { spawnSync } from "node:child_process";
+import { cpSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import t, { type Test } from "tap";
+import { Millrace, type StreamMessage } from "#sdk/client/index";
+import { launch, serving } from "../support/command-line.ts";
+
+const EXAMPLE = fileURLToPath(new URL("../../examples/python-engine", import.meta.url));
+const GREET = { type: "object", properties: { name: { type: "string" }, times: { type: "integer" } } };
+const hasPython = spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 8))"]).status === 0;
+
+async function serveExample(t: Test): Promise<{ client: Millrace; dir: string }> {
+  const root = t.testdir();
+  const dir = join(root, "flows");
+  const home = join(root, "home");
+  cpSync(EXAMPLE, dir, { recursive: true });
+  writeFileSync(join(dir, "faulty.py"), "import nothing_of_this_name\n");
+  const server = launch(["serve", ".", "--home", home, "--port", "0", "--no-open", "--max-engines", "1"], {}, dir);
+  await serving(t, server);
+  t.teardown(async () => {
+    server.child.kill("SIGTERM");
+    await server.ended;
+  });
+  return { client: new Millrace({ home }), dir };
+}
+
+function isRunning({ event, data }: StreamMessage, run: number): boolean {
+  return event === "run.updated" && "state" in data && data.id === run && data.state.type === "Running";
+}
+
+async function until(stream: AsyncGenerator<StreamMessage>, wanted: (message: StreamMessage) => boolean): Promise<void> {
+  for await (const message of stream) if (wanted(message)) return;
+}
+
+t.test("flows in Python", { skip: hasPython ? false : "there is no python3" }, async (t) => {
+  const { client, dir } = await serveExample(t);
+  const flow = { project: "greetings", module: "greetings.py", source_dir: dir };
+
+  await t.test("a run from its parameters to its result", async (t) => {
+    const { id } = await client.runs.create({
+      ...flow,
+      flow: "greet",
+      parameter_schema: GREET,
+      parameters: { name: "Ada", times: 3 },
+    });
+    t.match(await client.waitFor(id), { run: { state: { type: "Completed" }, engine_pid: Number }, result: "Hello, Ada" });
+    const lines = await client.runs.logs(id).first(10);
+    t.same(
+      lines.map(({ level, message }) => [level, message]),
+      [1, 2, 3].map(() => [20, "Hello, Ada"]),
+    );
+    const events = await client.events.list({ run_id: id, ascending: true }).first(10);
+    t.same(
+      events.map(({ name }) => name),
+      ["run.scheduled", "run.pending", "run.running", "run.completed"],
+    );
+  });
+
+  await t.test("one that raises, on the same engine", async (t) => {
+    const { id } = await client.runs.create({ ...flow, flow: "broken" });
+    const { run } = await client.waitFor(id);
+    t.match(run.state, { type: "Failed", message: "ValueError: no such table", details: { traceback: /broken\(\)|in broken/ } });
+  });
+
+  await t.test("one that is cancelled", async (t) => {
+    const stream = client.stream();
+    await stream.next();
+    const { id } = await client.runs.create({ ...flow, flow: "endless" });
+    await until(stream, (message) => isRunning(message, id));
+    await client.runs.cancel(id);
+    t.match((await client.waitFor(id)).run.state, { type: "Cancelled", message: "cancelled" });
+  });
+
+  await t.test("a module that cannot be imported", async (t) => {
+    const { id } = await client.runs.create({ ...flow, module: "faulty.py", flow: "any" });
+    t.match((await client.waitFor(id)).run.state, { type: "Failed", message: /No module named 'nothing_of_this_name'/ });
+  });
+});

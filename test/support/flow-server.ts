@@ -1,0 +1,75 @@
+/** A server with a folder of flows and its own engines, and a client that waits for what it announces. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Test } from "tap";
+import { type CreateRun, Millrace, type Run, type StreamMessage } from "#sdk/client/index";
+import { loadModule } from "#sdk/load-module";
+import type { Registration } from "#sdk/registration";
+import { type ConfigFlags, loadConfig } from "#server/config";
+import { type RunningServer, startServer } from "#server/main";
+
+export interface FlowServer {
+  server: RunningServer;
+  client: Millrace;
+  home: string;
+  /** Creates a run of a flow of the folder. */
+  start(flow: string, parameters?: Record<string, unknown>): Promise<Run>;
+  /** Resolves with the next message that matches; messages before it are passed over. */
+  seen(matches: (message: StreamMessage) => boolean): Promise<void>;
+  /** Resolves when the run is announced in a state of this type or name. */
+  reached(runId: number, state: string): Promise<void>;
+  /** Resolves when an event of this name is announced. */
+  happened(name: string): Promise<void>;
+}
+
+/**
+ * Flows are registered with their first run rather than by discovery, whose time limit a busy machine may miss.
+ * The server ends with the test.
+ */
+export async function serveFlows(t: Test, directory: string, flags: ConfigFlags = {}): Promise<FlowServer> {
+  const root = t.testdir({ served: {} });
+  const home = join(root, "home");
+  const { config } = loadConfig({ home, host: "127.0.0.1", port: "0", open: false, maxEngines: "2", ...flags }, {}, root);
+  const registrations = await registrationsIn(directory);
+  const server = await startServer(config, join(root, "served"));
+  t.teardown(() => server.stop());
+  const client = new Millrace({ home });
+  const end = new AbortController();
+  t.teardown(() => end.abort());
+  const stream = client.stream({ signal: end.signal });
+  const seen = async (matches: (message: StreamMessage) => boolean): Promise<void> => {
+    for (let next = await stream.next(); next.done !== true; next = await stream.next()) if (matches(next.value)) return;
+    throw new Error("the stream has ended");
+  };
+  await seen(({ event }) => event === "hello");
+  return {
+    server,
+    client,
+    home,
+    seen,
+    async start(flow, parameters = {}) {
+      const registration = registrations.find((known) => known.flow === flow);
+      if (registration === undefined) throw new Error(`there is no flow ${flow} in ${directory}`);
+      return await client.runs.create({ ...(registration as CreateRun), parameters });
+    },
+    reached: (runId, state) =>
+      seen(
+        ({ event, data }) =>
+          event === "run.updated" &&
+          data.id === runId &&
+          "state" in data &&
+          (data.state.type === state || data.state.name === state),
+      ),
+    happened: (name) => seen(({ event, data }) => event === "event.created" && data.name === name),
+  };
+}
+
+async function registrationsIn(directory: string): Promise<Registration[]> {
+  const found: Registration[] = [];
+  for (const file of readdirSync(directory)) {
+    const { flows, error } = await loadModule(directory, file);
+    if (error !== null) throw new Error(error);
+    found.push(...flows.map(({ registration }) => registration));
+  }
+  return found;
+}
