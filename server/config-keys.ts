@@ -95,7 +95,7 @@ export const SERVER_KEYS: Keys<ServerTable> = {
   userCodeHeapMb: {
     key: "user_code_heap_mb",
     check: integer(USER_CODE_HEAP_MB_MIN),
-    about: "Heap of the process that runs code rules, hooks and custom routes, in MB",
+    about: "Heap in MB of the process of user code: rules in code, hooks and custom routes",
     standard: "1024",
   },
   cancelGraceSecs: {

@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
-import { firings, newPlace, ruleNamed, until } from "../support/called-code.ts";
+import { CALLS, firings, newPlace, ruleNamed, until } from "../support/called-code.ts";
 import { type Launched, launch, serve } from "../support/command-line.ts";
 
 /** Beside the flows, written by the test. */

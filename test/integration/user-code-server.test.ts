@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
-import { firings, newPlace, ruleNamed, until } from "../support/called-code.ts";
+import { CALLS, firings, newPlace, ruleNamed, until } from "../support/called-code.ts";
 import { serve } from "../support/command-line.ts";
 
 /** Beside the flows, written by the test. */

@@ -6,8 +6,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Test } from "tap";
 import type { Millrace } from "#sdk/client/index";
 
+/** How a flow file of the folder imports `note` and `go`. */
+export const CALLS = "./calls.js";
+
 /** For flow files: notes a call, and waits until a file called "go" is there. */
-const CALLS = `
+const CALLS_CODE = `
   import { appendFileSync, existsSync } from "node:fs";
   export const note = (text) => appendFileSync(new URL("calls.txt", import.meta.url), text + " " + process.pid + "\\n");
   export const go = async () => {
@@ -23,12 +26,12 @@ export interface Place {
   processes(): number[];
 }
 
-/** `code` may import `note` and `go` from ./calls.js. */
+/** `code` may import `note` and `go` from CALLS. */
 export function newPlace(t: Test, code: string): Place {
   const dir = mkdtempSync(join(tmpdir(), "millrace-code-"));
   const home = join(dir, ".home");
   mkdirSync(home);
-  writeFileSync(join(dir, "calls.js"), CALLS);
+  writeFileSync(join(dir, CALLS), CALLS_CODE);
   writeFileSync(join(dir, "code.ts"), code);
   t.teardown(() => rmSync(dir, { recursive: true, force: true }));
   const lines = (): string[] => {

@@ -1,0 +1,40 @@
+/** The examples of the guides on rules and custom routes, served and used. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import t from "tap";
+import { Millrace } from "#sdk/client/index";
+import { firings } from "../support/called-code.ts";
+import { serve } from "../support/command-line.ts";
+
+const EXAMPLES = fileURLToPath(new URL("../../examples/reactions", import.meta.url));
+
+t.test("a request starts a run, and failures in a row are told", async (t) => {
+  const home = mkdtempSync(join(tmpdir(), "millrace-reactions-"));
+  t.teardown(() => rmSync(home, { recursive: true, force: true }));
+  await serve(t, EXAMPLES, home);
+  const client = new Millrace({ home });
+  const url = await client.address();
+  const post = (body: unknown) => fetch(`${url}/intake/sales`, { method: "POST", body: JSON.stringify(body) });
+
+  t.equal((await post({ rows: 5 })).status, 422);
+  const ids: number[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    const answer = await post({ rows: [3, 4] });
+    const { run } = (await answer.json()) as { run: number };
+    t.match({ status: answer.status, location: answer.headers.get("location") }, { status: 202, location: `/api/runs/${run}` });
+    ids.push(run);
+  }
+  const [first = 0] = ids;
+  t.match(await client.runs.get(first), { flow_name: "ingest", parameters: { dataset: "sales", rows: [3, 4] } });
+
+  // The cooldown lets the rule act for one of them: the last one that the others have failed before.
+  const escalate = (await client.rules.list()).find(({ name }) => name === "escalate");
+  await client.rules.patch(escalate?.id ?? 0, { enabled: false });
+  for (const id of ids.slice(0, 2)) await client.runs.transition(id, { type: "Failed", force: true });
+  await client.rules.patch(escalate?.id ?? 0, { enabled: true });
+  await client.runs.transition(ids[2] ?? 0, { type: "Failed", force: true });
+  t.match(await firings(client, "escalate", 1), [{ outcomes: [{ status: "completed", detail: { failures: 3 } }] }]);
+  t.match((await client.events.list({ name: "flow-in-trouble" }).page()).items, [{ payload: { flow: "ingest", failures: 3 } }]);
+});
