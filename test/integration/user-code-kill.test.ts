@@ -7,9 +7,6 @@ import { Millrace } from "#sdk/client/index";
 import { CALLS, firings, newPlace, ruleNamed, until } from "../support/called-code.ts";
 import { type Launched, launch, serve } from "../support/command-line.ts";
 
-/** Beside the flows, written by the test. */
-const CALLS = "./calls.js";
-
 const CODE = `
   import { rule } from "millrace";
   import { go, note } from "${CALLS}";

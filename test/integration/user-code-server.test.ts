@@ -6,9 +6,6 @@ import { Millrace } from "#sdk/client/index";
 import { CALLS, firings, newPlace, ruleNamed, until } from "../support/called-code.ts";
 import { serve } from "../support/command-line.ts";
 
-/** Beside the flows, written by the test. */
-const CALLS = "./calls.js";
-
 const CODE = `
   import { emit, flow, log, route, rule } from "millrace";
   import { go, note } from "${CALLS}";
