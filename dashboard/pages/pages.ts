@@ -20,6 +20,7 @@ export const PAGES: Partial<Record<DashboardPage, () => Promise<PageModule>>> = 
   backfills: () => import("./backfills/backfills-page.tsx"),
   backfill: () => import("./backfills/backfill-page.tsx"),
   overview: () => import("./overview/overview-page.tsx"),
+  queue: () => import("./queue/queue-page.tsx"),
   schedules: () => import("./schedules/schedules-page.tsx"),
   runs: () => import("./runs/runs-page.tsx"),
   run: () => import("./run/run-page.tsx"),

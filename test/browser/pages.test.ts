@@ -12,6 +12,7 @@ const PAGES: readonly (readonly [address: (scene: Scene) => string, heading: (sc
   [() => "/schedules?schedule=1", () => "Schedules"],
   [() => "/schedules?view=agenda&new=flow", () => "Schedules"],
   [() => "/backfills", () => "Backfills"],
+  [() => "/queue", () => "wait"],
   [() => "/runs", () => "Runs"],
   [() => "/runs?state=Nothing", () => "Runs"],
   [({ failed }) => `/runs/${failed.id}`, ({ failed }) => failed.name],
