@@ -21,6 +21,8 @@ export const PAGES: Partial<Record<DashboardPage, () => Promise<PageModule>>> = 
   backfill: () => import("./backfills/backfill-page.tsx"),
   overview: () => import("./overview/overview-page.tsx"),
   queue: () => import("./queue/queue-page.tsx"),
+  rules: () => import("./rules/rules-page.tsx"),
+  rule: () => import("./rules/rule-page.tsx"),
   schedules: () => import("./schedules/schedules-page.tsx"),
   runs: () => import("./runs/runs-page.tsx"),
   run: () => import("./run/run-page.tsx"),
