@@ -44,7 +44,7 @@ export function ActionFields({ actions, change, offered, problem }: ActionsProps
     change(moved);
   };
   return (
-    <ol class="actions">
+    <ol class="rule-does">
       {actions.map((action, index) => (
         <li key={action.key} class="action">
           <div class="row action-head">
@@ -128,7 +128,7 @@ function Fields(props: FieldsProps): JSX.Element | null {
   const fields = FIELDS_OF[props.action.kind] ?? [];
   if (fields.length === 0) return null;
   return (
-    <div class="action-fields">
+    <div class={`action-fields ${props.action.kind}`}>
       {fields.map((field) => (
         <Field key={field} field={field} {...props} />
       ))}
@@ -146,7 +146,7 @@ function Field({ field, number, action, change, offered }: FieldsProps & { field
   const named = `Action ${number}: ${label.toLowerCase()}`;
   const set = (value: string | string[]) => change({ ...action, [field]: value });
   return (
-    <div class="stacked">
+    <div class={`stacked ${LONG.has(field) ? "long" : ""}`}>
       <span aria-hidden="true">
         {label} <span class="faint">{HINTS[field]}</span>
       </span>
@@ -176,7 +176,13 @@ function Control({ field, named, action, set, offered }: ControlProps): JSX.Elem
     value: String(action[field]),
     onInput: (event: { currentTarget: { value: string } }) => set(event.currentTarget.value),
   };
-  if (LONG.has(field)) return <textarea class="field mono" rows={3} spellcheck={false} {...common} />;
+  if (LONG.has(field)) return <textarea class="field mono" rows={rowsOf(common.value)} spellcheck={false} {...common} />;
   const list = field === "flow" ? { list: "rule-flows" } : {};
   return <input class={`field ${field === "url" ? "mono" : ""}`} type="text" autocomplete="off" {...list} {...common} />;
+}
+
+const ROWS_MAX = 12;
+
+function rowsOf(text: string): number {
+  return text === "" ? 1 : Math.min(ROWS_MAX, text.split("\n").length);
 }

@@ -8,6 +8,7 @@ import { useQuery } from "../../api/query.ts";
 import { Segments } from "../../parts/layout.tsx";
 import { showToast } from "../../parts/toast.tsx";
 import { useFlows } from "../../records/flows.ts";
+import { param, setParams } from "../../router/router.ts";
 import { ActionFields } from "./action-fields.tsx";
 import { MatchFields, type Offered } from "./match-fields.tsx";
 import { bodyFromJson, bodyOf, draftOf, jsonOf, type RuleDraft } from "./rule-draft.ts";
@@ -27,8 +28,8 @@ type View = "form" | "json";
 /** What is typed, in either view, and what is wrong with it. */
 function useEditor({ rule, changed }: RuleFormProps) {
   const [draft, setDraft] = useState<RuleDraft>(() => draftOf(rule));
-  const [view, setView] = useState<View>("form");
-  const [json, setJson] = useState("");
+  const view: View = param("view") === "json" ? "json" : "form";
+  const [json, setJson] = useState(() => jsonOf(bodyOf(draft)));
   const [problem, setProblem] = useState<RuleProblem>(NO_PROBLEM);
   const [dirty, setDirty] = useState(false);
   const touch = (is: boolean) => {
@@ -59,7 +60,7 @@ function useEditor({ rule, changed }: RuleFormProps) {
       attempt(() => {
         if (next === "json") setJson(jsonOf(bodyOf(draft)));
         else setDraft(draftOf(bodyFromJson(json)));
-        setView(next);
+        setParams({ view: next === "json" ? next : null });
       }),
     reset: (to: RuleBody | RuleRow) => {
       setDraft(draftOf(to));
@@ -195,10 +196,11 @@ function Clauses({ draft, change, problem }: ClausesProps): JSX.Element {
 
 function Clause({ name, children }: { name: string; children: ComponentChildren }): JSX.Element {
   return (
-    <section class="clause" aria-label={name}>
+    <fieldset class="clause">
+      <legend class="sr">{name}</legend>
       <b aria-hidden="true">{name}</b>
       <div>{children}</div>
-    </section>
+    </fieldset>
   );
 }
 

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { RuleRow } from "#protocol/rule";
 import { useQuery } from "../../api/query.ts";
-import { count } from "../../format/number.ts";
+import { counted } from "../../format/number.ts";
 import { fullTime } from "../../format/time.ts";
 import { Facts, PageTitle } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
@@ -47,7 +47,7 @@ function Loaded({ rule, refresh }: { rule: RuleRow; refresh: () => Promise<void>
       <p class="sub rule-when">{whenText(rule)}</p>
       <Facts
         facts={[
-          ["Fired", `${count(rule.fire_count)} times`],
+          ["Fired", counted(rule.fire_count, "time")],
           ["Last fired", rule.last_fired == null ? "never" : fullTime(rule.last_fired)],
           ["Changed", fullTime(rule.updated_at)],
           rule.module == null ? null : ["Module", <span class="mono">{rule.module}</span>],

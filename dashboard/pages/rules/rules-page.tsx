@@ -50,7 +50,7 @@ function Trouble({ row: { rule, trouble } }: { row: ListedRule }): JSX.Element {
   if (trouble !== null) {
     const age = roughDuration(nowUs() - trouble.occurred);
     const lapsed = trouble.name === "expectation.lapsed";
-    const text = lapsed ? `lapsed ${age} ago` : `an action failed ${age} ago`;
+    const text = lapsed ? `lapsed ${age} ago` : `action failed ${age} ago`;
     return (
       <a
         class={`row rule-trouble ${lapsed ? "s-late" : "s-failed"}`}
@@ -110,7 +110,7 @@ const COLUMNS: readonly Column<ListedRule>[] = [
       ),
   },
   { id: "count", head: "Fired", width: "64px", align: "right", medium: false, cell: ({ rule }) => count(rule.fire_count) },
-  { id: "trouble", head: "Last 24 hours", width: "160px", narrow: "line", cell: (row) => <Trouble row={row} /> },
+  { id: "trouble", head: "Last 24 hours", width: "184px", narrow: "line", cell: (row) => <Trouble row={row} /> },
 ];
 
 export function Page(): JSX.Element {
