@@ -42,7 +42,6 @@ function NameSearch({ name }: { name: string }): JSX.Element {
         placeholder="run.failed, or a prefix: run.*"
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => event.key === "Escape" && field.current?.blur()}
       />
       <Key name="/" />
       <datalist id="event-names">

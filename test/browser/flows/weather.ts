@@ -1,2 +1,4 @@
-/** The example of millrace, served beside the flows of these tests; the word makes discovery look into this file. */
+/** The example of the package, served beside the flows of these tests; discovery looks into files that import the package. */
+import "millrace";
+
 export { weatherReport } from "../../../examples/weather/weather.ts";
