@@ -48,6 +48,7 @@ export interface GroupPorts {
 
 export interface GroupOptions {
   nowUs(): number;
+  uptimeUs(): number;
   ids: IdSource;
   commits: CommitClient;
   /** A read-only handle of the store on this thread; opened at the first start, when the store exists. */
@@ -138,12 +139,13 @@ export class DispatchGroup {
   }
 
   async #startDispatcher(out: Outbox): Promise<Dispatcher> {
-    const { commits, settings, facts, isAlive } = this.#options;
+    const { commits, settings, facts, isAlive, uptimeUs } = this.#options;
     await commits.settled();
     const statements = this.#opened();
     const stored = loadStore(statements.database);
     const state = loadLiveState(stored, statements, settings, facts.liveFlows);
     state.committedTurn = this.#ports.committedTurn;
+    state.uptimeUs = uptimeUs;
     this.#state = state;
     this.#epoch += 1;
     this.#halted = false;

@@ -60,6 +60,10 @@ export class ScheduleBook {
     return this.#schedules.get(id);
   }
 
+  all(): IterableIterator<Schedule> {
+    return this.#schedules.values();
+  }
+
   /** The schedules of a flow in order of id. */
   of(flow: Flow): Schedule[] {
     return [...(this.#byFlow.get(flow.id) ?? [])].sort((a, b) => a.id - b.id);
@@ -115,8 +119,19 @@ export class ScheduleBook {
 
   /** Whether a run waits for its schedule to decide its fire. */
   holds(run: Run): boolean {
-    if (run.schedule_id === null || run.scheduled_time === null) return false;
-    const schedule = this.#schedules.get(run.schedule_id);
-    return schedule !== undefined && run.scheduled_time > schedule.consumed_until;
+    return isOfFire(run) && !this.hasDecided(run);
   }
+
+  /** Whether the fire of a run is decided: then it is due, also when the clock was set back since. */
+  hasDecided(run: Run): boolean {
+    if (!isOfFire(run)) return false;
+    const schedule = this.#schedules.get(run.schedule_id ?? 0);
+    // A schedule that was deleted took the runs along that it held.
+    return schedule === undefined || (run.scheduled_time ?? 0) <= schedule.consumed_until;
+  }
+}
+
+/** Reruns are of a schedule and of no fire. */
+function isOfFire({ schedule_id, scheduled_time }: Run): boolean {
+  return schedule_id !== null && scheduled_time !== null;
 }

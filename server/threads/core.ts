@@ -11,7 +11,7 @@ import { CommitClient } from "#actors/store-writer/commit-client";
 import { LOG_WRITER } from "#actors/tree";
 import { COMMITS, DISPATCHER } from "#actors/turn";
 import type { ActorSpec } from "#runtime/actor";
-import { createSystemClock } from "#runtime/clock";
+import { createSystemClock, processUptimeUs } from "#runtime/clock";
 import { EXIT_REPORTS, type ExitReport, type ThreadHost } from "#runtime/thread";
 import { openReadHandle } from "#storage/read-handle";
 import { SecretBox } from "#storage/secret-box";
@@ -39,6 +39,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   thread.host.attach(COMMITS, commits);
   const group = new DispatchGroup({
     nowUs: () => clock.nowUs(),
+    uptimeUs: processUptimeUs,
     ids: createIdSource(),
     commits,
     openStore: () => new Statements(openReadHandle(data.databasePath)),
@@ -59,7 +60,6 @@ function settingsOf(data: ThreadData): DispatchSettings {
     resourceTotals: new Map(Object.entries(config.resources)),
     catchupDefault: config.catchupDefault,
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    startedAtUs: data.startedAt,
     schedulesFire: config.schedules,
     cancelGraceUs: Math.round(config.cancelGraceSecs * 1e6),
     rerunDelaySeconds: config.crashRerunDelaySecs,

@@ -26,9 +26,15 @@ const FLOWS: Readonly<Record<string, { module: string; options: Record<string, u
   alone: { module: "b.ts", options: { isolated: true, crash_retries: 1 } },
   meek: { module: "b.ts", options: { priority: -3 } },
   gathering: { module: "a.ts", options: { after: { flow: "plain", flows: ["plain", "meek"], key: "x" } } },
+  checked: { module: "b.ts", options: { has_bulk_complete: true } },
   following: { module: "a.ts", options: { after: { flow: "plain", parameters: { x: "{{ run.id }}" } }, max_concurrent: 3 } },
 };
-const SCHEMA = { type: "object", properties: { x: { type: "integer", default: 1 }, text: { type: "string" } } };
+const SCHEMA = {
+  type: "object",
+  properties: { x: { type: "integer", default: 1 }, text: { type: "string" }, day: { type: "string", format: "date" } },
+};
+/** What every registration of a flow says. */
+export const FLOW_REGISTRATION = { project: PROJECT, source_dir: SOURCE_DIR, parameter_schema: SCHEMA, flow_tags: ["t1"] };
 
 /** Keys of engines that execute some flow. */
 export const ENGINE_KEYS = [
@@ -68,7 +74,7 @@ const WEIGHTS: Record<Action, number> = {
   delete: 4,
   resume: 8,
   move: 8,
-  force: 3,
+  force: 5,
   acquire: 10,
   release: 8,
   patch: 2,
@@ -194,8 +200,7 @@ export class ModelPeople {
     const { random } = this.#ports;
     const flow = random.pick(Object.keys(FLOWS));
     const { module = "", options = {} } = FLOWS[flow] ?? {};
-    const registration = { module, source_dir: SOURCE_DIR, options, parameter_schema: SCHEMA, flow_tags: ["t1"] };
-    const body = { project: PROJECT, flow, parameters: this.#parameters(), tags: ["t2"], ...registration };
+    const body = { ...FLOW_REGISTRATION, flow, module, options, parameters: this.#parameters(), tags: ["t2"] };
     if (random.chance(0.2)) return this.#createOnce(this.#text(body));
     this.#ask("CreateRun", 0, this.#text(body));
   }

@@ -10,7 +10,7 @@ import { OUTBOUND, RULES } from "#actors/rules/messages";
 import { CommitClient, type Hello } from "#actors/store-writer/commit-client";
 import { StoreWriter } from "#actors/store-writer/shell";
 import { LISTENING, LOG_WRITER, placementOf, STORE_WRITER, TREE } from "#actors/tree";
-import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS } from "#actors/turn";
+import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS, SCHEDULER } from "#actors/turn";
 import type { ReadOnly } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { Host } from "#runtime/host";
@@ -74,6 +74,8 @@ export interface Choice {
 export class SimulatedServer implements Control {
   readonly #around: Surroundings;
   readonly #startedAt: number;
+  /** By the clock that never steps. */
+  readonly #startedUs: number;
   readonly #threads = new Map<ThreadName, Thread>();
   readonly #links = new Map<string, LinkQueue>();
   readonly #supervisor: Supervisor;
@@ -93,6 +95,7 @@ export class SimulatedServer implements Control {
   constructor(around: Surroundings) {
     this.#around = around;
     this.#startedAt = around.time.nowUs();
+    this.#startedUs = around.time.monotonicUs();
     this.#supervisor = new Supervisor(TREE, this, around.time, {
       restarted: (names, error) => around.restarted(names, error),
       gaveUp: (error) => {
@@ -303,6 +306,7 @@ export class SimulatedServer implements Control {
     this.#around.coreStarted();
     this.group = new DispatchGroup({
       nowUs: () => time.nowUs(),
+      uptimeUs: () => time.monotonicUs() - this.#startedUs,
       ids: { uuid: () => random.uuid(time.nowUs()), random: () => random.next() },
       commits,
       openStore: () => new Statements(openReadHandle(IN_MEMORY, disk.database)),
@@ -333,7 +337,7 @@ export class SimulatedServer implements Control {
         start: (_context, out) => {
           if (this.#writer === null) throw new Error("the store writer starts first");
           generation += 1;
-          out.send(COMMITS, { kind: "WriterStarted", generation, last_seq: this.#writer.latestSeq });
+          out.send(COMMITS, { kind: "WriterStarted", source: null, generation, last_seq: this.#writer.latestSeq });
           return new LogWriter(generation, this.#writer.nextLogId);
         },
         resent: () => true,
@@ -406,6 +410,7 @@ export const THROWING: Partial<Record<Fault, string>> = {
   "dispatcher throws": DISPATCHER,
   "leases throws": LEASES,
   "records throws": RECORDS,
+  "scheduler throws": SCHEDULER,
   "log-writer throws": LOG_WRITER,
   "store-writer throws before commit": STORE_WRITER,
   "store-writer throws after commit": STORE_WRITER,

@@ -1,5 +1,7 @@
 /** Every command is answered once, and nothing is seen by anybody before it is stored. */
 import { type Committed, STREAM_KINDS } from "#protocol/feed";
+import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
+import type { SimulatedTime } from "../simulated-time.ts";
 import { Violation } from "../trace.ts";
 import type { Answer, Checker } from "./checker.ts";
 import { type History, stateKey } from "./history.ts";
@@ -8,9 +10,14 @@ const RULE = "nothing before its commit";
 
 export class VisibilityChecker implements Checker {
   readonly #answers = new Map<number, string>();
-  readonly #runOfKey = new Map<string, number>();
+  readonly #time: SimulatedTime;
+  readonly #runOfKey = new Map<string, { run: number; sinceUs: number }>();
   /** Runs whose creation was answered. */
   readonly #created = new Set<number>();
+
+  constructor(time: SimulatedTime) {
+    this.#time = time;
+  }
 
   fed(message: Committed, history: History): void {
     for (let at = 0; at < message.replies.length; at += 3) {
@@ -61,13 +68,14 @@ export class VisibilityChecker implements Checker {
       if (!history.runsEver.has(run)) throw new Violation("what was answered stays", `run ${run} is not there`);
   }
 
-  /** The same key gives the same run. */
+  /** The same key gives the same run for a day of the wall clock. */
   #once(key: string | undefined, body: string): void {
     if (key === undefined) return;
-    const { id } = JSON.parse(body) as { id: number };
-    const known = this.#runOfKey.get(key) ?? id;
-    if (known !== id) throw new Violation("one run per key", `${key} gave run ${known}, then run ${id}`);
-    this.#runOfKey.set(key, id);
+    const { id, created_at } = JSON.parse(body) as { id: number; created_at: number };
+    const known = this.#runOfKey.get(key);
+    if (known === undefined || this.#time.newestUs - known.sinceUs > IDEMPOTENCY_KEEP_US)
+      this.#runOfKey.set(key, { run: id, sinceUs: created_at });
+    else if (known.run !== id) throw new Violation("one run per key", `${key} gave run ${known.run}, then run ${id}`);
   }
 
   #run(kind: string, body: string, history: History): void {
