@@ -11,20 +11,18 @@ import { emptyDecision } from "#storage/feed";
 import { loadStore } from "#storage/load";
 import type { Statements } from "#storage/statements";
 import { Dispatcher, settleAfterRestart } from "./dispatcher/core.ts";
-import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
 import { ExpectationTimer } from "./expectations/core.ts";
 import type { IdSource } from "./ids.ts";
 import { LeaseManager } from "./leases/core.ts";
 import type { DispatchSettings, LiveState } from "./live-state/live-state.ts";
 import { loadLiveState, resume } from "./live-state/load.ts";
+import { COMMITS, DISPATCHER, ENGINE_PROCESSES, EXPECTATIONS, LEASES, RECORDS, RULES, SCHEDULER } from "./names.ts";
 import { Records } from "./records/core.ts";
 import type { ServerFacts } from "./records/server-info.ts";
 import { RuleEngine } from "./rules/core.ts";
-import { EXPECTATIONS, RULES } from "./rules/messages.ts";
-import type { RuleFailures } from "./rules/rule.ts";
+import { Quarantine } from "./rules/quarantine.ts";
 import { Scheduler } from "./scheduler/core.ts";
 import type { CommitClient } from "./store-writer/commit-client.ts";
-import { COMMITS, DISPATCHER, LEASES, RECORDS, SCHEDULER } from "./turn.ts";
 
 /** What the actors of the group are given. */
 export interface GroupPorts {
@@ -40,8 +38,8 @@ export interface GroupPorts {
   lastSeq(): number;
   /** The number for the next step, shared by the actors of the group. */
   nextTurn(): number;
-  /** Where rules failed last. */
-  readonly ruleFailures: RuleFailures;
+  /** Where rules crashed last. */
+  readonly quarantine: Quarantine;
   /** An actor of the group failed in the middle of a step: the shared state means nothing until it is loaded again. */
   readonly halted: boolean;
 }
@@ -66,8 +64,9 @@ export class DispatchGroup {
   readonly #ports: GroupPorts;
   #epoch: number;
   #turn = 0;
+  #tickets = 0;
   #halted = false;
-  readonly #failures: RuleFailures = { event: 0, count: 0, error: "" };
+  readonly #quarantine = new Quarantine();
   #statements: Statements | null = null;
   #state: LiveState | null = null;
 
@@ -85,7 +84,7 @@ export class DispatchGroup {
       get halted() {
         return halted();
       },
-      ruleFailures: this.#failures,
+      quarantine: this.#quarantine,
       committedTurn: () => options.commits.committedTurn,
       announceEpoch: () => options.commits.announce(this.#epoch),
       lastSeq: () => options.commits.lastSeq,
@@ -118,18 +117,22 @@ export class DispatchGroup {
 
   /** The actors that read the live state of the group and change nothing themselves. */
   reactionSpecs(): ActorSpec[] {
-    const { nowUs } = this.#options;
+    const { nowUs, uptimeUs } = this.#options;
     const engine = {
-      nowUs,
       state: () => this.#state,
       statements: () => this.#opened(),
       epoch: () => this.#epoch,
-      failures: this.#failures,
+      nextTicket: () => {
+        this.#tickets += 1;
+        return this.#tickets;
+      },
+      quarantine: this.#quarantine,
     };
-    const timer = { nowUs, book: () => this.#state?.rules ?? null };
+    // By the clock as it is now: it may have been set since the start.
+    const timer = () => ({ nowUs, book: () => this.#state?.rules ?? null, startedAtUs: nowUs() - uptimeUs() });
     return [
-      { name: RULES, start: () => new RuleEngine(engine), failed: answerDefect },
-      { name: EXPECTATIONS, start: (_context, out) => new ExpectationTimer(timer, out) },
+      { name: RULES, start: () => new RuleEngine(engine) },
+      { name: EXPECTATIONS, start: (_context, out) => new ExpectationTimer(timer(), out) },
     ];
   }
 

@@ -2,15 +2,24 @@
 import type { Placement } from "#runtime/placement";
 import type { SupervisorChild, WorkerChild } from "#runtime/supervisor";
 import { EXIT_REPORTS } from "#runtime/thread";
-import { CHECKPOINTER } from "./checkpointer/shell.ts";
-import { ENGINE_PROCESSES } from "./dispatcher/engines.ts";
-import { EXPECTATIONS, OUTBOUND, RULES } from "./rules/messages.ts";
-import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS, SCHEDULER } from "./turn.ts";
-
-export const STORE_WRITER = "store-writer";
-/** Where main learns that the gateway listens. */
-export const LISTENING = "listening";
-export const LOG_WRITER = "log-writer";
+import {
+  CHECKPOINTER,
+  COMMITS,
+  DISPATCHER,
+  ENGINE_PROCESSES,
+  EXPECTATIONS,
+  GATEWAY,
+  LEASES,
+  LISTENING,
+  LOG_WRITER,
+  OUTBOUND,
+  RECORDS,
+  RULE_READER,
+  RULES,
+  SCHEDULER,
+  SERVER_LOG,
+  STORE_WRITER,
+} from "./names.ts";
 
 /** How long a worker may take to stop in order. */
 const SHUTDOWN_MS = 5000;
@@ -65,7 +74,7 @@ export const TREE: SupervisorChild = {
           name: "reacting",
           strategy: "one_for_one",
           ...LIMIT,
-          children: [permanent(RULES), permanent(EXPECTATIONS)],
+          children: [permanent(RULES), permanent(RULE_READER), permanent(EXPECTATIONS)],
         },
       ],
     },
@@ -93,11 +102,12 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
       [SCHEDULER]: core,
       [RECORDS]: core,
       [RULES]: core,
+      [RULE_READER]: core,
       [EXPECTATIONS]: core,
       [OUTBOUND]: "main",
       [GATEWAY]: "gateway",
     },
-    endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main" },
+    endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main", [SERVER_LOG]: "main" },
     entry,
   };
 }

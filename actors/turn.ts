@@ -20,18 +20,10 @@ import type { Flow } from "./live-state/flow.ts";
 import type { LiveState } from "./live-state/live-state.ts";
 import { type Run, renderRun } from "./live-state/run.ts";
 import type { TaskRun } from "./live-state/task-run.ts";
+import { COMMITS } from "./names.ts";
 
-/** The name under which decisions are handed to the commit client. */
-export const COMMITS = "commits";
 /** A kept answer that is an event: its id follows. */
 const EVENT_ANSWER = "event:";
-
-/** Names of the actors of the group, as commands and messages address them. */
-export const DISPATCHER = "dispatcher";
-export const LEASES = "leases";
-export const RECORDS = "records";
-export const SCHEDULER = "scheduler";
-export const GATEWAY = "gateway";
 
 type CountOperation = "count_runs" | "count_task_runs";
 

@@ -5,8 +5,8 @@
 
 import { parseJson } from "#protocol/json";
 import { MCP_SESSION_IDLE_US } from "#protocol/limits";
-import { RPC_ERROR } from "#protocol/mcp";
-import { isReadOnlyTool } from "#protocol/mcp-tools";
+import { mcpInstructions, RPC_ERROR } from "#protocol/mcp";
+import { isReadOnlyTool, readOnlyRefusal } from "#protocol/mcp-tools";
 import { MillraceError } from "#sdk/client/error";
 import type { Answer, Peer } from "#sdk/client/http";
 
@@ -14,8 +14,6 @@ import type { Answer, Peer } from "#sdk/client/http";
 const TIMEOUT_MS = 40_000;
 /** After this a session is opened anew before the server forgets it, so that runs keep the name of their creator. */
 const SESSION_FRESH_MS = MCP_SESSION_IDLE_US / 1_000 / 2;
-
-const READ_ONLY_NOTE = "This connection is read-only: tools that change something are not offered.";
 
 /** A running server, and what tells it from the one after its restart. */
 export interface FoundServer {
@@ -145,9 +143,18 @@ function systemCode(error: unknown): string | null {
   return systemCode(error instanceof AggregateError ? error.errors[0] : error.cause);
 }
 
+/** What to do about a message that the server refused as a whole, by status. */
+const ADVICE: Readonly<Record<number, string>> = {
+  400: "The host and the server speak different versions of the protocol",
+  403: "Use the address the server itself names, or have its host added to allowed_hosts",
+  413: "Send less at once",
+  503: "Nothing was changed; try again in a moment",
+};
+const ADVICE_OTHERWISE = "Do not repeat it; the server's log has the cause";
+
 function refused(status: number, body: string): NotDelivered {
   const said = errorOf(body) ?? `the server answered ${status}`;
-  if (status !== 401) return new NotDelivered(said);
+  if (status !== 401) return new NotDelivered(`${said.replace(/\.$/, "")}. ${ADVICE[status] ?? ADVICE_OTHERWISE}`);
   const advice = "give this proxy the server's token with --token or MILLRACE_TOKEN";
   return new NotDelivered(`the server refused access: ${said}; ${advice}`, RPC_ERROR.unauthorized);
 }
@@ -194,7 +201,7 @@ function refuseChange(message: unknown): string | null {
   const { params } = message;
   const name = isObject(params) ? params["name"] : undefined;
   if (typeof name === "string" && isReadOnlyTool(name)) return null;
-  const text = `${String(name)} is refused: this connection is read-only. Ask the person to do it, or to connect without --read-only.`;
+  const text = readOnlyRefusal(String(name), "this connection was opened with --read-only");
   return JSON.stringify({
     id: message["id"] ?? null,
     jsonrpc: "2.0",
@@ -202,13 +209,13 @@ function refuseChange(message: unknown): string | null {
   });
 }
 
-/** The answer without tools that change something, and with a word on it in the instructions. */
+/** The answer without tools that change something, and with instructions that say so. */
 function withoutChanges(text: string): string {
   const answer = parseJson(text);
   if (!isObject(answer) || !isObject(answer["result"])) return JSON.stringify(answer);
   const { tools, instructions } = answer["result"];
   const result = { ...answer["result"] };
   if (Array.isArray(tools)) result["tools"] = tools.filter((tool) => isObject(tool) && isReadOnlyTool(String(tool["name"])));
-  if (typeof instructions === "string") result["instructions"] = `${instructions} ${READ_ONLY_NOTE}`;
+  if (typeof instructions === "string") result["instructions"] = mcpInstructions(true);
   return JSON.stringify({ ...answer, result });
 }

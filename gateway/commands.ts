@@ -58,6 +58,8 @@ export class OutstandingCommands {
   #readOnly: Refusal | null = null;
   #accepts: "all" | "polls for work" | "nothing" = "all";
   #drained: (() => void) | null = null;
+  /** Set once this table has failed: what is brought to it goes there. */
+  #successor: OutstandingCommands | null = null;
 
   constructor(ports: CommandPorts) {
     this.#ports = ports;
@@ -81,17 +83,23 @@ export class OutstandingCommands {
 
   /** Memory for a body, taken before it is read; false when all bodies together would take too much. */
   takeBytes(bytes: number): boolean {
+    if (this.#successor !== null) return this.#successor.takeBytes(bytes);
     if (this.#bodyBytes + bytes > BODIES_IN_FLIGHT_BYTES_MAX) return false;
     this.#bodyBytes += bytes;
     return true;
   }
 
   giveBytes(bytes: number): void {
-    this.#bodyBytes -= bytes;
+    if (this.#successor !== null) this.#successor.giveBytes(bytes);
+    else this.#bodyBytes -= bytes;
   }
 
   /** Takes over a request with the bytes taken for it: it will be answered, or cut. */
   submit(request: CommandRequest, exchange: Exchange): void {
+    if (this.#successor !== null) {
+      this.#successor.submit(request, exchange);
+      return;
+    }
     const refusal = this.#refusalOf(request.kind);
     if (refusal !== null) {
       this.giveBytes(request.bytes);
@@ -108,7 +116,35 @@ export class OutstandingCommands {
     // A transition that arrives while nothing can be written waits: a refusal would end the run in its engine's eyes.
     if (this.#epoch > 0 && !this.#holdsBack(pending.kind)) this.#send(pending);
     if (pending.waitUs === 0) this.#expire(pending);
-    else this.#wheel.add(pending, nowUs + (pending.waitUs ?? HOLD_US));
+    else this.#setDeadline(pending, nowUs + (pending.waitUs ?? HOLD_US));
+  }
+
+  /**
+   * Goes on where a failed table ended: every command keeps its number, its connection and its deadline. Answers that the feed
+   * brings from now on settle them, so nothing is sent again.
+   */
+  takeOver(former: OutstandingCommands): void {
+    this.#epoch = former.#epoch;
+    this.#readOnly = former.#readOnly;
+    this.#nextId = former.#nextId;
+    this.#bodyBytes = former.#bodyBytes;
+    for (const pending of former.#pending.values()) {
+      pending.moveTo(this);
+      this.#pending.set(pending.id, pending);
+      this.#wheel.add(pending, pending.dueUs);
+      if (!pending.gone) this.#waiting += 1;
+    }
+    former.#successor = this;
+    former.#pending.clear();
+    former.#wheel.stop();
+  }
+
+  /** Ends a command whose answer cannot be given. */
+  cut(id: number): void {
+    const pending = this.#pending.get(id);
+    if (pending === undefined || pending.gone) return;
+    pending.exchange.cut();
+    this.#close(pending);
   }
 
   /** Answers of a commit, flat: command id, status, body. */
@@ -227,14 +263,19 @@ export class OutstandingCommands {
       return;
     }
     pending.patience = "late";
-    this.#wheel.add(pending, pending.arrivedUs + DECIDE_US);
+    this.#setDeadline(pending, pending.arrivedUs + DECIDE_US);
   }
 
   /** A long-poll's own time is over: the core answers it now, for which it has some seconds. */
   #expire(pending: PendingCommand): void {
     pending.patience = "late";
     if (pending.sentEpoch > 0) this.#parking.expire(pending);
-    this.#wheel.add(pending, this.#ports.now() + POLL_GRACE_US);
+    this.#setDeadline(pending, this.#ports.now() + POLL_GRACE_US);
+  }
+
+  #setDeadline(pending: PendingCommand, dueUs: number): void {
+    pending.dueUs = dueUs;
+    this.#wheel.add(pending, dueUs);
   }
 
   /** True when no core that runs can have seen it. */
@@ -268,7 +309,7 @@ export class OutstandingCommands {
       return;
     }
     this.#parking.abandon(pending);
-    this.#wheel.add(pending, this.#ports.now() + DEPARTED_KEPT_US);
+    this.#setDeadline(pending, this.#ports.now() + DEPARTED_KEPT_US);
   }
 
   #close(pending: PendingCommand): void {

@@ -2,12 +2,12 @@
 import { createHash } from "node:crypto";
 import { COMMANDS, type CommandKind } from "#protocol/command";
 import { Refusal, refuse } from "#protocol/errors";
-import { IDEMPOTENCY_KEY_LENGTH_MAX } from "#protocol/limits";
+import { IDEMPOTENCY_KEY_LENGTH_MAX, PARSE_ON_CORE_BYTES_MAX } from "#protocol/limits";
 import { parsePathId, parseQuery } from "#protocol/query";
 import type { Route } from "#protocol/route";
 import { BodyReader, type BodyTaker, hasBody, isJson, type RequestHead } from "./body.ts";
 import type { OutstandingCommands } from "./commands.ts";
-import { parseBody } from "./json-body.ts";
+import { type ParsedBody, parseBody } from "./json-body.ts";
 import { parkingTimeUs } from "./parking.ts";
 import { readPathValue } from "./path-value.ts";
 import { replyRefusal } from "./reply.ts";
@@ -20,6 +20,11 @@ export interface Endpoint {
   serve(exchange: Exchange, values: readonly string[]): void;
 }
 
+/** Who cuts up large reports; it never fails, but may refuse. */
+export interface ReportSlicer {
+  sliceReport(text: string): Promise<ParsedBody>;
+}
+
 /** A request that an actor decides. */
 export class CommandEndpoint implements Endpoint, BodyTaker {
   readonly auth: boolean;
@@ -27,13 +32,15 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   readonly #kind: CommandKind;
   readonly #parsedHere: boolean;
   readonly #commands: OutstandingCommands;
+  readonly #slicer: ReportSlicer;
 
-  constructor(route: Route, kind: CommandKind, commands: OutstandingCommands) {
+  constructor(route: Route, kind: CommandKind, commands: OutstandingCommands, slicer: ReportSlicer) {
     this.auth = route.auth;
     this.#route = route;
     this.#kind = kind;
     this.#parsedHere = COMMANDS[kind].parsed === "gateway";
     this.#commands = commands;
+    this.#slicer = slicer;
   }
 
   serve(exchange: Exchange, values: readonly string[]): void {
@@ -75,6 +82,10 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   }
 
   take(exchange: Exchange, head: RequestHead, text: string, bytes: number): void {
+    if (this.#kind === "Report" && bytes > PARSE_ON_CORE_BYTES_MAX) {
+      void this.#takeLarge(exchange, head, text, bytes);
+      return;
+    }
     if (!this.#parsedHere || this.#route.body === undefined) {
       this.#submit(exchange, head, text, text, bytes);
       return;
@@ -86,6 +97,17 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     }
     this.#commands.giveBytes(bytes);
     replyRefusal(exchange, parsed.refusal);
+  }
+
+  /** A large report is parsed in a thread of its own; the core gets it in slices. */
+  async #takeLarge(exchange: Exchange, head: RequestHead, text: string, bytes: number): Promise<void> {
+    const sliced = await this.#slicer.sliceReport(text);
+    if (sliced.ok && exchange.open) {
+      this.#submit(exchange, head, sliced.value, "", bytes);
+      return;
+    }
+    this.#commands.giveBytes(bytes);
+    if (!sliced.ok) replyRefusal(exchange, sliced.refusal);
   }
 
   /** Bodies are JSON, so that a plain form of a web page cannot post; a route that takes one wants to hear it said. */

@@ -20,7 +20,7 @@ export function buildRouter(commands: OutstandingCommands, hub: StreamHub, reads
     if (route.kind === "read") router.add(route.method, route.path, reads.endpoint(route));
     else if (route.kind === "local") router.add(route.method, route.path, new LocalEndpoint(route.auth, serviceOf(local, route)));
     else if (route.command !== undefined)
-      router.add(route.method, route.path, new CommandEndpoint(route, route.command, commands));
+      router.add(route.method, route.path, new CommandEndpoint(route, route.command, commands, reads));
   }
   // No row of the table, because the interface's description leaves it out: it speaks another protocol.
   router.add("POST", MCP_PATH, new LocalEndpoint(true, (exchange) => mcp.receive(exchange)));

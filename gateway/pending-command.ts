@@ -41,10 +41,12 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
   sentEpoch = 0;
   /** The client has its answer, was cut off, or went away: what comes now is for nobody. */
   gone = false;
+  /** The deadline that is running. */
+  dueUs = 0;
   slot = -1;
   previous: WheelEntry | null = null;
   next: WheelEntry | null = null;
-  readonly #owner: PendingOwner;
+  #owner: PendingOwner;
   readonly #target: number;
   readonly #name: string;
   readonly #local: boolean;
@@ -66,6 +68,14 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     this.#idempotency = request.idempotency;
     this.#mcpClient = request.mcpClient;
     this.#local = exchange.isLocalPeer();
+  }
+
+  /** It belongs to another table from now on, and hangs in no wheel. */
+  moveTo(owner: PendingOwner): void {
+    this.#owner = owner;
+    this.slot = -1;
+    this.previous = null;
+    this.next = null;
   }
 
   /** The message for the actor: a new one each time, because an earlier one may not have left this thread yet. */

@@ -59,6 +59,11 @@ function read<N extends QueryName>(
 export const READS: Readonly<Record<string, Read>> = {
   getRun: read("run", (id) => ({ id }), always, runMissing),
   listRuns: read("runs", (_id, query: QueryArguments["runs"]["query"]) => ({ query }), isFirstPage),
+  countRuns: read(
+    "run_counts",
+    (_id, query: QueryArguments["run_counts"]["query"]) => ({ query }),
+    (query) => !Object.values(query).some((value) => value !== undefined),
+  ),
   listRunTasks: read("run_tasks", (id) => ({ id }), never, runMissing),
   getRunGraph: read("run_graph", (id) => ({ id }), never, runMissing),
   getRunInput: read("run_input", (id) => ({ id }), always, runMissing),
@@ -104,6 +109,7 @@ export const READS: Readonly<Record<string, Read>> = {
     never,
     ruleMissing,
   ),
+  testRule: read("rule_test", (id, _query, context) => ({ id, now_us: context.now_us }), never, ruleMissing),
   getVariable: read(
     "variable",
     (_id, query: { raw: boolean }, { name }) => ({ name, raw: query.raw }),

@@ -7,10 +7,11 @@ import { availableParallelism } from "node:os";
 import { type Refusal, refuse } from "#protocol/errors";
 import type { StreamKind } from "#protocol/feed";
 import { parseQuery } from "#protocol/query";
+import type { SlicedReport } from "#protocol/report-slices";
 import type { Route } from "#protocol/route";
 import { type QueryArguments, type QueryName, runQuery } from "#storage/queries/named";
 import { openReadHandle } from "#storage/read-handle";
-import { ReadPool } from "#storage/read-pool";
+import { REPORT_HEAP_MB_MAX, ReadPool } from "#storage/read-pool";
 import { Statements } from "#storage/statements";
 import { StorageError } from "#storage/storage-error";
 import type { Endpoint } from "./endpoint.ts";
@@ -42,12 +43,15 @@ const ROWS: Partial<Record<StreamKind, QueryName>> = {
 export class Reads {
   readonly #statements: Statements;
   readonly #pool: ReadPool;
+  readonly #reportPool: ReadPool;
   readonly #defect: (cause: unknown) => void;
   #live: readonly number[] = [];
 
   constructor(path: string, defect: (cause: unknown) => void) {
     this.#statements = new Statements(openReadHandle(path));
     this.#pool = new ReadPool({ path, threads: Math.min(READER_THREADS_MAX, Math.max(1, availableParallelism() - 1)) });
+    // One thread: large reports are rare, and each takes much memory while it is parsed.
+    this.#reportPool = new ReadPool({ path, threads: 1, heapMb: REPORT_HEAP_MB_MAX });
     this.#defect = defect;
   }
 
@@ -86,8 +90,19 @@ export class Reads {
     );
   }
 
+  /** Parses, checks and cuts up a large report in a thread of its own. */
+  async sliceReport(text: string): Promise<{ ok: true; value: SlicedReport } | { ok: false; refusal: Refusal }> {
+    try {
+      const sliced = await this.#reportPool.sliceReport(text);
+      return sliced.ok ? { ok: true, value: sliced.report } : { ok: false, refusal: refuse(sliced.code, sliced.detail) };
+    } catch (cause) {
+      this.#defect(cause);
+      return { ok: false, refusal: refuse("busy") };
+    }
+  }
+
   async close(): Promise<void> {
-    await this.#pool.close();
+    await Promise.all([this.#pool.close(), this.#reportPool.close()]);
     this.#statements.database.close();
   }
 

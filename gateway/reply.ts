@@ -36,9 +36,9 @@ export function replyOptions(exchange: Exchange, allow: string): void {
   exchange.respond(204, ["allow", allow], null);
 }
 
-/** A page for people. */
-export function replyPage(exchange: Exchange, headers: HeaderList, body: string): void {
-  exchange.respond(200, headers, body);
+/** A file of the dashboard, or that it has not changed. */
+export function replyFile(exchange: Exchange, status: 200 | 304, headers: HeaderList, body: string | Uint8Array | null): void {
+  exchange.respond(status, headers, body);
 }
 
 /** A defect of ours: the client learns no more than that. */

@@ -4,19 +4,14 @@
  */
 import type { Command, CommandNotice } from "#protocol/command";
 import { refuse } from "#protocol/errors";
-import type { Committed, FeedMessage, LiveFlows } from "#protocol/feed";
-import { type Alarm, createSystemAlarm } from "#runtime/timers";
+import type { FeedMessage, LiveFlows } from "#protocol/feed";
 import { Access } from "./auth.ts";
-import { OutstandingCommands } from "./commands.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { buildRouter } from "./endpoints.ts";
-import { McpEndpoint } from "./mcp/endpoint.ts";
 import { Pages } from "./pages.ts";
 import { Reads } from "./reads.ts";
 import { replyDefect, replyMethodNotAllowed, replyOptions, replyRefusal } from "./reply.ts";
-import type { Match, Router } from "./router.ts";
-import { StreamHub } from "./sse.ts";
-import { StreamRing } from "./stream-ring.ts";
+import type { Match } from "./router.ts";
+import { GatewayState } from "./state.ts";
 import { createTransport } from "./transport.ts";
 import type { Exchange, RequestHandler, Transport } from "./transport-port.ts";
 
@@ -32,30 +27,40 @@ export interface GatewayOptions {
   token: string | null;
   /** Names besides the loopback ones and `host` under which clients may address this server. */
   allowed_hosts: readonly string[];
+  /** Agents may only read (MCP). */
+  mcp_read_only: boolean;
   home: string;
   served_dir: string | null;
   version: string;
   database_path: string;
+  /** Folder of the built dashboard; null for none. */
+  dashboard: string | null;
 }
 
 export interface GatewayPorts {
   send(actor: string, message: Command | CommandNotice): void;
+  /** Stream messages up to this number have been read. */
+  read(seq: number): void;
   /** Microseconds; only differences are used, so a clock that never steps is best. */
   now(): number;
   /** A random id that cannot be guessed. */
   newId(): string;
-  /** Told about defects; standard error without it. */
+  /** What it remembers may be wrong: `restart` is to be called. */
+  failed(cause: unknown): void;
+  /** Told about defects that cost one request or message; standard error without it. */
   defect?(cause: unknown): void;
 }
 
 export interface Gateway {
   /** Listens; throws a ListenError when the address or the socket is taken. */
   start(): Promise<{ port: number }>;
-  /** A message of the committed feed, in feed order, or news of the records actor. */
+  /** A message of the committed feed, in feed order, or news of the records actor. A throw is a failure. */
   receive(message: FeedMessage | LiveFlows): void;
+  /** After a failure: builds anew what it remembers. Connections stay; `failedAt` is the message it failed at. */
+  restart(failedAt: FeedMessage | LiveFlows | null): void;
   /** Ends streams, refuses new requests, waits shortly for answers on their way, then closes. The thread may end afterwards. */
   stop(): Promise<void>;
-  /** As `stop`, without waiting for anything: for a gateway that failed, so that the next one can listen. */
+  /** As `stop`, without waiting for anything. */
   close(): Promise<void>;
 }
 
@@ -63,51 +68,24 @@ export function createGateway(options: GatewayOptions, ports: GatewayPorts): Gat
   return new HttpGateway(options, ports);
 }
 
+/** Owns the connections and the way to the store, which outlive a failure of what it remembers (state.ts). */
 class HttpGateway implements Gateway, RequestHandler {
   readonly #options: GatewayOptions;
-  readonly #ports: GatewayPorts;
+  readonly #ports: Required<GatewayPorts>;
   readonly #access: Access;
   readonly #reads: Reads;
-  readonly #ring: StreamRing;
-  readonly #hub: StreamHub;
-  readonly #commands: OutstandingCommands;
-  readonly #router: Router<Endpoint>;
   readonly #transport: Transport;
+  #state: GatewayState;
   #pages: Pages;
   #stopped: Promise<void> | null = null;
 
   constructor(options: GatewayOptions, ports: GatewayPorts) {
     this.#options = options;
-    this.#ports = ports;
+    this.#ports = { defect: tellDefect, ...ports };
     this.#access = new Access(options);
-    this.#reads = new Reads(options.database_path, (cause) => this.#defect(cause));
-    this.#ring = new StreamRing((kind, id) => this.#reads.renderRow(kind, id));
-    this.#hub = new StreamHub(this.#ring, {
-      now: ports.now,
-      window: this.#alarm(),
-      keepAlive: this.#alarm(),
-      defer: (work) => setImmediate(() => this.#guard(work)),
-    });
-    this.#commands = new OutstandingCommands({
-      send: (actor, message) => ports.send(actor, message),
-      now: ports.now,
-      alarm: this.#alarm(),
-      latestSeq: () => this.#ring.latest,
-      renderEvent: (id) => this.#reads.renderRow("event.created", id),
-      // Far fewer than a thousand commands come per millisecond, so a later gateway of this process starts above.
-      firstId: Date.now() * 1000,
-    });
-    const mcp = new McpEndpoint({
-      commands: this.#commands,
-      reads: this.#reads,
-      version: options.version,
-      newId: ports.newId,
-      now: ports.now,
-      wallUs: () => Date.now() * 1000,
-      defect: (cause) => this.#defect(cause),
-    });
-    this.#router = buildRouter(this.#commands, this.#hub, this.#reads, mcp);
-    this.#pages = new Pages(options.version, "");
+    this.#reads = new Reads(options.database_path, this.#ports.defect);
+    this.#state = new GatewayState(options, this.#ports, this.#reads);
+    this.#pages = new Pages(null, options.version, "");
     this.#transport = createTransport(this);
   }
 
@@ -116,7 +94,7 @@ class HttpGateway implements Gateway, RequestHandler {
     try {
       const port = await this.#transport.listen(host, this.#options.port);
       if (socket !== null) await this.#transport.listenUnix(socket);
-      this.#pages = new Pages(version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
+      this.#pages = new Pages(this.#options.dashboard, version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
       return { port };
     } catch (cause) {
       await this.close();
@@ -125,13 +103,14 @@ class HttpGateway implements Gateway, RequestHandler {
   }
 
   receive(message: FeedMessage | LiveFlows): void {
-    // A throw would end the actor and leave its open app behind.
-    this.#guard(() => {
-      if (message.kind === "Committed") this.#committed(message);
-      else if (message.kind === "Reloaded") this.#commands.reloaded(message.epoch);
-      else if (message.kind === "ReadOnly") this.#commands.readOnly(message);
-      else this.#reads.setLive(message.ids);
-    });
+    this.#state.receive(message);
+  }
+
+  restart(failedAt: FeedMessage | LiveFlows | null): void {
+    const state = new GatewayState(this.#options, this.#ports, this.#reads);
+    state.takeOver(this.#state);
+    this.#state = state;
+    if (failedAt !== null) state.recover(failedAt);
   }
 
   stop(): Promise<void> {
@@ -150,7 +129,7 @@ class HttpGateway implements Gateway, RequestHandler {
       replyRefusal(exchange, source);
       return;
     }
-    const match = this.#router.match(exchange.path);
+    const match = this.#state.router.match(exchange.path);
     if (match !== null) {
       this.#serve(exchange, match);
       return;
@@ -160,7 +139,7 @@ class HttpGateway implements Gateway, RequestHandler {
   }
 
   failed(exchange: Exchange, cause: unknown): void {
-    this.#defect(cause);
+    this.#ports.defect(cause);
     if (exchange.open) replyDefect(exchange);
   }
 
@@ -178,43 +157,16 @@ class HttpGateway implements Gateway, RequestHandler {
     else replyMethodNotAllowed(exchange, methods.allow);
   }
 
-  #committed(commit: Committed): void {
-    // The ring first: an answer may tell the newest stream number, and its client may ask for the stream at once.
-    const seamless = this.#ring.append(commit, this.#answerWithEvent);
-    this.#commands.settle(commit.replies);
-    this.#hub.published(seamless);
-  }
-
-  /** An event is stored under a number that only the commit knows: its record is the answer to the command that emitted it. */
-  readonly #answerWithEvent = (command: number, event: number): void => {
-    this.#commands.settle([command, 201, this.#reads.renderRow("event.created", event)]);
-  };
-
   async #finish(graceMs: number): Promise<void> {
     this.#transport.stopListening();
-    this.#hub.close();
-    await this.#commands.stop(graceMs);
+    await this.#state.stop(graceMs);
     // What tools make of the last answers is written in promises that are still to run.
     await new Promise<void>((resolve) => setImmediate(resolve));
     this.#transport.close();
     await this.#reads.close();
   }
+}
 
-  #alarm(): Alarm {
-    const alarm = createSystemAlarm();
-    return { set: (delayUs, wake) => alarm.set(delayUs, () => this.#guard(wake)), clear: () => alarm.clear() };
-  }
-
-  #guard(work: () => void): void {
-    try {
-      work();
-    } catch (cause) {
-      this.#defect(cause);
-    }
-  }
-
-  #defect(cause: unknown): void {
-    if (this.#ports.defect !== undefined) this.#ports.defect(cause);
-    else process.stderr.write(`gateway: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}\n`);
-  }
+function tellDefect(cause: unknown): void {
+  process.stderr.write(`gateway: ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}\n`);
 }

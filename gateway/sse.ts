@@ -97,6 +97,22 @@ export class StreamHub {
     this.catchUp(subscriber);
   }
 
+  /** Goes on with the readers of a failed hub: what they were to get next is not known, so they are told to fetch everything. */
+  takeOver(former: StreamHub): void {
+    this.#sent = this.#ring.latest;
+    for (const { exchange, blocked } of former.#subscribers) {
+      const subscriber = new Subscriber(this, exchange, this.#sent, this.#timing.now());
+      subscriber.blocked = blocked;
+      this.#subscribers.add(subscriber);
+      exchange.watch(subscriber);
+      this.#lose(subscriber);
+    }
+    if (this.#subscribers.size > 0) this.#watchSilence();
+    former.#subscribers.clear();
+    former.#timing.window.clear();
+    former.#timing.keepAlive.clear();
+  }
+
   /** The ring has new messages; `seamless` is false when some before them are missing. */
   published(seamless: boolean): void {
     if (this.#subscribers.size === 0) {
@@ -147,7 +163,7 @@ export class StreamHub {
   }
 
   #catchUp(subscriber: Subscriber): void {
-    if (subscriber.blocked || !subscriber.exchange.open) return;
+    if (subscriber.blocked || !subscriber.exchange.open || !this.#subscribers.has(subscriber)) return;
     if (subscriber.resync || subscriber.position < this.#ring.oldest - 1) {
       subscriber.resync = false;
       subscriber.position = this.#sent;

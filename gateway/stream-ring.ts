@@ -54,12 +54,18 @@ export class StreamRing {
     return Math.max(this.#first, this.#latest - STREAM_RING_COUNT + 1);
   }
 
-  /**
-   * Takes the messages of a commit. `answered` hears of events that are themselves the answer to a command. False when numbers before them are missing, so that nobody can be brought up to date.
-   */
-  append(commit: Committed, answered?: (command: number, event: number) => void): boolean {
+  /** Nothing before is known here: the next message has the number after this one. */
+  continueAfter(latest: number): void {
+    this.#latest = latest;
+    this.#first = latest + 1;
+  }
+
+  /** Takes the messages of a commit. False when numbers before them are missing, so that nobody can be brought up to date. */
+  append(commit: Committed): boolean {
     // A commit without messages says where the numbers stand, or nothing.
     if (commit.stream.length === 0 && commit.first_seq === 0) return true;
+    // It came before: the writers were started anew before the core heard that it was committed.
+    if (commit.stream.length > 0 && commit.first_seq + commit.stream.length / 2 - 1 <= this.#latest) return true;
     const seamless = commit.first_seq === this.#latest + 1;
     if (!seamless) {
       this.#entries.fill(undefined);
@@ -73,7 +79,6 @@ export class StreamRing {
       if (kind === undefined) throw new Error(`stream kind ${String(commit.stream[index])} is not known`);
       const entry = this.#put(kind, idOf(commit.stream[index + 1]));
       if (kind === "event.created") {
-        if (entry.id !== 0) answered?.(Number(entry.id), eventId);
         entry.id = eventId;
         eventId += 1;
       } else if (kind === "log.appended") {

@@ -147,7 +147,7 @@ class UwsExchange implements Exchange {
     if (this.method === "HEAD") {
       response.writeHeader("content-length", String(body === null ? 0 : Buffer.byteLength(body)));
       response.endWithoutBody();
-    } else if (status === 204) {
+    } else if (status === 204 || status === 304) {
       response.endWithoutBody();
     } else {
       response.end(body ?? "", close);

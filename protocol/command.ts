@@ -42,7 +42,6 @@ export const COMMANDS = {
   CreateRule: { actor: "records", parsed: "core", writes: true },
   PatchRule: { actor: "records", parsed: "core", writes: true },
   DeleteRule: { actor: "records", parsed: "gateway", writes: true },
-  TestRule: { actor: "rules", parsed: "gateway", writes: false },
   CreateVariable: { actor: "records", parsed: "core", writes: true },
   PatchVariable: { actor: "records", parsed: "core", writes: true },
   DeleteVariable: { actor: "records", parsed: "gateway", writes: true },

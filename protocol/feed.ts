@@ -43,7 +43,7 @@ export interface Committed {
    * this event. The k-th log.appended stands for the k-th entry of `logs`; its id slot is 0.
    */
   stream: Primitive[];
-  /** Stream number of the first entry of `stream`; the others follow without gaps. */
+  /** Stream number of the first entry of `stream`; the others follow without gaps. Without entries: the next number, or 0 when it tells nothing. */
   first_seq: number;
   first_event_id: number;
   /** Flat: run id, id of the last line, number of lines; repeated. */
@@ -65,10 +65,29 @@ export interface ReadOnly {
   error: string;
 }
 
+/** A gateway has read the stream messages up to this number: so many are no longer on their way to it. */
+export interface FeedRead {
+  kind: "FeedRead";
+  seq: number;
+}
+
 /** Which flows are registered from code by this server: reads tell it of each flow. */
 export interface LiveFlows {
   kind: "LiveFlows";
   ids: number[];
+}
+
+/** Events of a commit that are themselves the answer to a command: command and event, as pairs. */
+export function eventAnswers({ stream, first_event_id }: Committed): [command: number, event: number][] {
+  const answers: [number, number][] = [];
+  let eventId = first_event_id;
+  for (let index = 0; index < stream.length; index += 2) {
+    if (stream[index] !== STREAM_CODE["event.created"]) continue;
+    const command = Number(stream[index + 1]);
+    if (command !== 0) answers.push([command, eventId]);
+    eventId += 1;
+  }
+  return answers;
 }
 
 export type FeedMessage = Committed | Reloaded | ReadOnly;

@@ -73,6 +73,11 @@ export const DUPLICATE_WINDOW_US = 1_000_000;
 /** A run that has not started this long after its scheduled time is Late. */
 export const LATE_AFTER_US = 15_000_000;
 
+/** Commits whose stream messages may be on their way to a gateway whatever their size. */
+export const FEED_COMMITS_MAX = 4;
+/** Stream messages on their way to a gateway; what is beyond it becomes a gap that its readers are told of. */
+export const FEED_BYTES_MAX = 8 * MIB;
+
 /** Stream messages kept for clients that reconnect; an older number gets resync. */
 export const STREAM_RING_COUNT = 4_096;
 /** Silence on a stream after which a comment line keeps the connection open. */
@@ -90,10 +95,10 @@ export const MCP_LOGS_PAGE = [200, 1_000] as const;
 export const MCP_EVENTS_PAGE = [50, 500] as const;
 export const MCP_ARTIFACTS_PAGE = [50, 200] as const;
 
+/** Text of all templates of a rule together: parsing takes a microsecond per character, on the thread that decides. */
+export const RULE_TEMPLATES_LENGTH_MAX = 64 * KIB;
 /** Depth of rule chains: an action whose event was made by a longer chain fails. */
 export const RULE_CHAIN_DEPTH_MAX = 8;
-export const WEBHOOK_ATTEMPTS_MAX = 3;
+/** Tries of a webhook or mail. */
+export const OUTBOUND_ATTEMPTS_MAX = 3;
 export const WEBHOOK_REDIRECTS_MAX = 3;
-
-/** Length of a `pattern` in a user's parameter schema, because it runs on user data. */
-export const PATTERN_LENGTH_MAX = 1_000;

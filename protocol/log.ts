@@ -24,7 +24,7 @@ export const Log = sent(
 );
 export type Log = Static<typeof Log>;
 
-/** Log lines, oldest first; `next_cursor` is passed back as `after`. */
+/** Log lines, oldest first; `next_cursor` is passed back as `after`. The last lines (`tail`) have none after them. */
 export const LogsPage = pageOf("LogsPage", Log);
 export type LogsPage = Static<typeof LogsPage>;
 
@@ -39,6 +39,7 @@ export const LogsQuery = Type.Object({
     }),
   ),
   search: Type.Optional(Type.String({ description: "Part of the message, case ignored" })),
+  tail: Type.Optional(Type.Boolean({ description: "The last lines instead of the first ones; still oldest first" })),
   limit: pageLimit(LOGS_PAGE),
 });
 export type LogsQuery = Static<typeof LogsQuery>;

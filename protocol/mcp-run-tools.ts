@@ -1,7 +1,10 @@
 /** Tools on flows, runs and what they leave behind. */
 import Type from "typebox";
-import { ARTIFACT_KINDS } from "./artifact.ts";
+import { ARTIFACT_KINDS, ArtifactListItem } from "./artifact.ts";
+import { Event } from "./event.ts";
+import { FlowOptions } from "./flow.ts";
 import { MCP_ARTIFACTS_PAGE, MCP_EVENTS_PAGE, MCP_LOGS_PAGE, MCP_RUNS_PAGE } from "./limits.ts";
+import { Log } from "./log.ts";
 import {
   ADDS,
   CURSOR,
@@ -11,14 +14,31 @@ import {
   input,
   limit,
   type McpTool,
+  NEXT_CURSOR,
+  output,
   PROJECT,
   READS,
   RUN_ID,
   text,
   whole,
 } from "./mcp-tool.ts";
-import { FreeMap } from "./scalar.ts";
+import { Run } from "./run.ts";
+import { FreeMap, nullable, Strings } from "./scalar.ts";
 import { STATE_TYPES } from "./state.ts";
+import { TaskRun } from "./task-run.ts";
+
+/** A flow as list_flows describes it. */
+const ListedFlow = Type.Object({
+  id: Type.Integer(),
+  project: Type.String(),
+  name: Type.String(),
+  description: nullable(Type.String()),
+  live: Type.Boolean(),
+  error: nullable(Type.String()),
+  tags: Strings,
+  parameter_schema: FreeMap,
+  options: FlowOptions,
+});
 
 export const RUN_TOOLS = {
   list_flows: {
@@ -27,8 +47,8 @@ export const RUN_TOOLS = {
       "Flows that can be run, by project and name, with their parameter_schema, tags and options. " +
       "`live` is true where the running server has the flow's code; `error` says why code could not be loaded.",
     input: input({ project: PROJECT }),
+    output: output({ flows: Type.Array(ListedFlow) }),
     annotations: READS,
-    operations: ["listFlows"],
   },
   list_runs: {
     title: "List runs",
@@ -42,15 +62,15 @@ export const RUN_TOOLS = {
       limit: limit(MCP_RUNS_PAGE, "runs"),
       cursor: CURSOR,
     }),
+    output: output({ runs: Type.Array(Run), next_cursor: NEXT_CURSOR }),
     annotations: READS,
-    operations: ["listRuns"],
   },
   get_run: {
     title: "Get a run",
     description: "One run and its task runs. What the flow returned is in state.details.result, an error in state.message.",
     input: input({ run_id: RUN_ID }),
+    output: output({ run: Run, task_runs: Type.Array(TaskRun) }),
     annotations: READS,
-    operations: ["getRun", "listRunTasks"],
   },
   run_logs: {
     title: "Read the log of a run",
@@ -59,11 +79,14 @@ export const RUN_TOOLS = {
       run_id: RUN_ID,
       min_level: Type.Optional(whole("Lowest level: 10 debug, 20 info, 30 warning, 40 error")),
       search: Type.Optional(text("Only lines with this text, case ignored")),
+      tail: Type.Optional(
+        Type.Boolean({ description: "The last lines instead of the first ones; still oldest first", default: false }),
+      ),
       limit: limit(MCP_LOGS_PAGE, "lines"),
       cursor: CURSOR,
     }),
+    output: output({ logs: Type.Array(Log), next_cursor: NEXT_CURSOR }),
     annotations: READS,
-    operations: ["listRunLogs"],
   },
   list_events: {
     title: "List events",
@@ -75,8 +98,8 @@ export const RUN_TOOLS = {
       limit: limit(MCP_EVENTS_PAGE, "events"),
       cursor: CURSOR,
     }),
+    output: output({ events: Type.Array(Event), next_cursor: NEXT_CURSOR }),
     annotations: READS,
-    operations: ["listEvents"],
   },
   list_artifacts: {
     title: "List artifacts",
@@ -90,17 +113,23 @@ export const RUN_TOOLS = {
       limit: limit(MCP_ARTIFACTS_PAGE, "artifacts"),
       cursor: CURSOR,
     }),
+    output: output({ artifacts: Type.Array(ArtifactListItem), next_cursor: NEXT_CURSOR }),
     annotations: READS,
-    operations: ["listArtifacts"],
   },
   explain_failure: {
     title: "Explain a failure",
     description:
-      "Everything needed to say why a run failed: the verdict, the run, its failed task runs, log lines from warning upwards " +
-      "(oldest first) and its events (newest first).",
+      "Everything needed to say why a run failed: the verdict, the run, its failed task runs, the last log lines from warning " +
+      "upwards (oldest first) and its events (newest first). Where error_logs says too little, call run_logs with tail.",
     input: input({ run_id: RUN_ID }),
+    output: output({
+      verdict: text("Why the run failed, or that it did not"),
+      run: Run,
+      failed_task_runs: Type.Array(TaskRun),
+      error_logs: Type.Array(Log),
+      events: Type.Array(Event),
+    }),
     annotations: READS,
-    operations: ["getRun", "listRunTasks", "listRunLogs", "listEvents"],
   },
   run_flow: {
     title: "Run a flow",
@@ -111,22 +140,22 @@ export const RUN_TOOLS = {
       name: Type.Optional(text("Name of the run; generated when unset")),
       tags: Type.Optional(Type.Array(Type.String(), { description: "Tags of the run, besides the flow's own" })),
     }),
+    output: output({ run: Run, note: text("What to do next") }),
     annotations: ADDS,
-    operations: ["listFlows", "createRun"],
   },
   cancel_run: {
     title: "Cancel a run",
     description:
       "Cancels a run: at once where it has not started, else its code is asked to stop. A run that has ended stays as it is.",
     input: input({ run_id: RUN_ID }),
+    output: output({ run: Run }),
     annotations: ENDS,
-    operations: ["cancelRun"],
   },
   resume_run: {
     title: "Answer a paused run",
     description: "Gives a Paused run the answer it waits for and schedules its next attempt.",
     input: input({ run_id: RUN_ID, input: Type.Unknown({ description: "The answer: any JSON value" }) }),
+    output: output({ run: Run }),
     annotations: ADDS,
-    operations: ["resumeRun"],
   },
 } as const satisfies Record<string, McpTool>;

@@ -1,8 +1,10 @@
 /** Tools on schedules and backfills. */
 import Type from "typebox";
+import { BackfillStatus } from "./backfill.ts";
 import { CATCHUP_COUNT_DEFAULT } from "./limits.ts";
-import { ADDS, CHANGES, ENDS, FLOW, FLOW_FILTER, input, type McpTool, PROJECT, READS, text, whole } from "./mcp-tool.ts";
-import { FreeMap } from "./scalar.ts";
+import { ADDS, CHANGES, ENDS, FLOW, FLOW_FILTER, input, type McpTool, output, PROJECT, READS, text, whole } from "./mcp-tool.ts";
+import { FreeMap, nullable } from "./scalar.ts";
+import { CatchupPolicy, Schedule, ScheduleRow } from "./schedule.ts";
 
 const SCHEDULE_ID = whole("Id of the schedule");
 
@@ -15,13 +17,34 @@ const WHEN = {
   anchor: Type.Optional(whole("From when an interval counts: microseconds since the Unix epoch, UTC; now when unset")),
 };
 
+/** A schedule as list_schedules describes it. */
+const ListedSchedule = Type.Object({
+  id: Type.Integer(),
+  flow: Type.String(),
+  project: Type.String(),
+  schedule: Schedule,
+  active: Type.Boolean(),
+  next_fire: nullable(whole("Microseconds since the Unix epoch")),
+  paused_reason: nullable(Type.String()),
+  paused_until: nullable(Type.Integer()),
+  catchup: CatchupPolicy,
+  catchup_max: Type.Integer(),
+  source: text("code, ui or mcp"),
+});
+
+const SHOWN_SCHEDULE = output({
+  schedule: ScheduleRow,
+  next_fires: Type.Array(whole("Microseconds since the Unix epoch"), { description: "The next three, were it active" }),
+  note: Type.Optional(text("What limits the change")),
+});
+
 export const SCHEDULE_TOOLS = {
   list_schedules: {
     title: "List schedules",
     description: "Schedules with their flow, the next fire, and why they are paused.",
     input: input({ flow: FLOW_FILTER, project: PROJECT }),
+    output: output({ schedules: Type.Array(ListedSchedule) }),
     annotations: READS,
-    operations: ["listFlows", "listSchedules"],
   },
   create_schedule: {
     title: "Add a schedule",
@@ -40,8 +63,8 @@ export const SCHEDULE_TOOLS = {
         Type.Integer({ description: "How many of them at most, with all", default: CATCHUP_COUNT_DEFAULT }),
       ),
     }),
+    output: SHOWN_SCHEDULE,
     annotations: ADDS,
-    operations: ["listFlows", "createSchedule", "previewSchedule"],
   },
   edit_schedule: {
     title: "Change a schedule",
@@ -55,29 +78,29 @@ export const SCHEDULE_TOOLS = {
       catchup: Type.Optional(text("Fires missed while the server was down: skip, latest or all")),
       catchup_max: Type.Optional(whole("How many of them at most, with all")),
     }),
+    output: SHOWN_SCHEDULE,
     annotations: CHANGES,
-    operations: ["patchSchedule", "previewSchedule"],
   },
   delete_schedule: {
     title: "Delete a schedule",
     description: "Deletes a schedule and its runs that have not started. One that is declared in code can only be paused.",
     input: input({ schedule_id: SCHEDULE_ID }),
+    output: output({ deleted: Type.Boolean(), schedule_id: Type.Integer() }),
     annotations: ENDS,
-    operations: ["deleteSchedule"],
   },
   pause_schedule: {
     title: "Pause a schedule",
     description: "Stops a schedule from firing until resume_schedule, also over restarts.",
     input: input({ schedule_id: SCHEDULE_ID }),
+    output: output({ schedule: ScheduleRow }),
     annotations: CHANGES,
-    operations: ["pauseSchedule"],
   },
   resume_schedule: {
     title: "Resume a schedule",
     description: "Lets a paused schedule fire again.",
     input: input({ schedule_id: SCHEDULE_ID }),
+    output: output({ schedule: ScheduleRow }),
     annotations: CHANGES,
-    operations: ["resumeSchedule"],
   },
   backfill: {
     title: "Backfill a flow",
@@ -101,7 +124,17 @@ export const SCHEDULE_TOOLS = {
       reverse: Type.Optional(Type.Boolean({ description: "Newest value first", default: false })),
       extra_parameters: Type.Optional(FreeMap),
     }),
+    output: output({
+      dry_run: Type.Boolean(),
+      backfill: Type.Optional(BackfillStatus),
+      flow: Type.Optional(Type.String()),
+      parameter: Type.Optional(Type.String()),
+      runs: Type.Optional(whole("How many runs there would be")),
+      first: Type.Optional(text("Value of the first run")),
+      last: Type.Optional(text("Value of the last run")),
+      interval_seconds: Type.Optional(Type.Number()),
+      note: Type.Optional(text("What to do next")),
+    }),
     annotations: ADDS,
-    operations: ["listFlows", "createBackfill"],
   },
 } as const satisfies Record<string, McpTool>;

@@ -16,9 +16,9 @@ export interface McpTool {
   title: string;
   description: string;
   input: TObject;
+  /** What a call that succeeds gives, as JSON text and as structured content. */
+  output: TObject;
   annotations: ToolAnnotations;
-  /** Operations of protocol/routes.ts that answer it. */
-  operations: readonly string[];
 }
 
 export const READS: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
@@ -52,8 +52,17 @@ export function input<T extends Record<string, TSchema>>(properties: T) {
   return Type.Object(properties, { additionalProperties: false });
 }
 
+/** Keys of a result. */
+export function output<T extends Record<string, TSchema>>(properties: T) {
+  return Type.Object(properties);
+}
+
 export const FLOW = text("The flow: its name, or project/flow");
 export const RUN_ID = whole("Id of the run");
 export const PROJECT = Type.Optional(text("Only this project"));
 export const FLOW_FILTER = Type.Optional(text("Only this flow: its name, or project/flow"));
+/** Cursor of the next page in a result. */
+export const NEXT_CURSOR = Type.Union([Type.Integer(), Type.Null()], {
+  description: "Passed back as cursor for the next page; null when this is the last one",
+});
 export const CURSOR = Type.Optional(whole("next_cursor of the page before, for the next page"));

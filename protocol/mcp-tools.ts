@@ -1,19 +1,21 @@
 /**
- * The tools of the MCP endpoint, one entry each: what a model is told, the arguments with their limits and defaults, what the
- * tool does to the world, and the operations of the route table that answer it. gateway/mcp/tools.ts has a line per entry.
+ * The tools of the MCP endpoint, one entry each: what a model is told, the arguments with their limits and defaults, the
+ * result, and what the tool does to the world. gateway/mcp/tools.ts has a line per entry.
  */
 import Type from "typebox";
 import { RUN_TOOLS } from "./mcp-run-tools.ts";
 import { SCHEDULE_TOOLS } from "./mcp-schedule-tools.ts";
-import { ENDS, input, type McpTool, READS, text } from "./mcp-tool.ts";
+import { ENDS, input, type McpTool, output, READS, text } from "./mcp-tool.ts";
+import { RuleRow } from "./rule.ts";
+import { VariableRow } from "./variable.ts";
 
 const OTHER_TOOLS = {
   list_rules: {
     title: "List rules",
     description: "Rules that act on events, with what they match, what they do and how often they fired.",
     input: input({}),
+    output: output({ rules: Type.Array(RuleRow) }),
     annotations: READS,
-    operations: ["listRules"],
   },
   set_variable: {
     title: "Set a variable",
@@ -26,8 +28,8 @@ const OTHER_TOOLS = {
       ),
       tags: Type.Optional(Type.Array(Type.String())),
     }),
+    output: output({ variable: VariableRow }),
     annotations: ENDS,
-    operations: ["createVariable"],
   },
 } as const satisfies Record<string, McpTool>;
 
@@ -44,17 +46,45 @@ export function isReadOnlyTool(name: string): boolean {
   return isToolName(name) && MCP_TOOLS[name].annotations.readOnlyHint;
 }
 
-/** The tools that a server with these operations offers. */
-export function toolsServedBy(operations: ReadonlySet<string>): ReadonlyMap<ToolName, McpTool> {
-  const entries = Object.entries<McpTool>(MCP_TOOLS) as [ToolName, McpTool][];
-  return new Map(entries.filter(([, tool]) => tool.operations.every((operation) => operations.has(operation))));
-}
-
-/** The entries of tools/list. */
-export function listTools(tools: ReadonlyMap<string, McpTool>) {
-  return Array.from(tools, ([name, { title, description, input, annotations }]) => {
+/** The entries of tools/list; with `readOnly` only those of tools that change nothing. */
+export function listTools(readOnly: boolean) {
+  const tools = Object.entries<McpTool>(MCP_TOOLS).filter(([name]) => !readOnly || isReadOnlyTool(name));
+  return tools.map(([name, { title, description, input, output, annotations }]) => {
     const { properties, required = [] } = input as { properties: unknown; required?: readonly string[] };
     const inputSchema = { type: "object", properties, required, additionalProperties: false };
-    return { name, title, description, inputSchema, annotations };
+    return { name, title, description, inputSchema, outputSchema: leanSchema(output), annotations };
   });
+}
+
+/** What a host that offers only reading answers to the call of another tool. */
+export function readOnlyRefusal(name: string, where: string): string {
+  return (
+    `${name} was not called: ${where} and lets an agent only read. ` +
+    "Do not try again; say what you would change and ask the person to do it."
+  );
+}
+
+/** Keywords of a schema that say more than a caller needs, each in every field of every record. */
+const LEFT_OUT: ReadonlySet<string> = new Set(["title", "format", "pattern", "minimum", "maximum"]);
+
+/** A schema by its types alone: some hosts hand all of it to the model. */
+function leanSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(leanSchema);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const entries = Object.entries(schema)
+    .filter(([keyword, value]) => !LEFT_OUT.has(keyword) && !(keyword === "additionalProperties" && value === true))
+    .map(([keyword, value]) => [keyword, keyword === "properties" ? leanProperties(value) : leanSchema(value)]);
+  return shortUnion(Object.fromEntries(entries));
+}
+
+function leanProperties(properties: Readonly<Record<string, unknown>>): unknown {
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, leanSchema(schema)]));
+}
+
+/** "T or null" with both types in one list, where that says the same. */
+function shortUnion(schema: Record<string, unknown>): unknown {
+  const { anyOf, ...rest } = schema;
+  const [given, none, more] = Array.isArray(anyOf) ? (anyOf as Record<string, unknown>[]) : [];
+  const plain = more === undefined && none?.["type"] === "null" && typeof given?.["type"] === "string" && !("enum" in given);
+  return plain ? { ...given, ...rest, type: [given["type"], "null"] } : schema;
 }

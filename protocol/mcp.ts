@@ -30,16 +30,22 @@ export const RPC_ERROR = {
   unauthorized: -32001,
 } as const;
 
-/** What a model is told when it connects. The sentence on schedules is left out where no tool manages them. */
-export function mcpInstructions(tools: { has(name: string): boolean }): string {
+/** What a model is told when it connects. */
+export function mcpInstructions(readOnly: boolean): string {
   return [
     "Millrace runs pipelines: flows made of tasks.",
-    "Call list_flows to see what can run and which parameters it takes, and run_flow to start work.",
-    "run_flow does not wait: follow the run with get_run, and read its log with run_logs.",
+    ...(readOnly
+      ? [
+          "This server lets an agent only read: tools that change something (run_flow and others) are not offered.",
+          "Call list_flows to see what can run. Runs are seen with list_runs, one run with get_run and its log with run_logs.",
+        ]
+      : [
+          "Call list_flows to see what can run and which parameters it takes, and run_flow to start work.",
+          "run_flow does not wait: follow the run with get_run, and read its log with run_logs.",
+        ]),
     "When a run ends Failed or Crashed, call explain_failure before anything else.",
     "A flow needs no schedule; it runs on demand.",
-    ...(tools.has("create_schedule") ? ["The schedule tools manage recurrence."] : []),
-    "Tools that change something take effect immediately.",
+    ...(readOnly ? [] : ["The schedule tools manage recurrence.", "Tools that change something take effect immediately."]),
     "Times are integers: microseconds since the Unix epoch, UTC.",
   ].join(" ");
 }
@@ -55,7 +61,7 @@ export interface McpResourceTemplate {
 export const MCP_RESOURCE_MIME = "application/json";
 
 export const MCP_RESOURCE_TEMPLATES: readonly McpResourceTemplate[] = [
-  { part: "logs", name: "Run logs", description: "Log lines of a run, oldest first" },
+  { part: "logs", name: "Run logs", description: "The last log lines of a run, oldest first" },
   { part: "artifacts", name: "Run artifacts", description: "Artifacts of a run, oldest first" },
 ];
 

@@ -25,7 +25,18 @@ import { LogsPage, LogsQuery } from "./log.ts";
 import { Queue, RunExplanation } from "./queue.ts";
 import { type Route, row } from "./route.ts";
 import { Expectation, ExpectationsQuery, RuleBody, RuleFiring, RulePatch, RuleRow, RuleTest } from "./rule.ts";
-import { CreateRunBody, CreateRunForFlowBody, ResumeBody, Run, RunInput, RunsPage, RunsQuery, TransitionBody } from "./run.ts";
+import {
+  CreateRunBody,
+  CreateRunForFlowBody,
+  ResumeBody,
+  Run,
+  RunCounts,
+  RunCountsQuery,
+  RunInput,
+  RunsPage,
+  RunsQuery,
+  TransitionBody,
+} from "./run.ts";
 import {
   PausedSchedules,
   PreviewBody,
@@ -219,6 +230,7 @@ const RUNS: readonly Route[] = [
       idempotency_key: true,
     },
   ),
+  row("GET /api/runs/counts", "countRuns", "Runs by state", "read", { 200: RunCounts, ...BadQuery }, { query: RunCountsQuery }),
   row("GET /api/runs/{id}", "getRun", "One run", "read", { 200: Run, ...NotFound }),
   row("DELETE /api/runs/{id}", "deleteRun", "Delete a run and what belongs to it", "DeleteRun", { 204: NONE, ...NotFound }),
   row("POST /api/runs/{id}/cancel", "cancelRun", "Cancel a run", "CancelRun", { 200: Run, ...NotFound }),
@@ -368,7 +380,7 @@ const RULES: readonly Route[] = [
     { 200: Type.Array(Expectation), ...BadQuery, ...NotFound },
     { query: ExpectationsQuery },
   ),
-  row("POST /api/rules/{id}/test", "testRule", "Render the actions of a rule against the latest event it matches", "TestRule", {
+  row("POST /api/rules/{id}/test", "testRule", "Render the actions of a rule against the latest event it matches", "read", {
     200: RuleTest,
     ...NotFound,
   }),

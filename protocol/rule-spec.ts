@@ -48,8 +48,11 @@ const MAX_PER_MINUTE_DEFAULT = 60;
 
 export type CheckedSpec = { ok: true; spec: FullSpec } | { ok: false; error: string };
 
-/** Fills in what is not said and checks the rest; `checkClock` says what is wrong with a cron expression and zone, or null. */
-export function completeSpec(said: RuleSpec, checkClock: (cron: string, tz: string | null) => string | null): CheckedSpec {
+/** Says what is wrong with a cron expression and zone, or null. */
+export type CheckClock = (cron: string, tz: string | null) => string | null;
+
+/** Fills in what is not said and checks the rest. Only rules that come from code may call functions. */
+export function completeSpec(said: RuleSpec, checkClock: CheckClock, source: "ui" | "code" = "ui"): CheckedSpec {
   const spec: FullSpec = {
     when: completeMatch(said.when),
     do: (said.do ?? []).map(completeAction),
@@ -61,7 +64,7 @@ export function completeSpec(said: RuleSpec, checkClock: (cron: string, tz: stri
     within: said.within ?? null,
     at: said.at == null ? null : { cron: said.at.cron, tz: said.at.tz ?? null },
   };
-  const error = checkActions(spec.do) ?? checkMatch("when", spec.when) ?? checkProactive(spec, checkClock);
+  const error = checkActions(spec.do, source) ?? checkMatch("when", spec.when) ?? checkProactive(spec, checkClock);
   return error === null ? { ok: true, spec } : { ok: false, error };
 }
 
@@ -101,14 +104,23 @@ const NEEDS: Readonly<Record<ActionKind, (action: FullAction) => string | null>>
   pause_schedule: () => null,
   resume_schedule: () => null,
   webhook: ({ url }) => (url ? null : "webhook needs a url"),
-  email: ({ to }) => (to.length > 0 ? null : "email needs recipients"),
-  call: () => "call actions are only for rules registered from code",
+  email: ({ to }) => (to.length > 0 ? checkRecipients(to) : "email needs recipients"),
+  call: ({ callable }) => (callable ? null : "call needs a callable"),
 };
 
-function checkActions(actions: readonly FullAction[]): string | null {
+/** One address, bare or behind a name: a list in one text, or a line break, would reach further than it says. */
+const ADDRESS = /^(?:[^<>,;\p{Cc}]*<[^\s<>,;@\p{Cc}]+@[^\s<>,;@\p{Cc}]+>|[^\s<>,;@\p{Cc}]+@[^\s<>,;@\p{Cc}]+)$/u;
+
+function checkRecipients(recipients: readonly string[]): string | null {
+  const wrong = recipients.find((recipient) => !ADDRESS.test(recipient.trim()));
+  return wrong === undefined ? null : `email recipient ${JSON.stringify(wrong)} is not an address`;
+}
+
+function checkActions(actions: readonly FullAction[], source: "ui" | "code"): string | null {
   if (actions.length === 0) return "a rule needs at least one action";
   for (const [index, action] of actions.entries()) {
-    const lack = NEEDS[action.kind](action);
+    const foreign = action.kind === "call" && source === "ui" ? "call actions are only for rules registered from code" : null;
+    const lack = foreign ?? NEEDS[action.kind](action);
     if (lack !== null) return `action ${index}: ${lack}`;
   }
   return null;
@@ -136,10 +148,7 @@ function checkMatch(clause: "when" | "unless", match: FullMatch): string | null 
   return null;
 }
 
-function checkProactive(
-  { when, unless, within, at }: FullSpec,
-  checkClock: (cron: string, tz: string | null) => string | null,
-): string | null {
+function checkProactive({ when, unless, within, at }: FullSpec, checkClock: CheckClock): string | null {
   if (within !== null && within <= 0) return "within must be positive";
   if (at !== null) {
     if (unless === null) return "at needs unless: the event that is expected";

@@ -96,9 +96,14 @@ export const TransitionBody = Type.Object(
 );
 export type TransitionBody = Static<typeof TransitionBody>;
 
-/** Answers given to a paused run: the latest, and all in order. */
+/** Answers given to a paused run: the latest, and all in order where that says more. */
 export const RunInput = Type.Object(
-  { input: AnyJson, inputs: Type.Array(AnyJson, { description: "Every answer, in the order given" }) },
+  {
+    input: AnyJson,
+    inputs: Type.Optional(
+      Type.Array(AnyJson, { description: "Every answer, in the order given; absent where input says all there is" }),
+    ),
+  },
   { title: "RunInput" },
 );
 export type RunInput = Static<typeof RunInput>;
@@ -116,12 +121,15 @@ export const RUN_SORTS = [
 ] as const;
 export type RunSort = (typeof RUN_SORTS)[number];
 
-/** Query of GET /api/runs. Filters combine with AND. */
-export const RunsQuery = Type.Object({
+/** Filters of runs. They combine with AND. */
+const RUN_FILTERS = {
   project: Type.Optional(Type.String()),
   flow: Type.Optional(Type.String()),
   state_type: Type.Optional(Type.String()),
   state_name: Type.Optional(Type.String()),
+  states: Type.Optional(
+    Type.Unsafe<string[]>({ type: "string", format: "comma-list", description: "State types, any of them, separated by commas" }),
+  ),
   name: Type.Optional(Type.String({ description: "Part of the name, case ignored" })),
   tags: Type.Optional(
     Type.Unsafe<string[]>({ type: "string", format: "comma-list", description: "Tags the run must carry, separated by commas" }),
@@ -129,11 +137,25 @@ export const RunsQuery = Type.Object({
   flow_id: Type.Optional(Int64),
   start_after: Type.Optional(Int64),
   start_before: Type.Optional(Int64),
-  sort: Type.Unsafe<RunSort>({ type: "string", enum: [...RUN_SORTS], default: "created_desc" }),
-  limit: pageLimit(RUNS_PAGE),
-  cursor: Type.Optional(Int64),
+  ended_after: Type.Optional(Int64),
   schedule_id: Type.Optional(Int64),
   backfill_id: Type.Optional(Int64),
   scheduled_after: Type.Optional(Int64),
+};
+
+/** Query of GET /api/runs. */
+export const RunsQuery = Type.Object({
+  ...RUN_FILTERS,
+  sort: Type.Unsafe<RunSort>({ type: "string", enum: [...RUN_SORTS], default: "created_desc" }),
+  limit: pageLimit(RUNS_PAGE),
+  cursor: Type.Optional(Int64),
 });
 export type RunsQuery = Static<typeof RunsQuery>;
+
+/** Query of GET /api/runs/counts: the filters of GET /api/runs. */
+export const RunCountsQuery = Type.Object(RUN_FILTERS);
+export type RunCountsQuery = Static<typeof RunCountsQuery>;
+
+/** How many runs the filters find, in all and by the name of their state. An addition of ours. */
+export const RunCounts = Type.Object({ total: Int64, states: mapOf(Int64) }, { title: "RunCounts" });
+export type RunCounts = Static<typeof RunCounts>;

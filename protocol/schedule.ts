@@ -123,7 +123,9 @@ export type ScheduleRow = Static<typeof ScheduleRow>;
 
 /** How many schedules of a flow were paused or resumed. */
 export const PausedSchedules = Type.Object({ paused: Int64 });
+export type PausedSchedules = Static<typeof PausedSchedules>;
 export const ResumedSchedules = Type.Object({ resumed: Int64 });
+export type ResumedSchedules = Static<typeof ResumedSchedules>;
 
 /** Body of POST /api/schedules/{sid}/skips: fire times, or the next n fires. */
 export const SkipBody = Type.Object(

@@ -53,6 +53,7 @@ interface ThreadControl {
 export class ThreadHost implements ThreadControl {
   readonly host: Host;
   readonly #links = new Map<string, { link: Link; closed: Promise<void> }>();
+  readonly #atClose: (() => void)[] = [];
   #close: () => void;
 
   constructor(exited: (name: string, error: Error) => void, close: () => void, clock: Clock = createSystemClock()) {
@@ -71,6 +72,11 @@ export class ThreadHost implements ThreadControl {
     const link = new Link(port, this.host);
     this.#links.set(peer, { link, closed });
     for (const name of names) this.host.attach(name, link.endpointOf(name));
+  }
+
+  /** Releases, when the thread is to end, what outlives its actors. */
+  atClose(release: () => void): void {
+    this.#atClose.push(release);
   }
 
   start(name: string): Promise<void> {
@@ -92,6 +98,7 @@ export class ThreadHost implements ThreadControl {
   close(): void {
     for (const { link } of this.#links.values()) link.close();
     this.host.close();
+    for (const release of this.#atClose) release();
     this.#close();
   }
 }

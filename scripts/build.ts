@@ -1,5 +1,5 @@
 /**
- * `npm run build`: compiles the package into dist/, from nothing, and makes the command line executable.
+ * `npm run build`: compiles the package into dist/, from nothing, builds the dashboard and makes the command line executable.
  * The package runs what is here without any condition; the sources are for development only.
  */
 import { spawnSync } from "node:child_process";
@@ -30,6 +30,13 @@ function copyOtherFiles(): void {
   }
 }
 
+function buildDashboard(): void {
+  const vite = join(dirname(createRequire(import.meta.url).resolve("vite/package.json")), "bin/vite.js");
+  const args = [vite, "build", join(ROOT, "dashboard"), "--logLevel", "warn"];
+  const { status } = spawnSync(process.execPath, args, { stdio: "inherit" });
+  if (status !== 0) throw new Error("the dashboard was not built");
+}
+
 function makeExecutable(): void {
   if (!readFileSync(COMMAND, "utf8").startsWith("#!/usr/bin/env node\n")) throw new Error(`${COMMAND} has no #! line`);
   chmodSync(COMMAND, 0o755);
@@ -38,4 +45,5 @@ function makeExecutable(): void {
 rmSync(OUT, { recursive: true, force: true });
 compile();
 copyOtherFiles();
+buildDashboard();
 makeExecutable();

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, watch, writeF
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { PACKAGED_FOLDERS } from "./package-contents.ts";
+import { DASHBOARD_FOLDER, PACKAGED_FOLDERS } from "./package-contents.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** A start takes a second; a machine under load may take far longer. */
@@ -56,11 +56,12 @@ function checkContents({ files }: Packed): void {
     "dist/cli/main.js",
     "dist/sdk/index.js",
     "dist/sdk/index.d.ts",
+    `dist/${DASHBOARD_FOLDER}/index.html`,
   ];
   for (const path of wanted) if (!paths.includes(path)) throw new Error(`the package lacks ${path}`);
   for (const path of paths) {
     const folder = /^dist\/([^/]+)\//.exec(path)?.[1];
-    const known = folder === undefined ? !path.includes("/") : (PACKAGED_FOLDERS as readonly string[]).includes(folder);
+    const known = folder === undefined ? !path.includes("/") : [...PACKAGED_FOLDERS, DASHBOARD_FOLDER].includes(folder);
     if (!known || /\.(map|test\.js|sqlite|tgz)$/.test(path)) throw new Error(`the package should not hold ${path}`);
   }
 }
@@ -122,6 +123,7 @@ async function serveAndRun(folder: string): Promise<void> {
       stdio: "inherit",
     });
     await checkResult(url);
+    await checkDashboard(url);
   } finally {
     await end(server, exited, serverPid);
   }
@@ -132,6 +134,13 @@ async function checkResult(url: string): Promise<void> {
   const page = (await response.json()) as { items: { state: { type: string; details?: { result?: unknown } } }[] };
   const state = page.items[0]?.state;
   if (state?.type !== "Completed" || state.details?.result !== 42) throw new Error(`the run ended as ${JSON.stringify(state)}`);
+}
+
+/** The dashboard comes with the package: its document, and the script that the document names. */
+async function checkDashboard(url: string): Promise<void> {
+  const page = await (await fetch(`${url}/runs`)).text();
+  const script = /src="(\/assets\/[\w-]+\.js)"/.exec(page)?.[1];
+  if (script === undefined || !(await fetch(url + script)).ok) throw new Error("the package shows no dashboard");
 }
 
 /** Stops the server as its start screen says: a signal to its process. What is left after the limit is ended by its group. */

@@ -2,3 +2,6 @@
 
 /** Folders of the sources that are compiled into dist/. */
 export const PACKAGED_FOLDERS = ["runtime", "protocol", "storage", "actors", "gateway", "server", "sdk", "cli"] as const;
+
+/** Folder of dist/ that holds the built dashboard. */
+export const DASHBOARD_FOLDER = "dashboard";

@@ -1,5 +1,7 @@
 import type { Clock } from "./clock.ts";
+import { Questions } from "./questions.ts";
 import type { ReportItem } from "./report-item.ts";
+import type { RunServices } from "./run-services.ts";
 import { shared } from "./shared-state.ts";
 import type { TaskRun } from "./task-run.ts";
 
@@ -22,6 +24,10 @@ export interface ActiveRun {
   logPrints: boolean;
   /** Takes what happens, in order. */
   report: (item: ReportItem) => void;
+  /** What the run asks of its server. */
+  services: RunServices;
+  /** What the run asks people. */
+  questions: Questions;
   /** How often each task name was called: the counter of dynamic keys. */
   counters: Map<string, number>;
   /** Free places of tasks that bound their concurrency, by task definition. */
@@ -34,6 +40,42 @@ export interface ActiveRun {
   progress: Map<string | null, string>;
   /** True after the attempt: what still happens is not recorded. */
   ended: boolean;
+}
+
+/** What an attempt of a run is given; the rest begins empty. */
+export type RunBasis = Pick<
+  ActiveRun,
+  | "id"
+  | "externalId"
+  | "name"
+  | "project"
+  | "flow"
+  | "parameters"
+  | "attempt"
+  | "clock"
+  | "home"
+  | "logPrints"
+  | "report"
+  | "counters"
+> & {
+  servicesFor(signal: AbortSignal): RunServices;
+};
+
+/** A run at the beginning of an attempt. */
+export function newActiveRun({ servicesFor, ...basis }: RunBasis): ActiveRun {
+  const controller = new AbortController();
+  const services = servicesFor(controller.signal);
+  return {
+    ...basis,
+    controller,
+    services,
+    questions: new Questions(controller, services),
+    gates: new Map(),
+    taskRuns: new Set(),
+    bodies: new Set(),
+    progress: new Map(),
+    ended: false,
+  };
 }
 
 /** A task run while its function executes. */
@@ -80,8 +122,16 @@ export function currentScope(): Scope | undefined {
   return scope === undefined || scope.run.ended ? undefined : scope;
 }
 
+const NEVER = new AbortController().signal;
+
+/** The signal of the current task run, or of the run; outside a run one that never aborts. */
+export function currentSignal(): AbortSignal {
+  const scope = currentScope();
+  return scope?.task?.signal ?? scope?.run.controller.signal ?? NEVER;
+}
+
 /**
- * The same, where a run is needed.
+ * The scope, where a run is needed.
  * @throws Error outside a run.
  */
 export function requireScope(what: string): Scope {

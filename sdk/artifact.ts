@@ -1,11 +1,15 @@
 import { uuidv7 } from "uuidv7";
+import type { ArtifactKind } from "#protocol/artifact";
+import { checkArtifactData } from "#protocol/artifact-data";
 import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
-import { requireScope, type Scope } from "./active-run.ts";
-import type { ArtifactPublished } from "./report-item.ts";
+import { currentScope, type Scope } from "./active-run.ts";
+import { outsideClient } from "./outside.ts";
 
 export interface ArtifactOptions {
   /** Groups artifacts across runs: all under one key form a history. */
   key?: string;
+  /** Id of the run it belongs to. Default: the run around the call. */
+  run?: number;
 }
 
 export interface TableOptions extends ArtifactOptions {
@@ -23,68 +27,91 @@ export interface ImageOptions extends ArtifactOptions {
 }
 
 /**
- * Publishes small display records of the current run or task run. Each returns the artifact's id.
- * Every function throws outside a run, and a RangeError when the data exceed 1 MB.
+ * Publishes small display records of the current run or task run, or of the run that `run` names. Each resolves to the
+ * artifact's UUID. Inside the run it is recorded at once, so that nobody has to wait for the promise. Outside a run and
+ * without `run` it is only shown on the console, as log lines are.
+ *
+ * Every function throws at once: RangeError when the data exceed 1 MB, TypeError when they are not what the kind needs.
  */
 export const artifact = {
   /** Markdown text. Data: `{ title, text }`. */
-  markdown(title: string, text: string, options: ArtifactOptions = {}): string {
-    return publish("markdown", { title, text }, options.key);
+  markdown(title: string, text: string, options: ArtifactOptions = {}): Promise<string> {
+    return publish("markdown", { title, text }, options);
   },
 
   /** A table of objects or of arrays. Data: `{ title, columns, rows }`. */
-  table(title: string, rows: readonly object[], options: TableOptions = {}): string {
-    return publish("table", { title, columns: options.columns ?? columnsOf(rows), rows }, options.key);
+  table(title: string, rows: readonly object[], options: TableOptions = {}): Promise<string> {
+    return publish("table", { title, columns: options.columns ?? columnsOf(rows), rows }, options);
   },
 
   /** A progress bar from 0 to 100. Data: `{ title, value, label }`. Under one key each call adds to the history. */
-  progress(title: string, value: number, options: ProgressOptions = {}): string {
-    return publish("progress", { title, value: percent(value), label: options.label ?? null }, options.key);
+  progress(title: string, value: number, options: ProgressOptions = {}): Promise<string> {
+    return publish("progress", { title, value: percent(value), label: options.label ?? null }, options);
   },
 
   /** A link. Data: `{ text, url }`. */
-  link(text: string, url: string | URL, options: ArtifactOptions = {}): string {
-    return publish("link", { text, url: String(url) }, options.key);
+  link(text: string, url: string | URL, options: ArtifactOptions = {}): Promise<string> {
+    return publish("link", { text, url: String(url) }, options);
   },
 
   /** An image by address or by its bytes, which are embedded. Data: `{ title, src }`. */
-  image(title: string, source: string | URL | Uint8Array, options: ImageOptions = {}): string {
+  image(title: string, source: string | URL | Uint8Array, options: ImageOptions = {}): Promise<string> {
     const src =
       source instanceof Uint8Array
         ? `data:${options.mediaType ?? "image/png"};base64,${Buffer.from(source).toString("base64")}`
         : String(source);
-    return publish("image", { title, src }, options.key);
+    return publish("image", { title, src }, options);
   },
 };
 
-/** Shows how far the current task run (or the run) is, from 0 to 100, in one bar that is updated in place. */
+/**
+ * Shows how far the current task run (or the run) is, from 0 to 100, in one bar that is updated in place.
+ * Outside a run it does nothing.
+ */
 export function progress(value: number, label?: string): void {
-  const scope = requireScope("progress()");
+  const scope = currentScope();
+  if (scope === undefined) return;
   const taskRunId = scope.task?.externalId ?? null;
   const id = scope.run.progress.get(taskRunId) ?? uuidv7();
   scope.run.progress.set(taskRunId, id);
-  send(scope, "progress", { value: percent(value), label: label ?? null }, null, id);
+  report(scope, "progress", plainData("progress", { value: percent(value), label: label ?? null }), null, id);
 }
 
-function publish(kind: ArtifactPublished["artifact_kind"], data: object, key: string | undefined): string {
+function publish(kind: ArtifactKind, given: object, { key = null, run }: { key?: string | null; run?: number }): Promise<string> {
+  const data = plainData(kind, given);
+  const scope = currentScope();
+  if (run !== undefined && run !== scope?.run.id) return send(kind, data, key, run);
   const id = uuidv7();
-  send(requireScope(`artifact.${kind}()`), kind, data, key ?? null, id);
-  return id;
+  if (scope === undefined) console.info(`${kind} artifact, kept inside a run only:`, given);
+  else report(scope, kind, data, key, id);
+  return Promise.resolve(id);
 }
 
-function send(scope: Scope, kind: ArtifactPublished["artifact_kind"], data: object, key: string | null, id: string): void {
-  const text = JSON.stringify(data);
-  const bytes = Buffer.byteLength(text);
-  if (bytes > ARTIFACT_BYTES_MAX) throw new RangeError(`artifact exceeds 1 MB (${bytes} bytes)`);
+function report(scope: Scope, kind: ArtifactKind, data: Record<string, unknown>, key: string | null, id: string): void {
   scope.run.report({
     kind: "artifact",
     external_id: id,
     artifact_kind: kind,
     key,
-    // Parsed back, so that what is recorded is plain JSON and no later change of the user's object can reach it.
-    data: JSON.parse(text) as unknown,
+    data,
     task_run_external_id: scope.task?.externalId ?? null,
   });
+}
+
+async function send(kind: ArtifactKind, data: Record<string, unknown>, key: string | null, run: number): Promise<string> {
+  const client = await outsideClient();
+  return (await client.artifacts.create({ run_id: run, kind, data, key })).external_id;
+}
+
+/** Plain JSON, so that no later change of the user's object can reach what is recorded. */
+function plainData(kind: ArtifactKind, data: object): Record<string, unknown> {
+  const text = JSON.stringify(data);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > ARTIFACT_BYTES_MAX) throw new RangeError(`artifact exceeds 1 MB (${bytes} bytes)`);
+  const plain = JSON.parse(text) as Record<string, unknown>;
+  const wrong = checkArtifactData(kind, plain);
+  if (wrong !== null) throw new TypeError(wrong);
+  return plain;
 }
 
 function columnsOf(rows: readonly object[]): string[] {

@@ -1,10 +1,11 @@
 import { RESULT_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/state";
 import type { ActiveRun } from "./active-run.ts";
-import { Cancelled, describeFailure, type FailureRecord } from "./failure.ts";
+import { Cancelled, describeFailure, type FailureRecord, isPaused } from "./failure.ts";
 import type { FlowDefinition } from "./flow.ts";
 import { callHook, hookFor } from "./hooks.ts";
 import { writeLog } from "./log.ts";
+import type { Question } from "./questions.ts";
 import { retryDelayOf } from "./retry.ts";
 import { shared } from "./shared-state.ts";
 import { trackBody } from "./task-execution.ts";
@@ -19,6 +20,8 @@ const STOPPED_LINGER_MS = 60_000;
 export type AttemptOutcome =
   | { kind: "completed"; details: Record<string, unknown>; lingering: boolean }
   | { kind: "failed"; failure: FailureRecord; retryDelaySeconds: number | null; lingering: boolean }
+  /** A question was asked that nobody has answered yet. */
+  | { kind: "paused"; question: Question; lingering: boolean }
   /** The signal of the run was aborted. */
   | { kind: "stopped"; lingering: boolean };
 
@@ -32,13 +35,14 @@ export async function runAttempt(flow: FlowDefinition, run: ActiveRun): Promise<
     run.parameters = await flow.checker.prepare(run.parameters);
     const body = shared.scope.run({ run, task: null }, async () => flow.fn(run.parameters));
     trackBody(run, body);
-    const value = await body;
+    const value = await untilPaused(run, body);
     await taskRunsSettled(run);
     outcome = { kind: "completed", details: resultDetails(run, value), lingering: false };
   } catch (error) {
-    outcome = failed(flow, run, error);
+    // What a stop makes the function throw is no failure of the flow.
+    outcome = run.controller.signal.aborted ? stopped(run) : failed(flow, run, error);
   }
-  if (run.controller.signal.aborted) outcome = { kind: "stopped", lingering: false };
+  if (run.controller.signal.aborted) outcome = stopped(run);
   else if (outcome.kind === "failed") run.controller.abort(new Cancelled("the run failed"));
   if (run.bodies.size > 0) {
     outcome.lingering = !(await settledWithin(run, outcome.kind === "stopped" ? STOPPED_LINGER_MS : LINGER_MS));
@@ -54,6 +58,27 @@ export async function runFlowHook(flow: FlowDefinition, run: ActiveRun, state: S
   if (hook === undefined) return;
   await shared.scope.run({ run, task: null }, () => callHook(hook, run, null, state));
   run.ended = true;
+}
+
+/** The function's result. A pause ends the attempt also when the function that asked catches that and goes on. */
+async function untilPaused<T>({ controller: { signal } }: ActiveRun, body: Promise<T>): Promise<T> {
+  const overdue = Promise.withResolvers<never>();
+  let timer: NodeJS.Timeout | undefined;
+  const onAbort = () => {
+    if (isPaused(signal.reason)) timer = setTimeout(() => overdue.reject(signal.reason), LINGER_MS);
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([body, overdue.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function stopped({ questions: { unanswered }, controller: { signal } }: ActiveRun): AttemptOutcome {
+  if (unanswered === null || !isPaused(signal.reason)) return { kind: "stopped", lingering: false };
+  return { kind: "paused", question: unanswered, lingering: false };
 }
 
 /** Waits for task runs nobody awaited; one that failed unseen fails the run. */

@@ -1,5 +1,4 @@
-import { requireScope } from "./active-run.ts";
-import { currentSignal } from "./task.ts";
+import { currentSignal, requireScope } from "./active-run.ts";
 
 /** The run around the current code. Every field throws outside a run. */
 export interface CurrentRun {

@@ -28,6 +28,11 @@ export class Cancelled extends Error {
   override name = "Cancelled";
 }
 
+/** The run pauses for an answer: leaves the function that asked. The run starts again from its top with the answer. */
+export class Paused extends Error {
+  override name = "Paused";
+}
+
 /** An error as it is recorded in a Failed state. */
 export interface FailureRecord {
   /** `Name: text`. */
@@ -41,6 +46,11 @@ export interface FailureRecord {
 /** True for an Abort of any copy of this package. */
 export function isAbort(error: unknown): boolean {
   return error instanceof Error && error.name === "Abort";
+}
+
+/** True for a Paused of any copy of this package. */
+export function isPaused(error: unknown): boolean {
+  return error instanceof Error && error.name === "Paused";
 }
 
 /** The record of whatever was thrown, also of values that are no Error. */

@@ -3,6 +3,7 @@
  */
 
 export { Type } from "typebox";
+export { currentSignal as signal } from "./active-run.ts";
 export {
   type ArtifactOptions,
   artifact,
@@ -13,10 +14,13 @@ export {
 } from "./artifact.ts";
 export { type CurrentRun, run } from "./current-run.ts";
 export { type Duration, parseDuration } from "./duration.ts";
-export { Abort, Cancelled, TimedOut } from "./failure.ts";
+export { emit } from "./emit.ts";
+export { Abort, Cancelled, Paused, TimedOut } from "./failure.ts";
 export { type Flow, flow, type ParametersOf } from "./flow.ts";
 export type { After, FlowOptions, WireFlowOptions } from "./flow-options.ts";
 export type { FlowHooks, Hook, HookEvent, TaskHooks } from "./hooks.ts";
+export { waitForInput } from "./input.ts";
+export { lease } from "./lease.ts";
 export { type Log, log } from "./log.ts";
 export { ParameterError } from "./parameters.ts";
 export type { RetryOptions } from "./retry.ts";
@@ -30,5 +34,7 @@ export {
   type ScheduleOptions,
 } from "./schedules.ts";
 export { type FileTarget, file, type Target } from "./target.ts";
-export { currentSignal as signal, type Task, type TaskOptions, task } from "./task.ts";
+export { type Task, type TaskOptions, task } from "./task.ts";
 export type { TaskRun } from "./task-run.ts";
+export { variable } from "./variable.ts";
+export type { SetVariableOptions } from "./variable-store.ts";

@@ -4,8 +4,9 @@ import { follow, untilAborted } from "./abortable.ts";
 import { type ActiveRun, Gate, type Scope } from "./active-run.ts";
 import { parentsOf, rememberOrigin, resolveArguments } from "./arguments.ts";
 import { parseDuration } from "./duration.ts";
-import { describeFailure, TimedOut } from "./failure.ts";
+import { describeFailure, isPaused, TimedOut } from "./failure.ts";
 import { callHook, hookFor } from "./hooks.ts";
+import { type HeldResources, holdResources } from "./lease.ts";
 import { writeLog } from "./log.ts";
 import { readResult, writeResult } from "./result-cache.ts";
 import { retryDelayOf } from "./retry.ts";
@@ -117,7 +118,9 @@ class TaskExecution {
     const { signal } = this.controller;
     if (signal.aborted) {
       const reason = signal.reason as unknown;
-      await this.#callHook(this.move("Cancelled", "Cancelled", reason instanceof Error ? reason.message : String(reason)));
+      const state = this.move("Cancelled", "Cancelled", reason instanceof Error ? reason.message : String(reason));
+      // A task run that a pause ended is called again with the answer: it was not given up.
+      if (!isPaused(reason)) await this.#callHook(state);
       return reason;
     }
     const upstream = error instanceof UpstreamFailed;
@@ -131,14 +134,17 @@ class TaskExecution {
 
   async #attempts(values: readonly unknown[]): Promise<unknown> {
     const { signal } = this.controller;
+    const { resources } = this.#definition.options;
     for (let attempt = 1; ; attempt += 1) {
       const entered: Gate[] = [];
+      let held: HeldResources | null = null;
       let delay: number | null;
       try {
         for (const gate of this.#gates) {
           await enter(gate, signal);
           entered.push(gate);
         }
+        if (resources !== undefined) held = await this.#hold(resources);
         signal.throwIfAborted();
         this.move("Running", attempt === 1 ? "Running" : "Retrying");
         return await this.#attempt(values);
@@ -149,10 +155,17 @@ class TaskExecution {
         const retries = this.#definition.options.retries ?? 0;
         this.move("Scheduled", "AwaitingRetry", message, { attempt, delay, retries, exception, traceback });
       } finally {
+        held?.release();
         for (const gate of entered) gate.leave();
       }
       await this.#run.clock.sleep(delay * 1000, signal);
     }
+  }
+
+  /** Waits for the task's resources, shown as AwaitingResource. */
+  async #hold(resources: Record<string, number>): Promise<HeldResources> {
+    const waits = (resource: string) => this.move("Scheduled", "AwaitingResource", `waiting for ${resource}`, { resource });
+    return await holdResources(this.#run, resources, this.controller.signal, waits);
   }
 
   /** Calls the function once, under its own signal and time limit. */

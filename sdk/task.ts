@@ -1,7 +1,8 @@
-import { currentScope, Gate } from "./active-run.ts";
+import { currentScope, currentSignal, Gate } from "./active-run.ts";
 import { rememberOrigin, resolveArguments, type TaskArguments, type TaskInput } from "./arguments.ts";
 import { type Duration, parseDuration } from "./duration.ts";
 import type { TaskHooks } from "./hooks.ts";
+import { checkResources } from "./lease.ts";
 import { checkRetryOptions, type RetryOptions } from "./retry.ts";
 import type { Target } from "./target.ts";
 import { startTaskRun, type TaskDefinition } from "./task-execution.ts";
@@ -12,6 +13,8 @@ export interface TaskOptions<Args extends readonly unknown[]> extends RetryOptio
   timeout?: Duration;
   /** How many task runs of this task one run executes at once; the others wait as Pending. Default: no bound. */
   concurrency?: number;
+  /** Amounts of named resources that a task run holds while its function executes; it waits in line as AwaitingResource. */
+  resources?: Record<string, number>;
   /** Results are stored as JSON under this key and returned without a call until they expire. */
   cache?: { key: string | ((...args: Args) => string); expires?: Duration };
   /** What the task makes: it is skipped when that exists. The task's result is then the target itself, made or found. */
@@ -54,14 +57,6 @@ interface DeclareTask {
  */
 export const task: DeclareTask = Object.defineProperty(declareTask, "signal", { get: currentSignal }) as unknown as DeclareTask;
 
-const NEVER = new AbortController().signal;
-
-/** The signal of the current task run, or of the run; outside a run one that never aborts. */
-export function currentSignal(): AbortSignal {
-  const scope = currentScope();
-  return scope?.task?.signal ?? scope?.run.controller.signal ?? NEVER;
-}
-
 type AnyFunction = (...args: unknown[]) => unknown;
 
 function declareTask(name: string, ...rest: [AnyFunction] | [TaskOptions<never[]>, AnyFunction]): Task<unknown[], unknown> {
@@ -82,6 +77,7 @@ function checked(name: unknown, options: TaskOptions<never[]>, fn: unknown): Tas
   if (typeof fn !== "function") throw new TypeError(`task "${name}" needs a function: task(name, options?, fn)`);
   checkRetryOptions(options);
   if (options.concurrency !== undefined) checkPlaces(options.concurrency);
+  if (options.resources !== undefined) checkResources(options.resources);
   if (options.cache?.expires !== undefined) parseDuration(options.cache.expires);
   const timeoutSeconds = options.timeout === undefined ? null : parseDuration(options.timeout);
   return { name, options, timeoutSeconds, fn: fn as AnyFunction };

@@ -40,6 +40,7 @@ export interface ServerTable {
   crashRerunDelaySecs?: [number, number];
   openBrowser?: boolean;
   allowedHosts?: string[];
+  mcpReadOnly?: boolean;
   durability?: Durability;
   threads?: "two" | "three";
 }
@@ -77,6 +78,7 @@ const SERVER_KEYS: Keys<ServerTable> = {
   crashRerunDelaySecs: { key: "crash_rerun_delay_secs", check: secondsRange },
   openBrowser: { key: "open_browser", check: flag },
   allowedHosts: { key: "allowed_hosts", check: textList },
+  mcpReadOnly: { key: "mcp_read_only", check: flag },
   durability: { key: "durability", check: durabilityOf },
   threads: { key: "threads", check: threadsOf },
 };

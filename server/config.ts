@@ -65,6 +65,8 @@ export interface ServerConfig {
   allowAnonymous: boolean;
   /** Host names accepted in the Host header beside loopback and the bound address. */
   allowedHosts: string[];
+  /** True when agents may only read: the MCP endpoint refuses tools that change something. */
+  mcpReadOnly: boolean;
   /** False when the server must start no engine processes. */
   engines: boolean;
   /** False: no fire is decided (a server that is there for one run only). */
@@ -163,6 +165,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
     socket: socketPath(text("--socket", flags.socket) ?? present(env, "MILLRACE_SOCKET"), server.socket, configPath),
     allowAnonymous: flags.allowAnonymous ?? false,
     allowedHosts: server.allowedHosts ?? [],
+    mcpReadOnly: server.mcpReadOnly ?? false,
     engines: flags.engines ?? true,
     schedules: flags.schedules ?? true,
     maxEngines:

@@ -5,15 +5,15 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { CHECKPOINTER, Checkpointer } from "#actors/checkpointer/shell";
-import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
+import { Checkpointer } from "#actors/checkpointer/shell";
 import { EngineProcesses } from "#actors/engines/shell";
+import { CHECKPOINTER, DISPATCHER, ENGINE_PROCESSES, LISTENING, OUTBOUND, RECORDS, SERVER_LOG } from "#actors/names";
+import { createDelivery } from "#actors/outbound/delivery";
 import { Outbound } from "#actors/outbound/shell";
-import { OUTBOUND } from "#actors/rules/messages";
-import { LISTENING, placementOf, TREE } from "#actors/tree";
-import { DISPATCHER, RECORDS } from "#actors/turn";
+import type { ReceiverStarted } from "#actors/rules/messages";
+import { placementOf, TREE } from "#actors/tree";
 import { hostIdentity } from "#protocol/host-identity";
-import { createSystemClock } from "#runtime/clock";
+import { type Clock, createSystemClock } from "#runtime/clock";
 import { Supervisor } from "#runtime/supervisor";
 import { Threads } from "#runtime/thread";
 import { checkpoint, openCheckpointHandle } from "#storage/checkpoint";
@@ -21,6 +21,7 @@ import { lockHome } from "#storage/lock";
 import type { ServerConfig } from "./config.ts";
 import { type Discovery, discoverFlows } from "./discovery.ts";
 import { prepareHome, removeDiscoveryFile, writeDiscoveryFile } from "./discovery-file.ts";
+import { type LogMessage, ServerLog } from "./server-log.ts";
 import type { ThreadData } from "./threads/data.ts";
 import { urlOf } from "./url.ts";
 
@@ -56,16 +57,25 @@ const SUFFIX = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 export async function startServer(config: ServerConfig, servedDir: string): Promise<RunningServer> {
   prepareHome(config.home);
   const lock = lockHome(config.home);
+  const clock = createSystemClock();
+  const secrets = [config.token, config.email?.password];
+  const log = new ServerLog({ home: config.home, secrets, nowUs: () => clock.nowUs() });
   try {
-    return await startTree(config, servedDir, () => lock.release());
+    return await startTree(config, servedDir, clock, log, () => lock.release());
   } catch (cause) {
+    log.write("error", `the start failed: ${cause instanceof Error ? cause.message : String(cause)}`);
     lock.release();
     throw cause;
   }
 }
 
-async function startTree(config: ServerConfig, servedDir: string, release: () => void): Promise<RunningServer> {
-  const clock = createSystemClock();
+async function startTree(
+  config: ServerConfig,
+  servedDir: string,
+  clock: Clock,
+  log: ServerLog,
+  release: () => void,
+): Promise<RunningServer> {
   const data = threadData(config, servedDir, clock.nowUs());
   const stopped = Promise.withResolvers<number>();
   const listening = Promise.withResolvers<{ port: number }>();
@@ -73,44 +83,25 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
     placementOf(data.threads, new URL(`./threads/entry${SUFFIX}`, import.meta.url)),
     data,
     (name, error, counted) => {
-      process.stderr.write(`millrace: ${name} failed and is restarted: ${error.message}\n`);
+      log.error(`${name} failed and is restarted: ${error.message}`);
       void supervisor.exited(name, error, counted);
     },
   );
   const supervisor = new Supervisor(TREE, threads, clock, {
     restarted: () => undefined,
     gaveUp: (error) => {
-      process.stderr.write(`millrace: stopping after repeated failures: ${error.message}\n`);
+      log.error(`stopping after repeated failures: ${error.message}`);
       void stop(EXIT_FAILURE);
     },
   });
+  threads.main.host.attach(SERVER_LOG, { deliver: (message) => log.error((message as LogMessage).text) });
   threads.main.host.attach(LISTENING, { deliver: (message) => listening.resolve(message as { port: number }) });
-  threads.main.host.register({
-    name: ENGINE_PROCESSES,
-    start: (context, out) => {
-      const send = (to: string, message: unknown): void => threads.main.host.send(to, message);
-      const processes = new EngineProcesses(engineOptions(config), context.nowUs, send);
-      processes.begin(out);
-      return processes;
-    },
-  });
-  threads.main.host.register({
-    name: OUTBOUND,
-    start: () => new Outbound((message) => threads.main.host.send(DISPATCHER, message)),
-  });
-  threads.main.host.register({
-    name: CHECKPOINTER,
-    start: () => {
-      const database = openCheckpointHandle(data.databasePath);
-      return new Checkpointer(
-        () => checkpoint(database),
-        () => database.close(),
-      );
-    },
-  });
+  registerActors(threads, config, data);
   let stopping: Promise<void> | null = null;
   const stop = (exitCode: number): Promise<void> => {
+    if (stopping === null) log.info("stopping");
     stopping ??= stopInOrder(threads, supervisor, config).then(() => {
+      log.info(`stopped with exit code ${exitCode}`);
       release();
       stopped.resolve(exitCode);
     });
@@ -129,10 +120,47 @@ async function startTree(config: ServerConfig, servedDir: string, release: () =>
   const { auth, host, pid, socket, started_at, version } = discoveryRecord(config, data);
   writeDiscoveryFile(config.home, { auth, host, pid, port, socket, started_at, url, version });
   const discovery = await discovering;
+  log.info(startLine(data, url, discovery));
   threads.main.host.send(RECORDS, { kind: "RegisterFlows", flows: discovery.flows, errors: discovery.errors });
   const figures = setInterval(() => void sendFigures(threads), FIGURES_MS);
   void stopped.promise.then(() => clearInterval(figures));
   return { url, stopped: stopped.promise, stop: () => stop(0), discovery, threads };
+}
+
+function startLine({ version, pid, servedDir }: SharedData, url: string, { flows, errors }: Discovery): string {
+  const found = `flows: ${flows.length}, files that could not be used: ${errors.length}`;
+  return `Millrace ${version} started: pid ${pid}, ${url}, serving ${servedDir} (${found})`;
+}
+
+/** The actors of the main thread: they own processes and connections. */
+function registerActors(threads: Threads, config: ServerConfig, data: SharedData): void {
+  const { host } = threads.main;
+  host.register({
+    name: ENGINE_PROCESSES,
+    start: (context, out) => {
+      const send = (to: string, message: unknown): void => host.send(to, message);
+      const processes = new EngineProcesses(engineOptions(config), context.nowUs, send);
+      processes.begin(out);
+      return processes;
+    },
+  });
+  host.register({
+    name: OUTBOUND,
+    start: (_context, out) => {
+      out.send(DISPATCHER, { kind: "ReceiverStarted", receiver: OUTBOUND } satisfies ReceiverStarted);
+      return new Outbound({ ...createDelivery(config.email), done: (message) => host.send(DISPATCHER, message) });
+    },
+  });
+  host.register({
+    name: CHECKPOINTER,
+    start: () => {
+      const database = openCheckpointHandle(data.databasePath);
+      return new Checkpointer(
+        () => checkpoint(database),
+        () => database.close(),
+      );
+    },
+  });
 }
 
 /** Hands the figures of all actors to the one that answers for the server. */

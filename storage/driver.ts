@@ -20,12 +20,15 @@ export interface Database {
   exec(sql: string): void;
   /** The first column of the first row of a pragma. */
   pragma(text: string): unknown;
-  /** Consistent copy to another file while others write. */
+  /** Consistent copy to another file while others write. It blocks this thread until it is complete. */
   backup(path: string): Promise<void>;
   readonly inTransaction: boolean;
   readonly open: boolean;
   close(): void;
 }
+
+/** More pages than any database has. */
+const ALL_PAGES = 0x7fffffff;
 
 export interface DriverOptions {
   readonly: boolean;
@@ -47,7 +50,8 @@ export function openDriver(path: string, options: DriverOptions): Database {
     },
     exec: (sql) => void handle.exec(sql),
     pragma: (text) => handle.pragma(text, { simple: true }),
-    backup: async (target) => void (await handle.backup(target)),
+    // In one step: between two steps another process may write, and SQLite would begin anew.
+    backup: async (target) => void (await handle.backup(target, { progress: () => ALL_PAGES })),
     get inTransaction() {
       return handle.inTransaction;
     },

@@ -1,8 +1,6 @@
-/** Committed events as rules see them: what they match on, and the records that templates speak of. */
+/** Committed events as rules see them: what they match on. */
 import { STRETCH_IDS, stateType } from "./codes.ts";
 import { type EventRow, eventContext, eventParts, renderEvent, SELECT_EVENT } from "./queries/event-record.ts";
-import { flowById } from "./queries/flow-record.ts";
-import { runById } from "./queries/run-record.ts";
 import type { Statements } from "./statements.ts";
 
 type SeenRow = [
@@ -45,10 +43,43 @@ export interface SeenEvent {
   record(): string;
 }
 
-/** The events after `cursor`, oldest first. */
-export function eventsAfter(statements: Statements, cursor: number, limit: number): SeenEvent[] {
-  const rows = statements.raw<SeenRow>(`${SELECT_SEEN} WHERE e.id > ? ORDER BY e.id LIMIT ?`).all(cursor, limit);
-  return rows.map((row) => seen(statements, row));
+/** The events after `cursor` whose names are asked for, oldest first, and how far was looked: `to` is the last id that was. */
+export function eventsAfter(
+  statements: Statements,
+  cursor: number,
+  limit: number,
+  isAskedFor: (name: string) => boolean,
+): { events: SeenEvent[]; to: number } {
+  const scanned = statements
+    .raw<[number, number]>("SELECT id, name FROM events WHERE id > ? ORDER BY id LIMIT ?")
+    .all(cursor, SCAN_EVENTS);
+  const ids: number[] = [];
+  let to = cursor;
+  for (const [id, code] of scanned) {
+    if (isAskedFor(nameOf(statements, code))) {
+      if (ids.length === limit) break;
+      ids.push(id);
+    }
+    to = id;
+  }
+  if (ids.length === 0) return { events: [], to };
+  const sql = `${SELECT_SEEN} WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id`;
+  const rows = statements.raw<SeenRow>(sql).all(JSON.stringify(ids));
+  return { events: rows.map((row) => seen(statements, row)), to };
+}
+
+/** Ids and names looked at to find those that are asked for: a row of these costs a twentieth of an event in full. */
+const SCAN_EVENTS = 1_000;
+
+/** Names by their code; a code never changes its meaning. */
+const names = new WeakMap<Statements, Map<number, string>>();
+
+function nameOf(statements: Statements, code: number): string {
+  const known = names.get(statements) ?? new Map<number, string>();
+  names.set(statements, known);
+  const name = known.get(code) ?? statements.raw<[string]>("SELECT name FROM names WHERE id = ?").get(code)?.[0] ?? "";
+  known.set(code, name);
+  return name;
 }
 
 /** The newest events, newest first. */
@@ -57,26 +88,30 @@ export function latestEvents(statements: Statements, limit: number): SeenEvent[]
   return rows.map((row) => seen(statements, row));
 }
 
+/** The event with this id, or null when it is gone. */
+export function seenEvent(statements: Statements, id: number): SeenEvent | null {
+  const row = statements.raw<SeenRow>(`${SELECT_SEEN} WHERE e.id = ?`).get(id);
+  return row === undefined ? null : seen(statements, row);
+}
+
 /** Events of one name, or with the prefix before `*`, that occurred within the bounds, newest first. */
-export function eventsBetween(statements: Statements, name: string, fromUs: number, toUs: number, limit: number): SeenEvent[] {
-  const first = statements.raw<[number | null]>("SELECT min(stretch) FROM event_times WHERE occurred_max >= ?").get(fromUs)?.[0];
-  if (first === null || first === undefined) return [];
+export function* eventsBetween(statements: Statements, name: string, fromUs: number, toUs: number): Generator<SeenEvent> {
+  const stretches = statements
+    .raw<[number]>("SELECT stretch FROM event_times WHERE occurred_max >= ? AND occurred_min <= ? ORDER BY stretch DESC")
+    .all(fromUs, toUs);
   const named = name.endsWith("*") ? "substr(n.name, 1, length(?)) = ?" : "n.name = coalesce(?, ?)";
-  const sql = `${SELECT_SEEN} WHERE e.id >= ? AND e.occurred BETWEEN ? AND ? AND ${named} ORDER BY e.id DESC LIMIT ?`;
+  const sql = `${SELECT_SEEN} WHERE e.id BETWEEN ? AND ? AND e.occurred BETWEEN ? AND ? AND ${named} ORDER BY e.id DESC`;
   const text = name.replace(/\*$/, "");
-  const rows = statements.raw<SeenRow>(sql).all(first * STRETCH_IDS, fromUs, toUs, text, text, limit);
-  return rows.map((row) => seen(statements, row));
+  for (const [stretch] of stretches) {
+    const first = stretch * STRETCH_IDS;
+    const rows = statements.raw<SeenRow>(sql).all(first, first + STRETCH_IDS - 1, fromUs, toUs, text, text);
+    for (const row of rows) yield seen(statements, row);
+  }
 }
 
 /** Id of the newest event; 0 without any. */
 export function newestEvent(statements: Statements): number {
   return statements.raw<[number | null]>("SELECT max(id) FROM events").get()?.[0] ?? 0;
-}
-
-/** The record of a run or a flow as templates see it, or null. */
-export function recordOf(statements: Statements, kind: "run" | "flow", id: number): Record<string, unknown> | null {
-  const text = kind === "run" ? runById(statements, id) : flowById(statements, id, { isLive: () => true, nowUs: 0 });
-  return text === null ? null : (JSON.parse(text) as Record<string, unknown>);
 }
 
 function seen(statements: Statements, row: SeenRow): SeenEvent {

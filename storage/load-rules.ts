@@ -50,7 +50,7 @@ export interface LoadedRules {
   /** Open ones, by deadline. */
   expectations: ExpectationRow[];
   /** Messages to the outside that have no answer yet, by id; `request` is JSON text. */
-  outbound: { id: number; firing_id: number; request: string }[];
+  outbound: { id: number; firing_id: number | null; request: string }[];
   /** The newest event whose reactions are stored. */
   cursor: number;
   next_ids: { rule: number; firing: number; expectation: number; outbound: number; event: number };
@@ -69,7 +69,7 @@ export function loadRules(statements: Statements): LoadedRules {
     firings: readFirings(statements),
     expectations: readExpectations(statements),
     outbound: statements
-      .raw<[number, number, string]>("SELECT id, firing_id, request FROM outbound ORDER BY id")
+      .raw<[number, number | null, string]>("SELECT id, firing_id, request FROM outbound ORDER BY id")
       .all()
       .map(([id, firing_id, request]) => ({ id, firing_id, request })),
     cursor: cursor?.[0] ?? 0,

@@ -6,8 +6,7 @@
  */
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-
-export const CHECKPOINTER = "checkpointer";
+import { STORE_WRITER } from "../names.ts";
 
 /** Order and answer. */
 export interface Checkpoint {
@@ -16,8 +15,6 @@ export interface Checkpoint {
 export interface Checkpointed {
   kind: "Checkpointed";
 }
-
-const STORE_WRITER = "store-writer";
 
 export class Checkpointer implements Actor<Checkpoint> {
   readonly #copy: () => void;

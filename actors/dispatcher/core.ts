@@ -13,12 +13,15 @@ import { unreachable } from "#runtime/assert";
 import type { Outbox } from "#runtime/effect";
 import { putOperation } from "#storage/ops";
 import type { PoolReport } from "../engines/messages.ts";
+import { lapse, tickDone } from "../expectations/lifecycle.ts";
 import type { GroupPorts } from "../group.ts";
 import { type Engine, engineKeyText } from "../live-state/engine.ts";
 import type { LiveState } from "../live-state/live-state.ts";
+import { ENGINE_PROCESSES, RULES } from "../names.ts";
 import { Retention } from "../retention/sweep.ts";
-import { type ReactionMessage, RULES } from "../rules/messages.ts";
-import { applyReactions, lapse, lapseTick, outboundDone, sendCommitted } from "../rules/reactions.ts";
+import type { ReactionMessage } from "../rules/messages.ts";
+import { sendAgain, sendCommitted } from "../rules/outgoing.ts";
+import { applyReactions, outboundDone } from "../rules/reactions.ts";
 import { Turn } from "../turn.ts";
 import { createBackfillCommand } from "./backfill.ts";
 import { cancelBackfillCommand, prefilterCommand, releaseUnchecked } from "./backfill-commands.ts";
@@ -28,12 +31,12 @@ import { createFlowRunCommand, createRunCommand } from "./create-commands.ts";
 import type { Deadline } from "./deadlines.ts";
 import { deleteFlowCommand, deleteRunCommand } from "./delete-commands.ts";
 import { engineFailed } from "./engine-failed.ts";
-import { ENGINE_PROCESSES, engineGone } from "./engines.ts";
+import { engineGone } from "./engines.ts";
 import { capacityFreed, enqueue, processSeen } from "./hand-out.ts";
 import { heartbeat } from "./heartbeat.ts";
 import type { DispatcherMessage } from "./messages.ts";
 import { EnginePool } from "./pool.ts";
-import { report } from "./report.ts";
+import { applyNextSlice, report } from "./report.ts";
 import { resumeRunCommand } from "./resume-run.ts";
 import { retryRunCommand } from "./retry-run.ts";
 import { transitionRun } from "./transition-run.ts";
@@ -107,11 +110,17 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return this.#stopWork(turn);
       case "React":
       case "Lapse":
-      case "LapseTick":
+      case "TickDone":
       case "OutboundDone":
         return this.#react(turn, message);
       case "SendOutbound":
         return sendCommitted(turn, this.#ports.committedTurn());
+      case "ContinueReports":
+        return this.#state.openReports.callNext(turn, this.#ports.committedTurn());
+      case "ReportSlice":
+        return this.#continueReport(turn, message.run_id);
+      case "ReceiverStarted":
+        return sendAgain(turn, message.receiver);
       case "CapacityFreed":
         return capacityFreed(turn, message.resources);
       default:
@@ -127,9 +136,11 @@ export class Dispatcher implements Actor<DispatcherMessage> {
       case "CreateFlowRun":
         return createFlowRunCommand(turn, command);
       case "TransitionRun":
+        if (this.#state.openReports.putBehind(command.target, command)) return;
         return transitionRun(turn, command);
       case "Report":
-        return report(turn, command);
+        report(turn, command);
+        return this.#state.openReports.callNext(turn, this.#ports.committedTurn());
       case "Heartbeat":
         return heartbeat(turn, command);
       case "Work":
@@ -154,6 +165,22 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return prefilterCommand(turn, command);
       default:
         throw new Error(`the dispatcher does not take ${command.kind}`);
+    }
+  }
+
+  /** The next slice of a report; after the last one, what waited behind it. */
+  #continueReport(turn: Turn, runId: number): void {
+    const { openReports } = this.#state;
+    const open = openReports.find(runId);
+    if (open === undefined) return;
+    open.called = false;
+    applyNextSlice(turn, open);
+    if (open.next < open.slices.length) return openReports.callNext(turn, this.#ports.committedTurn());
+    openReports.remove(open);
+    for (const command of open.behind) {
+      // Each writes what it changed: the state that an answer shows is stored, also when the next command moves the run on.
+      turn.writeTouched();
+      this.#command(turn, command);
     }
   }
 
@@ -182,13 +209,14 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 
   #react(turn: Turn, message: ReactionMessage): void {
-    if (message.kind === "OutboundDone") return outboundDone(turn, message);
+    const { quarantine } = this.#ports;
+    if (message.kind === "OutboundDone") return outboundDone(turn, message, quarantine);
     const current = message.core === this.#ports.epoch;
     if (message.kind === "React") {
-      if (current) applyReactions(turn, message, this.#ports.ruleFailures);
+      if (current) applyReactions(turn, message, quarantine);
       turn.out.send(RULES, { kind: "Reacted" });
-    } else if (current && message.kind === "Lapse") lapse(turn, message.due);
-    else if (current && message.kind === "LapseTick") lapseTick(turn, message.rule_id, message.due);
+    } else if (current && message.kind === "Lapse") lapse(turn, message.due, quarantine);
+    else if (current && message.kind === "TickDone") tickDone(turn, message, quarantine);
   }
 
   #moduleChanged(turn: Turn, sourceDir: string, module: string): void {

@@ -3,11 +3,9 @@ import type { WorkRequest } from "#protocol/engine";
 import { putOperation } from "#storage/ops";
 import { type Engine, type EngineKey, engineKeyText } from "../live-state/engine.ts";
 import type { Run } from "../live-state/run.ts";
+import { ENGINE_PROCESSES } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import { crashRun, ENGINE_EXITED } from "./crash.ts";
-
-/** Actor on the main thread that owns processes. */
-export const ENGINE_PROCESSES = "engine-processes";
 
 /** The engine of a poll; an unknown one is registered and its process watched. */
 export function findEngine(turn: Turn, request: WorkRequest, local: boolean): Engine {

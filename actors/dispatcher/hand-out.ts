@@ -7,7 +7,8 @@ import { putOperation } from "#storage/ops";
 import type { Engine, ParkedPoll } from "../live-state/engine.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import { isEnded, needsOf, type Run, type WaitReason } from "../live-state/run.ts";
-import { LEASES, type Turn } from "../turn.ts";
+import { LEASES } from "../names.ts";
+import type { Turn } from "../turn.ts";
 import { type KeyQueue, keyOfRun } from "./queue.ts";
 import { blockingOf, giveUpReservations } from "./reservation.ts";
 import { renderWorkItem } from "./work-item.ts";
@@ -39,6 +40,7 @@ function holderOf(state: LiveState, run: Run): WaitReason["code"] | null {
 }
 
 function hold(turn: Turn, run: Run, code: WaitReason["code"]): void {
+  if (code === "not_due") turn.state.schedules.put(run);
   turn.state.queue.putAside(run, code === "held" ? "held" : "future");
   run.waiting = { code, object: code === "held" ? `backfill:${run.backfill_id}` : null, sinceUs: turn.nowUs };
 }

@@ -1,7 +1,7 @@
 /** Messages of the dispatcher. */
 import type { Command, CommandNotice } from "#protocol/command";
 import type { PoolReport } from "../engines/messages.ts";
-import type { ReactionMessage } from "../rules/messages.ts";
+import type { ReactionMessage, ReceiverStarted } from "../rules/messages.ts";
 
 /** A process on this host has gone; `cause` says why where that is known. */
 export interface EngineGone {
@@ -53,6 +53,19 @@ export interface SendOutbound {
   kind: "SendOutbound";
 }
 
+/** Something was committed while reports are applied in slices. */
+export interface ContinueReports {
+  kind: "ContinueReports";
+}
+
+/** The next slice of a report is to be applied. Id and epoch are those of its command, which fails with it. */
+export interface ReportSlice {
+  kind: "ReportSlice";
+  id: number;
+  epoch: number;
+  run_id: number;
+}
+
 export type DispatcherMessage =
   | Command
   | CommandNotice
@@ -66,4 +79,7 @@ export type DispatcherMessage =
   | StopWork
   | CapacityFreed
   | ReactionMessage
-  | SendOutbound;
+  | SendOutbound
+  | ContinueReports
+  | ReportSlice
+  | ReceiverStarted;

@@ -8,8 +8,8 @@
 import { matchesPattern } from "../engines/pattern.ts";
 import type { Engine, EngineKey } from "../live-state/engine.ts";
 import type { LiveState } from "../live-state/live-state.ts";
+import { ENGINE_PROCESSES } from "../names.ts";
 import type { Turn } from "../turn.ts";
-import { ENGINE_PROCESSES } from "./engines.ts";
 import { sendAway } from "./work.ts";
 
 /** An engine that found no work for this long makes room for memory; starting one again takes a fraction of a second. */

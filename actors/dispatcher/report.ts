@@ -1,15 +1,16 @@
 /**
- * POST /api/engine/report: task runs, log lines, custom events and artifacts of a run, applied whole and once.
+ * POST /api/engine/report: task runs, log lines, custom events and artifacts of a run, applied in order and once.
  *
  * Numbers grow within an assignment; what is at or below the last one was applied before and is skipped, so a report that is
  * sent twice changes nothing. A report under a lease that is over moves no state and no task run; its lines and custom events
- * are kept.
+ * are kept. A report is checked whole before any of it is applied. A large one is applied in slices (open-reports.ts).
  */
 import type { Command } from "#protocol/command";
-import { type ReportEvent, type ReportRequest, ReportRequest as ReportSchema } from "#protocol/engine";
+import { type ReportEvent, ReportRequest as ReportSchema } from "#protocol/engine";
 import { refuse } from "#protocol/errors";
-import { canonicalJson } from "#protocol/json";
+import { canonicalJson, parseJson } from "#protocol/json";
 import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
+import { type SlicedReport, sliceEnds } from "#protocol/report-slices";
 import { levelBit } from "#storage/feed";
 import { putOperation } from "#storage/ops";
 import type { Run } from "../live-state/run.ts";
@@ -18,6 +19,7 @@ import type { Turn } from "../turn.ts";
 import { touchContact } from "./contact.ts";
 import { sequenceKeyOf } from "./hand-out.ts";
 import { moveTask } from "./moves.ts";
+import { newReport, type OpenReport, type ReportHead } from "./open-reports.ts";
 import { decideTransition } from "./transition.ts";
 
 type LogLine = [number | null, number, string, number, string];
@@ -29,33 +31,69 @@ const WARNING = 30;
 const OUR_LOGGER = "millrace.run";
 
 export function report(turn: Turn, command: Command): void {
+  const opened = openReport(turn, command);
+  if (opened === undefined) return;
+  const { openReports } = turn.state;
+  if (openReports.putBehind(opened.head.run_id, command)) return;
+  if (opened.slices.length > 1 && turn.state.findRun(opened.head.run_id) !== undefined) openReports.add(opened);
+  applyNextSlice(turn, opened);
+}
+
+/** The report of a command, checked whole and cut up; undefined when it was refused. */
+function openReport(turn: Turn, command: Command): OpenReport | undefined {
+  if (typeof command.body !== "string") {
+    const { count, slices, ...head } = command.body as SlicedReport;
+    return newReport(command, head, count, slices);
+  }
   const body = turn.parse(command, ReportSchema);
-  if (body === undefined) return;
-  const run = turn.state.findRun(body.run_id);
-  if (run === undefined) return turn.refuse(command, refuse("run_not_found", body.run_id));
-  const fenced = body.lease != null && body.lease !== run.assignment_id;
+  if (body === undefined) return undefined;
+  const { events, engine_id, run_id, lease = null } = body;
+  // What is parsed here is smaller than a slice may be, so rows alone count.
+  const ends = sliceEnds(events, () => 0);
+  const slices = ends.length === 1 ? [events] : ends.map((end, index) => events.slice(ends[index - 1] ?? 0, end));
+  return newReport(command, { engine_id, run_id, lease }, events.length, slices);
+}
+
+/** Applies the next slice, and answers after the last one. */
+export function applyNextSlice(turn: Turn, open: OpenReport): void {
+  const { command, head } = open;
+  const run = turn.state.findRun(head.run_id);
+  if (run === undefined) {
+    open.next = open.slices.length;
+    return turn.refuse(command, refuse("run_not_found", head.run_id));
+  }
+  const slice = open.slices[open.next] ?? [];
+  const last = applySlice(turn, run, open, typeof slice === "string" ? (parseJson(slice) as ReportEvent[]) : slice);
+  open.next += 1;
+  if (open.next < open.slices.length) return;
+  const cancel = run.state.type === "Cancelling";
+  turn.replyJson(command, 200, { applied: open.applied, skipped: open.count - open.applied, last_seq: last, cancel });
+}
+
+/** Applies events with the report's number in one decision. Returns the last number. */
+function applySlice(turn: Turn, run: Run, open: OpenReport, events: readonly ReportEvent[]): number {
+  const fenced = open.head.lease !== null && open.head.lease !== run.assignment_id;
   if (!fenced) touchContact(turn, run);
-  const sequence = sequenceOf(run, body, fenced);
-  let applied = 0;
+  const sequence = sequenceOf(run, open.head, fenced);
   let last = sequence.last;
   const logs: LogsByRun = new Map();
-  for (const event of body.events) {
+  for (const event of events) {
     if (event.seq <= last) continue;
     last = event.seq;
-    if (applyEvent(turn, run, event, fenced, logs)) applied += 1;
+    if (applyEvent(turn, run, event, fenced, logs)) open.applied += 1;
   }
+  open.wroteTurn = last > sequence.last ? turn.number : 0;
   if (last > sequence.last) {
     sequence.advance(last);
     turn.touchRun(run, false);
   }
   appendLogs(turn, logs);
-  const cancel = run.state.type === "Cancelling";
-  turn.replyJson(command, 200, { applied, skipped: body.events.length - applied, last_seq: last, cancel });
+  return last;
 }
 
 /** The sequence a report belongs to: that of the assignment, of a former engine, or of all that never held the run. */
-function sequenceOf(run: Run, body: ReportRequest, fenced: boolean): { last: number; advance(to: number): void } {
-  const holds = !fenced && (run.engine_id === null || run.engine_id === body.engine_id);
+function sequenceOf(run: Run, head: ReportHead, fenced: boolean): { last: number; advance(to: number): void } {
+  const holds = !fenced && (run.engine_id === null || run.engine_id === head.engine_id);
   if (holds) {
     return {
       last: run.report_seq,
@@ -64,13 +102,13 @@ function sequenceOf(run: Run, body: ReportRequest, fenced: boolean): { last: num
       },
     };
   }
-  const key = keyOfFormer(run, body, fenced);
+  const key = keyOfFormer(run, head, fenced);
   return { last: run.otherSequences.get(key) ?? 0, advance: (to) => run.otherSequences.set(key, to) };
 }
 
 /** Reports under a lease go by the lease: its engine may have been given the run again. */
-function keyOfFormer(run: Run, { engine_id, lease }: ReportRequest, fenced: boolean): string {
-  if (fenced && lease != null) return sequenceKeyOf(lease);
+function keyOfFormer(run: Run, { engine_id, lease }: ReportHead, fenced: boolean): string {
+  if (fenced && lease !== null) return sequenceKeyOf(lease);
   return run.otherSequences.has(engine_id) ? engine_id : "";
 }
 

@@ -12,7 +12,7 @@ import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import type { EngineGone, EngineSeen, ModuleChanged } from "../dispatcher/messages.ts";
 import type { EngineKey } from "../live-state/engine.ts";
-import { DISPATCHER } from "../turn.ts";
+import { DISPATCHER } from "../names.ts";
 import type { EngineProcessesMessage, PoolReport } from "./messages.ts";
 import { matchesPattern } from "./pattern.ts";
 import { isSameProcess, readProcess, userOf } from "./process-table.ts";

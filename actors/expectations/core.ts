@@ -6,8 +6,9 @@
  */
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-import { type Rearm, RULES } from "../rules/messages.ts";
-import type { RuleBook } from "../rules/rule.ts";
+import { RULES } from "../names.ts";
+import type { Rearm } from "../rules/messages.ts";
+import type { Rule, RuleBook } from "../rules/rule.ts";
 import { nextTick } from "./clock.ts";
 
 interface Due {
@@ -18,68 +19,88 @@ export interface ExpectationPorts {
   nowUs(): number;
   /** The rules of the live state; null before its first start. */
   book(): RuleBook | null;
+  /** When the server started: ticks before that are not made up for. */
+  readonly startedAtUs: number;
+}
+
+/** What is due and has not been decided yet is said again after this: it may have been lost on its way. */
+const AGAIN_US = 1_000_000;
+/** A tick that nobody looked at for this long (the machine slept, the clock was set forward) counts as missed. */
+const TICK_LATE_US = 60_000_000;
+
+interface Tick {
+  /** The moment from which it was computed, and the clock. */
+  after: number;
+  clock: string;
+  due: number;
 }
 
 export class ExpectationTimer implements Actor<Rearm | Due> {
   readonly #ports: ExpectationPorts;
-  /** Next ticks by rule; those missed while the server was down are not made up for. */
-  #ticks = new Map<number, { due: number; clock: string }>();
+  /** Rules with a clock, as they were at a version of the rules. */
+  #clocked: { book: RuleBook | null; version: number; rules: Rule[] } = { book: null, version: 0, rules: [] };
+  /** Next ticks by rule. */
+  readonly #ticks = new Map<number, Tick>();
+  /** When it last said what is due. */
+  #saidUs = Number.NEGATIVE_INFINITY;
 
   constructor(ports: ExpectationPorts, out: Outbox) {
     this.#ports = ports;
+    this.#wind();
     this.#arm(out);
   }
 
   receive(message: Rearm | Due, out: Outbox): void {
+    this.#wind();
     if (message.kind === "Due") this.#fire(out);
     this.#arm(out);
   }
 
   #fire(out: Outbox): void {
     const nowUs = this.#ports.nowUs();
-    const first = this.#firstDeadline();
-    if (first !== null && first <= nowUs) out.send(RULES, { kind: "DeadlinePassed", due: nowUs });
-    for (const [rule_id, { due }] of this.#ticks) {
-      if (due > nowUs) continue;
-      this.#ticks.delete(rule_id);
-      out.send(RULES, { kind: "ClockTick", rule_id, due });
-    }
+    this.#saidUs = nowUs;
+    const first = this.#ports.book()?.expectations.first();
+    if (first !== undefined && first.deadline <= nowUs) out.send(RULES, { kind: "DeadlinePassed", due: nowUs });
+    for (const [rule_id, { due }] of this.#ticks) if (due <= nowUs) out.send(RULES, { kind: "ClockTick", rule_id, due });
   }
 
   #arm(out: Outbox): void {
-    this.#wind();
     const nowUs = this.#ports.nowUs();
-    const first = this.#firstDeadline();
-    const times = [...this.#ticks.values()].map(({ due }) => due);
-    // What has passed is on its way; if it gets lost there, it is sent again.
-    if (first !== null) times.push(first <= nowUs ? nowUs + RETRY_US : first);
-    if (times.length === 0) return out.cancelTimer("due");
-    out.setTimer("due", Math.min(...times), { kind: "Due" });
+    const first = this.#ports.book()?.expectations.first();
+    let nextUs = first?.deadline ?? Number.POSITIVE_INFINITY;
+    for (const { due } of this.#ticks.values()) if (due < nextUs) nextUs = due;
+    if (nextUs === Number.POSITIVE_INFINITY) return out.cancelTimer("due");
+    // A time of saying that lies ahead is one from before the clock was set back.
+    const againUs = Math.min(this.#saidUs, nowUs) + AGAIN_US;
+    out.setTimer("due", nextUs > nowUs ? nextUs : Math.max(nowUs, againUs), { kind: "Due" });
   }
 
-  /** Computes the next tick of every clock that has none or is another one by now. */
+  /** Computes the next tick of every clock whose last one is decided by now, or that is another one. */
   #wind(): void {
-    const rules = this.#ports.book()?.rules ?? new Map();
-    for (const id of this.#ticks.keys()) if (!rules.has(id)) this.#ticks.delete(id);
-    for (const rule of rules.values()) {
+    const rules = this.#clockedRules();
+    const nowUs = this.#ports.nowUs();
+    for (const rule of rules) {
       const { at } = rule.spec;
-      if (at === null || !rule.enabled) {
-        this.#ticks.delete(rule.id);
-        continue;
-      }
-      const clock = `${at.cron} ${at.tz} ${rule.since_time}`;
-      if (this.#ticks.get(rule.id)?.clock === clock) continue;
-      const due = nextTick(at.cron, at.tz, this.#ports.nowUs());
-      if (due !== null) this.#ticks.set(rule.id, { clock, due });
+      if (at === null) continue;
+      const after = Math.max(rule.guards.tick ?? 0, rule.since_time, this.#ports.startedAtUs);
+      const clock = `${at.cron} ${at.tz}`;
+      const known = this.#ticks.get(rule.id);
+      if (known?.after === after && known.clock === clock && known.due >= nowUs - TICK_LATE_US) continue;
+      const due = nextTick(at.cron, at.tz, Math.max(after, nowUs - TICK_LATE_US));
+      if (due === null) this.#ticks.delete(rule.id);
+      else this.#ticks.set(rule.id, { after, clock, due });
     }
   }
 
-  #firstDeadline(): number | null {
-    let first: number | null = null;
-    for (const { deadline } of this.#ports.book()?.expectations.values() ?? [])
-      if (first === null || deadline < first) first = deadline;
-    return first;
+  #clockedRules(): readonly Rule[] {
+    const book = this.#ports.book();
+    const version = book?.version ?? 0;
+    if (this.#clocked.book !== book || this.#clocked.version !== version) {
+      const rules = [...(book?.rules.values() ?? [])].filter(({ spec, enabled }) => enabled && spec.at !== null);
+      this.#clocked = { book, version, rules };
+      const ids = new Set(rules.map(({ id }) => id));
+      for (const id of this.#ticks.keys()) if (!ids.has(id)) this.#ticks.delete(id);
+    }
+    return this.#clocked.rules;
   }
 }
-
-const RETRY_US = 100_000;

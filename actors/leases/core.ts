@@ -16,7 +16,8 @@ import { isReserved } from "../dispatcher/reservation.ts";
 import type { GroupPorts } from "../group.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import { isEnded, priorityOf, type Run } from "../live-state/run.ts";
-import { DISPATCHER, Turn } from "../turn.ts";
+import { DISPATCHER } from "../names.ts";
+import { Turn } from "../turn.ts";
 import type { Lease } from "./ledger.ts";
 
 type LeasesMessage = Command | CommandNotice | GatewayStarted | { kind: "CapacityFreed" };

@@ -9,6 +9,7 @@
 import type { LoadedRules } from "#storage/load-rules";
 import { Deadlines } from "../dispatcher/deadlines.ts";
 import type { KeyedRun } from "../dispatcher/fan-in.ts";
+import { OpenReports } from "../dispatcher/open-reports.ts";
 import { WorkQueue } from "../dispatcher/queue.ts";
 import { Ledger } from "../leases/ledger.ts";
 import type { StoredVariable } from "../records/variables.ts";
@@ -78,6 +79,7 @@ export interface DispatchSettings {
   readonly retainRunsDays: number | null;
   /** Declared totals of resources. */
   readonly resourceTotals: Map<string, number>;
+  readonly emailConfigured: boolean;
   catchupDefault: string;
   /** The zone of schedules that name none. */
   timezone: string;
@@ -130,6 +132,7 @@ export class LiveState {
   readonly ledger = new Ledger();
   readonly queue = new WorkQueue();
   readonly deadlines = new Deadlines(() => this.uptimeUs());
+  readonly openReports = new OpenReports();
   readonly schedules = new ScheduleBook();
   readonly backfills = new BackfillBook();
   /** Engines that the pool has started and that have not gone. */

@@ -122,6 +122,14 @@ export class ScheduleBook {
     return isOfFire(run) && !this.hasDecided(run);
   }
 
+  /** A run waits for its fire, also one that was ended before and brought back. */
+  put(run: Run): void {
+    const schedule = this.#schedules.get(run.schedule_id ?? 0);
+    if (schedule === undefined || run.scheduled_time === null) return;
+    schedule.runs.set(run.scheduled_time, run);
+    schedule.ended.delete(run.scheduled_time);
+  }
+
   /** Whether the fire of a run is decided: then it is due, also when the clock was set back since. */
   hasDecided(run: Run): boolean {
     if (!isOfFire(run)) return false;

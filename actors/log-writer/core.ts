@@ -8,9 +8,8 @@ import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import type { Batch } from "#storage/feed";
 import { buildLogBlocks } from "#storage/log-blocks";
+import { STORE_WRITER } from "../names.ts";
 import type { Hello } from "../store-writer/commit-client.ts";
-
-const STORE_WRITER = "store-writer";
 
 export class LogWriter implements Actor<Batch | Hello> {
   readonly #generation: number;

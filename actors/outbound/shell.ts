@@ -4,25 +4,29 @@
  * Messages in: requests that are stored already. Effects out: what became of each, to the dispatcher. A request that comes
  * again while it is under way is one and the same; after a crash it is sent again, under the same idempotency key.
  */
-import type { Agent } from "undici";
 import type { Actor } from "#runtime/actor";
 import type { OutboundDone, OutboundRequest } from "../rules/messages.ts";
-import { createAgent, sendWebhook } from "./webhook.ts";
 
 /** Requests under way at once; further ones wait. */
 const CONCURRENT_MAX = 256;
 
+export interface OutboundPorts {
+  /** Sends it, in as many tries as it takes. Rejects once it is `stopped`. */
+  deliver(request: OutboundRequest, stopped: AbortSignal): Promise<OutboundDone["result"]>;
+  done(message: OutboundDone): void;
+  close(): Promise<void>;
+}
+
 export class Outbound implements Actor<OutboundRequest> {
-  readonly #done: (message: OutboundDone) => void;
-  readonly #agent: Agent = createAgent();
+  readonly #ports: OutboundPorts;
   readonly #stopped = new AbortController();
   /** Known requests, those that wait included. */
   readonly #known = new Set<number>();
   readonly #waiting: OutboundRequest[] = [];
   #underWay = 0;
 
-  constructor(done: (message: OutboundDone) => void) {
-    this.#done = done;
+  constructor(ports: OutboundPorts) {
+    this.#ports = ports;
   }
 
   receive(message: OutboundRequest): void {
@@ -34,7 +38,7 @@ export class Outbound implements Actor<OutboundRequest> {
 
   async stop(): Promise<void> {
     this.#stopped.abort();
-    await this.#agent.destroy();
+    await this.#ports.close();
   }
 
   #startNext(): void {
@@ -46,17 +50,19 @@ export class Outbound implements Actor<OutboundRequest> {
     }
   }
 
-  async #send({ id, firing_id, ...sent }: OutboundRequest): Promise<void> {
+  async #send(request: OutboundRequest): Promise<void> {
+    const { id, firing_id } = request;
     try {
-      const result = await sendWebhook(this.#agent, sent, this.#stopped.signal);
+      const result = await this.#ports.deliver(request, this.#stopped.signal);
+      if (this.#stopped.signal.aborted) return;
       this.#known.delete(id);
-      this.#done({ kind: "OutboundDone", id, firing_id, result });
+      this.#ports.done({ kind: "OutboundDone", id, firing_id, result });
     } catch (cause) {
       // Stopped: what is not answered is sent again at the next start.
       if (this.#stopped.signal.aborted) return;
       this.#known.delete(id);
       const error = cause instanceof Error ? cause.message : String(cause);
-      this.#done({ kind: "OutboundDone", id, firing_id, result: { error } });
+      this.#ports.done({ kind: "OutboundDone", id, firing_id, result: { error } });
     }
     this.#underWay -= 1;
     this.#startNext();

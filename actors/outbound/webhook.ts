@@ -1,14 +1,12 @@
 /** One webhook: up to three tries, each with its own time limit; redirects are followed where their targets are allowed. */
-import { setTimeout as pause } from "node:timers/promises";
 import { Agent, request } from "undici";
-import { WEBHOOK_ATTEMPTS_MAX, WEBHOOK_REDIRECTS_MAX } from "#protocol/limits";
-import type { OutboundDone, OutboundRequest } from "../rules/messages.ts";
+import { WEBHOOK_REDIRECTS_MAX } from "#protocol/limits";
+import type { OutboundDone, WebhookRequest } from "../rules/messages.ts";
+import { inAttempts } from "./attempts.ts";
 import { checkedLookup, checkTarget } from "./target.ts";
 
 /** Time for one try, redirects included. */
 const TRY_MS = 5_000;
-/** Waits before the second and third try. */
-const WAITS_MS = [400, 800];
 /** As much of an answer is read; the rest is dropped with the connection. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 /** Headers that are meant for the first target only. */
@@ -16,28 +14,22 @@ const PRIVATE_HEADERS = new Set(["authorization", "cookie", "proxy-authorization
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-type Sent = Pick<OutboundRequest, "url" | "method" | "headers" | "body">;
+type Sent = Pick<WebhookRequest, "url" | "method" | "headers" | "body">;
 
 export function createAgent(): Agent {
   return new Agent({ connect: { lookup: checkedLookup, timeout: TRY_MS }, keepAliveTimeout: 1_000 });
 }
 
-export async function sendWebhook(agent: Agent, sent: Sent, stopped: AbortSignal): Promise<OutboundDone["result"]> {
-  let reason = "";
-  for (let attempt = 1; attempt <= WEBHOOK_ATTEMPTS_MAX; attempt += 1) {
+export function sendWebhook(agent: Agent, sent: Sent, stopped: AbortSignal): Promise<OutboundDone["result"]> {
+  return inAttempts("webhook", stopped, async (attempt) => {
     try {
       const status = await attemptOnce(agent, sent, AbortSignal.any([stopped, AbortSignal.timeout(TRY_MS)]));
-      if (status < 300) return { detail: { status, attempts: attempt } };
-      reason = `status ${status}`;
+      return status < 300 ? { result: { detail: { status, attempts: attempt } } } : { again: `status ${status}` };
     } catch (cause) {
-      if (cause instanceof TargetRefused) return { error: `webhook refused: ${cause.message}` };
-      reason = reasonOf(cause);
+      if (cause instanceof TargetRefused) return { result: { error: `webhook refused: ${cause.message}` } };
+      return { again: reasonOf(cause) };
     }
-    stopped.throwIfAborted();
-    const waitMs = WAITS_MS[attempt - 1];
-    if (attempt < WEBHOOK_ATTEMPTS_MAX && waitMs !== undefined) await pause(waitMs, undefined, { signal: stopped });
-  }
-  return { error: `webhook failed after ${WEBHOOK_ATTEMPTS_MAX} attempts: ${reason}` };
+  });
 }
 
 class TargetRefused extends Error {}

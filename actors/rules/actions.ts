@@ -6,24 +6,23 @@ import type { ActionKind } from "#protocol/rule";
 import type { FullAction } from "#protocol/rule-spec";
 import { isStateType, type State, SUB_STATES } from "#protocol/state";
 import { putOperation } from "#storage/ops";
+import type { CallInput } from "#storage/queries/rendered-actions";
 import { cancelRun } from "../dispatcher/cancel-run.ts";
 import { createRun } from "../dispatcher/create-run.ts";
 import { moveRun } from "../dispatcher/moves.ts";
 import type { Flow } from "../live-state/flow.ts";
 import { isEnded, type Run } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
+import { SCHEDULER } from "../names.ts";
 import { pauseSchedule, resumeSchedule } from "../scheduler/standing.ts";
-import { SCHEDULER, type Turn } from "../turn.ts";
-import type { OutboundRequest } from "./messages.ts";
+import type { Turn } from "../turn.ts";
+import type { OutgoingContent } from "./messages.ts";
 import type { Rule, Trigger } from "./rule.ts";
 
 /** What an action led to. */
-export type ActionResult =
-  | { detail: unknown }
-  | { error: string }
-  | { request: Omit<OutboundRequest, "kind" | "id" | "firing_id"> };
+export type ActionResult = { detail: unknown } | { error: string } | { message: OutgoingContent };
 
-type RunAction = (turn: Turn, rule: Rule, trigger: Trigger, action: FullAction) => ActionResult;
+type RunAction = (turn: Turn, rule: Rule, trigger: Trigger, action: FullAction, input: CallInput | null) => ActionResult;
 
 const ACTIONS: Readonly<Record<ActionKind, RunAction>> = {
   run_flow: runFlow,
@@ -34,14 +33,20 @@ const ACTIONS: Readonly<Record<ActionKind, RunAction>> = {
   resume_schedule: (turn, _rule, trigger, action) =>
     changeSchedules(turn, trigger, action, (schedule) => resumeSchedule(turn, schedule)),
   webhook,
-  email: () => ({ error: "email is not configured" }),
-  call: () => ({ error: "call actions are only for rules registered from code" }),
+  email,
+  call,
 };
 
-export function performAction(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction): ActionResult {
+export function performAction(
+  turn: Turn,
+  rule: Rule,
+  trigger: Trigger,
+  action: FullAction,
+  input: CallInput | null,
+): ActionResult {
   if (trigger.depth >= RULE_CHAIN_DEPTH_MAX)
     return { error: `the chain of rules that led here is longer than ${RULE_CHAIN_DEPTH_MAX}` };
-  return ACTIONS[action.kind](turn, rule, trigger, action);
+  return ACTIONS[action.kind](turn, rule, trigger, action, input);
 }
 
 function runFlow(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction): ActionResult {
@@ -127,7 +132,7 @@ function lengthenChain(turn: Turn, run: Run, trigger: Trigger): void {
 const NO_HEADER_NAME = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/;
 const NO_HEADER_VALUE = /[\r\n\0]/;
 
-function webhook(_turn: Turn, _rule: Rule, _trigger: Trigger, action: FullAction): ActionResult {
+function webhook(turn: Turn, _rule: Rule, _trigger: Trigger, action: FullAction): ActionResult {
   const headers: Record<string, string> = {};
   for (const [name, value] of Object.entries(action.headers)) {
     const text = typeof value === "string" ? value : JSON.stringify(value);
@@ -136,9 +141,29 @@ function webhook(_turn: Turn, _rule: Rule, _trigger: Trigger, action: FullAction
     headers[name.toLowerCase()] = text;
   }
   headers["content-type"] ??= "application/json";
+  // The same for every try, also after a crash, so that the receiver can tell repetitions.
+  headers["idempotency-key"] ??= turn.ids.uuid();
   const method = (action.method ?? "POST").toUpperCase();
   if (!/^[A-Z]{1,20}$/.test(method) || method === "CONNECT" || method === "TRACE")
     return { error: `method ${method} is not allowed` };
   const body = typeof action.body === "string" ? action.body : canonicalJson(action.body);
-  return { request: { url: action.url ?? "", method, headers, body: method === "GET" || method === "HEAD" ? null : body } };
+  const sent = { url: action.url ?? "", method, headers, body: method === "GET" || method === "HEAD" ? null : body };
+  return { message: { kind: "WebhookRequest", ...sent } };
+}
+
+const NO_EMAIL = "email is not configured: add [email] with host and from to millrace.toml";
+
+function email(turn: Turn, _rule: Rule, _trigger: Trigger, action: FullAction): ActionResult {
+  if (!turn.state.settings.emailConfigured) return { error: NO_EMAIL };
+  // A subject is one line: whatever was filled in cannot add headers.
+  const subject = (action.subject ?? "").replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
+  const text = typeof action.body === "string" ? action.body : canonicalJson(action.body);
+  return { message: { kind: "EmailRequest", to: action.to, subject, text, message_id: turn.ids.uuid() } };
+}
+
+/** The function of a code rule, in the process of user code. */
+function call(_turn: Turn, rule: Rule, _trigger: Trigger, action: FullAction, input: CallInput | null): ActionResult {
+  const { module } = rule;
+  if (module === null || action.callable === null || input === null) return { error: "the rule has no function in code" };
+  return { message: { kind: "UserCall", call: { type: "rule", module, name: action.callable, ...input } } };
 }

@@ -1,15 +1,16 @@
 /** POST, PATCH and DELETE of rules. */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
+import { RULE_TEMPLATES_LENGTH_MAX } from "#protocol/limits";
 import { RuleBody, RulePatch, type RuleSpec } from "#protocol/rule";
 import { completeSpec, type FullSpec } from "#protocol/rule-spec";
 import { putOperation } from "#storage/ops";
+import { checkTemplates, templatesLength } from "#storage/templates/render";
 import { checkClock } from "../expectations/clock.ts";
+import { cancelExpectations } from "../expectations/lifecycle.ts";
+import { EXPECTATIONS, RULES } from "../names.ts";
 import type { Turn } from "../turn.ts";
-import { EXPECTATIONS, RULES } from "./messages.ts";
-import { cancelExpectations } from "./reactions.ts";
 import type { Rule } from "./rule.ts";
-import { checkTemplates } from "./template/render.ts";
 
 export function createRule(turn: Turn, command: Command): void {
   const body = turn.parse(command, RuleBody);
@@ -99,6 +100,11 @@ function checkedSpec(turn: Turn, command: Command, said: RuleSpec): FullSpec | u
 }
 
 function templateError(spec: FullSpec): string | null {
+  const length = spec.do.reduce((sum, { body, url, message, subject, parameters, headers }) => {
+    return sum + templatesLength([body, url, message, subject, parameters, headers]);
+  }, 0);
+  if (length > RULE_TEMPLATES_LENGTH_MAX)
+    return `templates of a rule have at most ${RULE_TEMPLATES_LENGTH_MAX} characters together`;
   for (const [index, action] of spec.do.entries()) {
     for (const field of ["body", "url", "message", "subject", "parameters", "headers"] as const) {
       const wrong = checkTemplates(field, action[field]);

@@ -3,6 +3,7 @@
  * states it sets; an event asks for the few combinations it has. So an event costs the rules that can match it, not all.
  */
 import type { FullMatch } from "#protocol/rule-spec";
+import { hasTag } from "#storage/event-match";
 import type { SeenEvent } from "#storage/load-events";
 import type { Rule } from "./rule.ts";
 
@@ -38,6 +39,11 @@ class MatchTable {
     return this.#byKey.size === 0;
   }
 
+  /** Whether an event of this name can match. */
+  hasName(name: string): boolean {
+    return this.#namesOf(name).length > 0;
+  }
+
   /** The rules whose clause the event matches, by id. */
   find(event: SeenEvent, clause: (rule: Rule) => FullMatch | null): Rule[] {
     const names = this.#namesOf(event.name);
@@ -50,7 +56,11 @@ class MatchTable {
         for (const project of projects)
           for (const state of [ANY, ...event.states])
             for (const rule of this.#byKey.get([name, flow, project, state].join(SEPARATOR)) ?? []) found.add(rule);
-    return [...found].filter((rule) => hasTag(clause(rule), event)).sort((a, b) => a.id - b.id);
+    const tagged = (rule: Rule): boolean => {
+      const match = clause(rule);
+      return match === null || hasTag(match, event);
+    };
+    return [...found].filter(tagged).sort((a, b) => a.id - b.id);
   }
 
   #namesOf(name: string): string[] {
@@ -68,27 +78,17 @@ function orAny(values: readonly string[]): readonly string[] {
   return values.length === 0 ? [ANY] : [...new Set(values)];
 }
 
-function hasTag(match: FullMatch | null, event: SeenEvent): boolean {
-  return match === null || match.tags.length === 0 || match.tags.some((tag) => event.tags.includes(tag));
-}
-
-/** Whether an event satisfies every clause that a match sets. */
-export function matches(match: FullMatch, event: SeenEvent): boolean {
-  const named = match.events.some((name) =>
-    name.endsWith("*") ? event.name.startsWith(name.slice(0, -1)) : event.name === name,
-  );
-  if (match.events.length > 0 && !named) return false;
-  if (match.flows.length > 0 && (event.flow === null || !match.flows.includes(event.flow))) return false;
-  if (match.project !== null && match.project !== event.project) return false;
-  if (match.states.length > 0 && !match.states.some((state) => event.states.includes(state.toLowerCase()))) return false;
-  return hasTag(match, event);
-}
+/** The event that makes the rule act whose expectation it is. */
+export const LAPSED = "expectation.lapsed";
+/** User code names its events as it likes. */
+const NAMES_REMEMBERED = 10_000;
 
 /** The enabled rules by what an event can mean to them. */
 export class RuleIndex {
   readonly #firing = new MatchTable();
   readonly #arming = new MatchTable();
   readonly #meeting = new MatchTable();
+  readonly #concerned = new Map<string, boolean>();
 
   constructor(rules: Iterable<Rule>) {
     for (const rule of rules) {
@@ -105,6 +105,16 @@ export class RuleIndex {
   /** True when no event can mean anything. Lapsed expectations are events of rules that watch. */
   get empty(): boolean {
     return this.#firing.empty && this.#arming.empty;
+  }
+
+  /** Whether events of this name can mean anything. Events about rules never make rules act. */
+  concerns(name: string): boolean {
+    const known = this.#concerned.get(name);
+    if (known !== undefined) return known;
+    const tables = [this.#firing, this.#arming, this.#meeting];
+    const concerned = name === LAPSED || (!name.startsWith("rule.") && tables.some((table) => table.hasName(name)));
+    if (this.#concerned.size < NAMES_REMEMBERED) this.#concerned.set(name, concerned);
+    return concerned;
   }
 
   firedBy(event: SeenEvent): Rule[] {

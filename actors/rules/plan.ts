@@ -1,60 +1,92 @@
-/** What the actions of a rule are for one event: their templates rendered, each by itself. */
+/**
+ * The actions of the rules that a step makes fire. Reader threads fill in the texts that have expressions; the other actions
+ * are ready at once.
+ */
+import { parseJson } from "#protocol/json";
 import type { FullAction, FullSpec } from "#protocol/rule-spec";
-import { recordOf, type SeenEvent } from "#storage/load-events";
-import type { Statements } from "#storage/statements";
+import type { SeenEvent } from "#storage/load-events";
+import type { ActionOfEvent, RenderedAction } from "#storage/queries/rendered-actions";
+import { isTemplate } from "#storage/templates/parse";
 import type { PlannedAction } from "./messages.ts";
-import { renderDeep, renderText } from "./template/render.ts";
-import { TemplateFailure } from "./template/values.ts";
 
-type Values = Readonly<Record<string, unknown>>;
+/** Texts of actions in one question to a reader, as JSON. */
+const QUESTION_LENGTH_MAX = 1_000_000;
+/** How often a reader is asked that did not finish; an action is tried with others first, then alone. */
+export const TRIES_MAX = 2;
 
-/** The names templates can use. Records are plain data of their own, so nothing of the server can be reached through them. */
-export function templateValues(statements: Statements, event: SeenEvent): Values {
-  const record = JSON.parse(event.record()) as Record<string, unknown>;
-  const run = event.run_id === null ? null : recordOf(statements, "run", event.run_id);
-  const flow = event.flow_id === null ? null : recordOf(statements, "flow", event.flow_id);
-  const payload = record["payload"] as Record<string, unknown>;
-  return { event: record, run, flow, payload, state: stateThen(run, event), parameters: run?.["parameters"] ?? {} };
+interface OpenAction {
+  event: number;
+  index: number;
+  kind: FullAction["kind"];
+  text: string;
+  /** Where it belongs. */
+  into: PlannedAction[];
 }
 
-/** The state the event speaks of, where it does; else the run's own. */
-function stateThen(run: Record<string, unknown> | null, event: SeenEvent): unknown {
-  const now = run?.["state"] as Record<string, unknown> | undefined;
-  if (now === undefined) return null;
-  const { state, state_type, message } = event.payload;
-  if (typeof state !== "string" || typeof state_type !== "string") return now;
-  return { ...now, name: state, type: state_type, message: message ?? null, timestamp: event.occurred };
+/** The text of an action with something to fill in, null of one without. */
+const texts = new WeakMap<FullAction, { text: string | null }>();
+
+function textToRender(action: FullAction): string | null {
+  const known = texts.get(action);
+  if (known !== undefined) return known.text;
+  const fields = [action.url, action.message, action.subject, action.parameters, action.headers, action.body];
+  // Mail without a subject or body of its own gets one about the event; functions are called with records.
+  const isUnfinished = action.kind === "call" || (action.kind === "email" && (action.subject === null || action.body === null));
+  const text = isUnfinished || isTemplate(JSON.stringify(fields)) ? JSON.stringify(action) : null;
+  texts.set(action, { text });
+  return text;
 }
 
-export function planActions(spec: FullSpec, values: Values): PlannedAction[] {
-  return spec.do.map((action, index) => planAction(action, index, values));
-}
+export class ActionPlan {
+  #open: OpenAction[] = [];
+  #tries = 0;
 
-function planAction(action: FullAction, index: number, values: Values): PlannedAction {
-  const { kind } = action;
-  try {
-    return { index, kind, action: rendered(action, values) };
-  } catch (cause) {
-    if (cause instanceof TemplateFailure) return { index, kind, error: cause.message };
-    throw cause;
+  /** The actions of a rule for an event, complete once nothing is open any more. */
+  add(spec: FullSpec, event: SeenEvent): PlannedAction[] {
+    const planned: PlannedAction[] = [];
+    for (const [index, action] of spec.do.entries()) {
+      const text = textToRender(action);
+      if (text !== null) this.#open.push({ event: event.id, index, kind: action.kind, text, into: planned });
+      else planned[index] = { index, kind: action.kind, action: withBody(action, event) };
+    }
+    return planned;
+  }
+
+  /** What a reader is to be asked next; empty when everything is there. */
+  question(): ActionOfEvent[] {
+    const items: ActionOfEvent[] = [];
+    let length = 0;
+    for (const { event, text } of this.#open) {
+      length += text.length;
+      if (items.length > 0 && (this.#tries > 0 || length > QUESTION_LENGTH_MAX)) break;
+      items.push({ event, action: text });
+    }
+    return items;
+  }
+
+  /** Takes the answer, which may be about the first few only. */
+  take(answer: string): void {
+    this.#tries = 0;
+    for (const rendered of parseJson(answer) as RenderedAction[]) this.#settle(rendered);
+  }
+
+  /** There is no answer: the first action is tried alone, and fails when it is to blame. */
+  fail(error: string): void {
+    this.#tries += 1;
+    if (this.#tries < TRIES_MAX) return;
+    this.#tries = 0;
+    this.#settle({ error });
+  }
+
+  #settle(rendered: RenderedAction): void {
+    const open = this.#open.shift();
+    if (open === undefined) return;
+    const { index, kind, into } = open;
+    into[index] = { index, kind, ...rendered };
   }
 }
 
-function rendered(action: FullAction, values: Values): FullAction {
-  const text = (field: "message" | "subject" | "url"): string | null => {
-    const value = action[field];
-    return value === null ? null : renderText(field, value, values);
-  };
-  const copy: FullAction = {
-    ...action,
-    parameters: renderDeep("parameters", action.parameters, values) as Record<string, unknown>,
-    headers: renderDeep("headers", action.headers, values) as Record<string, unknown>,
-    message: text("message"),
-    subject: text("subject"),
-    url: text("url"),
-    body: renderDeep("body", action.body, values),
-  };
-  // Without a body of its own, a webhook carries the event.
-  if (copy.kind === "webhook" && copy.body === null) copy.body = JSON.stringify(values["event"]);
-  return copy;
+/** Without a body of its own, a webhook carries the event. */
+function withBody(action: FullAction, event: SeenEvent): FullAction {
+  return action.kind === "webhook" && action.body === null ? { ...action, body: event.record() } : action;
 }

@@ -20,3 +20,9 @@ export function ruleEvent(turn: Turn, name: EventName, rule: Rule, about: About,
   const resource = { kind: "rule", id: rule.external_id, name: rule.name };
   return turn.givenEvent(null, { name, run_id: run?.id ?? null, flow_id: flow?.id ?? null, resource, related, payload });
 }
+
+/** Says that something about a rule failed outside of a firing. */
+export function actionFailed(turn: Turn, rule: Rule, about: About, error: string): void {
+  const action = rule.spec.do[0]?.kind ?? "call";
+  ruleEvent(turn, "rule.action.failed", rule, about, { rule_id: rule.id, action, index: 0, error });
+}

@@ -1,12 +1,17 @@
 /** Rules in memory, and what is under way because of them. Part of the live state of the dispatch group. */
+import { parseJson } from "#protocol/json";
 import type { FullSpec } from "#protocol/rule-spec";
-import type { ExpectationRow, LoadedRules, RuleRow } from "#storage/load-rules";
+import type { LoadedRules, RuleRow } from "#storage/load-rules";
+import { OpenExpectations } from "../expectations/open-expectations.ts";
 import { RecentRows } from "../live-state/recent-rows.ts";
-import type { OutboundRequest, PlannedAction } from "./messages.ts";
+import type { Outgoing, OutgoingContent, PlannedAction } from "./messages.ts";
 
-/** What the guards of a rule remember: firings by second, for the rate. */
+/** What a rule must remember over a restart. */
 export interface GuardState {
+  /** Firings by second, for the rate. */
   seconds: [second: number, count: number][];
+  /** The newest tick of its clock that is decided. */
+  tick?: number;
 }
 
 export interface Rule extends Omit<RuleRow, "spec" | "guards"> {
@@ -41,18 +46,17 @@ export interface OpenFiring {
   outbound: number;
 }
 
-type Sent = Omit<OutboundRequest, "kind" | "id" | "firing_id">;
-
 /** Whether a rule has fired for a run: the firings that are not committed yet, and the store. */
 export type FiredReader = (ruleId: number, runId: number) => boolean;
 
 export class RuleBook {
   readonly rules = new Map<number, Rule>();
   readonly firings = new Map<number, OpenFiring>();
-  /** Open expectations, by rule and key. */
-  readonly expectations = new Map<string, ExpectationRow>();
-  /** Messages to the outside that leave once they are committed. */
-  readonly unsent: { turn: number; request: OutboundRequest }[] = [];
+  readonly expectations = new OpenExpectations();
+  /** Messages to the outside without an answer, by id. */
+  readonly outgoing = new Map<number, Outgoing>();
+  /** Those of them that leave once they are committed. */
+  readonly unsent: { turn: number; message: Outgoing }[] = [];
   readonly nextIds: LoadedRules["next_ids"];
   readonly fired: RecentRows<string, true>;
   /** Grows with every change of a rule, so that whoever has made something of them knows. */
@@ -71,15 +75,18 @@ export class RuleBook {
     });
     for (const { spec, guards, ...row } of stored.rules) {
       const state = guards === null ? { seconds: [] } : (JSON.parse(guards) as GuardState);
-      this.rules.set(row.id, { ...row, spec: JSON.parse(spec) as FullSpec, guards: state });
+      this.rules.set(row.id, { ...row, spec: parseJson(spec) as FullSpec, guards: state });
     }
     for (const { outcomes, pending, id, rule_id, timestamp } of stored.firings) {
-      const { trigger, remaining, outbound } = JSON.parse(pending) as Pick<OpenFiring, "trigger" | "remaining" | "outbound">;
-      this.firings.set(id, { id, rule_id, timestamp, trigger, remaining, outbound, outcomes: JSON.parse(outcomes) as Outcome[] });
+      const { trigger, remaining, outbound } = parseJson(pending) as Pick<OpenFiring, "trigger" | "remaining" | "outbound">;
+      this.firings.set(id, { id, rule_id, timestamp, trigger, remaining, outbound, outcomes: parseJson(outcomes) as Outcome[] });
     }
-    for (const { id, firing_id, request } of stored.outbound)
-      this.unsent.push({ turn: 0, request: { kind: "OutboundRequest", id, firing_id, ...(JSON.parse(request) as Sent) } });
-    for (const expectation of stored.expectations) this.expectations.set(expectationKey(expectation), expectation);
+    for (const { id, firing_id, request } of stored.outbound) {
+      const message: Outgoing = { ...(parseJson(request) as OutgoingContent), id, firing_id };
+      this.outgoing.set(id, message);
+      this.unsent.push({ turn: 0, message });
+    }
+    for (const expectation of stored.expectations) this.expectations.add(expectation);
   }
 
   take(name: keyof LoadedRules["next_ids"]): number {
@@ -87,10 +94,6 @@ export class RuleBook {
     this.nextIds[name] += 1;
     return id;
   }
-}
-
-export function expectationKey({ rule_id, key }: { rule_id: number; key: string }): string {
-  return `${rule_id} ${key}`;
 }
 
 /** No rules and nothing under way. */
@@ -102,16 +105,3 @@ export const NO_RULES: LoadedRules = {
   cursor: 0,
   next_ids: { rule: 1, firing: 1, expectation: 1, outbound: 1, event: 1 },
 };
-
-/** The event at which rules failed last and how often; outlives restarts, so that such an event can be passed. */
-export interface RuleFailures {
-  event: number;
-  count: number;
-  error: string;
-}
-
-export function noteFailure(failures: RuleFailures, event: number, cause: unknown): void {
-  failures.count = failures.event === event ? failures.count + 1 : 1;
-  failures.event = event;
-  failures.error = cause instanceof Error ? cause.message : String(cause);
-}

@@ -11,7 +11,8 @@ import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import type { GroupPorts } from "../group.ts";
 import type { LiveState } from "../live-state/live-state.ts";
-import { DISPATCHER, Turn } from "../turn.ts";
+import { DISPATCHER } from "../names.ts";
+import { Turn } from "../turn.ts";
 import { decideFires } from "./decide-fires.ts";
 import type { SchedulerMessage } from "./messages.ts";
 import {

@@ -4,7 +4,8 @@
  */
 import { type Flow, flowKey } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
-import { SCHEDULER, type Turn } from "../turn.ts";
+import { SCHEDULER } from "../names.ts";
+import type { Turn } from "../turn.ts";
 import { pauseSchedule, resumeSchedule } from "./standing.ts";
 
 const DISABLED = "disabled";

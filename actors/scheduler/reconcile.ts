@@ -6,7 +6,8 @@ import { type CatchupPolicy, ScheduleDecl } from "#protocol/schedule";
 import { validate } from "#protocol/validate";
 import type { Flow } from "../live-state/flow.ts";
 import type { Schedule } from "../live-state/schedule.ts";
-import { SCHEDULER, type Turn } from "../turn.ts";
+import { SCHEDULER } from "../names.ts";
+import type { Turn } from "../turn.ts";
 import { addSchedule, changeSpec, checkSpec, rebuild, removeSchedule } from "./edit.ts";
 import type { ReadySpec } from "./spec.ts";
 

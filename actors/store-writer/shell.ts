@@ -5,18 +5,16 @@
  * outcome to the core. It is the only owner of the read-write handle. When the store refuses a commit (full disk, I/O error)
  * it goes read-only, says so, and probes until writes work again; what was refused is the core's to decide anew.
  */
-import type { Committed, ReadOnly, Reloaded } from "#protocol/feed";
+import type { Committed, FeedRead, ReadOnly, Reloaded } from "#protocol/feed";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import type { CommitRequest, Writer } from "#storage/apply";
 import type { BatchOutcome } from "#storage/feed";
 import { StorageError } from "#storage/storage-error";
-import { CHECKPOINTER, type Checkpoint, type Checkpointed } from "../checkpointer/shell.ts";
+import type { Checkpoint, Checkpointed } from "../checkpointer/shell.ts";
+import { CHECKPOINTER, COMMITS, GATEWAY } from "../names.ts";
 import { WINDOW, type WriterStarted } from "./commit-client.ts";
-
-/** Names it sends to. */
-const GATEWAY = "gateway";
-const COMMITS = "commits";
+import { FeedWindow } from "./feed-window.ts";
 
 /** How often a read-only store is tried again. */
 const PROBE_US = 1_000_000;
@@ -37,10 +35,13 @@ interface Hello {
   generation: number;
 }
 
-export class StoreWriter implements Actor<CommitRequest | Probe | Hello | Checkpointed> {
+type StoreWriterMessage = CommitRequest | Probe | Hello | Checkpointed | FeedRead;
+
+export class StoreWriter implements Actor<StoreWriterMessage> {
   readonly #writer: Writer;
   readonly #nowUs: () => number;
-  readonly #close: () => void;
+  readonly #close: (failed: boolean) => void;
+  readonly #feed = new FeedWindow();
   #readOnly = false;
   #commitsSinceCheckpoint = 0;
   #checkpointAskedUs: number | null = null;
@@ -49,13 +50,13 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello | Checkp
   /** A core that asked while nothing could be written. */
   #asking: Hello | null = null;
 
-  constructor(writer: Writer, nowUs: () => number, close: () => void) {
+  constructor(writer: Writer, nowUs: () => number, close: (failed: boolean) => void) {
     this.#writer = writer;
     this.#nowUs = nowUs;
     this.#close = close;
   }
 
-  receive(message: CommitRequest | Probe | Hello | Checkpointed, out: Outbox): void {
+  receive(message: StoreWriterMessage, out: Outbox): void {
     if ("kind" in message) return this.#handle(message, out);
     if (this.#readOnly || this.#wasGivenUp(message.batch)) return;
     try {
@@ -66,14 +67,22 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello | Checkp
     }
   }
 
-  stop(): void {
-    this.#close();
+  stop(failed: boolean): void {
+    this.#close(failed);
   }
 
-  #handle(message: Probe | Hello | Checkpointed, out: Outbox): void {
+  #handle(message: Exclude<StoreWriterMessage, CommitRequest>, out: Outbox): void {
     if (message.kind === "Probe") return this.#probe(out);
     if (message.kind === "Hello") return this.#greet(message, out);
+    if (message.kind === "FeedRead") return this.#feedRead(message.seq, out);
     this.#checkpointAskedUs = null;
+  }
+
+  /** A gateway that has caught up learns where the numbers stand, and so that some are missing. */
+  #feedRead(seq: number, out: Outbox): void {
+    if (!this.#feed.read(seq)) return;
+    const first_seq = this.#writer.latestSeq + 1;
+    out.send(GATEWAY, { kind: "Committed", replies: [], stream: [], first_seq, first_event_id: 0, logs: [] } satisfies Committed);
   }
 
   /** Asks for a checkpoint after so many commits, one at a time. */
@@ -107,7 +116,9 @@ export class StoreWriter implements Actor<CommitRequest | Probe | Hello | Checkp
     }
     // At the start of a core the gateway learns where the stream numbers stand, so that its first message leaves no gap.
     if (batch.epoch !== null && committed.first_seq === 0) committed.first_seq = this.#writer.latestSeq + 1;
-    if (committed.replies.length + committed.stream.length > 0 || batch.epoch !== null) out.send(GATEWAY, committed);
+    if (batch.epoch !== null) this.#feed.reset();
+    if (committed.replies.length + committed.stream.length > 0 || batch.epoch !== null)
+      out.send(GATEWAY, this.#feed.admit(committed));
     if (batch.epoch !== null) out.send(GATEWAY, { kind: "Reloaded", epoch: batch.epoch } satisfies Reloaded);
     out.send(COMMITS, {
       kind: "Acknowledged",

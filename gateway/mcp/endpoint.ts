@@ -19,6 +19,8 @@ export interface McpPorts extends SessionPorts {
   commands: OutstandingCommands;
   reads: Reads;
   version: string;
+  /** Tools that change something are neither offered nor called. */
+  readOnly: boolean;
   wallUs(): number;
   defect(cause: unknown): void;
 }
@@ -92,18 +94,21 @@ class McpPost implements BodyTaker, ExchangeWatcher {
   }
 
   async #answerRequest(exchange: Exchange, { id, method, params }: RpcMessage & { kind: "request" }): Promise<void> {
-    const { commands, reads, version, wallUs } = this.#ports;
+    const { commands, reads, version, readOnly, wallUs } = this.#ports;
     const client = this.#sessions.clientOf(this.#session);
     const calls = new ApiCalls(commands, reads, client, exchange.isLocalPeer());
     this.#calls = calls;
     try {
-      const outcome = await answerMethod({ ask: calls.ask, client, version, wallUs }, method, params);
+      const outcome = await answerMethod({ ask: calls.ask, client, readOnly, version, wallUs }, method, params);
       const session = method === "initialize" ? this.#sessions.open(clientName(params)) : null;
       replyMessage(exchange, writeAnswer(id, outcome), session);
     } catch (cause) {
       if (cause instanceof ClientLeft) return;
       this.#ports.defect(cause);
-      replyMessage(exchange, writeAnswer(id, rpcError("internal", "internal error")));
+      replyMessage(
+        exchange,
+        writeAnswer(id, rpcError("internal", "internal error; do not repeat the call, the server's log has the cause")),
+      );
     }
   }
 

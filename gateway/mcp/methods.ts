@@ -12,12 +12,11 @@ import {
 } from "#protocol/mcp";
 import { listTools } from "#protocol/mcp-tools";
 import { isObject, type RpcOutcome, rpcError } from "./json-rpc.ts";
-import { logsOfRun, type ToolContext } from "./run-tools.ts";
-import { callTool } from "./tool-call.ts";
+import { logsOfRun } from "./run-tools.ts";
+import { type CallContext, callTool } from "./tool-call.ts";
 import { ToolFailure } from "./tool-failure.ts";
-import { SERVED_TOOLS } from "./tools.ts";
 
-export interface MethodContext extends ToolContext {
+export interface MethodContext extends CallContext {
   /** Version of the package. */
   version: string;
   /** Wall clock, microseconds since the Unix epoch. */
@@ -28,16 +27,16 @@ type Params = Readonly<Record<string, unknown>>;
 type Method = (context: MethodContext, params: Params) => RpcOutcome | Promise<RpcOutcome>;
 
 const METHODS: Readonly<Record<string, Method>> = {
-  initialize: ({ version }) => ({
+  initialize: ({ version, readOnly }) => ({
     result: {
       protocolVersion: MCP_PROTOCOL_VERSION,
       capabilities: { prompts: {}, resources: {}, tools: {} },
       serverInfo: { name: "millrace", version },
-      instructions: mcpInstructions(SERVED_TOOLS),
+      instructions: mcpInstructions(readOnly),
     },
   }),
   ping: () => ({ result: {} }),
-  "tools/list": () => ({ result: { tools: listTools(SERVED_TOOLS) } }),
+  "tools/list": ({ readOnly }) => ({ result: { tools: listTools(readOnly) } }),
   "tools/call": callTool,
   "resources/list": () => ({ result: { resources: [] } }),
   "resources/templates/list": () => ({
@@ -86,7 +85,7 @@ async function readResource(context: MethodContext, { uri }: Params): Promise<Rp
 }
 
 async function readRunPart({ ask, wallUs }: MethodContext, run_id: number, logs: boolean): Promise<unknown> {
-  if (logs) return { as_of: wallUs(), logs: (await logsOfRun(ask, run_id, { limit: LOGS_PAGE[0] })).logs, run_id };
+  if (logs) return { as_of: wallUs(), logs: (await logsOfRun(ask, run_id, { limit: LOGS_PAGE[0], tail: true })).logs, run_id };
   try {
     return { artifacts: await ask("listRunArtifacts", { id: run_id }), run_id };
   } catch (cause) {

@@ -29,7 +29,7 @@ export type Handlers<T extends Record<string, McpTool>> = {
 
 /** Log lines that explain_failure shows from here upwards. */
 const WARNING_LEVEL = 30;
-/** Log lines that explain_failure shows; more would bury the cause. */
+/** Log lines that explain_failure shows, the last ones: what a run said when it failed. More would bury the cause. */
 const ERROR_LOGS_MAX = 200;
 
 export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
@@ -46,8 +46,8 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
     const run = await ask("getRun", { id });
     return { run, task_runs: await ask("listRunTasks", { id }) };
   },
-  run_logs: async ({ ask }, { run_id: id, min_level: level, search, limit, cursor: after }) =>
-    logsOfRun(ask, id, { level, search, limit, after }),
+  run_logs: async ({ ask }, { run_id: id, min_level: level, search, tail, limit, cursor: after }) =>
+    logsOfRun(ask, id, { level, search, tail, limit, after }),
   list_events: async ({ ask }, query) => {
     const page = (await ask("listEvents", { query })) as EventsPage;
     return { events: page.items, next_cursor: page.next_cursor };
@@ -61,7 +61,7 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
   explain_failure: async ({ ask }, { run_id: id }) => {
     const run = (await ask("getRun", { id })) as Run;
     const tasks = (await ask("listRunTasks", { id })) as TaskRun[];
-    const logs = await logsOfRun(ask, id, { level: WARNING_LEVEL, limit: ERROR_LOGS_MAX });
+    const logs = await logsOfRun(ask, id, { level: WARNING_LEVEL, limit: ERROR_LOGS_MAX, tail: true });
     const events = (await ask("listEvents", { query: { run_id: id, limit: EVENTS_PAGE[0] } })) as EventsPage;
     return {
       error_logs: logs.logs,

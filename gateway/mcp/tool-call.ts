@@ -1,26 +1,45 @@
 /** tools/call: reads the arguments, runs the tool, and writes what came of it for a model. */
 import { prettyJson } from "#protocol/json";
-import { isToolName, type ToolName } from "#protocol/mcp-tools";
+import type { McpTool } from "#protocol/mcp-tool";
+import { isReadOnlyTool, isToolName, MCP_TOOLS, readOnlyRefusal, type ToolName } from "#protocol/mcp-tools";
 import { readArguments } from "./arguments.ts";
 import { type RpcOutcome, rpcError } from "./json-rpc.ts";
 import type { ToolContext, ToolResult } from "./run-tools.ts";
-import { ToolFailure } from "./tool-failure.ts";
-import { SERVED_TOOLS, TOOL_HANDLERS } from "./tools.ts";
+import { argumentFailure, ToolFailure } from "./tool-failure.ts";
+import { TOOL_HANDLERS } from "./tools.ts";
 
-export async function callTool(context: ToolContext, params: Readonly<Record<string, unknown>>): Promise<RpcOutcome> {
+export interface CallContext extends ToolContext {
+  /** Tools that change something are refused. */
+  readOnly: boolean;
+}
+
+export async function callTool(context: CallContext, params: Readonly<Record<string, unknown>>): Promise<RpcOutcome> {
   const { name } = params;
-  const tool = typeof name === "string" && isToolName(name) ? SERVED_TOOLS.get(name) : undefined;
-  if (tool === undefined) {
+  if (typeof name !== "string" || !isToolName(name)) {
     return rpcError("invalid_params", `unknown tool ${JSON.stringify(name ?? null)}; tools/list has the tools`);
   }
   try {
-    const args = readArguments(tool.input, params["arguments"]);
-    // The arguments were read by the schema of this tool, which is what its handler takes.
-    const handler = TOOL_HANDLERS[name as ToolName] as (context: ToolContext, args: unknown) => Promise<ToolResult>;
-    const result = await handler(context, args);
+    if (context.readOnly && !isReadOnlyTool(name)) {
+      throw new ToolFailure(readOnlyRefusal(name, "this server is set to mcp_read_only"));
+    }
+    const result = await handlerOf(name)(context, argumentsOf(name, params["arguments"]));
     return { result: { content: [{ type: "text", text: prettyJson(result) }], isError: false, structuredContent: result } };
   } catch (cause) {
     if (!(cause instanceof ToolFailure)) throw cause;
     return { result: { content: [{ type: "text", text: cause.message }], isError: true } };
   }
+}
+
+function argumentsOf(name: ToolName, given: unknown): Record<string, unknown> {
+  const { input }: McpTool = MCP_TOOLS[name];
+  try {
+    return readArguments(input, given);
+  } catch (cause) {
+    throw cause instanceof ToolFailure ? argumentFailure(name, input, cause.message) : cause;
+  }
+}
+
+/** The arguments were read by the schema of this tool, which is what its handler takes. */
+function handlerOf(name: ToolName): (context: ToolContext, args: unknown) => Promise<ToolResult> {
+  return TOOL_HANDLERS[name] as (context: ToolContext, args: unknown) => Promise<ToolResult>;
 }

@@ -16,27 +16,38 @@ export class ToolFailure extends Error {
   }
 }
 
+const NO_RUN = { 404: "list_runs shows which runs exist" };
 const NO_SCHEDULE = { 404: "list_schedules shows which schedules exist" };
+const WRONG_PARAMETERS = { 422: "Nothing was created. list_flows shows the flow's parameter_schema" };
 
-/** What to do next, by operation and status of its refusal; `*` stands for every operation. */
+/** What to do next, by operation and status of its refusal. */
 const ADVICE: Readonly<Record<string, Readonly<Record<number, string>>>> = {
-  getRun: { 404: "list_runs shows which runs exist" },
-  cancelRun: { 404: "list_runs shows which runs exist" },
-  resumeRun: {
-    404: "list_runs shows which runs exist",
-    409: "Only a run in state Paused takes an answer; get_run shows its state",
-  },
-  createRun: { 422: "list_flows shows the flow's parameter_schema" },
-  createBackfill: { 422: "list_flows shows the flow's parameter_schema" },
-  patchSchedule: NO_SCHEDULE,
-  deleteSchedule: NO_SCHEDULE,
+  getRun: NO_RUN,
+  cancelRun: NO_RUN,
+  resumeRun: { ...NO_RUN, 409: "Only a run in state Paused takes an answer; get_run shows its state" },
+  createRun: WRONG_PARAMETERS,
+  createBackfill: WRONG_PARAMETERS,
+  createSchedule: { 422: "Nothing was created. Correct the schedule and call again" },
+  patchSchedule: { ...NO_SCHEDULE, 422: "The schedule stays as it was. Correct the change and call again" },
+  deleteSchedule: { ...NO_SCHEDULE, 409: "pause_schedule stops it, also over restarts" },
   pauseSchedule: NO_SCHEDULE,
   resumeSchedule: NO_SCHEDULE,
-  "*": {
-    503: "Nothing was changed. Try again in a moment",
-    507: "Nothing was changed. The disk is full: a person has to free space",
+  createVariable: {
+    409: "Nothing was stored. A person has to put that right",
+    422: "Nothing was stored. Correct it and call again",
   },
 };
+
+/** For what the table above leaves out: a refusal always says what comes next. */
+const ADVICE_BY_STATUS: Readonly<Record<number, string>> = {
+  404: "It may have been deleted: list what there is",
+  409: "Nothing was changed. Look at its present state before calling again",
+  413: "Nothing was changed. Send less at once",
+  500: "That is a fault of the server, not of the call: do not repeat it, tell the person that the server's log has the cause",
+  503: "Nothing was changed. Try again in a moment",
+  507: "Nothing was changed. The disk is full: a person has to free space",
+};
+const ADVICE_OTHERWISE = "Nothing was changed. Correct the arguments and call again";
 
 /** The failure of an operation that was not answered with success. */
 export function failureOf(operation: string, outcome: Exclude<InnerOutcome, { kind: "left" }>): ToolFailure {
@@ -45,9 +56,22 @@ export function failureOf(operation: string, outcome: Exclude<InnerOutcome, { ki
       "the server was interrupted and cannot say whether this was done. Look with list_runs or get_run before trying again",
     );
   }
-  const said = errorText(outcome.body);
-  const advice = ADVICE[operation]?.[outcome.status] ?? ADVICE["*"]?.[outcome.status];
-  return new ToolFailure(advice === undefined ? said : `${said}. ${advice}.`, outcome.status);
+  const { status, body } = outcome;
+  const advice = ADVICE[operation]?.[status] ?? ADVICE_BY_STATUS[status] ?? ADVICE_OTHERWISE;
+  return new ToolFailure(`${errorText(body).replace(/\.$/, "")}. ${advice}.`, status);
+}
+
+/** Arguments that the tool does not take as they are: what is wrong with them, and what it takes. */
+export function argumentFailure(tool: string, input: object, wrong: string): ToolFailure {
+  const { properties = {}, required = [] } = input as { properties?: Record<string, Shown>; required?: readonly string[] };
+  const shown = Object.entries(properties).map(
+    ([name, { type }]) => `${name} (${[type ?? "any JSON"].flat().join(" or ")}${required.includes(name) ? ", required" : ""})`,
+  );
+  return new ToolFailure(`${wrong}. Correct that and call again; ${tool} takes ${shown.join(", ")}.`);
+}
+
+interface Shown {
+  type?: string | readonly string[];
 }
 
 function errorText(body: string): string {

@@ -1,7 +1,7 @@
 /** `client.backfills`: one run per value of a date or datetime parameter. */
 import type { Http } from "./http.ts";
+import { type CreateOptions, keyOf } from "./idempotency.ts";
 import type { BackfillBody, BackfillPreview, BackfillStatus, Loose } from "./records.ts";
-import type { CreateOptions } from "./runs.ts";
 
 export type CreateBackfill = Loose<Omit<BackfillBody, "dry_run">> & Pick<BackfillBody, "parameter" | "start" | "end">;
 
@@ -14,8 +14,8 @@ export class Backfills {
 
   /** Creates all runs at once. @throws MillraceError 404; 422 for a parameter, bound or interval that does not fit. */
   create(flowId: number, backfill: CreateBackfill, options: CreateOptions = {}): Promise<BackfillStatus> {
-    const { idempotencyKey, signal } = options;
-    return this.#http.json<BackfillStatus>("POST", `/api/flows/${flowId}/backfill`, { body: backfill, idempotencyKey, signal });
+    const call = { body: backfill, idempotencyKey: keyOf(options), signal: options.signal };
+    return this.#http.json<BackfillStatus>("POST", `/api/flows/${flowId}/backfill`, call);
   }
 
   /** What would be created. @throws MillraceError 404, 422. */

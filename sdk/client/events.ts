@@ -2,9 +2,9 @@
 
 import type { EventsQuery } from "#protocol/event";
 import type { Http } from "./http.ts";
+import { type CreateOptions, keyOf } from "./idempotency.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";
 import type { EmitEventBody, Event, FilterOf, Loose } from "./records.ts";
-import type { CreateOptions } from "./runs.ts";
 
 /**
  * Filters of the event list; all must hold. `name` is an exact name or a prefix that ends in `*`; `after` and `before`
@@ -35,7 +35,7 @@ export class Events {
 
   /** Records an event. @throws MillraceError 422 for a name under a reserved prefix that nothing emits. */
   emit(event: EmitEvent, options: CreateOptions = {}): Promise<Event> {
-    const { idempotencyKey, signal } = options;
-    return this.#http.json<Event>("POST", "/api/events", { body: event, idempotencyKey, signal });
+    const call = { body: event, idempotencyKey: keyOf(options), signal: options.signal };
+    return this.#http.json<Event>("POST", "/api/events", call);
   }
 }

@@ -1,8 +1,8 @@
 /** `client.flows`: flows and runs of a flow by its id. */
 
 import type { Http } from "./http.ts";
-import type { CreateRunForFlowBody, FlowSummary, Loose, Run } from "./records.ts";
-import type { CreateOptions } from "./runs.ts";
+import { type CreateOptions, keyOf } from "./idempotency.ts";
+import type { CreateRunForFlowBody, FlowSummary, Loose, PausedSchedules, ResumedSchedules, Run } from "./records.ts";
 
 export type FlowRun = Loose<CreateRunForFlowBody>;
 
@@ -30,7 +30,17 @@ export class Flows {
 
   /** Creates a run. @throws MillraceError 404; 422 parameters that do not fit the flow's schema. */
   run(id: number, run: FlowRun = {}, options: CreateOptions = {}): Promise<Run> {
-    const { idempotencyKey, signal } = options;
-    return this.#http.json<Run>("POST", `/api/flows/${id}/runs`, { body: run, idempotencyKey, signal });
+    const call = { body: run, idempotencyKey: keyOf(options), signal: options.signal };
+    return this.#http.json<Run>("POST", `/api/flows/${id}/runs`, call);
+  }
+
+  /** Pauses all schedules of the flow; says how many. */
+  pause(id: number): Promise<PausedSchedules> {
+    return this.#http.json<PausedSchedules>("POST", `/api/flows/${id}/pause`, { repeatable: true });
+  }
+
+  /** Resumes all schedules of the flow; says how many. */
+  resume(id: number): Promise<ResumedSchedules> {
+    return this.#http.json<ResumedSchedules>("POST", `/api/flows/${id}/resume`, { repeatable: true });
   }
 }

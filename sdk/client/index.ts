@@ -8,11 +8,25 @@ import { Backfills } from "./backfills.ts";
 import { Events } from "./events.ts";
 import { Flows } from "./flows.ts";
 import { fetchPeer, Http, type Peer } from "./http.ts";
-import type { Counts, JsonObject, Loose, ServerInfo, Settings, SettingsPatch, Vocabulary } from "./records.ts";
+import { Leases } from "./leases.ts";
+import type {
+  ActorInfo,
+  Counts,
+  JsonObject,
+  Loose,
+  Queue,
+  ServerInfo,
+  Settings,
+  SettingsPatch,
+  Stats,
+  Vocabulary,
+} from "./records.ts";
+import { Rules } from "./rules.ts";
 import { Runs } from "./runs.ts";
 import { Schedules } from "./schedules.ts";
 import { followStream, type StreamMessage, type StreamOptions } from "./stream.ts";
 import { TaskRuns } from "./task-runs.ts";
+import { Variables } from "./variables.ts";
 import type { EndedRun, WaitOptions } from "./wait.ts";
 
 export type { ArtifactFilter, CreateArtifact } from "./artifacts.ts";
@@ -20,12 +34,17 @@ export type { CreateBackfill } from "./backfills.ts";
 export { type Failure, type FailureReason, MillraceError } from "./error.ts";
 export type { EmitEvent, EventFilter } from "./events.ts";
 export type { FlowRun } from "./flows.ts";
+export type { Answer, Outgoing, Peer } from "./http.ts";
+export type { CreateOptions } from "./idempotency.ts";
+export type { AcquireOptions } from "./leases.ts";
 export { Listing, type ListOptions, type Page } from "./listing.ts";
 export type * from "./records.ts";
-export type { CreateOptions, CreateRun, LogFilter, RunFilter, Transition } from "./runs.ts";
+export type { CreateRule } from "./rules.ts";
+export type { CreateRun, LogFilter, RunFilter, Transition } from "./runs.ts";
 export type { StreamData, StreamMessage, StreamOptions } from "./stream.ts";
 export type { TaskRunFilter } from "./task-runs.ts";
-export { type EndedRun, hasEnded, type WaitOptions } from "./wait.ts";
+export type { SetVariable } from "./variables.ts";
+export { type EndedRun, hasEnded, type ResultOf, type WaitOptions } from "./wait.ts";
 
 /** Where the server is. With neither url nor socket, the running server of `home` is found by its discovery file. */
 export interface MillraceOptions {
@@ -37,6 +56,8 @@ export interface MillraceOptions {
   socket?: string | undefined;
   /** Data directory whose server is meant (Node only). Default: MILLRACE_HOME, or ~/.millrace. */
   home?: string | undefined;
+  /** Another way to a server, in place of all others: asked at the first request, and again after its connection was lost. */
+  peer?: (() => Promise<Peer>) | undefined;
 }
 
 /**
@@ -51,10 +72,13 @@ export class Millrace {
   readonly artifacts: Artifacts;
   readonly schedules: Schedules;
   readonly backfills: Backfills;
+  readonly rules: Rules;
+  readonly variables: Variables;
+  readonly leases: Leases;
   readonly #http: Http;
 
   constructor(options: MillraceOptions = {}) {
-    this.#http = new Http(() => findPeer(options));
+    this.#http = new Http(options.peer ?? (() => findPeer(options)));
     this.runs = new Runs(this.#http);
     this.taskRuns = new TaskRuns(this.#http);
     this.flows = new Flows(this.#http);
@@ -62,6 +86,9 @@ export class Millrace {
     this.artifacts = new Artifacts(this.#http);
     this.schedules = new Schedules(this.#http);
     this.backfills = new Backfills(this.#http);
+    this.rules = new Rules(this.#http);
+    this.variables = new Variables(this.#http);
+    this.leases = new Leases(this.#http);
   }
 
   /** The address in use; the server is looked for if it has not been yet. */
@@ -89,6 +116,21 @@ export class Millrace {
 
   counts(filter: { project?: string | undefined } = {}): Promise<Counts> {
     return this.#http.get<Counts>("/api/counts", filter);
+  }
+
+  /** What waits, for what, and who holds it. */
+  queue(): Promise<Queue> {
+    return this.#http.get<Queue>("/api/queue");
+  }
+
+  /** What ended in the last hours (default 24), by flow and by task, and how long it took. */
+  stats(options: { hours?: number | undefined } = {}): Promise<Stats> {
+    return this.#http.get<Stats>("/api/stats", options);
+  }
+
+  /** The actors of the server and how they do. */
+  actors(): Promise<ActorInfo[]> {
+    return this.#http.get<ActorInfo[]>("/api/actors");
   }
 
   vocabulary(): Promise<Vocabulary> {

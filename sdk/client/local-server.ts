@@ -148,7 +148,8 @@ function checkOwner(path: string, noLink: boolean): void {
   if ((stats.mode & 0o022) !== 0) throw absent(`${path} can be written to by others: make it private with chmod go-w`);
 }
 
-function isAlive(pid: number, startedAtUs: number): boolean {
+/** Whether the process that a discovery file names still runs; another one that got its number does not count. */
+export function isAlive(pid: number, startedAtUs: number): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {

@@ -1,27 +1,43 @@
 /** The records the client hands out and sends, by the names of the interface. Types only: nothing is loaded. */
 
-import type { StateType } from "#protocol/state";
-
 export type { ArtifactBody, ArtifactKind, ArtifactListItem, ArtifactRow } from "#protocol/artifact";
 export type { BackfillBody, BackfillPreview, BackfillStatus } from "#protocol/backfill";
 export type { EmitEventBody, Event, Resource } from "#protocol/event";
 export type { Flow, FlowOptions, FlowSummary } from "#protocol/flow";
 export type { GraphEdge, GraphNode, RunGraph } from "#protocol/graph";
+export type { AcquireResponse } from "#protocol/lease";
 export type { Log } from "#protocol/log";
+export type { Queue, QueuedRun, RunExplanation } from "#protocol/queue";
+export type {
+  Expectation,
+  RuleAction,
+  RuleBody,
+  RuleFiring,
+  RuleMatch,
+  RulePatch,
+  RuleRow,
+  RuleSpec,
+  RuleTest,
+} from "#protocol/rule";
 export type { CreateRunBody, CreateRunForFlowBody, Run, TransitionBody } from "#protocol/run";
 export type {
+  PausedSchedules,
   PreviewBody,
   PreviewResponse,
+  ResumedSchedules,
   ScheduleBody,
   SchedulePatchBody,
   ScheduleRow,
   SkipBody,
   SkipResponse,
 } from "#protocol/schedule";
-export type { Counts, EngineInfo, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
+export type { ActorInfo, Counts, EngineInfo, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
 export type { State, StateType } from "#protocol/state";
+export type { Stats } from "#protocol/stats";
 export type { TaskRun } from "#protocol/task-run";
 export type { ProjectedFire, UpcomingItem, UpcomingRun } from "#protocol/upcoming";
+export type { VariableBody, VariablePatch, VariableRow, VariableWithRaw } from "#protocol/variable";
+export type { Vocabulary } from "#protocol/vocabulary";
 
 export type JsonObject = Record<string, unknown>;
 
@@ -35,27 +51,6 @@ export type Loose<T> = { [Name in keyof T]?: T[Name] | undefined };
 export interface Deleted {
   id: number;
   deleted: true;
-}
-
-export interface Rule extends JsonObject {
-  id: number;
-  name: string;
-  enabled: boolean;
-}
-
-export interface Variable {
-  name: string;
-  value: unknown;
-  secret: boolean;
-  tags: string[];
-  created_at: number;
-  updated_at: number;
-}
-
-export interface Vocabulary {
-  events: { name: string; payload_fields: string[]; resource: string; when: string }[];
-  reserved_prefixes: string[];
-  states: { name: string; state_type: StateType; is_sub_state: boolean }[];
 }
 
 export interface LogAppended {

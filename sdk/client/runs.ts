@@ -2,6 +2,7 @@
 
 import type { RunsQuery } from "#protocol/run";
 import type { Http } from "./http.ts";
+import { type CreateOptions, keyOf } from "./idempotency.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";
 import type {
   ArtifactRow,
@@ -10,6 +11,7 @@ import type {
   Log,
   Loose,
   Run,
+  RunExplanation,
   RunGraph,
   StateType,
   TaskRun,
@@ -25,15 +27,6 @@ export type RunFilter = FilterOf<RunsQuery>;
 
 /** A run of a flow by name; module and source_dir together register a flow the server does not know yet. */
 export type CreateRun = Loose<CreateRunBody> & { flow: string; project: string };
-
-export interface CreateOptions {
-  /**
-   * Two creations with one key make one record (for 24 hours), so a creation with a key is sent again when its answer was lost.
-   * Without one it is sent once, and a failure with reason `cut` leaves open whether it was done.
-   */
-  idempotencyKey?: string | undefined;
-  signal?: AbortSignal | undefined;
-}
 
 export interface LogFilter {
   /** Lines with an id above this one. */
@@ -63,8 +56,8 @@ export class Runs {
 
   /** @throws MillraceError 404 unknown flow without module; 422 parameters that do not fit the flow's schema. */
   create(run: CreateRun, options: CreateOptions = {}): Promise<Run> {
-    const { idempotencyKey, signal } = options;
-    return this.#http.json<Run>("POST", "/api/runs", { body: run, idempotencyKey, signal });
+    const call = { body: run, idempotencyKey: keyOf(options), signal: options.signal };
+    return this.#http.json<Run>("POST", "/api/runs", call);
   }
 
   /** @throws MillraceError 404. */
@@ -92,9 +85,22 @@ export class Runs {
     return this.#http.json<Run>("POST", `/api/runs/${id}/transition`, { body: state });
   }
 
-  /** The newest answer given to the run, null without one. */
-  async input(id: number): Promise<unknown> {
-    return (await this.#http.get<{ input: unknown }>(`/api/runs/${id}/input`)).input;
+  /** A new run with the parameters of an ended one. @throws MillraceError 404; 409 for a run that has not ended. */
+  retry(id: number, options: CreateOptions = {}): Promise<Run> {
+    const call = { idempotencyKey: keyOf(options), signal: options.signal };
+    return this.#http.json<Run>("POST", `/api/runs/${id}/retry`, call);
+  }
+
+  /** Why the run waits, for what, and how far back in line. @throws MillraceError 404. */
+  explain(id: number): Promise<RunExplanation> {
+    return this.#http.get<RunExplanation>(`/api/runs/${id}/explain`);
+  }
+
+  /** The answers given to the run's questions, in order; null is an answer too. @throws MillraceError 404. */
+  async answers(id: number): Promise<unknown[]> {
+    const { input, inputs } = await this.#http.get<{ input: unknown; inputs?: unknown[] }>(`/api/runs/${id}/input`);
+    // The list is left out where the newest answer says all there is.
+    return inputs ?? (input === null ? [] : [input]);
   }
 
   /** Log lines, oldest first. */
@@ -120,7 +126,7 @@ export class Runs {
     return this.#http.get<ArtifactRow[]>(`/api/runs/${id}/artifacts`);
   }
 
-  /** Resolves when the run has ended, with what its flow returned. */
+  /** Resolves when the run has ended, with what its flow returned: `waitFor<typeof daily>(id)` types the result by the flow. */
   waitFor<Result = unknown>(id: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
     return waitForRun<Result>(this.#http, id, options);
   }

@@ -12,11 +12,11 @@ import type {
   ExpectationMessage,
   Flow,
   LogAppended,
-  Rule,
+  RuleRow,
   Run,
   ScheduleRow,
   TaskRun,
-  Variable,
+  VariableRow,
 } from "./records.ts";
 
 /** What each message carries (interface: "Stream messages"). */
@@ -30,8 +30,8 @@ export interface StreamData {
   "log.appended": LogAppended;
   "event.created": Event;
   "flow.registered": Flow;
-  "rule.updated": Rule | Deleted;
-  "variable.updated": Variable | { name: string; deleted: true };
+  "rule.updated": RuleRow | Deleted;
+  "variable.updated": VariableRow | { name: string; deleted: true };
   "artifact.updated": ArtifactRow;
   "schedule.updated": ScheduleRow | Deleted;
   "backfill.created": BackfillCreated;

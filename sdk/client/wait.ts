@@ -5,11 +5,14 @@ import { type Http, pause } from "./http.ts";
 import type { Run } from "./records.ts";
 import { followStream } from "./stream.ts";
 
+/** What a flow returns, by the type of the flow (`typeof daily`) or of the result itself. */
+export type ResultOf<T> = T extends (...args: never[]) => Promise<infer Result> ? Result : T;
+
 /** A run that ended, and what its flow returned. */
 export interface EndedRun<Result = unknown> {
   run: Run;
   /** The flow's return value; undefined when it did not complete, returned nothing, or returned more than is stored (64 kB). */
-  result: Result | undefined;
+  result: ResultOf<Result> | undefined;
 }
 
 export interface WaitOptions {
@@ -51,7 +54,7 @@ export async function waitForRun<Result>(http: Http, runId: number, options: Wai
 
 function endedRun<Result>(run: Run): EndedRun<Result> {
   const details = run.state.type === "Completed" ? run.state.details : undefined;
-  return { run, result: details?.["result"] as Result | undefined };
+  return { run, result: details?.["result"] as ResultOf<Result> | undefined };
 }
 
 /** Fetches the run whenever a connection opens or has lost messages, and listens in between. */

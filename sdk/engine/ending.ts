@@ -1,10 +1,12 @@
 import type { State } from "#protocol/state";
 import type { FailureRecord } from "../failure.ts";
+import type { Question } from "../questions.ts";
 
 /** How the execution of a run ends, as far as the engine decides it. */
 export type Ending =
   | { kind: "completed"; details: Record<string, unknown> }
   | { kind: "failed"; failure: FailureRecord }
+  | { kind: "paused"; question: Question }
   | { kind: "cancelled" }
   | { kind: "timed-out"; seconds: number }
   | { kind: "crashed"; cause: string }
@@ -20,6 +22,8 @@ export function stateOf(ending: Ending, timestamp: number): State | null {
       const { message, traceback, exception } = ending.failure;
       return { type: "Failed", name: "Failed", timestamp, message, details: { traceback, exception } };
     }
+    case "paused":
+      return { type: "Paused", name: "Paused", timestamp, message: ending.question.prompt, details: { ...ending.question } };
     case "cancelled":
       return { type: "Cancelled", name: "Cancelled", timestamp, message: "cancelled", details: {} };
     case "timed-out":

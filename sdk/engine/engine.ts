@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WorkItem, WorkResponse } from "#protocol/engine";
+import type { MillraceOptions } from "../client/index.ts";
 import type { ServerAddress } from "./connection.ts";
 import { doJob } from "./jobs.ts";
 import { FIRST_WAIT_MS, WAIT_MS_LONGEST } from "./retrying.ts";
@@ -14,6 +15,8 @@ export interface EngineSettings {
   identity: EngineIdentity;
   /** Read anew after each lost connection. */
   address: () => ServerAddress;
+  /** The same for user code. */
+  server: MillraceOptions;
   home: string;
   /** Heap limit of the user thread in MB, null for the default. */
   heapMb: number | null;
@@ -38,7 +41,8 @@ export class Engine {
     this.#settings = settings;
     this.#api = new ServerApi(settings.identity, settings.address);
     const { sourceDir, module } = settings.identity;
-    this.#keeper = new ThreadKeeper({ sourceDir, module, home: settings.home }, settings.heapMb);
+    const { home, server, heapMb } = settings;
+    this.#keeper = new ThreadKeeper({ sourceDir, module, home, server }, heapMb);
   }
 
   /** Serves until the server says exit or is gone; returns the exit code of the process. */

@@ -169,11 +169,10 @@ export class RunControl {
     let state = stateOf(ending, nowUs);
     if (state === null) return;
     const crashed = ending.kind === "crashed";
-    this.#reporter.add(
-      this.#open.closing(crashed ? "Crashed" : "Cancelled", crashed ? ending.cause : "the run has ended", nowUs),
-    );
+    const why = crashed ? ending.cause : ending.kind === "paused" ? "paused for input" : "the run has ended";
+    this.#reporter.add(this.#open.closing(crashed ? "Crashed" : "Cancelled", why, nowUs));
     let answer = await this.#transition(state);
-    if (answer.kind === "refused" && answer.reason === "cancelling" && state.type !== "Cancelled") {
+    if (answer.kind === "refused" && answer.current === "Cancelling" && state.type !== "Cancelled") {
       // A cancel came after the function had returned; only this move ends the run now.
       state = { type: "Cancelled", name: "Cancelled", timestamp: nowUs, message: "cancelled", details: {} };
       answer = await this.#transition(state);
@@ -208,7 +207,7 @@ export class RunControl {
   async #move(type: StateType, name: string = type, message: string | null = null, details = {}): Promise<boolean> {
     const answer = await this.#transition({ type, name, timestamp: systemClock.nowUs(), message, details });
     if (answer.kind === "refused") {
-      if (answer.reason === "cancelling") this.#stop.request({ kind: "cancelled" });
+      if (answer.current === "Cancelling") this.#stop.request({ kind: "cancelled" });
       else this.#options.complain(`run ${this.#item.run_id}: ${name} was refused: ${answer.error}`);
     }
     return answer.kind === "accepted";
@@ -241,6 +240,8 @@ function endingOf(outcome: AttemptOutcome | Ended): Ending | { kind: "retry"; fa
         : { kind: "retry", failure: outcome.failure, delay: outcome.retryDelaySeconds };
     case "ended":
       return { kind: "crashed", cause: outcome.cause };
+    case "paused":
+      return { kind: "paused", question: outcome.question };
     case "stopped":
       return { kind: "cancelled" };
     default:

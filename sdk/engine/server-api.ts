@@ -26,7 +26,8 @@ export interface EngineIdentity {
 
 export type TransitionAnswer =
   | { kind: "accepted" }
-  | { kind: "refused"; reason: string; error: string }
+  /** `current` is the type of the state the run is in. */
+  | { kind: "refused"; current: string; error: string }
   /** The run does not exist any more. */
   | { kind: "gone" };
 
@@ -90,7 +91,7 @@ export class ServerApi {
     const current = recordOf(refusal["current"]);
     // The answer to the first try was lost, not the transition.
     if (answer.repeated && current["type"] === type && current["name"] === name) return { kind: "accepted" };
-    return { kind: "refused", reason: String(refusal["reason"] ?? ""), error: errorOf(answer) };
+    return { kind: "refused", current: String(current["type"] ?? ""), error: errorOf(answer) };
   }
 
   /**

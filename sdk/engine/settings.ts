@@ -44,6 +44,9 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
   const { module } = values;
   if (sourceDir === undefined || module === undefined) throw new Error(USAGE);
   const home = env["MILLRACE_HOME"] || join(homedir(), ".millrace");
+  const server = values.server ?? (env["MILLRACE_SERVER"] || null);
+  const socket = values.socket ?? (env["MILLRACE_SOCKET"] || null);
+  const token = env["MILLRACE_TOKEN"] || null;
   return {
     identity: {
       engineId: values["engine-id"] ?? (env["MILLRACE_ENGINE_ID"] || `engine-${process.pid}`),
@@ -53,12 +56,8 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
       nice: values.nice === undefined ? 0 : numberOf("--nice", values.nice),
       host: hostIdentity(),
     },
-    address: addressSource(
-      values.server ?? (env["MILLRACE_SERVER"] || null),
-      values.socket ?? (env["MILLRACE_SOCKET"] || null),
-      env["MILLRACE_TOKEN"] || null,
-      home,
-    ),
+    address: addressSource(server, socket, token, home),
+    server: server !== null ? { url: server, token } : socket !== null ? { socket, token } : { home, token },
     home,
     heapMb: values["heap-mb"] === undefined ? null : numberOf("--heap-mb", values["heap-mb"]),
     graceMs: 1000 * (values.grace === undefined ? GRACE_SECONDS : numberOf("--grace", values.grace)),

@@ -1,5 +1,6 @@
 import type { State } from "#protocol/state";
 import type { AttemptOutcome } from "../attempt.ts";
+import type { MillraceOptions } from "../client/index.ts";
 
 /** What the user thread is given when it starts. */
 export interface UserThreadData {
@@ -7,6 +8,8 @@ export interface UserThreadData {
   module: string;
   /** The home directory, where results are cached. */
   home: string;
+  /** Where user code finds the server: answers, leases and variables of its runs. */
+  server: MillraceOptions;
 }
 
 /** A run as the user thread needs it. */

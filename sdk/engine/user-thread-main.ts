@@ -5,21 +5,24 @@ import { parentPort, workerData } from "node:worker_threads";
 import { expose } from "comlink";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
 import type { State } from "#protocol/state";
-import type { ActiveRun } from "../active-run.ts";
+import { type ActiveRun, newActiveRun } from "../active-run.ts";
 import { type AttemptOutcome, runAttempt, runFlowHook } from "../attempt.ts";
+import type { Millrace } from "../client/index.ts";
 import { systemClock } from "../clock.ts";
 import { captureConsole } from "../console-capture.ts";
 import { Cancelled, TimedOut } from "../failure.ts";
 import { hookFor } from "../hooks.ts";
 import { type LoadedFlow, loadFlows } from "../load-flows.ts";
+import { ServerRunServices } from "../run-services.ts";
 import { ItemBatch } from "./item-batch.ts";
 import type { FlowFacts, LoadAnswer, RunFacts, UserThreadApi, UserThreadData } from "./user-thread-api.ts";
 
 if (parentPort === null) throw new Error("this module runs in a worker thread only");
 const port = parentPort;
-const { sourceDir, module, home } = workerData as UserThreadData;
+const { sourceDir, module, home, server } = workerData as UserThreadData;
 const batch = new ItemBatch((items) => port.postMessage(items));
 
+let client: Promise<Millrace> | null = null;
 let flows: LoadedFlow[] = [];
 let current: ActiveRun | null = null;
 /** The counters of dynamic keys go on over the attempts of a run, because a key names one task run of the run. */
@@ -81,19 +84,20 @@ function factsOf({ definition, registration }: LoadedFlow): FlowFacts {
 }
 
 function activate(run: RunFacts, attempt: number): ActiveRun {
-  return {
+  return newActiveRun({
     ...run,
     attempt,
-    controller: new AbortController(),
     clock: systemClock,
     home,
     logPrints: findFlow(run).definition.wire.log_prints,
     report: (item) => batch.add(item),
+    servicesFor: (signal) => new ServerRunServices(connect, home, run.id, signal),
     counters,
-    gates: new Map(),
-    taskRuns: new Set(),
-    bodies: new Set(),
-    progress: new Map(),
-    ended: false,
-  };
+  });
+}
+
+/** Most runs ask nothing of the server, so the client is loaded by the first that does. */
+function connect(): Promise<Millrace> {
+  client ??= import("../client/index.ts").then(({ Millrace }) => new Millrace(server));
+  return client;
 }

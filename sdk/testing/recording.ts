@@ -37,6 +37,8 @@ export class Recording {
   readonly logs: LogLine[] = [];
   readonly artifacts: RecordedArtifact[] = [];
   readonly events: RecordedEvent[] = [];
+  /** The variables as the run left them. */
+  readonly variables = new Map<string, unknown>();
   readonly #byId = new Map<string, RecordedTaskRun>();
 
   /** The last state of the run. */

@@ -2,13 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StateType } from "#protocol/state";
-import type { ActiveRun } from "../active-run.ts";
+import { type ActiveRun, newActiveRun, type RunBasis } from "../active-run.ts";
 import { type AttemptOutcome, runAttempt, runFlowHook } from "../attempt.ts";
 import { captureConsole } from "../console-capture.ts";
-import { Cancelled, TimedOut } from "../failure.ts";
+import { Cancelled, isPaused, TimedOut } from "../failure.ts";
 import { definitionOf, type Flow, type FlowDefinition } from "../flow.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { Recording } from "./recording.ts";
+import { TestServices } from "./test-services.ts";
 
 /** Real time a function has to return after its signal was aborted; one that ignores the signal is left behind. */
 const GRACE_MS = 2_000;
@@ -22,6 +23,12 @@ export interface RunFlowOptions {
   name?: string;
   /** Cancels the run when it aborts. */
   signal?: AbortSignal;
+  /** Answers to the questions of waitForInput(): the run pauses for each and starts again with it. When there are no more, it stays Paused. */
+  answers?: readonly unknown[];
+  /** Totals of named resources. Default: 1 of each. */
+  resources?: Readonly<Record<string, number>>;
+  /** Variables as they are at the start; `recording.variables` has them as they are at the end. */
+  variables?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -51,14 +58,21 @@ class TestRun {
   readonly recording = new Recording();
   readonly #flow: FlowDefinition;
   readonly #clock: FakeClock;
-  readonly #base: Omit<ActiveRun, "attempt" | "controller" | "taskRuns" | "bodies" | "gates" | "ended">;
+  readonly #basis: Omit<RunBasis, "attempt" | "counters">;
+  readonly #services: TestServices;
+  readonly #answers: unknown[];
   readonly #signal: AbortSignal | undefined;
+  /** The counters of dynamic keys go on over the attempts of one engine. */
+  #counters = new Map<string, number>();
 
   constructor(flow: FlowDefinition, parameters: Record<string, unknown>, options: RunFlowOptions, home: string) {
     this.#flow = flow;
     this.#clock = options.clock ?? new FakeClock();
     this.#signal = options.signal;
-    this.#base = {
+    this.#answers = [...(options.answers ?? [])];
+    for (const [name, value] of Object.entries(options.variables ?? {})) this.recording.variables.set(name, value);
+    this.#services = new TestServices(this.recording.variables, options.resources ?? {});
+    this.#basis = {
       id: 1,
       externalId: "00000000-0000-7000-8000-000000000001",
       name: options.name ?? "test-run",
@@ -69,16 +83,31 @@ class TestRun {
       home,
       logPrints: flow.wire.log_prints,
       report: (item) => this.recording.add(item),
-      counters: new Map(),
-      progress: new Map(),
+      servicesFor: () => this.#services,
     };
   }
 
   async execute(): Promise<void> {
-    for (const type of ["Scheduled", "Pending", "Running"] as const) this.#move(type);
+    this.#move("Scheduled");
+    while (await this.#execution()) {
+      this.#services.given.push(this.#answers.shift());
+      this.#move("Scheduled", "Resuming");
+    }
+  }
+
+  /** From the hand-out to an engine to the end or a pause; true when the run has paused and there is an answer. */
+  async #execution(): Promise<boolean> {
+    this.#counters = new Map();
+    this.#move("Pending");
+    this.#move("Running");
     for (let attempt = 1; ; attempt += 1) {
       const run = this.#activate(attempt);
       const outcome = await this.#attempt(run);
+      this.#services.releaseAll();
+      if (outcome.kind === "paused") {
+        this.#move("Paused", "Paused", outcome.question.prompt, { ...outcome.question });
+        return this.#answers.length > 0;
+      }
       if (outcome.kind === "failed" && outcome.retryDelaySeconds !== null) {
         const { message, exception, traceback } = outcome.failure;
         const delay = outcome.retryDelaySeconds;
@@ -92,7 +121,7 @@ class TestRun {
       }
       this.#end(run, outcome);
       await runFlowHook(this.#flow, this.#activate(attempt), this.recording.state);
-      return;
+      return false;
     }
   }
 
@@ -106,6 +135,8 @@ class TestRun {
     const given = Promise.withResolvers<AttemptOutcome>();
     let timer: NodeJS.Timeout | undefined;
     run.controller.signal.addEventListener("abort", () => {
+      // A pause has a bound of its own.
+      if (isPaused(run.controller.signal.reason)) return;
       timer = setTimeout(() => given.resolve({ kind: "stopped", lingering: true }), GRACE_MS);
     });
     try {
@@ -117,7 +148,7 @@ class TestRun {
     }
   }
 
-  #end(run: ActiveRun, outcome: AttemptOutcome): void {
+  #end(run: ActiveRun, outcome: Exclude<AttemptOutcome, { kind: "paused" }>): void {
     const reason = run.controller.signal.reason as unknown;
     if (outcome.kind === "completed") this.#move("Completed", "Completed", null, outcome.details);
     else if (outcome.kind === "stopped" && reason instanceof TimedOut) this.#move("Failed", "TimedOut", reason.message);
@@ -129,15 +160,7 @@ class TestRun {
   }
 
   #activate(attempt: number): ActiveRun {
-    return {
-      ...this.#base,
-      attempt,
-      controller: new AbortController(),
-      taskRuns: new Set(),
-      bodies: new Set(),
-      gates: new Map(),
-      ended: false,
-    };
+    return newActiveRun({ ...this.#basis, attempt, counters: this.#counters });
   }
 
   #move(type: StateType, name: string = type, message: string | null = null, details: Record<string, unknown> = {}): void {

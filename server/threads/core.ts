@@ -5,11 +5,10 @@ import { isSameProcess } from "#actors/engines/process-table";
 import { DispatchGroup } from "#actors/group";
 import { createIdSource } from "#actors/ids";
 import type { DispatchSettings } from "#actors/live-state/live-state";
+import { COMMITS, DISPATCHER, LOG_WRITER, RULES } from "#actors/names";
 import type { ServerFacts } from "#actors/records/server-info";
-import { RULES } from "#actors/rules/messages";
 import { CommitClient } from "#actors/store-writer/commit-client";
-import { LOG_WRITER } from "#actors/tree";
-import { COMMITS, DISPATCHER } from "#actors/turn";
+import { SECRET_KEY_FILE } from "#protocol/sealed-text";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock, processUptimeUs } from "#runtime/clock";
 import { EXIT_REPORTS, type ExitReport, type ThreadHost } from "#runtime/thread";
@@ -18,6 +17,7 @@ import { SecretBox } from "#storage/secret-box";
 import { Statements } from "#storage/statements";
 import { writeSettings } from "../settings-file.ts";
 import type { ThreadData } from "./data.ts";
+import { ruleReader } from "./rule-reader.ts";
 
 /** Epochs over restarts of this thread. */
 const EPOCHS_PER_THREAD = 1_000_000;
@@ -29,6 +29,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
     send: (batch) => thread.host.send(LOG_WRITER, batch),
     acknowledged: () => {
       thread.host.send(RULES, { kind: "Wake" });
+      if ((group.state?.openReports.size ?? 0) > 0) thread.host.send(DISPATCHER, { kind: "ContinueReports" });
       if ((group.state?.rules.unsent.length ?? 0) > 0) thread.host.send(DISPATCHER, { kind: "SendOutbound" });
     },
     rejected: (error) => {
@@ -48,7 +49,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
     isAlive: isSameProcess,
     firstEpoch: data.threadStarts * EPOCHS_PER_THREAD,
   });
-  return [...group.specs(), ...group.reactionSpecs()];
+  return [...group.specs(), ...group.reactionSpecs(), ruleReader(data.databasePath, thread)];
 }
 
 function settingsOf(data: ThreadData): DispatchSettings {
@@ -58,6 +59,7 @@ function settingsOf(data: ThreadData): DispatchSettings {
     retainDays: config.retainDays,
     retainRunsDays: config.retainRunsDays,
     resourceTotals: new Map(Object.entries(config.resources)),
+    emailConfigured: config.email !== null,
     catchupDefault: config.catchupDefault,
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     schedulesFire: config.schedules,
@@ -95,6 +97,6 @@ function factsOf(data: ThreadData): ServerFacts {
     },
     fileSizes: () => ({ database: bytesOf(databasePath), wal: bytesOf(`${databasePath}-wal`) }),
     writeSettings: (changes) => writeSettings(config.configPath, changes),
-    secrets: new SecretBox(join(config.home, "secret.key")),
+    secrets: new SecretBox(join(config.home, SECRET_KEY_FILE)),
   };
 }

@@ -1,54 +1,90 @@
-/** The gateway as an actor of its thread. */
+/** The gateway as an actor of its thread. Its connections belong to the thread: they outlive the actor. */
+import { fileURLToPath } from "node:url";
 import { createIdSource } from "#actors/ids";
-import { LISTENING } from "#actors/tree";
-import { DISPATCHER, GATEWAY, LEASES, RECORDS } from "#actors/turn";
-import { createGateway, type Gateway } from "#gateway/server";
-import type { FeedMessage, LiveFlows } from "#protocol/feed";
+import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS, SERVER_LOG, STORE_WRITER } from "#actors/names";
+import { createGateway, type Gateway, type GatewayOptions } from "#gateway/server";
+import type { FeedMessage, FeedRead, LiveFlows } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
+import type { Outbox } from "#runtime/effect";
 import type { ThreadHost } from "#runtime/thread";
+import type { LogMessage } from "../server-log.ts";
 import { urlOf } from "../url.ts";
 import type { ThreadData } from "./data.ts";
 
+type GatewayMessage = FeedMessage | LiveFlows;
+
+/** The built dashboard: beside the compiled server, or where a clone builds it. */
+const DASHBOARD = fileURLToPath(
+  new URL(import.meta.url.endsWith(".ts") ? "../../dist/dashboard/" : "../../dashboard/", import.meta.url),
+);
+
 export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
-  const { config } = data;
-  const ids = createIdSource();
-  const clock = createSystemClock();
-  // A gateway that is started again listens where the first one did.
-  let port = config.port;
-  let former: Gateway | null = null;
+  let gateway: Gateway | null = null;
+  let failedAt: GatewayMessage | null = null;
+  thread.atClose(() => void gateway?.close());
+  const open = async (out: Outbox): Promise<Gateway> => {
+    const opened = await listen(data, thread, out);
+    gateway = opened;
+    return opened;
+  };
   return [
     {
       name: GATEWAY,
       start: async (_context, out) => {
-        // One that failed left its listener open; it ends by itself before the next takes its place.
-        await former?.close();
-        const gateway = createGateway(
-          {
-            host: config.host,
-            port,
-            socket: config.socket,
-            token: config.token,
-            allowed_hosts: config.allowedHosts,
-            home: config.home,
-            served_dir: data.servedDir,
-            version: data.version,
-            database_path: data.databasePath,
-          },
-          { send: (actor, message) => thread.host.send(actor, message), now: () => clock.monotonicUs(), newId: () => ids.uuid() },
-        );
-        former = gateway;
-        port = (await gateway.start()).port;
-        const listening = { kind: "Listening", host: config.host, port, url: urlOf(config.host, port) };
-        out.send(RECORDS, listening);
-        out.send(DISPATCHER, { kind: "GatewayStarted" });
-        out.send(LEASES, { kind: "GatewayStarted" });
-        out.send(LISTENING, listening);
+        gateway?.restart(failedAt);
+        failedAt = null;
+        const running = gateway ?? (await open(out));
         return {
-          receive: (message: FeedMessage | LiveFlows) => gateway.receive(message),
-          stop: (failed: boolean) => (failed ? gateway.close() : gateway.stop()),
+          receive: (message: GatewayMessage) => running.receive(message),
+          // One that failed goes on taking requests until it is started again.
+          stop: (failed: boolean) => (failed ? undefined : running.stop()),
         };
+      },
+      failed: (message) => {
+        failedAt = message as GatewayMessage;
       },
     },
   ];
+}
+
+async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promise<Gateway> {
+  const { host } = data.config;
+  const ids = createIdSource();
+  const clock = createSystemClock();
+  const gateway = createGateway(optionsOf(data), {
+    send: (actor, message) => thread.host.send(actor, message),
+    read: (seq) => thread.host.send(STORE_WRITER, { kind: "FeedRead", seq } satisfies FeedRead),
+    now: () => clock.monotonicUs(),
+    newId: () => ids.uuid(),
+    failed: (cause) => thread.host.kill(GATEWAY, textOf(cause)),
+    defect: (cause) => thread.host.send(SERVER_LOG, { text: `gateway: ${textOf(cause)}` } satisfies LogMessage),
+  });
+  const { port } = await gateway.start();
+  const listening = { kind: "Listening", host, port, url: urlOf(host, port) };
+  out.send(RECORDS, listening);
+  out.send(DISPATCHER, { kind: "GatewayStarted" });
+  out.send(LEASES, { kind: "GatewayStarted" });
+  out.send(LISTENING, listening);
+  return gateway;
+}
+
+function optionsOf({ config, databasePath, servedDir, version }: ThreadData): GatewayOptions {
+  return {
+    host: config.host,
+    port: config.port,
+    socket: config.socket,
+    token: config.token,
+    allowed_hosts: config.allowedHosts,
+    mcp_read_only: config.mcpReadOnly,
+    home: config.home,
+    served_dir: servedDir,
+    version,
+    database_path: databasePath,
+    dashboard: DASHBOARD,
+  };
+}
+
+function textOf(cause: unknown): string {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }

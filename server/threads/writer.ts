@@ -1,14 +1,13 @@
 /** the log writer and the store writer around the one write handle. */
 import { LogWriter } from "#actors/log-writer/core";
+import { COMMITS, GATEWAY, LOG_WRITER, STORE_WRITER } from "#actors/names";
 import { StoreWriter } from "#actors/store-writer/shell";
-import { LOG_WRITER, STORE_WRITER } from "#actors/tree";
-import { COMMITS, GATEWAY } from "#actors/turn";
 import type { ReadOnly } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";
 
 import { Writer } from "#storage/apply";
-import { openWriteHandle } from "#storage/write-handle";
+import { closeWriteHandle, openWriteHandle } from "#storage/write-handle";
 import type { ThreadData } from "./data.ts";
 
 /** Generations of the writers over restarts of this thread. */
@@ -26,7 +25,7 @@ export function setUp(data: ThreadData): ActorSpec[] {
         writer = new Writer(database, { stream: isFirst ? "new_block" : "continue" });
         // The former writer may have ended while it took no writes; this one tries again.
         if (!isFirst) out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "" } satisfies ReadOnly);
-        return new StoreWriter(writer, context.nowUs, () => database.close());
+        return new StoreWriter(writer, context.nowUs, (failed) => (failed ? database.close() : closeWriteHandle(database)));
       },
       resent: () => true,
     },

@@ -62,6 +62,7 @@ CREATE TABLE runs (
 CREATE UNIQUE INDEX runs_external ON runs (external_id);
 CREATE INDEX runs_unfinished ON runs (flow_id) WHERE end_time IS NULL;
 CREATE INDEX runs_ended ON runs (flow_id, state_type) WHERE end_time IS NOT NULL;
+CREATE INDEX runs_went_wrong ON runs (end_time) WHERE end_time IS NOT NULL AND state_type IN (4, 6);
 CREATE INDEX runs_sub_state ON runs (state_name) WHERE end_time IS NOT NULL AND state_name IS NOT NULL;
 CREATE INDEX runs_start ON runs (coalesce(start_time, created_at)) WHERE end_time IS NOT NULL;
 CREATE INDEX runs_duration ON runs (total_run_time) WHERE total_run_time IS NOT NULL;
@@ -295,12 +296,12 @@ CREATE TABLE expectations (
 );
 CREATE INDEX expectations_rule ON expectations (rule_id);
 CREATE INDEX expectations_open ON expectations (deadline) WHERE status = 'open';
--- A message to the outside is a row before it is sent.
+-- A message to the outside is a row before it is sent; the hook of a flow belongs to no firing.
 CREATE TABLE outbound (
   id INTEGER PRIMARY KEY,
-  firing_id INTEGER NOT NULL,
-  rule_id INTEGER NOT NULL,
-  action INTEGER NOT NULL,
+  firing_id INTEGER,
+  rule_id INTEGER,
+  action INTEGER,
   kind TEXT NOT NULL,
   request TEXT NOT NULL,
   created_at INTEGER NOT NULL

@@ -32,12 +32,18 @@ export function stateCodeOf(type: string): number | null {
   return code < 0 ? null : code;
 }
 
+/** Codes of state types; words that are none match nothing. */
+export function stateCodesOf(types: readonly string[]): number[] {
+  return types.map(stateCodeOf).filter((code) => code !== null);
+}
+
 /** The states that these filters allow of the rows called `alias`; a name equal to its type is stored as NULL. */
 export function addStateFilters(
   conditions: Conditions,
   alias: string,
-  filters: { state_type?: string; state_name?: string },
+  filters: { state_type?: string; state_name?: string; states?: readonly string[] },
 ): void {
+  if (filters.states !== undefined) conditions.add(`${alias}.state_type IN (${stateCodesOf(filters.states).join(", ")})`);
   if (filters.state_type !== undefined) conditions.add(`${alias}.state_type = ?`, stateCodeOf(filters.state_type) ?? -1);
   if (filters.state_name === undefined) return;
   const code = stateCodeOf(filters.state_name);

@@ -21,32 +21,41 @@ export function logsPage(statements: Statements, run: number, taskRun: number | 
   const search = query.search === undefined || query.search === "" ? null : query.search.toLowerCase();
   const items: string[] = [];
   let last: number | null = null;
-  for (const [id, line] of linesAfter(statements, run, query.after ?? 0, level === null ? 0xff : levelsFrom(level))) {
+  for (const [id, line] of linesOf(statements, run, query, level === null ? 0xff : levelsFrom(level))) {
     const [task, lineLevel, , , message] = line;
     if (taskRun !== null && task !== taskRun) continue;
     if (level !== null && lineLevel < level) continue;
     if (search !== null && !message.toLowerCase().includes(search)) continue;
-    if (items.length === query.limit) return page(items, last);
+    if (items.length === query.limit) return query.tail === true ? page(items.reverse(), null) : page(items, last);
     items.push(renderLine(run, id, line));
     last = id;
   }
-  return page(items, null);
+  return page(query.tail === true ? items.reverse() : items, null);
 }
 
-/** Lines with a larger id, from blocks that have a level of the mask. */
-function* linesAfter(statements: Statements, run: number, after: number, mask: number): Generator<[number, LogLine]> {
+/** Lines with a larger id than `after`, from blocks that have a level of the mask; newest first with `tail`. */
+function* linesOf(
+  statements: Statements,
+  run: number,
+  { after = 0, tail = false }: LogsQuery,
+  mask: number,
+): Generator<[number, LogLine]> {
+  const order = tail ? "DESC" : "ASC";
   const sql = `SELECT id, count, lines FROM log_blocks INDEXED BY log_blocks_run
-    WHERE run_id = ? AND id > ? AND level_mask & ? != 0 ORDER BY id LIMIT ${BLOCKS_READ}`;
+    WHERE run_id = ? AND id > ? AND id < ? AND level_mask & ? != 0 ORDER BY id ${order} LIMIT ${BLOCKS_READ}`;
   let from = after;
+  let to = Number.MAX_SAFE_INTEGER;
   for (;;) {
-    const blocks = statements.raw<BlockRow>(sql).all(run, from, mask);
+    const blocks = statements.raw<BlockRow>(sql).all(run, from, to, mask);
     for (const [id, count, stored] of blocks) {
       const first = id - count + 1;
-      for (const [index, line] of readLines(stored).entries()) if (first + index > after) yield [first + index, line];
+      const lines = readLines(stored).map((line, index): [number, LogLine] => [first + index, line]);
+      for (const numbered of tail ? lines.reverse() : lines) if (numbered[0] > after) yield numbered;
     }
     const last = blocks.at(-1);
     if (last === undefined || blocks.length < BLOCKS_READ) return;
-    from = last[0];
+    if (tail) to = last[0];
+    else from = last[0];
   }
 }
 

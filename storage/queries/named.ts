@@ -5,7 +5,8 @@
 import type { ArtifactsQuery } from "#protocol/artifact";
 import type { EventsQuery } from "#protocol/event";
 import type { LogsQuery } from "#protocol/log";
-import type { RunsQuery } from "#protocol/run";
+import type { FullMatch } from "#protocol/rule-spec";
+import type { RunCountsQuery, RunsQuery } from "#protocol/run";
 import type { TaskRunsQuery } from "#protocol/task-run";
 import type { Statements } from "../statements.ts";
 import { answersOfRun } from "./answers.ts";
@@ -14,9 +15,13 @@ import { backfillById, backfillCreated, backfillsOfFlow, backfillUpdated } from 
 import { counts } from "./counts.ts";
 import { eventById, eventContext } from "./event-record.ts";
 import { eventsPage } from "./events-page.ts";
+import { expectedEvent } from "./expected-event.ts";
 import { flowById, flowSummaries, flowSummary } from "./flow-record.ts";
 import { logsPage } from "./logs-page.ts";
+import { type ActionOfEvent, renderedActions } from "./rendered-actions.ts";
 import { expectationMessage, expectationsOfRule, firingsOfRule, lapseMessage, ruleById, rules } from "./rule-record.ts";
+import { ruleTest } from "./rule-test.ts";
+import { runCounts } from "./run-counts.ts";
 import { runGraph } from "./run-graph.ts";
 import { runById, runExists } from "./run-record.ts";
 import { runsPage } from "./runs-page.ts";
@@ -54,10 +59,14 @@ export interface QueryArguments {
   backfill_created: { id: number };
   backfill_updated: { id: number };
   counts: { project: string | null };
+  run_counts: { query: RunCountsQuery };
   rule: { id: number };
   rules: Record<never, never>;
   rule_firings: { id: number };
   rule_expectations: { id: number; open: boolean; limit: number };
+  rule_test: { id: number; now_us: number };
+  rendered_actions: { items: readonly ActionOfEvent[] };
+  expected_event: { match: FullMatch; from_us: number; to_us: number };
   expectation_armed: { id: number };
   expectation_met: { id: number };
   /** By the event that records it. */
@@ -117,11 +126,15 @@ export const QUERIES: Queries = {
   rules: (statements) => rules(statements),
   rule_firings: (statements, { id }) => firingsOfRule(statements, id),
   rule_expectations: (statements, { id, open, limit }) => expectationsOfRule(statements, id, open, limit),
+  rule_test: (statements, { id, now_us }) => ruleTest(statements, id, now_us),
+  rendered_actions: (statements, { items }) => renderedActions(statements, items),
+  expected_event: (statements, { match, from_us, to_us }) => expectedEvent(statements, match, from_us, to_us),
   expectation_armed: (statements, { id }) => expectationMessage(statements, id, true),
   expectation_met: (statements, { id }) => expectationMessage(statements, id, false),
   expectation_lapsed: (statements, { id }) => lapseMessage(statements, id),
   variable: (statements, { name, raw }) => variableByName(statements, name, raw === true),
   variables: (statements) => variables(statements),
+  run_counts: (statements, { query }) => runCounts(statements, query),
   counts: (statements, { project }) => counts(statements, project),
 };
 

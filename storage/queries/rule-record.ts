@@ -1,4 +1,5 @@
 /** Rules, their firings and expectations (interface: "Rules"). */
+import { parseJson } from "#protocol/json";
 import { EXPECTATIONS_PAGE, FIRINGS_COUNT_MAX } from "#protocol/limits";
 import type { FullSpec } from "#protocol/rule-spec";
 import { bytesToUuid } from "../external-id.ts";
@@ -33,7 +34,7 @@ function render(row: RuleRow): string {
 
 /** The fields of the spec; what watches for an event that stays away is left out where it is not set. */
 function specFields(text: string): string {
-  const { unless, within, at, ...rest } = JSON.parse(text) as FullSpec;
+  const { unless, within, at, ...rest } = parseJson(text) as FullSpec;
   const proactive = Object.entries({ unless, within, at }).filter(([, value]) => value !== null);
   return JSON.stringify({ ...rest, ...Object.fromEntries(proactive) }).slice(1, -1);
 }

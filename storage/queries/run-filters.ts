@@ -3,13 +3,16 @@
  * filters allow, each in order of id.
  */
 import type { RunsQuery } from "#protocol/run";
-import { ENDED_CODES } from "../codes.ts";
+import { ENDED_CODES, stateCode } from "../codes.ts";
 import type { Statements } from "../statements.ts";
 import { Conditions, containsPattern } from "./conditions.ts";
-import { addStartFilters, addStateFilters, allFlowIds, flowIds, stateCodeOf } from "./filters.ts";
+import { addStartFilters, addStateFilters, allFlowIds, flowIds, stateCodeOf, stateCodesOf } from "./filters.ts";
 
 /** The filters of the query; limit, sort and cursor are taken elsewhere. `exact_name` is asked for by the server itself. */
 export type RunFilters = Partial<RunsQuery> & { exact_name?: string };
+
+/** The types that the index of runs that went wrong holds. */
+const WENT_WRONG_CODES: readonly number[] = ["Failed", "Crashed"].map(stateCode);
 
 /** Beyond this many index reads one walk over the table is cheaper. */
 const SOURCES_MAX = 320;
@@ -36,8 +39,7 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   const conditions = new Conditions();
   const flows = flowIds(statements, filters);
   const tags = tagCodes(statements, filters.tags ?? []);
-  const state = filters.state_type === undefined ? null : stateCodeOf(filters.state_type);
-  const impossible = flows?.length === 0 || tags === null || (filters.state_type !== undefined && state === null);
+  const impossible = flows?.length === 0 || tags === null || typesOf(filters)?.length === 0;
   const timed = filters.start_after !== undefined || filters.start_before !== undefined;
   const common = { conditions, bounds: filters, timed };
   if (impossible) return { ...common, possible: false, sources: [] };
@@ -52,6 +54,7 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   for (const tag of tags) conditions.add("EXISTS (SELECT 1 FROM run_tags x WHERE x.tag = ? AND x.run_id = r.id)", tag);
   if (filters.name !== undefined) conditions.add(`r.name LIKE ? ESCAPE '\\'`, containsPattern(filters.name));
   if (filters.exact_name !== undefined) conditions.add("r.name = ?", filters.exact_name);
+  if (filters.ended_after !== undefined) conditions.add("r.end_time >= ?", filters.ended_after);
   if (filters.schedule_id !== undefined) conditions.add("r.schedule_id = ?", filters.schedule_id);
   if (filters.backfill_id !== undefined) conditions.add("r.backfill_id = ?", filters.backfill_id);
   if (filters.scheduled_after !== undefined) conditions.add("r.scheduled_time >= ?", filters.scheduled_after);
@@ -85,6 +88,9 @@ function sourcesOf(
   if (filters.exact_name !== undefined)
     return [{ from: "runs r INDEXED BY runs_name", where: new Conditions().add("r.name = ?", filters.exact_name) }];
   if (tags[0] !== undefined) return [source("run_tags g CROSS JOIN runs r ON r.id = g.run_id", "g.tag = ?", tags[0])];
+  const types = typesOf(filters);
+  if (filters.ended_after !== undefined && types?.every((code) => WENT_WRONG_CODES.includes(code)))
+    return [source("runs r INDEXED BY runs_went_wrong", "r.state_type IN (4, 6) AND r.end_time >= ?", filters.ended_after)];
   const named = filters.state_name !== undefined && stateCodeOf(filters.state_name) === null;
   if (flows === null && named) {
     const ended = new Conditions().add("r.end_time IS NOT NULL AND r.state_name = ?", filters.state_name ?? null);
@@ -93,11 +99,16 @@ function sourcesOf(
       source("runs r INDEXED BY runs_unfinished", "r.end_time IS NULL"),
     ];
   }
-  if (flows === null && filters.state_type === undefined && filters.state_name === undefined) return null;
-  return flowSources(
-    flows ?? allFlowIds(statements),
-    filters.state_type === undefined ? null : [stateCodeOf(filters.state_type) ?? -1],
-  );
+  if (flows === null && types === null && filters.state_name === undefined) return null;
+  return flowSources(flows ?? allFlowIds(statements), types);
+}
+
+/** Codes of the state types that the filters allow; null when they allow every type. */
+function typesOf({ state_type, states }: RunFilters): readonly number[] | null {
+  const codes = states === undefined ? null : stateCodesOf(states);
+  if (state_type === undefined) return codes;
+  const code = stateCodeOf(state_type);
+  return code === null || codes?.includes(code) === false ? [] : [code];
 }
 
 function flowSources(flows: readonly number[], states: readonly number[] | null): Source[] | null {

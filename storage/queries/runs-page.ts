@@ -5,7 +5,7 @@
  * With a filter that few runs match, those runs are read by the filter's index and sorted; otherwise the sort's index is
  * walked and the filter applied on the way. Both find the same runs in the same order.
  */
-import type { RunSort, RunsQuery } from "#protocol/run";
+import type { RunCountsQuery, RunSort, RunsQuery } from "#protocol/run";
 import type { SqlValue } from "../driver.ts";
 import type { Statements } from "../statements.ts";
 import { Conditions } from "./conditions.ts";
@@ -149,7 +149,7 @@ function collect(statements: Statements, query: RunsQuery, selection: RunSelecti
 }
 
 /** Index reads for bounds on times; null without any. */
-function rangeSources(query: RunsQuery): Source[] | null {
+export function rangeSources(query: RunCountsQuery): Source[] | null {
   if (query.scheduled_after !== undefined) {
     const where = new Conditions().add("r.scheduled_time >= ?", query.scheduled_after);
     return [{ from: "runs r INDEXED BY runs_scheduled", where }];

@@ -1,6 +1,5 @@
 import t from "tap";
 import { MCP_PROMPTS, MCP_RESOURCE_TEMPLATES, resourceUri } from "#protocol/mcp";
-import type { McpTool } from "#protocol/mcp-tool";
 import { listTools, MCP_TOOLS } from "#protocol/mcp-tools";
 
 /** What hosts and their saved permissions rely on: arguments of each tool, the required ones marked, and whether it only reads. */
@@ -8,7 +7,7 @@ const TOOLS: Readonly<Record<string, string>> = {
   list_flows: "reads: project",
   list_runs: "reads: flow project name state_type state_name limit cursor",
   get_run: "reads: run_id!",
-  run_logs: "reads: run_id! min_level search limit cursor",
+  run_logs: "reads: run_id! min_level search tail limit cursor",
   list_events: "reads: name run_id flow_id limit cursor",
   list_artifacts: "reads: run_id flow project key kind limit cursor",
   explain_failure: "reads: run_id!",
@@ -34,6 +33,9 @@ const LIMITS: Readonly<Record<string, readonly [number, number, number]>> = {
   list_artifacts: [1, 200, 50],
 };
 
+/** Some hosts hand all of it to the model: about 12,000 tokens. */
+const LISTED_CHARACTERS_MAX = 50_000;
+
 interface Property {
   type?: unknown;
   minimum?: number;
@@ -41,7 +43,7 @@ interface Property {
   default?: unknown;
 }
 
-const listed = listTools(new Map<string, McpTool>(Object.entries(MCP_TOOLS)));
+const listed = listTools(false);
 const propertiesOf = (tool: (typeof listed)[number]) => tool.inputSchema.properties as Record<string, Property>;
 
 t.test("tools and their arguments", async (t) => {
@@ -66,6 +68,52 @@ t.test("limits, and other defaults", async (t) => {
   t.same(defaults("backfill"), { interval: "1d", concurrency: 1, dry_run: true, reverse: false });
   t.same(defaults("create_schedule"), { day_or: true, catchup: "skip", catchup_max: 100 });
   t.same(defaults("edit_schedule"), {}, "what is not sent stays");
+});
+
+/** The keys of each tool's result, those that may be left out marked. */
+const RESULTS: Readonly<Record<string, string>> = {
+  list_flows: "flows",
+  list_runs: "runs next_cursor",
+  get_run: "run task_runs",
+  run_logs: "logs next_cursor",
+  list_events: "events next_cursor",
+  list_artifacts: "artifacts next_cursor",
+  explain_failure: "verdict run failed_task_runs error_logs events",
+  list_rules: "rules",
+  list_schedules: "schedules",
+  run_flow: "run note",
+  cancel_run: "run",
+  resume_run: "run",
+  backfill: "dry_run backfill? flow? parameter? runs? first? last? interval_seconds? note?",
+  create_schedule: "schedule next_fires note?",
+  edit_schedule: "schedule next_fires note?",
+  delete_schedule: "deleted schedule_id",
+  pause_schedule: "schedule",
+  resume_schedule: "schedule",
+  set_variable: "variable",
+};
+
+t.test("results, told by their types alone", async (t) => {
+  const shown = listed.map(({ name, outputSchema }) => {
+    const { type, properties, required } = outputSchema as { type: string; properties: object; required: string[] };
+    t.equal(type, "object", name);
+    return [
+      name,
+      Object.keys(properties)
+        .map((key) => (required.includes(key) ? key : `${key}?`))
+        .join(" "),
+    ];
+  });
+  t.same(Object.fromEntries(shown), RESULTS);
+  t.notMatch(JSON.stringify(listed.map(({ outputSchema }) => outputSchema)), /"(minimum|format|pattern|title)":/);
+  t.ok(JSON.stringify(listed).length < LISTED_CHARACTERS_MAX, "the list stays short enough to be read by a model");
+});
+
+t.test("an agent that may only read is offered what reads", async (t) => {
+  t.same(
+    listTools(true).map(({ name }) => name),
+    listed.filter(({ annotations }) => annotations.readOnlyHint).map(({ name }) => name),
+  );
 });
 
 t.test("schemas survive JSON", async (t) => {

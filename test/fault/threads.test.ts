@@ -4,6 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
+import { TREE } from "#actors/tree";
+import { workersOf } from "#runtime/supervisor";
 import { loadConfig } from "#server/config";
 import { type RunningServer, startServer } from "#server/main";
 import { LONG } from "../support/fault-length.ts";
@@ -107,50 +109,24 @@ function end(server: RunningServer, ...threads: string[]): Fault {
 t.test("three threads: no fault of an actor or a thread loses or doubles anything", LONG, async (t) => {
   const set = await setup("three");
   const { server } = set;
-  const actors = ["dispatcher", "leases", "records", "log-writer", "store-writer", "engine-processes"];
   await survive(t, set, [
-    ...actors.map((name) => kill(server, name)),
+    ...workersOf(TREE).map(({ name }) => kill(server, name)),
     kill(server, "records", "log-writer"),
+    kill(server, "gateway", "dispatcher"),
     end(server, "writer"),
     end(server, "core"),
     end(server, "core", "writer"),
   ]);
 });
 
-t.test("two threads: the writer's is ended, actors beside the gateway are killed", async (t) => {
+t.test("two threads: the writer's is ended, actors are killed, the gateway's too", async (t) => {
   const set = await setup("two");
   const { server } = set;
-  await survive(t, set, [kill(server, "dispatcher"), end(server, "writer"), kill(server, "store-writer", "leases")]);
-});
-
-t.test("a gateway that fails is replaced: connections are cut, nothing acknowledged is lost", LONG, async (t) => {
-  const { home, server, load } = await setup("two");
-  load.start(3, 2);
-  await load.nextAnswer();
-  for (let times = 0; times < 2; times += 1) {
-    const fromMs = performance.now();
-    await server.threads.kill("gateway", "killed by a test");
-    const cut = load.cut;
-    while (load.cut === cut) await sleep(1);
-    const tookMs = (await load.nextAnswer()) - fromMs;
-    t.comment(`kill gateway: answered again after ${tookMs.toFixed(0)} ms`);
-    t.ok(tookMs < RECOVERY_MAX_MS);
-    await sleep(BETWEEN_MS);
-  }
-  load.stopCreating();
-  t.ok(await drained(server.url));
-  await load.stop();
-  t.equal(load.silent, 0);
-  const stored = await storedRunIds(server.url);
-  t.same(
-    load.acknowledged.filter((id) => !stored.has(id)),
-    [],
-  );
-  t.same(
-    [...(await endsByRun(server.url))].filter(([, count]) => count > 1),
-    [],
-  );
-  await server.stop();
-  t.equal(await server.stopped, 0);
-  rmSync(home, { recursive: true });
+  await survive(t, set, [
+    kill(server, "dispatcher"),
+    kill(server, "gateway"),
+    end(server, "writer"),
+    kill(server, "store-writer", "leases"),
+    kill(server, "gateway", "store-writer"),
+  ]);
 });

@@ -93,22 +93,25 @@ t.test("503 with Retry-After is tried again, without it is an error", async (t) 
   t.equal(calls, 3);
 });
 
-t.test("a creation with a key is sent again when its answer was lost, one without is not", async (t) => {
+t.test("a creation is sent again under its key when its answer was lost, what has none is not", async (t) => {
   const keys: unknown[] = [];
   const bodies: unknown[] = [];
   const url = await listen(t, async (request, response) => {
     keys.push(request.headers["idempotency-key"]);
     bodies.push(await bodyOf(request));
-    if (keys.length === 2) json(response, 201, { id: 9 });
+    if (keys.length === 2 || keys.length === 4) json(response, 201, { id: 9 });
     else request.socket.destroy();
   });
   const client = new Millrace({ url });
   t.equal((await client.runs.create({ flow: "f", project: "p" }, { idempotencyKey: "k" })).id, 9);
   t.same(keys, ["k", "k"]);
   t.same(bodies[1], { flow: "f", project: "p" });
-  t.match(await failure(client.runs.create({ flow: "f", project: "p" })), { reason: "cut", status: 0 });
+  t.equal((await client.runs.create({ flow: "f", project: "p" })).id, 9);
+  t.match(keys[2], /^[0-9a-f]{32}$/, "a key of its own");
+  t.equal(keys[3], keys[2]);
   t.match(await failure(client.runs.resume(1, "yes")), { reason: "cut", status: 0 });
-  t.same(keys, ["k", "k", undefined, undefined]);
+  t.equal(keys.length, 5);
+  t.equal(keys[4], undefined);
 });
 
 t.test("nobody there is told at once", async (t) => {

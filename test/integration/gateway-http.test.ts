@@ -114,7 +114,9 @@ t.test("requests and answers", async (t) => {
     const refused = await server.send("POST", "/api/runs", { body: large });
     t.equal(refused.status, 413);
     t.type(errorOf(refused.text), "string");
+    large.write('{"engine_id":"e","run_id":1,"events":[]}');
     t.equal((await server.send("POST", "/api/engine/report", { body: large })).status, 200, "reports may be larger");
+    t.same(server.commands.at(-1)?.body, { engine_id: "e", run_id: 1, lease: null, count: 0, slices: ["[]"] });
   });
 
   t.test("chunked bodies are counted too", async (t) => {
@@ -136,7 +138,7 @@ t.test("requests and answers", async (t) => {
   });
 
   t.test("paths outside the API show a page", async (t) => {
-    for (const path of ["/", "/api", "/runs/12"]) {
+    for (const path of ["/", "/runs", "/runs/12"]) {
       const page = await server.send("GET", path);
       t.equal(page.status, 200);
       t.match(page.headers["content-type"], "text/html");

@@ -29,6 +29,8 @@ export class StubServer {
   readonly commands: Command[] = [];
   readonly notices: CommandNotice[] = [];
   readonly defects: unknown[] = [];
+  /** Stream numbers up to which messages were read. */
+  readonly read: number[] = [];
   readonly gateway;
   readonly home = mkdtempSync(join(tmpdir(), "millrace-gateway-"));
   readonly #store: Store = openStore(join(this.home, "db.sqlite"));
@@ -48,16 +50,23 @@ export class StubServer {
         socket: null,
         token: null,
         allowed_hosts: [],
+        mcp_read_only: false,
         home: "/home/someone",
         served_dir: null,
         version: "1.13.0",
         database_path: join(this.home, "db.sqlite"),
+        dashboard: null,
         ...options,
       },
       {
         send: (_actor, message) => setImmediate(() => this.#take(message)),
+        read: (seq) => this.read.push(seq),
         now: () => performance.now() * 1000,
         newId: randomUUID,
+        failed: (cause) => {
+          this.defects.push(cause);
+          this.gateway.restart(null);
+        },
         defect: (cause) => this.defects.push(cause),
       },
     );

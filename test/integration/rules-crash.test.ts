@@ -1,56 +1,14 @@
 /** Rules over a kill of the server: every event leads to one firing, what was being sent is sent again, expectations live on. */
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import t from "tap";
+import { ServedHome, type ServedProcess, until } from "./served-home.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const EVENTS = 60;
 
-interface Server {
-  child: ChildProcess;
-  url: string;
-}
-
-async function serve(home: string): Promise<Server> {
-  const args = ["--conditions=millrace-src", PROGRAM, "serve", home, "--home", home, "--port", "0", "--no-open", "--no-engines"];
-  const child = spawn(process.execPath, args, { stdio: "ignore", env: { ...process.env, NODE_OPTIONS: "" } });
-  for (;;) {
-    try {
-      const found = JSON.parse(readFileSync(join(home, "server.json"), "utf8")) as { pid: number; url: string };
-      if (found.pid === child.pid) return { child, url: found.url };
-    } catch {
-      // Not there yet.
-    }
-    await pause(20);
-  }
-}
-
-async function kill({ child }: Server): Promise<void> {
-  const ended = once(child, "exit");
-  child.kill("SIGKILL");
-  await ended;
-}
-
-async function call<T>(server: Server, method: string, path: string, body?: unknown): Promise<T> {
-  const text = body === undefined ? null : JSON.stringify(body);
-  const answer = await fetch(`${server.url}${path}`, { method, headers: { "content-type": "application/json" }, body: text });
-  return (await answer.json()) as T;
-}
-
-/** Looks until it is there; tap ends a test that waits too long. */
-async function until<T>(look: () => Promise<T | null>): Promise<T> {
-  for (;;) {
-    const found = await look();
-    if (found !== null) return found;
-    await pause(20);
-  }
+async function call<T>(server: ServedProcess, method: string, path: string, body?: unknown): Promise<T> {
+  return (await server.call(method, path, body)).body as T;
 }
 
 type Firing = { event_id: number; outcomes: { status: string; detail: { attempts: number } }[] };
@@ -64,14 +22,13 @@ t.test("a killed server misses no event, fires for none twice, and repeats what 
   });
   receiver.listen(0, "127.0.0.1");
   await once(receiver, "listening");
-  const home = mkdtempSync(join(tmpdir(), "millrace-rules-"));
-  let server = await serve(home);
-  t.teardown(() => {
-    server.child.kill("SIGKILL");
+  const home = new ServedHome();
+  t.teardown(async () => {
     receiver.closeAllConnections();
     receiver.close();
-    rmSync(home, { recursive: true, force: true });
+    await home.remove();
   });
+  let server = await home.serve();
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
   const noop = [{ kind: "cancel_run" }];
   await call(server, "POST", "/api/rules", {
@@ -89,9 +46,9 @@ t.test("a killed server misses no event, fires for none twice, and repeats what 
   const sent: number[] = [];
   for (let index = 0; index < EVENTS; index += 1)
     sent.push((await call<{ id: number }>(server, "POST", "/api/events", { name: "kit.many" })).id);
-  await kill(server);
+  await server.kill();
   answers = true;
-  server = await serve(home);
+  server = await home.serve();
   await call(server, "POST", "/api/events", { name: "kit.hook", run_id: run.id });
 
   const hooked = await until(async () => {

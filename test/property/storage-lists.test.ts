@@ -7,8 +7,10 @@ import type { Primitive } from "#protocol/feed";
 import { RUN_SORTS, type RunSort, type RunsQuery } from "#protocol/run";
 import { isTerminal, STATE_TYPES } from "#protocol/state";
 import type { TaskRunsQuery } from "#protocol/task-run";
+import { putOperation } from "#storage/ops";
 import { eventContext } from "#storage/queries/event-record";
 import { eventsPage } from "#storage/queries/events-page";
+import { runCounts } from "#storage/queries/run-counts";
 import { runsPage } from "#storage/queries/runs-page";
 import { taskRunsPage } from "#storage/queries/task-runs-page";
 import {
@@ -38,7 +40,7 @@ const runSpec = fc.record({
   name: fc.constantFrom("alpha", "Beta", "a%b", "a_b", "Zeta", "beta"),
   tags: fc.subarray(["x", "y", "z"]),
   type: fc.constantFrom(...STATE_TYPES),
-  sub: fc.constantFrom(null, null, "Late", "Skipped", "Completed"),
+  sub: fc.constantFrom(null, null, "Late", "Skipped", "Completed", "Mine"),
   created: time,
   start: optionalTime,
   length: fc.integer({ min: 0, max: 9 }),
@@ -67,6 +69,8 @@ const query = fc.record(
     flow_id: fc.integer({ min: 1, max: 4 }),
     state_type: fc.constantFrom("Completed", "Failed", "Running", "Scheduled", "Nothing"),
     state_name: fc.constantFrom("Completed", "Skipped", "Late", "Running", "Nothing"),
+    states: fc.subarray(["Failed", "Crashed", "Completed", "Running", "Nothing"], { minLength: 1 }),
+    ended_after: time,
     name: fc.constantFrom("A", "%", "_", "eta", "q"),
     tags: fc.subarray(["x", "y"], { minLength: 1 }),
     start_after: time,
@@ -103,6 +107,8 @@ function matches(run: RunSpec, q: Partial<RunsQuery>): boolean {
     (q.flow === undefined || flow?.name === q.flow) &&
     (q.flow_id === undefined || run.flow === q.flow_id) &&
     (q.state_type === undefined || run.type === q.state_type) &&
+    (q.states === undefined || q.states.includes(run.type)) &&
+    (q.ended_after === undefined || (run.end !== null && run.end >= q.ended_after)) &&
     (q.state_name === undefined || run.stateName === q.state_name) &&
     (q.name === undefined || run.name.toLowerCase().includes(q.name.toLowerCase())) &&
     (q.tags === undefined || q.tags.every((tag) => run.tags.includes(tag))) &&
@@ -169,6 +175,34 @@ t.test("pages of runs visit what the filters allow once, in the order of the sor
         );
         t.strictSame(got, expected(runs, filters, sort), `${sort} ${collectedMax} ${JSON.stringify(filters)}`);
       }
+      store.database.close();
+    },
+  );
+  fc.assert(property, { numRuns: 60 });
+});
+
+t.test("counts of runs are those of the lists, by state", async (t) => {
+  const counted = (runs: readonly RunSpec[], filters: Partial<RunsQuery>) => {
+    const states: Record<string, number> = {};
+    const found = runs.filter((run) => matches(run, filters));
+    for (const run of found) states[run.stateName] = (states[run.stateName] ?? 0) + 1;
+    return { total: found.length, states };
+  };
+  // A name of the catalogue has one type; that of others is free.
+  const named = runSpec.map(
+    (spec) => ({ ...spec, sub: spec.sub === "Late" || spec.sub === "Skipped" ? "Mine" : spec.sub }) as const,
+  );
+  const property = fc.property(
+    fc.array(named, { minLength: 1, maxLength: 60 }).map(onePerFire),
+    fc.array(query, { minLength: 4, maxLength: 12 }),
+    (specs, queries) => {
+      const store = openStore();
+      const runs = fill(store, specs);
+      const ops: Primitive[] = [];
+      for (const run of runs) putOperation(ops, "count_runs", run.flow, run.type, 1);
+      store.writer.apply([request(store.writer, 2, { ops })]);
+      for (const filters of [...queries, {}])
+        t.strictSame(JSON.parse(runCounts(store.statements, filters)), counted(runs, filters), JSON.stringify(filters));
       store.database.close();
     },
   );

@@ -2,7 +2,7 @@
  * Scenario scripts: lines that start with "> " are commands, the indented lines below each one are the trace it printed.
  * Anything else is kept as it is.
  */
-import { LEASES } from "#actors/turn";
+import { LEASES } from "#actors/names";
 import { DispatchKit, type Outcome } from "../support/dispatch-kit.ts";
 import { create, move, poll, report } from "../support/dispatch-steps.ts";
 import { traceOf } from "./trace.ts";

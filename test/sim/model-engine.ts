@@ -232,12 +232,8 @@ export class ModelEngine {
   #report(next: () => void): void {
     const job = this.#job;
     if (job === null) return;
-    const body = JSON.stringify({
-      engine_id: this.traits.id,
-      run_id: job.item.run_id,
-      ...this.#lease(job),
-      events: this.#events(job),
-    });
+    const head = { engine_id: this.traits.id, run_id: job.item.run_id, ...this.#lease(job) };
+    const body = JSON.stringify({ ...head, events: this.#events(job) });
     const answered = (status: number, text: string): void => {
       if (this.#job !== job) return;
       if (status !== 200) return this.#leaveRun();
@@ -245,7 +241,10 @@ export class ModelEngine {
       next();
     };
     this.#ask("Report", 0, body, null, answered);
-    if (this.#ports.random.chance(0.15)) this.#askTwice("Report", 0, body);
+    const more = this.#ports.random.weighted({ none: 14, again: 3, next: 3 });
+    if (more === "again") this.#askTwice("Report", 0, body);
+    // Nothing says that an engine waits for an answer before it sends the next numbers.
+    if (more === "next") this.#ask("Report", 0, JSON.stringify({ ...head, events: this.#events(job) }), null, () => undefined);
   }
 
   #events(job: Job): unknown[] {

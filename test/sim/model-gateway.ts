@@ -3,7 +3,8 @@
  * It is small on purpose: what it expects of the feed is what the checkers hold the server to.
  */
 import { COMMANDS, type Command, type CommandKind, type CommandNotice, type IdempotencyKey } from "#protocol/command";
-import { type Committed, type FeedMessage, type Primitive, STREAM_CODE } from "#protocol/feed";
+import { type Committed, type FeedMessage, type FeedRead, type Primitive, STREAM_CODE } from "#protocol/feed";
+import type { SlicedReport } from "#protocol/report-slices";
 import type { SimulatedTime } from "./simulated-time.ts";
 import type { Trace } from "./trace.ts";
 
@@ -14,6 +15,9 @@ const POLL_GRACE_US = 5_000_000;
 
 const HANDS_OVER: ReadonlySet<CommandKind> = new Set<CommandKind>(["Work", "AcquireLease", "TransitionRun"]);
 const PARKS: ReadonlySet<CommandKind> = new Set<CommandKind>(["Work", "AcquireLease"]);
+
+/** Reports that go to the core in slices, though they are small. */
+const SLICED_EVERY = 3;
 
 /** What a client learns: an answer, or that its connection ended without one. */
 export type Outcome = { kind: "Answer"; status: number; body: string | null } | { kind: "Cut" };
@@ -41,6 +45,7 @@ export interface GatewayPorts {
   time: SimulatedTime;
   trace: Trace;
   send(to: string, message: Command | CommandNotice): void;
+  tellWriter(message: FeedRead): void;
   nextId(): number;
   /** What the checkers see. */
   fed(message: Committed): void;
@@ -93,6 +98,8 @@ export class ModelGateway {
     switch (message.kind) {
       case "Committed":
         this.#ports.fed(message);
+        if (message.stream.length > 0)
+          this.#ports.tellWriter({ kind: "FeedRead", seq: message.first_seq + message.stream.length / 2 - 1 });
         return this.#settle([...message.replies, ...answersInStream(message.stream)]);
       case "Reloaded":
         return this.#reloaded(message.epoch);
@@ -125,7 +132,8 @@ export class ModelGateway {
 
   #send(pending: Pending): void {
     pending.sentEpoch = this.epoch;
-    const { kind, id, target, body, local, idempotency = null } = pending;
+    const { kind, id, target, local, idempotency = null } = pending;
+    const body = kind === "Report" && id % SLICED_EVERY === 0 ? inSlices(String(pending.body)) : pending.body;
     this.#ports.send(COMMANDS[kind].actor, { kind, id, epoch: this.epoch, target, body, idempotency, local });
     if (pending.expired) this.#notify("Expired", pending);
   }
@@ -216,4 +224,10 @@ function answersInStream(stream: readonly Primitive[]): Primitive[] {
     if (stream[at] === STREAM_CODE["event.created"] && command !== 0) replies.push(command, 201, null);
   }
   return replies;
+}
+
+/** A report as the gateway sends large ones, one event in each slice. */
+function inSlices(text: string): SlicedReport {
+  const { events, lease = null, ...head } = JSON.parse(text) as Omit<SlicedReport, "slices"> & { events: unknown[] };
+  return { ...head, lease, count: events.length, slices: events.map((event) => JSON.stringify([event])) };
 }

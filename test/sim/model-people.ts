@@ -74,7 +74,7 @@ const WEIGHTS: Record<Action, number> = {
   delete: 4,
   resume: 8,
   move: 8,
-  force: 5,
+  force: 8,
   acquire: 10,
   release: 8,
   patch: 2,
@@ -96,6 +96,8 @@ export interface PeoplePorts {
   newestFlow(): number;
   /** Runs that are paused at the moment. */
   paused(): number[];
+  /** Runs that have left Scheduled. */
+  moved(): number[];
   /** Runs that an engine works on at the moment. */
   running(): number[];
   calm(): boolean;
@@ -233,7 +235,10 @@ export class ModelPeople {
   #move(someRun: number, force: boolean): void {
     const { random } = this.#ports;
     const paused = this.#ports.paused();
-    const run = paused.length > 0 && random.chance(0.6) ? random.pick(paused) : someRun;
+    const moved = this.#ports.moved();
+    // Runs that schedules have laid out are many, and all of them are Scheduled.
+    const other = moved.length > 0 && random.chance(0.6) ? random.pick(moved) : someRun;
+    const run = paused.length > 0 && random.chance(0.4) ? random.pick(paused) : other;
     const type = random.pick<StateType>(STATE_TYPES);
     if (type === "Pending" || type === "Running") this.#meddled.add(run);
     const name = random.pick([null, null, null, "Late", "Skipped", "TimedOut", "toString"]);

@@ -3,10 +3,9 @@
  * Processes outlive the server; the actor knows only what it was told since its start.
  */
 
-import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
 import type { EngineProcessesMessage } from "#actors/engines/messages";
 import type { EngineKey } from "#actors/live-state/engine";
-import { DISPATCHER } from "#actors/turn";
+import { DISPATCHER, ENGINE_PROCESSES } from "#actors/names";
 import type { ActorSpec } from "#runtime/actor";
 import type { ModelEngine } from "./model-engine.ts";
 import type { SimulatedTime } from "./simulated-time.ts";

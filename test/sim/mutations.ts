@@ -2,7 +2,9 @@
  * Bugs put in on purpose, one at a time, from outside: each shows that the checkers would find it.
  * They replace methods for as long as one simulation runs, or change what passes between the parts.
  */
+
 import { Dispatcher } from "#actors/dispatcher/core";
+import { OpenReports } from "#actors/dispatcher/open-reports";
 import { TRANSITIONS } from "#actors/dispatcher/transition";
 import { Ledger } from "#actors/leases/ledger";
 import { type Schedule, ScheduleBook } from "#actors/live-state/schedule";
@@ -175,6 +177,10 @@ export const MUTATIONS: readonly Mutation[] = [
         for (const undo of restore) undo();
       };
     },
+  },
+  {
+    name: "a later report overtakes one that is applied in slices",
+    install: () => replace(OpenReports.prototype as unknown as Record<"putBehind", Method>, "putBehind", () => () => false),
   },
   {
     name: "a paused run may become Pending",

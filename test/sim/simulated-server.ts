@@ -5,12 +5,23 @@
 import { DispatchGroup } from "#actors/group";
 import type { DispatchSettings } from "#actors/live-state/live-state";
 import { LogWriter } from "#actors/log-writer/core";
+import {
+  COMMITS,
+  DISPATCHER,
+  GATEWAY,
+  LEASES,
+  LISTENING,
+  LOG_WRITER,
+  OUTBOUND,
+  RECORDS,
+  RULES,
+  SCHEDULER,
+  STORE_WRITER,
+} from "#actors/names";
 import type { ServerFacts } from "#actors/records/server-info";
-import { OUTBOUND, RULES } from "#actors/rules/messages";
 import { CommitClient, type Hello } from "#actors/store-writer/commit-client";
 import { StoreWriter } from "#actors/store-writer/shell";
-import { LISTENING, LOG_WRITER, placementOf, STORE_WRITER, TREE } from "#actors/tree";
-import { COMMITS, DISPATCHER, GATEWAY, LEASES, RECORDS, SCHEDULER } from "#actors/turn";
+import { placementOf, TREE } from "#actors/tree";
 import type { ReadOnly } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { Host } from "#runtime/host";
@@ -297,7 +308,10 @@ export class SimulatedServer implements Control {
       send: (batch) => {
         if (this.#around.sends(batch, this)) host.send(LOG_WRITER, batch);
       },
-      acknowledged: () => host.send(RULES, { kind: "Wake" }),
+      acknowledged: () => {
+        host.send(RULES, { kind: "Wake" });
+        if ((this.group?.state?.openReports.size ?? 0) > 0) host.send(DISPATCHER, { kind: "ContinueReports" });
+      },
       rejected: (error) => {
         host.send(EXIT_REPORTS, { name: DISPATCHER, message: error.message, counted: false } satisfies ExitReport);
       },
@@ -352,7 +366,7 @@ export class SimulatedServer implements Control {
       return {
         receive: (message, outbox) => {
           const fault = this.#armed.get(spec.name);
-          if (fault === undefined || isProbe(message)) return actor.receive(message, outbox);
+          if (fault === undefined || isNoCommit(message)) return actor.receive(message, outbox);
           this.#armed.delete(spec.name);
           const after = fault.endsWith("after commit") || (!fault.endsWith("before commit") && this.#around.random.chance(0.5));
           if (after) actor.receive(message, outbox);
@@ -385,8 +399,10 @@ function idle(name: string): ActorSpec {
   return { name, start: () => ({ receive: () => undefined }) };
 }
 
-function isProbe(message: unknown): boolean {
-  return (message as { kind?: string }).kind === "Probe";
+/** Messages of the writer that bring no commit. */
+function isNoCommit(message: unknown): boolean {
+  const { kind } = message as { kind?: string };
+  return kind === "Probe" || kind === "FeedRead";
 }
 
 /** The real writer; whoever watches hears of each commit once it is durable. */

@@ -4,7 +4,7 @@
  */
 import type { EngineKey } from "#actors/live-state/engine";
 import type { DispatchSettings } from "#actors/live-state/live-state";
-import { GATEWAY, RECORDS } from "#actors/turn";
+import { GATEWAY, RECORDS, STORE_WRITER } from "#actors/names";
 import type { Committed, FeedMessage } from "#protocol/feed";
 import { isTerminal } from "#protocol/state";
 import type { ActorSpec } from "#runtime/actor";
@@ -167,6 +167,7 @@ class Simulation {
       newestRun: () => this.#history.newestRun,
       newestFlow: () => this.#history.newestFlow,
       paused: () => [...this.#history.runs.values()].filter((run) => run.type === "Paused").map((run) => run.id),
+      moved: () => [...this.#history.runs.values()].filter(({ type }) => type !== "Scheduled").map((run) => run.id),
       running: () =>
         [...this.#history.runs.values()].filter((run) => run.type === "Running" && run.assignment !== null).map((run) => run.id),
       calm: () => this.#calm,
@@ -255,6 +256,7 @@ class Simulation {
       time: this.#time,
       trace: this.trace,
       send: (to, message) => server?.sendFromGateway(to, message),
+      tellWriter: (message) => server?.sendFromGateway(STORE_WRITER, message),
       nextId: () => {
         this.#nextCommand += 1;
         return this.#nextCommand;
@@ -292,8 +294,8 @@ class Simulation {
       },
       restarted: (names, error) => {
         this.trace.add(`supervisor: ${names.join(", ")} restarted`);
-        // A restart because of a fault may come after the last one.
-        if (this.#calm && !/^simulated|^thread \w+ ended/.test(error.message))
+        // A supervisor with much to start again may come to it only after the faults have stopped.
+        if (this.#calm && !/^simulated|^thread \w+ ended$/.test(error.message))
           this.#violation ??= new Violation("no defects", `${names[0]} was restarted without a fault: ${error.message}`);
       },
       coreStarted: () => {
@@ -312,6 +314,7 @@ class Simulation {
       retainDays: 30,
       retainRunsDays: null,
       resourceTotals: new Map(Object.entries(TOTALS)),
+      emailConfigured: true,
       catchupDefault: "latest",
       timezone: "UTC",
       schedulesFire: true,
@@ -376,6 +379,7 @@ class Simulation {
     const id = this.#nextCommand + 1;
     this.#requests.set(id, request);
     this.#capacity.changing(id, request);
+    for (const checker of this.#checkers) checker.submitted?.(id, request);
     return this.#gateway.submit(request, settled);
   }
 

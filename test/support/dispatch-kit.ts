@@ -5,18 +5,19 @@
  * processes are collected. A reader stands in for the store; it knows the runs that a test puts there.
  */
 import { Dispatcher } from "#actors/dispatcher/core";
-import { ENGINE_PROCESSES } from "#actors/dispatcher/engines";
 import type { DispatcherMessage } from "#actors/dispatcher/messages";
 import type { EngineProcessesMessage } from "#actors/engines/messages";
 import type { GroupPorts } from "#actors/group";
 import { LeaseManager } from "#actors/leases/core";
 import { type DispatchSettings, LiveState } from "#actors/live-state/live-state";
 import type { Run } from "#actors/live-state/run";
+import { COMMITS, DISPATCHER, ENGINE_PROCESSES, LEASES, OUTBOUND, RECORDS, SCHEDULER, USER_CODE } from "#actors/names";
 import { Records } from "#actors/records/core";
 import type { FlowRegistration } from "#actors/records/register-flow";
+import type { Outgoing } from "#actors/rules/messages";
+import { Quarantine } from "#actors/rules/quarantine";
 import { Scheduler } from "#actors/scheduler/core";
 import type { DecisionMessage } from "#actors/store-writer/commit-client";
-import { COMMITS, DISPATCHER, LEASES, RECORDS, SCHEDULER } from "#actors/turn";
 import { COMMANDS, type Command, type CommandKind, type IdempotencyKey } from "#protocol/command";
 import type { Actor } from "#runtime/actor";
 import { Outbox } from "#runtime/effect";
@@ -34,6 +35,8 @@ export interface Outcome extends DecisionRecord {
   command: number;
   /** Orders for the engine processes. */
   orders: EngineProcessesMessage[];
+  /** Messages that left for the outside. */
+  outgoing: Outgoing[];
 }
 
 export interface KitOptions {
@@ -62,6 +65,7 @@ const SETTINGS: DispatchSettings = {
   retainDays: 30,
   retainRunsDays: null,
   resourceTotals: new Map(),
+  emailConfigured: true,
   catchupDefault: "skip",
   timezone: "UTC",
   schedulesFire: true,
@@ -175,7 +179,8 @@ export class DispatchKit {
     }
     this.#wait(endUs);
     const decided = mergeDecisions(outcomes);
-    return { ...decided, reply: null, command: 0, orders: outcomes.flatMap((outcome) => outcome.orders) };
+    const orders = outcomes.flatMap((outcome) => outcome.orders);
+    return { ...decided, reply: null, command: 0, orders, outgoing: outcomes.flatMap((outcome) => outcome.outgoing) };
   }
 
   #wait(untilUs: number): void {
@@ -187,18 +192,20 @@ export class DispatchKit {
   #deliver(to: string, message: unknown, command: number): Outcome {
     const decisions: DecisionRecord[] = [];
     const orders: EngineProcessesMessage[] = [];
+    const outgoing: Outgoing[] = [];
     const waiting: { to: string; message: unknown }[] = [{ to, message }];
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const out = new Outbox();
       this.#actors[next.to]?.receive(next.message as never, out);
       for (const sent of this.#perform(next.to, out, orders)) {
-        if (sent.to === COMMITS) decisions.push(decodeDecision((sent.message as DecisionMessage).decision));
+        if (sent.to === OUTBOUND || sent.to === USER_CODE) outgoing.push(sent.message as Outgoing);
+        else if (sent.to === COMMITS) decisions.push(decodeDecision((sent.message as DecisionMessage).decision));
         else waiting.push(sent);
       }
     }
     const decided = mergeDecisions(decisions);
     const reply = decided.replies.find((answer) => answer.command === command) ?? null;
-    return { ...decided, reply, command, orders };
+    return { ...decided, reply, command, orders, outgoing };
   }
 
   /** Sets timers, collects orders, and returns what is sent to others. */
@@ -233,7 +240,7 @@ export class DispatchKit {
       get epoch() {
         return kit.epoch;
       },
-      ruleFailures: { event: 0, count: 0, error: "" },
+      quarantine: new Quarantine(),
       committedTurn: () => kit.committed ?? kit.turn,
       lastSeq: () => 0,
       announceEpoch: () => undefined,

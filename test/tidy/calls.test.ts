@@ -9,7 +9,7 @@ interface Rule {
   places: Readonly<Record<string, string>>;
 }
 
-const CLIENT_SIDE = "outside the server: user code, engine and command line live in real time";
+const CLIENT_SIDE = "outside the server: user code, engine, command line and browser live in real time";
 
 const RULES: readonly Rule[] = [
   {
@@ -18,9 +18,10 @@ const RULES: readonly Rule[] = [
     places: {
       "runtime/clock.ts": "the clock",
       "gateway/reads.ts": "the age of running runs in an answer, never in a decision",
-      "gateway/server.ts": "command ids above those of an earlier gateway thread",
+      "gateway/state.ts": "command ids above those of an earlier gateway thread",
       "sdk/": CLIENT_SIDE,
       "cli/": CLIENT_SIDE,
+      "dashboard/": CLIENT_SIDE,
     },
   },
   {
@@ -37,6 +38,7 @@ const RULES: readonly Rule[] = [
       "actors/outbound/": "the time limits of requests to other systems",
       "sdk/": CLIENT_SIDE,
       "cli/": CLIENT_SIDE,
+      "dashboard/": CLIENT_SIDE,
     },
   },
   {

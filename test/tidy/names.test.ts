@@ -9,7 +9,7 @@ t.test("files and folders are named by their role, in kebab-case", async (t) => 
   const found: string[] = [];
   for (const { path } of SOURCES) {
     for (const part of path.split("/")) {
-      const name = part.replace(/(?:\.test|\.d)?\.ts$/, "");
+      const name = part.replace(/(?:\.test|\.d|\.config)?\.tsx?$/, "");
       if (!KEBAB_CASE.test(name)) found.push(`${path}: ${name} is not in kebab-case`);
       if (EMPTY_NAMES.test(name)) found.push(`${path}: ${name} names no role`);
     }

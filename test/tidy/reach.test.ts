@@ -1,11 +1,7 @@
 import t from "tap";
-import { reachedFrom } from "./module-graph.ts";
+import { importsOf, reachedFrom } from "./module-graph.ts";
 import { PRODUCT, readText, SOURCES, TEXTS } from "./sources.ts";
 
-/** Files that only tests use, with the reason why they lie beside the product. */
-const FOR_TESTS: Readonly<Record<string, string>> = {
-  "runtime/test-signal.ts": "signals that tests wait for belong to the runtime's interface",
-};
 /** Flow files that tests and examples hand to engines by path. */
 const HANDED_OVER = /^test\/[^/]+\/[\w-]*flows\/|^examples\//;
 
@@ -25,8 +21,11 @@ function sourceOf(built: string): string {
     .replace(/\.js$/, ".ts");
 }
 
+/** What the build of the dashboard begins with. */
+const DASHBOARD_ENTRIES = ["dashboard/main.tsx", "dashboard/vite.config.ts"];
 /** What users start or import. */
 const PRODUCT_ENTRIES = [
+  ...DASHBOARD_ENTRIES,
   ...Object.values(settings.bin).map(sourceOf),
   ...Object.values(settings.exports).flatMap((target) => (typeof target === "string" ? [] : [sourceOf(target["default"] ?? "")])),
 ];
@@ -58,20 +57,32 @@ function reachable(entries: readonly string[]): Set<string> {
 t.test("every file of the product is used by the product", async (t) => {
   const reached = reachable(PRODUCT_ENTRIES);
   t.ok(reached.size > 100, "the entries are found");
-  const dead = PRODUCT.map(({ path }) => path).filter((path) => !reached.has(path) && !(path in FOR_TESTS) && !isExcepted(path));
+  const dead = PRODUCT.map(({ path }) => path).filter((path) => !reached.has(path) && !isExcepted(path));
   t.same(dead, []);
 });
 
 t.test("every other file is used by a test, a script or an example", async (t) => {
   const reached = reachable([...PRODUCT_ENTRIES, ...DEVELOPMENT_ENTRIES]);
   t.same(
-    SOURCES.map(({ path }) => path).filter(
-      (path) => !reached.has(path) && !(path in FOR_TESTS) && !HANDED_OVER.test(path) && !isExcepted(path),
-    ),
+    SOURCES.map(({ path }) => path).filter((path) => !reached.has(path) && !HANDED_OVER.test(path) && !isExcepted(path)),
     [],
   );
 });
 
-t.test("the exceptions still exist", async (t) => {
-  for (const path of Object.keys(FOR_TESTS)) t.ok(byPath.has(path), path);
+t.test("the writer's thread loads no schemas and no decisions: it is to be back fast", async (t) => {
+  const loaded = new Set<string>();
+  const waiting = ["server/threads/entry.ts", "server/threads/writer.ts"];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const file = byPath.get(path);
+    if (file === undefined || loaded.has(path)) continue;
+    loaded.add(path);
+    waiting.push(...importsOf(file).flatMap(({ kind, target }) => (kind === "value" && target !== null ? [target] : [])));
+  }
+  t.ok(loaded.has("storage/apply.ts"), "its modules are found");
+  t.same(
+    [...loaded].filter((path) =>
+      /^actors\/(dispatcher|live-state|rules|scheduler|records)\/|^protocol\/(routes|validate)/.test(path),
+    ),
+    [],
+  );
 });

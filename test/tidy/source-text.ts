@@ -29,7 +29,7 @@ class Scanner {
       else if (this.#text.startsWith("/*", this.#at)) this.#blank(this.#find("*/", this.#at) + 2, "both");
       else if (here === '"' || here === "'") this.#quoted(here);
       else if (here === "`") this.#template();
-      else if (here === "/" && BEFORE_REGEX.test(this.bare.slice(-40))) this.#regex();
+      else if (here === "/" && !this.#isMarkup() && BEFORE_REGEX.test(this.bare.slice(-40))) this.#regex();
       else {
         if (here === "{") depth += 1;
         if (here === "}") {
@@ -61,10 +61,17 @@ class Scanner {
     return found === -1 ? this.#text.length : found;
   }
 
+  /** A slash that closes an element. */
+  #isMarkup(): boolean {
+    return this.#text[this.#at - 1] === "<" || this.#text[this.#at + 1] === ">";
+  }
+
   #quoted(quote: string): void {
     this.#keep(1);
     let end = this.#at;
-    while (end < this.#text.length && this.#text[end] !== quote) end += this.#text[end] === "\\" ? 2 : 1;
+    // In the text of an element an apostrophe is no quote; no string goes over its line.
+    while (end < this.#text.length && this.#text[end] !== quote && this.#text[end] !== "\n")
+      end += this.#text[end] === "\\" ? 2 : 1;
     this.#blank(end, "bare");
     this.#keep(1);
   }

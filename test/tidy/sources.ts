@@ -7,6 +7,8 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Folders that the package is built from. */
 export const PRODUCT_FOLDERS = ["runtime", "protocol", "storage", "actors", "gateway", "server", "sdk", "cli"] as const;
+/** What runs in the browser; the build of the dashboard packs it. */
+const BROWSER_FOLDER = "dashboard";
 const OTHER_FOLDERS = ["examples", "scripts", "test"] as const;
 
 export interface SourceFile {
@@ -23,20 +25,20 @@ function readSource(path: string): SourceFile {
   return { path, folder: path.slice(0, path.indexOf("/")), text, ...readSourceText(text) };
 }
 
-/** Every file of our own that Node runs. */
-export const SOURCES: readonly SourceFile[] = [...PRODUCT_FOLDERS, ...OTHER_FOLDERS]
-  .flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: ROOT }))
+/** Every module of our own. */
+export const SOURCES: readonly SourceFile[] = [...PRODUCT_FOLDERS, BROWSER_FOLDER, ...OTHER_FOLDERS]
+  .flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx}`, { cwd: ROOT }))
   .sort()
   .map(readSource);
 
 export const PRODUCT: readonly SourceFile[] = SOURCES.filter(({ folder }) =>
-  (PRODUCT_FOLDERS as readonly string[]).includes(folder),
+  ([...PRODUCT_FOLDERS, BROWSER_FOLDER] as readonly string[]).includes(folder),
 );
 
 /** Every text file that is ours: sources, documents and settings. */
 export const TEXTS: readonly string[] = [
   ...SOURCES.map(({ path }) => path),
-  ...globSync(["*.md", "*.json", "LICENSE", ".taprc", ".gitignore", ".ci/*", "docs/**/*", "*/**/*.md"], {
+  ...globSync(["*.md", "*.json", "LICENSE", ".taprc", ".gitignore", ".ci/*", "docs/**/*", "*/**/*.md", "dashboard/**/*.css"], {
     cwd: ROOT,
     exclude: (path) => path === "node_modules" || path === "dist" || path.startsWith("node_modules/") || path.startsWith("dist/"),
   }).filter((path) => !/^(node_modules|dist|\.tap)\//.test(path) && /\.\w+$|^LICENSE$|^\.ci\/\w+$/.test(path)),

@@ -321,3 +321,25 @@ t.test("a failing store makes live clients resync instead of losing messages", a
   time.pass(window);
   t.equal(framesOf(client).at(-1)?.id, 102);
 });
+
+t.test("messages that come again are not sent again; a number where none is expected is a gap", async (t) => {
+  const { ring } = setup();
+  const commit = (first_seq: number, count: number): Committed => ({
+    kind: "Committed",
+    replies: [],
+    stream: Array.from({ length: count }, (_, index) => [STREAM_CODE["run.updated"], index + 1]).flat(),
+    first_seq,
+    first_event_id: 0,
+    logs: [],
+  });
+  ring.append(commit(101, 2));
+  ring.append(commit(103, 3));
+  t.equal(ring.append(commit(101, 2)), true);
+  t.equal(ring.append(commit(103, 3)), true);
+  t.equal(ring.latest, 105);
+  t.ok(ring.at(101), "what is known stays");
+  t.equal(ring.append(commit(106, 0)), true, "the numbers stand where they stood");
+  t.equal(ring.append(commit(110, 0)), false, "some were left out");
+  t.equal(ring.latest, 109);
+  t.equal(ring.oldest, 110);
+});

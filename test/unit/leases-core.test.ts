@@ -1,5 +1,5 @@
 import t from "tap";
-import { LEASES } from "#actors/turn";
+import { LEASES } from "#actors/names";
 import { operations } from "../support/decision-record.ts";
 import { DispatchKit, type Outcome } from "../support/dispatch-kit.ts";
 import { createId, move, poll, startRun, workOf } from "../support/dispatch-steps.ts";

@@ -3,10 +3,10 @@ import type { ApiRequest, AskApi } from "#gateway/mcp/api-calls";
 import { readArguments } from "#gateway/mcp/arguments";
 import { callTool } from "#gateway/mcp/tool-call";
 import { failureOf, ToolFailure } from "#gateway/mcp/tool-failure";
-import { SERVED_TOOLS, TOOL_HANDLERS } from "#gateway/mcp/tools";
+import { TOOL_HANDLERS } from "#gateway/mcp/tools";
 import { mcpInstructions } from "#protocol/mcp";
 import type { McpTool } from "#protocol/mcp-tool";
-import { isReadOnlyTool, listTools, MCP_TOOLS, toolsServedBy } from "#protocol/mcp-tools";
+import { isReadOnlyTool, listTools, MCP_TOOLS } from "#protocol/mcp-tools";
 import { ROUTES } from "#protocol/routes";
 
 const tools = Object.entries<McpTool>(MCP_TOOLS);
@@ -33,29 +33,69 @@ interface Said {
   result: { content: { type: string; text: string }[]; isError: boolean; structuredContent?: unknown };
 }
 
-async function call(context: ReturnType<typeof api>["context"], name: string, args: unknown) {
-  const { result } = (await callTool(context, { name, arguments: args })) as Said;
+async function call(context: ReturnType<typeof api>["context"], name: string, args: unknown, readOnly = false) {
+  const { result } = (await callTool({ ...context, readOnly }, { name, arguments: args })) as Said;
   return { ...result, text: result.content[0]?.text ?? "" };
 }
 
-t.test("each tool has a handler and is offered where its operations are served", async (t) => {
+/** Arguments that lead every tool to its last call of the API. */
+const ARGUMENTS = {
+  run_id: 1,
+  schedule_id: 1,
+  flow: "crm/leads",
+  name: "n",
+  value: 1,
+  input: 1,
+  kind: "cron",
+  parameter: "day",
+  start: "2026-01-01",
+  end: "2026-01-02",
+};
+
+t.test("each tool has a handler, and one that only reads asks for nothing else", async (t) => {
   t.same(Object.keys(TOOL_HANDLERS).sort(), tools.map(([name]) => name).sort());
   const methods = new Map<string, string>(ROUTES.map(({ operation, method }) => [operation, method]));
-  for (const [name, { operations, annotations }] of SERVED_TOOLS) {
-    for (const operation of operations) t.ok(methods.has(operation), `${name}: ${operation}`);
-    t.equal(
-      annotations.readOnlyHint,
-      operations.every((operation) => methods.get(operation) === "GET"),
-      `${name} only reads`,
+  const record = { state: { type: "Failed", name: "Failed" }, schedules: [], source: "ui", active: true };
+  for (const [name, { annotations }] of tools) {
+    const { context, asked } = api(
+      Object.fromEntries([
+        ["listRunTasks", []],
+        ["listFlows", [{ project: "crm", name: "leads", id: 3, schedules: [] }]],
+        ...ROUTES.flatMap(({ operation }) => (operation.startsWith("list") ? [] : [[operation, record]])),
+      ]),
     );
+    await TOOL_HANDLERS[name as keyof typeof TOOL_HANDLERS](context, ARGUMENTS as never);
+    t.ok(asked.length > 0, name);
+    t.equal(
+      asked.every(({ operation }) => methods.get(operation) === "GET"),
+      annotations.readOnlyHint,
+      `${name} asks for ${asked.map(({ operation }) => operation).join(", ")}`,
+    );
+    t.equal(isReadOnlyTool(name), annotations.readOnlyHint);
   }
-  for (const [name, { annotations }] of tools) t.equal(isReadOnlyTool(name), annotations.readOnlyHint);
   t.equal(isReadOnlyTool("make_coffee"), false);
-  t.same([...toolsServedBy(new Set(["listFlows", "listRuns"])).keys()], ["list_flows", "list_runs"]);
+});
+
+t.test("a server that is read-only calls no tool that changes something", async (t) => {
+  const { context, asked } = api();
+  for (const [name, { annotations }] of tools.filter(([, tool]) => !tool.annotations.readOnlyHint)) {
+    const { isError, text } = await call(context, name, ARGUMENTS, true);
+    t.ok(isError && annotations.readOnlyHint === false);
+    t.match(text, new RegExp(`^${name} was not called: .*mcp_read_only.*ask the person`));
+  }
+  t.same(asked, []);
+  t.match(await call(context, "list_flows", {}, true), { isError: false });
+});
+
+t.test("wrong arguments are told with those that the tool takes", async (t) => {
+  const { text } = await call(api().context, "get_run", { id: 5 });
+  t.equal(text, "run_id must be an integer. Correct that and call again; get_run takes run_id (integer, required).");
+  t.match((await call(api().context, "resume_run", {})).text, /takes run_id \(integer, required\), input \(any JSON, required\)/);
+  t.match((await call(api().context, "backfill", { flow: 1 })).text, /interval \(string or number\)/);
 });
 
 t.test("a listed tool says what it takes", async (t) => {
-  const listed = listTools(new Map(tools));
+  const listed = listTools(false);
   t.equal(listed.length, tools.length);
   for (const tool of listed) {
     t.match(tool, { name: String, title: String, description: String, annotations: { openWorldHint: false } });
@@ -64,11 +104,12 @@ t.test("a listed tool says what it takes", async (t) => {
   }
 });
 
-t.test("the instructions name the way through, and schedules only where tools manage them", async (t) => {
-  const none = mcpInstructions(new Set());
-  for (const name of ["list_flows", "run_flow", "get_run", "run_logs", "explain_failure"]) t.match(none, name);
-  t.notMatch(none, /schedule tools/);
-  t.match(mcpInstructions(new Set(["create_schedule"])), /schedule tools/);
+t.test("the instructions name the way through, and promise no more than is offered", async (t) => {
+  for (const name of ["list_flows", "run_flow", "get_run", "run_logs", "explain_failure", "schedule tools"])
+    t.match(mcpInstructions(false), name);
+  for (const name of ["list_flows", "list_runs", "get_run", "run_logs", "explain_failure", "only read"])
+    t.match(mcpInstructions(true), name);
+  t.notMatch(mcpInstructions(true), /schedule tools|immediately/);
 });
 
 t.test("arguments are read by the schema", async (t) => {
@@ -152,6 +193,9 @@ t.test("explain_failure gives a verdict", async (t) => {
     error_logs: [],
     events: [],
   });
+  const { context, asked } = api({ getRun: { state: {} }, listRunTasks: [] });
+  await call(context, "explain_failure", { run_id: 1 });
+  t.match(asked[2], { operation: "listRunLogs", request: { query: { level: 30, tail: true } } }, "the end of the log");
   t.match(await verdict({ type: "Running", name: "Running", message: null }), { verdict: "the run is Running, not failed" });
   t.match(await verdict({ type: "Crashed", name: "Crashed", message: null }), { verdict: /no message was recorded/ });
 });
@@ -168,13 +212,19 @@ t.test("failures say what to do next", async (t) => {
   t.equal(failureOf("getRun", refused(404, "run 9 not found")).message, "run 9 not found. list_runs shows which runs exist.");
   t.match(failureOf("resumeRun", refused(409, "run is Late, not Paused")).message, /^run is Late, not Paused\. Only a run/);
   t.match(failureOf("createRun", refused(503, "the server is restarting")).message, /Nothing was changed/);
-  t.equal(failureOf("listEvents", refused(400, "bad")).message, "bad");
+  t.equal(
+    failureOf("listEvents", refused(400, "bad")).message,
+    "bad. Nothing was changed. Correct the arguments and call again.",
+  );
   t.match(failureOf("cancelRun", { kind: "cut" }).message, /before trying again/);
+  for (const { operation } of ROUTES)
+    for (const status of [400, 404, 409, 413, 422, 500, 503, 507])
+      t.match(failureOf(operation, refused(status, "said so.")).message, /^said so\. \w.{20,}\.$/, `${operation} ${status}`);
 });
 
 t.test("an unknown tool is a wrong parameter, and a defect is no tool's failure", async (t) => {
   for (const name of ["make_coffee", "constructor", 5, undefined])
-    t.match(await callTool(api().context, { name }), { error: { code: -32602 } }, String(name));
+    t.match(await callTool({ ...api().context, readOnly: false }, { name }), { error: { code: -32602 } }, String(name));
   await t.rejects(call(api({ getRun: new TypeError("defect") }).context, "get_run", { run_id: 1 }), { message: "defect" });
 });
 

@@ -1,8 +1,9 @@
 import t from "tap";
-import { matches, RuleIndex } from "#actors/rules/matching";
+import { RuleIndex } from "#actors/rules/matching";
 import type { Rule } from "#actors/rules/rule";
 import type { RuleMatch } from "#protocol/rule";
 import { completeSpec } from "#protocol/rule-spec";
+import { matches } from "#storage/event-match";
 import type { SeenEvent } from "#storage/load-events";
 
 function rule(id: number, when: RuleMatch): Rule {

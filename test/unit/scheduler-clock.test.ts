@@ -77,6 +77,18 @@ t.test("deleting a run that was ended before its time skips its fire, also after
   ]);
 });
 
+t.test("a run to come that was ended and brought back starts at its time, also after a restart", async (t) => {
+  const { kit, made, id } = scheduled({ kind: "interval", interval: 3600, anchor: START_US + 10 * SECOND });
+  const first = Number(operations(made, "insert_run")[0]?.["id"]);
+  kit.send("CancelRun", { target: first });
+  const schedule = kit.state.schedules.get(id);
+  schedule?.runs.delete(START_US + 10 * SECOND);
+  schedule?.ended.add(START_US + 10 * SECOND);
+  move(kit, first, "Scheduled", { force: true });
+  kit.pass(11 * SECOND);
+  t.match(workOf(poll(kit, "e1")), { run_id: first });
+});
+
 t.test("a rule that missed more fires than a call may have arguments", async (t) => {
   const rule = parseRecurrence("DTSTART:20260101T000000Z\nRRULE:FREQ=MINUTELY");
   const zone = findZone("UTC");

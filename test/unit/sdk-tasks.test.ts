@@ -205,7 +205,6 @@ t.test("logs, printed lines and artifacts belong to the task run they come from"
     { kind: "progress", key: null, data: { value: 100, label: null }, taskRun: "noisy-0" },
     { kind: "markdown", key: "note", data: { title: "Note", text: "*text*" }, taskRun: "noisy-0" },
   ]);
-  t.throws(() => artifact.markdown("x", "y"), /inside a run/);
 });
 
 t.test("an artifact above 1 MB is refused where it is made", async (t) => {

@@ -1,8 +1,8 @@
 /** What the simulation found, each as a small case. */
 import t from "tap";
+import { LEASES } from "#actors/names";
 import { CommitClient } from "#actors/store-writer/commit-client";
 import { StoreWriter } from "#actors/store-writer/shell";
-import { LEASES } from "#actors/turn";
 import { Outbox } from "#runtime/effect";
 import { Timers } from "#runtime/timers";
 import { Writer } from "#storage/apply";

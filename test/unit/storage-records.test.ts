@@ -79,6 +79,12 @@ t.test("log pages: after, level, search, task run and limit, over several blocks
     ["Block 12% Line 2"],
   );
   t.equal(page({ search: "_" }).items.length, 0, "no wildcards");
+  const ids = (query: object) => page(query).items.map((item) => item.id);
+  for (const limit of [1, 4, 200, 390, 1_000]) t.strictSame(ids({ tail: true, limit }), ids({}).slice(-limit), `last ${limit}`);
+  t.strictSame(ids({ tail: true, level: 30, limit: 70 }), ids({ level: 30 }).slice(-70));
+  const middle = ids({})[300] ?? 0;
+  t.strictSame(ids({ tail: true, after: middle }), ids({ after: middle }), "no line before `after`");
+  t.equal(page({ tail: true, limit: 3 }).next_cursor, null, "nothing comes after the last line");
   t.equal(read(store, "task_run_logs", { id: 5, query: { limit: 1_000 } }).items.length, 130);
   t.equal(read(store, "run_logs", { id: 99, query: { limit: 1 } }), null, "an unknown run");
 });

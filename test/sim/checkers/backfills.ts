@@ -8,6 +8,8 @@ const RULE = "all runs of a backfill or none";
 
 export class BackfillChecker implements Checker {
   #before = new Map<number, CommittedBackfill>();
+  /** Runs that have left Scheduled: somebody who brings one back means that it runs. */
+  readonly #moved = new Set<number>();
 
   commit(_commit: Commit, history: History): void {
     this.#before = new Map(history.backfills);
@@ -31,6 +33,7 @@ export class BackfillChecker implements Checker {
     for (const operation of operations) {
       if (operation.name !== "update_run") continue;
       const run = history.runs.get(operation.number("id"));
+      if (operation.text("state_type") !== "Scheduled") this.#moved.add(operation.number("id"));
       if (run?.assignment != null && run.backfill !== null) this.#assigned(run.id, run.backfill, run.type);
     }
   }
@@ -44,7 +47,7 @@ export class BackfillChecker implements Checker {
 
   #assigned(run: number, backfill: number, type: string): void {
     const before = this.#before.get(backfill);
-    if (before === undefined || type !== "Scheduled") return;
+    if (before === undefined || type !== "Scheduled" || this.#moved.has(run)) return;
     if (!before.prefiltered) throw new Violation(RULE, `run ${run} is assigned before the check of backfill ${backfill}`);
     if (before.cancelled) throw new Violation(RULE, `run ${run} is assigned after backfill ${backfill} was cancelled`);
   }

@@ -66,6 +66,8 @@ export interface Checker {
   afterCommit?(commit: Commit, history: History): void;
   /** A message of the feed reaches the gateway. */
   fed?(message: Committed, history: History): void;
+  /** A client sends a request. */
+  submitted?(id: number, request: Request): void;
   /** A client gets an answer of the core. */
   answered?(answer: Answer, history: History): void;
   /** A core starts on a new thread: what only its memory held is gone. */

@@ -1,14 +1,48 @@
-/** A report that comes twice changes nothing: log lines, custom events and task runs are there once and in the order sent. */
+/**
+ * A report that comes twice changes nothing: log lines, custom events and task runs are there once and in the order sent.
+ * What a report said is there when it is answered, unless one with higher numbers was sent before it.
+ */
+import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
-import type { Checker, Commit, Operation } from "./checker.ts";
+import type { Answer, Checker, Commit, Operation } from "./checker.ts";
 import type { History } from "./history.ts";
 
 const RULE = "reports apply once";
+
+interface SentReport {
+  engine_id: string;
+  run_id: number;
+  lease?: number;
+  events: { kind: string; seq: number; logs?: { message: string }[]; payload?: { mark: string } }[];
+}
 
 export class OnceChecker implements Checker {
   readonly #marks = new Set<string>();
   readonly #lastOfSender = new Map<string, number>();
   readonly #taskIds = new Map<string, number>();
+  /** What must be stored when a request is answered, by its id. */
+  readonly #owed = new Map<number, string[]>();
+  readonly #newestSeq = new Map<string, number>();
+
+  submitted(id: number, { kind, body }: Request): void {
+    // A request that the gateway refused leaves its number to the next one.
+    this.#owed.delete(id);
+    if (kind !== "Report") return;
+    const { engine_id, run_id, lease, events } = JSON.parse(String(body)) as SentReport;
+    // Without a lease, numbers of an engine may begin anew.
+    if (lease === undefined) return;
+    const sender = `${engine_id} ${run_id} ${lease}`;
+    const newest = this.#newestSeq.get(sender) ?? 0;
+    if ((events[0]?.seq ?? 0) > newest) this.#owed.set(id, events.flatMap(marksOf));
+    this.#newestSeq.set(sender, Math.max(newest, ...events.map(({ seq }) => seq)));
+  }
+
+  answered({ id, status, body }: Answer): void {
+    if (status !== 200) return;
+    for (const mark of this.#owed.get(id) ?? [])
+      if (!this.#marks.has(mark))
+        throw new Violation("an answered report is stored", `"${mark}" of request ${id} is not there: ${body}`);
+  }
 
   commit({ batch }: Commit): void {
     for (let at = 0; at < batch.logs.length; at += 5) {
@@ -43,4 +77,10 @@ export class OnceChecker implements Checker {
     if (this.#marks.has(mark)) throw new Violation(RULE, `${what} "${mark}" was stored twice`);
     this.#marks.add(mark);
   }
+}
+
+/** Log lines as they are, custom events as their payload is stored. */
+function marksOf({ kind, logs, payload }: SentReport["events"][number]): string[] {
+  if (kind === "logs") return (logs ?? []).map(({ message }) => message);
+  return kind === "custom" ? [JSON.stringify(payload)] : [];
 }

@@ -2,6 +2,7 @@
 import type { LiveState } from "#actors/live-state/live-state";
 import { loadLiveState, resume } from "#actors/live-state/load";
 import { isEnded } from "#actors/live-state/run";
+import { Quarantine } from "#actors/rules/quarantine";
 import { canonicalJson } from "#protocol/json";
 import { Outbox } from "#runtime/effect";
 import { loadStore } from "#storage/load";
@@ -20,7 +21,7 @@ export function checkReload(disk: SimulatedDisk, live: LiveState, nowUs: number)
     nowUs: () => nowUs,
     ids: { uuid: () => "", random: () => 0 },
     epoch: 0,
-    ruleFailures: { event: 0, count: 0, error: "" },
+    quarantine: new Quarantine(),
     committedTurn: () => 0,
     lastSeq: () => 0,
     announceEpoch: () => undefined,

@@ -42,6 +42,8 @@ export class ScheduleChecker implements Checker {
   readonly #moved = new Set<number>();
   /** The schedules as they were before the batch. */
   readonly #before = new Map<number, CommittedSchedule>();
+  /** Schedules that the batch makes: it may decide their first fires, too. */
+  readonly #new = new Set<number>();
   /** The schedule of each run of a schedule that there ever was. */
   readonly #scheduleOf = new Map<number, number>();
   readonly #requests: ReadonlyMap<number, Request>;
@@ -59,9 +61,11 @@ export class ScheduleChecker implements Checker {
 
   commit({ operations }: Commit, history: History): void {
     this.#before.clear();
+    this.#new.clear();
     for (const operation of operations) {
       if (operation.name !== "put_schedule") continue;
       const known = history.schedules.get(operation.number("id"));
+      if (known === undefined) this.#new.add(operation.number("id"));
       if (known !== undefined && !this.#before.has(known.id))
         this.#before.set(known.id, { ...known, skips: new Set(known.skips) });
     }
@@ -126,7 +130,7 @@ export class ScheduleChecker implements Checker {
     const fire = operation.number("scheduled_time");
     this.#scheduleOf.set(operation.number("id"), id);
     const decidedUntil = (this.#before.get(id) ?? history.schedules.get(id))?.consumedUntil;
-    if (decidedUntil !== undefined && fire <= decidedUntil)
+    if (decidedUntil !== undefined && fire <= decidedUntil && !this.#new.has(id))
       throw new Violation(
         ONCE,
         `run ${operation.number("id")} is of fire ${fire} of schedule ${id}, decided up to ${decidedUntil}`,

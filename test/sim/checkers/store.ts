@@ -1,6 +1,7 @@
 /** The store holds what the commits said, and its counts are what a recount finds. */
 
 import { stateType } from "#storage/codes";
+import { checkStore } from "#storage/invariants/check-store";
 import { loadStore } from "#storage/load";
 import { readLines } from "#storage/log-blocks";
 import type { SimulatedDisk } from "../simulated-disk.ts";
@@ -78,6 +79,8 @@ export class StoreChecker implements Checker {
     this.#same("log lines", stored, kept);
     const integrity = this.#disk.database.pragma("integrity_check");
     if (integrity !== "ok") throw new Violation(RULE, `integrity check: ${String(integrity)}`);
+    for (const { id, findings } of checkStore(this.#disk.database, { totals: null, open: () => null }))
+      for (const { level, text } of findings) if (level === "broken") throw new Violation(`invariant ${id}`, text);
   }
 
   #runs(history: History): void {

@@ -1,0 +1,79 @@
+/**
+ * Reports that are applied slice by slice. The next slice waits until the one before is committed, so no commit grows with the
+ * report, and other commands are decided in between. What else is said about the run meanwhile waits behind it, because numbers
+ * only grow: a later report that overtook it would make the rest of it look old.
+ *
+ * Nothing of this is stored. After a restart the gateway sends the whole report again, and what was applied is skipped.
+ */
+import type { Command } from "#protocol/command";
+import type { ReportEvent } from "#protocol/engine";
+import { DISPATCHER } from "../names.ts";
+import type { Turn } from "../turn.ts";
+import type { ReportSlice } from "./messages.ts";
+
+/** Whose report it is, and about which run. */
+export interface ReportHead {
+  engine_id: string;
+  run_id: number;
+  lease: number | null;
+}
+
+export interface OpenReport {
+  readonly command: Command;
+  readonly head: ReportHead;
+  /** Events in all slices. */
+  readonly count: number;
+  /** Checked events, or the JSON text of them. */
+  readonly slices: readonly (string | readonly ReportEvent[])[];
+  /** Index of the slice that is to be applied next. */
+  next: number;
+  /** Events applied so far. */
+  applied: number;
+  /** The step that applied the newest slice; 0 when nothing of it was new. */
+  wroteTurn: number;
+  /** The message that will apply the next slice is on its way. */
+  called: boolean;
+  /** Commands about the same run, in the order they came. */
+  readonly behind: Command[];
+}
+
+export function newReport(command: Command, head: ReportHead, count: number, slices: OpenReport["slices"]): OpenReport {
+  return { command, head, count, slices, next: 0, applied: 0, wroteTurn: 0, called: false, behind: [] };
+}
+
+export class OpenReports {
+  readonly #byRun = new Map<number, OpenReport>();
+
+  get size(): number {
+    return this.#byRun.size;
+  }
+
+  add(report: OpenReport): void {
+    this.#byRun.set(report.head.run_id, report);
+  }
+
+  find(runId: number): OpenReport | undefined {
+    return this.#byRun.get(runId);
+  }
+
+  remove(report: OpenReport): void {
+    this.#byRun.delete(report.head.run_id);
+  }
+
+  /** Lets a command wait for the report about its run; false when there is none. */
+  putBehind(runId: number, command: Command): boolean {
+    const report = this.#byRun.get(runId);
+    report?.behind.push(command);
+    return report !== undefined;
+  }
+
+  /** Calls for the next slice of each report whose last one is committed, as steps of their own. */
+  callNext(turn: Turn, committedTurn: number): void {
+    for (const report of this.#byRun.values()) {
+      if (report.called || report.wroteTurn > committedTurn) continue;
+      report.called = true;
+      const { id, epoch } = report.command;
+      turn.out.send(DISPATCHER, { kind: "ReportSlice", id, epoch, run_id: report.head.run_id } satisfies ReportSlice);
+    }
+  }
+}

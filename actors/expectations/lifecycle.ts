@@ -1,0 +1,121 @@
+/** What becomes of expectations: armed, then met, lapsed or cancelled; and the ticks of rules that a clock arms. */
+import type { ExpectationRow } from "#storage/load-rules";
+import { putOperation } from "#storage/ops";
+import { EXPECTATIONS, RULES } from "../names.ts";
+import type { Reaction, TickDone } from "../rules/messages.ts";
+import type { Quarantine } from "../rules/quarantine.ts";
+import type { Rule } from "../rules/rule.ts";
+import { actionFailed, ruleEvent } from "../rules/rule-events.ts";
+import type { Turn } from "../turn.ts";
+
+const SECOND_US = 1e6;
+/** Expectations that lapse in one decision. */
+const LAPSES_MAX = 200;
+
+export function arm(turn: Turn, rule: Rule, wanted: Reaction & { kind: "arm" }): void {
+  const { expectations } = turn.state.rules;
+  const { rule_id, key, run_id, flow_id, occurred } = wanted;
+  const { within } = rule.spec;
+  if (!rule.enabled || within === null || expectations.find(rule_id, key) !== undefined) return;
+  const id = turn.state.rules.take("expectation");
+  const deadline = occurred + Math.round(within * SECOND_US);
+  const expectation: ExpectationRow = { id, rule_id, key, armed_at: occurred, deadline, flow_id, run_id };
+  expectations.add(expectation);
+  store(turn, expectation, "open");
+  ruleEvent(turn, "expectation.armed", rule, expectation, { id, rule_id, key, run_id, deadline });
+  turn.stream("expectation.armed", id);
+  turn.out.send(EXPECTATIONS, { kind: "Rearm" });
+}
+
+export function meet(turn: Turn, rule: Rule, { key, occurred }: Reaction & { kind: "meet" }): void {
+  const expectation = turn.state.rules.expectations.find(rule.id, key);
+  if (expectation === undefined || occurred > expectation.deadline || occurred < expectation.armed_at) return;
+  end(turn, expectation, "met");
+  ruleEvent(turn, "expectation.met", rule, expectation, { id: expectation.id, rule_id: rule.id, key });
+  turn.stream("expectation.met", expectation.id);
+}
+
+/** Open expectations due by `dueUs` have lapsed. The event of each makes its rule fire, by the same way as any event. */
+export function lapse(turn: Turn, dueUs: number, quarantine: Quarantine): void {
+  const { expectations, rules } = turn.state.rules;
+  let lapsed = 0;
+  for (let next = expectations.first(); next !== undefined && next.deadline <= dueUs; next = expectations.first()) {
+    const expectation = next;
+    const rule = rules.get(expectation.rule_id);
+    const fails = (error: string): void => {
+      end(turn, expectation, "cancelled");
+      if (rule !== undefined) actionFailed(turn, rule, expectation, error);
+    };
+    quarantine.run(`lapse of expectation ${expectation.id}`, () => lapseOne(turn, rule, expectation), fails);
+    lapsed += 1;
+    if (lapsed < LAPSES_MAX) continue;
+    turn.out.send(RULES, { kind: "DeadlinePassed", due: dueUs });
+    break;
+  }
+  turn.out.send(EXPECTATIONS, { kind: "Rearm" });
+}
+
+function lapseOne(turn: Turn, rule: Rule | undefined, expectation: ExpectationRow): void {
+  end(turn, expectation, rule === undefined ? "cancelled" : "lapsed");
+  if (rule === undefined) return;
+  const run = expectation.run_id === null ? undefined : turn.state.findRun(expectation.run_id);
+  const flow = run?.flow ?? (expectation.flow_id === null ? undefined : turn.state.flows.get(expectation.flow_id));
+  const event = ruleEvent(turn, "expectation.lapsed", rule, expectation, {
+    rule_id: rule.id,
+    rule: rule.name,
+    flow: flow?.name ?? null,
+    project: flow?.project ?? null,
+    run: run?.id ?? null,
+    run_name: run?.name ?? null,
+    expected: rule.spec.unless?.events ?? [],
+    deadline: expectation.deadline,
+    armed_at: expectation.armed_at,
+    expectation_id: expectation.id,
+  });
+  turn.stream("expectation.lapsed", event);
+}
+
+/** A tick of a rule's clock is over: decided once, whatever comes again. */
+export function tickDone(turn: Turn, { rule_id, due, outcome }: TickDone, quarantine: Quarantine): void {
+  const rule = turn.state.rules.rules.get(rule_id);
+  if (rule === undefined || !rule.enabled || rule.spec.at === null || due <= (rule.guards.tick ?? 0)) return;
+  const fails = (error: string): void => actionFailed(turn, rule, NOBODY, error);
+  quarantine.run(
+    `tick ${due} of rule ${rule.id}`,
+    () => {
+      if (typeof outcome === "object") fails(outcome.error);
+      else if (outcome === "lapsed") lapseTick(turn, rule, due);
+    },
+    fails,
+  );
+  rule.guards.tick = due;
+  putOperation(turn.decision.ops, "put_guards", rule.id, JSON.stringify(rule.guards));
+  turn.out.send(EXPECTATIONS, { kind: "Rearm" });
+}
+
+const NOBODY = { run_id: null, flow_id: null };
+
+function lapseTick(turn: Turn, rule: Rule, due: number): void {
+  const facts = { flow: null, project: rule.spec.unless?.project ?? null, run: null, run_name: null };
+  const event = ruleEvent(turn, "expectation.lapsed", rule, NOBODY, {
+    ...{ rule_id: rule.id, rule: rule.name, ...facts, expected: rule.spec.unless?.events ?? [] },
+    ...{ deadline: due, armed_at: null, expectation_id: null },
+  });
+  turn.stream("expectation.lapsed", event);
+}
+
+/** What a rule waits for is not waited for any more. */
+export function cancelExpectations(turn: Turn, ruleId: number): void {
+  for (const expectation of [...turn.state.rules.expectations.values()])
+    if (expectation.rule_id === ruleId) end(turn, expectation, "cancelled");
+}
+
+function end(turn: Turn, expectation: ExpectationRow, status: "met" | "lapsed" | "cancelled"): void {
+  turn.state.rules.expectations.end(expectation);
+  store(turn, expectation, status);
+}
+
+function store(turn: Turn, expectation: ExpectationRow, status: "open" | "met" | "lapsed" | "cancelled"): void {
+  const { id, rule_id, key, armed_at, deadline, flow_id, run_id } = expectation;
+  putOperation(turn.decision.ops, "put_expectation", id, rule_id, key, status, armed_at, deadline, flow_id, run_id);
+}

@@ -1,0 +1,45 @@
+/** What rules wait for at the moment: by rule and key, and by deadline. */
+import type { ExpectationRow } from "#storage/load-rules";
+import { PriorityQueue } from "../dispatcher/priority-queue.ts";
+
+function nameOf(ruleId: number, key: string): string {
+  return `${ruleId} ${key}`;
+}
+
+export class OpenExpectations {
+  readonly #byName = new Map<string, ExpectationRow>();
+  /** Ended ones stay in it until they come up. */
+  readonly #byDeadline = new PriorityQueue<ExpectationRow>(
+    (a, b) => a.deadline < b.deadline || (a.deadline === b.deadline && a.id < b.id),
+  );
+
+  get size(): number {
+    return this.#byName.size;
+  }
+
+  values(): Iterable<ExpectationRow> {
+    return this.#byName.values();
+  }
+
+  find(ruleId: number, key: string): ExpectationRow | undefined {
+    return this.#byName.get(nameOf(ruleId, key));
+  }
+
+  add(expectation: ExpectationRow): void {
+    this.#byName.set(nameOf(expectation.rule_id, expectation.key), expectation);
+    this.#byDeadline.push(expectation);
+  }
+
+  end(expectation: ExpectationRow): void {
+    this.#byName.delete(nameOf(expectation.rule_id, expectation.key));
+  }
+
+  /** The one whose deadline comes first. */
+  first(): ExpectationRow | undefined {
+    for (let first = this.#byDeadline.peek(); first !== undefined; first = this.#byDeadline.peek()) {
+      if (this.find(first.rule_id, first.key) === first) return first;
+      this.#byDeadline.pop();
+    }
+    return undefined;
+  }
+}

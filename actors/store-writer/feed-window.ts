@@ -1,0 +1,63 @@
+/**
+ * How far the feed may run ahead of a gateway. Answers always go out. Stream messages beyond the bound stay behind: the gateway
+ * learns that numbers are missing as soon as it has caught up, and tells its readers to fetch everything. So a gateway that is
+ * slow costs the writer no memory, and no reader misses anything without being told.
+ */
+import { type Committed, eventAnswers } from "#protocol/feed";
+import { FEED_BYTES_MAX, FEED_COMMITS_MAX } from "#protocol/limits";
+
+/** What an entry of a flat array takes on its way to another thread, about. */
+const SLOT_BYTES = 16;
+
+export class FeedWindow {
+  readonly #commitsMax: number;
+  readonly #bytesMax: number;
+  /** Commits with stream messages that the gateway has not read, oldest first. */
+  #unread: { lastSeq: number; bytes: number }[] = [];
+  #bytes = 0;
+  #behind = false;
+
+  constructor(commitsMax = FEED_COMMITS_MAX, bytesMax = FEED_BYTES_MAX) {
+    this.#commitsMax = commitsMax;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** The commit as it may go out: whole, or its answers alone. */
+  admit(committed: Committed): Committed {
+    if (committed.stream.length === 0) return committed;
+    const bytes = (committed.stream.length + committed.logs.length) * SLOT_BYTES;
+    const isFull = this.#unread.length >= this.#commitsMax && this.#bytes + bytes > this.#bytesMax;
+    if (this.#behind || isFull) {
+      this.#behind = true;
+      return answersOf(committed);
+    }
+    this.#unread.push({ lastSeq: committed.first_seq + committed.stream.length / 2 - 1, bytes });
+    this.#bytes += bytes;
+    return committed;
+  }
+
+  /** The gateway has read up to this number. True when it has caught up and must learn that messages were left out. */
+  read(seq: number): boolean {
+    let first = this.#unread[0];
+    for (; first !== undefined && first.lastSeq <= seq; first = this.#unread[0]) {
+      this.#unread.shift();
+      this.#bytes -= first.bytes;
+    }
+    if (!this.#behind || this.#unread.length > 0) return false;
+    this.#behind = false;
+    return true;
+  }
+
+  /** A gateway may have started: nothing is on its way to it. */
+  reset(): void {
+    this.#unread = [];
+    this.#bytes = 0;
+    this.#behind = false;
+  }
+}
+
+/** The answers of a commit, those that are events included. */
+function answersOf(committed: Committed): Committed {
+  const events = eventAnswers(committed).flatMap(([command, event]) => [command, 201, event]);
+  return { ...committed, replies: [...committed.replies, ...events], stream: [], first_seq: 0, logs: [] };
+}

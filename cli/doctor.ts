@@ -1,0 +1,74 @@
+/** `millrace doctor`: what is checked, what was found, and what nobody could check. */
+
+import type { DoctorReport } from "#server/operations/doctor";
+import { connect } from "./connection.ts";
+import { EXIT } from "./exit-code.ts";
+import { ownHome } from "./own-home.ts";
+import { printable, Terminal } from "./terminal.ts";
+import { packageVersion } from "./version.ts";
+
+export interface DoctorOptions {
+  home?: string;
+  url?: string;
+  token?: string;
+  json?: boolean;
+}
+
+const LABEL_WIDTH = "versions".length;
+
+/** Exit code 1 when a promise is broken; what is merely unusual is told and does not count. */
+export async function doctor(options: DoctorOptions): Promise<number> {
+  const home = ownHome(options);
+  const { examine } = await import("#server/operations/doctor");
+  const totals = await resourceTotals(options);
+  const report = examine({ home, version: packageVersion(), totals });
+  const broken = report.checks.some(({ findings }) => findings.some(({ level }) => level === "broken"));
+  const out = new Terminal(process.stdout);
+  if (options.json === true) out.json({ sound: !broken, ...report });
+  else for (const line of render(report, out)) out.line(line);
+  return broken ? EXIT.runFailed : EXIT.ok;
+}
+
+/** Null where no server runs for the home, or it does not let us ask. */
+async function resourceTotals({ home, token }: DoctorOptions): Promise<Record<string, number> | null> {
+  try {
+    const { resources } = await connect({
+      ...(home !== undefined && { home }),
+      ...(token !== undefined && { token }),
+    }).settings();
+    return Object.fromEntries(Object.entries(resources).map(([name, { total }]) => [name, total]));
+  } catch (error) {
+    if (error instanceof Error && error.name === "MillraceError") return null;
+    throw error;
+  }
+}
+
+function render({ home, running, pid, checks }: DoctorReport, terminal: Terminal): string[] {
+  const lines = [`${home}: ${running ? `a server runs${pid === null ? "" : ` (pid ${pid})`}` : "no server runs"}`, ""];
+  for (const check of checks) {
+    const { id, title, findings } = check;
+    lines.push(`${mark(check, terminal)} ${id.padEnd(LABEL_WIDTH)}  ${printable(title)}`);
+    for (const { text } of findings) lines.push(`  ${" ".repeat(LABEL_WIDTH)}  - ${printable(text)}`);
+  }
+  return [...lines, "", ...unchecked(running, checks).map((line) => terminal.paint("dim", line))];
+}
+
+/** As states of runs: a disc is well, a square is not, a diamond wants a person, an outline was not looked at. */
+function mark({ checked, findings }: DoctorReport["checks"][number], terminal: Terminal): string {
+  if (!checked) return terminal.paint("dim", "\u25cb");
+  if (findings.length === 0) return terminal.paint("green", "\u25cf");
+  const broken = findings.some(({ level }) => level === "broken");
+  return broken ? terminal.paint("red", "\u25a0") : terminal.paint("yellow", "\u25c6");
+}
+
+function unchecked(running: boolean, checks: DoctorReport["checks"]): string[] {
+  const lines = ["Not checked, because no look at the store can tell:"];
+  for (const check of checks) if (check.unchecked !== null) lines.push(`  ${check.id.padEnd(4)} ${check.unchecked}`);
+  if (running) {
+    lines.push(
+      "  The server went on meanwhile: this is one state of its store. What it holds in memory (heartbeats, parked requests,",
+      "  work that is being decided) was not looked at. Stop it and look again to be sure.",
+    );
+  }
+  return lines;
+}

@@ -1,0 +1,42 @@
+/** Durations with their units, at most two. Durations come in microseconds. */
+
+const US_PER_SECOND = 1_000_000;
+
+/** "0.3 ms", "45 ms", "0.2 s", "38 s", "12 m 37 s", "1 h 04 m", "2 d 3 h". */
+export function duration(us: number): string {
+  const seconds = Math.max(0, us) / US_PER_SECOND;
+  if (seconds === 0) return "0 s";
+  if (seconds < 0.001) return `${(seconds * 1000).toFixed(1)} ms`;
+  if (seconds < 0.1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  return wholeSeconds(Math.round(seconds));
+}
+
+/** As `duration`, but whole seconds from the first: for figures that tick. */
+export function tickingDuration(us: number): string {
+  return wholeSeconds(Math.max(0, Math.floor(us / US_PER_SECOND)));
+}
+
+function wholeSeconds(seconds: number): string {
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} m ${two(seconds % 60)} s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return `${hours} h ${two(minutes % 60)} m`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+function two(value: number): string {
+  return String(value).padStart(2, "0");
+}
+
+/** One unit, for ages: "4 s", "12 min", "3 h", "11 days". */
+export function roughDuration(us: number): string {
+  const seconds = Math.max(0, Math.floor(us / US_PER_SECOND));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h`;
+  return `${Math.floor(hours / 24)} days`;
+}

@@ -1,0 +1,26 @@
+/** The present: one clock for everything that ticks, once per second while the page is seen. */
+import { signal } from "@preact/signals";
+
+/** Milliseconds since the Unix epoch, at the last tick. What reads it is drawn again each second. */
+export const now = signal(Date.now());
+
+/** Microseconds since the Unix epoch, without ticking. */
+export function nowUs(): number {
+  return Date.now() * 1000;
+}
+
+let timer = 0;
+
+function tick(): void {
+  now.value = Date.now();
+  // At the change of the second, so that figures that tick do so together with the clock.
+  timer = window.setTimeout(tick, 1000 - (Date.now() % 1000));
+}
+
+export function startClock(): void {
+  document.addEventListener("visibilitychange", () => {
+    window.clearTimeout(timer);
+    if (!document.hidden) tick();
+  });
+  tick();
+}

@@ -1,0 +1,41 @@
+/** The rail: the pages by their words, with the key beside each; what runs here at its foot. */
+import type { JSX } from "preact";
+import { pagePath } from "#protocol/dashboard-pages";
+import type { ServerInfo } from "#protocol/server";
+import { tickingDuration } from "../format/duration.ts";
+import { now } from "../format/now.ts";
+import { singleKeys } from "../input/keys.ts";
+import { RAIL } from "../pages/pages.ts";
+import { address } from "../router/router.ts";
+
+/** The entry of the rail that a page belongs to: a run belongs to the runs. */
+function isCurrent(page: string): boolean {
+  const current = address.value?.page ?? "";
+  return current === page || `${current}s` === page;
+}
+
+export function Rail({ server, open }: { server: ServerInfo | null; open: boolean }): JSX.Element {
+  return (
+    <nav class={`rail ${open ? "open" : ""}`} aria-label="Pages">
+      {RAIL.map((group, index) => (
+        <ul key={index}>
+          {group.map(({ page, name, key }) => (
+            <li key={page}>
+              <a href={pagePath(page)} aria-current={isCurrent(page) ? "page" : undefined}>
+                {name}
+                {singleKeys.value && <kbd class="plain">g {key}</kbd>}
+              </a>
+            </li>
+          ))}
+        </ul>
+      ))}
+      {server !== null && (
+        <small>
+          Millrace {server.version}
+          <br />
+          up {tickingDuration(now.value * 1000 - server.started_at)} {"\u00b7"} pid {server.pid}
+        </small>
+      )}
+    </nav>
+  );
+}

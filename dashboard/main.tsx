@@ -1,0 +1,22 @@
+/** The dashboard begins here. */
+import { render } from "preact";
+import { startClock } from "./format/now.ts";
+import { App } from "./frame/app.tsx";
+import { startKeys } from "./input/keys.ts";
+import { startLink } from "./live/link.ts";
+import { startRouter } from "./router/router.ts";
+import { applyTheme } from "./state/theme.ts";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/frame.css";
+import "./styles/controls.css";
+import "./styles/state.css";
+import "./styles/floating.css";
+
+applyTheme();
+startRouter();
+startKeys();
+startClock();
+startLink();
+const root = document.getElementById("app");
+if (root !== null) render(<App />, root);

@@ -1,0 +1,48 @@
+/**
+ * The pages: what stands in the rail, and which module shows each address. A page is loaded when it is opened.
+ * To add one, see README.md.
+ */
+import type { ComponentType } from "preact";
+import type { DashboardPage } from "#protocol/dashboard-pages";
+
+/** What a page is given: the id of its address, 0 where the address has none. */
+export interface PageProps {
+  id: number;
+}
+
+export interface PageModule {
+  Page: ComponentType<PageProps>;
+}
+
+export const PAGES: Partial<Record<DashboardPage, () => Promise<PageModule>>> = {
+  runs: () => import("./runs/runs-page.tsx"),
+  run: () => import("./run/run-page.tsx"),
+};
+
+export interface RailEntry {
+  page: DashboardPage;
+  name: string;
+  /** The key after `g`. */
+  key: string;
+}
+
+const ENTRIES: readonly (readonly RailEntry[])[] = [
+  [
+    { page: "overview", name: "Overview", key: "o" },
+    { page: "runs", name: "Runs", key: "r" },
+    { page: "flows", name: "Flows", key: "f" },
+    { page: "schedules", name: "Schedules", key: "s" },
+    { page: "rules", name: "Rules", key: "u" },
+    { page: "events", name: "Events", key: "e" },
+    { page: "queue", name: "Queue and engines", key: "q" },
+    { page: "backfills", name: "Backfills", key: "b" },
+  ],
+  [
+    { page: "artifacts", name: "Artifacts", key: "a" },
+    { page: "variables", name: "Variables", key: "v" },
+    { page: "settings", name: "Settings", key: "," },
+  ],
+];
+
+/** The entries whose pages exist, in groups. */
+export const RAIL: readonly (readonly RailEntry[])[] = ENTRIES.map((group) => group.filter(({ page }) => page in PAGES));

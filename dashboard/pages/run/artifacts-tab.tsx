@@ -1,0 +1,29 @@
+/** The artifacts of a run, each as its kind is read. */
+import type { JSX } from "preact";
+import type { ArtifactRow } from "#protocol/artifact";
+import { useQuery } from "../../api/query.ts";
+import { Empty, Failure, Loading } from "../../parts/notice.tsx";
+import { ArtifactView } from "../../records/artifact-view.tsx";
+import type { TabProps } from "./run-page.tsx";
+
+export function Tab({ run }: TabProps): JSX.Element {
+  const query = useQuery<ArtifactRow[]>(`/api/runs/${run.id}/artifacts`, {
+    live: { "artifact.updated": ({ run_id }) => run_id === run.id },
+  });
+  if (query.error !== null && query.data === null)
+    return <Failure what="The list of artifacts" error={query.error} again={query.refresh} />;
+  if (query.data === null) return <Loading />;
+  if (query.data.length === 0)
+    return (
+      <Empty title="No artifacts" command={'artifact.markdown("report", "# What came of it")'}>
+        A flow publishes text, tables, progress, links and pictures for people to look at.
+      </Empty>
+    );
+  return (
+    <div class="stack">
+      {query.data.map((artifact) => (
+        <ArtifactView key={artifact.id} artifact={artifact} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,187 @@
+/** The head of a run: title and state, one sentence of cause, facts, and where the time went. */
+import type { JSX } from "preact";
+import type { RunExplanation } from "#protocol/queue";
+import type { Run } from "#protocol/run";
+import { isTerminal } from "#protocol/state";
+import { useQuery } from "../../api/query.ts";
+import { clockTime, fullTime, sameDay, shortTime } from "../../format/time.ts";
+import { Facts, Key, PageTitle, RunNumber } from "../../parts/layout.tsx";
+import { cancelRuns, deleteRuns, isActive, rerun } from "../../records/run-actions.ts";
+import { creatorAddress, creatorOf } from "../../records/run-parts.tsx";
+import { navigate, withParams } from "../../router/router.ts";
+import { Glyph } from "../../state/glyph.tsx";
+import { lookOf } from "../../state/look.ts";
+import { StateMark } from "../../state/state-mark.tsx";
+import { PAGES } from "../pages.ts";
+import { LifeStrip } from "./life-strip.tsx";
+import { type Neighbours, neighbourAddress } from "./neighbours.ts";
+
+export function RunHeader({ run, neighbours }: { run: Run; neighbours: Neighbours }): JSX.Element {
+  return (
+    <>
+      <nav class="crumb" aria-label="Place">
+        <a href="/runs">Runs</a>
+        <span aria-hidden="true">/</span>
+        <a href={`/runs?project=${encodeURIComponent(run.project)}`}>{run.project}</a>
+        <span aria-hidden="true">/</span>
+        <a href={"flow" in PAGES ? `/flows/${run.flow_id}` : `/runs?flow=${encodeURIComponent(run.flow_name)}`}>
+          {run.flow_name}
+        </a>
+      </nav>
+      <PageTitle
+        title={run.name}
+        beside={
+          <>
+            <StateMark state={run.state} big />
+            <span class="faint mono">
+              <RunNumber id={run.id} />
+            </span>
+          </>
+        }
+        actions={<Actions run={run} neighbours={neighbours} />}
+      />
+      <Cause run={run} />
+      <Facts facts={factsOf(run)} />
+      <LifeStrip run={run} />
+    </>
+  );
+}
+
+function Actions({ run, neighbours }: { run: Run; neighbours: Neighbours }): JSX.Element {
+  const remove = () => {
+    deleteRuns([run]);
+    navigate("/runs");
+  };
+  return (
+    <>
+      {neighbours.previous !== null && (
+        <a class="button quiet wide-only" href={neighbourAddress(neighbours.previous)}>
+          <Key name="[" /> previous
+        </a>
+      )}
+      {neighbours.next !== null && (
+        <a class="button quiet wide-only" href={neighbourAddress(neighbours.next)}>
+          next <Key name="]" />
+        </a>
+      )}
+      {isTerminal(run.state.type) && (
+        <button type="button" class="button quiet" onClick={remove}>
+          Delete
+        </button>
+      )}
+      {isActive(run) && (
+        <button type="button" class="button" onClick={() => cancelRuns([run])}>
+          {"Cancel\u2026"}
+        </button>
+      )}
+      {isTerminal(run.state.type) && (
+        <button type="button" class="button primary" onClick={() => rerun(run)}>
+          <Glyph name="rerun" />
+          Run again
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Why it ended badly, or why it does not go on. Nothing for a run that does well. */
+function Cause({ run }: { run: Run }): JSX.Element | null {
+  const { state } = run;
+  if (state.type === "Failed" || state.type === "Crashed") {
+    const [first = "", ...rest] = (state.message ?? "").split("\n");
+    return (
+      <div class={`banner cause s-${lookOf(state).token}`}>
+        <div>
+          <b>{first === "" ? `${lookOf(state).word} without a message` : first}</b>{" "}
+          {rest.length > 0 && <span class="dim">{rest.join(" ")}</span>}
+          {(run.attempt ?? 1) > 1 && <span class="dim"> On attempt {run.attempt}.</span>}
+        </div>
+        <a class="push underlined" href={withParams({ tab: "logs", level: "ERROR" })}>
+          Show the error in the log
+        </a>
+      </div>
+    );
+  }
+  if (state.type === "Scheduled") return <Waits run={run} />;
+  if (state.message && state.type !== "Paused") return <p class="sub">{state.message}</p>;
+  return null;
+}
+
+const EXPLAIN_MS = 3_000;
+
+function Waits({ run }: { run: Run }): JSX.Element | null {
+  const { data } = useQuery<RunExplanation>(`/api/runs/${run.id}/explain`, {
+    live: { "run.updated": (other) => other.id === run.id },
+    everyMs: EXPLAIN_MS,
+  });
+  const reason = data?.reason ?? null;
+  if (reason === null) return run.state.message ? <p class="sub">{run.state.message}</p> : null;
+  return (
+    <div class={`banner s-${lookOf(run.state).token}`}>
+      <div>
+        <b>{`${reason.text.charAt(0).toUpperCase()}${reason.text.slice(1)}.`}</b>
+        {data?.place !== null && data?.place !== undefined && <span class="dim"> It is number {data.place} in line.</span>}
+        {data !== null && data.holders.length > 0 && (
+          <span class="dim">
+            {" "}
+            Held by{" "}
+            {data.holders.slice(0, 5).map(({ run_id, run_name }, index) => (
+              <>
+                {index > 0 && ", "}
+                <a class="underlined" href={`/runs/${run_id}`}>
+                  {run_name || `#${run_id}`}
+                </a>
+              </>
+            ))}
+            .
+          </span>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function factsOf(run: Run): Parameters<typeof Facts>[0]["facts"] {
+  const address = creatorAddress(run);
+  const maker = creatorOf(run);
+  const ended = run.end_time ?? null;
+  const began = run.start_time ?? null;
+  return [
+    run.scheduled_time ? ["Scheduled for", fullTime(run.scheduled_time)] : ["Created", fullTime(run.created_at)],
+    began === null
+      ? null
+      : [
+          "Started, ended",
+          ended === null
+            ? shortTime(began)
+            : `${shortTime(began)}, ${sameDay(began, ended) ? clockTime(ended) : shortTime(ended)}`,
+        ],
+    (run.attempt ?? 0) > 0 ? ["Attempt", String(run.attempt)] : null,
+    run.crash_count > 0 ? ["Crashes", String(run.crash_count)] : null,
+    maker === "" ? null : ["Created by", address === null ? maker : <a href={address}>{maker}</a>],
+    run.parent_run_id ? ["Again of", <a href={`/runs/${run.parent_run_id}`}>#{run.parent_run_id}</a>] : null,
+    run.engine_pid ? ["Engine", `pid ${run.engine_pid}`] : null,
+    run.tags?.length ? ["Tags", <TagLinks tags={run.tags} />] : null,
+    Object.keys(run.parameters ?? {}).length > 0
+      ? [
+          "Parameters",
+          <code class="mono cut parameters" title={JSON.stringify(run.parameters, null, 2)}>
+            {JSON.stringify(run.parameters)}
+          </code>,
+        ]
+      : null,
+  ];
+}
+
+function TagLinks({ tags }: { tags: readonly string[] }): JSX.Element {
+  return (
+    <>
+      {tags.map((tag, index) => (
+        <>
+          {index > 0 && ", "}
+          <a href={`/runs?tag=${encodeURIComponent(tag)}`}>{tag}</a>
+        </>
+      ))}
+    </>
+  );
+}

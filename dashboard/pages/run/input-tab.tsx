@@ -1,0 +1,37 @@
+/** What went into a run: its parameters and the answers that people gave; and what it returned. */
+import type { JSX } from "preact";
+import type { RunInput } from "#protocol/run";
+import { useQuery } from "../../api/query.ts";
+import { Section } from "../../parts/layout.tsx";
+import type { TabProps } from "./run-page.tsx";
+
+function Json({ value }: { value: unknown }): JSX.Element {
+  return <pre class="sunk">{JSON.stringify(value, null, 2)}</pre>;
+}
+
+export function Tab({ run }: TabProps): JSX.Element {
+  const answers = useQuery<RunInput>(`/api/runs/${run.id}/input`, {
+    live: { "run.updated": (other) => other.id === run.id },
+  }).data;
+  const given = answers?.inputs ?? [];
+  const result = run.state.details?.["result"];
+  return (
+    <div class="stack">
+      <Section title="Parameters">
+        <Json value={run.parameters ?? {}} />
+      </Section>
+      {given.length > 0 && (
+        <Section title="Answers" note="in the order given">
+          {given.map((answer, index) => (
+            <Json key={index} value={answer} />
+          ))}
+        </Section>
+      )}
+      {result !== undefined && (
+        <Section title="Result">
+          <Json value={result} />
+        </Section>
+      )}
+    </div>
+  );
+}

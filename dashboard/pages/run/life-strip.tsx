@@ -1,0 +1,78 @@
+/** Where the time of a run went: what waited outlined, what worked filled. From the run's own events. */
+import type { JSX } from "preact";
+import type { Event, EventsPage } from "#protocol/event";
+import type { Run } from "#protocol/run";
+import { isTerminal, type StateType } from "#protocol/state";
+import { useQuery } from "../../api/query.ts";
+import { duration } from "../../format/duration.ts";
+import { now, nowUs } from "../../format/now.ts";
+import { counted } from "../../format/number.ts";
+import { lookOf } from "../../state/look.ts";
+
+interface Stretch {
+  token: string;
+  word: string;
+  works: boolean;
+  us: number;
+}
+
+const WORKS: ReadonlySet<string> = new Set(["Running"]);
+
+/** One stretch per event of the run, until the next one. */
+function stretchesOf(run: Run, events: readonly Event[], endUs: number): Stretch[] {
+  const stretches: Stretch[] = [];
+  for (const [index, event] of events.entries()) {
+    const type = (event.payload?.["state_type"] ?? "") as StateType;
+    const name = String(event.payload?.["state"] ?? type);
+    if (type === undefined || isTerminal(type)) continue;
+    // Before its time a run waits for nothing.
+    const from = type === "Scheduled" ? Math.max(event.occurred, run.scheduled_time ?? 0) : event.occurred;
+    const us = (events[index + 1]?.occurred ?? endUs) - from;
+    const { token, word } = lookOf({ type, name });
+    if (us > 0) stretches.push({ token, word, us, works: WORKS.has(type) });
+  }
+  return stretches;
+}
+
+/** Stretches narrower than this share would not be seen. */
+const SHARE_MIN = 0.004;
+
+export function LifeStrip({ run }: { run: Run }): JSX.Element | null {
+  const path = `/api/events?name=run.*&ascending=true&limit=200&run_id=${run.id}`;
+  const { data } = useQuery<EventsPage>(path, {
+    live: { "event.created": ({ run_id, name }) => run_id === run.id && name.startsWith("run.") },
+  });
+  if (run.start_time === null || run.start_time === undefined) return null;
+  if (data === null) return <div class="life-space" />;
+  const ended = isTerminal(run.state.type);
+  const endUs = ended ? (run.end_time ?? run.state.timestamp) : run.state.type === "Running" ? now.value * 1000 : nowUs();
+  const stretches = stretchesOf(run, data.items, endUs);
+  const all = stretches.reduce((sum, { us }) => sum + us, 0);
+  if (all <= 0) return <div class="life-space" />;
+  const sum = (works: boolean) => stretches.reduce((total, stretch) => (stretch.works === works ? total + stretch.us : total), 0);
+  const attempts = stretches.filter(({ works }) => works).length;
+  return (
+    <div class="life-space">
+      <p class="row wrap meta dim life-words">
+        <span>
+          <b>{duration(all)}</b> {ended ? "from start to end" : "so far"}
+        </span>
+        <span>
+          {duration(sum(true))} worked{attempts > 1 && ` in ${counted(attempts, "attempt")}`}
+        </span>
+        {sum(false) >= 1000 && <span>{duration(sum(false))} waited</span>}
+      </p>
+      <div class="life" aria-hidden="true">
+        {stretches.map(({ token, word, us, works }, index) => (
+          <i
+            key={index}
+            class={`s-${token} ${works ? "works" : ""}`}
+            title={`${word}: ${duration(us)}`}
+            style={{ flexGrow: Math.max(us / all, SHARE_MIN) }}
+          />
+        ))}
+        {ended && <i class={`end s-${lookOf(run.state).token}`} />}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,139 @@
+/** The tasks of a run: grouped by name with their counts, and one by one. */
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
+import type { TaskRun } from "#protocol/task-run";
+import { useQuery } from "../../api/query.ts";
+import { duration } from "../../format/duration.ts";
+import { count, counted } from "../../format/number.ts";
+import { fullTime, shortTime } from "../../format/time.ts";
+import { useKeys } from "../../input/keys.ts";
+import { Section, Segments } from "../../parts/layout.tsx";
+import { Empty, Failure, Loading } from "../../parts/notice.tsx";
+import { type Column, Table } from "../../parts/table/table.tsx";
+import { firstLine } from "../../records/why.ts";
+import { param, setParams, withParams } from "../../router/router.ts";
+import { lookOf } from "../../state/look.ts";
+import { StateMark } from "../../state/state-mark.tsx";
+import type { TabProps } from "./run-page.tsx";
+import { groupTasks, type TaskGroup, wentWrong } from "./task-groups.ts";
+
+const COLUMNS: readonly Column<TaskRun>[] = [
+  { id: "state", head: "State", width: "152px", narrow: "start", cell: ({ state }) => <StateMark state={state} /> },
+  {
+    id: "task",
+    head: "Task",
+    width: "30%",
+    narrow: "line",
+    cell: ({ dynamic_key, name }) => (
+      <span class="cut name" title={dynamic_key}>
+        {dynamic_key || name}
+      </span>
+    ),
+  },
+  {
+    id: "why",
+    head: "Message",
+    narrow: "line",
+    cell: ({ state }) => (
+      <span class={`cut why ${state.type === "Failed" ? "hot" : ""}`} title={state.message ?? ""}>
+        {firstLine(state.message ?? "")}
+      </span>
+    ),
+  },
+  {
+    id: "started",
+    head: "Started",
+    width: "124px",
+    align: "right",
+    medium: false,
+    cell: ({ start_time }) =>
+      start_time ? <time title={fullTime(start_time)}>{shortTime(start_time)}</time> : <span class="faint">not yet</span>,
+  },
+  {
+    id: "duration",
+    head: "Duration",
+    width: "96px",
+    align: "right",
+    narrow: "end",
+    cell: ({ total_run_time }) => (total_run_time === null || total_run_time === undefined ? "" : duration(total_run_time)),
+  },
+];
+
+export function Tab({ run }: TabProps): JSX.Element {
+  const query = useQuery<TaskRun[]>(`/api/runs/${run.id}/tasks`, {
+    live: { "task_run.updated": ({ run_id }) => run_id === run.id },
+  });
+  const cursor = useSignal<number | string | null>(null);
+  const failedOnly = param("tasks") === "failed";
+  const name = param("task");
+  const toggle = () => setParams({ tasks: failedOnly ? null : "failed" });
+  useKeys([{ keys: "f", does: "failed tasks only", run: toggle }], { group: "Tasks" });
+  const tasks = query.data;
+  const groups = useMemo(() => groupTasks(tasks ?? []), [tasks]);
+  if (query.error !== null && tasks === null)
+    return <Failure what="The list of tasks" error={query.error} again={query.refresh} />;
+  if (tasks === null) return <Loading />;
+  if (tasks.length === 0) return <Empty title="No tasks yet">A flow that calls no task has none.</Empty>;
+  const shown = tasks.filter((task) => (!failedOnly || wentWrong(task)) && (name === "" || task.name === name));
+  return (
+    <div class="split">
+      <div>
+        <div class="toolbar">
+          <Segments
+            label="Which tasks"
+            options={[
+              ["all", "All tasks"],
+              ["failed", "Failed only"],
+            ]}
+            chosen={failedOnly ? "failed" : "all"}
+            choose={toggle}
+          />
+          {name !== "" && (
+            <a class="button" href={withParams({ task: null })}>
+              {name} {"\u2715"}
+            </a>
+          )}
+          <span class="meta dim">{counted(shown.length, "task")}</span>
+        </div>
+        {shown.length === 0 ? (
+          <Empty title="No task failed">{counted(tasks.length, "task")} did well, or are still under way.</Empty>
+        ) : (
+          <Table
+            label="Tasks"
+            columns={COLUMNS}
+            rows={shown}
+            keyOf={({ id }) => id}
+            total={shown.length}
+            cursor={cursor}
+            narrowHeight={88}
+          />
+        )}
+      </div>
+      <Groups groups={groups} all={tasks.length} />
+    </div>
+  );
+}
+
+function Groups({ groups, all }: { groups: readonly TaskGroup[]; all: number }): JSX.Element {
+  const failed = groups.reduce((sum, group) => sum + group.failed, 0);
+  return (
+    <Section title="Tasks by name" note={failed > 0 ? `${count(failed)} of ${count(all)} failed` : count(all)}>
+      <ul class="rows">
+        {groups.map(({ name, total, states }) => (
+          <li key={name} class="task-group">
+            <a class="cut name" href={withParams({ task: name })} title={name}>
+              {name}
+            </a>
+            <span class="mini" aria-hidden="true">
+              {states.map(([state, number]) => (
+                <i key={state} class={`s-${lookOf({ type: "Completed", name: state }).token}`} style={{ flexGrow: number }} />
+              ))}
+            </span>
+            <span class="num dim">{count(total)}</span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}

@@ -1,0 +1,203 @@
+/** Search, time, project and the chips of states, all kept in the address. */
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { FlowSummary } from "#protocol/flow";
+import type { RunCounts } from "#protocol/run";
+import { useQuery } from "../../api/query.ts";
+import { count } from "../../format/number.ts";
+import { useKeys } from "../../input/keys.ts";
+import { Key, Select } from "../../parts/layout.tsx";
+import { navigate, type ParamChanges, setParams } from "../../router/router.ts";
+import { Glyph } from "../../state/glyph.tsx";
+import { lookOfName, STATE_ORDER } from "../../state/look.ts";
+import { hasFilters, RANGES, type RunFilters, WENT_WRONG } from "./filters.ts";
+
+const TYPING_MS = 150;
+
+/** What the words of the search field ask for: "#12" is a run, "tag:x" a tag, a flow's name that flow, else a part of a name. */
+function searched(text: string, flows: readonly FlowSummary[]): ParamChanges | number {
+  const number = /^#(\d+)$/.exec(text.trim().replaceAll(" ", ""))?.[1];
+  if (number !== undefined) return Number(number);
+  const tags = [...text.matchAll(/\btag:(\S+)/g)].map((match) => match[1]).join(",");
+  const words = text.replaceAll(/\btag:\S*/g, "").trim();
+  const flow = flows.find(({ project, name }) => words === name || words.replaceAll(" ", "") === `${project}/${name}`);
+  if (flow === undefined) return { q: words, tag: tags, flow: null, project: null };
+  return { q: null, tag: tags, flow: flow.name, project: words.includes("/") ? flow.project : null };
+}
+
+function textOf({ name, tags, flow, project }: RunFilters): string {
+  const flowText = flow === "" ? "" : project === "" ? flow : `${project}/${flow}`;
+  return [...tags.split(",").flatMap((tag) => (tag === "" ? [] : [`tag:${tag}`])), flowText, name].filter(Boolean).join(" ");
+}
+
+function Search({ filters, flows }: { filters: RunFilters; flows: readonly FlowSummary[] }): JSX.Element {
+  const field = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState(() => textOf(filters));
+  const typed = useRef(false);
+  const outside = textOf(filters);
+  // Filters that were changed elsewhere show in the field, unless it is being typed in.
+  useEffect(() => {
+    if (document.activeElement !== field.current) setText(outside);
+  }, [outside]);
+  useEffect(() => {
+    if (!typed.current) return;
+    const timer = window.setTimeout(() => {
+      const asked = searched(text, flows);
+      if (typeof asked !== "number") setParams(asked);
+    }, TYPING_MS);
+    return () => window.clearTimeout(timer);
+  }, [text, flows]);
+  useKeys([{ keys: "/", does: "search", run: () => field.current?.focus() }], { group: "Runs" });
+  return (
+    <label class="field search">
+      <Glyph name="search" />
+      <span class="sr">Search runs</span>
+      <input
+        ref={field}
+        type="text"
+        list="flow-names"
+        placeholder="Run, flow, tag: or #id"
+        value={text}
+        onInput={(event) => {
+          typed.current = true;
+          setText(event.currentTarget.value);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") field.current?.blur();
+          const asked = event.key === "Enter" ? searched(text, flows) : null;
+          if (typeof asked === "number") navigate(`/runs/${asked}`);
+        }}
+      />
+      <Key name="/" />
+      <datalist id="flow-names">
+        {flows.map(({ id, project, name }) => (
+          <option key={id} value={`${project}/${name}`} />
+        ))}
+      </datalist>
+    </label>
+  );
+}
+
+interface Chip {
+  id: string;
+  word: string;
+  token: string | null;
+  count: number | null;
+  chosen: boolean;
+  change: ParamChanges;
+}
+
+/** States of the first row of chips, with those under way or gone wrong that some run has; the others come behind "More". */
+const FIRST: ReadonlySet<string> = new Set(["Failed", "Late", "Paused", "Running", "AwaitingResource", "Scheduled", "Completed"]);
+
+function chipsFor(filters: RunFilters, counts: RunCounts | null, all: boolean): Chip[] {
+  const states = counts?.states ?? {};
+  const names = [...STATE_ORDER, ...Object.keys(states).filter((name) => !(STATE_ORDER as readonly string[]).includes(name))];
+  const chips: Chip[] = [
+    {
+      ...{ id: "all", word: "All", token: null, count: counts?.total ?? null },
+      ...{ chosen: filters.state_name === "" && filters.states === "", change: { state: null, states: null } },
+    },
+  ];
+  if (filters.states !== "") {
+    const types = filters.states === WENT_WRONG ? "Went wrong" : filters.states.split(",").join(", ");
+    chips.push({ id: "states", word: types, token: null, count: null, chosen: true, change: { states: null } });
+  }
+  for (const name of names) {
+    const found = counts === null ? null : (states[name] ?? 0);
+    const chosen = filters.state_name === name;
+    const { word, token, loudness } = lookOfName(name);
+    if (!all && !chosen && !FIRST.has(name) && (!found || loudness === "quiet")) continue;
+    chips.push({ id: name, word, token, count: found, chosen, change: { state: chosen ? null : name, states: null } });
+  }
+  return chips;
+}
+
+function Chips({ filters, counts, stale }: { filters: RunFilters; counts: RunCounts | null; stale: boolean }): JSX.Element {
+  const [all, setAll] = useState(false);
+  return (
+    <fieldset class={`chips ${stale ? "stale" : ""}`}>
+      <legend class="sr">State</legend>
+      {chipsFor(filters, counts, all).map((chip) => (
+        <button
+          type="button"
+          key={chip.id}
+          class={`chip ${chip.token === null ? "" : `s-${chip.token}`} ${chip.count === 0 ? "zero" : ""}`}
+          aria-pressed={chip.chosen}
+          onClick={() => setParams(chip.change)}
+        >
+          {chip.token !== null && <Glyph name={chip.token} />}
+          {chip.word} {chip.count !== null && <b>{count(chip.count)}</b>}
+        </button>
+      ))}
+      <button type="button" class="chip" aria-expanded={all} onClick={() => setAll(!all)}>
+        {all ? "Fewer" : "More"}
+      </button>
+    </fieldset>
+  );
+}
+
+export interface FilterBarProps {
+  filters: RunFilters;
+  counts: RunCounts | null;
+  /** The counts are those of former filters. */
+  stale: boolean;
+}
+
+export function FilterBar({ filters, counts, stale }: FilterBarProps): JSX.Element {
+  const flows = useQuery<FlowSummary[]>("/api/flows", { live: { "flow.registered": true } }).data ?? [];
+  const projects = [...new Set(flows.map(({ project }) => project))].sort();
+  const failed = filters.states === WENT_WRONG;
+  const toggle = () => setParams({ states: failed ? null : WENT_WRONG, state: null });
+  useKeys([{ keys: "f", does: "went wrong only", run: toggle }], { group: "Runs" });
+  return (
+    <>
+      <div class="toolbar">
+        <Search filters={filters} flows={flows} />
+        <Select
+          label="Started within"
+          options={RANGES.map(([id, text]) => [id, text] as const)}
+          chosen={filters.range}
+          choose={(range) => setParams({ range })}
+        />
+        {projects.length > 1 && (
+          <Select
+            label="Project"
+            options={[["", "Any project"], ...projects.map((name) => [name, name] as const)]}
+            chosen={filters.project}
+            choose={(project) => setParams({ project })}
+          />
+        )}
+        <Extra filters={filters} />
+        {hasFilters(filters) && (
+          <a class="button quiet" href="/runs">
+            Clear
+          </a>
+        )}
+      </div>
+      <Chips filters={filters} counts={counts} stale={stale} />
+    </>
+  );
+}
+
+/** Filters that only links set: shown so that they can be taken away. */
+function Extra({ filters }: { filters: RunFilters }): JSX.Element {
+  const extras = [
+    ["schedule", filters.schedule_id, `Schedule ${filters.schedule_id}`],
+    ["backfill", filters.backfill_id, `Backfill ${filters.backfill_id}`],
+    ["flow_id", filters.flow_id, `Flow ${filters.flow_id}`],
+    ["ended", filters.ended, `Ended: ${RANGES.find(([id]) => id === filters.ended)?.[1].toLowerCase() ?? filters.ended}`],
+  ] as const;
+  return (
+    <>
+      {extras
+        .filter(([, value]) => value !== "")
+        .map(([name, , text]) => (
+          <button type="button" class="button" key={name} onClick={() => setParams({ [name]: null })}>
+            {text} <Glyph name="close" size={12} />
+            <span class="sr">take away</span>
+          </button>
+        ))}
+    </>
+  );
+}

@@ -1,0 +1,107 @@
+/** The filters of the runs page: from the address, for the server, and for runs that the stream brings. */
+import type { Run } from "#protocol/run";
+import { type QueryValues, withQuery } from "../../api/client.ts";
+import { nowUs } from "../../format/now.ts";
+import { param } from "../../router/router.ts";
+
+/** Choices of time, by their name in the address. */
+export const RANGES = [
+  ["", "Any time", 0],
+  ["1h", "Last hour", 3_600],
+  ["24h", "Last 24 hours", 86_400],
+  ["7d", "Last 7 days", 604_800],
+  ["30d", "Last 30 days", 2_592_000],
+] as const;
+
+export const WENT_WRONG = "Failed,Crashed";
+const STEP_US = 60_000_000;
+
+export interface RunFilters {
+  project: string;
+  flow: string;
+  flow_id: string;
+  state_name: string;
+  states: string;
+  name: string;
+  tags: string;
+  schedule_id: string;
+  backfill_id: string;
+  range: string;
+  ended: string;
+  sort: string;
+}
+
+export function readFilters(): RunFilters {
+  return {
+    project: param("project"),
+    flow: param("flow"),
+    flow_id: param("flow_id"),
+    state_name: param("state"),
+    states: param("states"),
+    name: param("q"),
+    tags: param("tag"),
+    schedule_id: param("schedule"),
+    backfill_id: param("backfill"),
+    range: param("range"),
+    ended: param("ended"),
+    sort: param("sort"),
+  };
+}
+
+/** The start of a range, to the minute, so that the same question is asked within a minute. */
+function since(range: string): number | null {
+  const seconds = RANGES.find(([id]) => id === range)?.[2] ?? 0;
+  return seconds === 0 ? null : Math.floor((nowUs() - seconds * 1_000_000) / STEP_US) * STEP_US;
+}
+
+function common(filters: RunFilters): QueryValues {
+  const { range, ended, sort: _sort, state_name: _name, states: _states, ...plain } = filters;
+  return { ...plain, start_after: since(range), ended_after: since(ended) };
+}
+
+/** The address of a page of runs. */
+export function listPath(filters: RunFilters, limit: number, cursor: number | null): string {
+  const { state_name, states, sort } = filters;
+  return withQuery("/api/runs", { ...common(filters), state_name, states, sort, limit, cursor });
+}
+
+/** The counts that the chips show: by all filters but that of the state. */
+export function countsPath(filters: RunFilters): string {
+  return withQuery("/api/runs/counts", common(filters));
+}
+
+/** The count of what is listed, by every filter. */
+export function totalPath(filters: RunFilters): string {
+  const { state_name, states } = filters;
+  return withQuery("/api/runs/counts", { ...common(filters), state_name, states });
+}
+
+/** One text for what is asked for; the list starts anew when it changes. */
+export function filterKey(filters: RunFilters): string {
+  return JSON.stringify(filters);
+}
+
+export function hasFilters({ sort: _sort, ...filters }: RunFilters): boolean {
+  return Object.values(filters).some((value) => value !== "");
+}
+
+/** True when a run that the stream brought belongs into the list. */
+export function fits(run: Run, filters: RunFilters): boolean {
+  const is = (wanted: string, value: string | number | null | undefined) => wanted === "" || wanted === String(value ?? "");
+  const start = run.start_time ?? run.created_at;
+  const from = since(filters.range);
+  const ended = since(filters.ended);
+  return (
+    is(filters.project, run.project) &&
+    is(filters.flow, run.flow_name) &&
+    is(filters.flow_id, run.flow_id) &&
+    is(filters.state_name, run.state.name) &&
+    (filters.states === "" || filters.states.split(",").includes(run.state.type)) &&
+    run.name.toLowerCase().includes(filters.name.toLowerCase()) &&
+    filters.tags.split(",").every((tag) => tag === "" || run.tags?.includes(tag) === true) &&
+    is(filters.schedule_id, run.schedule_id) &&
+    is(filters.backfill_id, run.backfill_id) &&
+    (from === null || start >= from) &&
+    (ended === null || (run.end_time ?? 0) >= ended)
+  );
+}

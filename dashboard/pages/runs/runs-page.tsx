@@ -1,0 +1,193 @@
+/** Every run: filtered, live, and with what can be done to several at once. */
+import { signal, useComputed, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Run, RunCounts } from "#protocol/run";
+import { useQuery } from "../../api/query.ts";
+import { count, counted } from "../../format/number.ts";
+import { useKeys } from "../../input/keys.ts";
+import { link } from "../../live/link.ts";
+import { Key, PageTitle } from "../../parts/layout.tsx";
+import { Empty, Failure, Loading } from "../../parts/notice.tsx";
+import { Table } from "../../parts/table/table.tsx";
+import { useQueue, waitingById } from "../../records/queue.ts";
+import { cancelRuns, deleteRuns, isActive, leaving } from "../../records/run-actions.ts";
+import { useTypical } from "../../records/typical.ts";
+import { setParams } from "../../router/router.ts";
+import { runColumns } from "./columns.tsx";
+import { FilterBar } from "./filter-bar.tsx";
+import { countsPath, filterKey, hasFilters, type RunFilters, readFilters, totalPath } from "./filters.ts";
+import { RunList, type RunRow } from "./run-list.ts";
+import "./runs.css";
+
+/** Rows enter by themselves while so little is scrolled away. */
+const TOP_PX = 40;
+const NARROW_HEIGHT = 92;
+
+export function Page(): JSX.Element {
+  const filters = readFilters();
+  const list = useRunList(filters);
+  const counts = useQuery<RunCounts>(countsPath(filters), { live: { "run.updated": true } });
+  const cursor = useSignal<number | string | null>(null);
+  const selection = useSignal<ReadonlySet<number | string>>(new Set());
+  const columns = useColumns();
+  const rows = useComputed(() => list.rows.value.filter(({ id }) => !leaving.value.has(id)));
+  const listed = useQuery<RunCounts>(filters.states === "" ? null : totalPath(filters), { live: { "run.updated": true } });
+  const total = (filters.states === "" ? totalOf(filters, counts.data) : listed.data?.total) ?? rows.value.length;
+  useKeys([{ keys: ".", does: "show new runs", run: () => list.showNews() }], { group: "Runs" });
+  const clear = () => {
+    selection.value = new Set();
+  };
+  const chosen = () => rows.peek().flatMap(({ id, run }) => (selection.value.has(id) ? [run.peek()] : []));
+  return (
+    <>
+      <PageTitle title="Runs" />
+      <FilterBar filters={filters} counts={counts.data} stale={counts.stale} />
+      <News list={list} />
+      {list.error.value !== null && <Failure what="The list" error={list.error.value} again={() => list.reload()} />}
+      {!list.loaded.value && list.error.value === null && <Loading rows={12} />}
+      {list.loaded.value && rows.value.length === 0 && !list.stale.value && (
+        <Nothing filters={filters} all={counts.data?.total ?? 0} />
+      )}
+      {rows.value.length > 0 && (
+        <Table<RunRow>
+          label="Runs"
+          columns={columns}
+          rows={rows.value}
+          keyOf={(row) => row.id}
+          href={(row) => `/runs/${row.id}`}
+          {...{ total, cursor, selection }}
+          stale={list.stale.value}
+          narrowHeight={NARROW_HEIGHT}
+          nearEnd={() => list.more()}
+          sorted={{ by: filters.sort, choose: (sort) => setParams({ sort }) }}
+          foot={({ first, last }) => <Foot {...{ first, last, total, chosen }} clear={clear} />}
+        />
+      )}
+    </>
+  );
+}
+
+function useRunList(filters: RunFilters): RunList {
+  const list = useMemo(() => new RunList(filters), []);
+  const key = filterKey(filters);
+  const first = useRef(true);
+  list.atTop = () => window.scrollY <= TOP_PX && !document.hidden;
+  useEffect(() => {
+    if (!first.current) window.scrollTo(0, 0);
+    first.current = false;
+    list.show(filters);
+  }, [key]);
+  useEffect(() => link.subscribe(({ state }) => state === "live" && list.error.peek() !== null && void list.reload()), []);
+  useEffect(() => () => list.end(), []);
+  return list;
+}
+
+function useColumns() {
+  const queue = useSignal<ReturnType<typeof useQueue>>(null);
+  queue.value = useQueue();
+  const waiting = useComputed(() => waitingById(queue.value));
+  const resources = useComputed(() => queue.value?.resources ?? []);
+  const typical = useTypical();
+  return useMemo(() => runColumns({ waiting, resources, typical }), []);
+}
+
+/** How many runs the list has in all, by the counts of the server. */
+function totalOf(filters: RunFilters, counts: RunCounts | null): number | null {
+  if (counts === null) return null;
+  return filters.state_name === "" ? counts.total : (counts.states[filters.state_name] ?? 0);
+}
+
+/** New rows never move the page: they wait above it. */
+function News({ list }: { list: RunList }): JSX.Element | null {
+  const news = list.news.value;
+  if (news.length === 0) return null;
+  const wrong = news.filter(({ state }) => state.type === "Failed" || state.type === "Crashed").length;
+  return (
+    <button type="button" class="news" onClick={() => list.showNews()}>
+      <b>{counted(news.length, "new run")} above</b>
+      {wrong > 0 && <span class="dim">{` \u00b7 ${wrong} of them went wrong`}</span>}
+      <span class="push">
+        Show <Key name="." />
+      </span>
+    </button>
+  );
+}
+
+interface FootProps {
+  first: number;
+  last: number;
+  total: number;
+  chosen: () => Run[];
+  clear: () => void;
+}
+
+const offline = signal(false);
+link.subscribe(({ state }) => {
+  offline.value = state === "offline";
+});
+
+function Foot({ first, last, total, chosen, clear }: FootProps): JSX.Element {
+  const runs = chosen();
+  const active = runs.filter(isActive);
+  const act = (what: (runs: readonly Run[]) => void, on: readonly Run[]) => () => {
+    what(on);
+    clear();
+  };
+  return (
+    <div class="foot">
+      {runs.length > 0 && (
+        <div class="row" role="group" aria-label="Selection">
+          <b>{count(runs.length)} selected</b>
+          {active.length > 0 && (
+            <button type="button" class="button small" disabled={offline.value} onClick={() => cancelRuns(active)}>
+              Cancel {counted(active.length, "run")}
+              {"\u2026"}
+            </button>
+          )}
+          <button type="button" class="button small" disabled={offline.value} onClick={act(deleteRuns, runs)}>
+            Delete {counted(runs.length, "run")}
+          </button>
+          <button type="button" class="button small quiet" onClick={clear}>
+            Clear
+          </button>
+        </div>
+      )}
+      <span class="push">
+        Rows {count(first)} to {count(last)} of {count(total)}
+      </span>
+      <span class="row keys-hint">
+        <Key name="j" /> <Key name="k" /> move <Key name="x" /> select <Key name="f" /> went wrong <Key name="?" /> keys
+      </span>
+    </div>
+  );
+}
+
+function Nothing({ filters, all }: { filters: RunFilters; all: number }): JSX.Element {
+  if (!hasFilters(filters))
+    return (
+      <Empty title="No runs yet" command="npx millrace run FLOW">
+        Start one from code or from here. Every run of every flow will be listed on this page.
+      </Empty>
+    );
+  return (
+    <Empty title="No run matches">
+      <p>{all === 0 ? "No run fits these filters." : `${counted(all, "run")} fit all filters but that of the state.`}</p>
+      <p class="row wrap">
+        {filters.range !== "" && (
+          <button type="button" class="button small" onClick={() => setParams({ range: null })}>
+            Any time
+          </button>
+        )}
+        {(filters.state_name !== "" || filters.states !== "") && (
+          <button type="button" class="button small" onClick={() => setParams({ state: null, states: null })}>
+            Any state
+          </button>
+        )}
+        <a class="button small" href="/runs">
+          All runs
+        </a>
+      </p>
+    </Empty>
+  );
+}

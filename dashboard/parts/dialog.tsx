@@ -1,0 +1,90 @@
+/** Dialogs: what floats above the page and takes the keys until it is closed. */
+import { signal } from "@preact/signals";
+import type { ComponentChildren, JSX } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useKeys } from "../input/keys.ts";
+
+interface DialogProps {
+  label: string;
+  close: () => void;
+  children: ComponentChildren;
+  /** Name of a look: "palette" hangs from the top. */
+  look?: string;
+}
+
+/** A modal dialog; Escape and a click beside it close it. Focus returns to where it was. */
+export function Dialog({ label, close, children, look = "" }: DialogProps): JSX.Element {
+  const element = useRef<HTMLDialogElement>(null);
+  useKeys([{ keys: "Escape", does: "close", run: close }], { group: "Dialog", modal: true });
+  useEffect(() => {
+    const dialog = element.current;
+    const before = document.activeElement;
+    dialog?.showModal();
+    return () => {
+      dialog?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the keyboard closes it with Escape
+    <dialog
+      ref={element}
+      class={`dialog ${look}`}
+      aria-label={label}
+      onCancel={(event) => {
+        event.preventDefault();
+        close();
+      }}
+      onClick={(event) => event.target === element.current && close()}
+    >
+      <div class="dialog-body">{children}</div>
+    </dialog>
+  );
+}
+
+interface Question {
+  title: string;
+  body: ComponentChildren;
+  /** Verb and count: "Cancel 2 runs". */
+  confirm: string;
+  /** The safe way out: "Keep running". */
+  keep: string;
+  act: () => void;
+}
+
+const question = signal<Question | null>(null);
+
+/** Asks back: only for what cannot be undone. The safe button has the focus. */
+export function askBack(asked: Question): void {
+  question.value = asked;
+}
+
+/** The place of the question; once per document. */
+export function QuestionDialog(): JSX.Element | null {
+  const asked = question.value;
+  if (asked === null) return null;
+  const close = () => {
+    question.value = null;
+  };
+  return (
+    <Dialog label={asked.title} close={close}>
+      <h2>{asked.title}</h2>
+      <div class="dialog-text">{asked.body}</div>
+      <div class="row dialog-actions">
+        <button type="button" class="button" autofocus onClick={close}>
+          {asked.keep}
+        </button>
+        <button
+          type="button"
+          class="button danger primary"
+          onClick={() => {
+            close();
+            asked.act();
+          }}
+        >
+          {asked.confirm}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

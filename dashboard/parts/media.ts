@@ -1,0 +1,14 @@
+/** Sizes of the window that the layout changes at. */
+import { signal } from "@preact/signals";
+
+function media(query: string) {
+  const list = matchMedia(query);
+  const matches = signal(list.matches);
+  list.addEventListener("change", () => {
+    matches.value = list.matches;
+  });
+  return () => matches.value;
+}
+
+/** At most 900 px: one column. */
+export const useNarrow = media("(max-width: 900px)");

@@ -1,0 +1,27 @@
+/** What waits and for what, as the server tells it; fetched again while something shown is waiting. */
+import { computed, type ReadonlySignal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { Queue, QueuedRun } from "#protocol/queue";
+import { useQuery } from "../api/query.ts";
+
+const EVERY_MS = 5_000;
+
+export type Waiting = ReadonlyMap<number, QueuedRun>;
+
+/** The queue, or null until it is known. */
+export function useQueue(): Queue | null {
+  return useQuery<Queue>("/api/queue", { live: { "run.updated": true }, everyMs: EVERY_MS }).data;
+}
+
+/** Runs of the queue by their id. */
+export function waitingById(queue: Queue | null): Waiting {
+  return new Map((queue?.runs ?? []).map((run) => [run.run_id, run]));
+}
+
+/** How full each resource is: "4 of 4". */
+export function useResourceUse(queue: ReadonlySignal<Queue | null>): ReadonlySignal<ReadonlyMap<string, string>> {
+  return useMemo(
+    () => computed(() => new Map((queue.value?.resources ?? []).map(({ name, used, total }) => [name, `${used} of ${total}`]))),
+    [queue],
+  );
+}

@@ -1,0 +1,78 @@
+/** What can be done to runs: each asks back only where it cannot be undone. */
+import { signal } from "@preact/signals";
+import type { Run } from "#protocol/run";
+import { isTerminal } from "#protocol/state";
+import { ask, messageOf } from "../api/client.ts";
+import { counted, listed } from "../format/number.ts";
+import { askBack } from "../parts/dialog.tsx";
+import { showToast } from "../parts/toast.tsx";
+import { navigate } from "../router/router.ts";
+
+/** Runs whose deletion waits for the end of its undo: lists leave them out. */
+export const leaving = signal<ReadonlySet<number>>(new Set());
+
+function leave(ids: readonly number[], leaves: boolean): void {
+  const next = new Set(leaving.value);
+  for (const id of ids) leaves ? next.add(id) : next.delete(id);
+  leaving.value = next;
+}
+
+export function isActive(run: Run): boolean {
+  return !isTerminal(run.state.type) && run.state.type !== "Cancelling";
+}
+
+/** Does one request for each run; tells what failed. */
+async function each(runs: readonly Run[], done: string, act: (run: Run) => Promise<unknown>): Promise<void> {
+  const results = await Promise.allSettled(runs.map(act));
+  const failed = results.filter((result) => result.status === "rejected");
+  if (failed.length === 0) showToast(`${counted(runs.length, "run")} ${done}.`);
+  else showToast(`${failed.length} of ${counted(runs.length, "run")} not ${done}: ${messageOf(failed[0]?.reason)}.`);
+}
+
+function namesOf(runs: readonly Run[]): string {
+  const names = runs.slice(0, 3).map(({ name }) => name);
+  return listed(runs.length > 3 ? [...names, `${runs.length - 3} more`] : names);
+}
+
+/** Cancels what is active among these runs, after asking. */
+export function cancelRuns(runs: readonly Run[]): void {
+  const active = runs.filter(isActive);
+  if (active.length === 0) return;
+  const what = active.length === 1 ? "run" : "runs";
+  askBack({
+    title: active.length === 1 ? `Cancel ${active[0]?.name}?` : `Cancel ${active.length} runs?`,
+    body: `${namesOf(active)}: asked to stop, and killed if they do not. What they have already written stays. A cancelled run cannot be resumed; it can be run again.`,
+    confirm: `Cancel ${active.length} ${what}`,
+    keep: "Keep running",
+    act: () => void each(active, "cancelled", ({ id }) => ask(`/api/runs/${id}/cancel`, { method: "POST" })),
+  });
+}
+
+/** Deletes runs when the message ends; until then it can be undone. */
+export function deleteRuns(runs: readonly Run[]): void {
+  const ids = runs.map(({ id }) => id);
+  leave(ids, true);
+  showToast(`${counted(runs.length, "run")} deleted, with logs and artifacts.`, {
+    undo: () => leave(ids, false),
+    commit: () => {
+      const sent = ids.map((id) => ask(`/api/runs/${id}`, { method: "DELETE", keepalive: true }));
+      Promise.allSettled(sent).then((results) => {
+        const failed = results.find((result) => result.status === "rejected");
+        if (failed === undefined) return;
+        leave(ids, false);
+        showToast(`Not every run was deleted: ${messageOf(failed.reason)}.`);
+      });
+    },
+  });
+}
+
+/** Runs it again with the same parameters, and goes there. */
+export async function rerun(run: Run): Promise<void> {
+  try {
+    const made = await ask<Run>(`/api/runs/${run.id}/retry`, { method: "POST" });
+    showToast(`${made.name} runs ${run.flow_name} again.`);
+    navigate(`/runs/${made.id}`);
+  } catch (cause) {
+    showToast(`Not run again: ${messageOf(cause)}.`);
+  }
+}

@@ -1,0 +1,92 @@
+/** One sentence: why a run waits, or why it ended as it did. Empty for what needs no reason. */
+import type { Queue, QueuedRun } from "#protocol/queue";
+import type { Run } from "#protocol/run";
+import { duration, roughDuration, tickingDuration } from "../format/duration.ts";
+import { nowUs } from "../format/now.ts";
+import { ordinal } from "../format/number.ts";
+import { plannedTime } from "../format/time.ts";
+import type { Waiting } from "./queue.ts";
+
+export interface WhyContext {
+  waiting: Waiting;
+  resources: Queue["resources"];
+  /** Microseconds that runs of this flow usually take, null when unknown. */
+  typical: number | null;
+}
+
+/** The sentence, without a period where it is a phrase of one clause. */
+export function whyOf(run: Run, context: WhyContext): string {
+  const { state } = run;
+  const message = firstLine(state.message ?? "");
+  switch (state.type) {
+    case "Scheduled":
+      return whyScheduled(run, message, context);
+    case "Pending":
+      return run.engine_pid === null || run.engine_pid === undefined
+        ? "Starting"
+        : `Accepted by engine ${run.engine_pid}, starting`;
+    case "Running":
+      return whyRunning(run, context.typical);
+    case "Paused":
+      return message === "" ? "Waits for an answer" : `Asks: ${message}`;
+    case "Cancelling":
+      return `Asked to stop ${roughDuration(nowUs() - state.timestamp)} ago`;
+    case "Failed":
+    case "Crashed":
+      return message === "" && (run.attempt ?? 1) > 1 ? `On attempt ${run.attempt}` : message;
+    default:
+      return message;
+  }
+}
+
+function whyScheduled(run: Run, message: string, context: WhyContext): string {
+  const queued = context.waiting.get(run.id);
+  if (run.state.name === "AwaitingRetry") return whyRetry(message, queued);
+  const reason = reasonText(queued, context.resources, run.scheduled_time ?? null);
+  if (run.state.name !== "Late" || run.scheduled_time === null || run.scheduled_time === undefined) return reason || message;
+  const late = `${roughDuration(nowUs() - run.scheduled_time)} late`;
+  return reason === "" ? late : `${late}; ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`;
+}
+
+function whyRetry(message: string, queued: QueuedRun | undefined): string {
+  const due = queued?.scheduled_time ?? null;
+  const when = due !== null && due > nowUs() ? `Retries in ${tickingDuration(due - nowUs())}` : "Waits before the next attempt";
+  return message === "" ? when : `${when}; last attempt: ${message}`;
+}
+
+function whyRunning(run: Run, typical: number | null): string {
+  if (run.start_time === null || run.start_time === undefined) return "";
+  const attempt = (run.attempt ?? 1) > 1 ? `Attempt ${run.attempt}` : "";
+  const past = typical !== null && nowUs() - run.start_time > typical * 1.5 ? `Past its typical ${duration(typical)}` : "";
+  return [attempt, past].filter(Boolean).join("; ");
+}
+
+/** Who holds what it waits for, how full that is, and its place in line. */
+export function reasonText(queued: QueuedRun | undefined, resources: Queue["resources"], scheduledUs: number | null): string {
+  if (queued === undefined)
+    return scheduledUs !== null && scheduledUs > nowUs() ? `Waits for its time, ${plannedTime(scheduledUs)}` : "";
+  const { code, object, text } = queued.reason;
+  const place = queued.place === null ? "" : `; ${ordinal(queued.place)} in line`;
+  switch (code) {
+    case "resource": {
+      const held = resources.find(({ name }) => name === object);
+      return held === undefined
+        ? `Waits for ${object}${place}`
+        : `Waits for ${object}, ${held.used} of ${held.total} taken${place}`;
+    }
+    case "no_engine":
+      return `Waits for a free engine${place}`;
+    case "no_engine_for_module":
+      return `No engine polls for ${object}`;
+    case "not_due":
+      return scheduledUs === null ? "Waits for its time" : `Waits for its time, ${plannedTime(scheduledUs)}`;
+    case "held":
+      return "Waits for the check of its backfill";
+    default:
+      return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+  }
+}
+
+export function firstLine(text: string): string {
+  return text.split("\n", 1)[0] ?? "";
+}

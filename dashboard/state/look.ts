@@ -1,0 +1,67 @@
+/**
+ * The state language: which glyph, word, colour and loudness a state has. Quiet ended well or waits for its time, live is under
+ * way, loud wants to be seen.
+ */
+import type { State } from "#protocol/state";
+
+export type Loudness = "quiet" | "live" | "loud";
+
+export interface StateLook {
+  /** Name of the glyph, and of the colour tokens: --st-<token>. */
+  token: string;
+  /** As people read it: "Awaiting resource". */
+  word: string;
+  loudness: Loudness;
+}
+
+const LOOKS: Readonly<Record<string, StateLook>> = {
+  Scheduled: { token: "scheduled", word: "Scheduled", loudness: "quiet" },
+  Pending: { token: "pending", word: "Pending", loudness: "live" },
+  AwaitingResource: { token: "awaiting-resource", word: "Awaiting resource", loudness: "live" },
+  AwaitingRetry: { token: "awaiting-retry", word: "Awaiting retry", loudness: "live" },
+  Running: { token: "running", word: "Running", loudness: "live" },
+  Retrying: { token: "retrying", word: "Retrying", loudness: "live" },
+  Cancelling: { token: "cancelling", word: "Cancelling", loudness: "live" },
+  Completed: { token: "completed", word: "Completed", loudness: "quiet" },
+  Cached: { token: "cached", word: "Cached", loudness: "quiet" },
+  Skipped: { token: "skipped", word: "Skipped", loudness: "quiet" },
+  Cancelled: { token: "cancelled", word: "Cancelled", loudness: "quiet" },
+  Late: { token: "late", word: "Late", loudness: "loud" },
+  Paused: { token: "paused", word: "Paused", loudness: "loud" },
+  Failed: { token: "failed", word: "Failed", loudness: "loud" },
+  TimedOut: { token: "timed-out", word: "Timed out", loudness: "loud" },
+  Crashed: { token: "crashed", word: "Crashed", loudness: "loud" },
+};
+
+/** The look of a state. A name of its own keeps its word and has the shape of its type; a type nobody knows is grey. */
+export function lookOf({ type, name }: Pick<State, "type" | "name">): StateLook {
+  const known = LOOKS[name];
+  if (known !== undefined) return known;
+  const family = LOOKS[type];
+  return family === undefined ? { token: "unknown", word: name, loudness: "quiet" } : { ...family, word: name };
+}
+
+/** The look of a state by its name alone, for filters and charts. */
+export function lookOfName(name: string): StateLook {
+  return LOOKS[name] ?? { token: "unknown", word: name, loudness: "quiet" };
+}
+
+/** Every state with a look of its own, what wants a person first: the order of filters. */
+export const STATE_ORDER = [
+  "Failed",
+  "TimedOut",
+  "Crashed",
+  "Late",
+  "Paused",
+  "Running",
+  "Retrying",
+  "Pending",
+  "Cancelling",
+  "AwaitingResource",
+  "AwaitingRetry",
+  "Scheduled",
+  "Completed",
+  "Cached",
+  "Skipped",
+  "Cancelled",
+] as const;

@@ -1,0 +1,54 @@
+/** `client.rules`: what the server does when something happens, or does not happen in time. */
+import type { ExpectationsQuery } from "#protocol/rule";
+import type { Http } from "./http.ts";
+import type { CreateOptions } from "./idempotency.ts";
+import type { Expectation, FilterOf, Loose, RuleBody, RuleFiring, RulePatch, RuleRow, RuleTest } from "./records.ts";
+
+export type CreateRule = Loose<RuleBody> & { name: string };
+
+export class Rules {
+  readonly #http: Http;
+
+  constructor(http: Http) {
+    this.#http = http;
+  }
+
+  list(): Promise<RuleRow[]> {
+    return this.#http.get<RuleRow[]>("/api/rules");
+  }
+
+  /** @throws MillraceError 422 for a rule that can't be: the text says which field and what it should be. */
+  create(rule: CreateRule, options: Pick<CreateOptions, "signal"> = {}): Promise<RuleRow> {
+    return this.#http.json<RuleRow>("POST", "/api/rules", { body: rule, signal: options.signal });
+  }
+
+  /** @throws MillraceError 404. */
+  get(id: number): Promise<RuleRow> {
+    return this.#http.get<RuleRow>(`/api/rules/${id}`);
+  }
+
+  /** Changes what is given. Of a rule that code declares only `enabled` can be changed. @throws MillraceError 404, 409, 422. */
+  patch(id: number, patch: Loose<RulePatch>): Promise<RuleRow> {
+    return this.#http.json<RuleRow>("PATCH", `/api/rules/${id}`, { body: patch, repeatable: true });
+  }
+
+  /** @throws MillraceError 404; 409 for a rule that code declares. */
+  async delete(id: number): Promise<void> {
+    await this.#http.json<null>("DELETE", `/api/rules/${id}`);
+  }
+
+  /** How often it fired and with what outcome, newest first. */
+  firings(id: number): Promise<RuleFiring[]> {
+    return this.#http.get<RuleFiring[]>(`/api/rules/${id}/firings`);
+  }
+
+  /** What the rule waits for; with `open: false` also what it waited for. @throws MillraceError 404. */
+  expectations(id: number, filter: FilterOf<ExpectationsQuery> & { limit?: number } = {}): Promise<Expectation[]> {
+    return this.#http.get<Expectation[]>(`/api/rules/${id}/expectations`, filter);
+  }
+
+  /** Its actions, rendered against the latest event that it matches; none is executed. @throws MillraceError 404. */
+  test(id: number): Promise<RuleTest> {
+    return this.#http.json<RuleTest>("POST", `/api/rules/${id}/test`, { repeatable: true });
+  }
+}

@@ -1,0 +1,41 @@
+import { checkEmittedName } from "#protocol/vocabulary";
+import { currentScope } from "./active-run.ts";
+import { outsideClient } from "./outside.ts";
+import { shared } from "./shared-state.ts";
+
+/**
+ * Records an event that rules can match and people can see: inside a run it is about that run, outside it stands for itself.
+ *
+ * Inside a run the event is recorded at once, in order with the run's log lines; outside the promise tells when it is stored.
+ * @param name any name but those under the prefixes of the server, such as "run."
+ * @throws TypeError at once for such a name and for a payload that is no JSON object
+ */
+export function emit(name: string, payload: object = {}): Promise<void> {
+  const wrong = checkEmittedName(name);
+  if (wrong !== null) throw new TypeError(wrong);
+  const plain = plainObject(name, payload);
+  const scope = currentScope();
+  if (scope === undefined) return record(name, plain);
+  const { run, task } = scope;
+  run.report({ kind: "custom", name, payload: plain, task_run_external_id: task?.externalId ?? null });
+  return Promise.resolve();
+}
+
+/** Plain JSON, so that no later change of the user's object can reach what is recorded. */
+function plainObject(name: string, payload: object): Record<string, unknown> {
+  const text = JSON.stringify(payload) as string | undefined;
+  const plain: unknown = text === undefined ? undefined : JSON.parse(text);
+  if (typeof plain !== "object" || plain === null || Array.isArray(plain)) {
+    throw new TypeError(`the payload of event "${name}" is an object, such as { rows: 3 }`);
+  }
+  return plain as Record<string, unknown>;
+}
+
+async function record(name: string, payload: Record<string, unknown>): Promise<void> {
+  if (shared.suppressed !== null) {
+    process.stderr.write(`millrace: event "${name}" outside a run is not recorded (${shared.suppressed})\n`);
+    return;
+  }
+  const client = await outsideClient();
+  await client.events.emit({ name, payload });
+}

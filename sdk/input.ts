@@ -1,0 +1,48 @@
+import { requireScope } from "./active-run.ts";
+import type { ParametersOf } from "./flow.ts";
+import { writeLog } from "./log.ts";
+import { ParameterChecker, ParameterError } from "./parameters.ts";
+
+const WARNING = 30;
+
+/**
+ * Asks a person, and returns the answer. As long as there is none the run is Paused: its engine and its resources are free,
+ * and it outlives restarts. With the answer the flow starts again from its top, where the n-th call takes the n-th answer.
+ * So what comes before a question happens again: keep results with the task option `cache` where that matters, and ask in the
+ * same order each time.
+ *
+ * @param schema of the answer, a typebox schema or JSON Schema; an answer that does not fit it is logged, and the question is put again
+ * @throws Paused to leave the function; clean up in `finally`. Error outside a run.
+ */
+export function waitForInput<Schema extends object>(prompt: string, schema: Schema): Promise<ParametersOf<Schema>>;
+export function waitForInput(prompt: string): Promise<unknown>;
+export function waitForInput(prompt: string, schema?: object): Promise<unknown> {
+  const { run, task } = requireScope("waitForInput()");
+  if (typeof prompt !== "string" || prompt.trim() === "") {
+    throw new TypeError("waitForInput() needs a text to ask with: waitForInput(prompt, schema?)");
+  }
+  // Plain JSON, as it goes over the wire.
+  const plain = schema === undefined ? null : (JSON.parse(JSON.stringify(schema)) as Record<string, unknown>);
+  const checker = plain === null ? null : checkerOf(plain);
+  return run.questions.ask({
+    prompt,
+    schema: plain,
+    asked_at: run.clock.nowUs(),
+    task_run: task?.externalId ?? null,
+    async read(answer) {
+      if (checker === null) return { value: answer };
+      try {
+        return { value: (await checker.prepare({ answer }))["answer"] };
+      } catch (error) {
+        if (!(error instanceof ParameterError)) throw error;
+        writeLog(run, task?.externalId ?? null, WARNING, "millrace.run", `"${prompt}" is asked again: ${error.message}`);
+        return null;
+      }
+    },
+  });
+}
+
+/** An answer is checked and converted as a parameter is: people type it too. */
+function checkerOf(schema: Record<string, unknown>): ParameterChecker {
+  return new ParameterChecker({ type: "object", properties: { answer: schema }, required: ["answer"] });
+}

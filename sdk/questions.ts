@@ -1,0 +1,68 @@
+import { untilAborted } from "./abortable.ts";
+import { Paused } from "./failure.ts";
+import type { JsonSchema } from "./parameters.ts";
+import type { RunServices } from "./run-services.ts";
+
+/** A question to a person, as it stands in the details of a Paused state (interface: Run, state). */
+export interface Question {
+  prompt: string;
+  /** JSON Schema of the answer, null where any JSON will do. */
+  schema: JsonSchema | null;
+  /** Microseconds since the Unix epoch. */
+  asked_at: number;
+  /** UUID of the task run that asks, null for the flow itself. */
+  task_run: string | null;
+}
+
+/** A question and what makes of an answer the value that user code gets; null where the answer does not fit. */
+export interface Asked extends Question {
+  read(answer: unknown): Promise<{ value: unknown } | null>;
+}
+
+/**
+ * The questions of one attempt of a run. A run that was paused starts again from the top, so the same calls come again: each
+ * takes the next answer that fits it, in the order of the calls. The first that finds none pauses the run.
+ */
+export class Questions {
+  /** The question for which the run pauses; null as long as it has not. */
+  unanswered: Question | null = null;
+  readonly #controller: AbortController;
+  readonly #services: RunServices;
+  #answers: Promise<unknown[]> | null = null;
+  #taken = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** @param controller of the run: a pause aborts it */
+  constructor(controller: AbortController, services: RunServices) {
+    this.#controller = controller;
+    this.#services = services;
+  }
+
+  /**
+   * The value of the answer.
+   * @throws Paused when there is none; the signal's reason when the run is stopped
+   */
+  ask(asked: Asked): Promise<unknown> {
+    const turn = this.#last.then(() => this.#take(asked));
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #take({ read, ...question }: Asked): Promise<unknown> {
+    const { signal } = this.#controller;
+    signal.throwIfAborted();
+    // No answer comes while the run executes, so one look is enough.
+    this.#answers ??= this.#services.answers();
+    const answers = await untilAborted(signal, this.#answers);
+    while (this.#taken < answers.length) {
+      const answer = await read(answers[this.#taken]);
+      this.#taken += 1;
+      if (answer !== null) return answer.value;
+    }
+    signal.throwIfAborted();
+    this.unanswered = question;
+    const paused = new Paused("paused for input");
+    this.#controller.abort(paused);
+    throw paused;
+  }
+}

@@ -1,0 +1,46 @@
+/** What a run asks of its server while its code executes: answers, leases, variables. */
+import type { AcquireResponse } from "#protocol/lease";
+import type { Millrace } from "./client/index.ts";
+import { patiently } from "./patience.ts";
+import { ServerVariables, type VariableStore } from "./variable-store.ts";
+
+export interface RunServices {
+  /** The answers given to the run's questions so far, in order. */
+  answers(): Promise<unknown[]>;
+  /** Takes all of the amounts, or says which resource blocks it once `waitMs` are over. */
+  acquire(resources: Record<string, number>, waitMs: number, signal: AbortSignal): Promise<AcquireResponse>;
+  release(lease: number): Promise<void>;
+  readonly variables: VariableStore;
+}
+
+/** The services of a run that a server holds. While the server is away they wait for it, as reports do. */
+export class ServerRunServices implements RunServices {
+  readonly variables: VariableStore;
+  readonly #client: () => Promise<Millrace>;
+  readonly #runId: number;
+  readonly #signal: AbortSignal;
+
+  /** @param signal of the run: ends every wait */
+  constructor(client: () => Promise<Millrace>, home: string, runId: number, signal: AbortSignal) {
+    this.#client = client;
+    this.#runId = runId;
+    this.#signal = signal;
+    this.variables = new ServerVariables(client, home, (request) => patiently(request, signal));
+  }
+
+  async answers(): Promise<unknown[]> {
+    const client = await this.#client();
+    return await patiently(() => client.runs.answers(this.#runId), this.#signal);
+  }
+
+  async acquire(resources: Record<string, number>, waitMs: number, signal: AbortSignal): Promise<AcquireResponse> {
+    const client = await this.#client();
+    return await patiently(() => client.leases.acquire(this.#runId, resources, { waitMs, signal }), signal);
+  }
+
+  async release(lease: number): Promise<void> {
+    const client = await this.#client();
+    // A lease ends with its run anyway, so nobody waits for ever for one that could not be given back.
+    await patiently(() => client.leases.release(this.#runId, lease), this.#signal);
+  }
+}

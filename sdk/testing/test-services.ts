@@ -1,0 +1,97 @@
+import type { AcquireResponse } from "#protocol/lease";
+import type { RunServices } from "../run-services.ts";
+import type { VariableStore } from "../variable-store.ts";
+
+/** What a server would answer a run, kept in memory. */
+export class TestServices implements RunServices {
+  readonly variables: VariableStore;
+  /** The answers given so far. */
+  readonly given: unknown[] = [];
+  readonly #totals: Readonly<Record<string, number>>;
+  readonly #held = new Map<number, Record<string, number>>();
+  readonly #waiting: { resources: Record<string, number>; granted: (lease: number) => void }[] = [];
+  #nextLease = 1;
+
+  /** @param totals of resources; others have a total of 1, as on a server */
+  constructor(variables: Map<string, unknown>, totals: Readonly<Record<string, number>>) {
+    this.variables = inMemory(variables);
+    this.#totals = totals;
+  }
+
+  async answers(): Promise<unknown[]> {
+    return [...this.given];
+  }
+
+  async acquire(resources: Record<string, number>, waitMs: number, signal: AbortSignal): Promise<AcquireResponse> {
+    signal.throwIfAborted();
+    const behind = this.#waiting.some((earlier) => Object.keys(earlier.resources).some((name) => name in resources));
+    const blocking = this.#blocking(resources);
+    if (blocking === null && !behind) return { lease: this.#take(resources) };
+    if (waitMs === 0) return { waiting: blocking ?? Object.keys(resources).sort()[0] ?? "" };
+    // It waits for the release, however long that takes: real time is nothing a test should depend on.
+    const lease = await this.#granted(resources, signal);
+    return { lease };
+  }
+
+  async release(lease: number): Promise<void> {
+    this.#held.delete(lease);
+    for (const waiting of [...this.#waiting]) {
+      if (this.#blocking(waiting.resources) !== null) continue;
+      this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+      waiting.granted(this.#take(waiting.resources));
+    }
+  }
+
+  /** Leases end with the attempt that took them. */
+  releaseAll(): void {
+    this.#held.clear();
+  }
+
+  #granted(resources: Record<string, number>, signal: AbortSignal): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        reject(signal.reason);
+      };
+      const granted = (lease: number) => {
+        signal.removeEventListener("abort", leave);
+        resolve(lease);
+      };
+      const waiting = { resources, granted };
+      this.#waiting.push(waiting);
+      signal.addEventListener("abort", leave, { once: true });
+    });
+  }
+
+  #take(resources: Record<string, number>): number {
+    const lease = this.#nextLease;
+    this.#nextLease += 1;
+    this.#held.set(lease, resources);
+    return lease;
+  }
+
+  #blocking(resources: Record<string, number>): string | null {
+    const names = Object.keys(resources).sort();
+    return names.find((name) => (resources[name] ?? 0) > (this.#totals[name] ?? 1) - this.#used(name)) ?? null;
+  }
+
+  #used(name: string): number {
+    let used = 0;
+    for (const held of this.#held.values()) used += held[name] ?? 0;
+    return used;
+  }
+}
+
+function inMemory(variables: Map<string, unknown>): VariableStore {
+  return {
+    async get(name) {
+      return variables.has(name) ? { value: variables.get(name) } : null;
+    },
+    async set(name, value) {
+      variables.set(name, JSON.parse(JSON.stringify(value)));
+    },
+    async remove(name) {
+      return variables.delete(name);
+    },
+  };
+}

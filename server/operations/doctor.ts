@@ -1,0 +1,105 @@
+/** Looks at a home and its store and tells what is not as it should be. It changes nothing. */
+import { existsSync, statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { checkFile, checkStore, type StoreCheck } from "#storage/invariants/check-store";
+import type { Finding } from "#storage/invariants/invariant";
+import { HomeLockedError, lockHome } from "#storage/lock";
+import { databaseVersion } from "#storage/migrate";
+import { checkLibrary, libraryVersion } from "#storage/pragmas";
+import { openReadHandle } from "#storage/read-handle";
+import { SecretBox } from "#storage/secret-box";
+import { StorageError } from "#storage/storage-error";
+import { checkHomeFiles, KEY_FILE, STORE_FILE } from "./home-files.ts";
+import { OperationalError } from "./operational-error.ts";
+
+export interface DoctorOptions {
+  home: string;
+  /** Version of the package. */
+  version: string;
+  /** Totals of resources, where a running server told them. */
+  totals: Readonly<Record<string, number>> | null;
+}
+
+export interface DoctorReport {
+  home: string;
+  /** Whether a process holds the lock of the home, and which, where the lock says so. */
+  running: boolean;
+  pid: number | null;
+  checks: StoreCheck[];
+}
+
+/** Below this the store can hardly go on for a day of work, and a backup of it finds no room. */
+const FREE_BYTES_MIN = 1024 ** 3;
+/** A log that has grown past this was not folded into the store for long: something reads one old state of it. */
+const LOG_BYTES_MAX = 256 * 1024 ** 2;
+
+/** @throws OperationalError when there is no such home. */
+export function examine({ home, version, totals }: DoctorOptions): DoctorReport {
+  if (!statSync(home, { throwIfNoEntry: false })?.isDirectory()) throw new OperationalError(`there is no home ${home}`);
+  const { running, pid } = lockHolder(home);
+  const checks: StoreCheck[] = [homeCheck(home), spaceCheck(home), ...storeChecks(home, version, totals)];
+  return { home, running, pid, checks };
+}
+
+function lockHolder(home: string): { running: boolean; pid: number | null } {
+  try {
+    lockHome(home).release();
+    return { running: false, pid: null };
+  } catch (error) {
+    if (error instanceof HomeLockedError) return { running: true, pid: error.pid };
+    throw error;
+  }
+}
+
+function homeCheck(home: string): StoreCheck {
+  const findings = checkHomeFiles(home).map((text): Finding => ({ level: "broken", text }));
+  return { id: "home", title: "the home and its files are their owner's alone", checked: true, unchecked: null, findings };
+}
+
+function spaceCheck(home: string): StoreCheck {
+  const { bavail, bsize } = statfsSync(home);
+  const findings: Finding[] = [];
+  if (bavail * bsize < FREE_BYTES_MIN) findings.push({ level: "unusual", text: `only ${mebibytes(bavail * bsize)} are free` });
+  const log = statSync(join(home, `${STORE_FILE}-wal`), { throwIfNoEntry: false })?.size ?? 0;
+  if (log > LOG_BYTES_MAX) findings.push({ level: "unusual", text: `the log of the store has ${mebibytes(log)}` });
+  return { id: "space", title: "there is room on the disk", checked: true, unchecked: null, findings };
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 ** 2).toLocaleString("en-US")} MiB`;
+}
+
+function storeChecks(home: string, version: string, totals: DoctorOptions["totals"]): StoreCheck[] {
+  const path = join(home, STORE_FILE);
+  const title = `Millrace ${version}, Node ${process.versions.node}`;
+  if (!existsSync(path)) {
+    const findings: Finding[] = [{ level: "unusual", text: "there is no store yet" }];
+    return [{ id: "versions", title, checked: true, unchecked: null, findings }];
+  }
+  const key = new SecretBox(join(home, KEY_FILE));
+  try {
+    const database = openReadHandle(path);
+    try {
+      const library = libraryVersion(database);
+      checkLibrary(library);
+      const versions = `${title}, SQLite ${library}, store version ${databaseVersion(database)}`;
+      const findings = checkFile(database);
+      const file: StoreCheck = {
+        id: "file",
+        title: "every page and index of the store is sound",
+        checked: true,
+        unchecked: null,
+        findings,
+      };
+      const rows = findings.length > 0 ? [] : checkStore(database, { totals, open: (sealed) => key.open(sealed) });
+      return [{ id: "versions", title: versions, checked: true, unchecked: null, findings: [] }, file, ...rows];
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const advice = error instanceof StorageError && error.fault === "corrupt" ? "; restore a backup" : "";
+    const findings: Finding[] = [{ level: "broken", text: `the store cannot be read: ${error.message}${advice}` }];
+    return [{ id: "file", title: "the store can be read", checked: true, unchecked: null, findings }];
+  }
+}

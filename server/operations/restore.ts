@@ -1,0 +1,41 @@
+/** Puts a backup in the place of the store of a home in which no server runs. */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { createSystemClock } from "#runtime/clock";
+import { type CopyFacts, copyStore, replaceStore } from "#storage/copy";
+import { lockHome } from "#storage/lock";
+import { prepareHome } from "../discovery-file.ts";
+import { STORE_FILE } from "./home-files.ts";
+import { OperationalError } from "./operational-error.ts";
+
+export interface RestoreResult extends CopyFacts {
+  home: string;
+  /** Where the former store is kept, null when there was none. */
+  aside: string | null;
+  /** False when the former store could not be read, so that ids given by it may be given again. */
+  counters_kept: boolean;
+}
+
+/**
+ * @throws HomeLockedError while a server runs; OperationalError when there is no such file; StorageError when it is no sound
+ * store, or one of a newer version. The home is as it was then.
+ */
+export async function restore(home: string, source: string): Promise<RestoreResult> {
+  const file = resolve(source);
+  if (!existsSync(file)) throw new OperationalError(`there is no file ${file}`);
+  prepareHome(home);
+  const lock = lockHome(home);
+  try {
+    const store = join(home, STORE_FILE);
+    if (file === store) throw new OperationalError(`${file} is the store itself`);
+    const stamp = new Date(createSystemClock().nowUs() / 1000).toISOString().replace(/[-:]|\.\d+/g, "");
+    const copy = join(home, `${STORE_FILE}.restoring-${stamp}`);
+    const facts = await copyStore(file, copy);
+    const aside = join(home, `${STORE_FILE}.before-${stamp}`);
+    const existed = existsSync(store);
+    const kept = replaceStore(store, copy, aside);
+    return { home, aside: existed ? aside : null, counters_kept: kept || !existed, ...facts };
+  } finally {
+    lock.release();
+  }
+}

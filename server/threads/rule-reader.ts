@@ -1,0 +1,42 @@
+/** The rule reader with its reader threads. */
+import { RULE_READER, RULES } from "#actors/names";
+import { RuleReader } from "#actors/rule-reader/shell";
+import type { RuleQuestion } from "#actors/rules/messages";
+import type { ActorSpec } from "#runtime/actor";
+import type { ThreadHost } from "#runtime/thread";
+import { READ_LIMIT_MS, ReadPool } from "#storage/read-pool";
+
+/** One fills in templates while another looks for an event. */
+const READER_THREADS = 2;
+/**
+ * Time for the templates of one question. What they may cost is counted and ends at some 100 ms of work; this is for what is not
+ * counted right. On a busy machine 250 ms were not enough for that work.
+ */
+const RENDER_LIMIT_MS = 2_000;
+
+const DECODER = new TextDecoder();
+
+export function ruleReader(databasePath: string, thread: ThreadHost): ActorSpec {
+  return {
+    name: RULE_READER,
+    start: ({ generation }, out) => {
+      const pool = new ReadPool({ path: databasePath, threads: READER_THREADS });
+      if (generation > 1) out.send(RULES, { kind: "ReaderStarted" });
+      return new RuleReader({
+        ask: (question) => ask(pool, question),
+        done: (message) => thread.host.send(RULES, message),
+        close: () => pool.close(),
+      });
+    },
+  };
+}
+
+async function ask(pool: ReadPool, question: RuleQuestion): Promise<string> {
+  await pool.ready();
+  const bytes =
+    question.query === "rendered_actions"
+      ? await pool.run(question.query, question.args, RENDER_LIMIT_MS)
+      : await pool.run(question.query, question.args, READ_LIMIT_MS);
+  if (bytes === null) throw new Error(`${question.query} has no answer`);
+  return DECODER.decode(bytes);
+}

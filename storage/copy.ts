@@ -1,0 +1,154 @@
+/**
+ * Copies of a store in one file: made while a server writes, checked, and put under their name only once they are whole.
+ */
+import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { COUNTED } from "./codes.ts";
+import { readCounters } from "./counters.ts";
+import { type Database, openDriver } from "./driver.ts";
+import { noteEventGap } from "./event-gaps.ts";
+import { checkFile } from "./invariants/check-store.ts";
+import { databaseVersion } from "./migrate.ts";
+import { BUSY_WAIT_MS } from "./pragmas.ts";
+import { openReadHandle } from "./read-handle.ts";
+import { Statements } from "./statements.ts";
+import { StorageError, toStorageError } from "./storage-error.ts";
+
+/** Readable by its owner alone. */
+const FILE_MODE = 0o600;
+/** Files SQLite keeps beside a store. */
+const SIDE_FILES = ["-wal", "-shm"] as const;
+
+export interface CopyFacts {
+  bytes: number;
+  runs: number;
+  events: number;
+  /** Secret variables in it; they are of no use without the key of their home. */
+  secrets: number;
+  /** Migrations it has seen. */
+  version: number;
+}
+
+/**
+ * Copies the store to a file that does not exist yet, and checks the copy.
+ * @throws StorageError when the source cannot be read or the copy is not sound; nothing is left behind then.
+ */
+export async function copyStore(from: string, to: string): Promise<CopyFacts> {
+  const part = `${to}.${process.pid}.part`;
+  try {
+    closeSync(openSync(part, "wx", FILE_MODE));
+    const source = openReadHandle(from);
+    try {
+      checkIsStore(source, from);
+      await source.backup(part);
+    } finally {
+      source.close();
+    }
+    const facts = sealCopy(part);
+    renameSync(part, to);
+    syncFolder(to);
+    return facts;
+  } catch (error) {
+    for (const suffix of ["", ...SIDE_FILES, "-journal"]) rmSync(`${part}${suffix}`, { force: true });
+    throw toStorageError(error);
+  }
+}
+
+/** One file without a log beside it, sound and on the disk. */
+function sealCopy(path: string): CopyFacts {
+  const copy = openDriver(path, { readonly: false, busyWaitMs: BUSY_WAIT_MS });
+  let facts: CopyFacts;
+  try {
+    copy.exec("PRAGMA journal_mode = DELETE");
+    facts = checkCopy(copy, path);
+  } finally {
+    copy.close();
+  }
+  chmodSync(path, FILE_MODE);
+  const file = openSync(path, "r");
+  fsyncSync(file);
+  closeSync(file);
+  return facts;
+}
+
+function checkCopy(copy: Database, path: string): CopyFacts {
+  const [finding] = checkFile(copy);
+  if (finding !== undefined) throw new StorageError("corrupt", `the store is damaged: ${finding.text}`);
+  const count = (sql: string): number => Number(copy.prepareRaw<[number]>(sql).get()?.[0] ?? 0);
+  return {
+    bytes: statSync(path).size,
+    runs: count("SELECT count(*) FROM runs"),
+    events: count("SELECT count(*) FROM events"),
+    secrets: count("SELECT count(*) FROM variables WHERE secret = 1"),
+    version: databaseVersion(copy),
+  };
+}
+
+/** @throws StorageError for a database that is none of ours. */
+function checkIsStore(database: Database, path: string): void {
+  const sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('migrations', 'runs', 'counters')";
+  const found = database.prepareRaw<[number]>(sql).get()?.[0];
+  if (found !== 3) throw new StorageError("corrupt", `${path} is not a store of Millrace`);
+}
+
+/**
+ * Puts a copy in the place of a store that nobody has open. The old store stays beside it under the name `aside`.
+ * @returns true when the old store could be read, so that ids given by it are not given again.
+ */
+export function replaceStore(path: string, copy: string, aside: string): boolean {
+  const carried = existsSync(path) && carryCounters(path, copy);
+  for (const suffix of ["", ...SIDE_FILES]) {
+    if (existsSync(`${path}${suffix}`)) linkSync(`${path}${suffix}`, `${aside}${suffix}`);
+  }
+  syncFolder(aside);
+  // A log that belongs to the old store must never lie beside the new one.
+  for (const suffix of SIDE_FILES) rmSync(`${path}${suffix}`, { force: true });
+  renameSync(copy, path);
+  syncFolder(path);
+  return carried;
+}
+
+/**
+ * Raises the counters of the copy to those of the old store. Engines and clients that still speak of runs which the copy does
+ * not know then meet no other run under that id, and no stream number comes twice.
+ */
+function carryCounters(path: string, copy: string): boolean {
+  try {
+    const old = openDriver(path, { readonly: false, busyWaitMs: BUSY_WAIT_MS });
+    let given: ReturnType<typeof readCounters>;
+    try {
+      // What the log holds goes into the file, so that the old store is one file too.
+      old.pragma("wal_checkpoint(TRUNCATE)");
+      given = readCounters(new Statements(old));
+    } finally {
+      old.close();
+    }
+    raiseCounters(copy, given);
+    return true;
+  } catch (error) {
+    if (["corrupt", "io", "operation"].includes(toStorageError(error).fault)) return false;
+    throw error;
+  }
+}
+
+function raiseCounters(copy: string, given: ReturnType<typeof readCounters>): void {
+  const database = openDriver(copy, { readonly: false, busyWaitMs: BUSY_WAIT_MS });
+  try {
+    const statements = new Statements(database);
+    const raise = statements.raw(
+      "INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
+    );
+    database.exec("BEGIN");
+    noteEventGap(statements, given.events);
+    for (const name of COUNTED) raise.run(name, given[name]);
+    database.exec("COMMIT");
+  } finally {
+    database.close();
+  }
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(dirname(path), "r");
+  fsyncSync(folder);
+  closeSync(folder);
+}

@@ -1,0 +1,21 @@
+/** Ids of events that are missing rightly: they were given after the backup that a store was restored from. */
+import { readCounters } from "./counters.ts";
+import type { Statements } from "./statements.ts";
+
+const SETTING = "event_gaps";
+
+/** First and last missing id. */
+export type EventGap = [first: number, last: number];
+
+export function readEventGaps(statements: Statements): EventGap[] {
+  const row = statements.raw<[string]>("SELECT value FROM settings WHERE name = ?").get(SETTING);
+  return row === undefined ? [] : (JSON.parse(row[0]) as EventGap[]);
+}
+
+/** Notes that the next event will have an id above `last`; before the counter is raised to it. */
+export function noteEventGap(statements: Statements, last: number): void {
+  const first = readCounters(statements).events + 1;
+  if (last < first) return;
+  const gaps = JSON.stringify([...readEventGaps(statements), [first, last]]);
+  statements.raw("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)").run(SETTING, gaps);
+}

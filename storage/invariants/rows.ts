@@ -1,0 +1,66 @@
+/** I1: nothing is lost. Rows have their owners, counts are what a recount finds, ids stay below what was given. */
+import { COUNTED, stateType } from "../codes.ts";
+import { readCounters } from "../counters.ts";
+import type { Statements } from "../statements.ts";
+import { type Finding, findRows, type Invariant, told } from "./invariant.ts";
+
+/** Rows of runs and flows that are not there. */
+const ORPHANS = [
+  ["run", "runs", "flow_id", "flows"],
+  ["task run", "task_runs", "run_id", "runs"],
+  ["log block", "log_blocks", "run_id", "runs"],
+  ["artifact", "artifacts", "run_id", "runs"],
+  ["lease", "leases", "run_id", "runs"],
+  ["schedule", "schedules", "flow_id", "flows"],
+  ["backfill", "backfills", "flow_id", "flows"],
+] as const;
+
+const RECOUNT = `SELECT flow_id, 0 AS kind, state_type, count(*) AS count FROM runs GROUP BY flow_id, state_type
+  UNION ALL SELECT runs.flow_id, 1, task_runs.state_type, count(*) FROM task_runs JOIN runs ON runs.id = task_runs.run_id
+  GROUP BY runs.flow_id, task_runs.state_type`;
+
+const WRONG_COUNTS = `WITH found AS (${RECOUNT})
+  SELECT c.flow_id, c.kind, c.state_type, c.count, coalesce(f.count, 0) FROM counts c LEFT JOIN found f
+    ON f.flow_id = c.flow_id AND f.kind = c.kind AND f.state_type = c.state_type WHERE c.count <> coalesce(f.count, 0)
+  UNION ALL SELECT f.flow_id, f.kind, f.state_type, 0, f.count FROM found f WHERE NOT EXISTS
+    (SELECT 1 FROM counts c WHERE c.flow_id = f.flow_id AND c.kind = f.kind AND c.state_type = f.state_type)`;
+
+/** Tables whose ids the counters follow; log lines are counted by their blocks, the stream has no table. */
+const TABLE_OF_COUNTER: Readonly<Record<string, string>> = { logs: "log_blocks" };
+
+export const NOTHING_IS_LOST: Invariant = {
+  id: "I1",
+  title: "a run that was answered 201 exists; rows have owners, counts agree with the rows, ids never return",
+  unchecked: "which answers clients received is known to them alone",
+  check: (statements) => [...orphans(statements), ...wrongCounts(statements), ...lowCounters(statements)],
+};
+
+function orphans(statements: Statements): Finding[] {
+  return ORPHANS.flatMap(([what, table, column, owner]) =>
+    findRows<[number, number]>(
+      statements,
+      `SELECT id, ${column} FROM ${table} WHERE ${column} NOT IN (SELECT id FROM ${owner})`,
+      ([id, missing]) => `${what} ${id} belongs to ${owner.slice(0, -1)} ${missing}, which is not there`,
+    ),
+  );
+}
+
+function wrongCounts(statements: Statements): Finding[] {
+  return findRows<[number, number, number, number, number]>(
+    statements,
+    WRONG_COUNTS,
+    ([flow, kind, state, stored, found]) =>
+      `flow ${flow} is said to have ${stored} ${kind === 0 ? "runs" : "task runs"} in state ${stateType(state)}, there are ${found}`,
+  );
+}
+
+function lowCounters(statements: Statements): Finding[] {
+  const counters = readCounters(statements);
+  return told(
+    COUNTED.filter((name) => name !== "stream").flatMap((name) => {
+      const table = TABLE_OF_COUNTER[name] ?? name;
+      const highest = statements.raw<[number | null]>(`SELECT max(id) FROM ${table}`).get()?.[0] ?? 0;
+      return highest > counters[name] ? [`${table} has id ${highest}, but only ${counters[name]} were given`] : [];
+    }),
+  );
+}

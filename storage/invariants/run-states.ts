@@ -1,0 +1,71 @@
+/** I2 and I3: the state of a run agrees with its history and its times, and at most one engine holds it. */
+import { ENDED_CODES, stateCode, stateType } from "../codes.ts";
+import { findRows, type Invariant } from "./invariant.ts";
+
+const ENDED = ENDED_CODES.join(", ");
+const PAUSED = stateCode("Paused");
+const CANCELLING = stateCode("Cancelling");
+
+/** Names whose states record no event of their own. */
+const SILENT_NAMES = "('AwaitingRetry', 'AwaitingResource')";
+
+/** The newest event of a run about its own state. */
+const NEWEST_EVENT = `SELECT max(e.id) FROM events e
+  WHERE e.run_id = r.id AND e.task_run_id IS NULL AND e.state_type IS NOT NULL`;
+
+const DISAGREEING = `SELECT r.id, r.state_type, r.state_name, e.state_type, e.state_name FROM runs r JOIN events e ON e.id = (${NEWEST_EVENT})
+  WHERE r.state_type <> ${CANCELLING} AND coalesce(r.state_name, '') NOT IN ${SILENT_NAMES}
+    AND (e.state_type <> r.state_type OR e.state_name IS NOT r.state_name OR e.occurred <> r.state_timestamp)`;
+
+const WRONG_END = `SELECT id, state_type FROM runs WHERE (state_type IN (${ENDED})) <> (end_time IS NOT NULL)`;
+
+const HELD_AFTER_END = `SELECT id, state_type, assignment_id FROM runs
+  WHERE assignment_id > 0 AND (state_type IN (${ENDED}, ${PAUSED}) OR engine_id IS NULL)`;
+
+const LEASES_AFTER_END = `SELECT l.id, r.id, r.state_type FROM leases l JOIN runs r ON r.id = l.run_id
+  WHERE r.state_type IN (${ENDED}, ${PAUSED})`;
+
+const SHARED_ASSIGNMENTS = `SELECT abs(assignment_id), group_concat(id, ', ') FROM runs WHERE assignment_id IS NOT NULL
+  GROUP BY abs(assignment_id) HAVING count(*) > 1`;
+
+export const ENDS_STAY: Invariant = {
+  id: "I2",
+  title: "a state that ends a run never changes without force; the state of each run is that of its newest event",
+  unchecked: "old events do not say which moves were forced",
+  check: (statements) => [
+    ...findRows<[number, number, string | null, number, string | null]>(
+      statements,
+      DISAGREEING,
+      ([id, type, name, eventType, eventName]) =>
+        `run ${id} is ${name ?? stateType(type)}, but its newest event says ${eventName ?? stateType(eventType)}`,
+    ),
+    ...findRows<[number, number]>(
+      statements,
+      WRONG_END,
+      ([id, type]) => `run ${id} is ${stateType(type)} and ${ENDED_CODES.includes(type) ? "has no end time" : "has an end time"}`,
+    ),
+  ],
+};
+
+export const ONE_HOLDER: Invariant = {
+  id: "I3",
+  title: "at most one engine holds a run, and none holds one that has ended or is paused",
+  unchecked: "what engines do with the runs they hold",
+  check: (statements) => [
+    ...findRows<[number, number, number]>(
+      statements,
+      HELD_AFTER_END,
+      ([id, type, assignment]) => `run ${id} is ${stateType(type)} and still assigned (${assignment})`,
+    ),
+    ...findRows<[number, number, number]>(
+      statements,
+      LEASES_AFTER_END,
+      ([lease, run, type]) => `lease ${lease} is held by run ${run}, which is ${stateType(type)}`,
+    ),
+    ...findRows<[number, string]>(
+      statements,
+      SHARED_ASSIGNMENTS,
+      ([assignment, runs]) => `assignment ${assignment} was given to runs ${runs}`,
+    ),
+  ],
+};

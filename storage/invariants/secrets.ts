@@ -1,0 +1,80 @@
+/** I12: no secret stands in clear anywhere in the store. */
+import { readLines } from "../log-blocks.ts";
+import type { Statements } from "../statements.ts";
+import { type Finding, type Invariant, told } from "./invariant.ts";
+
+/** Shorter texts stand in many places by chance. */
+const SEARCHED_LENGTH_MIN = 8;
+/** Blocks of log lines unpacked at once. */
+const BLOCKS_READ = 500;
+
+interface Secret {
+  name: string;
+  text: string;
+}
+
+export const SECRETS_STAY_SECRET: Invariant = {
+  id: "I12",
+  title: "secrets never appear in an event, log line, parameter, artifact or other record",
+  unchecked: `answers, stream messages and crash dumps; secrets of fewer than ${SEARCHED_LENGTH_MIN} characters`,
+  check(statements, facts) {
+    const sealed = statements.raw<[string, string]>("SELECT name, value FROM variables WHERE secret = 1").all();
+    const findings: Finding[] = [];
+    const secrets: Secret[] = [];
+    for (const [name, value] of sealed) {
+      const text = facts.open(value);
+      if (text === null)
+        findings.push({ level: "unusual", text: `variable ${name} cannot be decrypted with the present secret.key` });
+      else secrets.push(...searched(name, text));
+    }
+    if (secrets.length === 0) return findings;
+    return [...findings, ...inColumns(statements, secrets), ...inLogs(statements, secrets)];
+  },
+};
+
+/** The texts within a secret value that would give it away. */
+function searched(name: string, json: string): Secret[] {
+  const texts: string[] = [];
+  const collect = (value: unknown): void => {
+    if (typeof value === "string") texts.push(value);
+    else if (typeof value === "object" && value !== null) Object.values(value).forEach(collect);
+  };
+  collect(JSON.parse(json));
+  return texts.filter((text) => text.length >= SEARCHED_LENGTH_MIN).map((text) => ({ name, text }));
+}
+
+/** In all columns of all tables; text in JSON stands there with its escapes. */
+function inColumns(statements: Statements, secrets: readonly Secret[]): Finding[] {
+  const tables = statements
+    .raw<[string]>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'log_blocks'")
+    .all();
+  const found: string[] = [];
+  for (const [table] of tables) {
+    const columns = statements.raw<[number, string, string]>(`PRAGMA table_info(${table})`).all();
+    for (const [, column, type] of columns) {
+      if (type !== "TEXT") continue;
+      for (const { name, text } of secrets) {
+        const sql = `SELECT count(*) FROM ${table} WHERE instr(${column}, ?) > 0 OR instr(${column}, ?) > 0`;
+        const count = statements.raw<[number]>(sql).get(text, JSON.stringify(text).slice(1, -1))?.[0] ?? 0;
+        if (count > 0) found.push(`the value of ${name} stands in clear in ${count} rows of ${table}.${column}`);
+      }
+    }
+  }
+  return told(found);
+}
+
+function inLogs(statements: Statements, secrets: readonly Secret[]): Finding[] {
+  const counts = new Map<string, number>();
+  const sql = "SELECT id, lines FROM log_blocks WHERE id > ? ORDER BY id LIMIT ?";
+  for (let from = 0; ; ) {
+    const blocks = statements.raw<[number, string | Uint8Array]>(sql).all(from, BLOCKS_READ);
+    for (const [, lines] of blocks) {
+      for (const line of readLines(lines))
+        for (const { name, text } of secrets) if (line[4].includes(text)) counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    const last = blocks.at(-1);
+    if (last === undefined || blocks.length < BLOCKS_READ) break;
+    from = last[0];
+  }
+  return told([...counts].map(([name, count]) => `the value of ${name} stands in clear in ${count} log lines`));
+}

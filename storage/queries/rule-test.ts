@@ -1,0 +1,60 @@
+/** POST /api/rules/{id}/test: what the actions of a rule would be for the latest event it matches. Nothing is executed. */
+import { parseJson } from "#protocol/json";
+import type { FullSpec } from "#protocol/rule-spec";
+import { matches } from "../event-match.ts";
+import { bytesToUuid } from "../external-id.ts";
+import { latestEvents } from "../load-events.ts";
+import type { Statements } from "../statements.ts";
+import { Budget } from "../templates/budget.ts";
+import { type EventValues, renderAction, valuesOf } from "./rendered-actions.ts";
+
+/** Events that are looked at. */
+const TEST_EVENTS = 200;
+
+interface TestedRule {
+  id: number;
+  name: string;
+  external_id: string;
+  spec: FullSpec;
+}
+
+/** The answer as JSON text, or null when there is no such rule. */
+export function ruleTest(statements: Statements, id: number, nowUs: number): string | null {
+  const sql = "SELECT name, external_id, spec FROM rules WHERE id = ?";
+  const row = statements.raw<[string, Uint8Array, string]>(sql).get(id);
+  if (row === undefined) return null;
+  const [name, externalId, text] = row;
+  const spec = parseJson(text) as FullSpec;
+  const rule: TestedRule = { id, name, external_id: bytesToUuid(externalId), spec };
+  const isProactive = spec.unless !== null;
+  // A rule that a clock arms has no event of its own: any will do.
+  const wanted = isProactive && spec.at !== null ? null : spec.when;
+  const latest = latestEvents(statements, TEST_EVENTS).filter(({ name }) => !name.startsWith("rule."));
+  const event = wanted === null ? latest[0] : latest.find((each) => matches(wanted, each));
+  if (event === undefined)
+    return JSON.stringify({ actions: [], event: null, note: `none of the latest ${TEST_EVENTS} events matches` });
+  const found = valuesOf(statements, event);
+  const shown = isProactive ? lapsed(rule, found, nowUs) : found;
+  const actions = spec.do.map((action) => {
+    const rendered = renderAction(action, shown, new Budget());
+    const { kind } = action;
+    return "error" in rendered ? { kind, error: rendered.error } : { kind, rendered: rendered.action };
+  });
+  const note = "the event stands for an expectation that lapses now";
+  return JSON.stringify({ actions, event: shown.values["event"], ...(isProactive ? { note } : {}) });
+}
+
+/** As if what the rule waits for had not come. */
+function lapsed(rule: TestedRule, { values }: EventValues, nowUs: number): EventValues {
+  const run = values["run"] as { id: number; name: string } | null;
+  const flow = values["flow"] as { name: string; project: string } | null;
+  const payload = {
+    ...{ rule_id: rule.id, rule: rule.name, flow: flow?.name ?? null, project: flow?.project ?? null },
+    ...{ run: run?.id ?? null, run_name: run?.name ?? null, expected: rule.spec.unless?.events ?? [] },
+    ...{ deadline: nowUs, armed_at: nowUs, expectation_id: null, synthetic: true },
+  };
+  const resource = { kind: "rule", id: rule.external_id, name: rule.name };
+  const named = { id: 0, seq: 0, name: "expectation.lapsed", occurred: nowUs, resource, payload };
+  const event = { ...(values["event"] as object), ...named };
+  return { values: { ...values, event, payload }, eventText: JSON.stringify(event) };
+}

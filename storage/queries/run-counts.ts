@@ -1,0 +1,85 @@
+/**
+ * GET /api/runs/counts: how many runs the filters of GET /api/runs find, by the name of their state.
+ *
+ * Without a filter the ended ones come from the counts that the writer keeps and from the index of sub-states; only what has
+ * not ended is counted row by row. With filters the rows that they find are counted.
+ */
+import type { RunCountsQuery } from "#protocol/run";
+import { type StateType, SUB_STATES } from "#protocol/state";
+import { COUNT_KIND, ENDED_CODES, stateType } from "../codes.ts";
+import type { Statements } from "../statements.ts";
+import { type Source, selectRuns } from "./run-filters.ts";
+import { rangeSources } from "./runs-page.ts";
+
+type Row = [state_type: number, state_name: string | null, count: number];
+
+const COLUMNS = "SELECT r.state_type, r.state_name, count(*)";
+const GROUPS = "GROUP BY r.state_type, r.state_name";
+
+class Tally {
+  readonly #states = new Map<string, number>();
+  #total = 0;
+
+  add(name: string, count: number): void {
+    this.#states.set(name, (this.#states.get(name) ?? 0) + count);
+    this.#total += count;
+  }
+
+  get json(): string {
+    const states = [...this.#states].filter(([, count]) => count > 0).map(([name, count]) => `${JSON.stringify(name)}:${count}`);
+    return `{"total":${this.#total},"states":{${states.join(",")}}}`;
+  }
+}
+
+/** Counts as JSON text. */
+export function runCounts(statements: Statements, query: RunCountsQuery): string {
+  const tally = new Tally();
+  if (Object.values(query).every((value) => value === undefined)) countAll(statements, tally);
+  else countFound(statements, query, tally);
+  return tally.json;
+}
+
+function countAll(statements: Statements, tally: Tally): void {
+  const ended = `SELECT state_type, sum(count) FROM counts WHERE kind = ${COUNT_KIND.runs}
+    AND state_type IN (${ENDED_CODES.join(", ")}) GROUP BY state_type`;
+  for (const [type, count] of statements.raw<[number, number]>(ended).all()) tally.add(stateType(type), count);
+  const named = `SELECT r.state_name, count(*) FROM runs r INDEXED BY runs_sub_state
+    WHERE r.end_time IS NOT NULL AND r.state_name IS NOT NULL GROUP BY r.state_name`;
+  for (const [name, count] of statements.raw<[string, number]>(named).all()) {
+    tally.add(name, count);
+    for (const [type, part] of typesNamed(statements, name, count)) tally.add(type, -part);
+  }
+  const unfinished = `${COLUMNS} FROM runs r INDEXED BY runs_unfinished WHERE r.end_time IS NULL ${GROUPS}`;
+  addRows(tally, statements.raw<Row>(unfinished).all());
+}
+
+/** Types of the ended runs with this name: one for names of the catalogue, any for others. */
+function typesNamed(statements: Statements, name: string, count: number): [StateType, number][] {
+  if (Object.hasOwn(SUB_STATES, name)) return [[SUB_STATES[name as keyof typeof SUB_STATES], count]];
+  const sql = `SELECT r.state_type, count(*) FROM runs r INDEXED BY runs_sub_state
+    WHERE r.end_time IS NOT NULL AND r.state_name = ? GROUP BY r.state_type`;
+  return statements
+    .raw<[number, number]>(sql)
+    .all(name)
+    .map(([type, part]) => [stateType(type), part]);
+}
+
+function countFound(statements: Statements, query: RunCountsQuery, tally: Tally): void {
+  const selection = selectRuns(statements, query);
+  if (!selection.possible) return;
+  const { conditions } = selection;
+  const sources: readonly Source[] | null = selection.sources ?? rangeSources(query);
+  if (sources === null) {
+    const sql = `${COLUMNS} FROM runs r NOT INDEXED WHERE ${conditions.sql} ${GROUPS}`;
+    addRows(tally, statements.raw<Row>(sql).all(...conditions.values));
+    return;
+  }
+  for (const { from, where } of sources) {
+    const sql = `${COLUMNS} FROM ${from} WHERE ${where.sql} AND ${conditions.sql} ${GROUPS}`;
+    addRows(tally, statements.raw<Row>(sql).all(...where.values, ...conditions.values));
+  }
+}
+
+function addRows(tally: Tally, rows: readonly Row[]): void {
+  for (const [type, name, count] of rows) tally.add(name ?? stateType(type), count);
+}

@@ -1,0 +1,77 @@
+/** Rendering of texts and of whatever holds texts. Trees of templates are kept, because a rule fires with the same ones. */
+import { isExactInteger } from "#protocol/json";
+import type { Budget } from "./budget.ts";
+import { Evaluation } from "./evaluate.ts";
+import { isTemplate, parseTemplate, type TemplateNode } from "./parse.ts";
+import { TemplateFailure } from "./values.ts";
+
+/** Trees kept. */
+const TREES_MAX = 1_000;
+/** Deepest nesting of the maps and lists whose texts are rendered; bodies cannot be deeper. */
+const NESTING_MAX = 128;
+
+/** The names templates can use. */
+export type Values = Readonly<Record<string, unknown>>;
+
+const trees = new Map<string, TemplateNode>();
+
+function treeOf(text: string): TemplateNode {
+  const known = trees.get(text);
+  if (known !== undefined) return known;
+  const tree = parseTemplate(text);
+  const oldest = trees.keys().next().value;
+  if (trees.size >= TREES_MAX && oldest !== undefined) trees.delete(oldest);
+  trees.set(text, tree);
+  return tree;
+}
+
+/** The text with its expressions filled in; throws a TemplateFailure that names the field and the line. */
+export function renderText(field: string, text: string, values: Values, budget: Budget): string {
+  if (!isTemplate(text)) return text;
+  const evaluation = new Evaluation(values, budget);
+  try {
+    return evaluation.text(treeOf(text));
+  } catch (cause) {
+    if (!(cause instanceof TemplateFailure)) throw cause;
+    throw new TemplateFailure(`template error in ${field}: ${cause.message} (in <string>:${evaluation.line})`);
+  }
+}
+
+/** The value with every text in it rendered. */
+export function renderDeep(field: string, value: unknown, values: Values, budget: Budget, depth = 0): unknown {
+  if (typeof value === "string") return renderText(field, value, values, budget);
+  if (typeof value !== "object" || value === null || isExactInteger(value) || depth > NESTING_MAX) return value;
+  if (Array.isArray(value)) return value.map((each) => renderDeep(field, each, values, budget, depth + 1));
+  const copy: Record<string, unknown> = {};
+  for (const [key, each] of Object.entries(value)) copy[key] = renderDeep(`${field}.${key}`, each, values, budget, depth + 1);
+  return copy;
+}
+
+/** Characters of all templates in a value. */
+export function templatesLength(value: unknown): number {
+  if (typeof value === "string") return isTemplate(value) ? value.length : 0;
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce((sum: number, each) => sum + templatesLength(each), 0);
+}
+
+/** What is wrong with the templates in a value, or null. */
+export function checkTemplates(field: string, value: unknown): string | null {
+  if (typeof value === "string") return checkText(field, value);
+  if (typeof value !== "object" || value === null) return null;
+  for (const [key, each] of Object.entries(value)) {
+    const wrong = checkTemplates(Array.isArray(value) ? field : `${field}.${key}`, each);
+    if (wrong !== null) return wrong;
+  }
+  return null;
+}
+
+function checkText(field: string, text: string): string | null {
+  if (!isTemplate(text)) return null;
+  try {
+    treeOf(text);
+    return null;
+  } catch (cause) {
+    if (cause instanceof TemplateFailure) return `${field} template: ${cause.message}`;
+    throw cause;
+  }
+}

@@ -1,0 +1,52 @@
+/** A server in the middle of its work: runs that ended in every way, that wait, that run, and one that asks. */
+import type { Run } from "#sdk/client/index";
+import { pausedRun } from "./paused-run.ts";
+import { Served, type ServedOptions } from "./served.ts";
+
+export interface Scene {
+  server: Served;
+  /** Every task is done. */
+  completed: Run;
+  /** Tasks failed after retries. */
+  failed: Run;
+  timedOut: Run;
+  running: Run;
+  /** Waits for a resource that two others hold. */
+  waiting: Run;
+  paused: Run;
+  /** Has artifacts of several kinds. */
+  weather: Run;
+}
+
+export async function startScene(options: ServedOptions = {}): Promise<Scene> {
+  const server = await Served.start(options);
+  try {
+    return await fill(server);
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+async function fill(server: Served): Promise<Scene> {
+  const started = async (flow: string, parameters: Record<string, unknown> = {}) => server.run(flow, parameters);
+  const weather = await started("weather-report", { flights: "5k" });
+  const failed = await started("ingest_station_observations", { count: 40 });
+  const timedOut = await started("import_supplier_price_lists");
+  const completed = await started("ingest_station_observations", { count: 5 });
+  const holders = [await started("export_orders_to_erp"), await started("export_orders_to_erp")];
+  await Promise.all(holders.map((run) => server.until(run, "Running")));
+  const waiting = await started("export_orders_to_erp");
+  await started("export_orders_to_erp");
+  const running = await started("sync_product_catalogue_from_supplier_feeds_europe_and_uk_with_every_language");
+  for (let count = 0; count < 3; count += 1) await started("sync_stock_levels");
+  await started("embed_support_tickets");
+  const paused = await pausedRun(server, "Send 42 invoices, 18,240.50 EUR in total?");
+  await server.until(weather, "Completed");
+  await server.until(failed, "Failed");
+  await server.until(timedOut, "Failed");
+  await server.until(completed, "Completed");
+  await server.until(waiting, "AwaitingResource");
+  await server.until(running, "Running");
+  return { server, completed, failed, timedOut, running, waiting, paused, weather };
+}

@@ -1,0 +1,115 @@
+/** A real server in a process of its own, on a temporary home, with flows and runs in every state that pages show. */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Millrace, type Run } from "#sdk/client/index";
+import { seedStore } from "../load/seed-store.ts";
+import { startServer } from "../load/server-process.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const FLOWS = fileURLToPath(new URL("flows", import.meta.url));
+const SEED = 1;
+const STARTS_MAX = 3;
+
+export interface ServedOptions {
+  /** Ended runs that the store has from the start. */
+  runs?: number;
+  token?: string;
+  /** False: the server starts no engines, so that runs wait. */
+  engines?: boolean;
+}
+
+export class Served {
+  readonly client: Millrace;
+  readonly url: string;
+  readonly #home: string;
+  readonly #args: readonly string[];
+  readonly #token: string | null;
+  #stop: () => Promise<void>;
+  #port: number;
+
+  private constructor(home: string, args: readonly string[], token: string | null, port: number, stop: () => Promise<void>) {
+    this.#home = home;
+    this.#args = args;
+    this.#token = token;
+    this.#port = port;
+    this.#stop = stop;
+    this.url = `http://127.0.0.1:${port}`;
+    this.client = new Millrace({ url: this.url, token });
+  }
+
+  static async start({ runs = 0, token, engines = true }: ServedOptions = {}): Promise<Served> {
+    const home = mkdtempSync(join(tmpdir(), "millrace-browser-"));
+    if (runs > 0) seedStore(join(home, "home"), runs, SEED);
+    else mkdirSync(join(home, "home"));
+    const args = ["--home", join(home, "home"), "--max-engines", "8", "--no-open"];
+    if (!engines) args.push("--no-engines");
+    if (token !== undefined) args.push("--token", token);
+    for (let tries = 1; ; tries += 1) {
+      const { endpoint, stop } = await startProcess(home, args, token ?? null, 0);
+      const served = new Served(home, args, token ?? null, endpoint.port, stop);
+      const flows = await served.client.flows.list();
+      if (flows.some(({ name }) => name === "many_tasks")) return served;
+      // On a machine under load, discovery may give up on a file that takes long to be imported.
+      await stop();
+      if (tries === STARTS_MAX) throw new Error("the server found no flows");
+    }
+  }
+
+  /** Ends the process at once, as a crash does. */
+  async stop(): Promise<void> {
+    await this.#stop();
+  }
+
+  /** Starts it again on the same port and home. */
+  async restart(): Promise<void> {
+    this.#stop = (await startProcess(this.#home, this.#args, this.#token, this.#port)).stop;
+  }
+
+  /** Ends its runs first: engines finish what they run even without their server. */
+  async close(): Promise<void> {
+    const active = [];
+    for (const state_type of ["Scheduled", "Pending", "Running"])
+      for await (const run of this.client.runs.list({ state_type })) active.push(run);
+    await Promise.all(active.map(({ id }) => this.client.runs.cancel(id).catch(() => undefined)));
+    const started = active.filter(({ state }) => state.type !== "Scheduled");
+    await Promise.all(started.map((run) => this.until(run, "Cancelled", "Completed", "Failed", "Crashed")));
+    await this.#stop();
+    rmSync(this.#home, { recursive: true, force: true });
+  }
+
+  async flowId(name: string): Promise<number> {
+    const found = (await this.client.flows.list()).find((flow) => flow.name === name);
+    if (found === undefined) throw new Error(`no flow is called ${name}`);
+    return found.id;
+  }
+
+  async run(flow: string, parameters: Record<string, unknown> = {}): Promise<Run> {
+    return this.client.flows.run(await this.flowId(flow), { parameters } as never);
+  }
+
+  /** Resolves when the run is in one of these states, by the stream. */
+  async until(run: Run, ...names: string[]): Promise<void> {
+    const abort = new AbortController();
+    const messages = this.client.stream({ signal: abort.signal });
+    // The first message says that the stream is open: what happens from there on is not missed.
+    for await (const message of messages) {
+      if (message.event !== "hello" && message.event !== "run.updated") continue;
+      const { state } = await this.client.runs.get(run.id);
+      if (names.includes(state.name) || names.includes(state.type)) break;
+    }
+    abort.abort();
+  }
+}
+
+function startProcess(home: string, args: readonly string[], token: string | null, port: number) {
+  return startServer({
+    program: process.execPath,
+    args: ["--conditions=millrace-src", join(ROOT, "cli/main.ts"), "serve", FLOWS, ...args, "--port", String(port)],
+    cwd: ROOT,
+    home: join(home, "home"),
+    token,
+    settingsPrefix: "MILLRACE_",
+  });
+}

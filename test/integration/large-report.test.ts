@@ -1,0 +1,77 @@
+/** Reports that are parsed in a thread of their own and committed in slices, over HTTP. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { PARSE_ON_CORE_BYTES_MAX, REPORT_SLICE_ROWS_MAX } from "#protocol/limits";
+import { loadConfig } from "#server/config";
+import { startServer } from "#server/main";
+import { openReadHandle } from "#storage/read-handle";
+
+const MODULE = { module: "large.py", source_dir: "/large" };
+
+async function ask(url: string, path: string, body?: unknown) {
+  const init =
+    body === undefined ? {} : { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+  const response = await fetch(url + path, init);
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+/** A server with one run that an engine works on. */
+async function setup(t: Test) {
+  const home = mkdtempSync(join(tmpdir(), "millrace-report-"));
+  const { config } = loadConfig({ home, port: "0", engines: false, open: false }, {}, home);
+  const server = await startServer(config, home);
+  t.teardown(async () => {
+    await server.stop();
+    rmSync(home, { recursive: true });
+  });
+  const { url } = server;
+  const run_id = Number((await ask(url, "/api/runs", { project: "large", flow: "job", ...MODULE })).body["id"]);
+  const engine_id = "large-1";
+  await ask(url, "/api/engine/work", { engine_id, pid: process.pid, ...MODULE, wait_ms: 0 });
+  for (const type of ["Pending", "Running"]) await ask(url, `/api/runs/${run_id}/transition`, { type });
+  const report = (events: unknown[]) => ask(url, "/api/engine/report", { engine_id, run_id, events });
+  return { home, url, run_id, report };
+}
+
+/** Events named "step" in the store, and how many different payloads they have. */
+function storedSteps(home: string): unknown {
+  const database = openReadHandle(join(home, "db.sqlite"));
+  try {
+    return database
+      .prepare(
+        "SELECT count(*) AS count, count(DISTINCT payload) AS marks FROM events WHERE name = (SELECT id FROM names WHERE name = 'step')",
+      )
+      .get();
+  } finally {
+    database.close();
+  }
+}
+
+t.test("a large report is stored whole and once", async (t) => {
+  const { home, report } = await setup(t);
+  const count = 2 * REPORT_SLICE_ROWS_MAX + 7;
+  const text = "x".repeat(100);
+  const events = Array.from({ length: count }, (_, index) => ({
+    kind: "custom",
+    seq: index + 1,
+    name: "step",
+    payload: { index, text },
+  }));
+  t.ok(JSON.stringify(events).length > PARSE_ON_CORE_BYTES_MAX);
+  t.same(await report(events), { status: 200, body: { applied: count, skipped: 0, last_seq: count, cancel: false } });
+  t.same(await report(events), { status: 200, body: { applied: 0, skipped: count, last_seq: count, cancel: false } });
+  t.same(storedSteps(home), { count, marks: count });
+});
+
+t.test("one malformed event refuses all of a large report", async (t) => {
+  const { url, run_id, report } = await setup(t);
+  const line = { run_id, level: 20, logger: "l", timestamp: 1, message: "x".repeat(200) };
+  const events: unknown[] = Array.from({ length: 2000 }, (_, index) => ({ kind: "logs", seq: index + 1, logs: [line] }));
+  const refused = await report([...events, { kind: "logs", seq: 2001, logs: [{ ...line, level: "high" }] }]);
+  t.equal(refused.status, 422);
+  t.match(refused.body["error"], /events\[2000\]/);
+  t.match((await ask(url, `/api/runs/${run_id}`)).body, { report_seq: 0 });
+  t.match(await report(events), { status: 200, body: { applied: 2000 } });
+});

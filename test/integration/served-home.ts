@@ -1,0 +1,96 @@
+/** A home and the server process on it, started and killed by a test. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+const PROGRAM = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+const LOOK_AGAIN_MS = 20;
+
+/** Looks until it is there; tap ends a test that waits too long. */
+export async function until<T>(look: () => Promise<T | null>): Promise<T> {
+  for (;;) {
+    const found = await look();
+    if (found !== null) return found;
+    await pause(LOOK_AGAIN_MS);
+  }
+}
+
+export interface Answer<T> {
+  status: number;
+  text: string;
+  /** The answer as an object, and as a list. */
+  body: Record<string, unknown>;
+  list: T[];
+}
+
+export class ServedProcess {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** What the process has written to its standard streams. */
+  readonly output: string[];
+
+  constructor(child: ChildProcess, url: string, output: string[]) {
+    this.child = child;
+    this.url = url;
+    this.output = output;
+  }
+
+  async call<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
+    const text = body === undefined ? null : JSON.stringify(body);
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${this.url}${path}`, { method, headers, body: text });
+    const received = await answer.text();
+    const parsed: unknown = received === "" ? null : JSON.parse(received);
+    return { status: answer.status, text: received, body: parsed as Record<string, unknown>, list: parsed as T[] };
+  }
+
+  residentBytes(): number {
+    const status = readFileSync(`/proc/${this.child.pid}/status`, "latin1");
+    return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
+  }
+
+  async kill(signal: "SIGKILL" | "SIGTERM" = "SIGKILL"): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const ended = once(this.child, "exit");
+    this.child.kill(signal);
+    await ended;
+  }
+}
+
+export class ServedHome {
+  readonly path = mkdtempSync(join(tmpdir(), "millrace-served-"));
+  #server: ServedProcess | null = null;
+
+  /** Starts a server on a free port, without engines, and waits until it says where it listens. */
+  async serve(...options: string[]): Promise<ServedProcess> {
+    const { path } = this;
+    const args = ["serve", path, "--home", path, "--port", "0", "--no-open", "--no-engines", ...options];
+    const child = spawn(process.execPath, ["--conditions=millrace-src", PROGRAM, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, NODE_OPTIONS: "" },
+    });
+    const output: string[] = [];
+    child.stdout.on("data", (text: Buffer) => output.push(text.toString()));
+    child.stderr.on("data", (text: Buffer) => output.push(text.toString()));
+    const url = await until(async () => {
+      if (child.exitCode !== null) throw new Error(`the server ended: ${output.join("")}`);
+      try {
+        const found = JSON.parse(readFileSync(join(path, "server.json"), "utf8")) as { pid: number; url: string };
+        return found.pid === child.pid ? found.url : null;
+      } catch {
+        return null;
+      }
+    });
+    this.#server = new ServedProcess(child, url, output);
+    return this.#server;
+  }
+
+  async remove(): Promise<void> {
+    await this.#server?.kill();
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
