@@ -258,7 +258,7 @@ class Simulation {
     server.begin();
     const options = { schedules: this.#plans ? declaredSchedules(this.#random, this.#time.nowUs()) : [] };
     const flows = [{ ...FLOW_REGISTRATION, flow: "declared", module: "a.ts", options }];
-    server.sendFromMain(RECORDS, { kind: "RegisterFlows", flows, errors: [] });
+    server.sendFromMain(RECORDS, { kind: "RegisterFlows", flows, gone: [], errors: [] });
     return [server, gateway];
   }
 
