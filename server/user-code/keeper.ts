@@ -92,8 +92,13 @@ export class UserCodeKeeper {
 
   /** A folder also changes when something else is written there, which is of no interest. */
   async #hasOtherModules(): Promise<boolean> {
-    const { modules } = await findModules(this.#options.dir);
-    return String(modules) !== String(this.#modules);
+    try {
+      const { modules } = await findModules(this.#options.dir);
+      return String(modules) !== String(this.#modules);
+    } catch {
+      // It cannot be read, or has gone: the discovery that follows says so.
+      return true;
+    }
   }
 
   #start(): UserCodeChild {

@@ -1,5 +1,5 @@
 /** Files of user code that change while it is served. */
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import type { UserCall } from "#actors/user-code/messages";
@@ -39,6 +39,15 @@ t.test("a module that cannot be imported any more fails its own calls, not those
   t.match(await call("code"), { type: "failed", error: /module code\.ts cannot be imported: SyntaxError/ });
   const other: UserCall = { type: "rule", module: "other.ts", name: "other", event: {}, run: null };
   t.same(await keeper.call(other, 60_000), { type: "rule", detail: "other" });
+});
+
+t.test("a folder that has gone is seen like any change, and what was loaded from it is still called", async (t) => {
+  const files = { "code.ts": `import { rule } from "millrace"; export const say = rule("say", {}, () => "here");` };
+  const { keeper, call, dir } = await keep(t, files);
+  rmSync(dir, { recursive: true });
+  t.same([await keeper.look(), await keeper.look()], [false, true]);
+  await t.rejects(keeper.discover(), { code: "ENOENT" });
+  t.same(await call("say"), { type: "rule", detail: "here" });
 });
 
 t.test("where nothing is called no process is kept", async (t) => {
