@@ -45,7 +45,11 @@ t.test("a folder that has gone is seen like any change, and what was loaded from
   const files = { "code.ts": `import { rule } from "millrace"; export const say = rule("say", {}, () => "here");` };
   const { keeper, call, dir } = await keep(t, files);
   rmSync(dir, { recursive: true });
-  t.same([await keeper.look(), await keeper.look()], [false, true]);
+  t.same(
+    [await keeper.look(), await keeper.look(), await keeper.look()],
+    [false, false, true],
+    "the file first, then its folder",
+  );
   await t.rejects(keeper.discover(), { code: "ENOENT" });
   t.same(await call("say"), { type: "rule", detail: "here" });
 });
