@@ -46,6 +46,7 @@ export interface GroupPorts {
 
 export interface GroupOptions {
   nowUs(): number;
+  uptimeUs(): number;
   ids: IdSource;
   commits: CommitClient;
   /** A read-only handle of the store on this thread; opened at the first start, when the store exists. */
@@ -116,7 +117,7 @@ export class DispatchGroup {
 
   /** The actors that read the live state of the group and change nothing themselves. */
   reactionSpecs(): ActorSpec[] {
-    const { nowUs, settings } = this.#options;
+    const { nowUs, uptimeUs } = this.#options;
     const engine = {
       state: () => this.#state,
       statements: () => this.#opened(),
@@ -127,10 +128,11 @@ export class DispatchGroup {
       },
       quarantine: this.#quarantine,
     };
-    const timer = { nowUs, book: () => this.#state?.rules ?? null, startedAtUs: settings.startedAtUs };
+    // By the clock as it is now: it may have been set since the start.
+    const timer = () => ({ nowUs, book: () => this.#state?.rules ?? null, startedAtUs: nowUs() - uptimeUs() });
     return [
       { name: RULES, start: () => new RuleEngine(engine) },
-      { name: EXPECTATIONS, start: (_context, out) => new ExpectationTimer(timer, out) },
+      { name: EXPECTATIONS, start: (_context, out) => new ExpectationTimer(timer(), out) },
     ];
   }
 
@@ -140,12 +142,13 @@ export class DispatchGroup {
   }
 
   async #startDispatcher(out: Outbox): Promise<Dispatcher> {
-    const { commits, settings, facts, isAlive } = this.#options;
+    const { commits, settings, facts, isAlive, uptimeUs } = this.#options;
     await commits.settled();
     const statements = this.#opened();
     const stored = loadStore(statements.database);
     const state = loadLiveState(stored, statements, settings, facts.liveFlows);
     state.committedTurn = this.#ports.committedTurn;
+    state.uptimeUs = uptimeUs;
     this.#state = state;
     this.#epoch += 1;
     this.#halted = false;

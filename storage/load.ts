@@ -154,7 +154,7 @@ export interface BackfillRow {
 export interface LoadedBackfill {
   backfill: BackfillRow;
   /** Its runs by name of their state. */
-  counts: Record<string, number>;
+  counts: Map<string, number>;
 }
 
 export interface CountRow {

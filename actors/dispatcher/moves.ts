@@ -86,7 +86,7 @@ function afterMove(turn: Turn, run: Run, state: State): void {
     enqueue(turn, run);
   }
   if (state.type === "Running" && options.timeoutSeconds !== null) {
-    turn.state.deadlines.add("timeout", run.id, state.timestamp + options.timeoutSeconds * 1e6);
+    armTimeout(turn, run, options.timeoutSeconds);
   }
   if (state.type === "Cancelling") armCancel(turn, run);
   if (state.type === "Cancelled") {
@@ -97,11 +97,18 @@ function afterMove(turn: Turn, run: Run, state: State): void {
   if (state.type === "Failed") noteFailure(turn, run);
 }
 
+/** The time that a run has from its last start on. What it had before the server was started counts by the wall clock. */
+export function armTimeout(turn: Turn, run: Run, seconds: number): void {
+  const { timestamp } = run.state;
+  const waitUs = seconds * 1e6;
+  turn.state.deadlines.wait("timeout", run.id, Math.min(waitUs, timestamp + waitUs - turn.nowUs), timestamp);
+}
+
 /** Whoever asked for it: a run that does not end by itself within the grace is ended. */
-function armCancel(turn: Turn, run: Run): void {
+export function armCancel(turn: Turn, run: Run): void {
   const { deadlines, settings } = turn.state;
-  deadlines.add("cancel-term", run.id, turn.nowUs + settings.cancelGraceUs);
-  deadlines.add("cancel-kill", run.id, turn.nowUs + 2 * settings.cancelGraceUs);
+  deadlines.wait("cancel-term", run.id, settings.cancelGraceUs);
+  deadlines.wait("cancel-kill", run.id, 2 * settings.cancelGraceUs);
 }
 
 /** Moves a task run into an accepted state; its times are the engine's. */

@@ -85,8 +85,6 @@ export interface DispatchSettings {
   catchupDefault: string;
   /** The zone of schedules that name none. */
   timezone: string;
-  /** When the server started: fires before that were missed while it was down. */
-  startedAtUs: number;
   /** False: schedules rest, because the server is there for one run only. */
   schedulesFire: boolean;
   cancelGraceUs: number;
@@ -137,7 +135,7 @@ export class LiveState {
   readonly engines = new Map<string, Engine>();
   readonly ledger = new Ledger();
   readonly queue = new WorkQueue();
-  readonly deadlines = new Deadlines();
+  readonly deadlines = new Deadlines(() => this.uptimeUs());
   readonly openReports = new OpenReports();
   readonly schedules = new ScheduleBook();
   readonly backfills = new BackfillBook();
@@ -158,6 +156,8 @@ export class LiveState {
   readonly settings: DispatchSettings;
   /** Number of the newest step that is committed. */
   committedTurn: () => number = () => 0;
+  /** How long the server's process has been up. It never steps, and a machine that sleeps adds nothing to it. */
+  uptimeUs: () => number = () => 0;
   /** True once the server is stopping: no run is created, parked polls leave. */
   stopping = false;
   readonly reader: RunReader;

@@ -10,7 +10,7 @@ export function toBackfill({ backfill, counts }: LoadedBackfill): Backfill {
     extraText: extra_parameters,
     cancelled: cancelled === 1,
     prefiltered: prefiltered === 1,
-    counts: new Map(Object.entries(counts)),
+    counts,
   };
 }
 

@@ -5,15 +5,8 @@ import { FAULTS } from "./fault-plan.ts";
 
 export type From = StateType | "none";
 
-/** Operations that no command makes, and those of schedules, backfills, rules and variables, which the models do not make yet. */
+/** Operations that no command makes, and those of rules and variables, which the models do not make yet. */
 const UNUSED_OPERATIONS: ReadonlySet<string> = new Set([
-  "put_schedule",
-  "delete_schedule",
-  "put_skip",
-  "delete_skip",
-  "delete_skips",
-  "put_backfill",
-  "set_run_creator",
   "put_variable",
   "put_fired",
   "insert_quarantine",

@@ -70,7 +70,6 @@ const SETTINGS: DispatchSettings = {
   emailConfigured: true,
   catchupDefault: "skip",
   timezone: "UTC",
-  startedAtUs: 0,
   schedulesFire: true,
   cancelGraceUs: 10_000_000,
   rerunDelaySeconds: [5, 15],
@@ -85,7 +84,10 @@ const SETTINGS: DispatchSettings = {
 };
 
 export class DispatchKit {
+  /** Setting it is a step of the wall clock; time passes in `pass`. */
   nowUs = START_US;
+  /** As if the server had been started an hour ago. */
+  uptimeUs = 3_600_000_000;
   epoch = 1;
   /** Number of the newest step; everything counts as committed unless a test holds it back. */
   turn = 0;
@@ -120,6 +122,7 @@ export class DispatchKit {
       { flow: 1, run: 1, task_run: 1, artifact: 1, lease: 1, schedule: 1, backfill: 1 },
       settings,
     );
+    this.state.uptimeUs = () => this.uptimeUs;
     const ports = this.#ports();
     const dispatcher = new Dispatcher(this.state, ports);
     this.#actors = {
@@ -181,13 +184,19 @@ export class DispatchKit {
       const first = [...this.#timers.values()].sort((a, b) => a.dueUs - b.dueUs)[0];
       if (first === undefined || first.dueUs > endUs) break;
       this.#timers.delete(`${first.to} ${first.key}`);
-      this.nowUs = Math.max(this.nowUs, first.dueUs);
+      this.#wait(first.dueUs);
       outcomes.push(this.#deliver(first.to, first.message, 0));
     }
-    this.nowUs = endUs;
+    this.#wait(endUs);
     const decided = mergeDecisions(outcomes);
     const orders = outcomes.flatMap((outcome) => outcome.orders);
     return { ...decided, reply: null, command: 0, orders, outgoing: outcomes.flatMap((outcome) => outcome.outgoing) };
+  }
+
+  #wait(untilUs: number): void {
+    const us = Math.max(0, untilUs - this.nowUs);
+    this.nowUs += us;
+    this.uptimeUs += us;
   }
 
   #deliver(to: string, message: unknown, command: number): Outcome {

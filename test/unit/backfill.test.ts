@@ -108,6 +108,18 @@ t.test("runs wait for the check of values that are done; those end Skipped, the 
   t.ok(workOf(poll(kit, "e3", { wait_ms: 0 })));
 });
 
+t.test("a run that crashed before its backfill was cancelled is not run again", async (t) => {
+  const { kit } = backfilled({}, { crash_retries: 3 });
+  const id = Number(workOf(poll(kit, "e1"))?.["run_id"]);
+  move(kit, id, "Running");
+  kit.tell({ kind: "EngineGone", engine_id: "e1", cause: null });
+  t.equal(kit.run(id).state.type, "Crashed");
+  kit.send("CancelBackfill", { target: 1 });
+  const later = kit.pass(20_000_000);
+  t.equal(operations(later, "delete_rerun").length, 1);
+  t.equal(operations(later, "insert_run").length, 0);
+});
+
 t.test("cancelling ends its unfinished runs and can be repeated", async (t) => {
   const { kit } = backfilled({}, { has_bulk_complete: true });
   const cancelled = kit.send("CancelBackfill", { target: 1 });
