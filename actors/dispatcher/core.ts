@@ -36,6 +36,7 @@ import { capacityFreed, enqueue, processSeen } from "./hand-out.ts";
 import { heartbeat } from "./heartbeat.ts";
 import { hookDone } from "./hooks.ts";
 import type { DispatcherMessage } from "./messages.ts";
+import { isApplied } from "./open-reports.ts";
 import { EnginePool } from "./pool.ts";
 import { applyNextSlice, report } from "./report.ts";
 import { resumeRunCommand } from "./resume-run.ts";
@@ -121,7 +122,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return hookDone(turn, message);
       case "ContinueReports":
         return this.#state.openReports.callNext(turn, this.#ports.committedTurn());
-      case "ReportSlice":
+      case "ReportStep":
         return this.#continueReport(turn, message.run_id);
       case "ReceiverStarted":
         return sendAgain(turn, message.receiver);
@@ -172,20 +173,19 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     }
   }
 
-  /** The next slice of a report; after the last one, what waited behind it. */
+  /** The next slice of a report; after the last one, the next command that waited behind it. */
   #continueReport(turn: Turn, runId: number): void {
     const { openReports } = this.#state;
     const open = openReports.find(runId);
     if (open === undefined) return;
     open.called = false;
-    applyNextSlice(turn, open);
-    if (open.next < open.slices.length) return openReports.callNext(turn, this.#ports.committedTurn());
-    openReports.remove(open);
-    for (const command of open.behind) {
-      // Each writes what it changed: the state that an answer shows is stored, also when the next command moves the run on.
-      turn.writeTouched();
-      this.#command(turn, command);
-    }
+    if (!isApplied(open)) applyNextSlice(turn, open);
+    else
+      openReports.takeBehind(open, (command) => {
+        turn.ruleDepth = command.rule_depth ?? 0;
+        this.#command(turn, command);
+      });
+    openReports.callNext(turn, this.#ports.committedTurn());
   }
 
   #engineGone(turn: Turn, engineId: string, cause: string | null): void {

@@ -40,7 +40,6 @@ function holderOf(state: LiveState, run: Run): WaitReason["code"] | null {
 }
 
 function hold(turn: Turn, run: Run, code: WaitReason["code"]): void {
-  if (code === "not_due") turn.state.schedules.put(run);
   turn.state.queue.putAside(run, code === "held" ? "held" : "future");
   run.waiting = { code, object: code === "held" ? `backfill:${run.backfill_id}` : null, sinceUs: turn.nowUs };
 }

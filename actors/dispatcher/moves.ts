@@ -57,11 +57,12 @@ export function moveRun(
   } else if (revived) {
     run.end_time = null;
     run.total_run_time = null;
+    turn.state.schedules.revive(run);
   }
   if (isTerminal(state.type)) turn.countEnded(run.flow, "", run, 1);
   turn.countRun(run.flow, before.type, state.type);
   turn.touchRun(run, true);
-  if (run.backfill_id !== null) turn.state.backfills.count(run.backfill_id, before.name, state.name);
+  turn.state.countInBackfill(run, before.name, state.name);
   const event = eventOf(state);
   if (event) turn.runEvent(event, run, extra);
   if (mover === "server") queueHook(turn, run);

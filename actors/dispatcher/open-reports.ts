@@ -1,7 +1,8 @@
 /**
  * Reports that are applied slice by slice. The next slice waits until the one before is committed, so no commit grows with the
  * report, and other commands are decided in between. What else is said about the run meanwhile waits behind it, because numbers
- * only grow: a later report that overtook it would make the rest of it look old.
+ * only grow: a later report that overtook it would make the rest of it look old. After the last slice each of them is a step of
+ * its own, in the order they came.
  *
  * Nothing of this is stored. After a restart the gateway sends the whole report again, and what was applied is skipped.
  */
@@ -9,7 +10,7 @@ import type { Command } from "#protocol/command";
 import type { ReportEvent } from "#protocol/engine";
 import { DISPATCHER } from "../names.ts";
 import type { Turn } from "../turn.ts";
-import type { ReportSlice } from "./messages.ts";
+import type { ReportStep } from "./messages.ts";
 
 /** Whose report it is, and about which run. */
 export interface ReportHead {
@@ -31,10 +32,14 @@ export interface OpenReport {
   applied: number;
   /** The step that applied the newest slice; 0 when nothing of it was new. */
   wroteTurn: number;
-  /** The message that will apply the next slice is on its way. */
+  /** The message that calls for the next step is on its way. */
   called: boolean;
   /** Commands about the same run, in the order they came. */
   readonly behind: Command[];
+}
+
+export function isApplied(report: OpenReport): boolean {
+  return report.next >= report.slices.length;
 }
 
 export function newReport(command: Command, head: ReportHead, count: number, slices: OpenReport["slices"]): OpenReport {
@@ -67,13 +72,29 @@ export class OpenReports {
     return report !== undefined;
   }
 
-  /** Calls for the next slice of each report whose last one is committed, as steps of their own. */
+  /** Takes the first command that waited behind a report. `decide` may open another report about the run: the rest waits behind that. */
+  takeBehind(report: OpenReport, decide: (command: Command) => void): void {
+    const [first, ...rest] = report.behind.splice(0);
+    this.#byRun.delete(report.head.run_id);
+    if (first !== undefined) decide(first);
+    if (rest.length === 0) return;
+    const opened = this.#byRun.get(report.head.run_id) ?? report;
+    opened.behind.push(...rest);
+    this.#byRun.set(report.head.run_id, opened);
+  }
+
+  /** Calls for the next step of each report: its next slice once the last one is committed, then what waits behind it. */
   callNext(turn: Turn, committedTurn: number): void {
     for (const report of this.#byRun.values()) {
-      if (report.called || report.wroteTurn > committedTurn) continue;
+      if (report.called || (!isApplied(report) && report.wroteTurn > committedTurn)) continue;
+      const command = isApplied(report) ? report.behind[0] : report.command;
+      if (command === undefined) {
+        this.#byRun.delete(report.head.run_id);
+        continue;
+      }
       report.called = true;
-      const { id, epoch } = report.command;
-      turn.out.send(DISPATCHER, { kind: "ReportSlice", id, epoch, run_id: report.head.run_id } satisfies ReportSlice);
+      const { id, epoch } = command;
+      turn.out.send(DISPATCHER, { kind: "ReportStep", id, epoch, run_id: report.head.run_id } satisfies ReportStep);
     }
   }
 }

@@ -1,7 +1,6 @@
-/** Backfills from the store. */
+/** A backfill from the store. */
 import type { LoadedBackfill } from "#storage/load";
-import { type Backfill, backfillTag } from "./backfill.ts";
-import type { LiveState } from "./live-state.ts";
+import type { Backfill } from "./backfill.ts";
 
 export function toBackfill({ backfill, counts }: LoadedBackfill): Backfill {
   const { extra_parameters, cancelled, prefiltered, ...fields } = backfill;
@@ -12,10 +11,4 @@ export function toBackfill({ backfill, counts }: LoadedBackfill): Backfill {
     prefiltered: prefiltered === 1,
     counts,
   };
-}
-
-/** Takes a backfill in, with the resource its runs go through. */
-export function addBackfill(state: LiveState, backfill: Backfill): void {
-  state.backfills.add(backfill);
-  state.ledger.setTotal(backfillTag(backfill.id), backfill.concurrency);
 }

@@ -28,7 +28,7 @@ import { Turn } from "../turn.ts";
 import type { EngineKey } from "./engine.ts";
 import { type Flow, readOptions } from "./flow.ts";
 import { type DispatchSettings, LiveState, type RunReader } from "./live-state.ts";
-import { addBackfill, toBackfill } from "./load-backfills.ts";
+import { toBackfill } from "./load-backfills.ts";
 import { loadSchedules } from "./load-schedules.ts";
 import { isEnded, type Run } from "./run.ts";
 import type { TaskRun } from "./task-run.ts";
@@ -79,7 +79,7 @@ export function loadLiveState(
   }
   loadRuns(state, stored);
   loadSchedules(state, stored);
-  for (const loaded of stored.backfills) addBackfill(state, toBackfill(loaded));
+  for (const loaded of stored.backfills) state.addBackfill(toBackfill(loaded));
   return state;
 }
 

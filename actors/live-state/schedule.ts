@@ -120,27 +120,22 @@ export class ScheduleBook {
 
   /** Whether a run waits for its schedule to decide its fire. */
   holds(run: Run): boolean {
-    return isOfFire(run) && !this.hasDecided(run);
+    const schedule = this.#schedules.get(run.schedule_id ?? 0);
+    // Reruns are of a schedule and of no fire.
+    return schedule !== undefined && run.scheduled_time !== null && run.scheduled_time > schedule.consumed_until;
   }
 
-  /** A run waits for its fire, also one that was ended before and brought back. */
-  put(run: Run): void {
+  /** A run that had ended is unfinished again: it is that of its fire, if that is still to come. */
+  revive(run: Run): void {
     const schedule = this.#schedules.get(run.schedule_id ?? 0);
-    if (schedule === undefined || run.scheduled_time === null) return;
+    if (schedule === undefined || run.scheduled_time === null || !this.holds(run)) return;
     schedule.runs.set(run.scheduled_time, run);
     schedule.ended.delete(run.scheduled_time);
   }
 
   /** Whether the fire of a run is decided: then it is due, also when the clock was set back since. */
   hasDecided(run: Run): boolean {
-    if (!isOfFire(run)) return false;
     const schedule = this.#schedules.get(run.schedule_id ?? 0);
-    // A schedule that was deleted took the runs along that it held.
-    return schedule === undefined || (run.scheduled_time ?? 0) <= schedule.consumed_until;
+    return schedule !== undefined && run.scheduled_time !== null && run.scheduled_time <= schedule.consumed_until;
   }
-}
-
-/** Reruns are of a schedule and of no fire. */
-function isOfFire({ schedule_id, scheduled_time }: Run): boolean {
-  return schedule_id !== null && scheduled_time !== null;
 }

@@ -40,7 +40,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   thread.host.attach(COMMITS, commits);
   const group = new DispatchGroup({
     nowUs: () => clock.nowUs(),
-    uptimeUs: processUptimeUs,
+    uptimeUs: () => processUptimeUs() - data.startedUptimeUs,
     ids: createIdSource(),
     commits,
     openStore: () => new Statements(openReadHandle(data.databasePath)),

@@ -33,6 +33,11 @@ const WEIGHTS = {
   prefilter: 0.3,
 };
 
+/** Sometimes nobody touches a schedule for a while once faults have stopped: what is due is left to the clock alone. */
+const WATCH_CHANCE = 0.25;
+/** Longer than the checker is patient. */
+const WATCH_US = 25 * SECOND_US;
+
 export interface PlannerPorts {
   time: SimulatedTime;
   random: Random;
@@ -40,6 +45,8 @@ export interface PlannerPorts {
   newestFlow(): number;
   schedules(): CommittedSchedule[];
   backfills(): CommittedBackfill[];
+  /** Runs that have outlived their schedule and whose time is still to come. */
+  orphans(): number[];
   calm(): boolean;
 }
 
@@ -55,7 +62,10 @@ export class ModelPlanners {
   begin(): void {
     const { time, random } = this.#ports;
     const act = (): void => {
-      if (this.#ports.calm()) return this.#tidyUp();
+      if (this.#ports.calm()) {
+        time.after(random.chance(WATCH_CHANCE) ? WATCH_US : 0, () => this.#tidyUp());
+        return;
+      }
       this.#act();
       time.after(random.delayUs(this.#meanPauseUs), act);
     };
@@ -69,6 +79,8 @@ export class ModelPlanners {
       if (schedule.active) this.#ask(random.chance(0.5) ? "PauseSchedule" : "DeleteSchedule", schedule.id, null);
     }
     for (const backfill of this.#ports.backfills()) if (!backfill.prefiltered) this.#ask("CancelBackfill", backfill.id, null);
+    // The clock may have been set back by hours, and nobody waits for these as long.
+    for (const run of this.#ports.orphans()) this.#ask("CancelRun", run, null);
     time.after(SECOND_US, () => this.#tidyUp());
   }
 

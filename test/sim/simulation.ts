@@ -12,7 +12,7 @@ import type { CommitRequest, CommitResult } from "#storage/apply";
 import { BackfillChecker } from "./checkers/backfills.ts";
 import { CapacityChecker } from "./checkers/capacity.ts";
 import { type Answer, type Checker, readOperations } from "./checkers/checker.ts";
-import { History } from "./checkers/history.ts";
+import { type CommittedRun, History } from "./checkers/history.ts";
 import { HoldingChecker } from "./checkers/holding.ts";
 import { MovesChecker } from "./checkers/moves.ts";
 import { NumberingChecker } from "./checkers/numbering.ts";
@@ -165,6 +165,7 @@ class Simulation {
       newestFlow: () => this.#history.newestFlow,
       schedules: () => [...this.#history.schedules.values()],
       backfills: () => [...this.#history.backfills.values()],
+      orphans: () => [...this.#history.runs.values()].filter((run) => this.#isOrphan(run)).map((run) => run.id),
       calm: () => this.#calm,
     });
     [this.#server, this.#gateway] = this.#startProcess();
@@ -484,6 +485,11 @@ class Simulation {
         return true;
       }
     }
+  }
+
+  #isOrphan({ schedule, fire, type }: CommittedRun): boolean {
+    const isOf = schedule !== null && !this.#history.schedules.has(schedule);
+    return type === "Scheduled" && isOf && (fire ?? 0) > this.#time.nowUs();
   }
 
   #refuseCommits(): boolean {

@@ -9,6 +9,7 @@ import type { DispatcherMessage } from "#actors/dispatcher/messages";
 import type { EngineProcessesMessage } from "#actors/engines/messages";
 import type { GroupPorts } from "#actors/group";
 import { LeaseManager } from "#actors/leases/core";
+import type { Backfill } from "#actors/live-state/backfill";
 import { type DispatchSettings, LiveState } from "#actors/live-state/live-state";
 import type { Run } from "#actors/live-state/run";
 import { COMMITS, DISPATCHER, ENGINE_PROCESSES, LEASES, OUTBOUND, RECORDS, SCHEDULER, USER_CODE } from "#actors/names";
@@ -44,6 +45,8 @@ export interface KitOptions {
   settings?: Partial<DispatchSettings>;
   /** Runs that only the store knows. */
   stored?: Map<number, Run>;
+  /** Backfills that only the store knows. */
+  storedBackfills?: Map<number, Backfill>;
 }
 
 export interface SentCommand {
@@ -105,7 +108,7 @@ export class DispatchKit {
       readRun: (id: number) => this.stored.get(id) ?? null,
       readParameters: (id: number) => `{"stored":${id}}`,
       findArtifact: () => null,
-      readBackfill: () => null,
+      readBackfill: (id: number) => options.storedBackfills?.get(id) ?? null,
       findFanIn: () => [],
       findAnswer: () => null,
       findVariable: () => null,

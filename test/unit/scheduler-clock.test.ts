@@ -139,3 +139,26 @@ t.test("declared schedules that change while fires are due: these are the former
   kit.nowUs += 3 * HOUR;
   t.match(catchUpsOf(declare(7200)), [{ policy: "latest", missed: 3, created: 1, dropped: 2 }]);
 });
+
+t.test("a run that was ended before its time and forced to run is that of its fire, also after a restart", async (t) => {
+  const { kit, made, id } = scheduled({ kind: "interval", interval: 3600, anchor: START_US + 10 * SECOND });
+  const first = Number(operations(made, "insert_run")[0]?.["id"]);
+  kit.send("CancelRun", { target: first });
+  const schedule = kit.state.schedules.get(id);
+  schedule?.runs.delete(START_US + 10 * SECOND);
+  schedule?.ended.add(START_US + 10 * SECOND);
+  move(kit, first, "Running", { force: true });
+  t.same([...(schedule?.runs.values() ?? [])].map((run) => run.id).includes(first), true);
+  t.same([...(schedule?.ended ?? [])], []);
+});
+
+t.test("a run to come that outlives its schedule still waits for its time", async (t) => {
+  const { kit, made, id } = scheduled({ kind: "interval", interval: 3600, anchor: START_US + 10 * SECOND });
+  const first = Number(operations(made, "insert_run")[0]?.["id"]);
+  move(kit, first, "Running", { force: true });
+  kit.send("DeleteSchedule", { target: id });
+  move(kit, first, "Scheduled", { force: true });
+  t.equal(workOf(poll(kit, "e1", { wait_ms: 0 })), null);
+  kit.pass(11 * SECOND);
+  t.match(workOf(poll(kit, "e1")), { run_id: first });
+});
