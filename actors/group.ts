@@ -100,6 +100,14 @@ export class DispatchGroup {
     return this.#state;
   }
 
+  /** Something was committed: whoever waited for that is told. */
+  committed(send: (to: string, message: unknown) => void): void {
+    send(RULES, { kind: "Wake" });
+    if (this.#state === null) return;
+    if (this.#state.openReports.size > 0) send(DISPATCHER, { kind: "ContinueReports" });
+    if (this.#state.rules.unsent.length > 0) send(DISPATCHER, { kind: "SendOutbound" });
+  }
+
   /** The actors of the group in start order. */
   specs(): ActorSpec[] {
     const failed = (message: unknown, error: Error, out: Outbox): void => {
@@ -128,11 +136,10 @@ export class DispatchGroup {
       },
       quarantine: this.#quarantine,
     };
-    // By the clock as it is now: it may have been set since the start.
-    const timer = () => ({ nowUs, book: () => this.#state?.rules ?? null, startedAtUs: nowUs() - uptimeUs() });
+    const timer = { nowUs, book: () => this.#state?.rules ?? null, startedAtUs: () => nowUs() - uptimeUs() };
     return [
       { name: RULES, start: () => new RuleEngine(engine) },
-      { name: EXPECTATIONS, start: (_context, out) => new ExpectationTimer(timer(), out) },
+      { name: EXPECTATIONS, start: (_context, out) => new ExpectationTimer(timer, out) },
     ];
   }
 

@@ -15,7 +15,7 @@ import { Reads } from "./reads.ts";
 import { replyDefect, replyMethodNotAllowed, replyOptions, replyRefusal } from "./reply.ts";
 import type { Match } from "./router.ts";
 import { GatewayState } from "./state.ts";
-import { createTransport } from "./transport.ts";
+import { createTransport, type TransportName } from "./transport.ts";
 import type { Exchange, RequestHandler, Transport } from "./transport-port.ts";
 
 /** How long an orderly stop waits for answers that are on their way. */
@@ -38,6 +38,8 @@ export interface GatewayOptions {
   database_path: string;
   /** Folder of the built dashboard; null for none. */
   dashboard: string | null;
+  /** The server library; null takes the fastest that works here. */
+  transport: TransportName | null;
 }
 
 export type GatewayMessage = FeedMessage | LiveFlows | RouteMessage;
@@ -59,8 +61,11 @@ export interface GatewayPorts {
 }
 
 export interface Gateway {
-  /** Listens; throws a ListenError when the address or the socket is taken. */
-  start(): Promise<{ port: number }>;
+  /**
+   * Listens; throws a ListenError when the address or the socket is taken. `fallback` says why the faster server library is
+   * not used, where nobody asked for that.
+   */
+  start(): Promise<{ port: number; fallback: string | null }>;
   /** A message of the committed feed, in feed order, or news of the records and user code actors. A throw is a failure. */
   receive(message: GatewayMessage): void;
   /** After a failure: builds anew what it remembers. Connections stay; `failedAt` is the message it failed at. */
@@ -81,7 +86,7 @@ class HttpGateway implements Gateway, RequestHandler {
   readonly #ports: Required<GatewayPorts>;
   readonly #access: Access;
   readonly #reads: Reads;
-  readonly #transport: Transport;
+  #transport: Transport | null = null;
   /** Requests for custom routes: no part of what is remembered, so a failure there is none of theirs. */
   readonly #custom: CustomRouteTable;
   #state: GatewayState;
@@ -102,16 +107,17 @@ class HttpGateway implements Gateway, RequestHandler {
       defect: this.#ports.defect,
     });
     this.#pages = new Pages(null, options.version, "");
-    this.#transport = createTransport(this);
   }
 
-  async start(): Promise<{ port: number }> {
+  async start(): Promise<{ port: number; fallback: string | null }> {
     const { host, socket, version } = this.#options;
     try {
-      const port = await this.#transport.listen(host, this.#options.port);
-      if (socket !== null) await this.#transport.listenUnix(socket);
+      const { transport, fallback } = await createTransport(this.#options.transport, this);
+      this.#transport = transport;
+      const port = await transport.listen(host, this.#options.port);
+      if (socket !== null) await transport.listenUnix(socket);
       this.#pages = new Pages(this.#options.dashboard, version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
-      return { port };
+      return { port, fallback };
     } catch (cause) {
       await this.close();
       throw cause;
@@ -182,11 +188,11 @@ class HttpGateway implements Gateway, RequestHandler {
   }
 
   async #finish(graceMs: number): Promise<void> {
-    this.#transport.stopListening();
+    this.#transport?.stopListening();
     await Promise.all([this.#state.stop(graceMs), this.#custom.stop(graceMs)]);
     // What tools make of the last answers is written in promises that are still to run.
     await new Promise<void>((resolve) => setImmediate(resolve));
-    this.#transport.close();
+    this.#transport?.close();
     await this.#reads.close();
   }
 }

@@ -36,7 +36,6 @@ import { capacityFreed, enqueue, processSeen } from "./hand-out.ts";
 import { heartbeat } from "./heartbeat.ts";
 import { hookDone } from "./hooks.ts";
 import type { DispatcherMessage } from "./messages.ts";
-import { isApplied } from "./open-reports.ts";
 import { EnginePool } from "./pool.ts";
 import { applyNextSlice, report } from "./report.ts";
 import { resumeRunCommand } from "./resume-run.ts";
@@ -122,7 +121,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return hookDone(turn, message);
       case "ContinueReports":
         return this.#state.openReports.callNext(turn, this.#ports.committedTurn());
-      case "ReportStep":
+      case "ReportSlice":
         return this.#continueReport(turn, message.run_id);
       case "ReceiverStarted":
         return sendAgain(turn, message.receiver);
@@ -173,18 +172,20 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     }
   }
 
-  /** The next slice of a report; after the last one, the next command that waited behind it. */
+  /** The next slice of a report; after the last one, what waited behind it, each command as a step of its own. */
   #continueReport(turn: Turn, runId: number): void {
     const { openReports } = this.#state;
     const open = openReports.find(runId);
     if (open === undefined) return;
     open.called = false;
-    if (!isApplied(open)) applyNextSlice(turn, open);
-    else
-      openReports.takeBehind(open, (command) => {
-        turn.ruleDepth = command.rule_depth ?? 0;
-        this.#command(turn, command);
-      });
+    if (open.next < open.slices.length) applyNextSlice(turn, open);
+    else {
+      const command = open.behind.shift();
+      openReports.remove(open);
+      if (command !== undefined) this.#command(turn, command);
+      openReports.addAgain(open);
+    }
+    if (open.next === open.slices.length && open.behind.length === 0) openReports.remove(open);
     openReports.callNext(turn, this.#ports.committedTurn());
   }
 
@@ -218,7 +219,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     const current = message.core === this.#ports.epoch;
     if (message.kind === "React") {
       if (current) applyReactions(turn, message, quarantine);
-      turn.out.send(RULES, { kind: "Reacted" });
+      turn.out.send(RULES, { kind: "Reacted", from: message.from });
     } else if (current && message.kind === "Lapse") lapse(turn, message.due, quarantine);
     else if (current && message.kind === "TickDone") tickDone(turn, message, quarantine);
   }

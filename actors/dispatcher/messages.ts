@@ -59,9 +59,9 @@ export interface ContinueReports {
   kind: "ContinueReports";
 }
 
-/** The next slice of a report is to be applied, or what waited behind it decided. Id and epoch are those of the command that fails with it. */
-export interface ReportStep {
-  kind: "ReportStep";
+/** The next slice of a report is to be applied. Id and epoch are those of its command, which fails with it. */
+export interface ReportSlice {
+  kind: "ReportSlice";
   id: number;
   epoch: number;
   run_id: number;
@@ -82,6 +82,6 @@ export type DispatcherMessage =
   | ReactionMessage
   | SendOutbound
   | ContinueReports
-  | ReportStep
+  | ReportSlice
   | ReceiverStarted
   | HookDone;

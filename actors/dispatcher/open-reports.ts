@@ -1,8 +1,7 @@
 /**
  * Reports that are applied slice by slice. The next slice waits until the one before is committed, so no commit grows with the
  * report, and other commands are decided in between. What else is said about the run meanwhile waits behind it, because numbers
- * only grow: a later report that overtook it would make the rest of it look old. After the last slice each of them is a step of
- * its own, in the order they came.
+ * only grow: a later report that overtook it would make the rest of it look old.
  *
  * Nothing of this is stored. After a restart the gateway sends the whole report again, and what was applied is skipped.
  */
@@ -10,7 +9,7 @@ import type { Command } from "#protocol/command";
 import type { ReportEvent } from "#protocol/engine";
 import { DISPATCHER } from "../names.ts";
 import type { Turn } from "../turn.ts";
-import type { ReportStep } from "./messages.ts";
+import type { ReportSlice } from "./messages.ts";
 
 /** Whose report it is, and about which run. */
 export interface ReportHead {
@@ -32,14 +31,10 @@ export interface OpenReport {
   applied: number;
   /** The step that applied the newest slice; 0 when nothing of it was new. */
   wroteTurn: number;
-  /** The message that calls for the next step is on its way. */
+  /** The message that will apply the next slice is on its way. */
   called: boolean;
   /** Commands about the same run, in the order they came. */
   readonly behind: Command[];
-}
-
-export function isApplied(report: OpenReport): boolean {
-  return report.next >= report.slices.length;
 }
 
 export function newReport(command: Command, head: ReportHead, count: number, slices: OpenReport["slices"]): OpenReport {
@@ -57,12 +52,19 @@ export class OpenReports {
     this.#byRun.set(report.head.run_id, report);
   }
 
+  /** Puts one back that still has commands behind it; behind another one, if the run has a new report by now. */
+  addAgain(report: OpenReport): void {
+    const other = this.#byRun.get(report.head.run_id);
+    if (other === undefined) this.add(report);
+    else other.behind.push(...report.behind.splice(0));
+  }
+
   find(runId: number): OpenReport | undefined {
     return this.#byRun.get(runId);
   }
 
   remove(report: OpenReport): void {
-    this.#byRun.delete(report.head.run_id);
+    if (this.#byRun.get(report.head.run_id) === report) this.#byRun.delete(report.head.run_id);
   }
 
   /** Lets a command wait for the report about its run; false when there is none. */
@@ -72,29 +74,15 @@ export class OpenReports {
     return report !== undefined;
   }
 
-  /** Takes the first command that waited behind a report. `decide` may open another report about the run: the rest waits behind that. */
-  takeBehind(report: OpenReport, decide: (command: Command) => void): void {
-    const [first, ...rest] = report.behind.splice(0);
-    this.#byRun.delete(report.head.run_id);
-    if (first !== undefined) decide(first);
-    if (rest.length === 0) return;
-    const opened = this.#byRun.get(report.head.run_id) ?? report;
-    opened.behind.push(...rest);
-    this.#byRun.set(report.head.run_id, opened);
-  }
-
-  /** Calls for the next step of each report: its next slice once the last one is committed, then what waits behind it. */
+  /** Calls for the next slice of each report whose last one is committed, or for what waits behind it, as steps of their own. */
   callNext(turn: Turn, committedTurn: number): void {
     for (const report of this.#byRun.values()) {
-      if (report.called || (!isApplied(report) && report.wroteTurn > committedTurn)) continue;
-      const command = isApplied(report) ? report.behind[0] : report.command;
-      if (command === undefined) {
-        this.#byRun.delete(report.head.run_id);
-        continue;
-      }
+      const hasSlice = report.next < report.slices.length;
+      if (report.called || (hasSlice && report.wroteTurn > committedTurn)) continue;
       report.called = true;
-      const { id, epoch } = command;
-      turn.out.send(DISPATCHER, { kind: "ReportStep", id, epoch, run_id: report.head.run_id } satisfies ReportStep);
+      // The command that the step decides: it is answered when the step fails.
+      const { id, epoch } = hasSlice ? report.command : (report.behind[0] ?? report.command);
+      turn.out.send(DISPATCHER, { kind: "ReportSlice", id, epoch, run_id: report.head.run_id } satisfies ReportSlice);
     }
   }
 }

@@ -10,7 +10,7 @@ import { loadConfig } from "#server/config";
 import { type RunningServer, startServer } from "#server/main";
 import { LONG } from "../support/fault-length.ts";
 import { FaultLoad } from "../support/fault-load.ts";
-import { endsByRun, integrityOf, storedRunIds } from "../support/stored-runs.ts";
+import { drained, endsByRun, integrityOf, storedRunIds } from "../support/stored-runs.ts";
 
 /** The goal is 200 ms; a busy machine gets ten times that. */
 const RECOVERY_MAX_MS = 2000;
@@ -29,18 +29,6 @@ async function setup(threads: "two" | "three") {
   return { home, server, load };
 }
 
-/** Waits until the server has no unfinished run. */
-async function drained(url: string): Promise<boolean> {
-  const limitMs = performance.now() + DRAIN_MAX_MS;
-  while (performance.now() < limitMs) {
-    const counts = (await (await fetch(`${url}/api/counts`)).json()) as { active: number; runs: Record<string, number> };
-    const unfinished = ["Scheduled", "Pending", "Running", "Cancelling", "Paused"];
-    if (unfinished.every((type) => counts.runs[type] === 0)) return true;
-    await sleep(50);
-  }
-  return false;
-}
-
 interface Fault {
   label: string;
   /** Threads that start anew because of it. */
@@ -52,7 +40,7 @@ type Faulty = Awaited<ReturnType<typeof setup>>;
 
 /** Causes each fault under load and checks that nothing was lost, doubled or left without an answer. */
 async function survive(t: Test, { home, server, load }: Faulty, faults: readonly Fault[]): Promise<void> {
-  load.start(4, 3);
+  load.start({ clients: 4, engines: 3 });
   await load.nextAnswer();
   for (const { label, threads, cause } of faults) {
     const fromMs = performance.now();
@@ -66,7 +54,7 @@ async function survive(t: Test, { home, server, load }: Faulty, faults: readonly
     await sleep(BETWEEN_MS);
   }
   load.stopCreating();
-  t.ok(await drained(server.url), "every run is executed");
+  t.ok(await drained(server.url, DRAIN_MAX_MS), "every run is executed");
   await load.stop();
   t.equal(load.silent, 0, "every request got an answer");
   t.equal(load.cut, 0, "no connection was cut");

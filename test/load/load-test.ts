@@ -16,6 +16,7 @@ import { listPhase } from "./phases/list.ts";
 import { logsPhase } from "./phases/logs.ts";
 import { parkPhase } from "./phases/park.ts";
 import { DRAIN_LIMIT_MS, type Phase } from "./phases/phase.ts";
+import { restPhase } from "./phases/rest.ts";
 import { steadyPhase } from "./phases/steady.ts";
 import { seedRuns } from "./seed-runs.ts";
 import { StandIn } from "./stand-in.ts";
@@ -27,6 +28,7 @@ const PHASE_OF: Record<PhaseName, Phase> = {
   steady: steadyPhase,
   burst: burstPhase,
   park: parkPhase,
+  rest: restPhase,
   logs: logsPhase,
   list: listPhase,
 };
@@ -109,8 +111,9 @@ async function measure(
 }
 
 function firstTarget(options: LoadOptions): Promise<Target> {
-  const { url, token, home, durability } = options;
-  return url === null ? startOwnServer({ home, durability, token }) : namedTarget("server", url, options);
+  const { url, token, home, durability, storeRuns, seed } = options;
+  if (url !== null) return namedTarget("server", url, options);
+  return startOwnServer({ home, durability, token }, { runs: storeRuns, seed });
 }
 
 function secondTarget(options: LoadOptions): Promise<Target> | null {

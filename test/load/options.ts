@@ -1,7 +1,7 @@
 /** What the load generator is asked to do, and the command line for it. */
 import { parseArgs } from "node:util";
 
-export const PHASES = ["idle", "steady", "burst", "park", "logs", "list"] as const;
+export const PHASES = ["idle", "steady", "burst", "park", "rest", "logs", "list"] as const;
 export type PhaseName = (typeof PHASES)[number];
 
 export interface LoadOptions {
@@ -19,10 +19,12 @@ export interface LoadOptions {
   rounds: number;
   /** Runs of the burst phase. */
   burst: number;
-  /** Polls of the park phase. */
+  /** Polls of the park and rest phases. */
   park: number;
   /** Ended runs made before the first phase. */
   seedRuns: number;
+  /** Ended runs written into the store of the started server before its start. */
+  storeRuns: number;
   seed: number;
   /** A running server, or a program as in `compare`; null starts our own. */
   url: string | null;
@@ -50,6 +52,7 @@ export const DEFAULTS: LoadOptions = {
   burst: 10_000,
   park: 10_000,
   seedRuns: 0,
+  storeRuns: 0,
   seed: 1,
   url: null,
   token: null,
@@ -79,8 +82,9 @@ export const USAGE = `usage: npm run load -- [options]
   --phases LIST     of ${PHASES.join(", ")}, or all (${DEFAULTS.phases.join(",")})
   --rounds N        repeats of every phase; medians are shown (${DEFAULTS.rounds})
   --burst N         backlog of the burst phase (${DEFAULTS.burst})
-  --park N          waiting polls of the park phase (${DEFAULTS.park})
+  --park N          waiting polls of the park and rest phases (${DEFAULTS.park})
   --seed-runs N     ended runs made before the first phase (${DEFAULTS.seedRuns})
+  --store-runs N    ended runs in the new store of the started server (${DEFAULTS.storeRuns})
   --seed N          seed of texts, ids and outcomes (${DEFAULTS.seed})
   --url URL         a running server instead of one started for this; it gets many runs, so never one you need
   --token TEXT      bearer token of that server
@@ -108,7 +112,17 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
       args: [...args],
       options: {
         ...{ engines: text, creators: text, "in-flight": text, seconds: text, runs: text, tasks: text, logs: text, phases: text },
-        ...{ rounds: text, burst: text, park: text, "seed-runs": text, seed: text, url: text, token: text, home: text },
+        ...{
+          rounds: text,
+          burst: text,
+          park: text,
+          "seed-runs": text,
+          "store-runs": text,
+          seed: text,
+          url: text,
+          token: text,
+          home: text,
+        },
         ...{ durability: text, compare: text, json: flag, help: flag },
       },
     }));
@@ -131,6 +145,7 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     burst: number("burst", DEFAULTS.burst, 1, COUNT_MAX),
     park: number("park", DEFAULTS.park, 1, PARK_MAX),
     seedRuns: number("seed-runs", 0, 0, COUNT_MAX),
+    storeRuns: number("store-runs", DEFAULTS.storeRuns, 0, COUNT_MAX),
     seed: number("seed", DEFAULTS.seed, 0, COUNT_MAX),
     url: word("url"),
     token: word("token"),
@@ -141,6 +156,8 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
     interrupt: null,
   };
   if (options.url !== null && options.home !== null) throw new UsageError("--home is for a started server, not for --url");
+  if (options.storeRuns > 0 && (options.url !== null || options.home !== null))
+    throw new UsageError("--store-runs makes a new store: neither --url nor --home goes with it");
   return { options, json: values["json"] === true, help: values["help"] === true };
 }
 

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { seedStore } from "./seed-store.ts";
 import { startServer } from "./server-process.ts";
 import { field, getJson, type Target } from "./target.ts";
 
@@ -20,7 +21,8 @@ export interface OwnServerOptions {
   token: string | null;
 }
 
-export async function startOwnServer(options: OwnServerOptions): Promise<Target> {
+/** @param stored ended runs that are written into a new store before the start */
+export async function startOwnServer(options: OwnServerOptions, stored = { runs: 0, seed: 1 }): Promise<Target> {
   const scratch = mkdtempSync(join(tmpdir(), "millrace-load-"));
   const served = join(scratch, "flows");
   const home = options.home === null ? join(scratch, "home") : resolve(options.home);
@@ -29,6 +31,7 @@ export async function startOwnServer(options: OwnServerOptions): Promise<Target>
   writeFileSync(join(served, "millrace.toml"), `[server]\nmax_external_engines = ${EXTERNAL_ENGINES_MAX}\n`);
   const remove = () => rmSync(scratch, { recursive: true, force: true });
   try {
+    if (stored.runs > 0) seedStore(home, stored.runs, stored.seed);
     const server = await startServer({
       program: process.execPath,
       args: [

@@ -4,5 +4,5 @@ const isLong = process.env["MILLRACE_FAULTS"] === "1";
 /** Options of a test that takes long. */
 export const LONG = isLong ? {} : { skip: "takes long: set MILLRACE_FAULTS=1" };
 
-/** Seconds of repeated kills of the whole process. */
-export const KILL_SECONDS = isLong ? 20 : 4;
+/** Seconds of repeated kills of the whole process, one each two seconds. */
+export const KILL_SECONDS = isLong ? 60 : 4;

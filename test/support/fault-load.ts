@@ -11,7 +11,22 @@ const ANSWER_LIMIT_MS = 40_000;
 /** Pause before a request is repeated, as 1.13 engines make it. */
 const RETRY_MS = 20;
 
+/** Pause of a client between two creates where no rate is asked for. */
+const CREATE_PAUSE_MS = 2;
+
 const MODULE = { module: "fault.py", source_dir: "/fault" };
+
+/** What the clients create, how fast, and what its engines hold meanwhile. */
+export interface LoadShape {
+  clients: number;
+  engines: number;
+  /** All clients together; null creates as fast as answers come. Moments that a client missed are not made up for. */
+  createsPerSecond?: number | null;
+  /** Amounts that each run takes with its hand-out. */
+  resources?: Record<string, number>;
+  /** Amounts that an engine takes by a lease of its own while it executes a run; every other run leaves that lease to its end. */
+  lease?: Record<string, number>;
+}
 
 export interface Answer {
   status: number;
@@ -35,6 +50,7 @@ export class FaultLoad {
   readonly #stopping = new AbortController();
   readonly #loops: Promise<void>[] = [];
   #creating = true;
+  #shape: LoadShape = { clients: 0, engines: 0 };
   #firstAnswer: { sentAfter: number; resolve: (atMs: number) => void }[] = [];
 
   /** `url` is null while the server is down. */
@@ -42,9 +58,10 @@ export class FaultLoad {
     this.#url = url;
   }
 
-  start(clients: number, engines: number): void {
-    for (let index = 0; index < clients; index += 1) this.#loops.push(this.#client());
-    for (let index = 0; index < engines; index += 1) this.#loops.push(this.#engine(`fault-${index}`));
+  start(shape: LoadShape): void {
+    this.#shape = shape;
+    for (let index = 0; index < shape.clients; index += 1) this.#loops.push(this.#client());
+    for (let index = 0; index < shape.engines; index += 1) this.#loops.push(this.#engine(`fault-${index}`));
   }
 
   /** Resolves with the time of the first answer to a request that was sent after this call. */
@@ -95,11 +112,17 @@ export class FaultLoad {
   }
 
   async #client(): Promise<void> {
+    const { clients, createsPerSecond = null, resources } = this.#shape;
+    const options = resources === undefined ? {} : { resources };
+    let dueMs = performance.now();
     while (this.#creating) {
-      const answer = await this.ask("POST", "/api/runs", { project: "fault", flow: "job", ...MODULE });
+      const answer = await this.ask("POST", "/api/runs", { project: "fault", flow: "job", ...MODULE, options });
       if (answer?.status === 201) this.acknowledged.push(Number(answer.body["id"]));
       else if (answer !== null) this.refused.set(answer.status, (this.refused.get(answer.status) ?? 0) + 1);
-      await sleep(2);
+      const nowMs = performance.now();
+      if (createsPerSecond === null) dueMs = nowMs + CREATE_PAUSE_MS;
+      else dueMs = Math.max(nowMs, dueMs + (1000 * clients) / createsPerSecond);
+      await sleep(dueMs - nowMs);
     }
   }
 
@@ -117,10 +140,19 @@ export class FaultLoad {
       const moved = await this.#insist("POST", `/api/runs/${run_id}/transition`, move(type));
       if (moved === null || (moved.status !== 200 && moved.body["reason"] !== "duplicate")) return;
     }
+    const { lease } = this.#shape;
+    if (lease !== undefined) await this.#hold(run_id, lease);
     const lines = [{ run_id, level: 20, logger: "fault", timestamp: Date.now() * 1000, message: "done" }];
     await this.#insist("POST", "/api/engine/report", { engine_id, run_id, events: [{ kind: "logs", seq: 1, logs: lines }] });
     const ended = await this.#insist("POST", `/api/runs/${run_id}/transition`, move("Completed"));
     if (ended?.status === 200 || ended?.body["reason"] === "terminal") this.completed.push(run_id);
+  }
+
+  /** Waits in line for a lease; of every other run it ends with the run, as one does whose engine died. */
+  async #hold(run_id: number, resources: Record<string, number>): Promise<void> {
+    const held = await this.#insist("POST", "/api/resources/acquire", { run_id, resources, wait_ms: 1000 });
+    const lease = held?.body["lease"];
+    if (lease !== undefined && run_id % 2 === 0) await this.#insist("POST", "/api/resources/release", { run_id, lease });
   }
 
   /** Repeats a request until it is answered; null when the load ends first. */

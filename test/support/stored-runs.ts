@@ -1,5 +1,6 @@
 /** What a server has stored, read through its interface and, once it has stopped, from its file. */
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { openReadHandle } from "#storage/read-handle";
 
 interface Item {
@@ -37,6 +38,26 @@ export async function endsByRun(url: string): Promise<Map<number, number>> {
     if (ENDS.has(event.name)) ends.set(event.run_id, (ends.get(event.run_id) ?? 0) + 1);
   }
   return ends;
+}
+
+const UNFINISHED = ["Scheduled", "Pending", "Running", "Cancelling", "Paused"];
+const LOOK_AGAIN_MS = 50;
+
+/** Waits until the server has no unfinished run; false when the time is over before. */
+export async function drained(url: string, limitMs: number): Promise<boolean> {
+  const untilMs = performance.now() + limitMs;
+  while (performance.now() < untilMs) {
+    const counts = (await (await fetch(`${url}/api/counts`)).json()) as { runs: Record<string, number> };
+    if (UNFINISHED.every((type) => counts.runs[type] === 0)) return true;
+    await sleep(LOOK_AGAIN_MS);
+  }
+  return false;
+}
+
+/** Names of the resources of which something is taken. */
+export async function resourcesInUse(url: string): Promise<string[]> {
+  const settings = (await (await fetch(`${url}/api/settings`)).json()) as { resources: Record<string, { used: number }> };
+  return Object.entries(settings.resources).flatMap(([name, { used }]) => (used === 0 ? [] : [name]));
 }
 
 /** SQLite's own check of the file: "ok" when nothing is wrong. */

@@ -61,6 +61,7 @@ function dump(state: LiveState): string[] {
   }
   lines.push(...schedulesOf(state), ...backfillsOf(state));
   for (const { name, used } of state.ledger.list()) if (used > 0) lines.push(`used ${name} ${used}`);
+  lines.push(...dumpRules(state));
   const held = [...state.engines.values()].filter((engine) => engine.runs.size > 0);
   for (const engine of held.sort((a, b) => (a.id < b.id ? -1 : 1))) {
     lines.push(
@@ -87,4 +88,14 @@ function backfillsOf(state: LiveState): string[] {
   const unfinished = new Set([...state.runs.values()].map((run) => run.backfill_id));
   const backfills = [...state.backfills.all()].filter(({ id }) => unfinished.has(id)).sort((a, b) => a.id - b.id);
   return backfills.map((backfill) => `backfill ${canonicalJson({ ...backfill, counts: Object.fromEntries(backfill.counts) })}`);
+}
+
+function dumpRules({ rules }: LiveState): string[] {
+  const lines = [`rules ${JSON.stringify([rules.storedCursor, rules.nextIds])}`];
+  for (const rule of [...rules.rules.values()].sort((a, b) => a.id - b.id)) lines.push(`rule ${canonicalJson(rule)}`);
+  for (const firing of [...rules.firings.values()].sort((a, b) => a.id - b.id)) lines.push(`firing ${canonicalJson(firing)}`);
+  for (const message of [...rules.outgoing.values()].sort((a, b) => a.id - b.id)) lines.push(`message ${canonicalJson(message)}`);
+  for (const expectation of [...rules.expectations.values()].sort((a, b) => a.id - b.id))
+    lines.push(`expectation ${canonicalJson(expectation)}`);
+  return lines;
 }
