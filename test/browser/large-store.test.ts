@@ -1,6 +1,6 @@
 /**
  * The runs page on a store of 50,000 runs. The whole, a million, takes minutes to write: `npm run check:slow` does it
- * (test/slow/dashboard-store.test.ts). How long the first rows take is measured by test/load/dashboard.ts.
+ * (test/browser/slow/large-store.test.ts). How long the first rows take is measured by test/browser/figures.ts.
  */
 import t from "tap";
 import { launch } from "./browser.ts";

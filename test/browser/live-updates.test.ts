@@ -1,6 +1,6 @@
 /**
  * Hundreds of updates a second, here 2,000 in all: the page draws what is seen, asks little, keeps nothing, and ends with the
- * last state. A minute of 200 a second, with the longest block of the page's thread, is measured by test/load/dashboard.ts.
+ * last state. A minute of 200 a second, with the longest block of the page's thread, is measured by test/browser/figures.ts.
  */
 import t from "tap";
 import { launch, openTab } from "./browser.ts";

@@ -1,8 +1,8 @@
 /** The runs page on a store of a million runs. It needs about two gigabytes of disk and Chromium. */
 import t from "tap";
-import { launch } from "../browser/browser.ts";
-import { checkLargeStore } from "../browser/large-store.ts";
-import { Served } from "../browser/served.ts";
+import { launch } from "../browser.ts";
+import { checkLargeStore } from "../large-store.ts";
+import { Served } from "../served.ts";
 
 const RUNS = 1_000_000;
 
