@@ -87,7 +87,9 @@ try {
     );
     const { page, context, complaints } = await openTab(browser, { theme, width, height });
     await page.goto(scene.server.url + address, { waitUntil: "load" });
+    await page.locator("main h1").waitFor();
     await page.waitForTimeout(SETTLED_MS);
+    await page.waitForFunction(() => document.querySelector(".loading, .stale") === null);
     await page.screenshot({ path: join(out, `${name}.png`) });
     if (complaints.length > 0) process.stderr.write(`${path}: ${complaints.join("; ")}\n`);
     await context.close();
