@@ -6,7 +6,6 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
-import { setPriority } from "node:os";
 import { join } from "node:path";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
@@ -93,6 +92,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     const [program, ...leading] = this.#commandFor(key.module);
     const args = [...leading, "--engine-id", engineId, "--source-dir", key.source_dir, "--module", key.module];
     if (key.isolated) args.push("--once");
+    // The engine lowers its priority itself: many do so by an amount, which would count twice.
     if (key.nice > 0) args.push("--nice", String(key.nice));
     const environment = { ...process.env, ...this.#options.environment, MILLRACE_ENGINE_ID: engineId };
     // A process group of its own: a Ctrl-C meant for the server does not end runs.
@@ -101,7 +101,6 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     this.#rememberModule(key);
     child.once("error", (error) => this.#gone(engineId, `the engine could not be started: ${error.message}`));
     child.once("exit", () => this.#gone(engineId, null));
-    if (key.nice > 0 && child.pid !== undefined) lowerPriority(child.pid, key.nice);
   }
 
   #commandFor(module: string): readonly string[] {
@@ -164,14 +163,12 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
   }
 }
 
+/** 0 without a file. A module is named by its file, or as Python does: `etl.daily` is etl/daily.py or etl/daily/__init__.py. */
 function modifiedMs(sourceDir: string, module: string): number {
-  return statSync(join(sourceDir, module), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-}
-
-function lowerPriority(pid: number, nice: number): void {
-  try {
-    setPriority(pid, nice);
-  } catch {
-    // The engine lowers its own priority as well; a process that has ended needs none.
+  const dotted = module.replaceAll(".", "/");
+  for (const path of [module, `${dotted}.py`, `${dotted}/__init__.py`]) {
+    const file = statSync(join(sourceDir, path), { throwIfNoEntry: false });
+    if (file?.isFile() === true) return file.mtimeMs;
   }
+  return 0;
 }

@@ -1,9 +1,9 @@
 /** Real processes: start, watch, signal. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import t from "tap";
+import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import t, { type Test } from "tap";
 import { matchesPattern } from "#actors/engines/pattern";
 import { isSameProcess, readProcess, userOf } from "#actors/engines/process-table";
 import { EngineProcesses } from "#actors/engines/shell";
@@ -114,24 +114,34 @@ t.test("a watched process is signalled; one that was never seen, another pid, th
   t.equal(readProcess(other.pid ?? 0).alive, true);
 });
 
-t.test("a module that changed is told once", async (t) => {
-  const dir = t.testdir({ "jobs.ts": "1" });
+for (const [module, file] of [
+  ["jobs.ts", "jobs.ts"],
+  ["jobs", "jobs.py"],
+  ["etl.daily", "etl/daily.py"],
+  ["etl", "etl/__init__.py"],
+] as const)
+  t.test(`a module that changed is told once: ${module} in ${file}`, (t) => changedModule(t, module, file));
+
+async function changedModule(t: Test, module: string, file: string): Promise<void> {
+  const dir = t.testdir();
+  mkdirSync(dirname(join(dir, file)), { recursive: true });
+  writeFileSync(join(dir, file), "1");
   const { ask, told, next } = setup();
-  ask({ kind: "Spawn", engine_id: "e1", key: key(dir) });
+  ask({ kind: "Spawn", engine_id: "e1", key: key(dir, { module }) });
   const gone = next("EngineGone");
   ask({ kind: "Look" });
   t.notOk(told.some(({ kind }) => kind === "ModuleChanged"));
-  writeFileSync(join(dir, "jobs.ts"), "2");
-  utimesSync(join(dir, "jobs.ts"), 1, 1);
+  writeFileSync(join(dir, file), "2");
+  utimesSync(join(dir, file), 1, 1);
   ask({ kind: "Look" });
   ask({ kind: "Look" });
   t.same(
     told.filter(({ kind }) => kind === "ModuleChanged"),
-    [{ kind: "ModuleChanged", source_dir: dir, module: "jobs.ts" }],
+    [{ kind: "ModuleChanged", source_dir: dir, module }],
   );
   ask({ kind: "Signal", engine_id: "e1", pid: 0, signal: "SIGKILL" });
   await gone;
-});
+}
 
 t.test("a reused pid is told from the process that was seen", async (t) => {
   const child = await stranger(t);
