@@ -39,13 +39,23 @@ interface Child {
   key: EngineKey;
 }
 
+interface WatchedModule {
+  source_dir: string;
+  module: string;
+  /** When its file was last changed, milliseconds; 0 without a file. */
+  ms: number;
+  engines: Set<string>;
+}
+
 export class EngineProcesses implements Actor<EngineProcessesMessage> {
   readonly #options: EngineProcessesOptions;
   readonly #nowUs: () => number;
   readonly #send: (to: string, message: unknown) => void;
   readonly #watched = new Map<string, Watched>();
   readonly #children = new Map<string, Child>();
-  readonly #modules = new Map<string, number>();
+  /** Modules of living engines, and which module each has. */
+  readonly #modules = new Map<string, WatchedModule>();
+  readonly #moduleOf = new Map<string, string>();
   #lookFrom = 0;
 
   constructor(options: EngineProcessesOptions, nowUs: () => number, send: (to: string, message: unknown) => void) {
@@ -61,9 +71,11 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
   receive(message: EngineProcessesMessage, out: Outbox): void {
     switch (message.kind) {
       case "Watch":
+        this.#rememberModule(message.engine_id, message.source_dir, message.module);
         return this.#watch(message.engine_id, message.pid, out);
       case "Unwatch":
         this.#watched.delete(message.engine_id);
+        if (!this.#children.has(message.engine_id)) this.#forgetModule(message.engine_id);
         return;
       case "Spawn":
         return this.#spawn(message.engine_id, message.key);
@@ -98,7 +110,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     // A process group of its own: a Ctrl-C meant for the server does not end runs.
     const child = spawn(program ?? "", args, { stdio: ["ignore", "inherit", "inherit"], env: environment, detached: true });
     this.#children.set(engineId, { process: child, key });
-    this.#rememberModule(key);
+    this.#rememberModule(engineId, key.source_dir, key.module);
     child.once("error", (error) => this.#gone(engineId, `the engine could not be started: ${error.message}`));
     child.once("exit", () => this.#gone(engineId, null));
   }
@@ -110,6 +122,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
   #gone(engineId: string, cause: string | null): void {
     if (!this.#children.delete(engineId) && !this.#watched.has(engineId)) return;
     this.#watched.delete(engineId);
+    this.#forgetModule(engineId);
     this.#send(DISPATCHER, { kind: "EngineGone", engine_id: engineId, cause } satisfies EngineGone);
   }
 
@@ -143,21 +156,33 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     for (const [engineId, { pid, started }] of others.slice(from, from + LOOKED_AT_MAX)) {
       if (isSameProcess(pid, started)) continue;
       this.#watched.delete(engineId);
+      this.#forgetModule(engineId);
       out.send(DISPATCHER, { kind: "EngineGone", engine_id: engineId, cause: null } satisfies EngineGone);
     }
     this.#lookAtModules(out);
   }
 
-  #rememberModule(key: EngineKey): void {
-    this.#modules.set(`${key.source_dir}\n${key.module}`, modifiedMs(key.source_dir, key.module));
+  #rememberModule(engineId: string, source_dir: string, module: string): void {
+    const path = `${source_dir}\n${module}`;
+    const known = this.#modules.get(path);
+    this.#moduleOf.set(engineId, path);
+    if (known !== undefined) known.engines.add(engineId);
+    else this.#modules.set(path, { source_dir, module, ms: modifiedMs(source_dir, module), engines: new Set([engineId]) });
+  }
+
+  #forgetModule(engineId: string): void {
+    const path = this.#moduleOf.get(engineId);
+    this.#moduleOf.delete(engineId);
+    const known = path === undefined ? undefined : this.#modules.get(path);
+    if (path !== undefined && known?.engines.delete(engineId) === true && known.engines.size === 0) this.#modules.delete(path);
   }
 
   #lookAtModules(out: Outbox): void {
-    for (const [path, knownMs] of this.#modules) {
-      const [source_dir = "", module = ""] = path.split("\n");
+    for (const known of this.#modules.values()) {
+      const { source_dir, module } = known;
       const ms = modifiedMs(source_dir, module);
-      if (ms === knownMs) continue;
-      this.#modules.set(path, ms);
+      if (ms === known.ms) continue;
+      known.ms = ms;
       out.send(DISPATCHER, { kind: "ModuleChanged", source_dir, module } satisfies ModuleChanged);
     }
   }

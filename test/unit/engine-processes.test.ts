@@ -89,7 +89,7 @@ t.test("a process that polls is watched: its start time is told, and its end", a
   const child = await stranger(t);
   const pid = child.pid ?? 0;
   const seen = next("EngineSeen");
-  ask({ kind: "Watch", engine_id: "far", pid });
+  ask({ kind: "Watch", engine_id: "far", source_dir: "/s", module: "m.ts", pid });
   t.match(await seen, { engine_id: "far", pid_started: readProcess(pid).started });
   const ended = once(child, "exit");
   ask({ kind: "Look" });
@@ -105,7 +105,7 @@ t.test("a watched process is signalled; one that was never seen, another pid, th
   const [watched, other] = [await stranger(t), await stranger(t)];
   const signal = (engine_id: string, pid: number) => ask({ kind: "Signal", engine_id, pid, signal: "SIGKILL" });
   signal("unseen", other.pid ?? 0);
-  ask({ kind: "Watch", engine_id: "far", pid: watched.pid ?? 0 });
+  ask({ kind: "Watch", engine_id: "far", source_dir: "/s", module: "m.ts", pid: watched.pid ?? 0 });
   signal("far", other.pid ?? 0);
   for (const pid of [process.pid, 1, 0, -1]) signal("far", pid);
   const ended = once(watched, "exit");
@@ -142,6 +142,23 @@ async function changedModule(t: Test, module: string, file: string): Promise<voi
   ask({ kind: "Signal", engine_id: "e1", pid: 0, signal: "SIGKILL" });
   await gone;
 }
+
+t.test("the module of an engine that was started by others is looked at for as long as the engine is there", async (t) => {
+  const dir = t.testdir({ "jobs.ts": "1" });
+  const { ask, told } = setup();
+  const child = await stranger(t);
+  const changed = () => told.filter(({ kind }) => kind === "ModuleChanged").length;
+  const change = (seconds: number) => {
+    utimesSync(join(dir, "jobs.ts"), seconds, seconds);
+    ask({ kind: "Look" });
+  };
+  ask({ kind: "Watch", engine_id: "far", pid: child.pid ?? 0, source_dir: dir, module: "jobs.ts" });
+  change(1);
+  t.equal(changed(), 1);
+  ask({ kind: "Unwatch", engine_id: "far" });
+  change(2);
+  t.equal(changed(), 1);
+});
 
 t.test("a reused pid is told from the process that was seen", async (t) => {
   const child = await stranger(t);
