@@ -13,7 +13,7 @@ import { Outbound } from "#actors/outbound/shell";
 import type { ReceiverStarted } from "#actors/rules/messages";
 import { placementOf, TREE } from "#actors/tree";
 import { hostIdentity } from "#protocol/host-identity";
-import { type Clock, createSystemClock } from "#runtime/clock";
+import { type Clock, createSystemClock, processUptimeUs } from "#runtime/clock";
 import { Supervisor } from "#runtime/supervisor";
 import { Threads } from "#runtime/thread";
 import { checkpoint, openCheckpointHandle } from "#storage/checkpoint";
@@ -77,7 +77,7 @@ async function startTree(
   log: ServerLog,
   release: () => void,
 ): Promise<RunningServer> {
-  const data = threadData(config, servedDir, clock.nowUs());
+  const data = threadData(config, servedDir, clock);
   const stopped = Promise.withResolvers<number>();
   const listening = Promise.withResolvers<{ port: number }>();
   const threads: Threads = new Threads(
@@ -186,13 +186,14 @@ async function stopInOrder(threads: Threads, supervisor: Supervisor, config: Ser
   if (config.socket !== null) rmSync(config.socket, { force: true });
 }
 
-function threadData(config: ServerConfig, servedDir: string, startedAt: number): SharedData {
+function threadData(config: ServerConfig, servedDir: string, clock: Clock): SharedData {
   return {
     config,
     servedDir,
     version: packageVersion(),
     pid: process.pid,
-    startedAt,
+    startedAt: clock.nowUs(),
+    startedUptimeUs: processUptimeUs(),
     databasePath: join(config.home, "db.sqlite"),
     host: hostIdentity(),
     threads: config.threads,
