@@ -1,4 +1,4 @@
-/** The example of the package, served beside the flows of these tests; discovery looks into files that import the package. */
+/** The example, served beside the flows of these tests; the import makes discovery look into this file. */
 import "millrace";
 
 export { weatherReport } from "../../../examples/weather/weather.ts";
