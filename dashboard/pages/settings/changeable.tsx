@@ -74,25 +74,7 @@ export function Changeable({ settings, changed }: { settings: Settings; changed:
           {named.map(([name, { total, used }]) => (
             <NumberRow key={name} label={name} unit={`units, ${used} in use`} {...field(PREFIX + name, total)} />
           ))}
-          <li>
-            <input
-              class="field"
-              type="text"
-              aria-label="Name of a new resource"
-              placeholder="new resource"
-              value={fresh.name}
-              onInput={(event) => setFresh({ ...fresh, name: event.currentTarget.value })}
-            />
-            <input
-              class="field number"
-              type="text"
-              inputMode="decimal"
-              aria-label="Units of the new resource"
-              value={fresh.total}
-              onInput={(event) => setFresh({ ...fresh, total: event.currentTarget.value })}
-            />
-            <span class="faint">units</span>
-          </li>
+          <NewResource fresh={fresh} change={setFresh} />
         </ul>
         {problem !== "" && (
           <p class="problem" role="alert">
@@ -109,6 +91,30 @@ export function Changeable({ settings, changed }: { settings: Settings; changed:
         </div>
       </form>
     </Section>
+  );
+}
+
+function NewResource({ fresh, change }: { fresh: typeof NOTHING; change: (fresh: typeof NOTHING) => void }): JSX.Element {
+  return (
+    <li>
+      <input
+        class="field"
+        type="text"
+        aria-label="Name of a new resource"
+        placeholder="new resource"
+        value={fresh.name}
+        onInput={(event) => change({ ...fresh, name: event.currentTarget.value })}
+      />
+      <input
+        class="field number"
+        type="text"
+        inputMode="decimal"
+        aria-label="Units of the new resource"
+        value={fresh.total}
+        onInput={(event) => change({ ...fresh, total: event.currentTarget.value })}
+      />
+      <span class="faint">units</span>
+    </li>
   );
 }
 
