@@ -52,12 +52,17 @@ async function load(sourceDir: string, module: string): Promise<LoadedModule> {
     flows: flows.map(({ registration }) => registration),
     rules: rules.map(({ registration }) => registration),
     routes: routes.map(({ registration }) => registration),
-    called: rules.length + routes.length > 0 || flows.some(({ registration }) => registration.options.hooks.length > 0),
+    called: hasFunctions(rules) || routes.length > 0 || flows.some(({ registration }) => registration.options.hooks.length > 0),
     files: [...files],
     error,
   };
   // What user code declared may hold anything; what is stored is JSON.
   return JSON.parse(JSON.stringify(loaded)) as LoadedModule;
+}
+
+/** What rules in data do needs no process of user code. */
+function hasFunctions(rules: Exported["rules"]): boolean {
+  return rules.some(({ definition }) => definition.fn !== null);
 }
 
 /** The way to the parent is for this file alone: user code that speaks on it would break the protocol. */
