@@ -59,7 +59,7 @@ t.test(
     const due = kit.pass(2 * SECOND);
     t.match(workOf(due, parked.command), { run_id: Number(operations(made, "insert_run")[0]?.["id"]) });
     t.match(operations(due, "put_schedule"), [{ consumed_until: START_US + 60 * SECOND, next_fire: START_US + 120 * SECOND }]);
-    t.same([firesOf(before).length, firesOf(due).length], [1, 0]);
+    t.same([firesOf(before).length, firesOf(due).length], [2, 0]);
     assertOnePerFire(t, [made, before, due]);
   },
 );
