@@ -23,8 +23,8 @@ const STOP_GRACE_MS = 2_000;
 
 export interface GatewayOptions {
   host: string;
-  /** 0 chooses a free one. */
-  port: number;
+  /** 0 chooses a free one; null listens on none, for requests of this process only. */
+  port: number | null;
   /** Path of the Unix socket to serve as well; it needs no token. */
   socket: string | null;
   token: string | null;
@@ -61,6 +61,8 @@ export interface GatewayPorts {
 export interface Gateway {
   /** Listens; throws a ListenError when the address or the socket is taken. */
   start(): Promise<{ port: number }>;
+  /** A request that did not come over HTTP but from this process. */
+  serve(exchange: Exchange): void;
   /** A message of the committed feed, in feed order, or news of the records and user code actors. A throw is a failure. */
   receive(message: GatewayMessage): void;
   /** After a failure: builds anew what it remembers. Connections stay; `failedAt` is the message it failed at. */
@@ -108,13 +110,21 @@ class HttpGateway implements Gateway, RequestHandler {
   async start(): Promise<{ port: number }> {
     const { host, socket, version } = this.#options;
     try {
-      const port = await this.#transport.listen(host, this.#options.port);
+      const port = this.#options.port === null ? 0 : await this.#transport.listen(host, this.#options.port);
       if (socket !== null) await this.#transport.listenUnix(socket);
       this.#pages = new Pages(this.#options.dashboard, version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
       return { port };
     } catch (cause) {
       await this.close();
       throw cause;
+    }
+  }
+
+  serve(exchange: Exchange): void {
+    try {
+      this.request(exchange);
+    } catch (cause) {
+      this.failed(exchange, cause);
     }
   }
 

@@ -26,6 +26,7 @@ export { ParameterError } from "./parameters.ts";
 export type { RetryOptions } from "./retry.ts";
 export { type PathParameters, type RouteContext, type RouteHandler, type RouteOptions, route } from "./route.ts";
 export { type RuleContext, type RuleFunction, type RuleMatch, type RuleOptions, rule } from "./rule.ts";
+export { RunError } from "./run-error.ts";
 export {
   type CronOptions,
   cron,
@@ -35,6 +36,7 @@ export {
   type ScheduleDeclaration,
   type ScheduleOptions,
 } from "./schedules.ts";
+export { HomeInUseError } from "./script/home-in-use-error.ts";
 export { type FileTarget, file, type Target } from "./target.ts";
 export { type Task, type TaskOptions, task } from "./task.ts";
 export type { TaskRun } from "./task-run.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WorkItem, WorkResponse } from "#protocol/engine";
 import type { MillraceOptions } from "../client/index.ts";
-import type { ServerAddress } from "./connection.ts";
+import { Connection, type ServerAddress } from "./connection.ts";
 import { doJob } from "./jobs.ts";
 import { FIRST_WAIT_MS, WAIT_MS_LONGEST } from "./retrying.ts";
 import { RunControl } from "./run-control.ts";
@@ -39,7 +39,7 @@ export class Engine {
 
   constructor(settings: EngineSettings) {
     this.#settings = settings;
-    this.#api = new ServerApi(settings.identity, settings.address);
+    this.#api = new ServerApi(settings.identity, (timeoutMs) => new Connection(settings.address, timeoutMs));
     const { sourceDir, module } = settings.identity;
     const { home, server, heapMb } = settings;
     this.#keeper = new ThreadKeeper({ sourceDir, module, home, server }, heapMb);

@@ -9,9 +9,7 @@ import { OpenTaskRuns } from "./open-task-runs.ts";
 import { Reporter } from "./reporter.ts";
 import { RunStop } from "./run-stop.ts";
 import type { ServerApi } from "./server-api.ts";
-import type { ThreadKeeper } from "./thread-keeper.ts";
-import type { Ended } from "./user-thread.ts";
-import type { FlowFacts, RunFacts } from "./user-thread-api.ts";
+import type { CodeKeeper, Ended, FlowFacts, RunFacts } from "./user-thread-api.ts";
 
 /** How long a hook may take before its thread is ended. */
 const HOOK_MS_MAX = 60_000;
@@ -27,7 +25,7 @@ export interface RunControlOptions {
 /** Takes one run from its work item to its last state. */
 export class RunControl {
   readonly #api: ServerApi;
-  readonly #keeper: ThreadKeeper;
+  readonly #keeper: CodeKeeper;
   readonly #item: WorkItem;
   readonly #options: RunControlOptions;
   readonly #reporter: Reporter;
@@ -37,7 +35,7 @@ export class RunControl {
   readonly #facts: RunFacts;
   readonly #flow: FlowFacts | undefined;
 
-  constructor(api: ServerApi, keeper: ThreadKeeper, item: WorkItem, options: RunControlOptions) {
+  constructor(api: ServerApi, keeper: CodeKeeper, item: WorkItem, options: RunControlOptions) {
     this.#api = api;
     this.#keeper = keeper;
     this.#item = item;

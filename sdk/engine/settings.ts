@@ -15,6 +15,9 @@ const HEARTBEAT_SECONDS = 5;
 /** An idle engine gives up after this long without a server (interface: Limits, engine idle give-up). */
 const GIVE_UP_SECONDS = 30;
 
+/** How an engine keeps time unless it is told otherwise. */
+export const DEFAULT_TIMES = { graceMs: GRACE_SECONDS * 1000, heartbeatMs: HEARTBEAT_SECONDS * 1000 };
+
 export const USAGE =
   "usage: --source-dir DIR --module FILE [--engine-id ID] [--server URL] [--socket PATH] [--once] [--nice N] [--grace SECONDS] [--heartbeat SECONDS] [--give-up SECONDS] [--heap-mb N]";
 
