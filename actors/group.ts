@@ -99,6 +99,14 @@ export class DispatchGroup {
     return this.#state;
   }
 
+  /** Something was committed: whoever waited for that is told. */
+  committed(send: (to: string, message: unknown) => void): void {
+    send(RULES, { kind: "Wake" });
+    if (this.#state === null) return;
+    if (this.#state.openReports.size > 0) send(DISPATCHER, { kind: "ContinueReports" });
+    if (this.#state.rules.unsent.length > 0) send(DISPATCHER, { kind: "SendOutbound" });
+  }
+
   /** The actors of the group in start order. */
   specs(): ActorSpec[] {
     const failed = (message: unknown, error: Error, out: Outbox): void => {

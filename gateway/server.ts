@@ -15,7 +15,7 @@ import { Reads } from "./reads.ts";
 import { replyDefect, replyMethodNotAllowed, replyOptions, replyRefusal } from "./reply.ts";
 import type { Match } from "./router.ts";
 import { GatewayState } from "./state.ts";
-import { createTransport } from "./transport.ts";
+import { createTransport, type TransportName } from "./transport.ts";
 import type { Exchange, RequestHandler, Transport } from "./transport-port.ts";
 
 /** How long an orderly stop waits for answers that are on their way. */
@@ -38,6 +38,8 @@ export interface GatewayOptions {
   database_path: string;
   /** Folder of the built dashboard; null for none. */
   dashboard: string | null;
+  /** The server library; null takes the fastest that works here. */
+  transport: TransportName | null;
 }
 
 export type GatewayMessage = FeedMessage | LiveFlows | RouteMessage;
@@ -59,8 +61,11 @@ export interface GatewayPorts {
 }
 
 export interface Gateway {
-  /** Listens; throws a ListenError when the address or the socket is taken. */
-  start(): Promise<{ port: number }>;
+  /**
+   * Listens; throws a ListenError when the address or the socket is taken. `fallback` says why the faster server library is
+   * not used, where nobody asked for that.
+   */
+  start(): Promise<{ port: number; fallback: string | null }>;
   /** A request that did not come over HTTP but from this process. */
   serve(exchange: Exchange): void;
   /** A message of the committed feed, in feed order, or news of the records and user code actors. A throw is a failure. */
@@ -83,7 +88,7 @@ class HttpGateway implements Gateway, RequestHandler {
   readonly #ports: Required<GatewayPorts>;
   readonly #access: Access;
   readonly #reads: Reads;
-  readonly #transport: Transport;
+  #transport: Transport | null = null;
   /** Requests for custom routes: no part of what is remembered, so a failure there is none of theirs. */
   readonly #custom: CustomRouteTable;
   #state: GatewayState;
@@ -104,16 +109,19 @@ class HttpGateway implements Gateway, RequestHandler {
       defect: this.#ports.defect,
     });
     this.#pages = new Pages(null, options.version, "");
-    this.#transport = createTransport(this);
   }
 
-  async start(): Promise<{ port: number }> {
+  async start(): Promise<{ port: number; fallback: string | null }> {
     const { host, socket, version } = this.#options;
     try {
-      const port = this.#options.port === null ? 0 : await this.#transport.listen(host, this.#options.port);
-      if (socket !== null) await this.#transport.listenUnix(socket);
-      this.#pages = new Pages(this.#options.dashboard, version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
-      return { port };
+      let listening: { port: number; fallback: string | null } = { port: 0, fallback: null };
+      if (this.#options.port !== null) listening = await this.#listen(host, this.#options.port, socket);
+      this.#pages = new Pages(
+        this.#options.dashboard,
+        version,
+        `http://${host.includes(":") ? `[${host}]` : host}:${listening.port}`,
+      );
+      return listening;
     } catch (cause) {
       await this.close();
       throw cause;
@@ -126,6 +134,81 @@ class HttpGateway implements Gateway, RequestHandler {
     } catch (cause) {
       this.failed(exchange, cause);
     }
+  }
+
+  receive(message: GatewayMessage): void;
+  /** After a failure: builds anew what it remembers. Connections stay; `failedAt` is the message it failed at. */
+  restart(failedAt: GatewayMessage | null): void;
+  /** Ends streams, refuses new requests, waits shortly for answers on their way, then closes. The thread may end afterwards. */
+  stop(): Promise<void>;
+  /** As `stop`, without waiting for anything. */
+  close(): Promise<void>;
+}
+
+export function createGateway(options: GatewayOptions, ports: GatewayPorts): Gateway {
+  return new HttpGateway(options, ports);
+}
+
+/** Owns the connections and the way to the store, which outlive a failure of what it remembers (state.ts). */
+class HttpGateway implements Gateway, RequestHandler {
+  readonly #options: GatewayOptions;
+  readonly #ports: Required<GatewayPorts>;
+  readonly #access: Access;
+  readonly #reads: Reads;
+  #transport: Transport | null = null;
+  /** Requests for custom routes: no part of what is remembered, so a failure there is none of theirs. */
+  readonly #custom: CustomRouteTable;
+  #state: GatewayState;
+  #pages: Pages;
+  #stopped: Promise<void> | null = null;
+
+  constructor(options: GatewayOptions, ports: GatewayPorts) {
+    this.#options = options;
+    this.#ports = { defect: tellDefect, ...ports };
+    this.#access = new Access(options);
+    this.#reads = new Reads(options.database_path, this.#ports.defect);
+    this.#state = new GatewayState(options, this.#ports, this.#reads);
+    this.#custom = new CustomRouteTable({
+      send: (message) => ports.sendRoute(message),
+      memory: this.#state.memory,
+      firstId: this.#state.firstId,
+      alarm: createSystemAlarm(),
+      defect: this.#ports.defect,
+    });
+    this.#pages = new Pages(null, options.version, "");
+  }
+
+  async start(): Promise<{ port: number; fallback: string | null }> {
+    const { host, socket, version } = this.#options;
+    try {
+      let listening: { port: number; fallback: string | null } = { port: 0, fallback: null };
+      if (this.#options.port !== null) listening = await this.#listen(host, this.#options.port, socket);
+      this.#pages = new Pages(
+        this.#options.dashboard,
+        version,
+        `http://${host.includes(":") ? `[${host}]` : host}:${listening.port}`,
+      );
+      return listening;
+    } catch (cause) {
+      await this.close();
+      throw cause;
+    }
+  }
+
+  serve(exchange: Exchange): void {
+    try {
+      this.request(exchange);
+    } catch (cause) {
+      this.failed(exchange, cause);
+    }
+  }
+
+  async #listen(host: string, port: number, socket: string | null): Promise<{ port: number; fallback: string | null }> {
+    const { transport, fallback } = await createTransport(this.#options.transport, this);
+    this.#transport = transport;
+    const taken = await transport.listen(host, port);
+    if (socket !== null) await transport.listenUnix(socket);
+    return { port: taken, fallback };
   }
 
   receive(message: GatewayMessage): void {
@@ -192,11 +275,11 @@ class HttpGateway implements Gateway, RequestHandler {
   }
 
   async #finish(graceMs: number): Promise<void> {
-    this.#transport.stopListening();
+    this.#transport?.stopListening();
     await Promise.all([this.#state.stop(graceMs), this.#custom.stop(graceMs)]);
     // What tools make of the last answers is written in promises that are still to run.
     await new Promise<void>((resolve) => setImmediate(resolve));
-    this.#transport.close();
+    this.#transport?.close();
     await this.#reads.close();
   }
 }

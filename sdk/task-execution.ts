@@ -59,6 +59,8 @@ class TaskExecution {
   readonly #callerSignal: AbortSignal;
   readonly #definition: TaskDefinition;
   readonly #gates: Gate[];
+  /** Begin and end of each attempt; the end of the latest is null until another follows. */
+  readonly #times: [fromUs: number, toUs: number | null][] = [];
 
   constructor({ run, task }: Scope, definition: TaskDefinition, id: string, dynamicKey: string, bound: Gate | undefined) {
     this.#run = run;
@@ -69,7 +71,9 @@ class TaskExecution {
     this.#gates = [gateOf(run, definition), bound].filter((gate) => gate !== undefined);
   }
 
-  move(type: StateType, name: string = type, message: string | null = null, details: Record<string, unknown> = {}): State {
+  move(type: StateType, name: string = type, message: string | null = null, more: Record<string, unknown> = {}): State {
+    const again = this.#times[0] !== undefined && this.#times[0][1] !== null;
+    const details = again ? { ...more, attempts: structuredClone(this.#times) } : more;
     const state: State = { type, name, timestamp: this.#run.clock.nowUs(), message, details };
     if (!this.#run.ended) this.#run.report({ kind: "task_run_transition", external_id: this.id, state, force: false });
     return state;
@@ -139,6 +143,7 @@ class TaskExecution {
       const entered: Gate[] = [];
       let held: HeldResources | null = null;
       let delay: number | null;
+      let times: [number, number | null] | null = null;
       try {
         for (const gate of this.#gates) {
           await enter(gate, signal);
@@ -146,11 +151,14 @@ class TaskExecution {
         }
         if (resources !== undefined) held = await this.#hold(resources);
         signal.throwIfAborted();
+        times = [this.#run.clock.nowUs(), null];
+        this.#times.push(times);
         this.move("Running", attempt === 1 ? "Running" : "Retrying");
         return await this.#attempt(values);
       } catch (error) {
         delay = signal.aborted ? null : retryDelayOf(this.#definition.options, attempt, error);
         if (delay === null) throw error;
+        if (times !== null) times[1] = this.#run.clock.nowUs();
         const { message, exception, traceback } = describeFailure(error);
         const retries = this.#definition.options.retries ?? 0;
         this.move("Scheduled", "AwaitingRetry", message, { attempt, delay, retries, exception, traceback });

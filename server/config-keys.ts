@@ -2,6 +2,7 @@
  * Every key of millrace.toml and every variable of the environment: how its value is checked, what it means and what holds
  * without it. The reference of the configuration is made from this.
  */
+import type { TransportName } from "#gateway/transport";
 import type { EmailConfig } from "./config.ts";
 import {
   amount,
@@ -18,6 +19,7 @@ import {
   textList,
   textValue,
   threadsOf,
+  transportOf,
 } from "./config-values.ts";
 
 /** Port of mail servers that take mail from programs. */
@@ -41,6 +43,7 @@ export interface ServerTable {
   mcpReadOnly?: boolean;
   durability?: Durability;
   threads?: "two" | "three";
+  transport?: TransportName;
 }
 
 export interface DefaultsTable {
@@ -130,6 +133,12 @@ export const SERVER_KEYS: Keys<ServerTable> = {
     about: "Threads beside the main one; with two, deciding shares the thread that serves",
     standard: '"three" above two processors, else "two"',
   },
+  transport: {
+    key: "transport",
+    check: transportOf,
+    about: "Server library: uWebSockets.js (`uws`) or Node's own (`node`), which is slower and works everywhere",
+    standard: '"uws" where its binary loads, else "node"',
+  },
 };
 
 /** [defaults]. `retain_days` and `crash_retries` are written back here when they are changed at run time. */
@@ -206,6 +215,7 @@ export const VARIABLES = {
   MILLRACE_PORT: "As `[server] port`",
   MILLRACE_TOKEN: "As `[server] token`; clients and engines send it",
   MILLRACE_SOCKET: "As `[server] socket`, relative to the working directory",
+  MILLRACE_TRANSPORT: "As `[server] transport`",
   MILLRACE_NO_BROWSER: "Anything but 0, false, no or off: no browser is opened",
 } as const;
 

@@ -1,4 +1,5 @@
 /** Checks of single configuration values. Each names what it looked at and what it expected there. */
+import { TRANSPORTS } from "#gateway/transport";
 
 /** The configuration cannot be used. The message is one finished line; the command line exits with 3. */
 export class ConfigError extends Error {
@@ -64,6 +65,7 @@ function oneOf<T extends string>(choices: readonly T[]): Check<T> {
 export const catchupOf = oneOf(CATCHUP_POLICIES);
 export const threadsOf = oneOf(THREADS);
 export const durabilityOf = oneOf(DURABILITIES);
+export const transportOf = oneOf(TRANSPORTS);
 
 /** One number of seconds, or the shortest and the longest. */
 export const secondsRange: Check<[number, number]> = (where, value) => {

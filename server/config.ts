@@ -7,9 +7,10 @@
 
 import { availableParallelism, homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
+import type { TransportName } from "#gateway/transport";
 import { type ConfigFile, readConfigFile } from "./config-file.ts";
 import type { Variable } from "./config-keys.ts";
-import { type Catchup, ConfigError, type Durability, durabilityOf, integerText, PORT_MAX } from "./config-values.ts";
+import { type Catchup, ConfigError, type Durability, durabilityOf, integerText, PORT_MAX, transportOf } from "./config-values.ts";
 
 export { ConfigError } from "./config-values.ts";
 
@@ -92,6 +93,8 @@ export interface ServerConfig {
   openBrowser: boolean;
   /** `full` syncs each commit to the disk, `normal` leaves the newest commits to the kernel. Both survive a crash of the process. */
   durability: Durability;
+  /** Server library of the gateway; null takes the fastest that works here. */
+  transport: TransportName | null;
   /** Threads beside the main one: with two, deciding shares the thread of the gateway. Default: three above two processors. */
   threads: "two" | "three";
   /** Catch-up policy of schedules that name none. */
@@ -187,6 +190,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
     crashRerunDelaySecs: server.crashRerunDelaySecs ?? [...DEFAULT_CRASH_RERUN_DELAY_SECS],
     openBrowser: (flags.open ?? true) && !switchedOn(env, "MILLRACE_NO_BROWSER") && (server.openBrowser ?? true),
     threads: server.threads ?? (availableParallelism() > 2 ? "three" : "two"),
+    transport: transportVariable(present(env, "MILLRACE_TRANSPORT")) ?? server.transport ?? null,
     durability: durabilityFlag(flags.durability) ?? server.durability ?? "normal",
     catchupDefault: defaults.catchup ?? "skip",
     crashRetriesDefault: defaults.crashRetries ?? numberFlag("--crash-retries", flags.crashRetries, 0) ?? DEFAULT_CRASH_RETRIES,
@@ -236,6 +240,10 @@ function numberFlag(name: string, value: string | undefined, min: number, max?: 
 function numberVariable(env: Environment, name: Variable, max: number): number | undefined {
   const value = present(env, name);
   return value === undefined ? undefined : integerText(name, value, 0, max);
+}
+
+function transportVariable(value: string | undefined): TransportName | undefined {
+  return value === undefined ? undefined : transportOf("MILLRACE_TRANSPORT", value);
 }
 
 function durabilityFlag(value: string | undefined): Durability | undefined {

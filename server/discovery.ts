@@ -69,10 +69,12 @@ const DEFAULT_LIMITS: DiscoveryLimits = {
 
 const SUFFIXES = new Set([".ts", ".mts", ".js", ".mjs"]);
 const NOT_A_MODULE = /\.(d|test|spec)\.m?[tj]s$/;
+/** The package as an import names it; a script may well speak of it otherwise. */
+const NAMES_PACKAGE = /["'`]millrace(?:\/[\w-]+)?["'`]/;
 
 /**
  * Looks through a directory. Files are imported in the order of their paths; one that defines nothing of ours is passed over.
- * Only files whose text mentions `millrace` are imported, so that other scripts lying there are not run.
+ * Only files that name the package as an import does are imported, so that other scripts lying there are not run.
  *
  * @param start starts a process of user code
  */
@@ -172,7 +174,7 @@ export async function findModules(root: string, limits: DiscoveryLimits = DEFAUL
           return sorted(found);
         }
         found.places.push(path);
-        if ((await readFile(path, "utf8").catch(() => "")).includes("millrace"))
+        if (NAMES_PACKAGE.test(await readFile(path, "utf8").catch(() => "")))
           found.modules.push(relative(root, path).split(sep).join("/"));
       }
     }

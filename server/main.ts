@@ -76,7 +76,7 @@ async function startTree(
       void stop(EXIT_FAILURE);
     },
   });
-  threads.main.host.attach(SERVER_LOG, { deliver: (message) => log.error((message as LogMessage).text) });
+  threads.main.host.attach(SERVER_LOG, { deliver: (message) => writeLine(log, message as LogMessage) });
   threads.main.host.attach(LISTENING, { deliver: (message) => listening.resolve(message as { port: number }) });
   registerActors(threads, config, data);
   const code = registerUserCode(threads.main.host, config, servedDir, (line) => log.error(line));
@@ -109,6 +109,11 @@ async function startTree(
   const figures = setInterval(() => void sendFigures(threads), FIGURES_MS);
   void stopped.promise.then(() => clearInterval(figures));
   return { url, stopped: stopped.promise, stop: () => stop(0), discovery, threads };
+}
+
+function writeLine(log: ServerLog, { level, text }: LogMessage): void {
+  if (level === undefined) log.error(text);
+  else log.write(level, text);
 }
 
 function startLine({ version, pid, servedDir }: SharedData, url: string, { flows, errors }: Discovery): string {

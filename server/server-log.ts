@@ -21,12 +21,13 @@ const FILE_MODE = 0o600;
 const MASKED_LENGTH_MIN = 4;
 const MASK = "********";
 
-/** A line of another thread, always about something that went wrong. */
+export type LogLevel = "info" | "warn" | "error";
+
+/** A line of another thread; without a level, something went wrong, which is shown on standard error too. */
 export interface LogMessage {
   text: string;
+  level?: "info" | "warn";
 }
-
-export type LogLevel = "info" | "warn" | "error";
 
 export interface ServerLogOptions {
   home: string;

@@ -12,7 +12,6 @@ const OWNED_BY_RUN = [
   "DELETE FROM answers WHERE run_id = ?",
   "DELETE FROM reruns WHERE run_id = ?",
   "DELETE FROM chains WHERE run_id = ?",
-  "DELETE FROM fired WHERE run_id = ?",
 ];
 
 const OWNED_BY_FLOW = [

@@ -149,7 +149,7 @@ export const OPERATIONS = {
   delete_rule: ["id"],
   put_guards: ["rule_id", "state"],
   delete_guards: ["rule_id"],
-  /** Remembers that a rule has fired for a run, for as long as the run is there. */
+  /** Remembers that a rule has fired for a run. */
   put_fired: ["run_id", "rule_id"],
   /** `pending` has what is still to be done, as JSON; null once all outcomes are there. */
   put_firing: ["id", "rule_id", "event_id", "run_id", "timestamp", "outcomes", "pending"],

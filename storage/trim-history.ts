@@ -38,6 +38,11 @@ const ENDED_ROWS: readonly { table: string; ended: string; time: string }[] = [
   { table: "expectations", ended: "status <> 'open'", time: "deadline" },
 ];
 
+/** Firings are remembered for runs that are there, and for those of which an event is still to be looked at. */
+const OLD_FIRED = `SELECT run_id, rule_id FROM fired
+  WHERE run_id < coalesce((SELECT min(id) FROM runs), (SELECT value FROM counters WHERE name = 'runs'))
+    AND NOT EXISTS (SELECT 1 FROM events e WHERE e.run_id = fired.run_id AND e.id > ?) LIMIT ${ROWS_PER_SLICE}`;
+
 function oldRows({ table, ended, time }: (typeof ENDED_ROWS)[number]): string {
   const first = `SELECT id, ${time} AS time FROM ${table} WHERE ${ended} ORDER BY id LIMIT ${ROWS_PER_SLICE}`;
   return `SELECT id FROM (${first}) WHERE time < ?`;
@@ -50,6 +55,7 @@ export function trimHistory(statements: Statements, beforeUs: number, lastEvent:
   for (const rows of ENDED_ROWS) statements.raw(`DELETE FROM ${rows.table} WHERE id IN (${oldRows(rows)})`).run(beforeUs);
   deleteOldCounts(statements, beforeUs);
   deleteRunIndexes(statements);
+  statements.raw(`DELETE FROM fired WHERE (run_id, rule_id) IN (${OLD_FIRED})`).run(lastEvent);
   statements.database.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);
 }
 
@@ -57,6 +63,7 @@ export function trimHistory(statements: Statements, beforeUs: number, lastEvent:
 export function hasOldHistory(statements: Statements, beforeUs: number, lastEvent: number): boolean {
   if (statements.raw(OLD_STRETCHES).get(beforeUs, lastEvent, 1) !== undefined) return true;
   if (ENDED_ROWS.some((rows) => statements.raw(oldRows(rows)).get(beforeUs) !== undefined)) return true;
+  if (statements.raw(OLD_FIRED).get(lastEvent) !== undefined) return true;
   return hasRunIndexes(statements) || freePages(statements) > FREE_PAGES_KEPT;
 }
 

@@ -169,16 +169,21 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     }
   }
 
-  /** The next slice of a report; after the last one, what waited behind it. */
+  /** The next slice of a report; after the last one, what waited behind it, each command as a step of its own. */
   #continueReport(turn: Turn, runId: number): void {
     const { openReports } = this.#state;
     const open = openReports.find(runId);
     if (open === undefined) return;
     open.called = false;
-    applyNextSlice(turn, open);
-    if (open.next < open.slices.length) return openReports.callNext(turn, this.#ports.committedTurn());
-    openReports.remove(open);
-    for (const command of open.behind) this.#command(turn, command);
+    if (open.next < open.slices.length) applyNextSlice(turn, open);
+    else {
+      const command = open.behind.shift();
+      openReports.remove(open);
+      if (command !== undefined) this.#command(turn, command);
+      openReports.addAgain(open);
+    }
+    if (open.next === open.slices.length && open.behind.length === 0) openReports.remove(open);
+    openReports.callNext(turn, this.#ports.committedTurn());
   }
 
   #engineGone(turn: Turn, engineId: string, cause: string | null): void {
@@ -211,7 +216,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     const current = message.core === this.#ports.epoch;
     if (message.kind === "React") {
       if (current) applyReactions(turn, message, quarantine);
-      turn.out.send(RULES, { kind: "Reacted" });
+      turn.out.send(RULES, { kind: "Reacted", from: message.from });
     } else if (current && message.kind === "Lapse") lapse(turn, message.due, quarantine);
     else if (current && message.kind === "TickDone") tickDone(turn, message, quarantine);
   }

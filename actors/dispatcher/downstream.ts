@@ -19,7 +19,7 @@ export function createDownstreamRuns(turn: Turn, upstream: Run): void {
   }
   for (const { flow, value, upstream: completed } of noteCompletion(turn, upstream, true)) {
     const run = createDownstreamRun(turn, flow, upstream, nameOfKeyedRun(flow, value));
-    if (run !== null) recordFanIn(turn, flow, value, completed, run.id);
+    if (run !== null) recordFanIn(turn, value, completed, run);
   }
 }
 

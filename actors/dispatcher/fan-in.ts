@@ -7,8 +7,9 @@
  */
 import { canonicalJson, parseJson } from "#protocol/json";
 import { putOperation } from "#storage/ops";
-import { type Flow, flowKey } from "../live-state/flow.ts";
+import type { Flow } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
+import { flowEvent } from "../records/flow-events.ts";
 import type { Turn } from "../turn.ts";
 
 /** A run of a flow for one value of a key. */
@@ -81,14 +82,8 @@ function put(turn: Turn, downstream: Flow, value: string, run: Run, completed: b
   putOperation(turn.decision.ops, "put_fan_in", downstream.id, value, run.flow.id, run.id, completed ? 1 : 0);
 }
 
-/** The event that every upstream has completed a run for the value. */
-export function recordFanIn(turn: Turn, flow: Flow, value: string, upstream: readonly number[], runId: number): void {
-  turn.givenEvent(null, {
-    name: "flow.fan_in",
-    run_id: runId,
-    flow_id: flow.id,
-    resource: { kind: "flow", id: flowKey(flow.project, flow.name), name: flow.name },
-    related: [],
-    payload: { key: flow.options.after?.key ?? null, value, upstream, run_id: runId },
-  });
+/** The event that every upstream has completed a run for the value; `run` is the downstream run. */
+export function recordFanIn(turn: Turn, value: string, upstream: readonly number[], run: Run): void {
+  const key = run.flow.options.after?.key ?? null;
+  flowEvent(turn, run.flow, "flow.fan_in", run, { key, run_id: run.id, upstream, value });
 }

@@ -52,12 +52,19 @@ export class OpenReports {
     this.#byRun.set(report.head.run_id, report);
   }
 
+  /** Puts one back that still has commands behind it; behind another one, if the run has a new report by now. */
+  addAgain(report: OpenReport): void {
+    const other = this.#byRun.get(report.head.run_id);
+    if (other === undefined) this.add(report);
+    else other.behind.push(...report.behind.splice(0));
+  }
+
   find(runId: number): OpenReport | undefined {
     return this.#byRun.get(runId);
   }
 
   remove(report: OpenReport): void {
-    this.#byRun.delete(report.head.run_id);
+    if (this.#byRun.get(report.head.run_id) === report) this.#byRun.delete(report.head.run_id);
   }
 
   /** Lets a command wait for the report about its run; false when there is none. */
@@ -67,12 +74,14 @@ export class OpenReports {
     return report !== undefined;
   }
 
-  /** Calls for the next slice of each report whose last one is committed, as steps of their own. */
+  /** Calls for the next slice of each report whose last one is committed, or for what waits behind it, as steps of their own. */
   callNext(turn: Turn, committedTurn: number): void {
     for (const report of this.#byRun.values()) {
-      if (report.called || report.wroteTurn > committedTurn) continue;
+      const hasSlice = report.next < report.slices.length;
+      if (report.called || (hasSlice && report.wroteTurn > committedTurn)) continue;
       report.called = true;
-      const { id, epoch } = report.command;
+      // The command that the step decides: it is answered when the step fails.
+      const { id, epoch } = hasSlice ? report.command : (report.behind[0] ?? report.command);
       turn.out.send(DISPATCHER, { kind: "ReportSlice", id, epoch, run_id: report.head.run_id } satisfies ReportSlice);
     }
   }

@@ -1,5 +1,6 @@
 /** Marks runs that wait: for resources (AwaitingResource) and past their scheduled time (Late). */
 import { backfillTag } from "../live-state/backfill.ts";
+import { flowKey } from "../live-state/flow.ts";
 import { needsOf, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { block, dispatch } from "./hand-out.ts";
@@ -30,11 +31,25 @@ export function markWaiting(turn: Turn): void {
     if (isFarBehind(turn, run, resource)) continue;
     const message = `waiting for ${resource}`;
     moveRun(turn, run, { type: "Scheduled", name: "AwaitingResource", timestamp: turn.nowUs, message, details: { resource } });
-    const payload = { resource, project: run.flow.project, state: run.state.name };
-    turn.customEvent("resource.exhausted", run, null, JSON.stringify(payload));
+    recordExhausted(turn, run, resource);
   }
   newlyBlocked.clear();
   markSlotless(turn);
+}
+
+/** The event that a run waits for a resource, about the resource. */
+function recordExhausted(turn: Turn, { id, external_id, name, flow }: Run, resource: string): void {
+  turn.givenEvent(null, {
+    name: "resource.exhausted",
+    run_id: id,
+    flow_id: flow.id,
+    resource: { kind: "resource", id: resource, name: resource },
+    related: [
+      { kind: "run", id: external_id, name },
+      { kind: "flow", id: flowKey(flow.project, flow.name), name: flow.name },
+    ],
+    payload: { resource },
+  });
 }
 
 /** Due runs for which every place of the pool is taken show it as other lacks do, without an event. */

@@ -29,9 +29,11 @@ const AGAIN_US = 1_000_000;
 const TICK_LATE_US = 60_000_000;
 
 interface Tick {
-  /** The moment from which it was computed, and the clock. */
-  after: number;
+  /** The clock, and the moment up to which its ticks are decided. */
   clock: string;
+  after: number;
+  /** The moment from which it was computed: a later one, where ticks were missed. */
+  from: number;
   due: number;
 }
 
@@ -84,11 +86,14 @@ export class ExpectationTimer implements Actor<Rearm | Due> {
       if (at === null) continue;
       const after = Math.max(rule.guards.tick ?? 0, rule.since_time, this.#ports.startedAtUs);
       const clock = `${at.cron} ${at.tz}`;
+      const from = Math.max(after, nowUs - TICK_LATE_US);
       const known = this.#ticks.get(rule.id);
-      if (known?.after === after && known.clock === clock && known.due >= nowUs - TICK_LATE_US) continue;
-      const due = nextTick(at.cron, at.tz, Math.max(after, nowUs - TICK_LATE_US));
+      // What was computed from a later moment was so before the clock was set back.
+      const isCurrent = known?.after === after && known.clock === clock && known.from <= from;
+      if (isCurrent && known.due >= nowUs - TICK_LATE_US) continue;
+      const due = nextTick(at.cron, at.tz, from);
       if (due === null) this.#ticks.delete(rule.id);
-      else this.#ticks.set(rule.id, { after, clock, due });
+      else this.#ticks.set(rule.id, { clock, after, from, due });
     }
   }
 

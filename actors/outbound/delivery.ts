@@ -2,34 +2,45 @@
 import type { OutboundDone, OutboundRequest } from "../rules/messages.ts";
 import type { MailSettings } from "./email.ts";
 import type { OutboundPorts } from "./shell.ts";
-import { createAgent, sendWebhook } from "./webhook.ts";
 
-/** `mail` is null where mail is not set up. */
+/** Sends messages of one kind. */
+interface Sender<R> {
+  send(request: R, stopped: AbortSignal): Promise<OutboundDone["result"]>;
+  close(): Promise<void>;
+}
+
+/** `mail` is null where mail is not set up. Each library is loaded with the first message that needs it. */
 export function createDelivery(mail: MailSettings | null): Pick<OutboundPorts, "deliver" | "close"> {
-  const agent = createAgent();
-  let mailing: Promise<Mailing> | null = null;
+  let webhooks: Promise<Sender<OutboundRequest & { kind: "WebhookRequest" }>> | null = null;
+  let mailing: Promise<Sender<OutboundRequest & { kind: "EmailRequest" }>> | null = null;
   const deliver = async (request: OutboundRequest, stopped: AbortSignal): Promise<OutboundDone["result"]> => {
-    if (request.kind === "WebhookRequest") return sendWebhook(agent, request, stopped);
+    if (request.kind === "WebhookRequest") {
+      webhooks ??= startWebhooks();
+      return (await webhooks).send(request, stopped);
+    }
     // The configuration may have changed since the message was stored.
     if (mail === null) return { error: "email is not configured" };
     mailing ??= startMailing(mail);
     return (await mailing).send(request, stopped);
   };
   const close = async (): Promise<void> => {
-    await agent.destroy();
-    (await mailing)?.close();
+    await (await webhooks)?.close();
+    await (await mailing)?.close();
   };
   return { deliver, close };
 }
 
-interface Mailing {
-  send(request: OutboundRequest & { kind: "EmailRequest" }, stopped: AbortSignal): Promise<OutboundDone["result"]>;
-  close(): void;
+async function startWebhooks(): Promise<Sender<OutboundRequest & { kind: "WebhookRequest" }>> {
+  const { createAgent, sendWebhook } = await import("./webhook.ts");
+  const agent = createAgent();
+  return { send: (request, stopped) => sendWebhook(agent, request, stopped), close: () => agent.destroy() };
 }
 
-/** The library is loaded with the first mail. */
-async function startMailing(mail: MailSettings): Promise<Mailing> {
+async function startMailing(mail: MailSettings): Promise<Sender<OutboundRequest & { kind: "EmailRequest" }>> {
   const { createMailer, sendEmail } = await import("./email.ts");
   const mailer = createMailer(mail);
-  return { send: (request, stopped) => sendEmail(mailer, mail, request, stopped), close: () => mailer.close() };
+  return {
+    send: (request, stopped) => sendEmail(mailer, mail, request, stopped),
+    close: async () => mailer.close(),
+  };
 }

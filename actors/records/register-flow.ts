@@ -6,6 +6,7 @@ import type { Flow } from "../live-state/flow.ts";
 import { readOptions } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
+import { flowEvent } from "./flow-events.ts";
 
 /** What a registration says; what is absent stays as it was registered. */
 export interface FlowRegistration {
@@ -56,8 +57,14 @@ function addFlow(turn: Turn, sent: FlowRegistration, live: boolean): Flow {
   const identity = [id, external_id, project, name, module, source_dir] as const;
   const described = [description, flow_group, JSON.stringify(flow.tags), schemaText, optionsText, null] as const;
   putOperation(turn.decision.ops, "insert_flow", ...identity, ...described, created_at, created_at);
-  turn.stream("flow.registered", flow.id);
+  registered(turn, flow);
   return flow;
+}
+
+function registered(turn: Turn, flow: Flow): void {
+  const { project, name, module } = flow;
+  turn.stream("flow.registered", flow.id);
+  flowEvent(turn, flow, "flow.registered", null, { flow: name, module, project });
 }
 
 function refreshFlow(turn: Turn, flow: Flow, sent: FlowRegistration, live: boolean): Flow {
@@ -78,10 +85,13 @@ function refreshFlow(turn: Turn, flow: Flow, sent: FlowRegistration, live: boole
     flow.last_seen_at = turn.nowUs;
     turn.state.putFlow(flow);
   };
+  const moves = flow.module !== sent.module || flow.source_dir !== sent.source_dir;
   if (changesQueue(flow, sent)) requeue(turn, runsOfProject(turn, flow.project), change);
   else change();
   updateFlow(turn, flow);
-  turn.stream("flow.registered", flow.id);
+  // Clients hand a flow over with each run; that it is still the same is no event.
+  if (live || moves) registered(turn, flow);
+  else turn.stream("flow.registered", flow.id);
   return flow;
 }
 

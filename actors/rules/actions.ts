@@ -92,6 +92,7 @@ function setState(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction):
   const name = action.state_type ?? "";
   const type = Object.hasOwn(SUB_STATES, name) ? SUB_STATES[name as keyof typeof SUB_STATES] : name;
   if (!isStateType(type)) return { error: `unknown state "${name}"` };
+  if (isEnded(run) && run.state.name === name) return { detail: { run_id: run.id, already: name } };
   const message = action.message ?? `set by rule ${rule.name}`;
   const state: State = { type, name, timestamp: turn.nowUs, message, details: { forced: true } };
   continueChain(turn, run);

@@ -48,8 +48,9 @@ export interface RulePorts {
   readonly quarantine: Quarantine;
 }
 
-/** What the events up to `to` lead to, in the making. */
+/** What the events after `from` up to `to` lead to, in the making. */
 interface Step {
+  from: number;
   to: number;
   reactions: Reaction[];
   plan: ActionPlan;
@@ -79,10 +80,10 @@ export class RuleEngine implements Actor<RulesMessage> {
     if (state !== this.#state) this.#forget(state);
     switch (message.kind) {
       case "Reacted":
-        if (this.#step?.ticket === 0) this.#step = null;
+        if (this.#step?.ticket === 0 && message.from === this.#step.from) this.#step = null;
         break;
       case "ReadDone":
-        this.#answered(state, message, out);
+        this.#answered(message, out);
         break;
       case "DeadlinePassed":
         // A later one comes again when this one has been handed on.
@@ -92,7 +93,7 @@ export class RuleEngine implements Actor<RulesMessage> {
         this.#takeTick(state, message);
         break;
       case "ReaderStarted":
-        this.#askAgain(state, out);
+        this.#askAgain(out);
         break;
       case "Wake":
     }
@@ -119,10 +120,11 @@ export class RuleEngine implements Actor<RulesMessage> {
       // What is decided tells whether there can be enough; what is committed is read only then.
       if (rules.nextIds.event - 1 - rules.cursor < least) return;
       const to = newestEvent(statements);
-      if (to - rules.cursor >= least) this.#send(state, out, to, []);
+      if (to - rules.cursor >= least)
+        this.#send({ from: rules.cursor, to, reactions: [], plan: new ActionPlan(), ticket: 0 }, out);
       return;
     }
-    const step: Step = { to: rules.cursor, reactions: [], plan: new ActionPlan(), ticket: 0 };
+    const step: Step = { from: rules.cursor, to: rules.cursor, reactions: [], plan: new ActionPlan(), ticket: 0 };
     let firings = 0;
     const { events, to } = eventsAfter(statements, rules.cursor, BATCH_EVENTS, (name) => this.#index.concerns(name));
     for (const event of events) {
@@ -134,20 +136,21 @@ export class RuleEngine implements Actor<RulesMessage> {
     }
     if (firings < BATCH_FIRINGS) step.to = to;
     if (step.to === rules.cursor) return;
-    this.#step = step;
-    this.#goOn(state, step, out);
+    this.#goOn(step, out);
   }
 
   /** Asks a reader for what is missing; hands the step over when nothing is. */
-  #goOn(state: LiveState, step: Step, out: Outbox): void {
+  #goOn(step: Step, out: Outbox): void {
+    this.#step = step;
     const items = step.plan.question();
-    if (items.length === 0) this.#send(state, out, step.to, step.reactions);
+    if (items.length === 0) this.#send(step, out);
     else step.ticket = this.#ask({ query: "rendered_actions", args: { items } }, out);
   }
 
-  #send(state: LiveState, out: Outbox, to: number, reactions: Reaction[]): void {
-    this.#step = { to, reactions, plan: new ActionPlan(), ticket: 0 };
-    const { cursor: from } = state.rules;
+  #send(step: Step, out: Outbox): void {
+    this.#step = step;
+    step.ticket = 0;
+    const { from, to, reactions } = step;
     out.send(DISPATCHER, { kind: "React", core: this.#ports.epoch(), from, to, reactions } satisfies React);
   }
 
@@ -157,17 +160,17 @@ export class RuleEngine implements Actor<RulesMessage> {
     return ticket;
   }
 
-  #askAgain(state: LiveState, out: Outbox): void {
+  #askAgain(out: Outbox): void {
     for (const tick of this.#ticks.values()) tick.ticket = 0;
-    if (this.#step !== null && this.#step.ticket > 0) this.#goOn(state, this.#step, out);
+    if (this.#step !== null && this.#step.ticket > 0) this.#goOn(this.#step, out);
   }
 
-  #answered(state: LiveState, { ticket, result }: ReadDone, out: Outbox): void {
+  #answered({ ticket, result }: ReadDone, out: Outbox): void {
     const step = this.#step;
     if (step?.ticket === ticket) {
       if ("text" in result) step.plan.take(result.text);
       else step.plan.fail(result.error);
-      this.#goOn(state, step, out);
+      this.#goOn(step, out);
       return;
     }
     for (const [rule_id, tick] of this.#ticks) {

@@ -89,22 +89,24 @@ export class RuleIndex {
   readonly #arming = new MatchTable();
   readonly #meeting = new MatchTable();
   readonly #concerned = new Map<string, boolean>();
+  #hasClocks = false;
 
   constructor(rules: Iterable<Rule>) {
     for (const rule of rules) {
       const { when, unless, at } = rule.spec;
       if (!rule.enabled) continue;
       if (unless === null) this.#firing.add(rule, when);
-      else if (at === null) {
+      else if (at !== null) this.#hasClocks = true;
+      else {
         this.#arming.add(rule, when);
         this.#meeting.add(rule, unless);
       }
     }
   }
 
-  /** True when no event can mean anything. Lapsed expectations are events of rules that watch. */
+  /** True when no event can mean anything. What a clock finds missing is told by an event as well. */
   get empty(): boolean {
-    return this.#firing.empty && this.#arming.empty;
+    return this.#firing.empty && this.#arming.empty && !this.#hasClocks;
   }
 
   /** Whether events of this name can mean anything. Events about rules never make rules act. */

@@ -39,9 +39,10 @@ export interface React {
   reactions: Reaction[];
 }
 
-/** The dispatcher has applied, or dropped, the last React. */
+/** The dispatcher has applied, or dropped, the React from there on. */
 export interface Reacted {
   kind: "Reacted";
+  from: number;
 }
 
 /** Something was committed. */

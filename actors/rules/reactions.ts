@@ -43,6 +43,7 @@ function applyReaction(turn: Turn, reaction: Reaction, quarantine: Quarantine): 
       return runGuarded(turn, quarantine, point, () => fire(turn, rule, trigger, actions), fails);
     }
     case "skip":
+      if (heldBackBy(turn.state.rules, rule, { ...reaction.trigger, created_by: null }, turn.nowUs) !== null) return;
       return fire(turn, rule, reaction.trigger, failing(rule, reaction.error));
     default: {
       const apply = (): void => (reaction.kind === "arm" ? arm(turn, rule, reaction) : meet(turn, rule, reaction));
@@ -96,6 +97,8 @@ function goOn(turn: Turn, rule: Rule, firing: OpenFiring): void {
       continue;
     }
     const result = performAction(turn, rule, firing.trigger, next.action, next.input ?? null);
+    // Several actions may move a run: each move has its row.
+    turn.writeTouched();
     if ("message" in result) {
       // What the message is made of is in its own row.
       firing.remaining.unshift({ index, kind, action: next.action });

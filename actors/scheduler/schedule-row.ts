@@ -35,6 +35,6 @@ export function scheduleEvent(turn: Turn, schedule: Schedule, name: string, payl
     flow_id: flow.id,
     resource: { id: schedule.external_id, kind: "schedule", name: shown },
     related: [{ id: flowKey(flow.project, flow.name), kind: "flow", name: flow.name }],
-    payload: { project: flow.project, schedule_id: schedule.id, ...payload },
+    payload: { schedule_id: schedule.id, ...payload },
   });
 }

@@ -4,6 +4,7 @@ import { ARTIFACTS } from "./artifacts.ts";
 import { BACKFILL } from "./backfill.ts";
 import { ENGINE } from "./engine.ts";
 import { EVENTS } from "./events.ts";
+import { FLOWS } from "./flows.ts";
 import { HOME_COMMANDS } from "./home.ts";
 import { MCP } from "./mcp.ts";
 import { RULES } from "./rules.ts";
@@ -17,6 +18,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   SERVE,
   RUN,
   RUNS,
+  FLOWS,
   BACKFILL,
   SCHEDULES,
   EVENTS,

@@ -14,6 +14,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { navigate } from "../router/router.ts";
 import { Glyph } from "../state/glyph.tsx";
 import { lookOf } from "../state/look.ts";
+import { savedViews } from "../state/saved-views.ts";
 import { StateGlyph } from "../state/state-mark.tsx";
 import { switchTheme } from "../state/theme.ts";
 
@@ -140,6 +141,9 @@ function choicesFor(text: string, flows: readonly FlowSummary[], runs: readonly 
       found.push({ id: `flow ${id}`, group: "Flows", text: `${project} / ${name}`, run: () => navigate(flowAddress(id, name)) });
   for (const { page, name, key } of RAIL.flat())
     if (fits(name)) found.push({ id: page, group: "Go", text: name, note: `g ${key}`, run: () => navigate(pagePath(page)) });
+  for (const { name, query } of savedViews.value)
+    if (fits(`View ${name}`))
+      found.push({ id: `view ${name}`, group: "Go", text: `View ${name}`, run: () => navigate(`/runs?${query}`) });
   if (fits("Runs that went wrong"))
     found.push({ id: "wrong", group: "Go", text: "Runs that went wrong", run: () => navigate("/runs?states=Failed,Crashed") });
   if (fits("Switch theme dark light"))

@@ -23,6 +23,8 @@ export const PAGES: Partial<Record<DashboardPage, () => Promise<PageModule>>> = 
   schedules: () => import("./schedules/schedules-page.tsx"),
   runs: () => import("./runs/runs-page.tsx"),
   run: () => import("./run/run-page.tsx"),
+  artifacts: () => import("./artifacts/artifacts-page.tsx"),
+  variables: () => import("./variables/variables-page.tsx"),
 };
 
 export interface RailEntry {

@@ -12,3 +12,5 @@ function media(query: string) {
 
 /** At most 900 px: one column. */
 export const useNarrow = media("(max-width: 900px)");
+/** More than 1180 px: room for panels below and beside. */
+export const useWide = media("(min-width: 1181px)");

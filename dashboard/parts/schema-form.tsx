@@ -80,6 +80,16 @@ export function fieldsOf(schema: Node | undefined): SchemaField[] {
   });
 }
 
+/** The texts that say these values; "" for what is left out. */
+export function textsOf(fields: readonly SchemaField[], values: Readonly<Record<string, unknown>>): Record<string, string> {
+  const text = ({ name, kind }: SchemaField): string => {
+    const value = values[name];
+    if (value === undefined) return "";
+    return typeof value === "string" && kind !== "json" && kind !== "choice" ? value : JSON.stringify(value);
+  };
+  return Object.fromEntries(fields.map((field) => [field.name, text(field)]));
+}
+
 /** The values that the texts of the fields say. @throws Error naming the field whose JSON cannot be read. */
 export function valuesOf(fields: readonly SchemaField[], texts: Readonly<Record<string, string>>): Record<string, unknown> {
   const values: Record<string, unknown> = {};

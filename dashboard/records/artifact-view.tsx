@@ -18,10 +18,24 @@ function textOf(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-export function ArtifactView({ artifact }: { artifact: ArtifactRow }): JSX.Element {
-  const title = textOf(artifact.data["title"]) || artifact.key || artifact.kind;
+export const ARTIFACT_KIND_WORDS: Readonly<Record<ArtifactRow["kind"], string>> = {
+  markdown: "Text",
+  table: "Tables",
+  progress: "Progress",
+  link: "Links",
+  image: "Pictures",
+};
+
+/** What an artifact is called: its title, the text of a link, its key, or its kind. */
+export function titleOf({ data, key, kind }: Pick<ArtifactRow, "data" | "key" | "kind">): string {
   return (
-    <Section title={title} note={`${artifact.kind}, ${fullTime(artifact.updated_at)}`}>
+    textOf(data["title"]) || textOf(data["text"]).split("\n", 1)[0]?.replace(/^#+ /, "") || key || textOf(data["label"]) || kind
+  );
+}
+
+export function ArtifactView({ artifact }: { artifact: ArtifactRow }): JSX.Element {
+  return (
+    <Section title={titleOf(artifact)} note={`${artifact.kind}, ${fullTime(artifact.updated_at)}`}>
       <div class="artifact">
         <ArtifactData kind={artifact.kind} data={artifact.data as Data} />
       </div>

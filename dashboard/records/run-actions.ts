@@ -66,13 +66,15 @@ export function deleteRuns(runs: readonly Run[]): void {
   });
 }
 
-/** Runs it again with the same parameters, and goes there. */
-export async function rerun(run: Run): Promise<void> {
-  try {
-    const made = await ask<Run>(`/api/runs/${run.id}/retry`, { method: "POST" });
-    showToast(`${made.name} runs ${run.flow_name} again.`);
-    navigate(`/runs/${made.id}`);
-  } catch (cause) {
-    showToast(`Not run again: ${messageOf(cause)}.`);
-  }
+/**
+ * Runs it again and goes there: with the same parameters, which makes it a retry of the run, or with others.
+ * @throws ApiError when the server refuses
+ */
+export async function rerun(run: Run, parameters: Readonly<Record<string, unknown>> | null): Promise<void> {
+  const made =
+    parameters === null
+      ? await ask<Run>(`/api/runs/${run.id}/retry`, { method: "POST" })
+      : await ask<Run>(`/api/flows/${run.flow_id}/runs`, { method: "POST", body: { parameters, tags: run.tags ?? [] } });
+  showToast(`${made.name} runs ${run.flow_name} again.`);
+  navigate(`/runs/${made.id}`);
 }

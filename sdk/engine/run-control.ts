@@ -19,6 +19,8 @@ export interface RunControlOptions {
   graceMs: number;
   /** A heartbeat is sent when the server has not been heard of for this long. */
   heartbeatMs: number;
+  /** A run whose server was not reached for this long is given up, as its reports are. */
+  lostMs: number;
   complain(text: string): void;
 }
 
@@ -54,9 +56,13 @@ export class RunControl {
       () => void keeper.thread.terminate(),
       options.graceMs,
     );
-    this.#heartbeat = new Heartbeat(api, item, options.heartbeatMs, {
+    this.#heartbeat = new Heartbeat(api, item, options.heartbeatMs, options.lostMs, {
       cancelRequested: () => this.#stop.request({ kind: "cancelled" }),
       gone: () => this.#stop.request({ kind: "gone" }),
+      lost: () => {
+        options.complain(`run ${item.run_id}: no server for ${options.lostMs / 1000} s, the run is given up`);
+        this.#stop.request({ kind: "gone" });
+      },
     });
     this.#reporter = new Reporter(api, item, {
       contact: () => this.#heartbeat.contact(),

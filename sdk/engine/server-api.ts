@@ -136,6 +136,16 @@ export class ServerApi {
     }
   }
 
+  /** Whether anything answers at the server's address. */
+  async reachesServer(): Promise<boolean> {
+    try {
+      await this.#side.send("GET", "/api/health", null);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   /** POST /api/engine/failed: the module cannot be imported. */
   async failed(traceback: string): Promise<void> {
     const { engineId, sourceDir, module, isolated, nice } = this.#identity;

@@ -5,7 +5,7 @@ import { isSameProcess } from "#actors/engines/process-table";
 import { DispatchGroup } from "#actors/group";
 import { createIdSource } from "#actors/ids";
 import type { DispatchSettings } from "#actors/live-state/live-state";
-import { COMMITS, DISPATCHER, LOG_WRITER, RULES } from "#actors/names";
+import { COMMITS, DISPATCHER, LOG_WRITER } from "#actors/names";
 import type { ServerFacts } from "#actors/records/server-info";
 import { CommitClient } from "#actors/store-writer/commit-client";
 import { SECRET_KEY_FILE } from "#protocol/sealed-text";
@@ -27,11 +27,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const commits = new CommitClient({
     source: data.startedAt + data.threadStarts,
     send: (batch) => thread.host.send(LOG_WRITER, batch),
-    acknowledged: () => {
-      thread.host.send(RULES, { kind: "Wake" });
-      if ((group.state?.openReports.size ?? 0) > 0) thread.host.send(DISPATCHER, { kind: "ContinueReports" });
-      if ((group.state?.rules.unsent.length ?? 0) > 0) thread.host.send(DISPATCHER, { kind: "SendOutbound" });
-    },
+    acknowledged: () => group.committed((to, message) => thread.host.send(to, message)),
     rejected: (error) => {
       const report: ExitReport = { name: DISPATCHER, message: error.message, counted: false };
       thread.host.send(EXIT_REPORTS, report);

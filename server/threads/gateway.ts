@@ -61,7 +61,11 @@ async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promis
     failed: (cause) => thread.host.kill(GATEWAY, textOf(cause)),
     defect: (cause) => thread.host.send(SERVER_LOG, { text: `gateway: ${textOf(cause)}` } satisfies LogMessage),
   });
-  const { port } = await gateway.start();
+  const { port, fallback } = await gateway.start();
+  if (fallback !== null) {
+    const text = `node:http serves instead of uWebSockets.js, whose binary does not load here: ${fallback}`;
+    thread.host.send(SERVER_LOG, { level: "warn", text } satisfies LogMessage);
+  }
   const listening = { kind: "Listening", host, port, url: data.listens ? urlOf(host, port) : "" };
   out.send(RECORDS, listening);
   out.send(DISPATCHER, { kind: "GatewayStarted" });
@@ -84,6 +88,7 @@ function optionsOf({ config, databasePath, servedDir, version, listens }: Thread
     version,
     database_path: databasePath,
     dashboard: DASHBOARD,
+    transport: config.transport,
   };
 }
 

@@ -1,5 +1,5 @@
 /** I2 and I3: the state of a run agrees with its history and its times, and at most one engine holds it. */
-import { ENDED_CODES, stateCode, stateType } from "../codes.ts";
+import { ENDED_CODES, STRETCH_IDS, stateCode, stateType } from "../codes.ts";
 import { findRows, type Invariant } from "./invariant.ts";
 
 const ENDED = ENDED_CODES.join(", ");
@@ -13,9 +13,13 @@ const SILENT_NAMES = "('AwaitingRetry', 'AwaitingResource')";
 const NEWEST_EVENT = `SELECT max(e.id) FROM events e
   WHERE e.run_id = r.id AND e.task_run_id IS NULL AND e.state_type IS NOT NULL`;
 
+/** Retention goes by age: where a clock was set, it leaves older numbers behind. What is before the last such hole may lack its end. */
+const AFTER_LAST_HOLE = `SELECT coalesce(max(stretch), 0) * ${STRETCH_IDS} FROM
+  (SELECT stretch, lag(stretch) OVER (ORDER BY stretch) AS previous FROM event_times) WHERE previous < stretch - 1`;
+
 const DISAGREEING = `SELECT r.id, r.state_type, r.state_name, e.state_type, e.state_name FROM runs r JOIN events e ON e.id = (${NEWEST_EVENT})
   WHERE r.state_type <> ${CANCELLING} AND coalesce(r.state_name, '') NOT IN ${SILENT_NAMES}
-    AND (e.state_type <> r.state_type OR e.state_name IS NOT r.state_name OR e.occurred <> r.state_timestamp)`;
+    AND e.id >= (${AFTER_LAST_HOLE}) AND (e.state_type <> r.state_type OR e.state_name IS NOT r.state_name OR e.occurred <> r.state_timestamp)`;
 
 const WRONG_END = `SELECT id, state_type FROM runs WHERE (state_type IN (${ENDED})) <> (end_time IS NOT NULL)`;
 

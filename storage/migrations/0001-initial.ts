@@ -283,7 +283,7 @@ CREATE TABLE firings (
 );
 CREATE INDEX firings_pending ON firings (id) WHERE pending IS NOT NULL;
 CREATE INDEX firings_rule ON firings (rule_id);
--- Which rules have fired for a run; kept when the firing itself is too old.
+-- Which rules have fired for a run; kept when the firing is too old or the run is deleted, as its events may still be looked at.
 CREATE TABLE fired (
   run_id INTEGER NOT NULL,
   rule_id INTEGER NOT NULL,

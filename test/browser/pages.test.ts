@@ -18,10 +18,15 @@ const PAGES: readonly (readonly [address: (scene: Scene) => string, heading: (sc
   [({ failed }) => `/runs/${failed.id}?tab=logs`, ({ failed }) => failed.name],
   [({ failed }) => `/runs/${failed.id}?tab=tasks`, ({ failed }) => failed.name],
   [({ failed }) => `/runs/${failed.id}?tab=events`, ({ failed }) => failed.name],
+  [({ weather }) => `/runs/${weather.id}?tab=graph`, ({ weather }) => weather.name],
   [({ weather }) => `/runs/${weather.id}?tab=artifacts`, ({ weather }) => weather.name],
   [({ completed }) => `/runs/${completed.id}?tab=input`, ({ completed }) => completed.name],
   [({ waiting }) => `/runs/${waiting.id}`, ({ waiting }) => waiting.name],
   [({ paused }) => `/runs/${paused.id}`, ({ paused }) => paused.name],
+  [() => "/artifacts", () => "Artifacts"],
+  [() => "/artifacts?key=stock&artifact=1", () => "History of stock"],
+  [() => "/variables", () => "Variables"],
+  [() => "/variables?new=variable", () => "Variables"],
 ];
 
 t.test("pages", async (t) => {

@@ -49,6 +49,31 @@ t.test("the runs page", async (t) => {
     await context.close();
   });
 
+  t.test("filters are saved as a view, found again, and forgotten with an undo", async (t) => {
+    const { page, context, complaints } = await openRuns("?state=Failed&sort=duration_desc");
+    await page.getByRole("button", { name: /Save view/ }).click();
+    await page.getByRole("textbox", { name: /^Name/ }).fill("Slow failures");
+    await page.keyboard.press("Enter");
+    const views = page.getByRole("group", { name: "Saved views" });
+    await views.getByRole("button", { name: "Slow failures", pressed: true }).waitFor();
+    await views.getByRole("button", { name: "All" }).click();
+    await page.waitForURL((url) => url.search === "");
+    await page.reload();
+    await page.locator("table.table tbody tr[data-index]").first().waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("slow fail");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(
+      (url) => url.searchParams.get("state") === "Failed" && url.searchParams.get("sort") === "duration_desc",
+    );
+    await page.getByRole("button", { name: "Forget view" }).click();
+    await views.waitFor({ state: "detached" });
+    await page.keyboard.press("u");
+    await views.getByRole("button", { name: "Slow failures", pressed: true }).waitFor();
+    t.same(complaints, []);
+    await context.close();
+  });
+
   t.test("rows are walked, opened and left by keys", async (t) => {
     const { page, context } = await openRuns();
     await page.keyboard.press("j");

@@ -54,6 +54,13 @@ t.test("serve, run flows against it, look at them, stop it", async (t) => {
   const [run] = JSON.parse((await millrace("runs", "ls", "--home", home, "--json", "--flow", "sum")).out);
   t.match((await millrace("runs", "show", String(run.id), "--home", home)).out, /add-0 {2}● Completed/);
   t.match(await millrace("runs", "logs", String(run.id), "--home", home, "-f"), { code: 0, out: /adding 41 1\n/ });
+  t.match((await millrace("flows", "ls", "--home", home)).out, /flows\/sum +maths\.ts +● +served\n/);
+  t.match(
+    (await millrace("flows", "show", "sum", "--home", home)).out,
+    /^Flow \d+ {2}flows\/sum\n.*Parameters {2}a {2}b=1\n.*● Completed/s,
+  );
+  t.match(await millrace("flows", "show", "nothing", "--home", home), { code: 3, errors: /It has: broken, sum\./ });
+  t.match(await millrace("flows", "rm", "sum", "--home", home), { code: 3, errors: /flows\/sum is served/ });
   t.match(await millrace("runs", "show", "999999", "--home", home), { code: 3, errors: /^millrace: .*not found\n$/ });
 
   server.child.kill("SIGTERM");

@@ -27,7 +27,7 @@ t.test("flows are found in folders, tests and declarations and other people's fo
     ".hidden": { "e.ts": FLOW("e") },
     "README.md": "millrace",
     "no-flow.ts": 'import "millrace"; export const x = 1;',
-    "script.ts": `import { writeFileSync } from "node:fs";\nwriteFileSync("${join(t.testdirName, "ran")}", "x");\n`,
+    "script.ts": `// Cleans up what millrace has left.\nimport { writeFileSync } from "node:fs";\nwriteFileSync("${join(t.testdirName, "ran")}", "x");\n`,
   });
   const { flows, errors, warnings } = await discoverFlows(dir);
   t.same(names(flows), ["a", "b", "c"]);

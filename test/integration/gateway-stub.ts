@@ -10,8 +10,12 @@ import { createGateway, type GatewayOptions } from "#gateway/server";
 import type { Command, CommandNotice } from "#protocol/command";
 import type { RouteAbandoned, RouteRequest } from "#protocol/custom-route";
 import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/feed";
+import { transportOf } from "#server/config-values";
 import type { Batch } from "#storage/feed";
 import { openStore, request, type Store } from "../storage-rows.ts";
+
+/** Every test of this folder that speaks HTTP also runs on the other server library (`npm run test:node-transport`). */
+export const TRANSPORT = transportOf("MILLRACE_TRANSPORT", process.env["MILLRACE_TRANSPORT"] ?? "uws");
 
 export interface Answered {
   status: number;
@@ -59,6 +63,7 @@ export class StubServer {
         version: "1.13.0",
         database_path: join(this.home, "db.sqlite"),
         dashboard: null,
+        transport: TRANSPORT,
         ...options,
       },
       {

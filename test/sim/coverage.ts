@@ -5,7 +5,7 @@ import { FAULTS } from "./fault-plan.ts";
 
 export type From = StateType | "none";
 
-/** Operations that no command makes, and those of schedules, backfills, rules and variables, which the models do not make yet. */
+/** Operations of schedules and backfills, which the models do not make yet. */
 const UNUSED_OPERATIONS: ReadonlySet<string> = new Set([
   "put_schedule",
   "delete_schedule",
@@ -14,23 +14,6 @@ const UNUSED_OPERATIONS: ReadonlySet<string> = new Set([
   "delete_skips",
   "put_backfill",
   "set_run_creator",
-  "put_variable",
-  "put_fired",
-  "insert_quarantine",
-  "put_event_chain",
-  "delete_variable",
-  "put_rule",
-  "fire_rule",
-  "delete_rule",
-  "put_guards",
-  "delete_guards",
-  "put_firing",
-  "put_expectation",
-  "put_outbound",
-  "delete_outbound",
-  "put_cursor",
-  "trim_history",
-  "put_chain",
 ]);
 
 type Counts = Map<string, number>;

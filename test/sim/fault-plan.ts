@@ -6,6 +6,14 @@ export const FAULTS = [
   "dispatcher throws",
   "leases throws",
   "records throws",
+  "rules throws",
+  "rule-reader throws",
+  "expectations throws",
+  "outbound throws",
+  /** A reader ends in the midst of a question. */
+  "reading fails",
+  /** An event makes the rule engine throw whenever it comes to it. */
+  "event crashes the rules",
   "log-writer throws",
   /** The store writer fails before its commit, or after it and before anybody hears of it. */
   "store-writer throws before commit",
@@ -38,6 +46,10 @@ const OFTEN: ReadonlySet<Fault> = new Set<Fault>([
   "engine process ends",
   "engine is silent",
   "link stalls",
+  "rules throws",
+  "rule-reader throws",
+  "outbound throws",
+  "reading fails",
 ]);
 
 export interface PlannedFault {

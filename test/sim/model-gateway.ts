@@ -25,6 +25,7 @@ export type Outcome = { kind: "Answer"; status: number; body: string | null } | 
 export interface Request {
   kind: CommandKind;
   target: number;
+  target_name?: string;
   body: unknown;
   /** Null where it is no long-poll. */
   waitUs: number | null;
@@ -136,9 +137,10 @@ export class ModelGateway {
 
   #send(pending: Pending): void {
     pending.sentEpoch = this.epoch;
-    const { kind, id, target, local, idempotency = null } = pending;
+    const { kind, id, target, target_name, local, idempotency = null } = pending;
+    const named = target_name === undefined ? {} : { target_name };
     const body = kind === "Report" && id % SLICED_EVERY === 0 ? inSlices(String(pending.body)) : pending.body;
-    this.#ports.send(COMMANDS[kind].actor, { kind, id, epoch: this.epoch, target, body, idempotency, local });
+    this.#ports.send(COMMANDS[kind].actor, { kind, id, epoch: this.epoch, target, ...named, body, idempotency, local });
     if (pending.expired) this.#notify("Expired", pending);
   }
 

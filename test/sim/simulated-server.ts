@@ -8,16 +8,21 @@ import { LogWriter } from "#actors/log-writer/core";
 import {
   COMMITS,
   DISPATCHER,
+  EXPECTATIONS,
   GATEWAY,
   LEASES,
   LISTENING,
   LOG_WRITER,
   OUTBOUND,
   RECORDS,
+  RULE_READER,
   RULES,
   STORE_WRITER,
 } from "#actors/names";
+import { Outbound } from "#actors/outbound/shell";
 import type { ServerFacts } from "#actors/records/server-info";
+import { RuleReader } from "#actors/rule-reader/shell";
+import type { RuleQuestion } from "#actors/rules/messages";
 import { CommitClient, type Hello } from "#actors/store-writer/commit-client";
 import { StoreWriter } from "#actors/store-writer/shell";
 import { placementOf, TREE } from "#actors/tree";
@@ -30,10 +35,12 @@ import { EXIT_REPORTS, type ExitReport } from "#runtime/thread";
 import type { CommitRequest, CommitResult } from "#storage/apply";
 import { Writer } from "#storage/apply";
 import type { Batch } from "#storage/feed";
+import { runQuery } from "#storage/queries/named";
 import { IN_MEMORY, openReadHandle } from "#storage/read-handle";
 import { Statements } from "#storage/statements";
 import type { Fault } from "./fault-plan.ts";
 import { LinkQueue } from "./link-queue.ts";
+import type { ModelOutside } from "./model-outside.ts";
 import type { Random } from "./random.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
@@ -55,6 +62,9 @@ export interface Surroundings {
   /** The actors of the main and the gateway thread, made anew for each process. */
   gateway: ActorSpec;
   engineProcesses: ActorSpec;
+  outside: ModelOutside;
+  /** True: the reader that is asked ends instead of answering. */
+  readingFails(): boolean;
   settings(): DispatchSettings;
   isAlive(pid: number): boolean;
   committed(requests: readonly CommitRequest[], results: readonly CommitResult[]): void;
@@ -293,7 +303,7 @@ export class SimulatedServer implements Control {
       case "main":
         host.attach(EXIT_REPORTS, { deliver: (report) => this.#exited(report as ExitReport) });
         host.attach(LISTENING, { deliver: () => undefined });
-        return [this.#around.engineProcesses, { name: OUTBOUND, start: () => ({ receive: () => undefined }) }];
+        return [this.#around.engineProcesses, this.#outbound(host)];
     }
   }
 
@@ -304,10 +314,7 @@ export class SimulatedServer implements Control {
       send: (batch) => {
         if (this.#around.sends(batch, this)) host.send(LOG_WRITER, batch);
       },
-      acknowledged: () => {
-        host.send(RULES, { kind: "Wake" });
-        if ((this.group?.state?.openReports.size ?? 0) > 0) host.send(DISPATCHER, { kind: "ContinueReports" });
-      },
+      acknowledged: () => this.group?.committed((to, message) => host.send(to, message)),
       rejected: (error) => {
         host.send(EXIT_REPORTS, { name: DISPATCHER, message: error.message, counted: false } satisfies ExitReport);
       },
@@ -324,7 +331,40 @@ export class SimulatedServer implements Control {
       isAlive,
       firstEpoch: starts * EPOCHS_PER_THREAD,
     });
-    return [...this.group.specs(), ...this.group.reactionSpecs()];
+    return [...this.group.specs(), ...this.group.reactionSpecs(), this.#ruleReader(host)];
+  }
+
+  /** Reader threads answer after a while, or end in the midst of a question. */
+  #ruleReader(host: Host): ActorSpec {
+    const { time, random, disk } = this.#around;
+    const ask = ({ query, args }: RuleQuestion): Promise<string> =>
+      new Promise((resolve, reject) => {
+        time.after(random.delayUs(3_000), () => {
+          if (this.#around.readingFails()) reject(new Error("the reader ended"));
+          else resolve(runQuery(new Statements(disk.database), query, args as never) ?? "");
+        });
+      });
+    return {
+      name: RULE_READER,
+      start: ({ generation }, out) => {
+        if (generation > 1) out.send(RULES, { kind: "ReaderStarted" });
+        return new RuleReader({ ask, done: (message) => host.send(RULES, message), close: async () => undefined });
+      },
+    };
+  }
+
+  #outbound(host: Host): ActorSpec {
+    return {
+      name: OUTBOUND,
+      start: (_context, out) => {
+        out.send(DISPATCHER, { kind: "ReceiverStarted", receiver: OUTBOUND });
+        return new Outbound({
+          deliver: (request, stopped) => this.#around.outside.deliver(request, stopped),
+          done: (message) => host.send(DISPATCHER, message),
+          close: async () => undefined,
+        });
+      },
+    };
   }
 
   #writerSpecs(threadStarts: number): ActorSpec[] {
@@ -425,6 +465,10 @@ export const THROWING: Partial<Record<Fault, string>> = {
   "dispatcher throws": DISPATCHER,
   "leases throws": LEASES,
   "records throws": RECORDS,
+  "rules throws": RULES,
+  "rule-reader throws": RULE_READER,
+  "expectations throws": EXPECTATIONS,
+  "outbound throws": OUTBOUND,
   "log-writer throws": LOG_WRITER,
   "store-writer throws before commit": STORE_WRITER,
   "store-writer throws after commit": STORE_WRITER,

@@ -5,26 +5,33 @@
 import type { EngineKey } from "#actors/live-state/engine";
 import type { DispatchSettings } from "#actors/live-state/live-state";
 import { GATEWAY, STORE_WRITER } from "#actors/names";
+import { RuleIndex } from "#actors/rules/matching";
+import type { OutboundRequest } from "#actors/rules/messages";
 import type { Committed, FeedMessage } from "#protocol/feed";
 import { isTerminal } from "#protocol/state";
 import type { ActorSpec } from "#runtime/actor";
 import type { CommitRequest, CommitResult } from "#storage/apply";
 import { CapacityChecker } from "./checkers/capacity.ts";
 import { type Answer, type Checker, readOperations } from "./checkers/checker.ts";
+import { ExpectationsChecker } from "./checkers/expectations.ts";
 import { History } from "./checkers/history.ts";
 import { HoldingChecker } from "./checkers/holding.ts";
 import { MovesChecker } from "./checkers/moves.ts";
 import { NumberingChecker } from "./checkers/numbering.ts";
 import { OnceChecker } from "./checkers/once.ts";
 import { checkReload } from "./checkers/reload.ts";
+import { RuleHistory } from "./checkers/rule-history.ts";
+import { RulesChecker } from "./checkers/rules.ts";
 import { StoreChecker } from "./checkers/store.ts";
 import { VisibilityChecker } from "./checkers/visibility.ts";
 import { Coverage } from "./coverage.ts";
 import { type Fault, type PlannedFault, planFaults } from "./fault-plan.ts";
 import { type EngineTraits, ModelEngine } from "./model-engine.ts";
 import { ModelGateway, type Outcome, type Pending, type Request } from "./model-gateway.ts";
+import { ModelOutside } from "./model-outside.ts";
 import { ENGINE_KEYS, ModelPeople, TOTALS } from "./model-people.ts";
 import { ModelProcesses } from "./model-processes.ts";
+import { ModelRuleMakers } from "./model-rule-makers.ts";
 import type { Mutation } from "./mutations.ts";
 import { Random } from "./random.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
@@ -90,9 +97,19 @@ class Simulation {
   readonly #checkers: readonly Checker[];
   readonly #processes: ModelProcesses;
   readonly #people: ModelPeople;
+  readonly #ruleMakers: ModelRuleMakers;
+  readonly #ruleHistory = new RuleHistory();
+  readonly #rules: RulesChecker;
+  readonly #expectations: ExpectationsChecker;
+  readonly #outside: ModelOutside;
+  /** Days that events and log lines stay: now and then a time that passes within the simulation. */
+  readonly #retainDays: number;
+  /** Questions to readers that are to fail. */
+  #failingReads = 0;
   #planned: PlannedFault[];
   readonly #committedBatches = new Set<string>();
   readonly #spawns: boolean;
+  readonly #keepsRules: boolean;
   #server: SimulatedServer;
   #gateway: ModelGateway;
   #nextCommand = 1;
@@ -103,12 +120,17 @@ class Simulation {
   /** What a checker found in a callback: the server must not take it for a defect of its own. */
   #violation: Violation | null = null;
   #restart = false;
+  /** The event that makes the rule engine throw whenever it comes to it; 0 for none. */
+  #poison = 0;
+  readonly #restorePoison = poisonEvents(() => this.#poison);
 
   constructor(options: SeedOptions) {
     this.#options = options;
     this.#random = new Random(options.seed);
     this.trace = new Trace(() => this.#time.monotonicUs(), options.echo);
     this.#capacity = new CapacityChecker(TOTALS, this.#requests);
+    this.#rules = new RulesChecker(this.#ruleHistory);
+    this.#expectations = new ExpectationsChecker(this.#ruleHistory, this.#time);
     this.#checkers = [
       new MovesChecker(this.coverage),
       new HoldingChecker(this.#requests),
@@ -116,9 +138,13 @@ class Simulation {
       new NumberingChecker(),
       new VisibilityChecker(),
       new OnceChecker(),
+      this.#ruleHistory,
+      this.#rules,
+      this.#expectations,
       new StoreChecker(this.#disk),
     ];
     this.#spawns = this.#random.chance(0.5);
+    this.#keepsRules = this.#random.chance(0.7);
     this.#planned = planFaults(this.#random, options.messages);
     this.#processes = new ModelProcesses(this.#time, (id, key, pid) => {
       const fails = !this.#calm && this.#random.chance(0.1);
@@ -137,6 +163,17 @@ class Simulation {
         [...this.#history.runs.values()].filter((run) => run.type === "Running" && run.assignment !== null).map((run) => run.id),
       calm: () => this.#calm,
     });
+    this.#ruleMakers = new ModelRuleMakers({
+      time: this.#time,
+      random: this.#random,
+      submit: (request, settled) => this.#submit(request, settled),
+      rules: () => [...this.#ruleHistory.rules.keys()],
+      newestSchedule: () => 1,
+      calm: () => this.#calm,
+    });
+    const left = (request: OutboundRequest): void => this.#watch(() => this.#rules.left(request));
+    this.#outside = new ModelOutside(this.#time, this.#random, () => this.#calm, left);
+    this.#retainDays = this.#random.pick([30, 30, 0.0003]);
     [this.#server, this.#gateway] = this.#startProcess();
   }
 
@@ -148,6 +185,7 @@ class Simulation {
   async run(): Promise<void> {
     this.#addEngines();
     this.#people.begin();
+    if (this.#keepsRules) this.#ruleMakers.begin();
     while (this.messages < this.#options.messages) {
       this.#commitFaults();
       await this.#step();
@@ -157,6 +195,7 @@ class Simulation {
   }
 
   close(): void {
+    this.#restorePoison();
     this.#server.kill();
     this.#disk.close();
   }
@@ -236,6 +275,13 @@ class Simulation {
       trace: this.trace,
       gateway,
       engineProcesses: this.#processes.actor(tell),
+      outside: this.#outside,
+      readingFails: () => {
+        if (this.#failingReads === 0) return false;
+        this.#failingReads -= 1;
+        this.coverage.fault("reading fails");
+        return true;
+      },
       settings: () => this.#settings(),
       isAlive: (pid) => this.#processes.isAlive(pid),
       committed: (requests, results) => this.#watch(() => this.#committed(requests, results)),
@@ -246,7 +292,7 @@ class Simulation {
       restarted: (names, error) => {
         this.trace.add(`supervisor: ${names.join(", ")} restarted`);
         // A supervisor with much to start again may come to it only after the faults have stopped.
-        if (this.#calm && !/^simulated|^thread \w+ ended$/.test(error.message))
+        if (this.#calm && !/simulated|^thread \w+ ended$/.test(error.message))
           this.#violation ??= new Violation("no defects", `${names[0]} was restarted without a fault: ${error.message}`);
       },
       coreStarted: () => {
@@ -262,7 +308,7 @@ class Simulation {
   #settings(): DispatchSettings {
     return {
       crashRetriesDefault: 0,
-      retainDays: 30,
+      retainDays: this.#retainDays,
       retainRunsDays: null,
       resourceTotals: new Map(Object.entries(TOTALS)),
       emailConfigured: true,
@@ -391,7 +437,7 @@ class Simulation {
   /** False when there is no occasion for it now. */
   #commitFault(fault: Fault): boolean {
     const done = this.#tryFault(fault);
-    if (done && THROWING[fault] === undefined) {
+    if (done && THROWING[fault] === undefined && fault !== "reading fails") {
       this.trace.add(`fault: ${fault}`);
       this.coverage.fault(fault);
     }
@@ -415,6 +461,12 @@ class Simulation {
         return true;
       case "store refuses":
         return this.#refuseCommits();
+      case "reading fails":
+        this.#failingReads += 1;
+        return true;
+      case "event crashes the rules":
+        this.#poison = this.#ruleHistory.events.length + random.between(1, 20);
+        return this.#keepsRules;
       case "link stalls":
         this.#server.stall(this.#time.monotonicUs() + random.between(10_000, 3_000_000));
         return true;
@@ -479,6 +531,8 @@ class Simulation {
     // Actors that were to throw and had no occasion for it.
     this.#server.calm();
     this.#disk.refusal = null;
+    this.#failingReads = 0;
+    this.#poison = 0;
     this.#calm = true;
   }
 
@@ -507,12 +561,27 @@ class Simulation {
     if (lease !== undefined) return `lease ${lease.id} of run ${lease.run} holds ${JSON.stringify(lease.resources)}`;
     const request = this.#gateway.unanswered[0];
     if (request !== undefined) return `command ${request.id} ${request.kind} has no answer`;
-    return this.#server.pending > 0 ? "a restart is under way" : null;
+    return (
+      this.#rules.unfinished ?? this.#expectations.unfinished ?? (this.#server.pending > 0 ? "a restart is under way" : null)
+    );
   }
 }
 
-function requestOf({ kind, target, body, waitUs, local, idempotency }: Pending): Request {
-  return { kind, target, body, waitUs, local, ...(idempotency === undefined ? {} : { idempotency }) };
+function requestOf({ kind, target, target_name, body, waitUs, local, idempotency }: Pending): Request {
+  const named = target_name === undefined ? {} : { target_name };
+  return { kind, target, ...named, body, waitUs, local, ...(idempotency === undefined ? {} : { idempotency }) };
+}
+
+/** Looking at the event with this id throws, as a defect in reading or matching would. */
+function poisonEvents(poison: () => number): () => void {
+  const { metBy } = RuleIndex.prototype;
+  RuleIndex.prototype.metBy = function (event) {
+    if (event.id === poison()) throw new Error("simulated defect");
+    return metBy.call(this, event);
+  };
+  return () => {
+    RuleIndex.prototype.metBy = metBy;
+  };
 }
 
 function summaryOf(operations: readonly { name: string; number(column: string): number }[]): string {

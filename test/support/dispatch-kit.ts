@@ -11,10 +11,10 @@ import type { GroupPorts } from "#actors/group";
 import { LeaseManager } from "#actors/leases/core";
 import { type DispatchSettings, LiveState } from "#actors/live-state/live-state";
 import type { Run } from "#actors/live-state/run";
-import { COMMITS, DISPATCHER, ENGINE_PROCESSES, LEASES, OUTBOUND, RECORDS, SCHEDULER, USER_CODE } from "#actors/names";
+import { COMMITS, DISPATCHER, ENGINE_PROCESSES, LEASES, OUTBOUND, RECORDS, RULES, SCHEDULER, USER_CODE } from "#actors/names";
 import { Records } from "#actors/records/core";
 import type { FlowRegistration } from "#actors/records/register-flow";
-import type { Outgoing } from "#actors/rules/messages";
+import type { Outgoing, RulesMessage } from "#actors/rules/messages";
 import { Quarantine } from "#actors/rules/quarantine";
 import type { DeclaredRule } from "#actors/rules/register-rules";
 import { Scheduler } from "#actors/scheduler/core";
@@ -38,6 +38,8 @@ export interface Outcome extends DecisionRecord {
   orders: EngineProcessesMessage[];
   /** Messages that left for the outside. */
   outgoing: Outgoing[];
+  /** What the rule engine was told. */
+  toRules: RulesMessage[];
 }
 
 export interface KitOptions {
@@ -187,26 +189,29 @@ export class DispatchKit {
     this.nowUs = endUs;
     const decided = mergeDecisions(outcomes);
     const orders = outcomes.flatMap((outcome) => outcome.orders);
-    return { ...decided, reply: null, command: 0, orders, outgoing: outcomes.flatMap((outcome) => outcome.outgoing) };
+    const outgoing = outcomes.flatMap((outcome) => outcome.outgoing);
+    return { ...decided, reply: null, command: 0, orders, outgoing, toRules: outcomes.flatMap((outcome) => outcome.toRules) };
   }
 
   #deliver(to: string, message: unknown, command: number): Outcome {
     const decisions: DecisionRecord[] = [];
     const orders: EngineProcessesMessage[] = [];
     const outgoing: Outgoing[] = [];
+    const toRules: RulesMessage[] = [];
     const waiting: { to: string; message: unknown }[] = [{ to, message }];
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const out = new Outbox();
       this.#actors[next.to]?.receive(next.message as never, out);
       for (const sent of this.#perform(next.to, out, orders)) {
         if (sent.to === OUTBOUND || sent.to === USER_CODE) outgoing.push(sent.message as Outgoing);
+        else if (sent.to === RULES) toRules.push(sent.message as RulesMessage);
         else if (sent.to === COMMITS) decisions.push(decodeDecision((sent.message as DecisionMessage).decision));
         else waiting.push(sent);
       }
     }
     const decided = mergeDecisions(decisions);
     const reply = decided.replies.find((answer) => answer.command === command) ?? null;
-    return { ...decided, reply, command, orders, outgoing };
+    return { ...decided, reply, command, orders, outgoing, toRules };
   }
 
   /** Sets timers, collects orders, and returns what is sent to others. */

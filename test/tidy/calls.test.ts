@@ -32,6 +32,7 @@ const RULES: readonly Rule[] = [
       "runtime/thread.ts": "the supervisor's pause before a restart",
       "storage/read-pool.ts": "the time limit of a query in another thread",
       "gateway/commands.ts": "the grace of an orderly stop",
+      "gateway/node-transport.ts": "the time limits of a connection, which the socket itself keeps",
       "server/discovery.ts": "the time limit of importing a flow file in a child process",
       "server/user-code": "the time limit of user code in a child process",
       "server/main.ts": "how often the threads are asked for their figures",

@@ -97,7 +97,7 @@ const DIRECTIONS: readonly Direction[] = [
 
 /** A package that one place hides, so that another can take its part. */
 const HIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  "uWebSockets.js": ["gateway/transport.ts"],
+  "uWebSockets.js": ["gateway/uws-transport.ts"],
   "better-sqlite3": ["storage/driver.ts"],
   piscina: ["storage/read-pool.ts", "storage/read-worker.ts"],
   comlink: ["runtime/thread.ts", "runtime/comlink-node-adapter.d.ts", "sdk/engine/"],

@@ -23,7 +23,9 @@ export function importsOf(file: SourceFile): readonly Import[] {
   const before = known.get(file.path);
   if (before !== undefined) return before;
   const imports: Import[] = [];
-  const add = (name: string, offset: number, kind: Import["kind"]): void => {
+  const add = (written: string, offset: number, kind: Import["kind"]): void => {
+    // What follows a question mark tells Vite how to bundle the file.
+    const name = written.replace(/\?.*$/, "");
     imports.push({ name, target: resolve(file.path, name), line: lineAt(file.code, offset), kind });
   };
   for (const match of file.code.matchAll(STATIC))

@@ -1,12 +1,9 @@
 /** What the dashboard says: durations, numbers, states, the axis of a timeline, frames of the stream. */
 import t from "tap";
-import type { TaskRun } from "#protocol/task-run";
 import { duration, roughDuration, tickingDuration } from "../../dashboard/format/duration.ts";
 import { bytes, count, counted, listed, ordinal } from "../../dashboard/format/number.ts";
 import { FrameReader } from "../../dashboard/live/frames.ts";
-import { groupTasks } from "../../dashboard/pages/run/task-groups.ts";
 import { axisOf, labelsOf } from "../../dashboard/pages/run/timeline/axis.ts";
-import { timelineRows } from "../../dashboard/pages/run/timeline/rows.ts";
 import { lookOf, lookOfName } from "../../dashboard/state/look.ts";
 
 const S = 1_000_000;
@@ -67,48 +64,6 @@ t.test("idle time is compressed, and places stay in order", async (t) => {
   const labels = labelsOf(axis, 0.09);
   t.same([labels[0], labels.at(-1)], [0, 100]);
   t.same(axisOf([[0, 100]], 0, 100).idle, []);
-});
-
-function task(id: number, name: string, state: string, from: number | null, to: number | null): TaskRun {
-  const type = state === "TimedOut" ? "Failed" : state === "Cached" ? "Completed" : state;
-  return {
-    ...{ id, external_id: String(id), run_id: 1, name, task_key: name, dynamic_key: `${name}-${id}`, created_at: 0 },
-    ...{
-      crash_count: 0,
-      failure_count: 0,
-      start_time: from,
-      end_time: to,
-      total_run_time: to === null ? null : to - (from ?? 0),
-    },
-    state: { type, name: state, timestamp: 0, message: null, details: {} },
-  } as unknown as TaskRun;
-}
-
-t.test("the timeline has what went wrong first and folds what is alike", async (t) => {
-  const tasks = [
-    ...Array.from({ length: 6 }, (_, index) => task(index, "fetch", "Completed", index * 10, index * 10 + 15)),
-    task(10, "fetch", "TimedOut", 5, 40),
-    task(11, "merge", "Running", 60, null),
-    task(12, "publish", "Scheduled", null, null),
-  ];
-  const rows = timelineRows(tasks, false);
-  t.same(
-    rows.map(({ name }) => name),
-    ["fetch-10", "fetch, 6 alike", "merge-11", "publish-12"],
-  );
-  t.same(rows[1]?.bars, [{ fromUs: 0, toUs: 65, token: "completed" }], "what overlaps is one bar");
-  t.same(rows[2]?.bars[0]?.toUs, null, "it goes on");
-  t.same(rows[3]?.bars, []);
-  t.same(
-    timelineRows(tasks, true).map(({ name }) => name),
-    ["fetch-10"],
-  );
-  t.match(groupTasks(tasks)[0], {
-    name: "fetch",
-    total: 7,
-    failed: 1,
-    states: [["TimedOut", 1] as const, ["Completed", 6] as const],
-  });
 });
 
 t.test("frames of the stream arrive in any pieces", async (t) => {

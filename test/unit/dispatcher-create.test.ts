@@ -35,8 +35,9 @@ t.test("a new run is Scheduled, stored and announced in one decision", async (t)
     { id: 1, flow_id: 1, state_type: "Scheduled", assignment_id: null, parameters: "{}" },
   ]);
   t.match(operations(outcome, "count_runs"), [{ flow_id: 1, state_type: "Scheduled", delta: 1 }]);
-  t.same(eventNames(outcome), ["run.scheduled"]);
-  t.same(outcome.stream.map(({ kind }) => kind).sort(), ["event.created", "flow.registered", "run.updated"]);
+  t.same(eventNames(outcome), ["flow.registered", "run.scheduled"]);
+  const announced = ["event.created", "event.created", "flow.registered", "run.updated"];
+  t.same(outcome.stream.map(({ kind }) => kind).sort(), announced);
 });
 
 t.test("a name that is missing, null or empty is generated and never repeats", async (t) => {

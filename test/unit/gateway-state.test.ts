@@ -18,6 +18,7 @@ const OPTIONS = {
   version: "1.13.0",
   database_path: "",
   dashboard: null,
+  transport: null,
 };
 
 /** A gateway's state over a store of which event 2 cannot be read. */

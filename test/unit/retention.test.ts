@@ -5,11 +5,19 @@ import t from "tap";
 import type { Primitive } from "#protocol/feed";
 import { putOperation } from "#storage/ops";
 import { hasOldHistory, ROWS_PER_SLICE } from "#storage/trim-history";
-import { openStore, putFlow, putRun, putTaskRun, request, type Store } from "../storage-rows.ts";
+import { openStore, putFlow, putRun, putRunEvent, putTaskRun, request, type Store } from "../storage-rows.ts";
 
 const OLD_US = 1_000_000;
 const NEW_US = 9_000_000;
 const BEFORE_US = 5_000_000;
+const ENDED_RUN = {
+  flow: 1,
+  type: "Completed",
+  stateName: "Completed",
+  scheduled: null,
+  schedule: null,
+  backfill: null,
+} as const;
 
 function events(count: number, occurred: number): Primitive[] {
   const ops: Primitive[] = [];
@@ -71,7 +79,11 @@ t.test("what rules and coarse indexes have left behind goes as well; what is not
     const status = id % 3 === 0 ? "open" : "met";
     putOperation(ops, "put_expectation", id, 1, `run:${id}`, status, OLD_US, id <= 1_400 ? OLD_US : NEW_US, null, id);
   }
-  putOperation(ops, "put_fired", 7, 1);
+  putFlow(ops, 1, "p", "f");
+  for (const id of [7, 8])
+    putRun(ops, { ...ENDED_RUN, tags: [], id, name: `run-${id}`, created: OLD_US, start: OLD_US, end: OLD_US });
+  for (const id of [6, 7, 8]) putOperation(ops, "put_fired", id, 1);
+  putRunEvent(ops, "run.completed", 8, 1, "Completed", NEW_US);
   putOperation(ops, "count_ended", OLD_US, 1, "", "Completed", 5, 1, "Completed");
   writer.apply([request(writer, 1, { ops })]);
   writer.apply([request(writer, 2, { ops: events(600, NEW_US) })]);
@@ -86,14 +98,20 @@ t.test("what rules and coarse indexes have left behind goes as well; what is not
   t.same(all("SELECT count(*) FROM expectations WHERE status = 'open'"), [[500]]);
   t.same(all("SELECT min(stretch) FROM stretches"), [[4]]);
   t.same(all("SELECT count(*) FROM event_chains"), [[0]]);
-  t.same(all("SELECT 1 FROM fired WHERE run_id = 7 AND rule_id = 1"), [[1]], "a rule stays one that has fired for this run");
+  t.same(all("SELECT run_id FROM fired"), [[7], [8]], "a rule stays one that has fired for runs that are there");
+  const gone: Primitive[] = [];
+  for (const id of [7, 8]) putOperation(gone, "delete_run", id);
+  writer.apply([request(writer, number + 1, { ops: gone })]);
+  const [[event] = [0]] = all<[number]>("SELECT id FROM events WHERE run_id = 8");
+  writer.apply([request(writer, number + 2, { ops: trim(event - 1, 4) })]);
+  t.same(all("SELECT run_id FROM fired"), [[8]], "and for those of which rules have still to look at an event");
 });
 
 /** A flow with ended runs and their task runs. */
 function seedTaskRuns(runs: number, tasksPerRun: number): Primitive[] {
   const ops: Primitive[] = [];
   putFlow(ops, 1, "p", "f");
-  const ended = {
+  const _ended = {
     flow: 1,
     tags: [],
     type: "Completed",
@@ -103,7 +121,7 @@ function seedTaskRuns(runs: number, tasksPerRun: number): Primitive[] {
     backfill: null,
   } as const;
   for (let id = 1; id <= runs; id += 1) {
-    putRun(ops, { ...ended, tags: [], id, name: `run-${id}`, created: OLD_US, start: OLD_US, end: OLD_US });
+    putRun(ops, { ...ENDED_RUN, tags: [], id, name: `run-${id}`, created: OLD_US, start: OLD_US, end: OLD_US });
     for (let task = 1; task <= tasksPerRun; task += 1) putTaskRun(ops, (id - 1) * tasksPerRun + task, id, "Completed", "Cached");
   }
   return ops;

@@ -171,7 +171,6 @@ for (const [catchup, created] of [
     const [event] = operations(woken, "insert_event").filter(({ name }) => name === "schedule.catchup");
     // The fire of the last minute is no missed one: it starts late.
     t.same(JSON.parse(String(event?.["payload"])), {
-      project: "shop",
       schedule_id: 1,
       policy: catchup,
       missed: 179,

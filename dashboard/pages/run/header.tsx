@@ -1,12 +1,13 @@
 /** The head of a run: title and state, one sentence of cause, facts, and where the time went. */
 import type { JSX } from "preact";
+import type { Event } from "#protocol/event";
 import type { RunExplanation } from "#protocol/queue";
 import type { Run } from "#protocol/run";
 import { isTerminal } from "#protocol/state";
 import { useQuery } from "../../api/query.ts";
 import { clockTime, fullTime, sameDay, shortTime } from "../../format/time.ts";
 import { Facts, Key, PageTitle, RunNumber } from "../../parts/layout.tsx";
-import { cancelRuns, deleteRuns, isActive, rerun } from "../../records/run-actions.ts";
+import { cancelRuns, deleteRuns, isActive } from "../../records/run-actions.ts";
 import { creatorAddress, creatorOf } from "../../records/run-parts.tsx";
 import { navigate, withParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
@@ -15,8 +16,15 @@ import { StateMark } from "../../state/state-mark.tsx";
 import { PAGES } from "../pages.ts";
 import { LifeStrip } from "./life-strip.tsx";
 import { type Neighbours, neighbourAddress } from "./neighbours.ts";
+import { askToRerun } from "./rerun-dialog.tsx";
 
-export function RunHeader({ run, neighbours }: { run: Run; neighbours: Neighbours }): JSX.Element {
+interface HeaderProps {
+  run: Run;
+  moves: readonly Event[] | null;
+  neighbours: Neighbours;
+}
+
+export function RunHeader({ run, moves, neighbours }: HeaderProps): JSX.Element {
   return (
     <>
       <nav class="crumb" aria-label="Place">
@@ -42,7 +50,7 @@ export function RunHeader({ run, neighbours }: { run: Run; neighbours: Neighbour
       />
       <Cause run={run} />
       <Facts facts={factsOf(run)} />
-      <LifeStrip run={run} />
+      <LifeStrip run={run} moves={moves} />
     </>
   );
 }
@@ -75,9 +83,9 @@ function Actions({ run, neighbours }: { run: Run; neighbours: Neighbours }): JSX
         </button>
       )}
       {isTerminal(run.state.type) && (
-        <button type="button" class="button primary" onClick={() => rerun(run)}>
+        <button type="button" class="button primary" onClick={() => askToRerun(run)}>
           <Glyph name="rerun" />
-          Run again
+          {"Run again\u2026"}
         </button>
       )}
     </>

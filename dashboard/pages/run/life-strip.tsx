@@ -1,9 +1,8 @@
 /** Where the time of a run went: what waited outlined, what worked filled. From the run's own events. */
 import type { JSX } from "preact";
-import type { Event, EventsPage } from "#protocol/event";
+import type { Event } from "#protocol/event";
 import type { Run } from "#protocol/run";
 import { isTerminal, type StateType } from "#protocol/state";
-import { useQuery } from "../../api/query.ts";
 import { duration } from "../../format/duration.ts";
 import { now, nowUs } from "../../format/now.ts";
 import { counted } from "../../format/number.ts";
@@ -37,16 +36,12 @@ function stretchesOf(run: Run, events: readonly Event[], endUs: number): Stretch
 /** Stretches narrower than this share would not be seen. */
 const SHARE_MIN = 0.004;
 
-export function LifeStrip({ run }: { run: Run }): JSX.Element | null {
-  const path = `/api/events?name=run.*&ascending=true&limit=200&run_id=${run.id}`;
-  const { data } = useQuery<EventsPage>(path, {
-    live: { "event.created": ({ run_id, name }) => run_id === run.id && name.startsWith("run.") },
-  });
+export function LifeStrip({ run, moves }: { run: Run; moves: readonly Event[] | null }): JSX.Element | null {
   if (run.start_time === null || run.start_time === undefined) return null;
-  if (data === null) return <div class="life-space" />;
+  if (moves === null) return <div class="life-space" />;
   const ended = isTerminal(run.state.type);
   const endUs = ended ? (run.end_time ?? run.state.timestamp) : run.state.type === "Running" ? now.value * 1000 : nowUs();
-  const stretches = stretchesOf(run, data.items, endUs);
+  const stretches = stretchesOf(run, moves, endUs);
   const all = stretches.reduce((sum, { us }) => sum + us, 0);
   if (all <= 0) return <div class="life-space" />;
   const sum = (works: boolean) => stretches.reduce((total, stretch) => (stretch.works === works ? total + stretch.us : total), 0);

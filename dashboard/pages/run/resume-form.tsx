@@ -1,53 +1,83 @@
-/** The answer to a run that waits for a person. */
+/** The answer to a run that waits for a person: by the form of the schema that it asked with, else text or JSON. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Run } from "#protocol/run";
 import { ask, messageOf } from "../../api/client.ts";
+import { kindOfText, valueOfText } from "../../parts/json-text.ts";
+import { fieldsOf, type SchemaField, SchemaFields, valuesOf } from "../../parts/schema-form.tsx";
 import { showToast } from "../../parts/toast.tsx";
 
-/** Text that is JSON is sent as what it says, any other as text. */
-function answerOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
+type Node = Readonly<Record<string, unknown>>;
+
+/** Name of the one field of an answer that is no object. */
+const ANSWER = "answer";
+
+interface Question {
+  fields: readonly SchemaField[];
+  /** The answer is the object of the fields, or the value of the one field. */
+  whole: boolean;
 }
 
-function kindOf(text: string): string {
-  const value = answerOf(text);
-  if (typeof value === "string") return "text";
-  if (value === null) return "null";
-  return Array.isArray(value) ? "a list" : typeof value === "object" ? "an object" : `a ${typeof value}`;
+/** What the schema of the question asks for; null where it says nothing that a form could be made of. */
+function questionOf(run: Run): Question | null {
+  const schema = run.state.details?.["schema"];
+  if (typeof schema !== "object" || schema === null) return null;
+  const fields = fieldsOf(schema as Node);
+  if (fields.length > 0) return { fields, whole: true };
+  const one = fieldsOf({ type: "object", properties: { [ANSWER]: { title: "Answer", ...schema } }, required: [ANSWER] });
+  return one[0]?.kind === "json" ? null : { fields: one, whole: false };
 }
 
 export function ResumeForm({ run }: { run: Run }): JSX.Element {
-  const [text, setText] = useState("");
+  const question = useMemo(() => questionOf(run), [run.state.timestamp]);
+  const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});
   const [problem, setProblem] = useState("");
+  const text = texts[ANSWER] ?? "";
+  const set = (name: string, value: string) => setTexts({ ...texts, [name]: value });
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     try {
-      await ask(`/api/runs/${run.id}/resume`, { method: "POST", body: { input: answerOf(text) } });
+      await ask(`/api/runs/${run.id}/resume`, { method: "POST", body: { input: given(question, texts) } });
       showToast(`${run.name} was answered; its next attempt is scheduled.`);
     } catch (cause) {
-      setProblem(`${messageOf(cause)}.`);
+      setProblem(messageOf(cause));
     }
   };
   return (
     <form class="banner s-paused resume" onSubmit={submit}>
-      <label class="stacked">
+      <div class="resume-question">
         <b>{run.state.message || "The run waits for an answer"}</b>
-        <textarea class="field mono" rows={2} value={text} required onInput={(event) => setText(event.currentTarget.value)} />
-        <span class="meta dim">{text === "" ? "Text, or JSON." : `Sent as ${kindOf(text)}.`}</span>
-        {problem !== "" && (
-          <span class="problem" role="alert">
-            {problem}
-          </span>
+        {question === null ? (
+          <label class="stacked">
+            <span class="sr">Answer</span>
+            <textarea
+              class="field mono"
+              rows={2}
+              value={text}
+              required
+              onInput={(event) => set(ANSWER, event.currentTarget.value)}
+            />
+            <span class="meta dim">{text === "" ? "Text, or JSON." : `Sent as ${kindOfText(text)}.`}</span>
+          </label>
+        ) : (
+          <SchemaFields fields={question.fields} texts={texts} change={set} problem={problem} />
         )}
-      </label>
+        {problem !== "" && (
+          <p class="problem" role="alert">
+            {problem}.
+          </p>
+        )}
+      </div>
       <button type="submit" class="button primary">
         Answer
       </button>
     </form>
   );
+}
+
+/** @throws Error naming the field whose JSON cannot be read */
+function given(question: Question | null, texts: Readonly<Record<string, string>>): unknown {
+  if (question === null) return valueOfText(texts[ANSWER] ?? "");
+  const values = valuesOf(question.fields, texts);
+  return question.whole ? values : (values[ANSWER] ?? null);
 }

@@ -1,21 +1,26 @@
 /** One run: what became of it and why, then its parts in tabs. */
 import type { ComponentType, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import type { Event } from "#protocol/event";
 import type { Run } from "#protocol/run";
 import { useQuery } from "../../api/query.ts";
 import { useKeys } from "../../input/keys.ts";
 import { Tabs } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
-import { cancelRuns, isActive, rerun } from "../../records/run-actions.ts";
+import { cancelRuns, isActive } from "../../records/run-actions.ts";
 import { param, setParams, withParams } from "../../router/router.ts";
 import type { PageProps } from "../pages.ts";
 import { RunHeader } from "./header.tsx";
+import { useMoves } from "./moves.ts";
 import { useNeighbours } from "./neighbours.ts";
+import { askToRerun, RerunDialog } from "./rerun-dialog.tsx";
 import { ResumeForm } from "./resume-form.tsx";
 import "./run.css";
 
 export interface TabProps {
   run: Run;
+  /** Its moves from state to state, oldest first; null until they are read. */
+  moves: readonly Event[] | null;
 }
 
 interface TabEntry {
@@ -29,6 +34,7 @@ const TABS: readonly TabEntry[] = [
   { id: "timeline", name: "Timeline", load: () => import("./timeline/timeline-tab.tsx") },
   { id: "logs", name: "Logs", load: () => import("./logs/logs-tab.tsx") },
   { id: "tasks", name: "Tasks", load: () => import("./tasks-tab.tsx") },
+  { id: "graph", name: "Graph", load: () => import("./graph/graph-tab.tsx") },
   { id: "events", name: "Events", load: () => import("./events-tab.tsx") },
   { id: "artifacts", name: "Artifacts", load: () => import("./artifacts-tab.tsx") },
   { id: "input", name: "Input", load: () => import("./input-tab.tsx") },
@@ -50,13 +56,14 @@ export function Page({ id }: PageProps): JSX.Element {
 function Loaded({ run }: { run: Run }): JSX.Element {
   const tab = TABS.find(({ id }) => id === param("tab")) ?? (TABS[0] as TabEntry);
   const neighbours = useNeighbours(run);
+  const moves = useMoves(run.id);
   const go = (id: string) => () => setParams({ tab: id });
   useKeys(
     [
       { keys: "l", does: "logs", run: go("logs") },
       ...(isActive(run)
         ? [{ keys: "c", does: "cancel the run", run: () => cancelRuns([run]) }]
-        : [{ keys: "r", does: "run it again", run: () => void rerun(run) }]),
+        : [{ keys: "r", does: "run it again", run: () => askToRerun(run) }]),
       { keys: "[", does: "previous run of the flow", run: () => neighbours.go("previous") },
       { keys: "]", does: "next run of the flow", run: () => neighbours.go("next") },
     ],
@@ -64,14 +71,15 @@ function Loaded({ run }: { run: Run }): JSX.Element {
   );
   return (
     <>
-      <RunHeader run={run} neighbours={neighbours} />
+      <RunHeader {...{ run, moves, neighbours }} />
       {run.state.type === "Paused" && <ResumeForm run={run} />}
       <Tabs
         tabs={TABS.map(({ id, name }) => ({ id, name, count: countOf(id, run) }))}
         chosen={tab.id}
         href={(id) => withParams({ tab: id })}
       />
-      <TabPanel key={tab.id} entry={tab} run={run} />
+      <TabPanel key={tab.id} entry={tab} run={run} moves={moves} />
+      <RerunDialog />
     </>
   );
 }
@@ -82,10 +90,10 @@ function countOf(tab: string, run: Run): number | undefined {
   return all === 0 ? undefined : all;
 }
 
-function TabPanel({ entry, run }: { entry: TabEntry; run: Run }): JSX.Element | null {
+function TabPanel({ entry, run, moves }: TabProps & { entry: TabEntry }): JSX.Element | null {
   const [Tab, setTab] = useState<ComponentType<TabProps> | null>(null);
   useEffect(() => {
     entry.load().then((module) => setTab(() => module.Tab));
   }, []);
-  return <div class="panel">{Tab !== null && <Tab run={run} />}</div>;
+  return <div class="panel">{Tab !== null && <Tab run={run} moves={moves} />}</div>;
 }

@@ -1,22 +1,21 @@
 /** The tasks of a run: grouped by name with their counts, and one by one. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
 import type { TaskRun } from "#protocol/task-run";
-import { useQuery } from "../../api/query.ts";
 import { duration } from "../../format/duration.ts";
-import { count, counted } from "../../format/number.ts";
+import { counted } from "../../format/number.ts";
 import { fullTime, shortTime } from "../../format/time.ts";
 import { useKeys } from "../../input/keys.ts";
-import { Section, Segments } from "../../parts/layout.tsx";
+import { Segments } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { type Column, Table } from "../../parts/table/table.tsx";
 import { firstLine } from "../../records/why.ts";
 import { param, setParams, withParams } from "../../router/router.ts";
-import { lookOf } from "../../state/look.ts";
 import { StateMark } from "../../state/state-mark.tsx";
 import type { TabProps } from "./run-page.tsx";
-import { groupTasks, type TaskGroup, wentWrong } from "./task-groups.ts";
+import { wentWrong } from "./task-groups.ts";
+import { TaskGroups } from "./task-groups-list.tsx";
+import { useTasks } from "./tasks.ts";
 
 const COLUMNS: readonly Column<TaskRun>[] = [
   { id: "state", head: "State", width: "152px", narrow: "start", cell: ({ state }) => <StateMark state={state} /> },
@@ -61,18 +60,13 @@ const COLUMNS: readonly Column<TaskRun>[] = [
 ];
 
 export function Tab({ run }: TabProps): JSX.Element {
-  const query = useQuery<TaskRun[]>(`/api/runs/${run.id}/tasks`, {
-    live: { "task_run.updated": ({ run_id }) => run_id === run.id },
-  });
+  const { tasks, error, refresh } = useTasks(run.id);
   const cursor = useSignal<number | string | null>(null);
   const failedOnly = param("tasks") === "failed";
   const name = param("task");
   const toggle = () => setParams({ tasks: failedOnly ? null : "failed" });
   useKeys([{ keys: "f", does: "failed tasks only", run: toggle }], { group: "Tasks" });
-  const tasks = query.data;
-  const groups = useMemo(() => groupTasks(tasks ?? []), [tasks]);
-  if (query.error !== null && tasks === null)
-    return <Failure what="The list of tasks" error={query.error} again={query.refresh} />;
+  if (error !== null && tasks === null) return <Failure what="The list of tasks" error={error} again={refresh} />;
   if (tasks === null) return <Loading />;
   if (tasks.length === 0) return <Empty title="No tasks yet">A flow that calls no task has none.</Empty>;
   const shown = tasks.filter((task) => (!failedOnly || wentWrong(task)) && (name === "" || task.name === name));
@@ -110,30 +104,7 @@ export function Tab({ run }: TabProps): JSX.Element {
           />
         )}
       </div>
-      <Groups groups={groups} all={tasks.length} />
+      <TaskGroups tasks={tasks} />
     </div>
-  );
-}
-
-function Groups({ groups, all }: { groups: readonly TaskGroup[]; all: number }): JSX.Element {
-  const failed = groups.reduce((sum, group) => sum + group.failed, 0);
-  return (
-    <Section title="Tasks by name" note={failed > 0 ? `${count(failed)} of ${count(all)} failed` : count(all)}>
-      <ul class="rows">
-        {groups.map(({ name, total, states }) => (
-          <li key={name} class="task-group">
-            <a class="cut name" href={withParams({ task: name })} title={name}>
-              {name}
-            </a>
-            <span class="mini" aria-hidden="true">
-              {states.map(([state, number]) => (
-                <i key={state} class={`s-${lookOf({ type: "Completed", name: state }).token}`} style={{ flexGrow: number }} />
-              ))}
-            </span>
-            <span class="num dim">{count(total)}</span>
-          </li>
-        ))}
-      </ul>
-    </Section>
   );
 }

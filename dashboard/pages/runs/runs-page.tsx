@@ -18,6 +18,7 @@ import { runColumns } from "./columns.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { countsPath, filterKey, hasFilters, type RunFilters, readFilters, totalPath } from "./filters.ts";
 import { RunList, type RunRow } from "./run-list.ts";
+import { SavedViews } from "./saved-views.tsx";
 import "./runs.css";
 
 /** Rows enter by themselves while so little is scrolled away. */
@@ -41,7 +42,7 @@ export function Page(): JSX.Element {
   const chosen = () => rows.peek().flatMap(({ id, run }) => (selection.value.has(id) ? [run.peek()] : []));
   return (
     <>
-      <PageTitle title="Runs" />
+      <PageTitle title="Runs" actions={<SavedViews />} />
       <FilterBar filters={filters} counts={counts.data} stale={counts.stale} />
       <News list={list} />
       {list.error.value !== null && <Failure what="The list" error={list.error.value} again={() => list.reload()} />}

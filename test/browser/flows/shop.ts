@@ -1,5 +1,5 @@
 /** Flows that end, fail, wait and hold in every way the dashboard shows. */
-import { Abort, artifact, cron, every, flow, log, signal, Type, task } from "millrace";
+import { Abort, artifact, cron, every, flow, log, signal, Type, task, waitForInput } from "millrace";
 
 const Count = Type.Object({ count: Type.Integer({ default: 12, minimum: 0 }) });
 
@@ -76,4 +76,27 @@ export const manyTasks = flow("many_tasks", { parameters: Count }, async ({ coun
 
 export const manyLines = flow("many_lines", { parameters: Count }, ({ count }) => {
   for (let line = 1; line <= count; line += 1) log.info("line %d of %d", line, count);
+});
+
+const Approval = Type.Object({ send: Type.Boolean(), note: Type.Optional(Type.String()) });
+export const approval = flow("approve_invoices", async () => waitForInput("Send 3 invoices?", Approval));
+
+const HOSTILE = '<img src=x onerror="globalThis.hit = 1"><script>globalThis.hit = 1</script>\u202Egnp.exe';
+const hostileTask = task(HOSTILE, async () => {
+  log.error(`${HOSTILE} ${"long".repeat(2_500)}`);
+  throw new Error(HOSTILE);
+});
+export const hostile = flow("hostile", async () => {
+  log.info(HOSTILE);
+  artifact.markdown(
+    HOSTILE,
+    `# ${HOSTILE}\n\n[here](javascript:globalThis.hit=1) and [there](https://example.org)\n\n${HOSTILE}`,
+  );
+  artifact.table(HOSTILE, [{ [HOSTILE]: HOSTILE, long: "x".repeat(10_000) }]);
+  artifact.link(HOSTILE, "javascript:globalThis.hit=1");
+  artifact.image(HOSTILE, new TextEncoder().encode(`<svg xmlns="http://www.w3.org/2000/svg" onload="globalThis.hit=1"/>`), {
+    mediaType: "image/svg+xml",
+  });
+  artifact.progress(HOSTILE, 40, { label: HOSTILE, key: "x".repeat(200) });
+  await hostileTask();
 });

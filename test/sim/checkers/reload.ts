@@ -59,11 +59,22 @@ function dump(state: LiveState): string[] {
     for (const lease of state.ledger.leasesOf(id).sort((a, b) => a.id - b.id)) lines.push(`lease ${JSON.stringify(lease)}`);
   }
   for (const { name, used } of state.ledger.list()) if (used > 0) lines.push(`used ${name} ${used}`);
+  lines.push(...dumpRules(state));
   const held = [...state.engines.values()].filter((engine) => engine.runs.size > 0);
   for (const engine of held.sort((a, b) => (a.id < b.id ? -1 : 1))) {
     lines.push(
       `engine ${JSON.stringify([engine.id, engine.pid, engine.keyText, engine.host, engine.local, [...engine.runs].sort()])}`,
     );
   }
+  return lines;
+}
+
+function dumpRules({ rules }: LiveState): string[] {
+  const lines = [`rules ${JSON.stringify([rules.storedCursor, rules.nextIds])}`];
+  for (const rule of [...rules.rules.values()].sort((a, b) => a.id - b.id)) lines.push(`rule ${canonicalJson(rule)}`);
+  for (const firing of [...rules.firings.values()].sort((a, b) => a.id - b.id)) lines.push(`firing ${canonicalJson(firing)}`);
+  for (const message of [...rules.outgoing.values()].sort((a, b) => a.id - b.id)) lines.push(`message ${canonicalJson(message)}`);
+  for (const expectation of [...rules.expectations.values()].sort((a, b) => a.id - b.id))
+    lines.push(`expectation ${canonicalJson(expectation)}`);
   return lines;
 }

@@ -1,12 +1,12 @@
 /** The store holds what the commits said, and its counts are what a recount finds. */
 
-import { stateType } from "#storage/codes";
+import { STRETCH_IDS, stateType } from "#storage/codes";
 import { checkStore } from "#storage/invariants/check-store";
 import { loadStore } from "#storage/load";
 import { readLines } from "#storage/log-blocks";
 import type { SimulatedDisk } from "../simulated-disk.ts";
 import { Violation } from "../trace.ts";
-import type { Checker, Commit } from "./checker.ts";
+import type { Checker, Commit, Operation } from "./checker.ts";
 import type { History } from "./history.ts";
 
 const RULE = "the store holds what was committed";
@@ -27,6 +27,7 @@ const RECOUNT = `SELECT flow_id, 0, state_type, count(*) FROM runs GROUP BY flow
   UNION ALL SELECT runs.flow_id, 1, task_runs.state_type, count(*) FROM task_runs JOIN runs ON runs.id = run_id
   GROUP BY runs.flow_id, task_runs.state_type`;
 const COUNTS = "SELECT flow_id, kind, state_type, count FROM counts WHERE count <> 0";
+const EVENTS_BY_STRETCH = `SELECT id / ${STRETCH_IDS}, count(*) FROM events GROUP BY 1`;
 /** Rows of runs that are not there any more. */
 const ORPHANS = `SELECT 'task run', id FROM task_runs WHERE run_id NOT IN (SELECT id FROM runs)
   UNION ALL SELECT 'lease', id FROM leases WHERE run_id NOT IN (SELECT id FROM runs)
@@ -39,8 +40,15 @@ export class StoreChecker implements Checker {
   /** Log lines by run, in the order committed. */
   readonly #lines: [run: number, line: string][] = [];
 
+  /** Retention has deleted something. */
+  #trimmed = false;
+
   constructor(disk: SimulatedDisk) {
     this.#disk = disk;
+  }
+
+  operation(operation: Operation): void {
+    if (operation.name === "trim_history") this.#trimmed = true;
   }
 
   commit({ batch }: Commit): void {
@@ -64,8 +72,7 @@ export class StoreChecker implements Checker {
     );
     const text = (row: unknown[]): string => row.join(" ");
     this.#same("counts", this.#all<unknown[]>(COUNTS).map(text).sort(), this.#all<unknown[]>(RECOUNT).map(text).sort());
-    const events = this.#all<[number]>("SELECT count(*) FROM events")[0]?.[0];
-    this.#same("events", [events], [history.events]);
+    this.#events(history.events);
     const orphan = this.#all<[string, number]>(ORPHANS)[0];
     if (orphan !== undefined) throw new Violation("rows have owners", `${orphan[0]} ${orphan[1]} is of a run that is not there`);
   }
@@ -76,11 +83,22 @@ export class StoreChecker implements Checker {
       readLines(lines).map((line) => JSON.stringify(line)),
     );
     const kept = this.#lines.filter(([run]) => history.runs.has(run)).map(([, line]) => line);
-    this.#same("log lines", stored, kept);
+    this.#same("log lines", stored, this.#trimmed ? kept.slice(kept.length - stored.length) : kept);
     const integrity = this.#disk.database.pragma("integrity_check");
     if (integrity !== "ok") throw new Violation(RULE, `integrity check: ${String(integrity)}`);
     for (const { id, findings } of checkStore(this.#disk.database, { totals: null, open: () => null }))
       for (const { level, text } of findings) if (level === "broken") throw new Violation(`invariant ${id}`, text);
+  }
+
+  /** Every event is there; retention takes whole stretches of them, never the newest. */
+  #events(newest: number): void {
+    const stretches = new Map(this.#all<[number, number]>(EVENTS_BY_STRETCH));
+    for (let first = 0; first <= newest; first += STRETCH_IDS) {
+      const expected = Math.min(newest + 1, first + STRETCH_IDS) - Math.max(1, first);
+      const stored = stretches.get(first / STRETCH_IDS) ?? 0;
+      const isGone = this.#trimmed && stored === 0 && first + STRETCH_IDS <= newest;
+      if (!isGone) this.#same(`events from ${first} on`, [stored], [Math.max(0, expected)]);
+    }
   }
 
   #runs(history: History): void {

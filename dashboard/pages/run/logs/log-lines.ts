@@ -5,6 +5,8 @@ import { type ApiError, ask, isAbort, withQuery } from "../../../api/client.ts";
 import { linkTried, onLive, onReset } from "../../../live/link.ts";
 
 const PAGE = 5_000;
+/** Lines that are kept; a longer log is kept from its end. */
+const LINES_MAX = 200_000;
 
 export interface LogFilter {
   runId: number;
@@ -15,6 +17,8 @@ export interface LogFilter {
 export class LogLines {
   readonly lines = signal<readonly Log[]>([]);
   readonly error = signal<ApiError | null>(null);
+  /** Lines at the beginning that were let go. */
+  readonly left = signal(0);
   /** Every line that is stored has been read. */
   readonly complete = signal(false);
   readonly #filter: LogFilter;
@@ -65,9 +69,16 @@ export class LogLines {
       const path = withQuery(`/api/runs/${runId}/logs`, { after, level, search, limit: PAGE });
       const { items, next_cursor } = await ask<LogsPage>(path, { signal: this.#abort.signal });
       if (this.#abort.signal.aborted) return;
-      if (items.length > 0) this.lines.value = [...this.lines.peek(), ...items];
+      if (items.length > 0) this.#add(items);
       if (next_cursor === null || next_cursor === undefined) break;
     }
     this.complete.value = true;
+  }
+
+  #add(items: readonly Log[]): void {
+    const lines = [...this.lines.peek(), ...items];
+    const over = Math.max(0, lines.length - LINES_MAX);
+    this.lines.value = over === 0 ? lines : lines.slice(over);
+    this.left.value += over;
   }
 }

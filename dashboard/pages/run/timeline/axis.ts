@@ -58,3 +58,26 @@ export function labelsOf(axis: Axis, distance: number): number[] {
   for (const us of wanted) if (shown.every((other) => Math.abs(axis.at(other) - axis.at(us)) >= distance)) shown.push(us);
   return shown.sort((a, b) => a - b);
 }
+
+/** How many bars lie in each of `parts` equal parts of the whole, the most as 1. */
+export function density(
+  bars: readonly (readonly [fromUs: number, toUs: number])[],
+  { fromUs, toUs }: { fromUs: number; toUs: number },
+  parts: number,
+): number[] {
+  const width = (toUs - fromUs) / parts;
+  // Each bar raises the level where it begins and lowers it behind its end.
+  const steps = new Array<number>(parts + 1).fill(0);
+  const place = (us: number) => Math.max(0, Math.min(parts - 1, Math.floor((us - fromUs) / width)));
+  for (const [begin, end] of bars) {
+    steps[place(begin)] = (steps[place(begin)] ?? 0) + 1;
+    steps[place(end) + 1] = (steps[place(end) + 1] ?? 0) - 1;
+  }
+  let level = 0;
+  const levels = steps.slice(0, parts).map((step) => {
+    level += step;
+    return level;
+  });
+  const most = Math.max(1, ...levels);
+  return levels.map((each) => each / most);
+}

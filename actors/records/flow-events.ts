@@ -1,0 +1,17 @@
+/** Events about flows. */
+import type { EventName } from "#protocol/vocabulary";
+import { type Flow, flowKey } from "../live-state/flow.ts";
+import type { Run } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+
+/** Records an event whose resource is the flow; `run` is the one that led to it. */
+export function flowEvent(turn: Turn, flow: Flow, name: EventName, run: Run | null, payload: Record<string, unknown>): void {
+  turn.givenEvent(null, {
+    name,
+    run_id: run?.id ?? null,
+    flow_id: flow.id,
+    resource: { id: flowKey(flow.project, flow.name), kind: "flow", name: flow.name },
+    related: run === null ? [] : [{ id: run.external_id, kind: "run", name: run.name }],
+    payload,
+  });
+}

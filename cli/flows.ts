@@ -1,0 +1,157 @@
+/** `millrace flows`: which flows the server knows, one of them in full, and forgetting one whose code is gone. */
+import type { FlowSummary, StreamMessage } from "#sdk/client/index";
+import { type ConnectionOptions, connect } from "./connection.ts";
+import { CommandError, EXIT } from "./exit-code.ts";
+import { findFlow, type NameTarget } from "./flow-target.ts";
+import { counted, dateTime, duration, stateLook, stateText } from "./format.ts";
+import { specText } from "./schedules.ts";
+import { renderTable } from "./table.ts";
+import { printable, Terminal } from "./terminal.ts";
+import { show, type ViewOptions } from "./view.ts";
+
+export interface ListOptions extends ViewOptions {
+  project?: string;
+}
+
+export async function listFlows(options: ListOptions): Promise<number> {
+  const client = connect(options);
+  return await show(client, options, {
+    read: () => client.flows.list({ project: options.project }),
+    lines(flows, out) {
+      if (flows.length > 0) return renderFlows(flows, out);
+      return out.live ? [options.project === undefined ? "There are no flows yet." : "No flow matches."] : [];
+    },
+    changedBy: ({ event }: StreamMessage) =>
+      event === "flow.registered" || event === "run.updated" || event === "schedule.updated",
+  });
+}
+
+export function renderFlows(flows: readonly FlowSummary[], terminal: Terminal): string[] {
+  return renderTable(
+    [
+      { head: "ID", cell: ({ id }) => String(id), align: "right" },
+      { head: "FLOW", cell: ({ project, name }) => printable(`${project}/${name}`), shrink: true },
+      { head: "MODULE", cell: ({ module }) => printable(module), shrink: true },
+      { head: "LAST RUNS", cell: (flow) => marksOf(flow) },
+      { head: "NEXT", cell: (flow) => nextOf(flow) },
+      { head: "CODE", cell: (flow) => codeOf(flow), style: ({ error }) => (error === null ? null : "red"), shrink: true },
+    ],
+    flows,
+    terminal,
+  );
+}
+
+/** The newest on the right. */
+function marksOf({ recent_runs }: FlowSummary): string {
+  return recent_runs
+    .toReversed()
+    .map(([, type, name]) => stateLook({ type, name }).mark)
+    .join("");
+}
+
+function nextOf({ schedules }: FlowSummary): string {
+  const fires = schedules.map(({ next_fire }) => next_fire).filter((fire) => fire !== null);
+  if (fires.length > 0) return dateTime(Math.min(...fires));
+  return schedules.length === 0 ? "" : "paused";
+}
+
+function codeOf({ live, error }: FlowSummary): string {
+  if (error !== null) return printable(error);
+  return live ? "served" : "registered by a client";
+}
+
+export async function showFlow(name: string, options: ViewOptions): Promise<number> {
+  const client = connect(options);
+  const { id } = await findFlow(client, targetOf(name));
+  return await show(client, options, {
+    read: () => client.flows.get(id),
+    lines: renderFlow,
+    changedBy(message) {
+      if (message.event === "flow.registered") return message.data.id === id;
+      return message.event === "run.updated" || message.event === "schedule.updated";
+    },
+  });
+}
+
+/** FLOW or PROJECT/FLOW. */
+function targetOf(name: string): NameTarget {
+  const slash = name.indexOf("/");
+  return { kind: "name", project: slash < 0 ? null : name.slice(0, slash), flow: name.slice(slash + 1) };
+}
+
+export function renderFlow(flow: FlowSummary, terminal: Terminal): string[] {
+  const lines = [`Flow ${flow.id}  ${terminal.paint("bold", printable(`${flow.project}/${flow.name}`))}`];
+  if (flow.description !== null) lines.push(printable(flow.description));
+  lines.push("", ...facts(flow, terminal));
+  if (flow.schedules.length > 0) lines.push("", terminal.paint("bold", counted(flow.schedules.length, "schedule")));
+  for (const { id, schedule, active, next_fire } of flow.schedules) {
+    const next = active ? (next_fire === null ? "never fires" : `next ${dateTime(next_fire)}`) : "paused";
+    lines.push(`${id}  ${printable(specText(schedule))}  ${next}`);
+  }
+  if (flow.recent_runs.length === 0) return lines;
+  return [...lines, "", terminal.paint("bold", "Last runs"), ...renderRecent(flow, terminal)];
+}
+
+function facts(flow: FlowSummary, terminal: Terminal): string[] {
+  const rows: [string, string][] = [
+    ["Code", `${codeOf(flow)}, ${printable(`${flow.module} in ${flow.source_dir}`)}`],
+    ["Group", printable(flow.group ?? "")],
+    ["Tags", printable(flow.tags.join(", "))],
+    ["Parameters", printable(parametersOf(flow.parameter_schema))],
+    ["Follows", printable(flow.upstreams.join(", "))],
+    ["Followed by", printable(flow.triggers.join(", "))],
+    ["Options", printable(optionsOf(flow.options))],
+  ];
+  const shown = rows.filter(([, text]) => text !== "");
+  const width = Math.max(...shown.map(([label]) => label.length));
+  return shown.map(([label, text]) => `${terminal.paint("dim", label.padEnd(width))}  ${text}`);
+}
+
+/** As one writes them behind `-p`: `day`, or `day=2026-01-01` where there is a default. */
+function parametersOf(schema: Record<string, unknown>): string {
+  const properties = (schema["properties"] ?? {}) as Record<string, Record<string, unknown>>;
+  const words = Object.entries(properties).map(([name, property]) =>
+    "default" in property ? `${name}=${plain(property["default"])}` : name,
+  );
+  return words.join("  ");
+}
+
+/** Those that say something: not null, false, empty or zero. */
+function optionsOf(options: Record<string, unknown>): string {
+  const told = Object.entries(options).filter(([name, value]) => {
+    if (name === "schedules" || name === "after" || value === null || value === false || value === 0) return false;
+    return typeof value !== "object" || Object.keys(value).length > 0;
+  });
+  return told.map(([name, value]) => `${name}=${plain(value)}`).join("  ");
+}
+
+function plain(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function renderRecent({ recent_runs }: FlowSummary, terminal: Terminal): string[] {
+  return renderTable(
+    [
+      { head: "ID", cell: ([id]) => String(id), align: "right" },
+      {
+        head: "STATE",
+        cell: ([, type, name]) => stateText({ type, name }),
+        style: ([, type, name]) => stateLook({ type, name }).style,
+      },
+      { head: "DURATION", cell: ([, , , took]) => (took === null ? "" : duration(took)), align: "right" },
+    ],
+    recent_runs,
+    terminal,
+  );
+}
+
+export async function removeFlow(name: string, options: ConnectionOptions): Promise<number> {
+  const client = connect(options);
+  const flow = await findFlow(client, targetOf(name));
+  if (flow.live) throw new CommandError(`flow ${flow.project}/${flow.name} is served`, "Remove it from its file first.");
+  await client.flows.delete(flow.id);
+  const out = new Terminal(process.stdout);
+  if (options.json === true) out.json({ id: flow.id, deleted: true });
+  else out.line(`Flow ${flow.project}/${flow.name} is removed, with its runs and schedules.`);
+  return EXIT.ok;
+}

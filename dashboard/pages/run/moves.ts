@@ -1,0 +1,20 @@
+/** The moves of a run from state to state, from its own events: when each attempt began. */
+import type { Event, EventsPage } from "#protocol/event";
+import { useQuery } from "../../api/query.ts";
+
+/** Events of one run beyond these are those of an engine that never stops trying. */
+const LIMIT = 1_000;
+
+/** Oldest first; null until they are read. */
+export function useMoves(runId: number): readonly Event[] | null {
+  const path = `/api/events?name=run.*&ascending=true&limit=${LIMIT}&run_id=${runId}`;
+  const { data } = useQuery<EventsPage>(path, {
+    live: { "event.created": ({ run_id, name }) => run_id === runId && name.startsWith("run.") },
+  });
+  return data?.items ?? null;
+}
+
+/** When each attempt of the run began, microseconds. */
+export function attemptStarts(moves: readonly Event[]): number[] {
+  return moves.filter(({ name }) => name === "run.running" || name === "run.retrying").map(({ occurred }) => occurred);
+}

@@ -1,0 +1,81 @@
+/** The task runs of a run: read once, then kept true by the stream, so that ten thousand of them are not read every second. */
+import { type ReadonlySignal, signal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import type { TaskRun } from "#protocol/task-run";
+import { type ApiError, ask, isAbort, mayPass } from "../../api/client.ts";
+import { linkTried, onLive, onReset } from "../../live/link.ts";
+
+/** What the stream brings within this time is drawn at once. */
+const DRAW_MS = 250;
+/** After a failure that may pass. */
+const RETRY_MS = 3_000;
+
+export interface Tasks {
+  /** Oldest first; null until the first answer. */
+  tasks: readonly TaskRun[] | null;
+  error: ApiError | null;
+  refresh: () => void;
+}
+
+export function useTasks(runId: number): Tasks {
+  const list = useMemo(() => new TaskList(runId), [runId]);
+  useEffect(() => () => list.end(), [list]);
+  return { tasks: list.tasks.value, error: list.error.value, refresh: () => list.load() };
+}
+
+class TaskList {
+  readonly tasks: ReadonlySignal<readonly TaskRun[] | null>;
+  readonly error = signal<ApiError | null>(null);
+  readonly #runId: number;
+  readonly #tasks = signal<readonly TaskRun[] | null>(null);
+  readonly #known = new Map<number, TaskRun>();
+  readonly #abort = new AbortController();
+  readonly #ends: (() => void)[];
+  #drawing = 0;
+  #retry = 0;
+
+  constructor(runId: number) {
+    this.#runId = runId;
+    this.tasks = this.#tasks;
+    this.#ends = [onLive("task_run.updated", (task) => task.run_id === runId && this.#take(task)), onReset(() => this.load())];
+    this.load();
+  }
+
+  async load(): Promise<void> {
+    try {
+      await linkTried;
+      const tasks = await ask<TaskRun[]>(`/api/runs/${this.#runId}/tasks`, { signal: this.#abort.signal });
+      for (const task of tasks) this.#keep(task);
+      this.error.value = null;
+      this.#draw();
+    } catch (cause) {
+      if (isAbort(cause)) return;
+      this.error.value = cause as ApiError;
+      if (mayPass(this.error.value)) this.#retry = window.setTimeout(() => this.load(), RETRY_MS);
+    }
+  }
+
+  end(): void {
+    this.#abort.abort();
+    window.clearTimeout(this.#drawing);
+    window.clearTimeout(this.#retry);
+    for (const end of this.#ends) end();
+  }
+
+  #take(task: TaskRun): void {
+    this.#keep(task);
+    // Before the first answer there is nothing to draw anew.
+    if (this.#drawing === 0 && this.#tasks.peek() !== null) this.#drawing = window.setTimeout(() => this.#draw(), DRAW_MS);
+  }
+
+  /** An answer may be older than what the stream brought while it was on its way. */
+  #keep(task: TaskRun): void {
+    const known = this.#known.get(task.id);
+    if (known === undefined || known.state.timestamp <= task.state.timestamp) this.#known.set(task.id, task);
+  }
+
+  #draw(): void {
+    this.#drawing = 0;
+    this.#tasks.value = [...this.#known.values()].sort((a, b) => a.id - b.id);
+  }
+}

@@ -1,0 +1,289 @@
+/**
+ * The transport port on node:http, for systems on which uWebSockets.js has no binary. It keeps the limits of that library:
+ * size of the head, seconds without a sign of life, and how slowly a body may come or an answer be taken.
+ *
+ * What it encodes: the promised length of an answer is ours to write; texts of headers are written as Latin-1; `close` of an
+ * HTTP server would end idle connections, on which engines still come to be sent away; `drain` says nothing of a client
+ * that takes nothing at all.
+ */
+import { chmodSync, lstatSync, rmSync } from "node:fs";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { Server as NetServer } from "node:net";
+import { type Alarm, createSystemAlarm } from "#runtime/timers";
+import { isLoopbackHost, isServed, listenError } from "./address.ts";
+import {
+  type Exchange,
+  type ExchangeWatcher,
+  type HeaderList,
+  ListenError,
+  type Method,
+  type RequestHandler,
+  type Transport,
+} from "./transport-port.ts";
+
+/** Of the head of a request, as uWebSockets.js has it and reads it from the same variable. */
+const HEAD_BYTES_MAX = Number(process.env["UWS_HTTP_MAX_HEADERS_SIZE"]) || 4096;
+/** Without a sign of life a connection ends after this; uWebSockets.js: HTTP_IDLE_TIMEOUT_S. */
+const IDLE_MS = 10_000;
+/** What a body must bring at least in each IDLE_MS; uWebSockets.js: HTTP_RECEIVE_THROUGHPUT_BYTES, 16 KiB a second. */
+const BODY_PACE_BYTES = 16 * 1024 * (IDLE_MS / 1000);
+/** How often heads that do not end are looked for. */
+const CHECK_MS = 1_000;
+/** Connections that the system holds until they are accepted, as uWebSockets.js asks for. */
+const BACKLOG = 512;
+const SOCKET_MODE = 0o600;
+const NOTHING = new Uint8Array(0);
+/** Of ASCII alone: in UTF-8 and Latin-1 alike. */
+const PLAIN = /^\p{ASCII}*$/u;
+
+/** UTF-8 text as Latin-1, which is how node writes it down. */
+function encoded(text: string): string {
+  return PLAIN.test(text) ? text : Buffer.from(text).toString("latin1");
+}
+
+class NodeExchange implements Exchange {
+  readonly method: Method;
+  readonly path: string;
+  readonly query: string;
+  readonly trusted: boolean;
+  open = true;
+  readonly #handler: RequestHandler;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  #watcher: ExchangeWatcher | null = null;
+  /** Set while a body is being read: ends what comes too slowly. */
+  #pace: Alarm | null = null;
+  #pacedBytes = 0;
+
+  constructor(handler: RequestHandler, request: IncomingMessage, response: ServerResponse, trusted: boolean) {
+    this.#handler = handler;
+    this.#request = request;
+    this.#response = response;
+    this.trusted = trusted;
+    this.method = request.method ?? "";
+    const url = request.url ?? "";
+    const mark = url.indexOf("?");
+    this.path = mark === -1 ? url : url.slice(0, mark);
+    this.query = mark === -1 ? "" : url.slice(mark + 1);
+  }
+
+  handle(): void {
+    // The response knows its connection only once those before it are sent, so it may never hear of the end.
+    this.#request.socket.on("close", this.#closed);
+    // What goes wrong on the connection ends it; `close` follows.
+    this.#response.on("error", () => undefined);
+    this.#request.on("error", () => undefined);
+    this.#guard(() => this.#handler.request(this));
+  }
+
+  header(name: string): string {
+    const raw = this.#request.rawHeaders;
+    for (let index = 0; index < raw.length; index += 2) {
+      if (raw[index]?.toLowerCase() === name) return raw[index + 1] ?? "";
+    }
+    return "";
+  }
+
+  headerList(): HeaderList {
+    return this.#request.rawHeaders.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text));
+  }
+
+  isLocalPeer(): boolean {
+    if (this.trusted) return true;
+    return this.open && isLoopbackHost((this.#request.socket.remoteAddress ?? "").replace(/^::ffff:/, ""));
+  }
+
+  watch(watcher: ExchangeWatcher): void {
+    this.#watcher = watcher;
+  }
+
+  readBody(): void {
+    this.#pace = createSystemAlarm();
+    this.#setPace();
+    this.#request.on("data", (piece: Buffer) => this.#take(piece));
+    this.#request.on("end", () => {
+      this.#pace?.clear();
+      if (this.open) this.#guard(() => this.#watcher?.data(NOTHING, true));
+    });
+  }
+
+  respond(status: number, headers: HeaderList, body: string | Uint8Array | null, close = false): void {
+    if (!this.open) return;
+    // A second head would spoil what is on the wire.
+    if (this.#response.headersSent) {
+      this.cut();
+      return;
+    }
+    const written = headers.map(encoded);
+    if (status !== 204 && status !== 304) written.push("content-length", String(body === null ? 0 : Buffer.byteLength(body)));
+    if (close) written.push("connection", "close");
+    this.#response.writeHead(status, written);
+    this.#endWith(body);
+  }
+
+  begin(status: number, headers: HeaderList, first: string | Uint8Array): boolean {
+    if (!this.open) return false;
+    this.#response.on("drain", () => this.#writable());
+    this.#response.writeHead(status, headers.map(encoded));
+    return this.write(first);
+  }
+
+  write(piece: string | Uint8Array): boolean {
+    if (!this.open) return false;
+    const taken = this.#response.write(piece);
+    // Ends the connection unless bytes leave meanwhile. Nothing is expected of a client that has taken everything.
+    if (!taken) this.#request.socket.setTimeout(IDLE_MS);
+    return taken;
+  }
+
+  end(): void {
+    if (!this.open) return;
+    this.#endWith(null);
+  }
+
+  cut(): void {
+    if (!this.open) return;
+    this.#finish();
+    this.#request.socket.destroy();
+  }
+
+  #endWith(body: string | Uint8Array | null): void {
+    this.#finish();
+    const { socket } = this.#request;
+    this.#response.end(body ?? undefined);
+    // The system did not take all of it: the client has its time, as in `write`.
+    if (socket.writableLength === 0) return;
+    socket.setTimeout(IDLE_MS);
+    this.#response.prependListener("finish", () => socket.setTimeout(0));
+  }
+
+  #finish(): void {
+    this.open = false;
+    this.#pace?.clear();
+    this.#request.socket.off("close", this.#closed);
+  }
+
+  #take(piece: Buffer): void {
+    this.#pacedBytes += piece.length;
+    if (this.#pacedBytes >= BODY_PACE_BYTES && this.open) this.#setPace();
+    if (this.open) this.#guard(() => this.#watcher?.data(piece, false));
+  }
+
+  #setPace(): void {
+    this.#pacedBytes = 0;
+    this.#pace?.set(IDLE_MS * 1000, () => this.#request.socket.destroy());
+  }
+
+  readonly #closed = (): void => {
+    if (!this.open) return;
+    this.#finish();
+    this.#guard(() => this.#watcher?.aborted());
+  };
+
+  #writable(): void {
+    this.#request.socket.setTimeout(0);
+    if (this.open) this.#guard(() => this.#watcher?.writable());
+  }
+
+  #guard(handle: () => void): void {
+    try {
+      handle();
+    } catch (cause) {
+      this.#handler.failed(this, cause);
+    }
+  }
+}
+
+class NodeTransport implements Transport {
+  readonly #handler: RequestHandler;
+  readonly #servers: Server[] = [];
+  #path: string | null = null;
+
+  constructor(handler: RequestHandler) {
+    this.#handler = handler;
+  }
+
+  async listen(host: string, port: number): Promise<number> {
+    const server = this.#server(false);
+    const failure = await listening(server, { host, port, exclusive: true, backlog: BACKLOG });
+    if (failure !== null) throw await listenError(host, port);
+    this.#servers.push(server);
+    const address = server.address();
+    return typeof address === "object" && address !== null ? address.port : port;
+  }
+
+  async listenUnix(path: string): Promise<void> {
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false) {
+      throw new ListenError("EEXIST", `cannot create the socket ${path}: a file is in its place`);
+    }
+    if (await isServed(path)) throw new ListenError("EADDRINUSE", `another server answers on the socket ${path}`);
+    // Left behind by a server that was killed.
+    rmSync(path, { force: true });
+    const server = this.#server(true);
+    const failure = await listening(server, { path, exclusive: true, backlog: BACKLOG });
+    if (failure !== null) {
+      throw new ListenError(
+        failure.code ?? "EINVAL",
+        `cannot create the socket ${path}: the folder must exist and the path be under 108 bytes`,
+      );
+    }
+    this.#servers.push(server);
+    this.#path = path;
+    chmodSync(path, SOCKET_MODE);
+  }
+
+  stopListening(): void {
+    // Of the base class: that of an HTTP server would end idle connections too.
+    for (const server of this.#servers) if (server.listening) NetServer.prototype.close.call(server);
+    if (this.#path !== null) rmSync(this.#path, { force: true });
+    this.#path = null;
+  }
+
+  close(): void {
+    this.stopListening();
+    for (const server of this.#servers.splice(0)) {
+      // Ends the watch over heads that do not come to an end.
+      server.close();
+      server.closeAllConnections();
+    }
+  }
+
+  #server(trusted: boolean): Server {
+    const options = {
+      maxHeaderSize: HEAD_BYTES_MAX,
+      headersTimeout: IDLE_MS,
+      keepAliveTimeout: IDLE_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      // A whole request may take long, a body has its pace.
+      requestTimeout: 0,
+    };
+    const server = createServer(options, (request, response) =>
+      new NodeExchange(this.#handler, request, response, trusted).handle(),
+    );
+    // Each request that waits on a connection listens for its end.
+    return server.on("connection", (socket) => socket.setMaxListeners(0));
+  }
+}
+
+interface Address {
+  host?: string;
+  port?: number;
+  path?: string;
+  exclusive: boolean;
+  backlog: number;
+}
+
+/** Null once it listens, or why it cannot. */
+function listening(server: Server, address: Address): Promise<NodeJS.ErrnoException | null> {
+  return new Promise((resolve) => {
+    server.once("error", resolve);
+    server.listen(address, () => {
+      server.off("error", resolve);
+      resolve(null);
+    });
+  });
+}
+
+export function createNodeTransport(handler: RequestHandler): Transport {
+  return new NodeTransport(handler);
+}

@@ -1,0 +1,308 @@
+/**
+ * The transport port on uWebSockets.js: the only file that knows this library.
+ *
+ * What it encodes: a request object is dead once its handler has returned; an answer must be corked; nothing may touch a
+ * response after its client went away; two apps share a port silently unless one asks for it exclusively; a thread that ends
+ * while an app is open takes the whole process along (so `close` comes first).
+ */
+
+import * as uws from "uWebSockets.js";
+import { chmodSync, lstatSync, rmSync } from "node:fs";
+import { freePort, isLoopbackAddress, isLoopbackHost, isServed, listenError } from "./address.ts";
+import { statusLine } from "./status-lines.ts";
+import {
+  type Exchange,
+  type ExchangeWatcher,
+  type HeaderList,
+  ListenError,
+  type Method,
+  type RequestHandler,
+  type Transport,
+} from "./transport-port.ts";
+
+/** LIBUS_LISTEN_EXCLUSIVE_PORT, which the package declares as a type only. */
+const EXCLUSIVE = 1;
+const SOCKET_MODE = 0o600;
+/** A chosen port can be taken by somebody else before it is listened on; rarely twice. */
+const CHOOSE_ATTEMPTS = 10;
+
+/** The library takes the options after host and port, its types know that only without a host. */
+type ListenWithHost = (
+  host: string,
+  port: number,
+  options: number,
+  listening: (socket: uws.us_listen_socket | false) => void,
+) => unknown;
+
+const METHODS: Readonly<Record<string, Method>> = {
+  get: "GET",
+  head: "HEAD",
+  post: "POST",
+  put: "PUT",
+  patch: "PATCH",
+  delete: "DELETE",
+  options: "OPTIONS",
+};
+
+/** The answer being corked: module state instead of a closure per answer. */
+const corked: {
+  exchange: UwsExchange | null;
+  status: number;
+  headers: HeaderList;
+  body: string | Uint8Array | null;
+  close: boolean;
+} = { exchange: null, status: 0, headers: [], body: null, close: false };
+
+function writeCorked(): void {
+  corked.exchange?.writeWhole(corked.status, corked.headers, corked.body, corked.close);
+}
+
+/** Where a request came in: loopback listeners are reached from this host only. */
+type ListenerKind = "unix" | "loopback" | "network";
+
+class UwsExchange implements Exchange {
+  readonly method: Method;
+  readonly path: string;
+  readonly query: string;
+  readonly trusted: boolean;
+  open = true;
+  readonly #handler: RequestHandler;
+  readonly #listener: ListenerKind;
+  readonly #response: uws.HttpResponse;
+  #request: uws.HttpRequest | null;
+  #watcher: ExchangeWatcher | null = null;
+  #begun = false;
+  /** The library sends the line break that ends a chunk with the next chunk, and strict clients wait for it. */
+  #filler = "";
+
+  constructor(handler: RequestHandler, response: uws.HttpResponse, request: uws.HttpRequest, listener: ListenerKind) {
+    this.#handler = handler;
+    this.#listener = listener;
+    this.#response = response;
+    this.#request = request;
+    const method = request.getMethod();
+    this.method = METHODS[method] ?? method.toUpperCase();
+    this.path = request.getUrl();
+    this.query = request.getQuery();
+    this.trusted = listener === "unix";
+  }
+
+  /** Handles the head; afterwards the request object is dead. */
+  handle(): void {
+    try {
+      this.#handler.request(this);
+    } catch (cause) {
+      this.#handler.failed(this, cause);
+    }
+    this.#request = null;
+    if (this.open) this.#response.onAborted(() => this.#aborted());
+  }
+
+  header(name: string): string {
+    return this.#request === null ? "" : this.#request.getHeader(name);
+  }
+
+  headerList(): HeaderList {
+    const list: string[] = [];
+    this.#request?.forEach((name, value) => {
+      list.push(name, value);
+    });
+    return list;
+  }
+
+  isLocalPeer(): boolean {
+    // Asking costs a system call; on a loopback listener the answer is known.
+    if (this.#listener !== "network") return true;
+    return this.open && isLoopbackAddress(new Uint8Array(this.#response.getRemoteAddress()));
+  }
+
+  watch(watcher: ExchangeWatcher): void {
+    this.#watcher = watcher;
+  }
+
+  readBody(): void {
+    this.#response.onData((chunk, last) => {
+      if (!this.open) return;
+      try {
+        this.#watcher?.data(new Uint8Array(chunk), last);
+      } catch (cause) {
+        this.#handler.failed(this, cause);
+      }
+    });
+  }
+
+  respond(status: number, headers: HeaderList, body: string | Uint8Array | null, close = false): void {
+    if (!this.open) return;
+    // A second head would spoil what is on the wire.
+    if (this.#begun) {
+      this.cut();
+      return;
+    }
+    this.open = false;
+    corked.exchange = this;
+    corked.status = status;
+    corked.headers = headers;
+    corked.body = body;
+    corked.close = close;
+    this.#response.cork(writeCorked);
+    corked.exchange = null;
+    corked.body = null;
+  }
+
+  writeWhole(status: number, headers: HeaderList, body: string | Uint8Array | null, close: boolean): void {
+    const response = this.#response;
+    this.#writeHead(status, headers);
+    if (this.method === "HEAD") {
+      response.writeHeader("content-length", String(body === null ? 0 : Buffer.byteLength(body)));
+      response.endWithoutBody();
+    } else if (status === 204 || status === 304) {
+      response.endWithoutBody();
+    } else {
+      response.end(body ?? "", close);
+    }
+  }
+
+  begin(status: number, headers: HeaderList, first: string | Uint8Array, filler: string): boolean {
+    if (!this.open) return false;
+    this.#begun = true;
+    this.#filler = filler;
+    this.#response.onWritable(() => {
+      this.#writable();
+      return true;
+    });
+    let taken = false;
+    this.#response.cork(() => {
+      this.#writeHead(status, headers);
+      this.#response.write(first);
+      taken = this.#response.write(filler);
+    });
+    return taken;
+  }
+
+  write(piece: string | Uint8Array): boolean {
+    if (!this.open) return false;
+    let taken = false;
+    this.#response.cork(() => {
+      this.#response.write(piece);
+      taken = this.#response.write(this.#filler);
+    });
+    return taken;
+  }
+
+  end(): void {
+    if (!this.open) return;
+    this.open = false;
+    this.#response.cork(() => this.#response.end());
+  }
+
+  cut(): void {
+    if (!this.open) return;
+    this.open = false;
+    this.#response.close();
+  }
+
+  #writeHead(status: number, headers: HeaderList): void {
+    const response = this.#response;
+    response.writeStatus(statusLine(status));
+    for (let index = 0; index < headers.length; index += 2) response.writeHeader(headers[index] ?? "", headers[index + 1] ?? "");
+  }
+
+  #aborted(): void {
+    if (!this.open) return;
+    this.open = false;
+    try {
+      this.#watcher?.aborted();
+    } catch (cause) {
+      this.#handler.failed(this, cause);
+    }
+  }
+
+  #writable(): void {
+    if (!this.open) return;
+    try {
+      this.#watcher?.writable();
+    } catch (cause) {
+      this.#handler.failed(this, cause);
+    }
+  }
+}
+
+class UwsTransport implements Transport {
+  readonly #handler: RequestHandler;
+  readonly #apps: uws.TemplatedApp[] = [];
+  readonly #sockets: uws.us_listen_socket[] = [];
+  #path: string | null = null;
+
+  constructor(handler: RequestHandler) {
+    this.#handler = handler;
+  }
+
+  async listen(host: string, port: number): Promise<number> {
+    if (port !== 0) {
+      if (this.#listenOn(host, port)) return port;
+      throw await listenError(host, port);
+    }
+    // A port that the library chooses cannot be listened on again for a minute after connections were closed from our side
+    // (it sets SO_REUSEADDR for given ports only). So a free one is chosen first.
+    for (let attempt = 0; attempt < CHOOSE_ATTEMPTS; attempt += 1) {
+      const free = await freePort(host);
+      if (this.#listenOn(host, free)) return free;
+    }
+    throw new ListenError("EADDRINUSE", `cannot listen on ${host}: no port stayed free long enough to be taken`);
+  }
+
+  async listenUnix(path: string): Promise<void> {
+    // The library removes whatever is at the path: only a socket that nobody serves any more may go.
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false) {
+      throw new ListenError("EEXIST", `cannot create the socket ${path}: a file is in its place`);
+    }
+    if (await isServed(path)) throw new ListenError("EADDRINUSE", `another server answers on the socket ${path}`);
+    const app = this.#app("unix");
+    let socket: uws.us_listen_socket | false = false;
+    app.listen_unix((listening: uws.us_listen_socket | false) => {
+      socket = listening;
+    }, path);
+    if (socket === false) {
+      app.close();
+      throw new ListenError("EINVAL", `cannot create the socket ${path}: the folder must exist and the path be under 108 bytes`);
+    }
+    this.#apps.push(app);
+    this.#sockets.push(socket);
+    this.#path = path;
+    chmodSync(path, SOCKET_MODE);
+  }
+
+  stopListening(): void {
+    for (const socket of this.#sockets.splice(0)) uws.us_listen_socket_close(socket);
+    if (this.#path !== null) rmSync(this.#path, { force: true });
+    this.#path = null;
+  }
+
+  close(): void {
+    this.stopListening();
+    for (const app of this.#apps.splice(0)) app.close();
+  }
+
+  #listenOn(host: string, port: number): boolean {
+    const app = this.#app(isLoopbackHost(host) ? "loopback" : "network");
+    let socket: uws.us_listen_socket | false = false;
+    (app.listen as unknown as ListenWithHost).call(app, host, port, EXCLUSIVE, (listening) => {
+      socket = listening;
+    });
+    if (socket === false) {
+      app.close();
+      return false;
+    }
+    this.#apps.push(app);
+    this.#sockets.push(socket);
+    return true;
+  }
+
+  #app(kind: ListenerKind): uws.TemplatedApp {
+    return uws.App().any("/*", (response, request) => new UwsExchange(this.#handler, response, request, kind).handle());
+  }
+}
+
+export function createUwsTransport(handler: RequestHandler): Transport {
+  return new UwsTransport(handler);
+}

@@ -1,0 +1,134 @@
+/** The page of a run: timeline and brush, docked log, graph, running again, and answering. */
+import t from "tap";
+import { launch, openTab } from "./browser.ts";
+import { Served } from "./served.ts";
+
+const server = await Served.start();
+const browser = await launch();
+t.teardown(async () => {
+  await browser.close();
+  await server.close();
+});
+
+async function open(path: string, width = 1440) {
+  const tab = await openTab(browser, { width });
+  await tab.page.goto(server.url + path);
+  return tab;
+}
+
+/** The run that the page is about. */
+async function runAt(url: string) {
+  return server.client.runs.get(Number(/\/runs\/(\d+)/.exec(url)?.[1]));
+}
+
+const failed = await server.run("ingest_station_observations", { count: 40 });
+const weather = await server.run("weather-report", { flights: "5k" });
+await server.until(failed, "Failed");
+await server.until(weather, "Completed");
+
+t.test("the attempts of a task stand in one row, what went wrong first", async (t) => {
+  const { page, context, complaints } = await open(`/runs/${failed.id}`);
+  const rows = page.locator(".timeline li");
+  await page.getByText("5 rows for 80 tasks: what is alike is folded").waitFor();
+  t.equal(await rows.count(), 5);
+  // Two attempts of the run, each with two of the task.
+  const bars = rows.first().locator(".timeline-bars i");
+  t.equal(await bars.count(), 4);
+  t.equal(await rows.first().locator("i.earlier").count(), 3);
+  t.equal(await rows.first().locator("i.cap").count(), 1);
+  await page.keyboard.press("f");
+  await page.getByText("4 rows for 80 tasks", { exact: true }).waitFor();
+  t.same(complaints, []);
+  await context.close();
+});
+
+t.test("the brush is worked by keys and by dragging, and the part is in the address", async (t) => {
+  const { page, context } = await open(`/runs/${failed.id}`);
+  const from = page.getByRole("slider", { name: /^From/ });
+  await from.focus();
+  for (let times = 0; times < 10; times += 1) await page.keyboard.press("ArrowRight");
+  await page.waitForURL(/span=\d+-\d+/);
+  t.equal(await from.getAttribute("aria-valuenow"), "20");
+  await page.reload();
+  await page.getByRole("button", { name: "The whole run" }).click();
+  await page.waitForURL((url) => !url.search.includes("span"));
+  const strip = await page.locator(".brush").boundingBox();
+  if (strip === null) throw new Error("no brush");
+  await page.mouse.move(strip.x + strip.width * 0.3, strip.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(strip.x + strip.width * 0.6, strip.y + 10);
+  await page.mouse.up();
+  await page.waitForURL(/span=\d+-\d+/);
+  t.equal(await from.getAttribute("aria-valuenow"), "30");
+  await context.close();
+});
+
+t.test("the log and the tasks by name are docked where there is room", async (t) => {
+  const { page, context } = await open(`/runs/${failed.id}`);
+  await page.getByRole("heading", { name: "Log" }).waitFor();
+  await page.getByRole("region", { name: "Lines" }).locator("li").first().waitFor();
+  await page.getByRole("heading", { name: "Tasks by name" }).waitFor();
+  await page.setViewportSize({ width: 800, height: 900 });
+  await page.getByRole("heading", { name: "Log" }).waitFor({ state: "detached" });
+  t.equal(await page.getByRole("heading", { name: "Tasks by name" }).count(), 0);
+  await context.close();
+});
+
+t.test("the graph is loaded when its tab is opened, and its boxes lead to the tasks", async (t) => {
+  const { page, context, complaints } = await open(`/runs/${weather.id}`);
+  const loaded: string[] = [];
+  page.on("request", (request) => loaded.push(new URL(request.url()).pathname));
+  await page.locator(".timeline li").first().waitFor();
+  t.notOk(loaded.some((path) => /graph|layout-worker/.test(path)));
+  await page.getByRole("link", { name: "Graph" }).click();
+  await page.locator(".graph-box").first().waitFor();
+  t.ok(loaded.some((path) => path.includes("layout-worker")));
+  const tasks = await (await fetch(`${server.url}/api/runs/${weather.id}/tasks`)).json();
+  t.equal(await page.locator(".graph-box").count(), (tasks as unknown[]).length);
+  t.ok((await page.locator(".graph-plane path").count()) > 5);
+  await page.getByRole("link", { name: /publish/ }).click();
+  await page.getByRole("table", { name: "Tasks" }).getByText("publish-0").waitFor();
+  t.same(complaints, []);
+  await context.close();
+});
+
+t.test("a run is run again as it was, and with edited parameters", async (t) => {
+  const { page, context } = await open(`/runs/${failed.id}`);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.keyboard.press("r");
+  await page.getByRole("button", { name: "Run again", exact: true }).and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL((url) => /\/runs\/\d+$/.test(url.pathname) && !url.pathname.endsWith(`/${failed.id}`));
+  const same = await runAt(page.url());
+  t.match(same, { parent_run_id: failed.id, parameters: { count: 40 } });
+  await server.until(same, "Failed");
+  await page.getByRole("button", { name: /Run again/ }).click();
+  const field = page.getByRole("dialog").getByRole("textbox", { name: "count" });
+  await field.fill("no number");
+  await page.getByRole("button", { name: "Run with these" }).click();
+  await page
+    .getByRole("alert")
+    .getByText(/parameter "count": expected/)
+    .waitFor();
+  await field.fill("3");
+  await page.getByRole("button", { name: "Run with these" }).click();
+  await page.waitForURL((url) => /\/runs\/\d+$/.test(url.pathname) && !url.pathname.endsWith(`/${same.id}`));
+  t.match(await runAt(page.url()), { parameters: { count: 3 }, tags: ["hourly"] });
+  await context.close();
+});
+
+t.test("a question with a schema is answered by its form", async (t) => {
+  const run = await server.run("approve_invoices");
+  await server.until(run, "Paused");
+  const { page, context, complaints } = await open(`/runs/${run.id}`);
+  await page.getByText("Send 3 invoices?").waitFor();
+  await page.getByLabel(/^send/).selectOption("true");
+  await page.getByLabel(/^note/).fill("by the new printer");
+  await page.getByRole("button", { name: "Answer" }).click();
+  await server.until(run, "Completed");
+  t.match((await server.client.runs.get(run.id)).state.details, { result: { send: true, note: "by the new printer" } });
+  await page.getByRole("link", { name: "Input" }).click();
+  await page.getByText("by the new printer").first().waitFor();
+  t.same(complaints, []);
+  await context.close();
+});

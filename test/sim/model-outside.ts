@@ -1,0 +1,33 @@
+/** A model of the systems that rules send messages to: they answer after a while, refuse some, and are silent now and then. */
+import type { OutboundDone, OutboundRequest } from "#actors/rules/messages";
+import type { Random } from "./random.ts";
+import type { SimulatedTime } from "./simulated-time.ts";
+
+export class ModelOutside {
+  readonly #time: SimulatedTime;
+  readonly #random: Random;
+  readonly #calm: () => boolean;
+  /** Hears of every message that leaves. */
+  readonly #left: (request: OutboundRequest) => void;
+
+  constructor(time: SimulatedTime, random: Random, calm: () => boolean, left: (request: OutboundRequest) => void) {
+    this.#time = time;
+    this.#random = random;
+    this.#calm = calm;
+    this.#left = left;
+  }
+
+  deliver(request: OutboundRequest, stopped: AbortSignal): Promise<OutboundDone["result"]> {
+    this.#left(request);
+    const isSlow = !this.#calm() && this.#random.chance(0.1);
+    const delayUs = this.#random.delayUs(isSlow ? 5_000_000 : 50_000);
+    const result = this.#random.chance(0.2) ? { error: "refused" } : { detail: { status: 200, attempts: 1 } };
+    return new Promise((resolve, reject) => {
+      const cancel = this.#time.after(delayUs, () => resolve(result));
+      stopped.addEventListener("abort", () => {
+        cancel();
+        reject(new Error("stopped"));
+      });
+    });
+  }
+}

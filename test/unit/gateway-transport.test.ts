@@ -1,0 +1,27 @@
+/** Which server library is taken, and which Node the program runs on. */
+import t from "tap";
+import { createTransport } from "#gateway/transport";
+import { NODE_MIN, nodeRefusal } from "../../cli/node-version.ts";
+import { readText } from "../tidy/sources.ts";
+
+const handler = { request: () => undefined, failed: () => undefined };
+const broken = () => Promise.reject(new Error("no binary for this system\nand a stack"));
+
+t.test("the fastest library that loads is taken, unless one is named", async (t) => {
+  t.match(await createTransport(null, handler), { name: "uws", fallback: null });
+  t.match(await createTransport("uws", handler), { name: "uws", fallback: null });
+  t.match(await createTransport("node", handler), { name: "node", fallback: null });
+});
+
+t.test("without its binary the other one is taken, with the reason in one line; named, it is an error", async (t) => {
+  t.match(await createTransport(null, handler, broken), { name: "node", fallback: "no binary for this system" });
+  await t.rejects(createTransport("uws", handler, broken), /transport uws was asked for and cannot be loaded: no binary/);
+});
+
+t.test("the program says in one line which Node it needs, as the package does", async (t) => {
+  for (const version of ["18.20.4", "20.19.0", "22.17.1"])
+    t.equal(nodeRefusal(version), `needs Node 22.18 or newer, this is ${version}`);
+  for (const version of ["22.18.0", "22.23.3", "24.0.0", "25.1.0-nightly"]) t.equal(nodeRefusal(version), null);
+  const { engines } = JSON.parse(readText("package.json")) as { engines: { node: string } };
+  t.equal(engines.node, `>=${NODE_MIN.join(".")}.0`);
+});
