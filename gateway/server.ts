@@ -114,14 +114,10 @@ class HttpGateway implements Gateway, RequestHandler {
   async start(): Promise<{ port: number; fallback: string | null }> {
     const { host, socket, version } = this.#options;
     try {
-      let listening: { port: number; fallback: string | null } = { port: 0, fallback: null };
-      if (this.#options.port !== null) listening = await this.#listen(host, this.#options.port, socket);
-      this.#pages = new Pages(
-        this.#options.dashboard,
-        version,
-        `http://${host.includes(":") ? `[${host}]` : host}:${listening.port}`,
-      );
-      return listening;
+      const wanted = this.#options.port;
+      const { port, fallback } = wanted === null ? { port: 0, fallback: null } : await this.#listen(host, wanted, socket);
+      this.#pages = new Pages(this.#options.dashboard, version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
+      return { port, fallback };
     } catch (cause) {
       await this.close();
       throw cause;
@@ -134,81 +130,6 @@ class HttpGateway implements Gateway, RequestHandler {
     } catch (cause) {
       this.failed(exchange, cause);
     }
-  }
-
-  receive(message: GatewayMessage): void;
-  /** After a failure: builds anew what it remembers. Connections stay; `failedAt` is the message it failed at. */
-  restart(failedAt: GatewayMessage | null): void;
-  /** Ends streams, refuses new requests, waits shortly for answers on their way, then closes. The thread may end afterwards. */
-  stop(): Promise<void>;
-  /** As `stop`, without waiting for anything. */
-  close(): Promise<void>;
-}
-
-export function createGateway(options: GatewayOptions, ports: GatewayPorts): Gateway {
-  return new HttpGateway(options, ports);
-}
-
-/** Owns the connections and the way to the store, which outlive a failure of what it remembers (state.ts). */
-class HttpGateway implements Gateway, RequestHandler {
-  readonly #options: GatewayOptions;
-  readonly #ports: Required<GatewayPorts>;
-  readonly #access: Access;
-  readonly #reads: Reads;
-  #transport: Transport | null = null;
-  /** Requests for custom routes: no part of what is remembered, so a failure there is none of theirs. */
-  readonly #custom: CustomRouteTable;
-  #state: GatewayState;
-  #pages: Pages;
-  #stopped: Promise<void> | null = null;
-
-  constructor(options: GatewayOptions, ports: GatewayPorts) {
-    this.#options = options;
-    this.#ports = { defect: tellDefect, ...ports };
-    this.#access = new Access(options);
-    this.#reads = new Reads(options.database_path, this.#ports.defect);
-    this.#state = new GatewayState(options, this.#ports, this.#reads);
-    this.#custom = new CustomRouteTable({
-      send: (message) => ports.sendRoute(message),
-      memory: this.#state.memory,
-      firstId: this.#state.firstId,
-      alarm: createSystemAlarm(),
-      defect: this.#ports.defect,
-    });
-    this.#pages = new Pages(null, options.version, "");
-  }
-
-  async start(): Promise<{ port: number; fallback: string | null }> {
-    const { host, socket, version } = this.#options;
-    try {
-      let listening: { port: number; fallback: string | null } = { port: 0, fallback: null };
-      if (this.#options.port !== null) listening = await this.#listen(host, this.#options.port, socket);
-      this.#pages = new Pages(
-        this.#options.dashboard,
-        version,
-        `http://${host.includes(":") ? `[${host}]` : host}:${listening.port}`,
-      );
-      return listening;
-    } catch (cause) {
-      await this.close();
-      throw cause;
-    }
-  }
-
-  serve(exchange: Exchange): void {
-    try {
-      this.request(exchange);
-    } catch (cause) {
-      this.failed(exchange, cause);
-    }
-  }
-
-  async #listen(host: string, port: number, socket: string | null): Promise<{ port: number; fallback: string | null }> {
-    const { transport, fallback } = await createTransport(this.#options.transport, this);
-    this.#transport = transport;
-    const taken = await transport.listen(host, port);
-    if (socket !== null) await transport.listenUnix(socket);
-    return { port: taken, fallback };
   }
 
   receive(message: GatewayMessage): void {
@@ -258,6 +179,14 @@ class HttpGateway implements Gateway, RequestHandler {
   failed(exchange: Exchange, cause: unknown): void {
     this.#ports.defect(cause);
     if (exchange.open) replyDefect(exchange);
+  }
+
+  async #listen(host: string, wanted: number, socket: string | null): Promise<{ port: number; fallback: string | null }> {
+    const { transport, fallback } = await createTransport(this.#options.transport, this);
+    this.#transport = transport;
+    const port = await transport.listen(host, wanted);
+    if (socket !== null) await transport.listenUnix(socket);
+    return { port, fallback };
   }
 
   #serve(exchange: Exchange, { methods, values }: Match<Endpoint>): void {
