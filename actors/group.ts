@@ -46,6 +46,7 @@ export interface GroupPorts {
 
 export interface GroupOptions {
   nowUs(): number;
+  uptimeUs(): number;
   ids: IdSource;
   commits: CommitClient;
   /** A read-only handle of the store on this thread; opened at the first start, when the store exists. */
@@ -124,7 +125,7 @@ export class DispatchGroup {
 
   /** The actors that read the live state of the group and change nothing themselves. */
   reactionSpecs(): ActorSpec[] {
-    const { nowUs, settings } = this.#options;
+    const { nowUs, uptimeUs } = this.#options;
     const engine = {
       state: () => this.#state,
       statements: () => this.#opened(),
@@ -135,7 +136,7 @@ export class DispatchGroup {
       },
       quarantine: this.#quarantine,
     };
-    const timer = { nowUs, book: () => this.#state?.rules ?? null, startedAtUs: settings.startedAtUs };
+    const timer = { nowUs, book: () => this.#state?.rules ?? null, startedAtUs: () => nowUs() - uptimeUs() };
     return [
       { name: RULES, start: () => new RuleEngine(engine) },
       { name: EXPECTATIONS, start: (_context, out) => new ExpectationTimer(timer, out) },
@@ -148,12 +149,13 @@ export class DispatchGroup {
   }
 
   async #startDispatcher(out: Outbox): Promise<Dispatcher> {
-    const { commits, settings, facts, isAlive } = this.#options;
+    const { commits, settings, facts, isAlive, uptimeUs } = this.#options;
     await commits.settled();
     const statements = this.#opened();
     const stored = loadStore(statements.database);
     const state = loadLiveState(stored, statements, settings, facts.liveFlows);
     state.committedTurn = this.#ports.committedTurn;
+    state.uptimeUs = uptimeUs;
     this.#state = state;
     this.#epoch += 1;
     this.#halted = false;

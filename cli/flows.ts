@@ -9,6 +9,9 @@ import { renderTable } from "./table.ts";
 import { printable, Terminal } from "./terminal.ts";
 import { show, type ViewOptions } from "./view.ts";
 
+/** How many of the latest ended runs are shown. */
+const RESULTS = 10;
+
 export interface ListOptions extends ViewOptions {
   project?: string;
 }
@@ -16,7 +19,7 @@ export interface ListOptions extends ViewOptions {
 export async function listFlows(options: ListOptions): Promise<number> {
   const client = connect(options);
   return await show(client, options, {
-    read: () => client.flows.list({ project: options.project }),
+    read: () => client.flows.list({ project: options.project, results: RESULTS }),
     lines(flows, out) {
       if (flows.length > 0) return renderFlows(flows, out);
       return out.live ? [options.project === undefined ? "There are no flows yet." : "No flow matches."] : [];
@@ -42,8 +45,8 @@ export function renderFlows(flows: readonly FlowSummary[], terminal: Terminal): 
 }
 
 /** The newest on the right. */
-function marksOf({ recent_runs }: FlowSummary): string {
-  return recent_runs
+function marksOf({ results = [] }: FlowSummary): string {
+  return results
     .toReversed()
     .map(([, type, name]) => stateLook({ type, name }).mark)
     .join("");
@@ -62,9 +65,12 @@ function codeOf({ live, error }: FlowSummary): string {
 
 export async function showFlow(name: string, options: ViewOptions): Promise<number> {
   const client = connect(options);
-  const { id } = await findFlow(client, targetOf(name));
+  const { id, project } = await findFlow(client, targetOf(name));
   return await show(client, options, {
-    read: () => client.flows.get(id),
+    async read() {
+      const flows = await client.flows.list({ project, results: RESULTS });
+      return flows.find((flow) => flow.id === id) ?? (await client.flows.get(id));
+    },
     lines: renderFlow,
     changedBy(message) {
       if (message.event === "flow.registered") return message.data.id === id;
@@ -88,8 +94,8 @@ export function renderFlow(flow: FlowSummary, terminal: Terminal): string[] {
     const next = active ? (next_fire === null ? "never fires" : `next ${dateTime(next_fire)}`) : "paused";
     lines.push(`${id}  ${printable(specText(schedule))}  ${next}`);
   }
-  if (flow.recent_runs.length === 0) return lines;
-  return [...lines, "", terminal.paint("bold", "Last runs"), ...renderRecent(flow, terminal)];
+  if (flow.results === undefined || flow.results.length === 0) return lines;
+  return [...lines, "", terminal.paint("bold", "Last runs"), ...renderResults(flow.results, terminal)];
 }
 
 function facts(flow: FlowSummary, terminal: Terminal): string[] {
@@ -129,7 +135,7 @@ function plain(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function renderRecent({ recent_runs }: FlowSummary, terminal: Terminal): string[] {
+function renderResults(results: FlowSummary["recent_runs"], terminal: Terminal): string[] {
   return renderTable(
     [
       { head: "ID", cell: ([id]) => String(id), align: "right" },
@@ -140,7 +146,7 @@ function renderRecent({ recent_runs }: FlowSummary, terminal: Terminal): string[
       },
       { head: "DURATION", cell: ([, , , took]) => (took === null ? "" : duration(took)), align: "right" },
     ],
-    recent_runs,
+    results,
     terminal,
   );
 }

@@ -4,6 +4,7 @@ import { type EndedRun, hasEnded, type LogFilter, type Millrace, type Run, type 
 import { counted, duration, stateText } from "./format.ts";
 import { renderLog } from "./log-lines.ts";
 import { ProgressLine } from "./progress-line.ts";
+import { wayOn } from "./run-details.ts";
 import { printable, type Terminal } from "./terminal.ts";
 
 /** The last log lines may be stored just after the end of the run; this long they are waited for. */
@@ -95,7 +96,7 @@ export class RunFollower {
     const text = waits ? `${run.state.name}${run.state.message === null ? "" : `: ${printable(run.state.message)}`}` : null;
     if (text === this.#told) return;
     this.#told = text;
-    if (text !== null && this.#line !== null && !hasEnded(run)) this.#line.above([text]);
+    if (text !== null && this.#line !== null && !hasEnded(run)) this.#line.above([text, ...wayOn(run)]);
   }
 
   /** One read at a time, so that lines stay in order and come once; whatever arrived meanwhile is in the next. */

@@ -63,8 +63,8 @@ export function renderRun({ run, task_runs: tasks, artifacts, waits }: RunDetail
   return lines;
 }
 
-/** What a paused run waits for. */
-function wayOn(run: Run): string[] {
+/** How a paused run goes on; nothing for others. */
+export function wayOn(run: Run): string[] {
   if (run.state.type !== "Paused") return [];
   const asks = run.state.details?.["prompt"] !== undefined;
   return [asks ? `Answer with: millrace runs input ${run.id} ANSWER` : `It goes on with: millrace runs resume ${run.id}`];

@@ -19,6 +19,8 @@ export interface RunOptions extends FollowedOptions {
   param: string[];
   tag: string[];
   name?: string;
+  /** Do not follow it. */
+  detach?: boolean;
 }
 
 export async function run(text: string, options: RunOptions): Promise<number> {
@@ -32,6 +34,7 @@ export async function run(text: string, options: RunOptions): Promise<number> {
       "Name its file: millrace run FILE:FLOW.",
     );
   }
+  if (options.detach === true) throw new CommandError("no server is running that would go on with the run");
   return await runWithOwnServer(target, options);
 }
 
@@ -86,15 +89,25 @@ async function submit(
     name: options.name,
     created_by: "cli",
   });
-  return await follow(client, created, options);
+  return options.detach === true ? tellCreated(created, options) : await follow(client, created, options);
+}
+
+function tellCreated(created: Run, options: RunOptions): number {
+  const out = new Terminal(process.stdout);
+  if (options.json === true) out.json(created);
+  else if (options.quiet !== true) out.line(headLine(created, out));
+  return EXIT.ok;
+}
+
+function headLine({ id, name, project, flow_name }: Run, terminal: Terminal): string {
+  return `Run ${id}  ${terminal.paint("bold", printable(name))}  of ${project}/${flow_name}`;
 }
 
 /** Follows a run to its end, cancelling it when this process is interrupted; gives the exit code. */
 export async function follow(client: Millrace, created: Run, options: FollowedOptions): Promise<number> {
   const quiet = options.quiet === true || options.json === true;
   const out = new Terminal(process.stdout);
-  if (!quiet)
-    out.line(`Run ${created.id}  ${out.paint("bold", printable(created.name))}  of ${created.project}/${created.flow_name}`);
+  if (!quiet) out.line(headLine(created, out));
   const cancel = cancelOnInterrupt(client, created.id);
   try {
     const follower = new RunFollower(client, created.id, { log: quiet ? null : out, progress: quiet ? null : out });

@@ -29,3 +29,8 @@ export function createSystemClock(): Clock {
     monotonicUs: () => Math.round(performance.now() * 1000),
   };
 }
+
+/** How long this process has been up, on whichever of its threads it is asked. Time in which the machine sleeps is none of it. */
+export function processUptimeUs(): number {
+  return Math.round(process.uptime() * 1e6);
+}

@@ -15,6 +15,7 @@ export {
 export { type CurrentRun, run } from "./current-run.ts";
 export { type Duration, parseDuration } from "./duration.ts";
 export { emit } from "./emit.ts";
+export { type Expectation, type ExpectByOptions, expectBy, expectWithin } from "./expect.ts";
 export { Abort, Cancelled, Paused, TimedOut } from "./failure.ts";
 export { type Flow, flow, type ParametersOf } from "./flow.ts";
 export type { After, FlowOptions, WireFlowOptions } from "./flow-options.ts";
@@ -25,7 +26,16 @@ export { type Log, log } from "./log.ts";
 export { ParameterError } from "./parameters.ts";
 export type { RetryOptions } from "./retry.ts";
 export { type PathParameters, type RouteContext, type RouteHandler, type RouteOptions, route } from "./route.ts";
-export { type RuleContext, type RuleFunction, type RuleMatch, type RuleOptions, rule } from "./rule.ts";
+export { type DataRule, type RuleContext, type RuleFunction, type RuleMatch, type RuleOptions, rule } from "./rule.ts";
+export type {
+  CancelRunAction,
+  EmailAction,
+  RuleAction,
+  RunFlowAction,
+  ScheduleAction,
+  SetStateAction,
+  WebhookAction,
+} from "./rule-actions.ts";
 export { RunError } from "./run-error.ts";
 export {
   type CronOptions,

@@ -3,6 +3,7 @@ import type { RuleSpec, RuleMatch as WireMatch } from "#protocol/rule";
 import { completeSpec } from "#protocol/rule-spec";
 import type { Run } from "#protocol/run";
 import { type Duration, parseDuration } from "./duration.ts";
+import { type RuleAction, wireAction } from "./rule-actions.ts";
 
 /** Which events a rule is for; every clause that is set must match. */
 export interface RuleMatch {
@@ -56,24 +57,37 @@ export interface RuleDefinition {
   /** The option `project`; null stands for the base name of the served directory. */
   project: string | null;
   spec: RuleSpec;
-  fn: RuleFunction;
+  /** Null for a rule whose actions are data. */
+  fn: RuleFunction | null;
+}
+
+/** A rule whose actions are data, as rule() returns it. */
+export interface DataRule {
+  readonly name: string;
 }
 
 const DEFINITION = Symbol.for("millrace.rule");
 
 /**
- * Declares a rule whose action is a function: `rule(name, options, fn)`. Export it, so that the server finds it. The function
- * runs in a process beside the server, at least once for each time the rule fires, for at most 10 seconds.
- * @throws TypeError without a name or function, and for an event or state that does not exist; RangeError for durations.
+ * Declares a rule: `rule(name, options, fn)` or `rule(name, options, actions)`. Export it, so that the server finds it. A function
+ * runs in a process beside the server, at least once for each time the rule fires, for at most 10 seconds. Actions are data and
+ * are done by the server itself, in order; one that fails keeps none of the others.
+ * @throws TypeError without a name, or without a function or actions, for an event or state that does not exist, and for an
+ *   action that lacks something; RangeError for durations.
  */
-export function rule(name: string, options: RuleOptions, fn: RuleFunction): RuleFunction {
+export function rule(name: string, options: RuleOptions, fn: RuleFunction): RuleFunction;
+export function rule(name: string, options: RuleOptions, actions: readonly RuleAction[]): DataRule;
+export function rule(name: string, options: RuleOptions, does: RuleFunction | readonly RuleAction[]): RuleFunction | DataRule {
   if (typeof name !== "string" || name === "") throw new TypeError("a rule needs a name: rule(name, options, fn)");
-  if (typeof fn !== "function") throw new TypeError(`rule "${name}" needs a function: rule(name, options, fn)`);
-  const spec = wireSpec(name, options);
-  // The server reads the clock; everything else is checked here, where the declaration can be pointed at.
+  const fn = typeof does === "function" ? does : null;
+  if (fn === null && !Array.isArray(does)) throw new TypeError(`rule "${name}" needs a function or a list of actions`);
+  const actions = typeof does === "function" ? [{ kind: "call" as const, callable: name }] : does.map(wireAction);
+  const spec = { ...wireSpec(options), do: actions };
+  // The server reads the clock and the templates; everything else is checked here, where the declaration can be pointed at.
   const checked = completeSpec(spec, () => null, "code");
   if (!checked.ok) throw new TypeError(`rule "${name}": ${checked.error}`);
   const definition: RuleDefinition = { name, project: options.project ?? null, spec, fn };
+  if (fn === null) return Object.defineProperty({ name }, DEFINITION, { value: definition });
   const call: RuleFunction = (event, run, context) => fn(event, run, context);
   Object.defineProperty(call, "name", { value: name });
   return Object.defineProperty(call, DEFINITION, { value: definition });
@@ -81,8 +95,8 @@ export function rule(name: string, options: RuleOptions, fn: RuleFunction): Rule
 
 /** The definition behind a value that rule() returned, also by another copy of this package; else undefined. */
 export function ruleOf(value: unknown): RuleDefinition | undefined {
-  if (typeof value !== "function" || !(DEFINITION in value)) return undefined;
-  return value[DEFINITION] as RuleDefinition;
+  if (value === null || (typeof value !== "function" && typeof value !== "object")) return undefined;
+  return DEFINITION in value ? (value[DEFINITION] as RuleDefinition) : undefined;
 }
 
 /**
@@ -104,11 +118,10 @@ export function scopedSpec({ project, spec }: RuleDefinition, ownProject: string
   return { ...spec, when: scoped(spec.when), ...(spec.unless == null ? {} : { unless: scoped(spec.unless) }) };
 }
 
-function wireSpec(name: string, options: RuleOptions): RuleSpec {
+function wireSpec(options: RuleOptions): RuleSpec {
   const { when, unless, within, at, once, cooldown, maxPerMinute, allowSelf } = options;
   return {
     ...(when === undefined ? {} : { when: wireMatch(when) }),
-    do: [{ kind: "call", callable: name }],
     ...(once === undefined ? {} : { once }),
     ...(cooldown === undefined ? {} : { cooldown_seconds: parseDuration(cooldown) }),
     ...(maxPerMinute === undefined ? {} : { max_per_minute: maxPerMinute }),

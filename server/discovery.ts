@@ -7,6 +7,7 @@ import { opendir, readFile } from "node:fs/promises";
 import { extname, join, relative, resolve, sep } from "node:path";
 import { checkClock } from "#actors/expectations/clock";
 import type { DeclaredRule } from "#actors/rules/register-rules";
+import { templateError } from "#actors/rules/template-error";
 import { routeShape } from "#protocol/custom-route";
 import { completeSpec } from "#protocol/rule-spec";
 import type { Registration, RouteRegistration, RuleRegistration } from "#sdk/registration";
@@ -221,8 +222,9 @@ class Findings {
     const earlier = rules.find((known) => known.name === name);
     if (earlier !== undefined) return this.#error(module, `rule "${name}" is already exported by ${earlier.module}`, true);
     const checked = completeSpec(spec, checkClock, "code");
-    if (checked.ok) rules.push({ name, module, spec: checked.spec });
-    else this.#error(module, `rule "${name}": ${checked.error}`, true);
+    const wrong = checked.ok ? templateError(checked.spec) : checked.error;
+    if (checked.ok && wrong === null) rules.push({ name, module, spec: checked.spec });
+    else this.#error(module, `rule "${name}": ${wrong}`, true);
   }
 
   #addRoute(route: RouteRegistration): void {

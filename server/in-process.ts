@@ -45,7 +45,7 @@ export async function startInProcess(home: string, configDir: string): Promise<I
 async function start(config: ServerConfig, release: () => void): Promise<InProcessServer> {
   const clock = createSystemClock();
   const log = new ServerLog({ home: config.home, secrets: [config.token, config.email?.password], nowUs: () => clock.nowUs() });
-  const data = threadData(config, null, clock.nowUs(), { threads: "none", listens: false });
+  const data = threadData(config, null, clock, { threads: "none", listens: false });
   const threads: Threads = new Threads(placementOf(data.threads, THREAD_ENTRY), data, (name, error, counted) => {
     log.error(`${name} failed and is restarted: ${error.message}`);
     void supervisor.exited(name, error, counted);

@@ -10,6 +10,7 @@ import { Outbound } from "#actors/outbound/shell";
 import type { ReceiverStarted } from "#actors/rules/messages";
 import type { ThreadCount } from "#actors/tree";
 import { hostIdentity } from "#protocol/host-identity";
+import { type Clock, processUptimeUs } from "#runtime/clock";
 import type { Threads } from "#runtime/thread";
 import { checkpoint, openCheckpointHandle } from "#storage/checkpoint";
 import type { ServerConfig } from "./config.ts";
@@ -62,13 +63,14 @@ export interface Place {
   listens: boolean;
 }
 
-export function threadData(config: ServerConfig, servedDir: string | null, startedAt: number, place: Place): SharedData {
+export function threadData(config: ServerConfig, servedDir: string | null, clock: Clock, place: Place): SharedData {
   return {
     config,
     servedDir,
     version: packageVersion(),
     pid: process.pid,
-    startedAt,
+    startedAt: clock.nowUs(),
+    startedUptimeUs: processUptimeUs(),
     databasePath: join(config.home, "db.sqlite"),
     host: hostIdentity(),
     ...place,

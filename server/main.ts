@@ -62,7 +62,7 @@ async function startTree(
   log: ServerLog,
   release: () => void,
 ): Promise<RunningServer> {
-  const data = threadData(config, servedDir, clock.nowUs(), { threads: config.threads, listens: true });
+  const data = threadData(config, servedDir, clock, { threads: config.threads, listens: true });
   const stopped = Promise.withResolvers<number>();
   const listening = Promise.withResolvers<{ port: number }>();
   const threads: Threads = new Threads(placementOf(data.threads, THREAD_ENTRY), data, (name, error, counted) => {

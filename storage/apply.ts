@@ -240,6 +240,11 @@ export class Writer {
         this.#deletedFlows.add(Number(ops[at]));
         deleteFlow(this.#statements, Number(ops[at]));
         break;
+      case "set_run_creator":
+        // The run may have been created in this very commit.
+        this.#flush();
+        this.#applyRow(name, ops, at);
+        break;
       case "trim_history":
         this.#flush();
         trimHistory(this.#statements, Number(ops[at]), Number(ops[at + 1]), Number(ops[at + 2]));

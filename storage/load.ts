@@ -154,7 +154,7 @@ export interface BackfillRow {
 export interface LoadedBackfill {
   backfill: BackfillRow;
   /** Its runs by name of their state. */
-  counts: Record<string, number>;
+  counts: Map<string, number>;
 }
 
 export interface CountRow {
@@ -274,9 +274,11 @@ function readEndedFires(statements: Statements): { schedule_id: number; fire: nu
   return rows.map(([schedule_id, fire]) => ({ schedule_id, fire }));
 }
 
+/** Those with unfinished runs, and those whose check is still to be answered. */
 function unfinishedBackfills(statements: Statements): LoadedBackfill[] {
   const sql =
-    "SELECT DISTINCT backfill_id FROM runs INDEXED BY runs_unfinished WHERE end_time IS NULL AND backfill_id IS NOT NULL";
+    "SELECT backfill_id FROM runs INDEXED BY runs_unfinished WHERE end_time IS NULL AND backfill_id IS NOT NULL " +
+    "UNION SELECT id FROM backfills WHERE prefiltered = 0 ORDER BY 1";
   const ids = statements.raw<[number]>(sql).all();
   return ids.flatMap(([id]) => loadBackfill(statements, id) ?? []);
 }

@@ -7,7 +7,6 @@ import { checkParameters } from "#protocol/parameters";
 import { putOperation } from "#storage/ops";
 import { type Backfill, backfillTag } from "../live-state/backfill.ts";
 import type { Flow } from "../live-state/flow.ts";
-import { addBackfill } from "../live-state/load-backfills.ts";
 import type { Turn } from "../turn.ts";
 import { backfillValues, valueForm } from "./backfill-values.ts";
 import { createRun } from "./create-run.ts";
@@ -86,7 +85,7 @@ function addRow(turn: Turn, flow: Flow, body: BackfillBody, wanted: Wanted): Bac
     counts: new Map(),
   };
   turn.state.nextIds.backfill += 1;
-  addBackfill(turn.state, backfill);
+  turn.state.addBackfill(backfill);
   storeBackfill(turn, backfill);
   return backfill;
 }

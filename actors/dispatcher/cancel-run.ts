@@ -45,32 +45,26 @@ export function cancelKill(turn: Turn, run: Run): void {
   moveRun(turn, run, plainState("Cancelled", turn.nowUs, "killed"));
 }
 
-/** The flow's timeout is over. Engines that end runs themselves get twice the grace to do so; others are stopped at once. */
-export function timeOut(turn: Turn, run: Run): void {
+/** The flow's timeout is over, counted from the start at `started`; a later one has a time of its own. Engines that end runs themselves get twice the grace to do so; others are stopped at once. */
+export function timeOut(turn: Turn, run: Run, started: number): void {
   const seconds = run.flow.options.timeoutSeconds;
   if (run.state.type !== "Running" || seconds === null || run.start_time === null) return;
-  if (startedLater(turn, run, seconds)) return;
+  if (run.state.timestamp !== started) return;
   const engine = holderOf(turn, run);
-  if (engine?.ownsStop)
-    return turn.state.deadlines.add("timeout-kill", run.id, turn.nowUs + 2 * turn.state.settings.cancelGraceUs);
+  const { deadlines, settings } = turn.state;
+  if (engine?.ownsStop) return deadlines.wait("timeout-kill", run.id, 2 * settings.cancelGraceUs, started);
   failTimedOut(turn, run, seconds);
   if (engine === undefined) return;
   signalEngine(turn, engine, "SIGTERM");
-  turn.state.deadlines.add("timeout-kill", run.id, turn.nowUs + TIMEOUT_KILL_US);
-}
-
-/** A later start of the run has a time of its own. A start that lies ahead is one from before the clock was set back. */
-function startedLater(turn: Turn, run: Run, seconds: number): boolean {
-  const sinceUs = turn.nowUs - run.state.timestamp;
-  return sinceUs >= 0 && sinceUs < seconds * 1e6;
+  deadlines.wait("timeout-kill", run.id, TIMEOUT_KILL_US, started);
 }
 
 /** The engine did not end in time after a timeout. */
-export function timeoutKill(turn: Turn, run: Run): void {
+export function timeoutKill(turn: Turn, run: Run, started: number): void {
   const engine = engineOf(turn, run);
   const seconds = run.flow.options.timeoutSeconds ?? 0;
   if (run.state.type === "Running") {
-    if (startedLater(turn, run, seconds)) return;
+    if (run.state.timestamp !== started) return;
     failTimedOut(turn, run, seconds);
   } else if (run.state.name !== "TimedOut" || engine?.ownsStop === true) return;
   // An engine that asked for work since then ended the run by itself and may hold another one.

@@ -46,6 +46,8 @@ import { notice, sendAway, work } from "./work.ts";
 
 /** How often what waits is looked at: AwaitingResource is to show within half a second. */
 const TICK_US = 250_000;
+/** A smaller change of the wall clock is one that is corrected little by little. */
+const CLOCK_STEP_MIN_US = 100_000;
 /** How often answers that are too old are dropped. */
 const FORGET_EVERY_US = 3_600_000_000;
 /** Engines elsewhere live by contact: silent for this long, they count as gone. */
@@ -56,7 +58,8 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   readonly #ports: GroupPorts;
   readonly #pool = new EnginePool();
   #armedUs: number | null = null;
-  #tickedUs = 0;
+  /** The wall clock minus the time the server has been up, when last looked at. */
+  #clockUs: number;
   #forgetUs: number;
   readonly #retention: Retention;
 
@@ -64,13 +67,13 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     this.#state = state;
     this.#ports = ports;
     this.#retention = new Retention(ports.nowUs());
+    this.#clockUs = ports.nowUs() - state.uptimeUs();
     this.#forgetUs = ports.nowUs() + FORGET_EVERY_US;
   }
 
   /** Sets its timers; called once when the actor starts. */
   begin(out: Outbox): void {
-    this.#tickedUs = this.#ports.nowUs();
-    out.setTimer("tick", this.#tickedUs + TICK_US, { kind: "Tick" });
+    out.setTimer("tick", this.#ports.nowUs() + TICK_US, { kind: "Tick" });
     this.#armDeadline(out);
   }
 
@@ -247,9 +250,9 @@ export class Dispatcher implements Actor<DispatcherMessage> {
       case "late":
         return markLate(turn, run);
       case "timeout":
-        return timeOut(turn, run);
+        return timeOut(turn, run, due.stamp);
       case "timeout-kill":
-        return timeoutKill(turn, run);
+        return timeoutKill(turn, run, due.stamp);
       case "cancel-term":
         return cancelTerm(turn, run);
       case "cancel-kill":
@@ -270,12 +273,12 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     turn.out.setTimer("tick", turn.nowUs + TICK_US, { kind: "Tick" });
   }
 
-  /** Ticks go on when the wall clock is set, so a step shows between two of them; it is no silence of engines. */
+  /** The wall clock was set, or the machine slept: that is no silence of engines. */
   #followClock(nowUs: number): void {
-    const sinceUs = nowUs - this.#tickedUs;
-    this.#tickedUs = nowUs;
-    if (sinceUs < 0) this.#state.deadlines.stepBack(TICK_US - sinceUs);
-    if (sinceUs >= 0 && sinceUs < REMOTE_SILENCE_US) return;
+    const clockUs = nowUs - this.#state.uptimeUs();
+    const stepUs = clockUs - this.#clockUs;
+    this.#clockUs = clockUs;
+    if (Math.abs(stepUs) < CLOCK_STEP_MIN_US) return;
     for (const engine of this.#state.engines.values()) engine.lastContactUs = nowUs;
   }
 
@@ -308,7 +311,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 
   #armDeadline(out: Outbox): void {
-    const nextUs = this.#state.deadlines.nextDueUs();
+    const nextUs = this.#state.deadlines.nextDueUs(this.#clockUs);
     if (nextUs === null || nextUs === this.#armedUs) return;
     if (this.#armedUs !== null && this.#armedUs < nextUs) return;
     this.#armedUs = nextUs;

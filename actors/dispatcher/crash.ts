@@ -35,9 +35,9 @@ export function crashRun(turn: Turn, run: Run, cause: string, details: Record<st
 /** The wait is stored, so that a restart neither forgets nor repeats the rerun. */
 function scheduleRerun(turn: Turn, run: Run): void {
   const [least, most] = turn.state.settings.rerunDelaySeconds;
-  const dueUs = turn.nowUs + Math.round((least + turn.ids.random() * (most - least)) * 1e6);
-  putOperation(turn.decision.ops, "put_rerun", run.id, dueUs);
-  turn.state.deadlines.add("rerun", run.id, dueUs);
+  const waitUs = Math.round((least + turn.ids.random() * (most - least)) * 1e6);
+  putOperation(turn.decision.ops, "put_rerun", run.id, turn.nowUs + waitUs);
+  turn.state.deadlines.wait("rerun", run.id, waitUs);
 }
 
 /** Creates the rerun of a crashed run: a run of its own with the same parameters. */
@@ -47,6 +47,7 @@ export function rerun(turn: Turn, runId: number): void {
   putOperation(turn.decision.ops, "delete_rerun", runId);
   const crashed = turn.state.findRun(runId);
   if (crashed === undefined || crashed.state.type !== "Crashed") return;
+  if (crashed.backfill_id !== null && turn.state.findBackfill(crashed.backfill_id)?.cancelled) return;
   const attempt = crashed.attempt + 1;
   createRun(turn, crashed.flow, {
     name: nameOfRerun(crashed.name, attempt),

@@ -76,7 +76,7 @@ export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
   turn.newRun(run);
   if (wanted.follows !== undefined || turn.ruleDepth > 0) continueChain(turn, run, wanted.follows ?? run);
   turn.countRun(flow, null, "Scheduled");
-  if (run.backfill_id !== null) state.backfills.count(run.backfill_id, null, "Scheduled");
+  state.countInBackfill(run, null, "Scheduled");
   turn.runEvent("run.scheduled", run);
   noteKeyedRun(turn, run);
   // A run for later meets the overlap policy when its time has come.

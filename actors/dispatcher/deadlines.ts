@@ -1,14 +1,21 @@
 /**
- * What is due later: one heap for all runs and one timer of the actor for its first entry.
- * An entry is only a reminder; whoever handles it checks the run again, so nothing needs to be taken back.
+ * What is due later: one heap for moments of the day, one for waits, and one timer of the actor for the first of both.
+ *
+ * A wait is measured by a clock that neither steps nor runs while the machine sleeps: setting the wall clock makes no run time
+ * out, and keeps none from it. An entry is only a reminder; whoever handles it checks the run again, so nothing needs to be
+ * taken back.
  */
 import { PriorityQueue } from "./priority-queue.ts";
 
-export type DeadlineKind =
+/** Due at a moment of the wall clock. */
+export type MomentKind =
   /** The scheduled time has come. */
   | "due"
   /** The scheduled time passed 15 s ago. */
-  | "late"
+  | "late";
+
+/** Due when some time has passed. */
+export type WaitKind =
   /** The flow's timeout is over. */
   | "timeout"
   /** The engine has had its time to end after a timeout. */
@@ -23,45 +30,56 @@ export type DeadlineKind =
   | "unchecked";
 
 export interface Deadline {
-  kind: DeadlineKind;
+  kind: MomentKind | WaitKind;
   run_id: number;
-  dueUs: number;
+  /** The timestamp of the state it was set for; 0 where that does not matter. */
+  stamp: number;
 }
 
-/** Kinds that are due at a moment of the day; the others are due when some time has passed. */
-const MOMENTS: ReadonlySet<DeadlineKind> = new Set<DeadlineKind>(["due", "late"]);
-
-type Entry = Deadline & { order: number };
+interface Entry extends Deadline {
+  /** By the clock of its heap. */
+  dueUs: number;
+  order: number;
+}
 
 function isBefore(a: Entry, b: Entry): boolean {
   return a.dueUs < b.dueUs || (a.dueUs === b.dueUs && a.order < b.order);
 }
 
 export class Deadlines {
-  #heap = new PriorityQueue<Entry>(isBefore);
+  readonly #moments = new PriorityQueue<Entry>(isBefore);
+  readonly #waits = new PriorityQueue<Entry>(isBefore);
+  readonly #uptimeUs: () => number;
   #order = 0;
 
-  add(kind: DeadlineKind, runId: number, dueUs: number): void {
+  /** `uptimeUs`: the clock of waits. */
+  constructor(uptimeUs: () => number) {
+    this.#uptimeUs = uptimeUs;
+  }
+
+  /** Reminds at a moment of the wall clock. */
+  add(kind: MomentKind, runId: number, dueUs: number): void {
     this.#order += 1;
-    this.#heap.push({ kind, run_id: runId, dueUs, order: this.#order });
+    this.#moments.push({ kind, run_id: runId, stamp: 0, dueUs, order: this.#order });
   }
 
-  /** The wall clock was set back: what waits for time to pass waits no longer than before. */
-  stepBack(byUs: number): void {
-    const entries = this.#heap.items();
-    this.#heap = new PriorityQueue<Entry>(isBefore);
-    for (const entry of entries) {
-      this.#heap.push(MOMENTS.has(entry.kind) ? entry : { ...entry, dueUs: entry.dueUs - byUs });
-    }
+  /** Reminds when `waitUs` have passed. */
+  wait(kind: WaitKind, runId: number, waitUs: number, stamp = 0): void {
+    this.#order += 1;
+    this.#waits.push({ kind, run_id: runId, stamp, dueUs: this.#uptimeUs() + Math.max(0, waitUs), order: this.#order });
   }
 
-  nextDueUs(): number | null {
-    return this.#heap.peek()?.dueUs ?? null;
+  /** When the first entry is due by the wall clock, which is ahead of the clock of waits by `aheadUs`. */
+  nextDueUs(aheadUs: number): number | null {
+    const moment = this.#moments.peek()?.dueUs ?? Number.POSITIVE_INFINITY;
+    const wait = this.#waits.peek()?.dueUs ?? Number.POSITIVE_INFINITY;
+    const first = Math.min(moment, wait + aheadUs);
+    return Number.isFinite(first) ? first : null;
   }
 
-  /** Removes and returns the first entry that is due, or undefined. */
+  /** Removes and returns an entry that is due, or undefined. */
   takeDue(nowUs: number): Deadline | undefined {
-    const first = this.#heap.peek();
-    return first !== undefined && first.dueUs <= nowUs ? this.#heap.pop() : undefined;
+    if ((this.#moments.peek()?.dueUs ?? Number.POSITIVE_INFINITY) <= nowUs) return this.#moments.pop();
+    return (this.#waits.peek()?.dueUs ?? Number.POSITIVE_INFINITY) <= this.#uptimeUs() ? this.#waits.pop() : undefined;
   }
 }

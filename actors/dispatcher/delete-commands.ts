@@ -28,7 +28,7 @@ export function deleteRunCommand(turn: Turn, command: Command): void {
 /** Removes a run that nobody works on and what belongs to it, without a word about its end. */
 export function dropRun(turn: Turn, run: Run): void {
   turn.countRun(run.flow, run.state.type, null);
-  if (run.backfill_id !== null) turn.state.backfills.count(run.backfill_id, run.state.name, null);
+  turn.state.countInBackfill(run, run.state.name, null);
   for (const task of run.tasks.values()) turn.countTask(run.flow, task.state?.type ?? "Pending", null);
   forgetKeyedRun(turn, run);
   turn.writeTouched();

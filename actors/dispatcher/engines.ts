@@ -61,7 +61,9 @@ export function addEngine(turn: Turn, engine: Engine): void {
   const spawned = turn.state.pool.get(engine.id);
   engine.spawned = spawned !== undefined;
   if (spawned !== undefined) spawned.polled = true;
-  if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Watch", engine_id: engine.id, pid: engine.pid });
+  if (!engine.local) return;
+  const { source_dir, module } = engine.key;
+  turn.out.send(ENGINE_PROCESSES, { kind: "Watch", engine_id: engine.id, pid: engine.pid, source_dir, module });
 }
 
 /** The engine that holds a run now; signals to its process are about this run. */

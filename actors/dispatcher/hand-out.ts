@@ -19,7 +19,7 @@ export function enqueue(turn: Turn, run: Run): void {
   const holder = holderOf(turn.state, run);
   if (holder !== null) return hold(turn, run, holder);
   if (run.scheduled_time !== null) deadlines.add("late", run.id, run.scheduled_time + LATE_AFTER_US);
-  if (run.scheduled_time !== null && run.scheduled_time > turn.nowUs) {
+  if (run.scheduled_time !== null && run.scheduled_time > turn.nowUs && !turn.state.schedules.hasDecided(run)) {
     queue.putAside(run, "future");
     run.waiting = { code: "not_due", object: null, sinceUs: turn.nowUs };
     deadlines.add("due", run.id, run.scheduled_time);

@@ -61,7 +61,7 @@ export function takeJob(turn: Turn, engine: Engine): EngineJob | null {
   job.givenUs = turn.nowUs;
   if (job.tries >= TRIES_MAX) {
     waiting.splice(waiting.indexOf(job), 1);
-    if (job.backfillId !== null) state.deadlines.add("unchecked", job.backfillId, turn.nowUs + LAST_TRY_US);
+    if (job.backfillId !== null) state.deadlines.wait("unchecked", job.backfillId, LAST_TRY_US);
   }
   if (waiting.length === 0) state.jobs.delete(engine.keyText);
   return job;

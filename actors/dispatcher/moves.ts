@@ -57,11 +57,12 @@ export function moveRun(
   } else if (revived) {
     run.end_time = null;
     run.total_run_time = null;
+    turn.state.schedules.revive(run);
   }
   if (isTerminal(state.type)) turn.countEnded(run.flow, "", run, 1);
   turn.countRun(run.flow, before.type, state.type);
   turn.touchRun(run, true);
-  if (run.backfill_id !== null) turn.state.backfills.count(run.backfill_id, before.name, state.name);
+  turn.state.countInBackfill(run, before.name, state.name);
   const event = eventOf(state);
   if (event) turn.runEvent(event, run, extra);
   if (mover === "server") queueHook(turn, run);
@@ -86,7 +87,7 @@ function afterMove(turn: Turn, run: Run, state: State): void {
     enqueue(turn, run);
   }
   if (state.type === "Running" && options.timeoutSeconds !== null) {
-    turn.state.deadlines.add("timeout", run.id, state.timestamp + options.timeoutSeconds * 1e6);
+    armTimeout(turn, run, options.timeoutSeconds);
   }
   if (state.type === "Cancelling") armCancel(turn, run);
   if (state.type === "Cancelled") {
@@ -97,11 +98,18 @@ function afterMove(turn: Turn, run: Run, state: State): void {
   if (state.type === "Failed") noteFailure(turn, run);
 }
 
+/** The time that a run has from its last start on. What it had before the server was started counts by the wall clock. */
+export function armTimeout(turn: Turn, run: Run, seconds: number): void {
+  const { timestamp } = run.state;
+  const waitUs = seconds * 1e6;
+  turn.state.deadlines.wait("timeout", run.id, Math.min(waitUs, timestamp + waitUs - turn.nowUs), timestamp);
+}
+
 /** Whoever asked for it: a run that does not end by itself within the grace is ended. */
-function armCancel(turn: Turn, run: Run): void {
+export function armCancel(turn: Turn, run: Run): void {
   const { deadlines, settings } = turn.state;
-  deadlines.add("cancel-term", run.id, turn.nowUs + settings.cancelGraceUs);
-  deadlines.add("cancel-kill", run.id, turn.nowUs + 2 * settings.cancelGraceUs);
+  deadlines.wait("cancel-term", run.id, settings.cancelGraceUs);
+  deadlines.wait("cancel-kill", run.id, 2 * settings.cancelGraceUs);
 }
 
 /** Moves a task run into an accepted state; its times are the engine's. */

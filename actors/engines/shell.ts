@@ -6,7 +6,6 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
-import { setPriority } from "node:os";
 import { join } from "node:path";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
@@ -40,13 +39,23 @@ interface Child {
   key: EngineKey;
 }
 
+interface WatchedModule {
+  source_dir: string;
+  module: string;
+  /** When its file was last changed, milliseconds; 0 without a file. */
+  ms: number;
+  engines: Set<string>;
+}
+
 export class EngineProcesses implements Actor<EngineProcessesMessage> {
   readonly #options: EngineProcessesOptions;
   readonly #nowUs: () => number;
   readonly #send: (to: string, message: unknown) => void;
   readonly #watched = new Map<string, Watched>();
   readonly #children = new Map<string, Child>();
-  readonly #modules = new Map<string, number>();
+  /** Modules of living engines, and which module each has. */
+  readonly #modules = new Map<string, WatchedModule>();
+  readonly #moduleOf = new Map<string, string>();
   #lookFrom = 0;
 
   constructor(options: EngineProcessesOptions, nowUs: () => number, send: (to: string, message: unknown) => void) {
@@ -62,9 +71,11 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
   receive(message: EngineProcessesMessage, out: Outbox): void {
     switch (message.kind) {
       case "Watch":
+        this.#rememberModule(message.engine_id, message.source_dir, message.module);
         return this.#watch(message.engine_id, message.pid, out);
       case "Unwatch":
         this.#watched.delete(message.engine_id);
+        if (!this.#children.has(message.engine_id)) this.#forgetModule(message.engine_id);
         return;
       case "Spawn":
         return this.#spawn(message.engine_id, message.key);
@@ -93,15 +104,15 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     const [program, ...leading] = this.#commandFor(key.module);
     const args = [...leading, "--engine-id", engineId, "--source-dir", key.source_dir, "--module", key.module];
     if (key.isolated) args.push("--once");
+    // The engine lowers its priority itself: many do so by an amount, which would count twice.
     if (key.nice > 0) args.push("--nice", String(key.nice));
     const environment = { ...process.env, ...this.#options.environment, MILLRACE_ENGINE_ID: engineId };
     // A process group of its own: a Ctrl-C meant for the server does not end runs.
     const child = spawn(program ?? "", args, { stdio: ["ignore", "inherit", "inherit"], env: environment, detached: true });
     this.#children.set(engineId, { process: child, key });
-    this.#rememberModule(key);
+    this.#rememberModule(engineId, key.source_dir, key.module);
     child.once("error", (error) => this.#gone(engineId, `the engine could not be started: ${error.message}`));
     child.once("exit", () => this.#gone(engineId, null));
-    if (key.nice > 0 && child.pid !== undefined) lowerPriority(child.pid, key.nice);
   }
 
   #commandFor(module: string): readonly string[] {
@@ -111,6 +122,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
   #gone(engineId: string, cause: string | null): void {
     if (!this.#children.delete(engineId) && !this.#watched.has(engineId)) return;
     this.#watched.delete(engineId);
+    this.#forgetModule(engineId);
     this.#send(DISPATCHER, { kind: "EngineGone", engine_id: engineId, cause } satisfies EngineGone);
   }
 
@@ -144,34 +156,44 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     for (const [engineId, { pid, started }] of others.slice(from, from + LOOKED_AT_MAX)) {
       if (isSameProcess(pid, started)) continue;
       this.#watched.delete(engineId);
+      this.#forgetModule(engineId);
       out.send(DISPATCHER, { kind: "EngineGone", engine_id: engineId, cause: null } satisfies EngineGone);
     }
     this.#lookAtModules(out);
   }
 
-  #rememberModule(key: EngineKey): void {
-    this.#modules.set(`${key.source_dir}\n${key.module}`, modifiedMs(key.source_dir, key.module));
+  #rememberModule(engineId: string, source_dir: string, module: string): void {
+    const path = `${source_dir}\n${module}`;
+    const known = this.#modules.get(path);
+    this.#moduleOf.set(engineId, path);
+    if (known !== undefined) known.engines.add(engineId);
+    else this.#modules.set(path, { source_dir, module, ms: modifiedMs(source_dir, module), engines: new Set([engineId]) });
+  }
+
+  #forgetModule(engineId: string): void {
+    const path = this.#moduleOf.get(engineId);
+    this.#moduleOf.delete(engineId);
+    const known = path === undefined ? undefined : this.#modules.get(path);
+    if (path !== undefined && known?.engines.delete(engineId) === true && known.engines.size === 0) this.#modules.delete(path);
   }
 
   #lookAtModules(out: Outbox): void {
-    for (const [path, knownMs] of this.#modules) {
-      const [source_dir = "", module = ""] = path.split("\n");
+    for (const known of this.#modules.values()) {
+      const { source_dir, module } = known;
       const ms = modifiedMs(source_dir, module);
-      if (ms === knownMs) continue;
-      this.#modules.set(path, ms);
+      if (ms === known.ms) continue;
+      known.ms = ms;
       out.send(DISPATCHER, { kind: "ModuleChanged", source_dir, module } satisfies ModuleChanged);
     }
   }
 }
 
+/** 0 without a file. A module is named by its file, or as Python does: `etl.daily` is etl/daily.py or etl/daily/__init__.py. */
 function modifiedMs(sourceDir: string, module: string): number {
-  return statSync(join(sourceDir, module), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-}
-
-function lowerPriority(pid: number, nice: number): void {
-  try {
-    setPriority(pid, nice);
-  } catch {
-    // The engine lowers its own priority as well; a process that has ended needs none.
+  const dotted = module.replaceAll(".", "/");
+  for (const path of [module, `${dotted}.py`, `${dotted}/__init__.py`]) {
+    const file = statSync(join(sourceDir, path), { throwIfNoEntry: false });
+    if (file?.isFile() === true) return file.mtimeMs;
   }
+  return 0;
 }

@@ -19,8 +19,8 @@ export interface ExpectationPorts {
   nowUs(): number;
   /** The rules of the live state; null before its first start. */
   book(): RuleBook | null;
-  /** When the server started: ticks before that are not made up for. */
-  readonly startedAtUs: number;
+  /** When the server started, by the clock as it is now: ticks before that are not made up for. */
+  startedAtUs(): number;
 }
 
 /** What is due and has not been decided yet is said again after this: it may have been lost on its way. */
@@ -84,9 +84,9 @@ export class ExpectationTimer implements Actor<Rearm | Due> {
     for (const rule of rules) {
       const { at } = rule.spec;
       if (at === null) continue;
-      const after = Math.max(rule.guards.tick ?? 0, rule.since_time, this.#ports.startedAtUs);
+      const after = Math.max(rule.guards.tick ?? 0, rule.since_time);
       const clock = `${at.cron} ${at.tz}`;
-      const from = Math.max(after, nowUs - TICK_LATE_US);
+      const from = Math.max(after, this.#ports.startedAtUs(), nowUs - TICK_LATE_US);
       const known = this.#ticks.get(rule.id);
       // What was computed from a later moment was so before the clock was set back.
       const isCurrent = known?.after === after && known.clock === clock && known.from <= from;

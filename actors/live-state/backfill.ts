@@ -26,6 +26,17 @@ export function backfillTag(id: number): string {
   return `backfill:${id}`;
 }
 
+/** A run has moved between states by name; null is before its creation and after its deletion. */
+export function countMove({ counts }: Backfill, from: string | null, to: string | null): void {
+  if (from === to) return;
+  if (from !== null) {
+    const left = (counts.get(from) ?? 0) - 1;
+    if (left > 0) counts.set(from, left);
+    else counts.delete(from);
+  }
+  if (to !== null) counts.set(to, (counts.get(to) ?? 0) + 1);
+}
+
 export class BackfillBook {
   readonly #backfills = new Map<number, Backfill>();
 
@@ -43,18 +54,6 @@ export class BackfillBook {
 
   removeFlow(flowId: number): void {
     for (const backfill of this.#backfills.values()) if (backfill.flow_id === flowId) this.#backfills.delete(backfill.id);
-  }
-
-  /** A run of the backfill has moved between states by name; null is before its creation and after its deletion. */
-  count(id: number, from: string | null, to: string | null): void {
-    const counts = this.#backfills.get(id)?.counts;
-    if (counts === undefined || from === to) return;
-    if (from !== null) {
-      const left = (counts.get(from) ?? 0) - 1;
-      if (left > 0) counts.set(from, left);
-      else counts.delete(from);
-    }
-    if (to !== null) counts.set(to, (counts.get(to) ?? 0) + 1);
   }
 
   /** Whether a run waits for the bulk-completion check of its backfill. */

@@ -14,7 +14,7 @@ import { WorkQueue } from "../dispatcher/queue.ts";
 import { Ledger } from "../leases/ledger.ts";
 import type { StoredVariable } from "../records/variables.ts";
 import { NO_RULES, RuleBook } from "../rules/rule.ts";
-import { type Backfill, BackfillBook } from "./backfill.ts";
+import { type Backfill, BackfillBook, backfillTag, countMove } from "./backfill.ts";
 import { type Engine, type EngineKey, engineKeyText } from "./engine.ts";
 import { concurrencyResource, type Flow, flowKey } from "./flow.ts";
 import { RecentRows } from "./recent-rows.ts";
@@ -85,8 +85,6 @@ export interface DispatchSettings {
   catchupDefault: string;
   /** The zone of schedules that name none. */
   timezone: string;
-  /** When the server started: fires before that were missed while it was down. */
-  startedAtUs: number;
   /** False: schedules rest, because the server is there for one run only. */
   schedulesFire: boolean;
   cancelGraceUs: number;
@@ -137,7 +135,7 @@ export class LiveState {
   readonly engines = new Map<string, Engine>();
   readonly ledger = new Ledger();
   readonly queue = new WorkQueue();
-  readonly deadlines = new Deadlines();
+  readonly deadlines = new Deadlines(() => this.uptimeUs());
   readonly openReports = new OpenReports();
   readonly schedules = new ScheduleBook();
   readonly backfills = new BackfillBook();
@@ -158,6 +156,8 @@ export class LiveState {
   readonly settings: DispatchSettings;
   /** Number of the newest step that is committed. */
   committedTurn: () => number = () => 0;
+  /** How long the server's process has been up. It never steps, and a machine that sleeps adds nothing to it. */
+  uptimeUs: () => number = () => 0;
   /** True once the server is stopping: no run is created, parked polls leave. */
   stopping = false;
   readonly reader: RunReader;
@@ -240,8 +240,20 @@ export class LiveState {
     const stored = this.reader.readBackfill(id);
     // A deleted flow has taken its backfills along.
     if (stored === null || !this.flows.has(stored.flow_id)) return undefined;
-    this.backfills.add(stored);
+    this.addBackfill(stored);
     return stored;
+  }
+
+  /** Takes a backfill in, with the resource its runs go through. */
+  addBackfill(backfill: Backfill): void {
+    this.backfills.add(backfill);
+    this.ledger.setTotal(backfillTag(backfill.id), backfill.concurrency);
+  }
+
+  /** A run of a backfill, perhaps of one whose runs had all ended, moves between states by name, see countMove. */
+  countInBackfill({ backfill_id }: Run, from: string | null, to: string | null): void {
+    const backfill = backfill_id === null ? undefined : this.findBackfill(backfill_id);
+    if (backfill !== undefined) countMove(backfill, from, to);
   }
 
   parametersOf(run: Run): string {

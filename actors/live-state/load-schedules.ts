@@ -5,6 +5,9 @@ import { readSpec } from "../scheduler/spec.ts";
 import type { LiveState } from "./live-state.ts";
 import type { Schedule } from "./schedule.ts";
 
+/** Before any time of a clock. */
+const AT_ONCE = 0;
+
 export function loadSchedules(state: LiveState, stored: Pick<LoadedStore, "schedules" | "skips" | "ended_fires">): void {
   for (const row of stored.schedules) {
     const schedule = toSchedule(state, row);
@@ -21,7 +24,7 @@ export function loadSchedules(state: LiveState, stored: Pick<LoadedStore, "sched
   // Each is looked at once: what was missed is decided and the look-ahead completed.
   for (const { id } of stored.schedules) {
     const schedule = state.schedules.get(id);
-    if (schedule !== undefined) state.schedules.setDue(schedule, state.settings.startedAtUs);
+    if (schedule !== undefined) state.schedules.setDue(schedule, AT_ONCE);
   }
 }
 

@@ -22,12 +22,13 @@ import type { Statements } from "#storage/statements";
 import { addEngine, newEngine } from "../dispatcher/engines.ts";
 import { enqueue } from "../dispatcher/hand-out.ts";
 import { queueBulkCheck } from "../dispatcher/jobs.ts";
+import { armCancel, armTimeout } from "../dispatcher/moves.ts";
 import type { GroupPorts } from "../group.ts";
 import { Turn } from "../turn.ts";
 import type { EngineKey } from "./engine.ts";
 import { type Flow, readOptions } from "./flow.ts";
 import { type DispatchSettings, LiveState, type RunReader } from "./live-state.ts";
-import { addBackfill, toBackfill } from "./load-backfills.ts";
+import { toBackfill } from "./load-backfills.ts";
 import { loadSchedules } from "./load-schedules.ts";
 import { isEnded, type Run } from "./run.ts";
 import type { TaskRun } from "./task-run.ts";
@@ -78,7 +79,7 @@ export function loadLiveState(
   }
   loadRuns(state, stored);
   loadSchedules(state, stored);
-  for (const loaded of stored.backfills) addBackfill(state, toBackfill(loaded));
+  for (const loaded of stored.backfills) state.addBackfill(toBackfill(loaded));
   return state;
 }
 
@@ -118,11 +119,10 @@ function loadRuns(state: LiveState, stored: LoadedStore): void {
       sinceUs: lease.created_at,
     });
   }
-  for (const rerun of stored.reruns) state.deadlines.add("rerun", rerun.run_id, rerun.due);
 }
 
 /** Puts runs where they belong: queue, deadlines, engines; the decisions of this step go out with `turn`. */
-export function resume(state: LiveState, stored: Pick<LoadedStore, "engines">, ports: GroupPorts, out: Outbox): Turn {
+export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "reruns">, ports: GroupPorts, out: Outbox): Turn {
   const turn = new Turn(state, ports.nowUs(), ports.ids, out, ports.nextTurn());
   for (const row of stored.engines) {
     const engine = newEngine(row.id, row.pid, JSON.parse(row.project_key ?? "{}") as EngineKey, turn.nowUs);
@@ -133,6 +133,9 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines">, p
     addEngine(turn, engine);
   }
   for (const run of [...state.runs.values()]) place(turn, run);
+  // A rerun that seems further away than any is from before the clock was set back.
+  const longestUs = state.settings.rerunDelaySeconds[1] * 1e6;
+  for (const { run_id, due } of stored.reruns) state.deadlines.wait("rerun", run_id, Math.min(due - turn.nowUs, longestUs));
   for (const backfill of state.backfills.all()) {
     const flow = state.flows.get(backfill.flow_id);
     if (!backfill.prefiltered && flow !== undefined) queueBulkCheck(turn, flow, backfill.id);
@@ -147,15 +150,11 @@ function place(turn: Turn, run: Run): void {
     run.repeatable = true;
     state.engines.get(run.engine_id ?? "")?.runs.add(run.id);
   }
-  const { type, timestamp } = run.state;
+  const { type } = run.state;
+  const { timeoutSeconds } = run.flow.options;
   if (type === "Scheduled" && !run.assigned) enqueue(turn, run);
-  if (type === "Running" && run.flow.options.timeoutSeconds !== null) {
-    state.deadlines.add("timeout", run.id, timestamp + run.flow.options.timeoutSeconds * 1e6);
-  }
-  if (type === "Cancelling") {
-    state.deadlines.add("cancel-term", run.id, turn.nowUs + state.settings.cancelGraceUs);
-    state.deadlines.add("cancel-kill", run.id, turn.nowUs + 2 * state.settings.cancelGraceUs);
-  }
+  if (type === "Running" && timeoutSeconds !== null) armTimeout(turn, run, timeoutSeconds);
+  if (type === "Cancelling") armCancel(turn, run);
 }
 
 function toRun(loaded: LoadedRun, flow: Flow): Run {

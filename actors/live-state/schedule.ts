@@ -120,8 +120,22 @@ export class ScheduleBook {
 
   /** Whether a run waits for its schedule to decide its fire. */
   holds(run: Run): boolean {
-    if (run.schedule_id === null || run.scheduled_time === null) return false;
-    const schedule = this.#schedules.get(run.schedule_id);
-    return schedule !== undefined && run.scheduled_time > schedule.consumed_until;
+    const schedule = this.#schedules.get(run.schedule_id ?? 0);
+    // Reruns are of a schedule and of no fire.
+    return schedule !== undefined && run.scheduled_time !== null && run.scheduled_time > schedule.consumed_until;
+  }
+
+  /** A run that had ended is unfinished again: it is that of its fire, if that is still to come. */
+  revive(run: Run): void {
+    const schedule = this.#schedules.get(run.schedule_id ?? 0);
+    if (schedule === undefined || run.scheduled_time === null || !this.holds(run)) return;
+    schedule.runs.set(run.scheduled_time, run);
+    schedule.ended.delete(run.scheduled_time);
+  }
+
+  /** Whether the fire of a run is decided: then it is due, also when the clock was set back since. */
+  hasDecided(run: Run): boolean {
+    const schedule = this.#schedules.get(run.schedule_id ?? 0);
+    return schedule !== undefined && run.scheduled_time !== null && run.scheduled_time <= schedule.consumed_until;
   }
 }

@@ -22,7 +22,7 @@ export class LogWriter implements Actor<Batch | Hello> {
 
   receive(batch: Batch | Hello, out: Outbox): void {
     // Answered by the store writer, behind everything that came before.
-    if (batch.kind === "Hello") return out.send(STORE_WRITER, { kind: "Hello", generation: this.#generation });
+    if (batch.kind === "Hello") return out.send(STORE_WRITER, { ...batch, generation: this.#generation });
     if (batch.generation !== this.#generation) return;
     const logs = buildLogBlocks(batch.logs, this.#nextLogId);
     this.#nextLogId = logs.nextLogId;

@@ -5,6 +5,7 @@
 import { putOperation } from "#storage/ops";
 import { dropRun } from "../dispatcher/delete-commands.ts";
 import { isEnded } from "../live-state/run.ts";
+import { skipDeletedFire } from "../scheduler/skips.ts";
 import type { Turn } from "../turn.ts";
 
 const DAY_US = 86_400_000_000;
@@ -57,6 +58,9 @@ function deleteOldRuns(turn: Turn, beforeUs: number): boolean {
   for (const id of ids) {
     const run = turn.state.findRun(id);
     if (run === undefined || !isEnded(run)) continue;
+    const schedule = run.schedule_id === null ? undefined : turn.state.schedules.get(run.schedule_id);
+    // One that was cancelled long before its time gets no other.
+    if (schedule !== undefined) skipDeletedFire(turn, schedule, run);
     dropRun(turn, run);
     taskRuns += Object.values(run.taskCounts).reduce((sum, count) => sum + count, 0);
     if (taskRuns >= TASK_RUNS_PER_SLICE) break;

@@ -1,14 +1,13 @@
 /** POST, PATCH and DELETE of rules. */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
-import { RULE_TEMPLATES_LENGTH_MAX } from "#protocol/limits";
 import { RuleBody, RulePatch, type RuleSpec } from "#protocol/rule";
 import { completeSpec, type FullSpec } from "#protocol/rule-spec";
-import { checkTemplates, templatesLength } from "#storage/templates/render";
 import { checkClock } from "../expectations/clock.ts";
 import type { Turn } from "../turn.ts";
 import type { Rule } from "./rule.ts";
 import { addRule, removeRule, storeRule, watchAnew, watchedBy } from "./rule-rows.ts";
+import { templateError } from "./template-error.ts";
 
 export function createRule(turn: Turn, command: Command): void {
   const body = turn.parse(command, RuleBody);
@@ -66,21 +65,6 @@ function checkedSpec(turn: Turn, command: Command, said: RuleSpec): FullSpec | u
   if (checked.ok && wrong === null) return checked.spec;
   turn.refuse(command, refuse("invalid", wrong ?? ""));
   return undefined;
-}
-
-function templateError(spec: FullSpec): string | null {
-  const length = spec.do.reduce((sum, { body, url, message, subject, parameters, headers }) => {
-    return sum + templatesLength([body, url, message, subject, parameters, headers]);
-  }, 0);
-  if (length > RULE_TEMPLATES_LENGTH_MAX)
-    return `templates of a rule have at most ${RULE_TEMPLATES_LENGTH_MAX} characters together`;
-  for (const [index, action] of spec.do.entries()) {
-    for (const field of ["body", "url", "message", "subject", "parameters", "headers"] as const) {
-      const wrong = checkTemplates(field, action[field]);
-      if (wrong !== null) return `action ${index}: ${wrong}`;
-    }
-  }
-  return null;
 }
 
 /** The rule's record; what watches for an event that stays away is left out where it is not set. */

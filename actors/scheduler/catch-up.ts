@@ -3,24 +3,21 @@ import type { Schedule } from "../live-state/schedule.ts";
 
 /** Missed fires looked at, newest first: every minute of two months. Older ones are dropped uncounted. */
 const MISSED_COUNTED_MAX = 100_000;
-/** The first stretch that is looked at; a longer one is tried while it holds too few. */
-const FIRST_STRETCH_US = 86_400_000_000;
+/** Fires looked at first: mostly one is due. While all of those are, more are looked at. */
+const FIRST_COUNT = 2;
 
 /** Fires after the last decided one up to now, in order; the newest where there are too many. */
 export function dueFires(schedule: Schedule, nowUs: number): number[] {
   const { fires, consumed_until } = schedule;
-  const few = fires.after(consumed_until, 2);
-  if ((few[0] ?? Number.POSITIVE_INFINITY) > nowUs) return [];
-  if ((few[1] ?? Number.POSITIVE_INFINITY) > nowUs) return few.slice(0, 1);
-  for (let stretchUs = FIRST_STRETCH_US; ; stretchUs *= 4) {
-    const from = Math.max(consumed_until, nowUs - stretchUs);
-    const found = upTo(nowUs, fires.after(from, MISSED_COUNTED_MAX));
-    if (found.length === MISSED_COUNTED_MAX) return newest(schedule, nowUs, from);
-    if (from === consumed_until) return found;
+  for (let count = FIRST_COUNT; count < MISSED_COUNTED_MAX; count *= 8) {
+    const found = fires.after(consumed_until, count);
+    const due = upTo(nowUs, found);
+    if (due.length < count) return due;
   }
+  return newest(schedule, nowUs, consumed_until);
 }
 
-/** Too many in a stretch: halves it until they fit. */
+/** Perhaps too many in a stretch: halves it until they fit. */
 function newest(schedule: Schedule, nowUs: number, fromUs: number): number[] {
   for (let from = fromUs; ; from = Math.ceil((from + nowUs) / 2)) {
     const found = upTo(nowUs, schedule.fires.after(from, MISSED_COUNTED_MAX));

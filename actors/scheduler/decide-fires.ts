@@ -28,7 +28,7 @@ export function decideFires(turn: Turn, schedule: Schedule): void {
     endDisableWindow(turn, schedule.flow, schedule.paused_until);
     return;
   }
-  const missedUntil = Math.max(turn.state.settings.startedAtUs, turn.nowUs - MISSED_AFTER_US);
+  const missedUntil = turn.nowUs - Math.min(turn.state.uptimeUs(), MISSED_AFTER_US);
   const fires = dueFires(schedule, turn.nowUs);
   const missed = fires.filter((fire) => fire <= missedUntil && !schedule.skips.has(fire) && !isStarted(schedule, fire));
   const kept = new Set(chooseCaughtUp(schedule, missed));

@@ -6,6 +6,7 @@ import { putOperation } from "#storage/ops";
 import type { Flow } from "../live-state/flow.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
+import { decideFires } from "./decide-fires.ts";
 import { extend, prune } from "./look-ahead.ts";
 import { dropSkips } from "./skips.ts";
 import { type CheckedSpec, type ReadySpec, readSpec, type StoredSpec } from "./spec.ts";
@@ -54,8 +55,9 @@ export function addSchedule(turn: Turn, flow: Flow, sent: ScheduleBody, ready: R
   return schedule;
 }
 
-/** Gives a schedule another spec: runs and skips of fires it still produces stay. */
+/** Gives a schedule another spec: runs and skips of fires it still produces stay. What was due by the former one is decided by it. */
 export function changeSpec(turn: Turn, schedule: Schedule, ready: ReadySpec): void {
+  if (schedule.active && (schedule.dueUs ?? turn.nowUs) <= turn.nowUs) decideFires(turn, schedule);
   schedule.spec = ready.spec;
   schedule.fires = ready.fires;
   // Times of the new spec that have passed were none of its fires.

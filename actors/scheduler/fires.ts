@@ -47,6 +47,8 @@ export function momentsOf(times: WallTimes, zone: Zone, us: number, count: numbe
 
 /** Fires are computed this many at a time: one walk costs little more for a hundred than for one. */
 const BATCH_COUNT = 100;
+/** Fires remembered for one schedule; who asks for more asks once, after a long pause. */
+const REMEMBERED_MAX = 1_000;
 
 /** Remembers the fires last computed, because a schedule is asked for the same few again and again. */
 export class RememberedFires implements Fires {
@@ -65,6 +67,7 @@ export class RememberedFires implements Fires {
 
   after(us: number, count: number): number[] {
     if (count <= 0) return [];
+    if (count > REMEMBERED_MAX) return this.#fires.after(us, count);
     const last = this.#known.at(-1) ?? this.#from;
     if (!this.#asked || us < this.#from || (us > last && !this.#complete)) this.#compute(us, count);
     let start = this.#position(us);
@@ -76,7 +79,7 @@ export class RememberedFires implements Fires {
   }
 
   #compute(us: number, count: number): void {
-    const wanted = Math.max(2 * count, BATCH_COUNT);
+    const wanted = count + BATCH_COUNT;
     this.#known = this.#fires.after(us, wanted);
     this.#from = us;
     this.#complete = this.#known.length < wanted;

@@ -238,7 +238,7 @@ export class RecurrenceFires implements Fires {
     for (let from = us; found.length < count; ) {
       const more = momentsOf(this.#times, this.#zone, from, count - found.length, Math.min(from + HORIZON_US, this.#endUs));
       if (more.length === 0) break;
-      found.push(...more);
+      for (const fire of more) found.push(fire);
       from = more.at(-1) ?? from;
     }
     return found;

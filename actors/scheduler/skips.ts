@@ -83,9 +83,9 @@ export function downstreamSkips(turn: Turn, schedule: Schedule, fires: readonly 
 /** Deleting a run that is still to come is a skip of its fire, which then gets no other run. */
 export function skipDeletedFire(turn: Turn, schedule: Schedule, run: Run): void {
   const fire = run.scheduled_time;
-  if (fire === null || schedule.runs.get(fire) !== run) return;
+  if (fire === null || fire <= schedule.consumed_until) return;
   schedule.runs.delete(fire);
-  if (fire <= schedule.consumed_until) return;
+  schedule.ended.delete(fire);
   schedule.skips.set(fire, { by: "delete", at: turn.nowUs });
   putOperation(turn.decision.ops, "put_skip", schedule.id, fire, "delete", turn.nowUs);
   extend(turn, schedule, true);

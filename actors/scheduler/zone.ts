@@ -18,11 +18,11 @@ export interface Stretch {
   before: number;
 }
 
-/** Zones that change twice within a day and back are unknown, so a daily look sees every change. */
-const PROBE_US = DAY_US;
-/** Stretches are found a good year at a time. */
+/** No zone changes twice within a week (all zones, 1970 to 2070), so no change is missed between two looks. */
+const PROBE_US = 4 * DAY_US;
+/** Stretches are found this many days at a time, wherever they are asked for: a rule from long ago leaves the years between alone. */
 const CHUNK_US = 400 * DAY_US;
-/** How much is known before the first moment asked for: a gap may move a fire by up to a day. */
+/** How far wall time may be ahead of real time: a gap may move a fire by up to a day. */
 const MARGIN_US = 3 * DAY_US;
 /** Changes happen on whole seconds. */
 const SECOND_US = 1_000_000;
@@ -43,24 +43,25 @@ export function findZone(name: string): Zone | null {
 export class Zone {
   readonly name: string;
   readonly #zone: IANAZone;
-  readonly #stretches: Stretch[] = [];
+  /** The stretches of each chunk of time, cut at its ends. */
+  readonly #chunks = new Map<number, Stretch[]>();
 
   constructor(name: string) {
     this.name = name;
     this.#zone = IANAZone.create(name);
   }
 
-  /** The stretch that holds a moment. Its `end` may move on later, when more of the zone is looked at. */
+  /** The stretch that holds a moment, or as much of it as lies in one chunk of time: then the next one has the same offset. */
   stretchAt(us: number): Stretch {
-    this.#cover(us);
+    const stretches = this.#chunkAt(us);
     let low = 0;
-    let high = this.#stretches.length - 1;
+    let high = stretches.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((this.#stretches[middle] as Stretch).start <= us) low = middle;
+      if ((stretches[middle] as Stretch).start <= us) low = middle;
       else high = middle - 1;
     }
-    return this.#stretches[low] as Stretch;
+    return stretches[low] as Stretch;
   }
 
   /** Wall time at a moment, as if it were UTC. */
@@ -78,59 +79,28 @@ export class Zone {
     }
   }
 
-  #cover(us: number): void {
-    const first = this.#stretches[0];
-    if (first === undefined) {
-      const start = Math.floor((us - MARGIN_US) / DAY_US) * DAY_US;
-      const offset = this.#offsetAt(start);
-      this.#stretches.push({ start, end: start + SECOND_US, offset, before: offset });
-      this.#settle(start + SECOND_US, start + PROBE_US, this.#stretches);
-    } else if (us - MARGIN_US < first.start) {
-      this.#coverBefore(first, us);
-    }
-    for (let last = this.#last(); us >= last.end; last = this.#last()) {
-      this.#settle(last.end, last.end + CHUNK_US, this.#stretches);
-    }
+  #chunkAt(us: number): Stretch[] {
+    const chunk = Math.floor(us / CHUNK_US);
+    const known = this.#chunks.get(chunk);
+    if (known !== undefined) return known;
+    const found = this.#stretchesBetween(chunk * CHUNK_US, (chunk + 1) * CHUNK_US);
+    this.#chunks.set(chunk, found);
+    return found;
   }
 
-  #coverBefore(first: Stretch, us: number): void {
-    const start = Math.floor((Math.min(us, first.start - CHUNK_US) - MARGIN_US) / DAY_US) * DAY_US;
-    const offset = this.#offsetAt(start);
-    const earlier: Stretch[] = [{ start, end: start + SECOND_US, offset, before: offset }];
-    this.#settle(start + SECOND_US, first.start, earlier);
-    const last = earlier.at(-1) as Stretch;
-    if (last.offset === first.offset) {
-      // One stretch that was found in two parts.
-      first.start = last.start;
-      first.before = last.before;
-      earlier.pop();
-    } else {
-      first.before = last.offset;
-    }
-    this.#stretches.unshift(...earlier);
-  }
-
-  /** Adds what lies between two moments to a list that ends at the first. */
-  #settle(from: number, to: number, stretches: Stretch[]): void {
-    for (let at = from; at < to; ) {
-      const next = Math.min(at + PROBE_US, to);
+  #stretchesBetween(start: number, end: number): Stretch[] {
+    const before = this.#offsetAt(start - SECOND_US);
+    const stretches: Stretch[] = [{ start, end, offset: this.#offsetAt(start), before }];
+    for (let at = start; at < end; at += PROBE_US) {
+      const next = Math.min(at + PROBE_US, end - SECOND_US);
+      const offset = this.#offsetAt(next);
       const last = stretches.at(-1) as Stretch;
-      // The moment `next` itself belongs to the following look.
-      const offset = this.#offsetAt(next - SECOND_US);
-      if (offset === last.offset) {
-        last.end = next;
-        at = next;
-        continue;
-      }
-      const change = this.#changeBetween(at - SECOND_US, next - SECOND_US, last.offset);
+      if (offset === last.offset) continue;
+      const change = this.#changeBetween(Math.max(at, last.start), next, last.offset);
       last.end = change;
-      stretches.push({ start: change, end: change + SECOND_US, offset: this.#offsetAt(change), before: last.offset });
-      at = change + SECOND_US;
+      stretches.push({ start: change, end, offset, before: last.offset });
     }
-  }
-
-  #last(): Stretch {
-    return this.#stretches.at(-1) as Stretch;
+    return stretches;
   }
 
   /** The first second with another offset; the offset at `low` is `before`, that at `high` is not. */

@@ -22,11 +22,14 @@ export interface DecisionMessage {
 /** A commit client that has heard of no writers asks for them: it may have started after them. Answered by WriterStarted. */
 export interface Hello {
   kind: "Hello";
+  source: number;
 }
 
 /** The writers have started: they take batches of this generation only. */
 export interface WriterStarted {
   kind: "WriterStarted";
+  /** Whose Hello this answers; null when the writers tell it by themselves. */
+  source: number | null;
   generation: number;
   last_seq: number;
 }
@@ -92,6 +95,8 @@ export class CommitClient implements Endpoint {
       case "Rejected":
         return this.#rejected(known);
       case "WriterStarted":
+        // The answer to a core thread that has ended: what that one had sent may still be on its way.
+        if (known.source !== null && known.source !== this.#options.source) return;
         this.#lastSeq = known.last_seq;
         return this.#writerStarted(known.generation);
       case "Writable":
@@ -114,7 +119,7 @@ export class CommitClient implements Endpoint {
   /** Resolves when everything collected so far is committed or was refused, and the store takes writes. */
   settled(): Promise<void> {
     this.#discarding = false;
-    if (this.#generation === 0) this.#options.send({ kind: "Hello" });
+    if (this.#generation === 0) this.#options.send({ kind: "Hello", source: this.#options.source });
     return new Promise((resolve) => {
       this.#settled.push(resolve);
       this.#settle();

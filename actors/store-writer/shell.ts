@@ -31,6 +31,7 @@ const CHECKPOINT_WAIT_US = 10_000_000;
 /** A core that started after the writers asks for their generation. */
 interface Hello {
   kind: "Hello";
+  source: number;
   generation: number;
 }
 
@@ -154,7 +155,8 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   #greet(hello: Hello, out: Outbox): void {
     this.#asking = this.#readOnly ? hello : null;
     if (this.#readOnly) return;
-    const { generation } = hello;
-    out.send(COMMITS, { kind: "WriterStarted", generation, last_seq: this.#writer.latestSeq } satisfies WriterStarted);
+    const { generation, source } = hello;
+    const last_seq = this.#writer.latestSeq;
+    out.send(COMMITS, { kind: "WriterStarted", source, generation, last_seq } satisfies WriterStarted);
   }
 }

@@ -61,6 +61,7 @@ class Run(logging.Handler):
         self.move(*end)
 
 logging.getLogger().setLevel(logging.INFO)
+if args.nice: os.nice(args.nice)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a server in the background ignores it, and its children with it
 try:
     spec = importlib.util.spec_from_file_location("flows", pathlib.Path(args.source_dir) / args.module)

@@ -13,14 +13,16 @@ const NOW_US = 1_767_225_600_000_000;
  * Calls the function of a rule in this process, as the server would for an event that the rule matches, and resolves to what is
  * kept with the firing: its result as JSON. Fields that the test does not name have plain values.
  * @param run the event's run, null for an event without one
- * @throws TypeError when `rule` was not made by rule(), and for a result that is not JSON; what the function throws
+ * @throws TypeError when `rule` was not made by rule() or has no function, and for a result that is not JSON; what the function throws
  */
 export async function fireRule(rule: RuleFunction, event: TestEvent, run: Partial<Run> | null = null): Promise<unknown> {
   const definition = ruleOf(rule);
   if (definition === undefined) throw new TypeError("fireRule() takes what rule() returned");
+  const { name, fn } = definition;
+  if (fn === null) throw new TypeError(`rule "${name}" has actions that are data, and no function to call`);
   const { signal } = new AbortController();
   const whole = run === null ? null : wholeRun(run);
-  return JSON.parse(ruleResult(await definition.fn(wholeEvent(event, whole), whole, { signal }))) as unknown;
+  return JSON.parse(ruleResult(await fn(wholeEvent(event, whole), whole, { signal }))) as unknown;
 }
 
 function wholeEvent(event: TestEvent, run: Run | null): Event {

@@ -10,7 +10,7 @@ import type { ServerFacts } from "#actors/records/server-info";
 import { CommitClient } from "#actors/store-writer/commit-client";
 import { SECRET_KEY_FILE } from "#protocol/sealed-text";
 import type { ActorSpec } from "#runtime/actor";
-import { createSystemClock } from "#runtime/clock";
+import { createSystemClock, processUptimeUs } from "#runtime/clock";
 import { EXIT_REPORTS, type ExitReport, type ThreadHost } from "#runtime/thread";
 import { openReadHandle } from "#storage/read-handle";
 import { SecretBox } from "#storage/secret-box";
@@ -36,6 +36,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   thread.host.attach(COMMITS, commits);
   const group = new DispatchGroup({
     nowUs: () => clock.nowUs(),
+    uptimeUs: () => processUptimeUs() - data.startedUptimeUs,
     ids: createIdSource(),
     commits,
     openStore: () => new Statements(openReadHandle(data.databasePath)),
@@ -57,7 +58,6 @@ function settingsOf(data: ThreadData): DispatchSettings {
     emailConfigured: config.email !== null,
     catchupDefault: config.catchupDefault,
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    startedAtUs: data.startedAt,
     schedulesFire: config.schedules,
     cancelGraceUs: Math.round(config.cancelGraceSecs * 1e6),
     rerunDelaySeconds: config.crashRerunDelaySecs,

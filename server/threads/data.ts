@@ -9,6 +9,8 @@ export interface ThreadData {
   pid: number;
   /** Start of the server, microseconds since the Unix epoch. */
   startedAt: number;
+  /** The process had been up for so long then: one process may start servers one after the other. */
+  startedUptimeUs: number;
   databasePath: string;
   /** Name of this host as engines announce theirs. */
   host: string;

@@ -37,7 +37,7 @@ export function setUp(data: ThreadData): ActorSpec[] {
       start: (_context, out) => {
         assert(writer !== null, "the store writer starts first");
         generation += 1;
-        out.send(COMMITS, { kind: "WriterStarted", generation, last_seq: writer.latestSeq });
+        out.send(COMMITS, { kind: "WriterStarted", source: null, generation, last_seq: writer.latestSeq });
         return new LogWriter(generation, writer.nextLogId);
       },
       resent: () => true,

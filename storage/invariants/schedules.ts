@@ -1,11 +1,12 @@
-/** I5: one run per fire, and none that started for a skipped fire. */
+/** I5: one run per fire, and none that was given to an engine for a skipped fire. */
 import { findRows, type Invariant } from "./invariant.ts";
 
 const TWO_RUNS = `SELECT schedule_id, scheduled_time, count(*) FROM runs NOT INDEXED
   WHERE schedule_id IS NOT NULL AND scheduled_time IS NOT NULL GROUP BY schedule_id, scheduled_time HAVING count(*) > 1`;
 
+/** A skip is stored until its fire is decided, and no run is given to an engine before that; a person may force one into any state. */
 const SKIPPED_AND_RUN = `SELECT k.schedule_id, r.id FROM skips k
-  JOIN runs r ON r.schedule_id = k.schedule_id AND r.scheduled_time = k.fire WHERE r.start_time IS NOT NULL`;
+  JOIN runs r ON r.schedule_id = k.schedule_id AND r.scheduled_time = k.fire WHERE r.engine_id IS NOT NULL`;
 
 export const ONE_RUN_PER_FIRE: Invariant = {
   id: "I5",

@@ -23,13 +23,14 @@ const SELECT_BACKFILL = `SELECT id, external_id, flow_id, parameter, start_value
   extra_parameters, cancelled, created_at FROM backfills`;
 
 /** Runs of a backfill by name of their state. */
-export function countsOfBackfill(statements: Statements, id: number): Record<string, number> {
+export function countsOfBackfill(statements: Statements, id: number): Map<string, number> {
   const sql = `SELECT state_type, state_name, count(*) FROM runs INDEXED BY runs_backfill
     WHERE backfill_id = ? GROUP BY state_type, state_name`;
-  const counts: Record<string, number> = {};
+  // No plain object: names of states are free, and that of an inherited property is one.
+  const counts = new Map<string, number>();
   for (const [type, name, count] of statements.raw<[number, string | null, number]>(sql).all(id)) {
     const key = name ?? stateType(type);
-    counts[key] = (counts[key] ?? 0) + count;
+    counts.set(key, (counts.get(key) ?? 0) + count);
   }
   return counts;
 }
@@ -40,7 +41,7 @@ function render(statements: Statements, row: BackfillRow): string {
     `{"id":${id},"external_id":"${bytesToUuid(externalId)}","flow_id":${flow},"parameter":${quoted(parameter)},` +
     `"start_value":${quoted(start)},"end_value":${quoted(end)},"interval_secs":${interval},"concurrency":${concurrency},` +
     `"total":${total},"extra_parameters":${stored(extra, "{}")},"cancelled":${flag(cancelled)},"created_at":${created},` +
-    `"counts":${JSON.stringify(countsOfBackfill(statements, id))},"tag":"backfill:${id}"}`
+    `"counts":${JSON.stringify(Object.fromEntries(countsOfBackfill(statements, id)))},"tag":"backfill:${id}"}`
   );
 }
 

@@ -61,6 +61,8 @@ t.test("serve, run flows against it, look at them, stop it", async (t) => {
   );
   t.match(await millrace("flows", "show", "nothing", "--home", home), { code: 3, errors: /It has: broken, sum\./ });
   t.match(await millrace("flows", "rm", "sum", "--home", home), { code: 3, errors: /flows\/sum is served/ });
+  const detached = await millrace("run", "sum", "--home", home, "-p", "a=1", "--detach");
+  t.match(detached, { code: 0, out: /^Run \d+ {2}\S+ {2}of flows\/sum\n$/ });
   t.match(await millrace("runs", "show", "999999", "--home", home), { code: 3, errors: /^millrace: .*not found\n$/ });
 
   server.child.kill("SIGTERM");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
-import { firings } from "../support/called-code.ts";
+import { firings, until } from "../support/called-code.ts";
 import { serve } from "../support/command-line.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../examples/reactions", import.meta.url));
@@ -28,6 +28,18 @@ t.test("a request starts a run, and failures in a row are told", async (t) => {
   }
   const [first = 0] = ids;
   t.match(await client.runs.get(first), { flow_name: "ingest", parameters: { dataset: "sales", rows: [3, 4] } });
+
+  const rules = new Map((await client.rules.list()).map((rule) => [rule.name, rule]));
+  t.match(rules.get("nothing by eight"), {
+    source: "code",
+    at: { tz: "Europe/Berlin" },
+    within: 28_800,
+    do: [{ kind: "webhook" }],
+  });
+  const stuck = rules.get("stuck");
+  t.match(stuck, { source: "code", module: "silence.ts", within: 1_800, do: [{ kind: "cancel_run" }] });
+  await client.runs.transition(ids[0] ?? 0, { type: "Running", force: true });
+  await until(async () => (await client.rules.expectations(stuck?.id ?? 0))[0]?.run_id === ids[0] || undefined);
 
   // The cooldown lets the rule act for one of them: the last one that the others have failed before.
   const escalate = (await client.rules.list()).find(({ name }) => name === "escalate");

@@ -4,13 +4,46 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import t from "tap";
 import { TEMPLATE_BOMBS } from "../support/template-bombs.ts";
-import { ServedHome, until } from "./served-home.ts";
+import { ServedHome, type ServedProcess, until } from "./served-home.ts";
 
 const MIB = 2 ** 20;
 const PAYLOAD = { rows: Array.from({ length: 2_000 }, (_, row) => ({ row, text: "x".repeat(200) })) };
 
 interface Firing {
   outcomes: { status: string; error?: string }[];
+}
+
+/** The same bomb in each field that is a template. */
+function inEveryField(url: string): Record<string, unknown>[] {
+  const bomb = TEMPLATE_BOMBS["nested loops"];
+  return [
+    { kind: "webhook", url: `${url}${bomb}` },
+    { kind: "webhook", url, headers: { "x-bomb": bomb } },
+    { kind: "webhook", url, body: { deep: [{ deeper: bomb }] } },
+    { kind: "run_flow", flow: "none", parameters: { a: { b: [bomb] } } },
+    { kind: "set_state", state_type: "Failed", message: bomb },
+    { kind: "email", to: ["a@example.org"], subject: bomb },
+    { kind: "email", to: ["a@example.org"], subject: "s", body: bomb },
+  ];
+}
+
+/** Goes on reading and writing; the statuses of all answers, each once. */
+function answersMeanwhile(server: ServedProcess): { end: () => Promise<number[]> } {
+  const statuses = new Set<number>();
+  let goesOn = true;
+  const asking = (async () => {
+    for (; goesOn; ) {
+      statuses.add((await server.call("GET", "/api/health")).status);
+      statuses.add((await server.call("GET", "/api/runs")).status);
+      statuses.add((await server.call("POST", "/api/variables", { name: "kit", value: 1 })).status);
+    }
+  })();
+  const end = async (): Promise<number[]> => {
+    goesOn = false;
+    await asking;
+    return [...statuses].sort();
+  };
+  return { end };
 }
 
 t.test("0 escapes and the server stays up", async (t) => {
@@ -43,9 +76,14 @@ t.test("0 escapes and the server stays up", async (t) => {
     if (id !== null) rules.push(id);
   }
   t.ok(rules.length > 15, "most are found only when they are rendered");
+  const everywhere = await server.call("POST", "/api/rules", {
+    name: "everywhere",
+    when: { events: ["kit.bomb"] },
+    do: inEveryField(url),
+  });
   const before = server.residentBytes();
   t.equal((await server.call("POST", "/api/events", { name: "kit.bomb", payload: PAYLOAD })).status, 201);
-  t.equal((await server.call("GET", "/api/health")).status, 200);
+  const answers = answersMeanwhile(server);
   for (const id of rules) {
     const [firing] = await until(async () => {
       const { list } = await server.call<Firing>("GET", `/api/rules/${id}/firings`);
@@ -55,6 +93,12 @@ t.test("0 escapes and the server stays up", async (t) => {
     const failed = { status: "failed", error: /template error in body|took longer/ };
     t.match(firing?.outcomes, [failed, { status: "completed" }], `rule ${id}`);
   }
+  const [firing] = await until(async () => {
+    const { list } = await server.call<Firing>("GET", `/api/rules/${everywhere.body["id"]}/firings`);
+    return list[0]?.outcomes.length === inEveryField(url).length ? list : null;
+  });
+  for (const outcome of firing?.outcomes ?? []) t.match(outcome, { status: "failed", error: /template error|took longer/ });
+  t.same(await answers.end(), [200, 201], "everybody else is answered meanwhile");
   t.ok(server.residentBytes() - before < 1_000 * MIB);
   t.equal(server.child.exitCode, null);
   const tested = await server.call("POST", `/api/rules/${rules[0]}/test`);

@@ -6,6 +6,7 @@ export const FAULTS = [
   "dispatcher throws",
   "leases throws",
   "records throws",
+  "scheduler throws",
   "rules throws",
   "rule-reader throws",
   "expectations throws",
@@ -33,8 +34,13 @@ export const FAULTS = [
   "request is sent twice",
   "engine process ends",
   "engine is silent",
-  "clock steps forward",
-  "clock steps back",
+  "clock steps 5 s forward",
+  "clock steps 5 s back",
+  "clock steps 1 h forward",
+  "clock steps 1 h back",
+  "clock steps 1 day forward",
+  /** Wall time passes without the other clock. */
+  "machine sleeps 8 h",
 ] as const;
 
 export type Fault = (typeof FAULTS)[number];

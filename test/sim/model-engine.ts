@@ -150,9 +150,19 @@ export class ModelEngine {
     this.#ask("Work", 0, body, POLL_WAIT_US, (_status, text) => {
       const answer = JSON.parse(text) as { run: WorkItem | null; exit: boolean };
       if (answer.exit) return this.die("told to exit");
-      if (answer.run == null || answer.run.kind === "hooks") return this.#later(THINK_US, () => this.#poll());
+      if (answer.run?.kind === "bulk_complete") this.#check(answer.run);
+      if (answer.run == null || answer.run.kind !== "run") return this.#later(THINK_US, () => this.#poll());
       this.#take(answer.run);
     });
+  }
+
+  /** Asks the code of a flow which values of a backfill are done; now and then nobody answers. */
+  #check({ payload }: WorkItem): void {
+    const { random, calm } = this.#ports;
+    if (random.chance(0.2) && !calm()) return;
+    const { backfill_id } = payload as { backfill_id: number };
+    const skip = ["2026-01-01", "2026-01-03", "2026-01-05"].filter(() => random.chance(0.5));
+    this.#later(THINK_US, () => this.#ask("PrefilterBackfill", backfill_id, { skip }, null, () => undefined));
   }
 
   #take(item: WorkItem): void {

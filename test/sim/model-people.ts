@@ -26,9 +26,15 @@ const FLOWS: Readonly<Record<string, { module: string; options: Record<string, u
   alone: { module: "b.ts", options: { isolated: true, crash_retries: 1 } },
   meek: { module: "b.ts", options: { priority: -3 } },
   gathering: { module: "a.ts", options: { after: { flow: "plain", flows: ["plain", "meek"], key: "x" } } },
+  checked: { module: "b.ts", options: { has_bulk_complete: true } },
   following: { module: "a.ts", options: { after: { flow: "plain", parameters: { x: "{{ run.id }}" } }, max_concurrent: 3 } },
 };
-const SCHEMA = { type: "object", properties: { x: { type: "integer", default: 1 }, text: { type: "string" } } };
+const SCHEMA = {
+  type: "object",
+  properties: { x: { type: "integer", default: 1 }, text: { type: "string" }, day: { type: "string", format: "date" } },
+};
+/** What every registration of a flow says. */
+export const FLOW_REGISTRATION = { project: PROJECT, source_dir: SOURCE_DIR, parameter_schema: SCHEMA, flow_tags: ["t1"] };
 
 /** Keys of engines that execute some flow. */
 export const ENGINE_KEYS = [
@@ -68,7 +74,7 @@ const WEIGHTS: Record<Action, number> = {
   delete: 4,
   resume: 8,
   move: 8,
-  force: 3,
+  force: 8,
   acquire: 10,
   release: 8,
   patch: 2,
@@ -90,6 +96,8 @@ export interface PeoplePorts {
   newestFlow(): number;
   /** Runs that are paused at the moment. */
   paused(): number[];
+  /** Runs that have left Scheduled. */
+  moved(): number[];
   /** Runs that an engine works on at the moment. */
   running(): number[];
   calm(): boolean;
@@ -194,8 +202,7 @@ export class ModelPeople {
     const { random } = this.#ports;
     const flow = random.pick(Object.keys(FLOWS));
     const { module = "", options = {} } = FLOWS[flow] ?? {};
-    const registration = { module, source_dir: SOURCE_DIR, options, parameter_schema: SCHEMA, flow_tags: ["t1"] };
-    const body = { project: PROJECT, flow, parameters: this.#parameters(), tags: ["t2"], ...registration };
+    const body = { ...FLOW_REGISTRATION, flow, module, options, parameters: this.#parameters(), tags: ["t2"] };
     if (random.chance(0.2)) return this.#createOnce(this.#text(body));
     this.#ask("CreateRun", 0, this.#text(body));
   }
@@ -228,7 +235,10 @@ export class ModelPeople {
   #move(someRun: number, force: boolean): void {
     const { random } = this.#ports;
     const paused = this.#ports.paused();
-    const run = paused.length > 0 && random.chance(0.6) ? random.pick(paused) : someRun;
+    const moved = this.#ports.moved();
+    // Runs that schedules have laid out are many, and all of them are Scheduled.
+    const other = moved.length > 0 && random.chance(0.6) ? random.pick(moved) : someRun;
+    const run = paused.length > 0 && random.chance(0.4) ? random.pick(paused) : other;
     const type = random.pick<StateType>(STATE_TYPES);
     if (type === "Pending" || type === "Running") this.#meddled.add(run);
     const name = random.pick([null, null, null, "Late", "Skipped", "TimedOut", "toString"]);

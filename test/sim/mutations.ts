@@ -7,11 +7,13 @@ import { Dispatcher } from "#actors/dispatcher/core";
 import { OpenReports } from "#actors/dispatcher/open-reports";
 import { TRANSITIONS } from "#actors/dispatcher/transition";
 import { Ledger } from "#actors/leases/ledger";
+import { type Schedule, ScheduleBook } from "#actors/live-state/schedule";
 import type { Hello } from "#actors/store-writer/commit-client";
 import { Turn } from "#actors/turn";
 import { CommitRecord } from "#storage/commit-record";
 import type { Batch } from "#storage/feed";
 import { emptyDecision } from "#storage/feed";
+import { OPERATION_NAMES, OPERATIONS, type OperationName } from "#storage/ops";
 import type { SimulatedServer } from "./simulated-server.ts";
 
 export interface Mutation {
@@ -69,6 +71,17 @@ function sendOnce(): (message: Batch | Hello) => boolean {
     newest.set(message.source, message.number);
     return true;
   };
+}
+
+/** Stores of each schedule that it has decided nothing since it was made. */
+function forgetDecided({ ops }: Batch): void {
+  for (let at = 0; at < ops.length; ) {
+    const name = OPERATION_NAMES[Number(ops[at])] as OperationName;
+    const columns: readonly string[] = OPERATIONS[name];
+    if (name === "put_schedule")
+      ops[at + 1 + columns.indexOf("consumed_until")] = ops[at + 1 + columns.indexOf("created_at")] ?? null;
+    at += columns.length + 1;
+  }
 }
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -189,6 +202,30 @@ export const MUTATIONS: readonly Mutation[] = [
     install: () => replace(CommitRecord.prototype as unknown as Record<"commands", Method>, "commands", () => () => []),
   },
   {
+    name: "runs of the look-ahead do not wait for their time",
+    install: () => replace(ScheduleBook.prototype as unknown as Record<"holds", Method>, "holds", () => () => false),
+  },
+  { name: "a skip is forgotten when its time has come", install: () => replaceDue((schedule) => schedule.skips.clear()) },
+  {
+    name: "every missed fire is run, whatever the policy",
+    install: () =>
+      replaceDue((schedule) => {
+        schedule.catchup = "all";
+        schedule.catchup_max = 100;
+      }),
+  },
+  {
+    name: "a fire is decided again after a restart",
+    sends: (message) => {
+      if (message.kind === "Batch") forgetDecided(message);
+      return true;
+    },
+  },
+  {
+    name: "schedules are looked at when somebody changes them, and by no clock",
+    install: () => replace(ScheduleBook.prototype as unknown as Record<"nextDueUs", Method>, "nextDueUs", () => () => null),
+  },
+  {
     name: "crashed runs are not counted",
     install: () =>
       replace(Turn.prototype as unknown as Record<"countRun", Method>, "countRun", (original) => {
@@ -198,5 +235,16 @@ export const MUTATIONS: readonly Mutation[] = [
       }),
   },
 ];
+
+/** Changes a schedule when its time has come, before its fires are decided. */
+function replaceDue(change: (schedule: Schedule) => void): () => void {
+  return replace(ScheduleBook.prototype as unknown as Record<"takeDue", Method>, "takeDue", (original) => {
+    return function (this: unknown, nowUs: number) {
+      const schedule = (original as (...values: unknown[]) => unknown).call(this, nowUs) as Schedule | undefined;
+      if (schedule !== undefined) change(schedule);
+      return schedule;
+    } as Method;
+  });
+}
 
 let sentOnce: (message: Batch | Hello) => boolean = () => true;

@@ -17,6 +17,7 @@ import {
   RECORDS,
   RULE_READER,
   RULES,
+  SCHEDULER,
   STORE_WRITER,
 } from "#actors/names";
 import { Outbound } from "#actors/outbound/shell";
@@ -94,6 +95,8 @@ export interface Choice {
 export class SimulatedServer implements Control {
   readonly #around: Surroundings;
   readonly #startedAt: number;
+  /** By the clock that never steps. */
+  readonly #startedUs: number;
   readonly #threads = new Map<ThreadName, Thread>();
   readonly #links = new Map<string, LinkQueue>();
   readonly #supervisor: Supervisor;
@@ -113,6 +116,7 @@ export class SimulatedServer implements Control {
   constructor(around: Surroundings) {
     this.#around = around;
     this.#startedAt = around.time.nowUs();
+    this.#startedUs = around.time.monotonicUs();
     this.#supervisor = new Supervisor(TREE, this, around.time, {
       restarted: (names, error) => around.restarted(names, error),
       gaveUp: (error) => {
@@ -323,6 +327,7 @@ export class SimulatedServer implements Control {
     this.#around.coreStarted();
     this.group = new DispatchGroup({
       nowUs: () => time.nowUs(),
+      uptimeUs: () => time.monotonicUs() - this.#startedUs,
       ids: { uuid: () => random.uuid(time.nowUs()), random: () => random.next() },
       commits,
       openStore: () => new Statements(openReadHandle(IN_MEMORY, disk.database)),
@@ -389,7 +394,7 @@ export class SimulatedServer implements Control {
         start: (_context, out) => {
           if (this.#writer === null) throw new Error("the store writer starts first");
           generation += 1;
-          out.send(COMMITS, { kind: "WriterStarted", generation, last_seq: this.#writer.latestSeq });
+          out.send(COMMITS, { kind: "WriterStarted", source: null, generation, last_seq: this.#writer.latestSeq });
           return new LogWriter(generation, this.#writer.nextLogId);
         },
         resent: () => true,
@@ -465,6 +470,7 @@ export const THROWING: Partial<Record<Fault, string>> = {
   "dispatcher throws": DISPATCHER,
   "leases throws": LEASES,
   "records throws": RECORDS,
+  "scheduler throws": SCHEDULER,
   "rules throws": RULES,
   "rule-reader throws": RULE_READER,
   "expectations throws": EXPECTATIONS,

@@ -16,6 +16,7 @@ export class SimulatedTime implements Clock {
   #monotonicUs = 1_000_000;
   #wallOffsetUs = EPOCH_US;
   #order = 0;
+  #newestUs = 0;
   readonly #agenda = new PriorityQueue<Appointment>((a, b) => a.dueUs < b.dueUs || (a.dueUs === b.dueUs && a.order < b.order));
 
   nowUs(): number {
@@ -26,12 +27,18 @@ export class SimulatedTime implements Clock {
     return this.#monotonicUs;
   }
 
+  /** The latest wall time there was: what was decided before the clock was set back is still on its way. */
+  get newestUs(): number {
+    return Math.max(this.#newestUs, this.nowUs());
+  }
+
   advance(byUs: number): void {
     this.#monotonicUs += byUs;
   }
 
   /** The wall clock is set; waiting goes on undisturbed. */
   stepWallClock(byUs: number): void {
+    this.#newestUs = this.newestUs;
     this.#wallOffsetUs += byUs;
   }
 

@@ -4,17 +4,18 @@
  */
 import type { EngineKey } from "#actors/live-state/engine";
 import type { DispatchSettings } from "#actors/live-state/live-state";
-import { GATEWAY, STORE_WRITER } from "#actors/names";
+import { GATEWAY, RECORDS, STORE_WRITER } from "#actors/names";
 import { RuleIndex } from "#actors/rules/matching";
 import type { OutboundRequest } from "#actors/rules/messages";
 import type { Committed, FeedMessage } from "#protocol/feed";
 import { isTerminal } from "#protocol/state";
 import type { ActorSpec } from "#runtime/actor";
 import type { CommitRequest, CommitResult } from "#storage/apply";
+import { BackfillChecker } from "./checkers/backfills.ts";
 import { CapacityChecker } from "./checkers/capacity.ts";
 import { type Answer, type Checker, readOperations } from "./checkers/checker.ts";
 import { ExpectationsChecker } from "./checkers/expectations.ts";
-import { History } from "./checkers/history.ts";
+import { type CommittedRun, History } from "./checkers/history.ts";
 import { HoldingChecker } from "./checkers/holding.ts";
 import { MovesChecker } from "./checkers/moves.ts";
 import { NumberingChecker } from "./checkers/numbering.ts";
@@ -22,6 +23,7 @@ import { OnceChecker } from "./checkers/once.ts";
 import { checkReload } from "./checkers/reload.ts";
 import { RuleHistory } from "./checkers/rule-history.ts";
 import { RulesChecker } from "./checkers/rules.ts";
+import { ScheduleChecker } from "./checkers/schedules.ts";
 import { StoreChecker } from "./checkers/store.ts";
 import { VisibilityChecker } from "./checkers/visibility.ts";
 import { Coverage } from "./coverage.ts";
@@ -29,7 +31,8 @@ import { type Fault, type PlannedFault, planFaults } from "./fault-plan.ts";
 import { type EngineTraits, ModelEngine } from "./model-engine.ts";
 import { ModelGateway, type Outcome, type Pending, type Request } from "./model-gateway.ts";
 import { ModelOutside } from "./model-outside.ts";
-import { ENGINE_KEYS, ModelPeople, TOTALS } from "./model-people.ts";
+import { ENGINE_KEYS, FLOW_REGISTRATION, ModelPeople, TOTALS } from "./model-people.ts";
+import { declaredSchedules, ModelPlanners } from "./model-planners.ts";
 import { ModelProcesses } from "./model-processes.ts";
 import { ModelRuleMakers } from "./model-rule-makers.ts";
 import type { Mutation } from "./mutations.ts";
@@ -48,6 +51,17 @@ const REST_US = 240_000_000;
 const REST_LOOK_US = 2_000_000;
 /** A seed that handles more messages than this after the faults stopped runs in circles. */
 const REST_MESSAGES_MAX = 60_000;
+
+const HOUR_US = 3_600_000_000;
+/** What happens to the wall clock alone. A machine that sleeps finds it moved on, and the other clock where it was. */
+const CLOCK_STEPS: Partial<Record<Fault, number>> = {
+  "clock steps 5 s forward": 5_000_000,
+  "clock steps 5 s back": -5_000_000,
+  "clock steps 1 h forward": HOUR_US,
+  "clock steps 1 h back": -HOUR_US,
+  "clock steps 1 day forward": 24 * HOUR_US,
+  "machine sleeps 8 h": 8 * HOUR_US,
+};
 
 export interface SeedOptions {
   seed: number;
@@ -110,6 +124,9 @@ class Simulation {
   readonly #committedBatches = new Set<string>();
   readonly #spawns: boolean;
   readonly #keepsRules: boolean;
+  readonly #planners: ModelPlanners;
+  /** Whether there are schedules and backfills. */
+  readonly #plans: boolean;
   #server: SimulatedServer;
   #gateway: ModelGateway;
   #nextCommand = 1;
@@ -136,15 +153,18 @@ class Simulation {
       new HoldingChecker(this.#requests),
       this.#capacity,
       new NumberingChecker(),
-      new VisibilityChecker(),
+      new VisibilityChecker(this.#time),
       new OnceChecker(),
       this.#ruleHistory,
       this.#rules,
       this.#expectations,
+      new ScheduleChecker(this.#time, this.#requests),
+      new BackfillChecker(),
       new StoreChecker(this.#disk),
     ];
     this.#spawns = this.#random.chance(0.5);
     this.#keepsRules = this.#random.chance(0.7);
+    this.#plans = this.#random.chance(0.6);
     this.#planned = planFaults(this.#random, options.messages);
     this.#processes = new ModelProcesses(this.#time, (id, key, pid) => {
       const fails = !this.#calm && this.#random.chance(0.1);
@@ -159,8 +179,19 @@ class Simulation {
       newestRun: () => this.#history.newestRun,
       newestFlow: () => this.#history.newestFlow,
       paused: () => [...this.#history.runs.values()].filter((run) => run.type === "Paused").map((run) => run.id),
+      moved: () => [...this.#history.runs.values()].filter(({ type }) => type !== "Scheduled").map((run) => run.id),
       running: () =>
         [...this.#history.runs.values()].filter((run) => run.type === "Running" && run.assignment !== null).map((run) => run.id),
+      calm: () => this.#calm,
+    });
+    this.#planners = new ModelPlanners({
+      time: this.#time,
+      random: this.#random,
+      submit: (request, settled) => this.#submit(request, settled),
+      newestFlow: () => this.#history.newestFlow,
+      schedules: () => [...this.#history.schedules.values()],
+      backfills: () => [...this.#history.backfills.values()],
+      orphans: () => [...this.#history.runs.values()].filter((run) => this.#isOrphan(run)).map((run) => run.id),
       calm: () => this.#calm,
     });
     this.#ruleMakers = new ModelRuleMakers({
@@ -168,7 +199,7 @@ class Simulation {
       random: this.#random,
       submit: (request, settled) => this.#submit(request, settled),
       rules: () => [...this.#ruleHistory.rules.keys()],
-      newestSchedule: () => 1,
+      newestSchedule: () => Math.max(1, ...this.#history.schedulesEver),
       calm: () => this.#calm,
     });
     const left = (request: OutboundRequest): void => this.#watch(() => this.#rules.left(request));
@@ -185,6 +216,7 @@ class Simulation {
   async run(): Promise<void> {
     this.#addEngines();
     this.#people.begin();
+    if (this.#plans) this.#planners.begin();
     if (this.#keepsRules) this.#ruleMakers.begin();
     while (this.messages < this.#options.messages) {
       this.#commitFaults();
@@ -264,6 +296,9 @@ class Simulation {
     server = new SimulatedServer(this.#surroundings(actor, (to, message) => server?.sendFromMain(to, message)));
     server.committedFault = (fault) => this.coverage.fault(fault);
     server.begin();
+    const options = { schedules: this.#plans ? declaredSchedules(this.#random, this.#time.nowUs()) : [] };
+    const flows = [{ ...FLOW_REGISTRATION, flow: "declared", module: "a.ts", options }];
+    server.sendFromMain(RECORDS, { kind: "RegisterFlows", flows, gone: [], errors: [] });
     return [server, gateway];
   }
 
@@ -314,7 +349,6 @@ class Simulation {
       emailConfigured: true,
       catchupDefault: "latest",
       timezone: "UTC",
-      startedAtUs: 0,
       schedulesFire: true,
       cancelGraceUs: 2_000_000,
       rerunDelaySeconds: [0.2, 1],
@@ -496,15 +530,18 @@ class Simulation {
       case "engine is silent":
         if (busy.length > 0) random.pick(busy).beSilent(random.between(1_000_000, 45_000_000));
         return busy.length > 0;
-      case "clock steps forward":
-        this.#time.stepWallClock(random.pick([5_000_000, 3_600_000_000]));
+      default: {
+        const stepUs = CLOCK_STEPS[fault];
+        if (stepUs === undefined) throw new Error(`no way to commit "${fault}"`);
+        this.#time.stepWallClock(stepUs);
         return true;
-      case "clock steps back":
-        this.#time.stepWallClock(-random.pick([5_000_000, 3_600_000_000]));
-        return true;
-      default:
-        throw new Error(`no way to commit "${fault}"`);
+      }
     }
+  }
+
+  #isOrphan({ schedule, fire, type }: CommittedRun): boolean {
+    const isOf = schedule !== null && !this.#history.schedules.has(schedule);
+    return type === "Scheduled" && isOf && (fire ?? 0) > this.#time.nowUs();
   }
 
   #refuseCommits(): boolean {

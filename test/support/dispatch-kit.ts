@@ -9,6 +9,7 @@ import type { DispatcherMessage } from "#actors/dispatcher/messages";
 import type { EngineProcessesMessage } from "#actors/engines/messages";
 import type { GroupPorts } from "#actors/group";
 import { LeaseManager } from "#actors/leases/core";
+import type { Backfill } from "#actors/live-state/backfill";
 import { type DispatchSettings, LiveState } from "#actors/live-state/live-state";
 import type { Run } from "#actors/live-state/run";
 import { COMMITS, DISPATCHER, ENGINE_PROCESSES, LEASES, OUTBOUND, RECORDS, RULES, SCHEDULER, USER_CODE } from "#actors/names";
@@ -46,6 +47,8 @@ export interface KitOptions {
   settings?: Partial<DispatchSettings>;
   /** Runs that only the store knows. */
   stored?: Map<number, Run>;
+  /** Backfills that only the store knows. */
+  storedBackfills?: Map<number, Backfill>;
 }
 
 export interface SentCommand {
@@ -72,7 +75,6 @@ const SETTINGS: DispatchSettings = {
   emailConfigured: true,
   catchupDefault: "skip",
   timezone: "UTC",
-  startedAtUs: 0,
   schedulesFire: true,
   cancelGraceUs: 10_000_000,
   rerunDelaySeconds: [5, 15],
@@ -87,7 +89,10 @@ const SETTINGS: DispatchSettings = {
 };
 
 export class DispatchKit {
+  /** Setting it is a step of the wall clock; time passes in `pass`. */
   nowUs = START_US;
+  /** As if the server had been started an hour ago. */
+  uptimeUs = 3_600_000_000;
   epoch = 1;
   /** Number of the newest step; everything counts as committed unless a test holds it back. */
   turn = 0;
@@ -105,7 +110,7 @@ export class DispatchKit {
       readRun: (id: number) => this.stored.get(id) ?? null,
       readParameters: (id: number) => `{"stored":${id}}`,
       findArtifact: () => null,
-      readBackfill: () => null,
+      readBackfill: (id: number) => options.storedBackfills?.get(id) ?? null,
       findFanIn: () => [],
       findAnswer: () => null,
       findVariable: () => null,
@@ -122,6 +127,7 @@ export class DispatchKit {
       { flow: 1, run: 1, task_run: 1, artifact: 1, lease: 1, schedule: 1, backfill: 1 },
       settings,
     );
+    this.state.uptimeUs = () => this.uptimeUs;
     const ports = this.#ports();
     const dispatcher = new Dispatcher(this.state, ports);
     this.#actors = {
@@ -183,14 +189,20 @@ export class DispatchKit {
       const first = [...this.#timers.values()].sort((a, b) => a.dueUs - b.dueUs)[0];
       if (first === undefined || first.dueUs > endUs) break;
       this.#timers.delete(`${first.to} ${first.key}`);
-      this.nowUs = Math.max(this.nowUs, first.dueUs);
+      this.#wait(first.dueUs);
       outcomes.push(this.#deliver(first.to, first.message, 0));
     }
-    this.nowUs = endUs;
+    this.#wait(endUs);
     const decided = mergeDecisions(outcomes);
     const orders = outcomes.flatMap((outcome) => outcome.orders);
     const outgoing = outcomes.flatMap((outcome) => outcome.outgoing);
     return { ...decided, reply: null, command: 0, orders, outgoing, toRules: outcomes.flatMap((outcome) => outcome.toRules) };
+  }
+
+  #wait(untilUs: number): void {
+    const us = Math.max(0, untilUs - this.nowUs);
+    this.nowUs += us;
+    this.uptimeUs += us;
   }
 
   #deliver(to: string, message: unknown, command: number): Outcome {

@@ -120,10 +120,6 @@ export class FaultLoad {
       const answer = await this.ask("POST", "/api/runs", { project: "fault", flow: "job", ...MODULE, options });
       if (answer?.status === 201) this.acknowledged.push(Number(answer.body["id"]));
       else if (answer !== null) this.refused.set(answer.status, (this.refused.get(answer.status) ?? 0) + 1);
-      // Another actor than the one that creates runs: each has its own moment in which it is back.
-      const emitted = await this.ask("POST", "/api/events", { name: "fault.created" });
-      if (emitted !== null && emitted.status !== 201)
-        this.refused.set(emitted.status, (this.refused.get(emitted.status) ?? 0) + 1);
       const nowMs = performance.now();
       if (createsPerSecond === null) dueMs = nowMs + CREATE_PAUSE_MS;
       else dueMs = Math.max(nowMs, dueMs + (1000 * clients) / createsPerSecond);

@@ -108,10 +108,37 @@ t.test("runs wait for the check of values that are done; those end Skipped, the 
   t.ok(workOf(poll(kit, "e3", { wait_ms: 0 })));
 });
 
+t.test("a run that crashed before its backfill was cancelled is not run again", async (t) => {
+  const { kit } = backfilled({}, { crash_retries: 3 });
+  const id = Number(workOf(poll(kit, "e1"))?.["run_id"]);
+  move(kit, id, "Running");
+  kit.tell({ kind: "EngineGone", engine_id: "e1", cause: null });
+  t.equal(kit.run(id).state.type, "Crashed");
+  kit.send("CancelBackfill", { target: 1 });
+  const later = kit.pass(20_000_000);
+  t.equal(operations(later, "delete_rerun").length, 1);
+  t.equal(operations(later, "insert_run").length, 0);
+});
+
 t.test("cancelling ends its unfinished runs and can be repeated", async (t) => {
   const { kit } = backfilled({}, { has_bulk_complete: true });
   const cancelled = kit.send("CancelBackfill", { target: 1 });
   t.match(cancelled.reply, { status: 200, body: { cancelled: true, counts: { Cancelled: 3 } } });
   t.match(kit.send("CancelBackfill", { target: 1 }).reply, { status: 200, body: { counts: { Cancelled: 3 } } });
   t.match(kit.send("CancelBackfill", { target: 9 }).reply, { status: 404 });
+});
+
+t.test("a backfill whose runs had all ended is there again with its counts and its resource when one is set going", async (t) => {
+  const { kit: before } = backfilled({ concurrency: 2 });
+  const backfill = before.state.findBackfill(1);
+  before.send("CancelBackfill", { target: 1 });
+  const run = before.state.endedRuns().find(({ backfill_id }) => backfill_id === 1);
+  if (backfill === undefined || run === undefined) throw new Error("there is no backfill");
+  // As after a restart: none of its runs is unfinished, so memory holds neither it nor them.
+  const kit = new DispatchKit({ stored: new Map([[run.id, run]]), storedBackfills: new Map([[1, backfill]]) });
+  move(kit, createId(kit), "Cancelled");
+  Object.assign(kit.state.nextIds, { run: 10, backfill: 2 });
+  move(kit, run.id, "Scheduled", { force: true });
+  t.same(Object.fromEntries(kit.state.findBackfill(1)?.counts ?? []), { Cancelled: 2, Scheduled: 1 });
+  t.match(kit.state.ledger.list(), [{ name: "backfill:1", total: 2 }]);
 });

@@ -1,9 +1,9 @@
 import t from "tap";
-import { CommitClient } from "#actors/store-writer/commit-client";
+import { CommitClient, type Hello } from "#actors/store-writer/commit-client";
 import { type Batch, emptyDecision } from "#storage/feed";
 
 function setup() {
-  const sent: ({ kind: "Hello" } | Batch)[] = [];
+  const sent: (Hello | Batch)[] = [];
   const rejections: string[] = [];
   const client = new CommitClient({
     source: 7,
@@ -19,7 +19,9 @@ function setup() {
       turn += 1;
       client.deliver({ decision: { ...emptyDecision(), replies: [id, 200, null] }, turn }, "ordinary");
     },
-    writers: (generation: number) => client.deliver({ kind: "WriterStarted", generation, last_seq: 5 }, "ordinary"),
+    /** The writers tell of their start; `source`: in answer to the client with that number. */
+    writers: (generation: number, source: number | null = null) =>
+      client.deliver({ kind: "WriterStarted", source, generation, last_seq: 5 }, "ordinary"),
     acknowledge: (number: number, last_seq = 9) =>
       client.deliver({ kind: "Acknowledged", number, first_event_id: 0, last_seq }, "ordinary"),
     reject: (number: number) => client.deliver({ kind: "Rejected", number, error: "disk full", disk_full: true }, "ordinary"),
@@ -111,6 +113,19 @@ t.test("a client that has heard of no writers asks for them", async (t) => {
   t.same(take(), [], "it asks once");
 });
 
+t.test("the answer to a former core thread settles nothing: its batches may still be on their way", async (t) => {
+  const { client, writers } = setup();
+  let done = false;
+  const settled = client.settled().then(() => {
+    done = true;
+  });
+  writers(1, 6);
+  await Promise.resolve();
+  t.equal(done, false);
+  writers(1, 7);
+  await settled;
+});
+
 t.test("settled waits for everything collected and under way", async (t) => {
   const { client, decide, writers, acknowledge } = setup();
   writers(1);
@@ -136,7 +151,7 @@ t.test("an announcement travels behind everything collected so far", async (t) =
     send: (message) => message.kind === "Batch" && sent.push(message),
     rejected: () => undefined,
   });
-  client.deliver({ kind: "WriterStarted", generation: 1, last_seq: 0 }, "ordinary");
+  client.deliver({ kind: "WriterStarted", source: null, generation: 1, last_seq: 0 }, "ordinary");
   client.deliver({ decision: { ...emptyDecision(), replies: [1, 200, null] }, turn: 1 }, "ordinary");
   client.announce(42);
   t.match(sent, [{ epoch: 42, replies: [1, 200, null] }]);

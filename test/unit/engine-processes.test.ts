@@ -1,9 +1,9 @@
 /** Real processes: start, watch, signal. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import t from "tap";
+import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import t, { type Test } from "tap";
 import { matchesPattern } from "#actors/engines/pattern";
 import { isSameProcess, readProcess, userOf } from "#actors/engines/process-table";
 import { EngineProcesses } from "#actors/engines/shell";
@@ -89,7 +89,7 @@ t.test("a process that polls is watched: its start time is told, and its end", a
   const child = await stranger(t);
   const pid = child.pid ?? 0;
   const seen = next("EngineSeen");
-  ask({ kind: "Watch", engine_id: "far", pid });
+  ask({ kind: "Watch", engine_id: "far", source_dir: "/s", module: "m.ts", pid });
   t.match(await seen, { engine_id: "far", pid_started: readProcess(pid).started });
   const ended = once(child, "exit");
   ask({ kind: "Look" });
@@ -105,7 +105,7 @@ t.test("a watched process is signalled; one that was never seen, another pid, th
   const [watched, other] = [await stranger(t), await stranger(t)];
   const signal = (engine_id: string, pid: number) => ask({ kind: "Signal", engine_id, pid, signal: "SIGKILL" });
   signal("unseen", other.pid ?? 0);
-  ask({ kind: "Watch", engine_id: "far", pid: watched.pid ?? 0 });
+  ask({ kind: "Watch", engine_id: "far", source_dir: "/s", module: "m.ts", pid: watched.pid ?? 0 });
   signal("far", other.pid ?? 0);
   for (const pid of [process.pid, 1, 0, -1]) signal("far", pid);
   const ended = once(watched, "exit");
@@ -114,23 +114,50 @@ t.test("a watched process is signalled; one that was never seen, another pid, th
   t.equal(readProcess(other.pid ?? 0).alive, true);
 });
 
-t.test("a module that changed is told once", async (t) => {
-  const dir = t.testdir({ "jobs.ts": "1" });
+for (const [module, file] of [
+  ["jobs.ts", "jobs.ts"],
+  ["jobs", "jobs.py"],
+  ["etl.daily", "etl/daily.py"],
+  ["etl", "etl/__init__.py"],
+] as const)
+  t.test(`a module that changed is told once: ${module} in ${file}`, (t) => changedModule(t, module, file));
+
+async function changedModule(t: Test, module: string, file: string): Promise<void> {
+  const dir = t.testdir();
+  mkdirSync(dirname(join(dir, file)), { recursive: true });
+  writeFileSync(join(dir, file), "1");
   const { ask, told, next } = setup();
-  ask({ kind: "Spawn", engine_id: "e1", key: key(dir) });
+  ask({ kind: "Spawn", engine_id: "e1", key: key(dir, { module }) });
   const gone = next("EngineGone");
   ask({ kind: "Look" });
   t.notOk(told.some(({ kind }) => kind === "ModuleChanged"));
-  writeFileSync(join(dir, "jobs.ts"), "2");
-  utimesSync(join(dir, "jobs.ts"), 1, 1);
+  writeFileSync(join(dir, file), "2");
+  utimesSync(join(dir, file), 1, 1);
   ask({ kind: "Look" });
   ask({ kind: "Look" });
   t.same(
     told.filter(({ kind }) => kind === "ModuleChanged"),
-    [{ kind: "ModuleChanged", source_dir: dir, module: "jobs.ts" }],
+    [{ kind: "ModuleChanged", source_dir: dir, module }],
   );
   ask({ kind: "Signal", engine_id: "e1", pid: 0, signal: "SIGKILL" });
   await gone;
+}
+
+t.test("the module of an engine that was started by others is looked at for as long as the engine is there", async (t) => {
+  const dir = t.testdir({ "jobs.ts": "1" });
+  const { ask, told } = setup();
+  const child = await stranger(t);
+  const changed = () => told.filter(({ kind }) => kind === "ModuleChanged").length;
+  const change = (seconds: number) => {
+    utimesSync(join(dir, "jobs.ts"), seconds, seconds);
+    ask({ kind: "Look" });
+  };
+  ask({ kind: "Watch", engine_id: "far", pid: child.pid ?? 0, source_dir: dir, module: "jobs.ts" });
+  change(1);
+  t.equal(changed(), 1);
+  ask({ kind: "Unwatch", engine_id: "far" });
+  change(2);
+  t.equal(changed(), 1);
 });
 
 t.test("a reused pid is told from the process that was seen", async (t) => {

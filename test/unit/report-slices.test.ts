@@ -141,7 +141,9 @@ t.test("reports and moves of the run wait behind it, in order; other runs do not
   t.same([later.reply, end.reply], [null, null]);
   t.equal(move(kit, other, "Completed").reply?.status, 200);
   kit.committed = kit.turn;
+  const before = kit.turn;
   const last = kit.tell({ kind: "ContinueReports" });
+  t.equal(kit.turn - before, 4, "the message, the slice, and each that waited are steps of their own");
   t.same(
     last.replies.map(({ command, status }) => [command, status]),
     [

@@ -137,7 +137,7 @@ t.test("an event that is passed is held to the guards of its rules as well", asy
 t.test("a clock ticks on when the wall clock goes forward and comes back", async (t) => {
   const kit = kitWith(CLOCK);
   const due = (START_US / MINUTE_US + 1) * MINUTE_US;
-  const ports = { nowUs: () => kit.nowUs, book: () => kit.state.rules, startedAtUs: START_US };
+  const ports = { nowUs: () => kit.nowUs, book: () => kit.state.rules, startedAtUs: () => START_US };
   const armedTo = (effects: Outbox["effects"]): unknown => effects.find(({ kind }) => kind === "SetTimer");
   let timer: ExpectationTimer | null = null;
   const made = effectsOf((out) => {
@@ -151,4 +151,20 @@ t.test("a clock ticks on when the wall clock goes forward and comes back", async
   t.match(armedTo(tell("Rearm")), { dueUs: due });
   kit.nowUs = due;
   t.match(tell("Due")[0], { kind: "Send", message: { kind: "ClockTick", rule_id: 1, due } });
+});
+
+t.test("a clock ticks on when the server was started while the wall clock was ahead", async (t) => {
+  const kit = kitWith(CLOCK);
+  let startedUs = START_US + HOUR_US;
+  const ports = { nowUs: () => kit.nowUs, book: () => kit.state.rules, startedAtUs: () => startedUs };
+  const armed = (effects: Outbox["effects"]): unknown => effects.find(({ kind }) => kind === "SetTimer");
+  let timer: ExpectationTimer | null = null;
+  kit.nowUs += HOUR_US;
+  effectsOf((out) => {
+    timer = new ExpectationTimer(ports, out);
+  });
+  kit.nowUs -= HOUR_US;
+  startedUs -= HOUR_US;
+  const due = (START_US / MINUTE_US + 1) * MINUTE_US;
+  t.match(armed(effectsOf((out) => timer?.receive({ kind: "Rearm" }, out))), { dueUs: due });
 });

@@ -2,9 +2,10 @@
 import { basename } from "node:path";
 import t from "tap";
 import { checkCustomRoute, routeShape } from "#protocol/custom-route";
-import { route, rule } from "#sdk/index";
+import { expectBy, expectWithin, route, rule } from "#sdk/index";
 import { loadModule } from "#sdk/load-module";
 import { readWhole, responseOf } from "#sdk/route-response";
+import { ruleOf } from "#sdk/rule";
 import { callRoute, fireRule } from "#sdk/testing/index";
 
 const noop = () => undefined;
@@ -16,6 +17,46 @@ t.test("a rule says what is wrong with it where it is declared", async (t) => {
   t.throws(() => rule("x", { when: { states: ["failed"] } }, noop), /did you mean "Failed"/);
   t.throws(() => rule("x", { unless: { events: ["a.b"] } }, noop), /unless needs within or at/);
   t.throws(() => rule("x", { cooldown: "soon" }, noop), RangeError);
+});
+
+t.test("actions of a rule may be data", async (t) => {
+  const declared = rule("all", { when: { events: ["run.failed"], project: null } }, [
+    { kind: "run_flow", flow: "shop/mend", parameters: { run: "{{ run.name }}" } },
+    { kind: "cancel_run" },
+    { kind: "set_state", stateType: "Failed", message: "no" },
+    { kind: "pause_schedule", scheduleId: 4 },
+    { kind: "resume_schedule", flow: "f" },
+    { kind: "webhook", url: "http://127.0.0.1/", headers: { a: "b" }, body: { text: "{{ event.name }}" } },
+    { kind: "email", to: ["a@example.org"], subject: "s" },
+  ]);
+  t.equal(declared.name, "all");
+  t.match(ruleOf(declared), { fn: null, project: null, spec: { when: { events: ["run.failed"], project: null } } });
+  t.same(ruleOf(declared)?.spec.do, [
+    { kind: "run_flow", flow: "shop/mend", parameters: { run: "{{ run.name }}" } },
+    { kind: "cancel_run" },
+    { kind: "set_state", state_type: "Failed", message: "no" },
+    { kind: "pause_schedule", schedule_id: 4 },
+    { kind: "resume_schedule", flow: "f" },
+    { kind: "webhook", url: "http://127.0.0.1/", headers: { a: "b" }, body: { text: "{{ event.name }}" } },
+    { kind: "email", to: ["a@example.org"], subject: "s" },
+  ]);
+  t.throws(() => rule("x", {}, []), /rule "x": a rule needs at least one action/);
+  t.throws(() => rule("x", {}, [{ kind: "set_state", stateType: "failed" }]), /action 0: .*did you mean "Failed"/);
+  t.throws(() => rule("x", {}, [{ kind: "email", to: [] }]), /action 0: email needs recipients/);
+  await t.rejects(fireRule(declared as never, { name: "run.failed" }), /no function to call/);
+  for (const value of [null, undefined, 1, {}, [], "rule"]) t.equal(ruleOf(value), undefined);
+});
+
+t.test("what is expected, in time or by a clock", async (t) => {
+  const ended = { events: ["run.completed"] };
+  const started = { events: ["run.running"], flows: ["f"] };
+  const within = ruleOf(rule("a", { ...expectWithin("1h", ended, { after: started }), once: "never" }, [{ kind: "cancel_run" }]));
+  t.same(within?.spec, { when: started, unless: ended, within: 3600, once: "never", do: [{ kind: "cancel_run" }] });
+  const by = ruleOf(rule("b", expectBy("0 8 * * *", ended, { timezone: "Asia/Kolkata", within: "3h" }), noop));
+  t.match(by?.spec, { unless: ended, within: 10_800, at: { cron: "0 8 * * *", tz: "Asia/Kolkata" }, do: [{ kind: "call" }] });
+  t.same(expectBy("0 8 * * *", ended), { unless: ended, at: { cron: "0 8 * * *" } });
+  t.throws(() => rule("c", expectWithin(0, ended, { after: started }), noop), /within must be positive/);
+  t.throws(() => rule("c", expectWithin("1h", {}, { after: started }), noop), /unless needs at least one expected event/);
 });
 
 t.test("a route says what is wrong with it where it is declared", async (t) => {

@@ -1,5 +1,19 @@
 import t from "tap";
-import { artifact, type Flow, flow, log, type Task, type TaskRun, Type, task } from "#sdk/index";
+import {
+  artifact,
+  type DataRule,
+  expectBy,
+  expectWithin,
+  type Flow,
+  flow,
+  log,
+  type RuleFunction,
+  rule,
+  type Task,
+  type TaskRun,
+  Type,
+  task,
+} from "#sdk/index";
 import { runFlow } from "#sdk/testing/index";
 
 interface Reading {
@@ -48,6 +62,20 @@ t.test("tasks and flows are called with the types of their functions", async (t)
   const unknown = () => daily({ date: "2026-01-01" });
   t.type(wrong, "function");
   t.type(unknown, "function");
+});
+
+t.test("a rule has a function or actions, each with what its kind needs", async (t) => {
+  const acts = rule("acts", expectBy("0 8 * * *", { events: ["run.completed"] }), [{ kind: "run_flow", flow: "report" }]);
+  t.ok(same<typeof acts, DataRule>(true));
+  const calls = rule("calls", { when: { events: ["run.failed"] } }, (event, run) => [event.name, run?.flow_name]);
+  t.ok(same<typeof calls, RuleFunction>(true));
+  // @ts-expect-error a flow is needed
+  const lacking = () => rule("x", {}, [{ kind: "run_flow" }]);
+  // @ts-expect-error functions are not named by data
+  const foreign = () => rule("x", {}, [{ kind: "call", callable: "f" }]);
+  // @ts-expect-error something is to come first
+  const unarmed = () => expectWithin("1h", { events: ["run.completed"] }, {});
+  for (const wrong of [lacking, foreign, unarmed]) t.type(wrong, "function");
 });
 
 t.test("the example of the SDK runs", async (t) => {

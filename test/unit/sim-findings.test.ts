@@ -228,7 +228,7 @@ t.test(
         if (effect.kind === "Send" && effect.to === "commits") commits.deliver(effect.message, effect.lane);
     };
     const stored = (): unknown => disk.database.prepareRaw<unknown[]>("SELECT value FROM variables WHERE name = 'a'").get()?.[0];
-    commits.deliver({ kind: "WriterStarted", generation: 1, last_seq: 0 }, "ordinary");
+    commits.deliver({ kind: "WriterStarted", source: null, generation: 1, last_seq: 0 }, "ordinary");
     decide("refused");
     decide("behind it");
     disk.refusal = "io";

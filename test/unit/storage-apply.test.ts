@@ -262,3 +262,14 @@ t.test("an assignment's number does not return, also when it held no resource", 
   writer.apply([request(writer, 2, { ops: moved })]);
   t.equal(loadStore(database).next_ids.leases, 16);
 });
+
+t.test("a run that is made and taken over by another creator in one commit is the other's", async (t) => {
+  const { writer, statements } = open();
+  const made = request(writer, 1, {});
+  putFlow(made.batch.ops);
+  putRun(made.batch.ops, 1, ["Scheduled", "Scheduled", 10, null, null]);
+  const taken = request(writer, 2, {});
+  putOperation(taken.batch.ops, "set_run_creator", 1, "catchup");
+  writer.apply([made, taken]);
+  t.equal(loadRun(statements, 1)?.run.created_by, "catchup");
+});

@@ -97,15 +97,22 @@ function Cause({ run }: { run: Run }): JSX.Element | null {
   const { state } = run;
   if (state.type === "Failed" || state.type === "Crashed") {
     const [first = "", ...rest] = (state.message ?? "").split("\n");
+    const traceback = state.details?.["traceback"];
     return (
       <div class={`banner cause s-${lookOf(state).token}`}>
         <div>
           <b>{first === "" ? `${lookOf(state).word} without a message` : first}</b>{" "}
           {rest.length > 0 && <span class="dim">{rest.join(" ")}</span>}
           {(run.attempt ?? 1) > 1 && <span class="dim"> On attempt {run.attempt}.</span>}
+          {typeof traceback === "string" && traceback !== "" && (
+            <details>
+              <summary>Where it was thrown</summary>
+              <pre>{traceback}</pre>
+            </details>
+          )}
         </div>
-        <a class="push underlined" href={withParams({ tab: "logs", level: "ERROR" })}>
-          Show the error in the log
+        <a class="push underlined" href={withParams({ tab: "logs", level: null, find: null })}>
+          Show the log
         </a>
       </div>
     );

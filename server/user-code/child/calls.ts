@@ -50,8 +50,9 @@ export class Calls {
     switch (call.type) {
       case "rule": {
         const rule = exported.rules.find(({ definition }) => definition.name === call.name);
-        if (rule === undefined) break;
-        const value = await rule.definition.fn(call.event as never, call.run as never, { signal });
+        const fn = rule?.definition.fn ?? null;
+        if (fn === null) break;
+        const value = await fn(call.event as never, call.run as never, { signal });
         return { type: "rule", detail: detailOf(value) };
       }
       case "hook": {

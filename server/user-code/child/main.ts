@@ -56,7 +56,7 @@ async function load(sourceDir: string, module: string): Promise<LoadedModule> {
     flows: flows.map(({ registration }) => registration),
     rules: rules.map(({ registration }) => registration),
     routes: routes.map(({ registration }) => registration),
-    called: rules.length + routes.length > 0 || flows.some(({ registration }) => registration.options.hooks.length > 0),
+    called: hasFunctions(rules) || routes.length > 0 || flows.some(({ registration }) => registration.options.hooks.length > 0),
     files: [...files],
     error,
   };
@@ -69,6 +69,11 @@ function watchParent(): void {
   const suffix = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
   const options = { workerData: process.ppid, execArgv: [], env: {}, resourceLimits: { maxOldGenerationSizeMb: WATCH_HEAP_MB } };
   new Worker(new URL(`./parent-watch${suffix}`, import.meta.url), options).unref();
+}
+
+/** What rules in data do needs no process of user code. */
+function hasFunctions(rules: Exported["rules"]): boolean {
+  return rules.some(({ definition }) => definition.fn !== null);
 }
 
 /** The way to the parent is for this file alone: user code that speaks on it would break the protocol. */

@@ -17,6 +17,7 @@ function pause(ms: number): Promise<void> {
 const fetchStation = task("fetch_station", { retries: 1, retryDelay: 0.05 }, async (station: number) => {
   log.info("GET /v2/observations?station=%d", station);
   await pause(20 + (station % 7) * 15);
+  if (station % 11 === 5) log.error("station %d answered 503 Service Unavailable", station);
   if (station % 11 === 5) throw new Error(`HTTP 503 from the station feed, station ${station}`);
   return station;
 });

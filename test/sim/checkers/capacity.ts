@@ -83,6 +83,7 @@ export class CapacityChecker implements Checker {
   #mostOf(name: string, history: History): number {
     let most = this.#totals.get(name) ?? UNDECLARED;
     for (const change of this.#changing.values()) most = Math.max(most, change[name] ?? 0);
+    if (name.startsWith("backfill:")) return history.backfills.get(Number(name.slice("backfill:".length)))?.concurrency ?? 0;
     if (!name.startsWith("flow:")) return most;
     for (const { key, options } of history.flows.values()) if (name === `flow:${key}`) most = Number(options["max_concurrent"]);
     return most;

@@ -2,18 +2,54 @@
 import type { StateType } from "#protocol/state";
 import type { Operation } from "./checker.ts";
 
-export interface CommittedRun {
+/** What a run is from its creation on. */
+interface RunOrigin {
   id: number;
   flow: number;
+  schedule: number | null;
+  /** The scheduled time of a run of a schedule. */
+  fire: number | null;
+  backfill: number | null;
+  createdBy: string;
+  createdAt: number;
+}
+
+interface RunProgress {
   type: StateType;
   name: string;
   timestamp: number;
+  details: Record<string, unknown>;
   engine: string | null;
   /** The assignment that holds the run, or null. */
   assignment: number | null;
   /** The newest one, also when it is over. */
   newestAssignment: number;
   reportSeq: number;
+}
+
+export type CommittedRun = RunOrigin & RunProgress;
+
+export interface CommittedSchedule {
+  id: number;
+  flow: number;
+  /** JSON text. */
+  spec: string;
+  catchup: "skip" | "latest" | "all";
+  catchupMax: number;
+  active: boolean;
+  consumedUntil: number;
+  nextFire: number | null;
+  /** Skipped fires. */
+  skips: Set<number>;
+}
+
+export interface CommittedBackfill {
+  id: number;
+  flow: number;
+  total: number;
+  concurrency: number;
+  cancelled: boolean;
+  prefiltered: boolean;
 }
 
 export interface CommittedLease {
@@ -37,6 +73,10 @@ export class History {
   /** Ids that were ever given. */
   readonly runsEver = new Set<number>();
   readonly leasesEver = new Set<number>();
+  readonly schedules = new Map<number, CommittedSchedule>();
+  readonly schedulesEver = new Set<number>();
+  readonly backfills = new Map<number, CommittedBackfill>();
+  readonly backfillsEver = new Set<number>();
   readonly flows = new Map<number, { key: string; options: Record<string, unknown> }>();
   readonly flowsEver = new Set<number>();
   readonly artifactsEver = new Set<number>();
@@ -76,7 +116,64 @@ export class History {
         this.events += 1;
         return;
       default:
+        this.#foldPlan(operation);
     }
+  }
+
+  #foldPlan(operation: Operation): void {
+    switch (operation.name) {
+      case "put_schedule":
+        return this.#foldSchedule(operation);
+      case "delete_schedule":
+        this.schedules.delete(operation.number("id"));
+        return;
+      case "put_skip":
+        this.schedules.get(operation.number("schedule_id"))?.skips.add(operation.number("fire"));
+        return;
+      case "delete_skip":
+        this.schedules.get(operation.number("schedule_id"))?.skips.delete(operation.number("fire"));
+        return;
+      case "delete_skips":
+        this.schedules.get(operation.number("schedule_id"))?.skips.clear();
+        return;
+      case "put_backfill":
+        return this.#foldBackfill(operation);
+      case "set_run_creator": {
+        const run = this.runs.get(operation.number("id"));
+        if (run !== undefined) run.createdBy = operation.text("created_by");
+        return;
+      }
+      default:
+    }
+  }
+
+  #foldSchedule(operation: Operation): void {
+    const id = operation.number("id");
+    this.schedules.set(id, {
+      id,
+      flow: operation.number("flow_id"),
+      spec: operation.text("schedule"),
+      catchup: operation.text("catchup") as CommittedSchedule["catchup"],
+      catchupMax: operation.number("catchup_max"),
+      active: operation.number("active") === 1,
+      consumedUntil: operation.number("consumed_until"),
+      nextFire: operation.get("next_fire") === null ? null : operation.number("next_fire"),
+      skips: this.schedules.get(id)?.skips ?? new Set(),
+    });
+    this.schedulesEver.add(id);
+  }
+
+  #foldBackfill(operation: Operation): void {
+    const id = operation.number("id");
+    this.backfills.set(id, {
+      id,
+      flow: operation.number("flow_id"),
+      total: operation.number("total"),
+      concurrency: operation.number("concurrency"),
+      cancelled: operation.number("cancelled") === 1,
+      prefiltered: operation.number("prefiltered") === 1,
+    });
+    this.backfillsEver.add(id);
   }
 
   #foldFlow(operation: Operation): void {
@@ -92,25 +189,12 @@ export class History {
     const id = operation.number("id");
     const known = this.runs.get(id);
     if (operation.name === "update_run" && known === undefined) return;
-    const newest = operation.number("assignment_id");
-    const assignment = newest > 0 ? newest : null;
-    const engine = operation.get("engine_id") === null ? null : operation.text("engine_id");
-    const run: CommittedRun = {
-      id,
-      flow: known?.flow ?? operation.number("flow_id"),
-      type: operation.text("state_type") as StateType,
-      name: operation.text("state_name"),
-      timestamp: operation.number("state_timestamp"),
-      engine,
-      assignment,
-      newestAssignment: Math.abs(newest),
-      reportSeq: operation.number("report_seq"),
-    };
+    const run: CommittedRun = { ...(known ?? originOf(operation)), ...progressOf(operation) };
     this.runs.set(id, run);
     this.runsEver.add(id);
     this.newestRun = Math.max(this.newestRun, id);
     this.states.add(stateKey(id, run));
-    if (assignment !== null) this.assignments.set(assignment, { run: id, engine: engine ?? "" });
+    if (run.assignment !== null) this.assignments.set(run.assignment, { run: id, engine: run.engine ?? "" });
   }
 
   #foldTask(operation: Operation): void {
@@ -140,10 +224,40 @@ export class History {
 
   #deleteFlow(id: number): void {
     for (const run of [...this.runs.values()]) if (run.flow === id) this.#deleteRun(run.id);
+    for (const plans of [this.schedules, this.backfills])
+      for (const plan of [...plans.values()]) if (plan.flow === id) plans.delete(plan.id);
     this.flows.delete(id);
   }
 }
 
 export function stateKey(run: number, state: { type: string; name: string; timestamp: number }): string {
   return `${run} ${state.type} ${state.name} ${state.timestamp}`;
+}
+
+function originOf(operation: Operation): RunOrigin {
+  const schedule = operation.get("schedule_id") === null ? null : operation.number("schedule_id");
+  return {
+    id: operation.number("id"),
+    flow: operation.number("flow_id"),
+    schedule,
+    fire: schedule === null || operation.get("scheduled_time") === null ? null : operation.number("scheduled_time"),
+    backfill: operation.get("backfill_id") === null ? null : operation.number("backfill_id"),
+    createdBy: operation.text("created_by"),
+    createdAt: operation.number("created_at"),
+  };
+}
+
+function progressOf(operation: Operation): RunProgress {
+  const newest = operation.number("assignment_id");
+  const details = operation.get("state_details");
+  return {
+    type: operation.text("state_type") as StateType,
+    name: operation.text("state_name"),
+    timestamp: operation.number("state_timestamp"),
+    details: details === null ? {} : (JSON.parse(String(details)) as Record<string, unknown>),
+    engine: operation.get("engine_id") === null ? null : operation.text("engine_id"),
+    assignment: newest > 0 ? newest : null,
+    newestAssignment: Math.abs(newest),
+    reportSeq: operation.number("report_seq"),
+  };
 }

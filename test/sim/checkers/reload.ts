@@ -1,6 +1,7 @@
 /** When everything is committed, a live state loaded from the store equals the one that the core has folded. */
 import type { LiveState } from "#actors/live-state/live-state";
 import { loadLiveState, resume } from "#actors/live-state/load";
+import { isEnded } from "#actors/live-state/run";
 import { Quarantine } from "#actors/rules/quarantine";
 import { canonicalJson } from "#protocol/json";
 import { Outbox } from "#runtime/effect";
@@ -58,6 +59,7 @@ function dump(state: LiveState): string[] {
       lines.push(`task ${canonicalJson({ ...task, state: { ...task.state } })}`);
     for (const lease of state.ledger.leasesOf(id).sort((a, b) => a.id - b.id)) lines.push(`lease ${JSON.stringify(lease)}`);
   }
+  lines.push(...schedulesOf(state), ...backfillsOf(state));
   for (const { name, used } of state.ledger.list()) if (used > 0) lines.push(`used ${name} ${used}`);
   lines.push(...dumpRules(state));
   const held = [...state.engines.values()].filter((engine) => engine.runs.size > 0);
@@ -67,6 +69,25 @@ function dump(state: LiveState): string[] {
     );
   }
   return lines;
+}
+
+function schedulesOf(state: LiveState): string[] {
+  return [...state.schedules.all()].map((schedule) => {
+    const { id, flow, spec, catchup, catchup_max, active, paused_reason, paused_until, source, code_key, persist } = schedule;
+    const standing = [catchup, catchup_max, active, paused_reason, paused_until, source, code_key, persist];
+    const { skips, runs, ended, consumed_until, next_fire, updated_at } = schedule;
+    // Memory keeps a run that has ended with its fire; the store only tells that there was one.
+    const over = [...runs].flatMap(([fire, run]) => (isEnded(run) ? [fire] : []));
+    const open = [...runs].flatMap(([fire, run]) => (isEnded(run) ? [] : [[fire, run.id]]));
+    const fires = [consumed_until, next_fire, [...skips].sort(), open.sort(), [...ended, ...over].sort()];
+    return `schedule ${JSON.stringify([id, flow.id, spec, standing, fires, updated_at])}`;
+  });
+}
+
+function backfillsOf(state: LiveState): string[] {
+  const unfinished = new Set([...state.runs.values()].map((run) => run.backfill_id));
+  const backfills = [...state.backfills.all()].filter(({ id }) => unfinished.has(id)).sort((a, b) => a.id - b.id);
+  return backfills.map((backfill) => `backfill ${canonicalJson({ ...backfill, counts: Object.fromEntries(backfill.counts) })}`);
 }
 
 function dumpRules({ rules }: LiveState): string[] {

@@ -1,5 +1,7 @@
 /** Every command is decided and answered once, and nothing is seen by anybody before it is stored. */
 import { type Committed, eventAnswers, STREAM_KINDS } from "#protocol/feed";
+import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
+import type { SimulatedTime } from "../simulated-time.ts";
 import { Violation } from "../trace.ts";
 import type { Answer, Checker, Commit } from "./checker.ts";
 import { type History, stateKey } from "./history.ts";
@@ -10,9 +12,14 @@ export class VisibilityChecker implements Checker {
   readonly #answers = new Map<number, string>();
   /** Commands whose decision is stored. */
   readonly #decided = new Set<number>();
-  readonly #runOfKey = new Map<string, number>();
+  readonly #time: SimulatedTime;
+  readonly #runOfKey = new Map<string, { run: number; sinceUs: number }>();
   /** Runs whose creation was answered. */
   readonly #created = new Set<number>();
+
+  constructor(time: SimulatedTime) {
+    this.#time = time;
+  }
 
   commit({ batch }: Commit): void {
     const commands = eventAnswers({ stream: batch.stream, first_event_id: 0 }).map(([command]) => command);
@@ -72,13 +79,14 @@ export class VisibilityChecker implements Checker {
       if (!history.runsEver.has(run)) throw new Violation("what was answered stays", `run ${run} is not there`);
   }
 
-  /** The same key gives the same run. */
+  /** The same key gives the same run for a day of the wall clock. */
   #once(key: string | undefined, body: string): void {
     if (key === undefined) return;
-    const { id } = JSON.parse(body) as { id: number };
-    const known = this.#runOfKey.get(key) ?? id;
-    if (known !== id) throw new Violation("one run per key", `${key} gave run ${known}, then run ${id}`);
-    this.#runOfKey.set(key, id);
+    const { id, created_at } = JSON.parse(body) as { id: number; created_at: number };
+    const known = this.#runOfKey.get(key);
+    if (known === undefined || this.#time.newestUs - known.sinceUs > IDEMPOTENCY_KEEP_US)
+      this.#runOfKey.set(key, { run: id, sinceUs: created_at });
+    else if (known.run !== id) throw new Violation("one run per key", `${key} gave run ${known.run}, then run ${id}`);
   }
 
   #run(kind: string, body: string, history: History): void {

@@ -1,0 +1,20 @@
+/** What is wrong with the templates of a rule, wherever it comes from. */
+import { RULE_TEMPLATES_LENGTH_MAX } from "#protocol/limits";
+import type { FullSpec } from "#protocol/rule-spec";
+import { checkTemplates, templatesLength } from "#storage/templates/render";
+
+/** The first template that cannot be read, or that they are too long together; null when all is well. */
+export function templateError(spec: FullSpec): string | null {
+  const length = spec.do.reduce((sum, { body, url, message, subject, parameters, headers }) => {
+    return sum + templatesLength([body, url, message, subject, parameters, headers]);
+  }, 0);
+  if (length > RULE_TEMPLATES_LENGTH_MAX)
+    return `templates of a rule have at most ${RULE_TEMPLATES_LENGTH_MAX} characters together`;
+  for (const [index, action] of spec.do.entries()) {
+    for (const field of ["body", "url", "message", "subject", "parameters", "headers"] as const) {
+      const wrong = checkTemplates(field, action[field]);
+      if (wrong !== null) return `action ${index}: ${wrong}`;
+    }
+  }
+  return null;
+}

@@ -1,0 +1,77 @@
+/** Actions of rules as data: what a rule does where no function is needed. Texts are templates, as in rules over HTTP. */
+import type { RuleAction as WireAction } from "#protocol/rule";
+
+/** Creates a run; strings in `parameters` are templates. */
+export interface RunFlowAction {
+  kind: "run_flow";
+  /** A name in the project of the event, or project/name. */
+  flow: string;
+  parameters?: Readonly<Record<string, unknown>>;
+}
+
+/** Cancels the run of the event. */
+export interface CancelRunAction {
+  kind: "cancel_run";
+}
+
+/** Forces the run of the event into a state. */
+export interface SetStateAction {
+  kind: "set_state";
+  /** A state type or sub-state. */
+  stateType: string;
+  message?: string;
+}
+
+/** Pauses or resumes one schedule, or all of a flow; of the flow of the event when neither is named. */
+export interface ScheduleAction {
+  kind: "pause_schedule" | "resume_schedule";
+  flow?: string;
+  scheduleId?: number;
+}
+
+/** Sends a request, three times at most; without a body it sends the event. */
+export interface WebhookAction {
+  kind: "webhook";
+  url: string;
+  /** Default: POST. */
+  method?: string;
+  headers?: Readonly<Record<string, string>>;
+  /** Text, or JSON whose texts are templates. */
+  body?: unknown;
+}
+
+/** Sends mail through the server's [email] settings. */
+export interface EmailAction {
+  kind: "email";
+  to: readonly string[];
+  subject?: string;
+  body?: string;
+}
+
+/** What a rule does, by its kind. */
+export type RuleAction = RunFlowAction | CancelRunAction | SetStateAction | ScheduleAction | WebhookAction | EmailAction;
+
+/** The action in the words of the interface. */
+export function wireAction(action: RuleAction): WireAction {
+  switch (action.kind) {
+    case "run_flow":
+      return { kind: action.kind, flow: action.flow, parameters: { ...action.parameters } };
+    case "set_state":
+      return { kind: action.kind, state_type: action.stateType, ...present({ message: action.message }) };
+    case "pause_schedule":
+    case "resume_schedule":
+      return { kind: action.kind, ...present({ flow: action.flow, schedule_id: action.scheduleId }) };
+    case "webhook": {
+      const { kind, url, method, headers, body } = action;
+      return { kind, url, ...present({ method, headers, body }) } as WireAction;
+    }
+    case "email":
+      return { kind: action.kind, to: [...action.to], ...present({ subject: action.subject, body: action.body }) };
+    default:
+      return { kind: action.kind };
+  }
+}
+
+function present<Fields extends object>(fields: Fields): Partial<{ [Key in keyof Fields]: NonNullable<Fields[Key]> }> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}

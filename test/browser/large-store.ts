@@ -1,0 +1,51 @@
+/** The runs page on a store with many runs: what it asks for and draws does not depend on how many there are. */
+import type { Browser } from "playwright-core";
+import type { Test } from "tap";
+import { openTab } from "./browser.ts";
+import type { Served } from "./served.ts";
+
+const PAGE = 100;
+const ROWS_MAX = 100;
+
+interface Request {
+  path: string;
+  limit: string | null;
+}
+
+export async function checkLargeStore(t: Test, browser: Browser, server: Served, runs: number): Promise<void> {
+  const { page, context, complaints } = await openTab(browser);
+  const lists: Request[] = [];
+  page.on("request", (request) => {
+    const { pathname, searchParams } = new URL(request.url());
+    if (pathname === "/api/runs") lists.push({ path: pathname, limit: searchParams.get("limit") });
+  });
+  const rows = page.locator("tr[data-index]");
+  await page.goto(`${server.url}/runs`);
+  await rows.first().waitFor();
+  t.equal(lists.length, 1, "one page of runs before the first rows");
+  t.equal(lists[0]?.limit, String(PAGE));
+  // With those that schedules have made in advance.
+  await page.getByRole("button", { name: new RegExp(`^All ${runs.toLocaleString("en-US").slice(0, -2)}\\d\\d$`) }).waitFor();
+  t.ok(Number(await page.locator("table.table").getAttribute("aria-rowcount")) > runs);
+  t.ok((await rows.count()) < ROWS_MAX);
+
+  // Down through a few pages: one request each, and the rows above are let go.
+  for (let pages = 1; pages <= 4; pages += 1) {
+    const from = await page.evaluate(() => document.documentElement.scrollHeight);
+    await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
+    await page.waitForFunction((height) => document.documentElement.scrollHeight > height, from);
+  }
+  t.ok(lists.length <= 6, `a request per page: ${lists.length}`);
+  t.ok((await rows.count()) < ROWS_MAX);
+
+  const before = lists.length;
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await page.getByRole("button", { name: /^Failed/ }).click();
+  await page.waitForFunction(() => {
+    const marks = [...document.querySelectorAll("table.table:not(.stale) tr[data-index] .state")];
+    return marks.length > 0 && marks.every((mark) => mark.textContent === "Failed");
+  });
+  t.equal(lists.length, before + 1, "one request for a filter");
+  t.same(complaints, []);
+  await context.close();
+}

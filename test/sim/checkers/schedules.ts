@@ -1,0 +1,317 @@
+/**
+ * One run per fire: no fire starts twice, none before its time, none that a person skipped, and none is forgotten. Fires that
+ * were missed follow the catch-up policy. What fires a schedule has is asked of its own walk, which other tests check.
+ */
+import { nextFire } from "#actors/scheduler/fires";
+import { readSpec } from "#actors/scheduler/spec";
+import type { Schedule } from "#protocol/schedule";
+import { isTerminal } from "#protocol/state";
+import type { Request } from "../model-gateway.ts";
+import type { SimulatedTime } from "../simulated-time.ts";
+import { Violation } from "../trace.ts";
+import type { Checker, Commit, Operation } from "./checker.ts";
+import type { CommittedRun, CommittedSchedule, History } from "./history.ts";
+
+const ONCE = "one run per fire";
+const POLICY = "missed fires follow the policy";
+const FORGOTTEN = "no fire is forgotten";
+
+/** Later than this a fire counts as missed (actors/scheduler/decide-fires.ts). */
+const MISSED_AFTER_US = 60_000_000;
+/** Stalls, refusals and restarts take less: a fire that still waits then is forgotten. */
+const PATIENCE_US = 20_000_000;
+/** Runs that will start are laid out at least this far. */
+const AHEAD_COUNT = 3;
+const AHEAD_FIRES_MAX = 100;
+const MOVES: ReadonlySet<string> = new Set(["TransitionRun", "CancelRun", "DeleteRun", "ResumeRun"]);
+
+interface CatchUp {
+  occurred: number;
+  policy: string;
+  missed: number;
+  created: number;
+  dropped: number;
+}
+
+export class ScheduleChecker implements Checker {
+  readonly #time: SimulatedTime;
+  /** The run that started for a fire. */
+  readonly #started = new Map<string, number>();
+  #processStartedUs = 0;
+  /** Runs that have left Scheduled: brought back there, they wait by themselves. */
+  readonly #moved = new Set<number>();
+  /** The schedules as they were before the batch. */
+  readonly #before = new Map<number, CommittedSchedule>();
+  /** Schedules that the batch makes: it may decide their first fires, too. */
+  readonly #new = new Set<number>();
+  /** The schedule of each run of a schedule that there ever was. */
+  readonly #scheduleOf = new Map<number, number>();
+  readonly #requests: ReadonlyMap<number, Request>;
+  readonly #overdue = new Map<number, { fire: number; sinceUs: number }>();
+
+  constructor(time: SimulatedTime, requests: ReadonlyMap<number, Request>) {
+    this.#time = time;
+    this.#requests = requests;
+  }
+
+  processStarted(): void {
+    this.#processStartedUs = this.#time.monotonicUs();
+    this.#overdue.clear();
+  }
+
+  commit({ operations }: Commit, history: History): void {
+    this.#before.clear();
+    this.#new.clear();
+    for (const operation of operations) {
+      if (operation.name !== "put_schedule") continue;
+      const known = history.schedules.get(operation.number("id"));
+      if (known === undefined) this.#new.add(operation.number("id"));
+      if (known !== undefined && !this.#before.has(known.id))
+        this.#before.set(known.id, { ...known, skips: new Set(known.skips) });
+    }
+  }
+
+  operation(operation: Operation, history: History): void {
+    switch (operation.name) {
+      case "put_schedule":
+        return this.#schedule(operation, history.schedules.get(operation.number("id")));
+      case "insert_run":
+        return this.#newRun(operation, history);
+      case "update_run":
+        if (operation.text("state_type") !== "Scheduled") this.#moved.add(operation.number("id"));
+        return;
+      default:
+    }
+  }
+
+  afterCommit(commit: Commit, history: History): void {
+    for (const { id } of this.#touchedRuns(commit)) {
+      const run = history.runs.get(id);
+      if (run !== undefined && run.schedule !== null && run.fire !== null) this.#run(run, run.schedule, run.fire, history);
+    }
+    for (const [id, before] of this.#before) {
+      const after = history.schedules.get(id);
+      if (after === undefined || after.consumedUntil === before.consumedUntil) continue;
+      if (isPlainDecision(commit, before) && !this.#isMeddledWith(commit, id)) this.#decided(commit, before, after, history);
+    }
+  }
+
+  look(history: History): void {
+    const nowUs = this.#time.nowUs();
+    const waiting = [...history.runs.values()].filter((run) => isWaiting(run) && !this.#moved.has(run.id));
+    const held = Map.groupBy(waiting, (run) => run.schedule);
+    for (const schedule of history.schedules.values()) {
+      const ahead = (held.get(schedule.id) ?? []).filter((run) => (run.fire ?? 0) > schedule.consumedUntil);
+      if (!schedule.active && ahead.length > 0)
+        throw new Violation(ONCE, `schedule ${schedule.id} is paused and holds run ${ahead[0]?.id}`);
+      if (schedule.active) this.#lookAt(schedule, ahead, nowUs);
+    }
+    for (const id of held.keys())
+      if (id !== null && !history.schedules.has(id) && this.#isHeldByNobody(held.get(id) ?? []))
+        throw new Violation(ONCE, `run ${held.get(id)?.[0]?.id} waits for schedule ${id}, which is not there`);
+  }
+
+  /** Runs of a deleted schedule that were queued before stay; one whose time has not come waits for nobody. */
+  #isHeldByNobody(runs: readonly CommittedRun[]): boolean {
+    return runs.some((run) => (run.fire ?? 0) > this.#time.newestUs);
+  }
+
+  #schedule(operation: Operation, known: CommittedSchedule | undefined): void {
+    const consumed = operation.number("consumed_until");
+    const id = operation.number("id");
+    if (known !== undefined && consumed < known.consumedUntil)
+      throw new Violation(ONCE, `schedule ${id} went back from ${known.consumedUntil} to ${consumed}`);
+    if (consumed > this.#time.newestUs) throw new Violation(ONCE, `schedule ${id} decided ${consumed}, which is still to come`);
+  }
+
+  #newRun(operation: Operation, history: History): void {
+    if (operation.get("schedule_id") === null || operation.get("scheduled_time") === null) return;
+    const id = operation.number("schedule_id");
+    const fire = operation.number("scheduled_time");
+    this.#scheduleOf.set(operation.number("id"), id);
+    const decidedUntil = (this.#before.get(id) ?? history.schedules.get(id))?.consumedUntil;
+    if (decidedUntil !== undefined && fire <= decidedUntil && !this.#new.has(id))
+      throw new Violation(
+        ONCE,
+        `run ${operation.number("id")} is of fire ${fire} of schedule ${id}, decided up to ${decidedUntil}`,
+      );
+  }
+
+  *#touchedRuns({ operations }: Commit): Generator<{ id: number }> {
+    for (const operation of operations)
+      if (operation.name === "insert_run" || operation.name === "update_run") yield { id: operation.number("id") };
+  }
+
+  #run(run: CommittedRun, schedule: number, fire: number, history: History): void {
+    if (!hasStarted(run)) return;
+    const key = `${schedule}:${fire}`;
+    const other = this.#started.get(key) ?? run.id;
+    if (other !== run.id) throw new Violation(ONCE, `fire ${fire} of schedule ${schedule} ran as ${other} and ${run.id}`);
+    if (this.#started.has(key)) return;
+    this.#started.set(key, run.id);
+    if (run.assignment === null) return;
+    const row = history.schedules.get(schedule);
+    if (row !== undefined && fire > row.consumedUntil)
+      throw new Violation(ONCE, `run ${run.id} is assigned before schedule ${schedule} decided its fire ${fire}`);
+    if (fire > this.#time.newestUs) throw new Violation(ONCE, `run ${run.id} is assigned before its time ${fire}`);
+    if (this.#before.get(schedule)?.skips.has(fire) && row?.skips.has(fire))
+      throw new Violation(ONCE, `run ${run.id} is assigned, and its fire ${fire} is skipped`);
+  }
+
+  /** A schedule has decided the fires of a stretch: each was started, skipped or dropped, as the event says and the policy asks. */
+  #decided(commit: Commit, before: CommittedSchedule, after: CommittedSchedule, history: History): void {
+    const fires = firesOf(before.spec, before.consumedUntil, after.consumedUntil);
+    const runs = new Map(
+      [...history.runs.values()].filter(({ schedule }) => schedule === before.id).map((run) => [run.fire ?? 0, run]),
+    );
+    const told = catchUpsOf(commit, before.id);
+    const sum = (count: (one: CatchUp) => number): number => told.reduce((total, one) => total + count(one), 0);
+    const skips = new Set([...before.skips, ...newSkips(commit, before.id)]);
+    const isOpen = (fire: number): boolean => !skips.has(fire) && !isEndedBefore(runs.get(fire), commit);
+    const dropped = fires.filter((fire) => isOpen(fire) && isDropped(runs.get(fire)));
+    const caughtUp = fires.filter((fire) => runs.get(fire)?.createdBy === "catchup");
+    const what = `schedule ${before.id}, fires ${before.consumedUntil} to ${after.consumedUntil}`;
+    if (dropped.length !== sum((one) => one.dropped))
+      throw new Violation(POLICY, `${what}: ${dropped.length} dropped, told ${sum((one) => one.dropped)}`);
+    if (caughtUp.length !== sum((one) => one.created))
+      throw new Violation(POLICY, `${what}: ${caughtUp.length} caught up, told ${sum((one) => one.created)}`);
+    for (const { policy, missed, created, dropped: left } of told) {
+      if (policy !== before.catchup && policy !== after.catchup)
+        throw new Violation(POLICY, `${what}: "${policy}" was applied, "${before.catchup}" is stored`);
+      if (missed !== created + left) throw new Violation(POLICY, `${what}: ${missed} missed, ${created} run, ${left} dropped`);
+      const wanted = policy === "skip" ? 0 : policy === "latest" ? 1 : before.catchupMax;
+      if (created !== Math.min(wanted, missed))
+        throw new Violation(POLICY, `${what}: ${created} of ${missed} run by "${policy}"`);
+    }
+    this.#times(commit, before, fires, dropped, runs, what);
+  }
+
+  /** Only fires that were missed are dropped; what was missed starts by the policy alone. */
+  #times(
+    commit: Commit,
+    before: CommittedSchedule,
+    fires: readonly number[],
+    dropped: readonly number[],
+    runs: ReadonlyMap<number, CommittedRun>,
+    what: string,
+  ): void {
+    const decidedUs = Math.max(...catchUpsOf(commit, before.id).map(({ occurred }) => occurred), ...laidOutAt(commit, before.id));
+    if (!Number.isFinite(decidedUs)) return;
+    const upUs = this.#time.monotonicUs() - this.#processStartedUs;
+    const inTime = dropped.find((fire) => upUs > MISSED_AFTER_US + PATIENCE_US && fire > decidedUs - MISSED_AFTER_US);
+    if (inTime !== undefined) throw new Violation(POLICY, `${what}: ${inTime} was dropped in time, at ${decidedUs}`);
+    const late = fires.find((fire) => {
+      const run = runs.get(fire);
+      if (run === undefined || run.createdBy === "catchup" || this.#moved.has(run.id)) return false;
+      const starts = run.type === "Scheduled" && !before.skips.has(fire);
+      return starts && fire <= decidedUs - MISSED_AFTER_US - PATIENCE_US;
+    });
+    if (late !== undefined) throw new Violation(POLICY, `${what}: ${late} starts at ${decidedUs} although it was missed`);
+  }
+
+  #lookAt(schedule: CommittedSchedule, held: readonly CommittedRun[], nowUs: number): void {
+    const { id, consumedUntil, skips } = schedule;
+    const { fires } = walkOf(schedule.spec);
+    const first = nextFire(fires, consumedUntil);
+    if (first !== null && first <= nowUs) return this.#isOverdue(id, first);
+    this.#overdue.delete(id);
+    const ahead = fires.after(consumedUntil, AHEAD_FIRES_MAX);
+    const open = ahead.filter((fire) => !skips.has(fire));
+    if (schedule.nextFire !== (open[0] ?? null) && ahead.length - open.length < AHEAD_FIRES_MAX)
+      throw new Violation(FORGOTTEN, `schedule ${id} says ${schedule.nextFire}, its next fire is ${open[0]}`);
+    const laidOut = held.filter((run) => !skips.has(run.fire ?? 0)).length;
+    // Runs of the look-ahead that were cancelled or moved count as decided by a person.
+    if (open.length >= AHEAD_COUNT && laidOut === 0 && !this.#hasStarted(id, open))
+      throw new Violation(FORGOTTEN, `schedule ${id} has no run laid out`);
+  }
+
+  #hasStarted(schedule: number, fires: readonly number[]): boolean {
+    return fires.some((fire) => this.#started.has(`${schedule}:${fire}`));
+  }
+
+  /** Whether somebody moved or deleted a run of the schedule within the batch: who did what can't be told then. */
+  #isMeddledWith({ batch }: Commit, schedule: number): boolean {
+    for (let at = 0; at < batch.replies.length; at += 3) {
+      const request = this.#requests.get(Number(batch.replies[at]));
+      if (request !== undefined && MOVES.has(request.kind) && this.#scheduleOf.get(request.target) === schedule) return true;
+    }
+    return false;
+  }
+
+  #isOverdue(id: number, fire: number): void {
+    const nowUs = this.#time.monotonicUs();
+    const known = this.#overdue.get(id);
+    if (known?.fire !== fire) this.#overdue.set(id, { fire, sinceUs: nowUs });
+    else if (nowUs - known.sinceUs > PATIENCE_US)
+      throw new Violation(FORGOTTEN, `fire ${fire} of schedule ${id} has been due for ${nowUs - known.sinceUs} us`);
+  }
+}
+
+/** Decided by time alone: not paused, resumed or given another spec within the batch. */
+function isPlainDecision({ operations }: Commit, before: CommittedSchedule): boolean {
+  return operations.every((operation) => {
+    if (operation.name === "delete_flow") return false;
+    if (operation.name !== "put_schedule" || operation.number("id") !== before.id) return true;
+    return before.active && operation.number("active") === 1 && operation.text("schedule") === before.spec;
+  });
+}
+
+function catchUpsOf({ operations }: Commit, schedule: number): CatchUp[] {
+  return operations.flatMap((operation) => {
+    if (operation.name !== "insert_event" || operation.text("name") !== "schedule.catchup") return [];
+    const payload = JSON.parse(operation.text("payload")) as CatchUp & { schedule_id: number };
+    return payload.schedule_id === schedule ? [{ ...payload, occurred: operation.number("occurred") }] : [];
+  });
+}
+
+function newSkips({ operations }: Commit, schedule: number): number[] {
+  const put = operations.filter((one) => one.name === "put_skip" && one.number("schedule_id") === schedule);
+  return put.map((one) => one.number("fire"));
+}
+
+/** A run that its schedule laid out. */
+function isWaiting(run: CommittedRun): boolean {
+  return run.schedule !== null && run.type === "Scheduled" && run.assignment === null;
+}
+
+/** When runs of the schedule were made in this batch. */
+function laidOutAt({ operations }: Commit, schedule: number): number[] {
+  const made = operations.filter(({ name }) => name === "insert_run").filter((run) => run.number("schedule_id") === schedule);
+  return made.map((run) => run.number("created_at"));
+}
+
+/** Whether a run has been handed out, or moved by somebody to where it runs or has run. */
+function hasStarted(run: CommittedRun): boolean {
+  return run.newestAssignment > 0 || (run.type !== "Scheduled" && run.name !== "Skipped" && run.type !== "Cancelled");
+}
+
+function isDropped(run: CommittedRun | undefined): boolean {
+  return run === undefined || (run.name === "Skipped" && run.details["reason"] === "catchup");
+}
+
+/** It had ended before its schedule came to its fire. */
+function isEndedBefore(run: CommittedRun | undefined, { operations }: Commit): boolean {
+  if (run === undefined || !isTerminal(run.type)) return false;
+  return !operations.some((one) => (one.name === "insert_run" || one.name === "update_run") && one.number("id") === run.id);
+}
+
+const WALKS = new Map<string, ReturnType<typeof readWalk>>();
+
+function walkOf(spec: string): ReturnType<typeof readWalk> {
+  const known = WALKS.get(spec) ?? readWalk(spec);
+  WALKS.set(spec, known);
+  return known;
+}
+
+function readWalk(spec: string) {
+  const read = readSpec(JSON.parse(spec) as Schedule, { timezone: "UTC", anchorUs: 0 });
+  if (!read.ok) throw new Violation(FORGOTTEN, `a schedule was stored that cannot be read: ${spec}`);
+  return read.ready;
+}
+
+function firesOf(spec: string, after: number, until: number): number[] {
+  const { fires } = walkOf(spec);
+  const found: number[] = [];
+  for (let at = nextFire(fires, after); at !== null && at <= until; at = nextFire(fires, at)) found.push(at);
+  return found;
+}
