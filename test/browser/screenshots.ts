@@ -42,7 +42,7 @@ const SHOWN: readonly (readonly [name: string, path: string, theme: Theme])[] = 
   ["runs", "/runs", "dark"],
   ["run", "/runs/{failed}", "light"],
   ["graph", "/runs/{weather}?tab=graph", "dark"],
-  ["schedules", "/schedules?schedule=1", "light"],
+  ["log", "/runs/{failed}?tab=logs", "dark"],
   ["artifacts", "/artifacts?artifact=3", "light"],
 ];
 const SIZES = [
@@ -65,7 +65,7 @@ function nameOf(path: string): string {
 }
 
 function picturesOf(paths: readonly string[]): Picture[] {
-  if (paths[0] === "docs") return SHOWN.map(([name, path, theme]) => ({ name, path, theme, width: 1280, height: 800 }));
+  if (paths[0] === "docs") return SHOWN.map(([name, path, theme]) => ({ name, path, theme, width: 1190, height: 690 }));
   return (paths.length > 0 ? paths : PATHS).flatMap((path) =>
     (["light", "dark"] as const).flatMap((theme) =>
       SIZES.map(([size, width, height]) => ({ name: `${nameOf(path)}-${theme}-${size}`, path, theme, width, height })),
@@ -87,7 +87,9 @@ try {
     );
     const { page, context, complaints } = await openTab(browser, { theme, width, height });
     await page.goto(scene.server.url + address, { waitUntil: "load" });
+    await page.locator("main h1").waitFor();
     await page.waitForTimeout(SETTLED_MS);
+    await page.waitForFunction(() => document.querySelector(".loading, .stale") === null);
     await page.screenshot({ path: join(out, `${name}.png`) });
     if (complaints.length > 0) process.stderr.write(`${path}: ${complaints.join("; ")}\n`);
     await context.close();

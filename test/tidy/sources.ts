@@ -38,7 +38,7 @@ export const PRODUCT: readonly SourceFile[] = SOURCES.filter(({ folder }) =>
 /** Every text file that is ours: sources, documents and settings. */
 export const TEXTS: readonly string[] = [
   ...SOURCES.map(({ path }) => path),
-  ...globSync(["*.md", "*.json", "LICENSE", ".taprc", ".gitignore", ".ci/*", "docs/**/*", "*/**/*.md", "dashboard/**/*.css"], {
+  ...globSync(["*.md", "*.json", "LICENSE", ".taprc", ".gitignore", ".ci/*", "docs/**/*.md", "*/**/*.md", "dashboard/**/*.css"], {
     cwd: ROOT,
     exclude: (path) => path === "node_modules" || path === "dist" || path.startsWith("node_modules/") || path.startsWith("dist/"),
   }).filter((path) => !/^(node_modules|dist|\.tap)\//.test(path) && /\.\w+$|^LICENSE$|^\.ci\/\w+$/.test(path)),

@@ -12,6 +12,8 @@ interface DialogProps {
   /** Null: a new one. */
   known: VariableRow | null;
   close: () => void;
+  /** Deletes it, with an undo. */
+  remove: (name: string) => void;
 }
 
 interface Draft {
@@ -53,7 +55,7 @@ async function refuseStale({ name, updated_at }: VariableRow): Promise<void> {
   throw new ApiError(409, `${name} was changed to ${value} on ${fullTime(now.updated_at)}, after this form was opened`);
 }
 
-export function VariableDialog({ known, close }: DialogProps): JSX.Element {
+export function VariableDialog({ known, close, remove }: DialogProps): JSX.Element {
   /** As it was when the form was opened. */
   const [before] = useState(known);
   const [draft, setDraft] = useState(() => draftOf(known));
@@ -91,7 +93,12 @@ export function VariableDialog({ known, close }: DialogProps): JSX.Element {
           </p>
         )}
         <div class="row dialog-actions">
-          <button type="button" class="button" onClick={close}>
+          {before !== null && (
+            <button type="button" class="button quiet" onClick={() => remove(before.name)}>
+              Delete
+            </button>
+          )}
+          <button type="button" class="button push" onClick={close}>
             Close
           </button>
           {problem?.conflict === true && (

@@ -29,6 +29,7 @@ function leave(name: string, leaves: boolean): void {
 
 /** Deletes it when the message ends; until then it can be undone. */
 function remove(name: string): void {
+  setParams({ edit: null });
   leave(name, true);
   showToast(`${name} deleted. Flows that read it get none.`, {
     undo: () => leave(name, false),
@@ -132,8 +133,8 @@ export function Page(): JSX.Element {
           cursor={cursor}
         />
       )}
-      {adding && <VariableDialog known={null} close={close} />}
-      {chosen !== undefined && <VariableDialog key={chosen.name} known={chosen} close={close} />}
+      {adding && <VariableDialog known={null} close={close} remove={remove} />}
+      {chosen !== undefined && <VariableDialog key={chosen.name} known={chosen} close={close} remove={remove} />}
     </>
   );
 }

@@ -1,2 +1,4 @@
-/** The example of millrace, served beside the flows of these tests; the word makes discovery look into this file. */
+/** The example, served beside the flows of these tests; the import makes discovery look into this file. */
+import "millrace";
+
 export { weatherReport } from "../../../examples/weather/weather.ts";

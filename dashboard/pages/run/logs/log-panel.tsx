@@ -41,6 +41,7 @@ export function LogPanel({ run, docked = false }: { run: Run; docked?: boolean }
   useEffect(() => () => log.end(), [log]);
   const wrap = useSignal(readSetting("log-wrap") !== "off");
   const scroller = useRef<HTMLDivElement>(null);
+  const toError = useRef(() => {});
   const lines = log.lines.value;
   const toggleWrap = () => {
     wrap.value = !wrap.value;
@@ -59,6 +60,9 @@ export function LogPanel({ run, docked = false }: { run: Run; docked?: boolean }
         <button type="button" class="button quiet" aria-pressed={wrap.value} onClick={toggleWrap}>
           {wrap.value ? "Wrapped" : "Unwrapped"} <Key name="w" />
         </button>
+        <button type="button" class="button quiet" disabled={lines.length === 0} onClick={() => toError.current()}>
+          First error <Key name="e" />
+        </button>
         <button type="button" class="button quiet" onClick={copy}>
           Copy
         </button>
@@ -71,7 +75,9 @@ export function LogPanel({ run, docked = false }: { run: Run; docked?: boolean }
       {log.error.value !== null && <Failure what="The log" error={log.error.value} again={() => log.read()} />}
       {lines.length === 0 && !log.complete.value && <Loading rows={8} />}
       {lines.length === 0 && log.complete.value && <NoLines filtered={level !== "" || search !== ""} />}
-      {lines.length > 0 && <Lines key={String(wrap.value)} lines={lines} wrap={wrap.value} search={search} scroller={scroller} />}
+      {lines.length > 0 && (
+        <Lines key={String(wrap.value)} lines={lines} wrap={wrap.value} search={search} scroller={scroller} toError={toError} />
+      )}
     </div>
   );
 }
@@ -127,9 +133,11 @@ interface LinesProps {
   wrap: boolean;
   search: string;
   scroller: { current: HTMLDivElement | null };
+  /** Set to what goes to the first error. */
+  toError: { current: () => void };
 }
 
-function Lines({ lines, wrap, search, scroller }: LinesProps): JSX.Element {
+function Lines({ lines, wrap, search, scroller, toError }: LinesProps): JSX.Element {
   const list = useRef<HTMLOListElement>(null);
   const virtual = useVirtualRows({ count: lines.length, height: LINE_HEIGHT, scroller, list });
   const follows = useRef(true);
@@ -145,6 +153,7 @@ function Lines({ lines, wrap, search, scroller }: LinesProps): JSX.Element {
     if (index === -1) showToast("No error is in these lines.");
     else jump(index, false);
   };
+  toError.current = firstError;
   useKeys(
     [
       { keys: "G", does: "end of the log", run: () => jump(lines.length - 1, true) },

@@ -5,7 +5,7 @@ import type { Run } from "#protocol/run";
 import { isTerminal } from "#protocol/state";
 import { duration } from "../../../format/duration.ts";
 import { now } from "../../../format/now.ts";
-import { clockTime } from "../../../format/time.ts";
+import { clockTime, logTime } from "../../../format/time.ts";
 import { useNarrow } from "../../../parts/media.ts";
 import { useVirtualRows } from "../../../parts/table/virtual-rows.ts";
 import { setParams, withParams } from "../../../router/router.ts";
@@ -18,7 +18,9 @@ import { chosenSpan, type Span } from "./span.ts";
 /** Height of a row, wide and narrow, as timeline.css has it. */
 const ROW_HEIGHT = [27, 55] as const;
 /** Least distance of labels on the axis, as a share of it: wide and narrow. */
-const LABEL_DISTANCE = [0.09, 0.24] as const;
+const LABEL_DISTANCE = [0.11, 0.26] as const;
+/** Less time than this is labelled with milliseconds, microseconds. */
+const FINE_US = 10_000_000;
 
 type Stretch = readonly [fromUs: number, toUs: number];
 
@@ -91,6 +93,7 @@ export function Chart({ run, rows }: { run: Run; rows: readonly TimelineRow[] })
 }
 
 function Labels({ axis, distance }: { axis: Axis; distance: number }): JSX.Element {
+  const text = axis.toUs - axis.fromUs < FINE_US ? logTime : clockTime;
   return (
     <div class="timeline-axis" aria-hidden="true">
       {labelsOf(axis, distance).map((us) => (
@@ -99,7 +102,7 @@ function Labels({ axis, distance }: { axis: Axis; distance: number }): JSX.Eleme
           style={{ left: `${axis.at(us) * 100}%` }}
           class={axis.at(us) > 0.95 ? "last" : axis.at(us) < 0.05 ? "first" : ""}
         >
-          {clockTime(us)}
+          {text(us)}
         </span>
       ))}
     </div>

@@ -30,7 +30,7 @@ export function Tab({ run, moves }: TabProps): JSX.Element {
       )}
       {tasks !== null && tasks.length > 0 && <Tasks {...{ run, moves, tasks }} />}
       {wide && run.start_time && (
-        <div class="split docked">
+        <div class="split">
           <Section title="Log" note="tail">
             <LogPanel run={run} docked />
           </Section>
