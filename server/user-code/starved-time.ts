@@ -1,3 +1,4 @@
+/** Time for which a process could not run because others had the processors: no fault of what it does. */
 import { readFileSync } from "node:fs";
 
 /** How long the main thread of a process has waited for a processor so far, in ms; 0 where the system does not tell (Linux does). */
