@@ -84,20 +84,22 @@ export const TREE: SupervisorChild = {
 };
 
 /**
- * Threads beside main: "three" has one each for deciding, writing and serving; with "two", deciding shares the gateway's
+ * Threads beside main: "none" runs everything on the thread it is started on, for a server inside a script. "three" has one each for deciding, writing and serving; with "two", deciding shares the gateway's
  * thread, which saves the hop between them where there are too few processors for it to pay.
  */
-export type ThreadCount = "two" | "three";
+export type ThreadCount = "none" | "two" | "three";
 
 /** Where the actors run; processes are owned by the main thread. Every worker thread starts with the same module. */
 export function placementOf(threads: ThreadCount, entry: URL): Placement {
-  const core = threads === "two" ? "gateway" : "core";
+  const gateway = threads === "none" ? "main" : "gateway";
+  const writer = threads === "none" ? "main" : "writer";
+  const core = threads === "three" ? "core" : gateway;
   return {
     actors: {
       [ENGINE_PROCESSES]: "main",
       [CHECKPOINTER]: "main",
-      [STORE_WRITER]: "writer",
-      [LOG_WRITER]: "writer",
+      [STORE_WRITER]: writer,
+      [LOG_WRITER]: writer,
       [DISPATCHER]: core,
       [LEASES]: core,
       [SCHEDULER]: core,
@@ -107,7 +109,7 @@ export function placementOf(threads: ThreadCount, entry: URL): Placement {
       [EXPECTATIONS]: core,
       [OUTBOUND]: "main",
       [USER_CODE]: "main",
-      [GATEWAY]: "gateway",
+      [GATEWAY]: gateway,
     },
     endpoints: { [COMMITS]: core, [EXIT_REPORTS]: "main", [LISTENING]: "main", [SERVER_LOG]: "main" },
     entry,

@@ -9,7 +9,7 @@ import type { Static, TSchema } from "typebox";
 import type { Command } from "#protocol/command";
 import { type Refusal, refuse } from "#protocol/errors";
 import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/feed";
-import { parseJson } from "#protocol/json";
+import { canonicalJson, parseJson } from "#protocol/json";
 import type { State, StateType } from "#protocol/state";
 import { validate } from "#protocol/validate";
 import type { Outbox } from "#runtime/effect";
@@ -133,8 +133,8 @@ export class Turn {
       payload: unknown;
     },
   ): number {
-    const [resource, related, payload] = [event.resource, event.related, event.payload].map((part) => JSON.stringify(part));
-    const texts = [resource ?? null, related ?? null, payload ?? null] as const;
+    const [resource, related] = [event.resource, event.related].map((part) => JSON.stringify(part));
+    const texts = [resource ?? null, related ?? null, canonicalJson(event.payload)] as const;
     const identity = [event.name, this.nowUs, event.run_id, event.flow_id] as const;
     putOperation(this.decision.ops, "insert_event", ...identity, null, null, null, null, ...texts);
     this.#noteChain();

@@ -33,6 +33,9 @@ export interface RequestHead {
 /** Receives a whole body as text, and its bytes with it. */
 export interface BodyTaker {
   take(exchange: Exchange, head: RequestHead, text: string, bytes: number): void;
+  /** Bodies of more bytes than this go to `takeLarge`, as they came. */
+  readonly largeAbove?: number;
+  takeLarge?(exchange: Exchange, head: RequestHead, body: SharedArrayBuffer, bytes: number): void;
   /** Answers a body that is no text at all; without it, 400. */
   unreadable?(exchange: Exchange, why: string): void;
 }
@@ -112,6 +115,10 @@ export class BodyReader implements ExchangeWatcher {
 
   #finish(piece: Uint8Array): void {
     this.#done = true;
+    if ("largeAbove" in this.#taker && this.#bytes > (this.#taker.largeAbove ?? this.#bytes)) {
+      this.#taker.takeLarge?.(this.#exchange, this.#head, this.#shared(piece), this.#bytes);
+      return;
+    }
     const whole =
       this.#chunks === null
         ? Buffer.from(piece.buffer, piece.byteOffset, piece.length)
@@ -131,6 +138,20 @@ export class BodyReader implements ExchangeWatcher {
       return;
     }
     taker.take(this.#exchange, this.#head, whole.toString(), this.#bytes);
+  }
+
+  /** The whole body in memory that other threads can read; the pieces are let go one by one. */
+  #shared(last: Uint8Array): SharedArrayBuffer {
+    const memory = new SharedArrayBuffer(this.#bytes);
+    const whole = new Uint8Array(memory);
+    let at = 0;
+    for (let piece = this.#chunks?.shift(); piece !== undefined; piece = this.#chunks?.shift()) {
+      whole.set(piece, at);
+      at += piece.length;
+    }
+    whole.set(last, at);
+    this.#chunks = null;
+    return memory;
   }
 
   #unreadable(taker: BodyTaker, why: string): void {

@@ -23,7 +23,7 @@ export interface Endpoint {
 
 /** Who cuts up large reports; it never fails, but may refuse. */
 export interface ReportSlicer {
-  sliceReport(text: string): Promise<ParsedBody>;
+  sliceReport(text: SharedArrayBuffer): Promise<ParsedBody>;
 }
 
 const DEPTH = /^\d{1,3}$/;
@@ -37,6 +37,8 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   readonly #parsedHere: boolean;
   readonly #commands: OutstandingCommands;
   readonly #slicer: ReportSlicer;
+  /** Reports above this are taken as bytes; no other body is. */
+  readonly largeAbove: number;
 
   constructor(route: Route, kind: CommandKind, commands: OutstandingCommands, slicer: ReportSlicer) {
     this.auth = route.auth;
@@ -46,6 +48,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     this.#parsedHere = COMMANDS[kind].parsed === "gateway";
     this.#commands = commands;
     this.#slicer = slicer;
+    this.largeAbove = kind === "Report" ? PARSE_ON_CORE_BYTES_MAX : Number.POSITIVE_INFINITY;
   }
 
   serve(exchange: Exchange, values: readonly string[]): void {
@@ -87,10 +90,6 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   }
 
   take(exchange: Exchange, head: RequestHead, text: string, bytes: number): void {
-    if (this.#kind === "Report" && bytes > PARSE_ON_CORE_BYTES_MAX) {
-      void this.#takeLarge(exchange, head, text, bytes);
-      return;
-    }
     if (!this.#parsedHere || this.#route.body === undefined) {
       this.#submit(exchange, head, text, text, bytes);
       return;
@@ -104,8 +103,12 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     replyRefusal(exchange, parsed.refusal);
   }
 
-  /** A large report is parsed in a thread of its own; the core gets it in slices. */
-  async #takeLarge(exchange: Exchange, head: RequestHead, text: string, bytes: number): Promise<void> {
+  /** A large report is checked in a thread of its own; the core gets it in slices. */
+  takeLarge(exchange: Exchange, head: RequestHead, body: SharedArrayBuffer, bytes: number): void {
+    void this.#slice(exchange, head, body, bytes);
+  }
+
+  async #slice(exchange: Exchange, head: RequestHead, text: SharedArrayBuffer, bytes: number): Promise<void> {
     const sliced = await this.#slicer.sliceReport(text);
     if (sliced.ok && exchange.open) {
       this.#submit(exchange, head, sliced.value, "", bytes);

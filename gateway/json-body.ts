@@ -1,14 +1,14 @@
 /** Bodies that the gateway parses: JSON text to a checked value. */
 import type { TSchema } from "typebox";
 import { type Refusal, refuse } from "#protocol/errors";
-import { hasExactIntegers, parseJson } from "#protocol/json";
+import { parseJson, toTransferable } from "#protocol/json";
 import { validate } from "#protocol/validate";
 
 export type ParsedBody = { ok: true; value: unknown } | { ok: false; refusal: Refusal };
 
 /**
- * Parses and checks. A body that holds an integer beyond 2^53 is passed on as its text, because the form in which this
- * thread keeps such integers does not survive the way to another one.
+ * Parses and checks. Integers beyond 2^53 are bigints in the value, which survive the way to another thread; there are none but
+ * in fields that hold any JSON, because numbers of a schema are bounded.
  */
 export function parseBody(text: string, schema: TSchema): ParsedBody {
   let value: unknown;
@@ -18,6 +18,5 @@ export function parseBody(text: string, schema: TSchema): ParsedBody {
     return { ok: false, refusal: refuse("bad_json", cause instanceof Error ? cause.message : "unreadable") };
   }
   const checked = validate(schema, value);
-  if (!checked.ok) return { ok: false, refusal: refuse("invalid", checked.error) };
-  return { ok: true, value: hasExactIntegers(value) ? text : value };
+  return checked.ok ? { ok: true, value: toTransferable(value) } : { ok: false, refusal: refuse("invalid", checked.error) };
 }

@@ -121,7 +121,12 @@ export const READS: Readonly<Record<string, Read>> = {
     never,
     ruleMissing,
   ),
-  testRule: read("rule_test", (id, _query, context) => ({ id, now_us: context.now_us }), never, ruleMissing),
+  testRule: read(
+    "rule_test",
+    (id, { event_id }: { event_id?: number }, { now_us }) => ({ id, event_id: event_id ?? null, now_us }),
+    never,
+    ruleMissing,
+  ),
   getVariable: read(
     "variable",
     (_id, query: { raw: boolean }, { name }) => ({ name, raw: query.raw }),

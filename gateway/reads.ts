@@ -90,8 +90,8 @@ export class Reads {
     );
   }
 
-  /** Parses, checks and cuts up a large report in a thread of its own. */
-  async sliceReport(text: string): Promise<{ ok: true; value: SlicedReport } | { ok: false; refusal: Refusal }> {
+  /** Checks and cuts up a large report in a thread of its own. */
+  async sliceReport(text: SharedArrayBuffer): Promise<{ ok: true; value: SlicedReport } | { ok: false; refusal: Refusal }> {
     try {
       const sliced = await this.#reportPool.sliceReport(text);
       return sliced.ok ? { ok: true, value: sliced.report } : { ok: false, refusal: refuse(sliced.code, sliced.detail) };

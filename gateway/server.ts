@@ -23,8 +23,8 @@ const STOP_GRACE_MS = 2_000;
 
 export interface GatewayOptions {
   host: string;
-  /** 0 chooses a free one. */
-  port: number;
+  /** 0 chooses a free one; null listens on none, for requests of this process only. */
+  port: number | null;
   /** Path of the Unix socket to serve as well; it needs no token. */
   socket: string | null;
   token: string | null;
@@ -66,6 +66,8 @@ export interface Gateway {
    * not used, where nobody asked for that.
    */
   start(): Promise<{ port: number; fallback: string | null }>;
+  /** A request that did not come over HTTP but from this process. */
+  serve(exchange: Exchange): void;
   /** A message of the committed feed, in feed order, or news of the records and user code actors. A throw is a failure. */
   receive(message: GatewayMessage): void;
   /** After a failure: builds anew what it remembers. Connections stay; `failedAt` is the message it failed at. */
@@ -112,15 +114,21 @@ class HttpGateway implements Gateway, RequestHandler {
   async start(): Promise<{ port: number; fallback: string | null }> {
     const { host, socket, version } = this.#options;
     try {
-      const { transport, fallback } = await createTransport(this.#options.transport, this);
-      this.#transport = transport;
-      const port = await transport.listen(host, this.#options.port);
-      if (socket !== null) await transport.listenUnix(socket);
+      const wanted = this.#options.port;
+      const { port, fallback } = wanted === null ? { port: 0, fallback: null } : await this.#listen(host, wanted, socket);
       this.#pages = new Pages(this.#options.dashboard, version, `http://${host.includes(":") ? `[${host}]` : host}:${port}`);
       return { port, fallback };
     } catch (cause) {
       await this.close();
       throw cause;
+    }
+  }
+
+  serve(exchange: Exchange): void {
+    try {
+      this.request(exchange);
+    } catch (cause) {
+      this.failed(exchange, cause);
     }
   }
 
@@ -171,6 +179,14 @@ class HttpGateway implements Gateway, RequestHandler {
   failed(exchange: Exchange, cause: unknown): void {
     this.#ports.defect(cause);
     if (exchange.open) replyDefect(exchange);
+  }
+
+  async #listen(host: string, wanted: number, socket: string | null): Promise<{ port: number; fallback: string | null }> {
+    const { transport, fallback } = await createTransport(this.#options.transport, this);
+    this.#transport = transport;
+    const port = await transport.listen(host, wanted);
+    if (socket !== null) await transport.listenUnix(socket);
+    return { port, fallback };
   }
 
   #serve(exchange: Exchange, { methods, values }: Match<Endpoint>): void {

@@ -1,6 +1,6 @@
 /** What waits and why: the queue as a whole, and the explanation of one run. An addition of ours. */
 import Type, { type Static } from "typebox";
-import { Count, Double, Id, Int64, nullable, sent, Timestamp } from "./scalar.ts";
+import { about, Count, Double, Id, Int64, nullable, sent, Timestamp } from "./scalar.ts";
 import { StateSchema } from "./state-schema.ts";
 
 /** Why a run that is Scheduled has not been handed out. */
@@ -62,6 +62,21 @@ export const QueueResource = Type.Object(
 );
 export type QueueResource = Static<typeof QueueResource>;
 
+/** Runs that wait for one thing, counted over the whole queue. */
+export const QueueReason = Type.Object(
+  {
+    code: reason.code,
+    object: reason.object,
+    text: reason.text,
+    retries: about("They wait for their next attempt", Type.Boolean()),
+    count: Count,
+    since: about("Since when the first of them waits", Timestamp),
+    due: nullable(about("The first time that one of them waits for", Timestamp)),
+  },
+  { title: "QueueReason" },
+);
+export type QueueReason = Static<typeof QueueReason>;
+
 export const QueueEngine = Type.Object(
   {
     id: Type.String(),
@@ -79,6 +94,7 @@ export type QueueEngine = Static<typeof QueueEngine>;
 export const Queue = Type.Object(
   {
     waiting: Count,
+    reasons: Type.Array(QueueReason, { description: "What the runs wait for, most runs first" }),
     runs: Type.Array(QueuedRun),
     resources: Type.Array(QueueResource),
     engines: Type.Array(QueueEngine),

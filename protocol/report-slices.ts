@@ -2,20 +2,25 @@
  * Slices of an engine's report: as much of it as is committed at once. A slice ends between two events, because an event is
  * applied whole with its number; one event that is larger than a slice may be is a slice of its own.
  */
+import { isUtf8 } from "node:buffer";
 import type { Static } from "typebox";
 import { type ReportEvent, ReportRequest } from "./engine.ts";
 import { parseJson } from "./json.ts";
 import { REPORT_SLICE_BYTES_MAX, REPORT_SLICE_ROWS_MAX } from "./limits.ts";
+import { scanReport } from "./report-scan.ts";
 import { validate } from "./validate.ts";
 
-/** A report that was checked whole and cut up; each slice is the JSON text of an array of events. */
+/** A report that was checked whole and cut up. Its text is in memory that all threads share, so it is there once. */
 export interface SlicedReport {
   engine_id: string;
   run_id: number;
   lease: number | null;
   /** Events in all slices. */
   count: number;
-  slices: string[];
+  /** The text as it came, UTF-8. */
+  text: SharedArrayBuffer;
+  /** Offsets in it: the first byte of a slice's first event, and the one behind its last. */
+  slices: [from: number, to: number][];
 }
 
 /** Rows an event becomes. Log lines are stored in blocks, so their size limits them, not their number. */
@@ -49,26 +54,79 @@ export function sliceEnds(events: readonly ReportEvent[], bytesOf: (index: numbe
 /** A sliced report, or the refusal (protocol/errors.ts) of what cannot be taken and what it tells: a value that survives postMessage. */
 export type Sliced = { ok: true; report: SlicedReport } | { ok: false; code: "bad_json" | "invalid"; detail: string };
 
-/** Parses, checks and cuts up a whole report: for large ones, away from the thread that decides. */
-export function sliceReport(text: string): Sliced {
+type Head = Omit<Static<typeof ReportRequest>, "events">;
+
+/** The events of a slice. */
+export function eventsOfSlice({ text }: Pick<SlicedReport, "text">, [from, to]: [number, number]): ReportEvent[] {
+  return parseJson(`[${Buffer.from(text, from, to - from).toString()}]`) as ReportEvent[];
+}
+
+/** Checks and cuts up a whole report, part by part: for large ones, away from the thread that decides. */
+export function sliceReport(text: SharedArrayBuffer): Sliced {
+  const bytes = Buffer.from(text);
+  if (!isUtf8(bytes)) return { ok: false, code: "bad_json", detail: "it is not UTF-8" };
+  const scanned = scanReport(bytes);
+  if (scanned === null) return refusalOf(bytes);
+  try {
+    const checked = validate(ReportRequest, parseJson(scanned.head));
+    if (!checked.ok) return { ok: false, code: "invalid", detail: checked.error };
+    const { engine_id, run_id, lease } = checked.value;
+    const slices: SlicedReport["slices"] = [];
+    for (const [first, end] of partsOf(scanned.bounds)) {
+      const refused = addSlices(slices, text, checked.value, scanned.bounds, first, end);
+      if (refused !== null) return { ok: false, code: "invalid", detail: refused };
+    }
+    return { ok: true, report: { engine_id, run_id, lease: lease ?? null, count: scanned.bounds.length / 2, text, slices } };
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return refusalOf(bytes);
+    throw cause;
+  }
+}
+
+/** Indexes of events that are parsed together: as many as one slice may hold. */
+function* partsOf(bounds: readonly number[]): Generator<[first: number, end: number]> {
+  const count = bounds.length / 2;
+  let first = 0;
+  for (let index = 1; index <= count; index += 1) {
+    const bytes = (bounds[2 * index + 1] ?? 0) - (bounds[2 * first] ?? 0);
+    if (index < count && index - first < REPORT_SLICE_ROWS_MAX && bytes <= REPORT_SLICE_BYTES_MAX) continue;
+    yield [first, index];
+    first = index;
+  }
+}
+
+/** Checks the events of a part and adds their slices; the error of the first that is wrong, or null. */
+function addSlices(
+  slices: SlicedReport["slices"],
+  text: SharedArrayBuffer,
+  head: Head,
+  bounds: readonly number[],
+  first: number,
+  end: number,
+): string | null {
+  const startOf = (index: number): number => bounds[2 * (first + index)] ?? 0;
+  const endOf = (index: number): number => bounds[2 * (first + index) + 1] ?? 0;
+  const count = end - first;
+  const events = eventsOfSlice({ text }, [startOf(0), endOf(count - 1)]);
+  if (events.length !== count) throw new SyntaxError("the events cannot be told apart");
+  const checked = validate(ReportRequest, { ...head, events });
+  if (!checked.ok) return checked.error.replace(/^events\[(\d+)\]/, (_, index: string) => `events[${first + Number(index)}]`);
+  let from = 0;
+  for (const to of sliceEnds(events, (index) => endOf(index) - startOf(index) + 1)) {
+    slices.push([startOf(from), endOf(to - 1)]);
+    from = to;
+  }
+  return null;
+}
+
+/** What is wrong with a text that could not be taken apart. */
+function refusalOf(bytes: Buffer): Sliced {
   let value: unknown;
   try {
-    value = parseJson(text);
+    value = parseJson(bytes.toString());
   } catch (cause) {
     return { ok: false, code: "bad_json", detail: cause instanceof Error ? cause.message : "unreadable" };
   }
   const checked = validate(ReportRequest, value);
-  if (!checked.ok) return { ok: false, code: "invalid", detail: checked.error };
-  return { ok: true, report: cutUp(checked.value) };
-}
-
-function cutUp({ engine_id, run_id, lease, events }: Static<typeof ReportRequest>): SlicedReport {
-  const texts = events.map((event) => JSON.stringify(event));
-  let from = 0;
-  const slices = sliceEnds(events, (index) => (texts[index]?.length ?? 0) + 1).map((end) => {
-    const slice = `[${texts.slice(from, end).join(",")}]`;
-    from = end;
-    return slice;
-  });
-  return { engine_id, run_id, lease: lease ?? null, count: events.length, slices };
+  return { ok: false, code: "invalid", detail: checked.ok ? "events: expected a list" : checked.error };
 }

@@ -23,7 +23,7 @@ import { REPORT_BYTES_MAX } from "./limits.ts";
 import { LogsPage, LogsQuery } from "./log.ts";
 import { Queue, RunExplanation } from "./queue.ts";
 import { type Route, row } from "./route.ts";
-import { Expectation, ExpectationsQuery, RuleBody, RuleFiring, RulePatch, RuleRow, RuleTest } from "./rule.ts";
+import { Expectation, ExpectationsQuery, RuleBody, RuleFiring, RulePatch, RuleRow, RuleTest, RuleTestQuery } from "./rule.ts";
 import {
   CreateRunBody,
   CreateRunForFlowBody,
@@ -277,10 +277,14 @@ const RULES: readonly Route[] = [
     { 200: Type.Array(Expectation), ...BadQuery, ...NotFound },
     { query: ExpectationsQuery },
   ),
-  row("POST /api/rules/{id}/test", "testRule", "Render the actions of a rule against the latest event it matches", "read", {
-    200: RuleTest,
-    ...NotFound,
-  }),
+  row(
+    "POST /api/rules/{id}/test",
+    "testRule",
+    "Render the actions of a rule against the latest event it matches, or one that is named",
+    "read",
+    { 200: RuleTest, ...BadQuery, ...NotFound },
+    { query: RuleTestQuery },
+  ),
 ];
 
 const VARIABLES: readonly Route[] = [

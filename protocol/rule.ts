@@ -151,10 +151,17 @@ export type Expectation = Static<typeof Expectation>;
 export const ExpectationsQuery = Type.Object({ open: Type.Boolean({ default: true }), limit: pageLimit(EXPECTATIONS_PAGE) });
 export type ExpectationsQuery = Static<typeof ExpectationsQuery>;
 
+/** Query of POST /api/rules/{id}/test. */
+export const RuleTestQuery = Type.Object({
+  event_id: Type.Optional(about("Try this event instead of the latest that matches", Int64)),
+});
+export type RuleTestQuery = Static<typeof RuleTestQuery>;
+
 /** Answer of POST /api/rules/{id}/test: the rendered actions; nothing was executed. */
 export const RuleTest = Type.Object({
   actions: Type.Array(FreeMap),
   event: nullable(FreeMap),
+  matches: Type.Boolean({ description: "The event is one that the rule is for" }),
   note: Type.Optional(Type.String()),
 });
 export type RuleTest = Static<typeof RuleTest>;

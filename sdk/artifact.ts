@@ -3,7 +3,6 @@ import type { ArtifactKind } from "#protocol/artifact";
 import { checkArtifactData } from "#protocol/artifact-data";
 import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
 import { currentScope, type Scope } from "./active-run.ts";
-import { outsideClient } from "./outside.ts";
 
 export interface ArtifactOptions {
   /** Groups artifacts across runs: all under one key form a history. */
@@ -99,8 +98,8 @@ function report(scope: Scope, kind: ArtifactKind, data: Record<string, unknown>,
 }
 
 async function send(kind: ArtifactKind, data: Record<string, unknown>, key: string | null, run: number): Promise<string> {
-  const client = await outsideClient();
-  return (await client.artifacts.create({ run_id: run, kind, data, key })).external_id;
+  const { withHomeServer } = await import("./script/home-server.ts");
+  return (await withHomeServer(({ client }) => client.artifacts.create({ run_id: run, kind, data, key }))).external_id;
 }
 
 /** Plain JSON, so that no later change of the user's object can reach what is recorded. */

@@ -1,6 +1,5 @@
 import { checkEmittedName } from "#protocol/vocabulary";
 import { currentScope } from "./active-run.ts";
-import { outsideClient } from "./outside.ts";
 import { shared } from "./shared-state.ts";
 
 /**
@@ -36,6 +35,6 @@ async function record(name: string, payload: Record<string, unknown>): Promise<v
     process.stderr.write(`millrace: event "${name}" outside a run is not recorded (${shared.suppressed})\n`);
     return;
   }
-  const client = await outsideClient();
-  await client.events.emit({ name, payload });
+  const { withHomeServer } = await import("./script/home-server.ts");
+  await withHomeServer(({ client }) => client.events.emit({ name, payload }));
 }

@@ -1,3 +1,6 @@
+import { isAbsolute } from "node:path";
+import { fileURLToPath } from "node:url";
+import { getCallSites } from "node:util";
 import type { Static } from "typebox";
 import { currentScope } from "./active-run.ts";
 import { type FlowOptions, type WireFlowOptions, wireOptions } from "./flow-options.ts";
@@ -11,7 +14,10 @@ export type ParametersOf<Schema extends object> = Schema extends { static: infer
     ? Record<string, unknown>
     : Static<Schema>;
 
-/** A flow: called inside a run it runs inside that run, elsewhere it is an ordinary function. */
+/**
+ * A flow. Called inside a run it runs inside that run. Called elsewhere, in a script, it is a run of its own: the server of the home
+ * executes it and the call waits for its end; without a server the script does both, and the run is in the home's history all the same.
+ */
 export type Flow<Parameters, Result> = (parameters?: Partial<Parameters>) => Promise<Result>;
 
 /** A flow as it was declared, its options checked. */
@@ -25,9 +31,14 @@ export interface FlowDefinition {
   /** Checks and converts parameters before the function is called. */
   checker: ParameterChecker;
   fn: (parameters: Record<string, unknown>) => unknown;
+  /** Absolute path of the file that declares it, null where that cannot be told. */
+  file: string | null;
 }
 
 const DEFINITION = Symbol.for("millrace.flow");
+
+/** Frames between a call of flow() and the look at who made it: declaringFile and declareFlow. */
+const DECLARED_ABOVE = 2;
 
 interface DeclareFlow {
   <Result>(name: string, fn: (parameters: Record<string, never>) => Result): Flow<Record<string, never>, Awaited<Result>>;
@@ -67,6 +78,7 @@ function declareFlow(
     schema,
     checker: new ParameterChecker(schema),
     fn,
+    file: declaringFile(),
   };
   const call = (parameters: Record<string, unknown> = {}) => callFlow(definition, parameters);
   Object.defineProperty(call, "name", { value: name });
@@ -79,10 +91,19 @@ export function definitionOf(value: unknown): FlowDefinition | undefined {
   return value[DEFINITION] as FlowDefinition;
 }
 
+/** The file of the code that called flow(). */
+function declaringFile(): string | null {
+  const name = getCallSites(DECLARED_ABOVE + 1)[DECLARED_ABOVE]?.scriptName;
+  if (name === undefined) return null;
+  return name.startsWith("file:") ? fileURLToPath(name) : isAbsolute(name) ? name : null;
+}
+
 async function callFlow(definition: FlowDefinition, parameters: Record<string, unknown>): Promise<unknown> {
-  if (currentScope() === undefined && shared.suppressed !== null) {
+  if (currentScope() !== undefined) return await definition.fn(await definition.checker.prepare(parameters));
+  if (shared.suppressed !== null) {
     process.stderr.write(`millrace: the call of flow "${definition.name}" outside a run is ignored (${shared.suppressed})\n`);
     return undefined;
   }
-  return await definition.fn(await definition.checker.prepare(parameters));
+  const { runFromScript } = await import("./script/run-from-script.ts");
+  return await runFromScript(definition, parameters);
 }

@@ -36,6 +36,7 @@ export type {
   SetStateAction,
   WebhookAction,
 } from "./rule-actions.ts";
+export { RunError } from "./run-error.ts";
 export {
   type CronOptions,
   cron,
@@ -45,6 +46,7 @@ export {
   type ScheduleDeclaration,
   type ScheduleOptions,
 } from "./schedules.ts";
+export { HomeInUseError } from "./script/home-in-use-error.ts";
 export { type FileTarget, file, type Target } from "./target.ts";
 export { type Task, type TaskOptions, task } from "./task.ts";
 export type { TaskRun } from "./task-run.ts";

@@ -67,6 +67,7 @@ const LOADER_ADVICE =
 export async function loadModule(sourceDir: string, module: string): Promise<LoadedModule> {
   const directory = resolve(sourceDir);
   const path = module.split(sep).join("/");
+  shared.served = true;
   shared.suppressed = "flow files are only imported here";
   offerOwnPackage();
   try {

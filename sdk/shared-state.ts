@@ -10,6 +10,10 @@ interface SharedState {
   scope: AsyncLocalStorage<Scope>;
   /** Why flow calls outside a run are ignored (discovery, engine), null where they are allowed. */
   suppressed: string | null;
+  /** True in a process that loads flow files for a server, which is therefore no script. */
+  served: boolean;
+  /** The servers inside this process, by home. */
+  homeServers: Map<string, unknown>;
   /** Objects that tasks returned, and promises made of task runs, with the external ids of those task runs. */
   origins: WeakMap<object, string[]>;
 }
@@ -17,6 +21,12 @@ interface SharedState {
 const KEY = Symbol.for("millrace.sdk.1");
 const globals = globalThis as typeof globalThis & { [KEY]?: SharedState };
 
-globals[KEY] ??= { scope: new AsyncLocalStorage<Scope>(), suppressed: null, origins: new WeakMap() };
+globals[KEY] ??= {
+  scope: new AsyncLocalStorage<Scope>(),
+  suppressed: null,
+  served: false,
+  homeServers: new Map(),
+  origins: new WeakMap(),
+};
 
 export const shared: SharedState = globals[KEY];

@@ -1,5 +1,5 @@
 import { currentScope } from "./active-run.ts";
-import { outsideVariables } from "./outside.ts";
+import { ScriptVariables } from "./script/script-variables.ts";
 import type { SetVariableOptions, VariableStore } from "./variable-store.ts";
 
 /**
@@ -33,5 +33,5 @@ async function get(name: string, fallback?: unknown): Promise<unknown> {
 }
 
 function store(): VariableStore {
-  return currentScope()?.run.services.variables ?? outsideVariables();
+  return currentScope()?.run.services.variables ?? new ScriptVariables();
 }

@@ -26,11 +26,11 @@ export function writeSettings(path: string, changes: SettingsChanges): void {
 
 /** The text with the values set. Throws when the file has a form in which they can't be set without rewriting more. */
 export function editSettings(text: string, changes: SettingsChanges): string {
-  let lines = text === "" ? [] : text.replace(/\n$/, "").split("\n");
+  let lines = text.trim() === "" ? [] : text.replace(/\n$/, "").split("\n");
   for (const [table, values] of Object.entries(changes)) {
     for (const [key, value] of Object.entries(values)) lines = setValue(lines, table, key, value);
   }
-  const edited = `${lines.join("\n")}\n`;
+  const edited = lines.length === 0 ? "" : `${lines.join("\n")}\n`;
   const parsed = parse(edited) as Record<string, Record<string, unknown> | undefined>;
   for (const [table, values] of Object.entries(changes)) {
     for (const [key, value] of Object.entries(values)) {

@@ -26,7 +26,7 @@ export interface ReadTask<N extends QueryName> {
 
 /** A whole report to be cut up. */
 export interface SliceTask {
-  report: string;
+  report: SharedArrayBuffer;
 }
 
 /** A query that takes longer is given up, and its thread replaced. */
@@ -71,8 +71,8 @@ export class ReadPool {
     return (await this.#run(task, name, limitMs)) as Uint8Array | null;
   }
 
-  /** Parses, checks and cuts up a report. Rejects as `run` does. */
-  async sliceReport(report: string): Promise<Sliced> {
+  /** Checks and cuts up a report. Rejects as `run` does. */
+  async sliceReport(report: SharedArrayBuffer): Promise<Sliced> {
     await this.ready();
     const task: SliceTask = { report };
     return (await this.#run(task, "parsing a report", READ_LIMIT_MS)) as Sliced;

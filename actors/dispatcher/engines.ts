@@ -6,24 +6,30 @@ import type { Run } from "../live-state/run.ts";
 import { ENGINE_PROCESSES } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import { crashRun, ENGINE_EXITED } from "./crash.ts";
+import { engineKeyOf } from "./queue.ts";
 
 /** The engine of a poll; an unknown one is registered and its process watched. */
 export function findEngine(turn: Turn, request: WorkRequest, local: boolean): Engine {
   const known = turn.state.engines.get(request.engine_id);
   if (known !== undefined) {
     known.ownsStop = request.owns_stop === true;
+    known.wanted = request.run_id ?? null;
     return known;
   }
   const { host } = turn.state.settings;
-  const engine = newEngine(request.engine_id, request.pid, keyOfRequest(request), turn.nowUs);
+  const engine = newEngine(request.engine_id, request.pid, keyOfRequest(turn, request), turn.nowUs);
   engine.host = request.host ?? null;
   engine.local = request.host == null ? local : request.host === host;
   engine.ownsStop = request.owns_stop === true;
+  engine.wanted = request.run_id ?? null;
   addEngine(turn, engine);
   return engine;
 }
 
-export function keyOfRequest({ source_dir, module, isolated, nice }: WorkRequest): EngineKey {
+/** One that wants a single run waits under that run's key. */
+export function keyOfRequest(turn: Turn, { source_dir, module, isolated, nice, run_id }: WorkRequest): EngineKey {
+  const wanted = run_id == null ? undefined : turn.state.runs.get(run_id);
+  if (wanted !== undefined) return engineKeyOf(wanted);
   return { source_dir, module, isolated: isolated ?? false, nice: nice ?? 0 };
 }
 
@@ -39,6 +45,7 @@ export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number
     pidStarted: null,
     stored: false,
     ownsStop: false,
+    wanted: null,
     firstSeenUs: nowUs,
     lastContactUs: nowUs,
     lastWorkUs: nowUs,

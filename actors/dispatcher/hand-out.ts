@@ -46,17 +46,33 @@ function hold(turn: Turn, run: Run, code: WaitReason["code"]): void {
 
 /** Gives ready runs of a key to its parked polls, in order, as long as there are both. */
 export function dispatch(turn: Turn, keyQueue: KeyQueue): void {
-  const { queue } = turn.state;
   for (const poll of keyQueue.polls) {
-    let run = queue.first(keyQueue);
-    for (; run !== undefined; run = queue.first(keyQueue)) {
-      const blocking = blockingOf(turn.state, run);
-      if (blocking === null) break;
-      block(turn, run, blocking);
-    }
-    if (run === undefined) return;
-    assign(turn, run, poll);
+    const { wanted } = poll.engine;
+    const run = wanted === null ? firstFree(turn, keyQueue) : freeIfReady(turn, keyQueue, wanted);
+    if (run !== null) assign(turn, run, poll);
+    else if (wanted === null) return;
   }
+}
+
+/** The first ready run of a key whose resources are free; those before it wait beside the queue from now on. */
+function firstFree(turn: Turn, keyQueue: KeyQueue): Run | null {
+  const { queue } = turn.state;
+  for (let run = queue.first(keyQueue); run !== undefined; run = queue.first(keyQueue)) {
+    const blocking = blockingOf(turn.state, run);
+    if (blocking === null) return run;
+    block(turn, run, blocking);
+  }
+  return null;
+}
+
+/** The run that an engine wants, when it is ready under this key and its resources are free. */
+function freeIfReady(turn: Turn, keyQueue: KeyQueue, wanted: number): Run | null {
+  const run = turn.state.runs.get(wanted);
+  if (run?.place !== "ready" || keyOfRun(run) !== keyQueue.key) return null;
+  const blocking = blockingOf(turn.state, run);
+  if (blocking === null) return run;
+  block(turn, run, blocking);
+  return null;
 }
 
 /** A run that lacks a resource waits beside the queue. */

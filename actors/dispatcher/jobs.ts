@@ -41,7 +41,7 @@ function queueJob(turn: Turn, keyText: string, job: EngineJob): void {
   const { state } = turn;
   state.jobs.set(keyText, [...(state.jobs.get(keyText) ?? []), job]);
   state.demand.add(keyText);
-  const first = state.queue.find(keyText)?.polls.values().next().value;
+  const first = state.queue.firstPoll(keyText);
   if (first === undefined) return;
   const taken = takeJob(turn, first.engine);
   if (taken === null) return;
@@ -52,6 +52,7 @@ function queueJob(turn: Turn, keyText: string, job: EngineJob): void {
 /** The next job for an engine, or null. */
 export function takeJob(turn: Turn, engine: Engine): EngineJob | null {
   const { state } = turn;
+  if (engine.wanted !== null) return null;
   const waiting = state.jobs.get(engine.keyText);
   const job = waiting?.find((each) => isFree(each, engine, turn.nowUs));
   if (waiting === undefined || job === undefined) return null;

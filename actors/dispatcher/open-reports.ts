@@ -23,8 +23,8 @@ export interface OpenReport {
   readonly head: ReportHead;
   /** Events in all slices. */
   readonly count: number;
-  /** Checked events, or the JSON text of them. */
-  readonly slices: readonly (string | readonly ReportEvent[])[];
+  /** Checked events, each list read when it is its turn. */
+  readonly slices: readonly (() => readonly ReportEvent[])[];
   /** Index of the slice that is to be applied next. */
   next: number;
   /** Events applied so far. */

@@ -5,7 +5,7 @@
  * beside the queue of its key under that resource, so passing over it costs nothing, and comes back when some is freed.
  * Runs before their scheduled time wait by time. Leaving a place only raises the run's stamp; stale entries are dropped when met.
  */
-import { type Engine, engineKeyText, type ParkedPoll } from "../live-state/engine.ts";
+import { type Engine, type EngineKey, engineKeyText, type ParkedPoll } from "../live-state/engine.ts";
 import { niceOf } from "../live-state/flow.ts";
 import { priorityOf, type Run } from "../live-state/run.ts";
 import { PriorityQueue } from "./priority-queue.ts";
@@ -130,6 +130,12 @@ export class WorkQueue {
     return poll;
   }
 
+  /** The poll of a key that waits for longest and takes whatever there is. */
+  firstPoll(key: string): ParkedPoll | undefined {
+    for (const poll of this.#keys.get(key)?.polls ?? []) if (poll.engine.wanted === null) return poll;
+    return undefined;
+  }
+
   /** The parked poll of a command, if it still waits. */
   pollOf(command: number): ParkedPoll | undefined {
     return this.#polls.get(command);
@@ -148,14 +154,13 @@ export class WorkQueue {
 }
 
 /** The key of the engines that may execute a run. */
+export function engineKeyOf(run: Run): EngineKey {
+  const { source_dir, module, options } = run.flow;
+  return { source_dir, module, isolated: options.isolated, nice: niceOf(priorityOf(run)) };
+}
+
 export function keyOfRun(run: Run): string {
-  const { flow } = run;
-  return engineKeyText({
-    source_dir: flow.source_dir,
-    module: flow.module,
-    isolated: flow.options.isolated,
-    nice: niceOf(priorityOf(run)),
-  });
+  return engineKeyText(engineKeyOf(run));
 }
 
 function peekLive(heap: PriorityQueue<Entry>): Run | undefined {

@@ -8,9 +8,9 @@
 import type { Command } from "#protocol/command";
 import { type ReportEvent, ReportRequest as ReportSchema } from "#protocol/engine";
 import { refuse } from "#protocol/errors";
-import { canonicalJson, parseJson } from "#protocol/json";
+import { canonicalJson } from "#protocol/json";
 import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
-import { type SlicedReport, sliceEnds } from "#protocol/report-slices";
+import { eventsOfSlice, type SlicedReport, sliceEnds } from "#protocol/report-slices";
 import { levelBit } from "#storage/feed";
 import { putOperation } from "#storage/ops";
 import type { Run } from "../live-state/run.ts";
@@ -42,15 +42,17 @@ export function report(turn: Turn, command: Command): void {
 /** The report of a command, checked whole and cut up; undefined when it was refused. */
 function openReport(turn: Turn, command: Command): OpenReport | undefined {
   if (typeof command.body !== "string") {
-    const { count, slices, ...head } = command.body as SlicedReport;
-    return newReport(command, head, count, slices);
+    const sliced = command.body as SlicedReport;
+    const { engine_id, run_id, lease, count } = sliced;
+    const slices = sliced.slices.map((bounds) => () => eventsOfSlice(sliced, bounds));
+    return newReport(command, { engine_id, run_id, lease }, count, slices);
   }
   const body = turn.parse(command, ReportSchema);
   if (body === undefined) return undefined;
   const { events, engine_id, run_id, lease = null } = body;
   // What is parsed here is smaller than a slice may be, so rows alone count.
   const ends = sliceEnds(events, () => 0);
-  const slices = ends.length === 1 ? [events] : ends.map((end, index) => events.slice(ends[index - 1] ?? 0, end));
+  const slices = ends.map((end, index) => () => (ends.length === 1 ? events : events.slice(ends[index - 1] ?? 0, end)));
   return newReport(command, { engine_id, run_id, lease }, events.length, slices);
 }
 
@@ -62,8 +64,7 @@ export function applyNextSlice(turn: Turn, open: OpenReport): void {
     open.next = open.slices.length;
     return turn.refuse(command, refuse("run_not_found", head.run_id));
   }
-  const slice = open.slices[open.next] ?? [];
-  const last = applySlice(turn, run, open, typeof slice === "string" ? (parseJson(slice) as ReportEvent[]) : slice);
+  const last = applySlice(turn, run, open, open.slices[open.next]?.() ?? []);
   open.next += 1;
   if (open.next < open.slices.length) return;
   const cancel = run.state.type === "Cancelling";

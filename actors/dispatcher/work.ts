@@ -38,7 +38,7 @@ export function work(turn: Turn, command: Command): void {
 /** Another process, or one for another key, under the name of an engine: the former one is no more, and its runs end with it. */
 function replaceEngine(turn: Turn, request: WorkRequest): void {
   const known = turn.state.engines.get(request.engine_id);
-  if (known === undefined || (known.pid === request.pid && known.keyText === engineKeyText(keyOfRequest(request)))) return;
+  if (known === undefined || (known.pid === request.pid && known.keyText === engineKeyText(keyOfRequest(turn, request)))) return;
   if (known.poll !== null) answerEmpty(turn, known.poll.command, known);
   const spawned = turn.state.pool.get(known.id);
   engineGone(turn, known.id, null);

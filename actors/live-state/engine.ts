@@ -34,6 +34,8 @@ export interface Engine {
   stored: boolean;
   /** Ends runs itself on cancel and timeout. */
   ownsStop: boolean;
+  /** The only run it wants, null for any of its key. */
+  wanted: number | null;
   firstSeenUs: number;
   lastContactUs: number;
   /** Wall-clock time at which it was last given work. */

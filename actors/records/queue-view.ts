@@ -1,7 +1,7 @@
 /** GET /api/queue and GET /api/runs/{id}/explain: what waits, for what, and how far back in line. */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
-import type { Queue, QueuedRun, ResourceHolder, RunExplanation } from "#protocol/queue";
+import type { Queue, QueuedRun, QueueReason, ResourceHolder, RunExplanation } from "#protocol/queue";
 import { isSpawnable, lacksSlot } from "../dispatcher/pool.ts";
 import { inOrder, keyOfRun } from "../dispatcher/queue.ts";
 import type { LiveState } from "../live-state/live-state.ts";
@@ -19,6 +19,7 @@ export function describeQueue(turn: Turn): Queue {
   const places = placesOf(waiting);
   return {
     waiting: waiting.length,
+    reasons: reasonsOf(turn, waiting),
     runs: waiting.slice(0, LISTED_MAX).map((run) => describeRun(turn, run, places.get(run) ?? null)),
     resources: state.ledger.list().map(({ name, total, used }) => ({
       name,
@@ -68,13 +69,39 @@ function describeRun(turn: Turn, run: Run, place: number | null): QueuedRun {
   };
 }
 
+/** The reasons of all that wait. Runs of one line have one reason, so it is found once for each line. */
+function reasonsOf(turn: Turn, waiting: readonly Run[]): QueueReason[] {
+  const lines = Map.groupBy(waiting, (run) => `${run.assigned} ${run.place} ${lineOf(run)}`);
+  const reasons = [...lines.values()].flatMap((members) => {
+    const [first] = members;
+    const reason = first === undefined ? null : reasonOf(turn, first);
+    if (first === undefined || reason === null) return [];
+    const { code, object, text } = reason;
+    const since = least(members.map((run) => run.waiting?.sinceUs ?? run.state.timestamp));
+    const due = code === "not_due" ? least(members.map((run) => run.scheduled_time)) : null;
+    const retries = first.state.name === "AwaitingRetry";
+    return [{ code, object, text, retries, count: members.length, since: since ?? reason.since, due }];
+  });
+  return reasons.sort((a, b) => b.count - a.count);
+}
+
+function least(times: readonly (number | null)[]): number | null {
+  return times.reduce((least, time) => (time === null || (least !== null && least <= time) ? least : time), null);
+}
+
+/** What a run waits for: engines of its kind, a resource, its time, or the next attempt. */
+function lineOf(run: Run): string {
+  if (run.place === "ready") return keyOfRun(run);
+  return run.place === "future" ? run.state.name : `resource ${run.waiting?.object}`;
+}
+
 /** Runs compete with those that wait for the same engines, or for the same resource. */
 function placesOf(waiting: readonly Run[]): Map<Run, number> {
   const counted = new Map<string, number>();
   const places = new Map<Run, number>();
   for (const run of waiting) {
     if (run.place !== "ready" && run.place !== "blocked") continue;
-    const line = run.place === "blocked" ? `resource ${run.waiting?.object}` : keyOfRun(run);
+    const line = lineOf(run);
     const place = (counted.get(line) ?? 0) + 1;
     counted.set(line, place);
     places.set(run, place);

@@ -1,7 +1,8 @@
 /**
  * The look-ahead: runs of fires that are still to come, so that people see what will happen and can skip it.
  *
- * A run of the look-ahead is held by its schedule: it is not in the queue before the schedule has decided its fire.
+ * A run of the look-ahead is held by its schedule: it is not in the queue before the schedule has decided its fire. The run that
+ * takes the place of a started one is laid out shortly before the fire, so that at the fire itself nothing is left to create.
  */
 import { canonicalJson } from "#protocol/json";
 import { parameterDefaults } from "#protocol/parameters";
@@ -15,6 +16,8 @@ import { storeSchedule } from "./schedule-row.ts";
 
 /** Runs that will start, at least. */
 const AHEAD_COUNT_MIN = 3;
+/** This long before a fire the look-ahead is completed as it is to be after it. */
+const PREPARE_US = 5_000_000;
 /** The last of them is at least this far away. */
 const AHEAD_US_MIN = 3_600_000_000;
 /** Fires looked at: a schedule of every second is not laid out for hours. */
@@ -38,10 +41,15 @@ export function extend(turn: Turn, schedule: Schedule, announce: boolean): void 
 function layOut(turn: Turn, schedule: Schedule): void {
   const { skips, runs, ended } = schedule;
   const fires = schedule.fires.after(schedule.consumed_until, AHEAD_FIRES_MAX + skips.size + 1);
+  const first = fires[0] ?? null;
+  const isNear = first !== null && first <= turn.nowUs + PREPARE_US;
+  const wanted = isNear && first > turn.nowUs && !skips.has(first) ? AHEAD_COUNT_MIN + 1 : AHEAD_COUNT_MIN;
+  // Twice the time, so that a fire that is looked at a little late finds nothing to lay out.
+  const untilUs = turn.nowUs + AHEAD_US_MIN + (isNear ? 2 * PREPARE_US : 0);
   let starting = 0;
   let reachedUs = 0;
   for (const fire of fires.slice(0, AHEAD_FIRES_MAX)) {
-    if (starting >= AHEAD_COUNT_MIN && reachedUs >= turn.nowUs + AHEAD_US_MIN) break;
+    if (starting >= wanted && reachedUs >= untilUs) break;
     // A fire that is due is decided, not laid out.
     if (fire <= turn.nowUs) continue;
     reachedUs = fire;
@@ -51,7 +59,7 @@ function layOut(turn: Turn, schedule: Schedule): void {
     if (skip === undefined && run !== undefined && isHeld(run)) starting += 1;
   }
   schedule.next_fire = fires.find((fire) => !skips.has(fire)) ?? null;
-  turn.state.schedules.setDue(schedule, fires[0] ?? null);
+  turn.state.schedules.setDue(schedule, first === null || isNear ? first : first - PREPARE_US);
 }
 
 /** The run of a fire. `outcome`: the state it ends in at once. */

@@ -93,6 +93,11 @@ function pressed(event: KeyboardEvent): void {
   // Enter and the like belong to the control that has the focus.
   if (!plain && !name.startsWith("mod+") && name !== "Escape" && isControl(event.target)) return;
   const bindings = active();
+  // The first Escape leaves the field; only the next one leaves the page.
+  if (name === "Escape" && isTyping(event.target) && !layers.some(({ current }) => current.modal)) {
+    (event.target as HTMLElement).blur();
+    return;
+  }
   const wanted = prefix === "" ? name : `${prefix} ${name}`;
   window.clearTimeout(prefixTimer);
   prefix = "";

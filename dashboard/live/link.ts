@@ -4,7 +4,7 @@
  *
  * A page that is not seen gives its connection back after a while: browsers allow six per server, and every tab would hold one.
  */
-import { batch, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { authorization, untilToken, withQuery } from "../api/client.ts";
 import { type Frame, FrameReader } from "./frames.ts";
 import type { LiveKind, LiveMessages } from "./messages.ts";
@@ -21,6 +21,8 @@ export type LinkState = "connecting" | "live" | "catching_up" | "resync" | "offl
 
 /** How the connection is, and since when (milliseconds). */
 export const link = signal<{ state: LinkState; since: number }>({ state: "connecting", since: Date.now() });
+/** True while the server is away: what writes is off. */
+export const offline = computed(() => link.value.state === "offline");
 /** When the last news arrived, milliseconds: figures are from then while the server is away. */
 export const lastNews = signal(Date.now());
 

@@ -2,15 +2,19 @@
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Queue, QueuedRun } from "#protocol/queue";
-import { useQuery } from "../api/query.ts";
+import { type Query, useQuery } from "../api/query.ts";
 
 const EVERY_MS = 5_000;
 
 export type Waiting = ReadonlyMap<number, QueuedRun>;
 
+export function useQueueQuery(): Query<Queue> {
+  return useQuery<Queue>("/api/queue", { live: { "run.updated": true }, everyMs: EVERY_MS });
+}
+
 /** The queue, or null until it is known. */
 export function useQueue(): Queue | null {
-  return useQuery<Queue>("/api/queue", { live: { "run.updated": true }, everyMs: EVERY_MS }).data;
+  return useQueueQuery().data;
 }
 
 /** Runs of the queue by their id. */

@@ -17,25 +17,28 @@ function leave(ids: readonly number[], leaves: boolean): void {
   leaving.value = next;
 }
 
-export function isActive(run: Run): boolean {
+/** What has to be known of a run to act on it. */
+export type RunInHand = Pick<Run, "id" | "name" | "state">;
+
+export function isActive(run: RunInHand): boolean {
   return !isTerminal(run.state.type) && run.state.type !== "Cancelling";
 }
 
 /** Does one request for each run; tells what failed. */
-async function each(runs: readonly Run[], done: string, act: (run: Run) => Promise<unknown>): Promise<void> {
+async function each(runs: readonly RunInHand[], done: string, act: (run: RunInHand) => Promise<unknown>): Promise<void> {
   const results = await Promise.allSettled(runs.map(act));
   const failed = results.filter((result) => result.status === "rejected");
   if (failed.length === 0) showToast(`${counted(runs.length, "run")} ${done}.`);
   else showToast(`${failed.length} of ${counted(runs.length, "run")} not ${done}: ${messageOf(failed[0]?.reason)}.`);
 }
 
-function namesOf(runs: readonly Run[]): string {
+function namesOf(runs: readonly RunInHand[]): string {
   const names = runs.slice(0, 3).map(({ name }) => name);
   return listed(runs.length > 3 ? [...names, `${runs.length - 3} more`] : names);
 }
 
 /** Cancels what is active among these runs, after asking. */
-export function cancelRuns(runs: readonly Run[]): void {
+export function cancelRuns(runs: readonly RunInHand[]): void {
   const active = runs.filter(isActive);
   if (active.length === 0) return;
   const what = active.length === 1 ? "run" : "runs";

@@ -70,9 +70,8 @@ export function reasonText(queued: QueuedRun | undefined, resources: Queue["reso
   switch (code) {
     case "resource": {
       const held = resources.find(({ name }) => name === object);
-      return held === undefined
-        ? `Waits for ${object}${place}`
-        : `Waits for ${object}, ${held.used} of ${held.total} taken${place}`;
+      const what = resourceWords(object ?? "");
+      return held === undefined ? `Waits for ${what}${place}` : `Waits for ${what}, ${held.used} of ${held.total} taken${place}`;
     }
     case "no_engine":
       return `Waits for a free engine${place}`;
@@ -85,6 +84,12 @@ export function reasonText(queued: QueuedRun | undefined, resources: Queue["reso
     default:
       return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
   }
+}
+
+/** A resource as people call it: the server keeps the caps of flows and backfills as resources, too. */
+export function resourceWords(name: string): string {
+  if (name.startsWith("flow:")) return `the cap of ${name.slice(5).replace("/", " / ")}`;
+  return name.startsWith("backfill:") ? `the cap of backfill ${name.slice(9)}` : name;
 }
 
 export function firstLine(text: string): string {

@@ -1,17 +1,29 @@
 /** Dark or light: that of the system until the reader chooses. */
+import { signal } from "@preact/signals";
 import { readSetting, writeSetting } from "./settings.ts";
 
+export type Theme = "system" | "light" | "dark";
+
 const SETTING = "theme";
+const kept = readSetting(SETTING);
+
+/** What the reader chose. */
+export const theme = signal<Theme>(kept === "dark" || kept === "light" ? kept : "system");
 
 export function applyTheme(): void {
-  const chosen = readSetting(SETTING);
-  if (chosen === "dark" || chosen === "light") document.documentElement.dataset["theme"] = chosen;
+  const { dataset } = document.documentElement;
+  if (theme.value === "system") delete dataset["theme"];
+  else dataset["theme"] = theme.value;
+}
+
+export function chooseTheme(choice: Theme): void {
+  theme.value = choice;
+  writeSetting(SETTING, choice === "system" ? null : choice);
+  applyTheme();
 }
 
 export function switchTheme(): void {
-  const { dataset } = document.documentElement;
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  const next = (dataset["theme"] ?? system) === "dark" ? "light" : "dark";
-  dataset["theme"] = next;
-  writeSetting(SETTING, next);
+  const now = theme.value === "system" ? system : theme.value;
+  chooseTheme(now === "dark" ? "light" : "dark");
 }

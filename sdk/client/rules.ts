@@ -1,5 +1,5 @@
 /** `client.rules`: what the server does when something happens, or does not happen in time. */
-import type { ExpectationsQuery } from "#protocol/rule";
+import type { ExpectationsQuery, RuleTestQuery } from "#protocol/rule";
 import type { Http } from "./http.ts";
 import type { CreateOptions } from "./idempotency.ts";
 import type { Expectation, FilterOf, Loose, RuleBody, RuleFiring, RulePatch, RuleRow, RuleTest } from "./records.ts";
@@ -47,8 +47,8 @@ export class Rules {
     return this.#http.get<Expectation[]>(`/api/rules/${id}/expectations`, filter);
   }
 
-  /** Its actions, rendered against the latest event that it matches; none is executed. @throws MillraceError 404. */
-  test(id: number): Promise<RuleTest> {
-    return this.#http.json<RuleTest>("POST", `/api/rules/${id}/test`, { repeatable: true });
+  /** Its actions, rendered against the latest event that it matches, or the one named; none is executed. @throws MillraceError 404. */
+  test(id: number, { event_id }: FilterOf<RuleTestQuery> = {}): Promise<RuleTest> {
+    return this.#http.json<RuleTest>("POST", `/api/rules/${id}/test`, { query: { event_id }, repeatable: true });
   }
 }

@@ -18,11 +18,21 @@ export interface Answer {
   retryAfterMs: number;
 }
 
+/** A way to the server. Requests go out one after the other. */
+export interface Channel {
+  /**
+   * Sends one request and reads its answer, whatever the status.
+   * @throws an error of the way, or the signal's reason
+   */
+  send(method: "GET" | "POST", path: string, json: string | null, signal?: AbortSignal): Promise<Answer>;
+  close(): void;
+}
+
 /** How long an unused connection is kept: longer than servers do, so that they close it, which is noticed at once. */
 const KEEP_ALIVE_MS = 600_000;
 
-/** One keep-alive connection to the server. Requests go out one after the other. */
-export class Connection {
+/** One keep-alive connection to the server. */
+export class Connection implements Channel {
   readonly #address: () => ServerAddress;
   readonly #timeoutMs: number;
   #client: Client | null = null;
@@ -34,10 +44,6 @@ export class Connection {
     this.#timeoutMs = timeoutMs;
   }
 
-  /**
-   * Sends one request and reads its answer, whatever the status.
-   * @throws an error of the connection, or the signal's reason
-   */
   async send(method: "GET" | "POST", path: string, json: string | null, signal?: AbortSignal): Promise<Answer> {
     const client = this.#connected();
     try {
@@ -49,7 +55,7 @@ export class Connection {
         signal: signal ?? null,
       });
       const text = await body.text();
-      return { status: statusCode, body: parse(text), retryAfterMs: (Number(headers["retry-after"]) || 0) * 1000 };
+      return { status: statusCode, body: parseBody(text), retryAfterMs: (Number(headers["retry-after"]) || 0) * 1000 };
     } catch (error) {
       this.close();
       throw error;
@@ -80,7 +86,8 @@ export class Connection {
   }
 }
 
-function parse(text: string): unknown {
+/** The JSON of a body, or its text where it is no JSON; null for an empty one. */
+export function parseBody(text: string): unknown {
   if (text === "") return null;
   try {
     return JSON.parse(text) as unknown;

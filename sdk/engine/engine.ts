@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WorkItem, WorkResponse } from "#protocol/engine";
 import type { MillraceOptions } from "../client/index.ts";
-import type { ServerAddress } from "./connection.ts";
+import { Connection, type ServerAddress } from "./connection.ts";
 import { doJob } from "./jobs.ts";
 import { FIRST_WAIT_MS, WAIT_MS_LONGEST } from "./retrying.ts";
 import { RunControl } from "./run-control.ts";
@@ -22,10 +22,15 @@ export interface EngineSettings {
   heapMb: number | null;
   graceMs: number;
   heartbeatMs: number;
+  /** A run whose server was not reached for this long is given up. */
+  lostMs: number;
   /** An idle engine that reaches no server for this long exits. */
   giveUpMs: number;
   complain(text: string): void;
 }
+
+/** How often a server is looked for within the time after which the engine gives up. */
+const LOADING_LOOKS = 6;
 
 /** The engine process: imports one module, then executes the runs it is given, one at a time. */
 export class Engine {
@@ -39,7 +44,7 @@ export class Engine {
 
   constructor(settings: EngineSettings) {
     this.#settings = settings;
-    this.#api = new ServerApi(settings.identity, settings.address);
+    this.#api = new ServerApi(settings.identity, (timeoutMs) => new Connection(settings.address, timeoutMs));
     const { sourceDir, module } = settings.identity;
     const { home, server, heapMb } = settings;
     this.#keeper = new ThreadKeeper({ sourceDir, module, home, server }, heapMb);
@@ -48,8 +53,9 @@ export class Engine {
   /** Serves until the server says exit or is gone; returns the exit code of the process. */
   async run(): Promise<number> {
     try {
-      const traceback = await this.#keeper.load();
+      const traceback = await Promise.race([this.#keeper.load(), this.#noServer()]);
       this.#loading = false;
+      if (traceback === "no-server") return 1;
       if (this.#stops > 0) return 0;
       if (traceback !== null) {
         this.#settings.complain(`cannot import ${this.#settings.identity.module}:\n${traceback}`);
@@ -88,6 +94,21 @@ export class Engine {
     return 0;
   }
 
+  /** While the module is imported nothing is polled: settles when no server was reached for as long as an idle engine waits. */
+  async #noServer(): Promise<"no-server"> {
+    const { giveUpMs, complain } = this.#settings;
+    let reachedMs = performance.now();
+    while (this.#loading) {
+      await sleep(giveUpMs / LOADING_LOOKS, undefined, { ref: false });
+      if (await this.#api.reachesServer()) reachedMs = performance.now();
+      else if (performance.now() - reachedMs >= giveUpMs) {
+        complain(`no server for ${giveUpMs / 1000} s while ${this.#settings.identity.module} was imported`);
+        return "no-server";
+      }
+    }
+    return await new Promise(() => undefined);
+  }
+
   /** One answered poll; connection errors are tried again until the server counts as gone. */
   async #poll(): Promise<WorkResponse | "stopped" | "no-server"> {
     const { signal } = this.#idle;
@@ -115,8 +136,8 @@ export class Engine {
   }
 
   async #execute(item: WorkItem): Promise<void> {
-    const { graceMs, heartbeatMs, complain } = this.#settings;
-    const options = { graceMs, heartbeatMs, complain };
+    const { graceMs, heartbeatMs, lostMs, complain } = this.#settings;
+    const options = { graceMs, heartbeatMs, lostMs, complain };
     // Code left behind by an earlier run may have ended the thread meanwhile; that is no fault of this run.
     if (!this.#keeper.thread.alive) await this.#keeper.replace();
     if ((item.kind ?? "run") !== "run") {

@@ -8,6 +8,8 @@ export interface HeartbeatWatcher {
   cancelRequested(): void;
   /** The run does not exist any more, or has ended without this engine. */
   gone(): void;
+  /** No server was reached for so long that none waits for this run any more. */
+  lost(): void;
 }
 
 /** Lets the server know that a run is being executed whenever nothing else has for a while, and hears of cancels. */
@@ -15,15 +17,18 @@ export class Heartbeat {
   readonly #api: ServerApi;
   readonly #item: WorkItem;
   readonly #intervalMs: number;
+  readonly #lostMs: number;
   readonly #watcher: HeartbeatWatcher;
   #contactMs = performance.now();
   #timer: NodeJS.Timeout | null = null;
   #pending = false;
 
-  constructor(api: ServerApi, item: WorkItem, intervalMs: number, watcher: HeartbeatWatcher) {
+  /** @param lostMs silence of the server after which the run counts as given up by it, in ms */
+  constructor(api: ServerApi, item: WorkItem, intervalMs: number, lostMs: number, watcher: HeartbeatWatcher) {
     this.#api = api;
     this.#item = item;
     this.#intervalMs = intervalMs;
+    this.#lostMs = lostMs;
     this.#watcher = watcher;
   }
 
@@ -51,7 +56,11 @@ export class Heartbeat {
     this.#pending = true;
     const answer = await this.#api.heartbeat(this.#item);
     this.#pending = false;
-    if (answer === null || this.#timer === null) return;
+    if (this.#timer === null) return;
+    if (answer === null) {
+      if (performance.now() - this.#contactMs >= this.#lostMs) this.#watcher.lost();
+      return;
+    }
     this.contact();
     if (answer.cancel) this.#watcher.cancelRequested();
     else if (!answer.active) this.#watcher.gone();

@@ -9,9 +9,7 @@ import { OpenTaskRuns } from "./open-task-runs.ts";
 import { Reporter } from "./reporter.ts";
 import { RunStop } from "./run-stop.ts";
 import type { ServerApi } from "./server-api.ts";
-import type { ThreadKeeper } from "./thread-keeper.ts";
-import type { Ended } from "./user-thread.ts";
-import type { FlowFacts, RunFacts } from "./user-thread-api.ts";
+import type { CodeKeeper, Ended, FlowFacts, RunFacts } from "./user-thread-api.ts";
 
 /** How long a hook may take before its thread is ended. */
 const HOOK_MS_MAX = 60_000;
@@ -21,13 +19,15 @@ export interface RunControlOptions {
   graceMs: number;
   /** A heartbeat is sent when the server has not been heard of for this long. */
   heartbeatMs: number;
+  /** A run whose server was not reached for this long is given up, as its reports are. */
+  lostMs: number;
   complain(text: string): void;
 }
 
 /** Takes one run from its work item to its last state. */
 export class RunControl {
   readonly #api: ServerApi;
-  readonly #keeper: ThreadKeeper;
+  readonly #keeper: CodeKeeper;
   readonly #item: WorkItem;
   readonly #options: RunControlOptions;
   readonly #reporter: Reporter;
@@ -37,7 +37,7 @@ export class RunControl {
   readonly #facts: RunFacts;
   readonly #flow: FlowFacts | undefined;
 
-  constructor(api: ServerApi, keeper: ThreadKeeper, item: WorkItem, options: RunControlOptions) {
+  constructor(api: ServerApi, keeper: CodeKeeper, item: WorkItem, options: RunControlOptions) {
     this.#api = api;
     this.#keeper = keeper;
     this.#item = item;
@@ -56,9 +56,13 @@ export class RunControl {
       () => void keeper.thread.terminate(),
       options.graceMs,
     );
-    this.#heartbeat = new Heartbeat(api, item, options.heartbeatMs, {
+    this.#heartbeat = new Heartbeat(api, item, options.heartbeatMs, options.lostMs, {
       cancelRequested: () => this.#stop.request({ kind: "cancelled" }),
       gone: () => this.#stop.request({ kind: "gone" }),
+      lost: () => {
+        options.complain(`run ${item.run_id}: no server for ${options.lostMs / 1000} s, the run is given up`);
+        this.#stop.request({ kind: "gone" });
+      },
     });
     this.#reporter = new Reporter(api, item, {
       contact: () => this.#heartbeat.contact(),

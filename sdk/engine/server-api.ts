@@ -1,7 +1,7 @@
 import type { HeartbeatResponse, ReportResponse, WorkItem, WorkResponse } from "#protocol/engine";
 import { WAIT_MS_MAX } from "#protocol/limits";
 import type { State } from "#protocol/state";
-import { type Answer, Connection, type ServerAddress } from "./connection.ts";
+import type { Answer, Channel } from "./connection.ts";
 import { sendUntilAnswered } from "./retrying.ts";
 
 /** Ten seconds more than the server ever holds a poll (interface: Limits, engine request timeout). */
@@ -22,6 +22,8 @@ export interface EngineIdentity {
   nice: number;
   /** Host name and boot id. */
   host: string;
+  /** The only run it wants; absent takes any of its module. */
+  wanted?: number;
 }
 
 export type TransitionAnswer =
@@ -40,16 +42,17 @@ export type ReportAnswer =
 /** The engine's requests, each on the connection for its purpose, so that a long poll or a large report delays no heartbeat. */
 export class ServerApi {
   readonly #identity: EngineIdentity;
-  readonly #poll: Connection;
-  readonly #run: Connection;
-  readonly #side: Connection;
+  readonly #poll: Channel;
+  readonly #run: Channel;
+  readonly #side: Channel;
   readonly #retryMs: number;
 
-  constructor(identity: EngineIdentity, address: () => ServerAddress, retryMs = RETRY_MS) {
+  /** @param connect makes a channel on which an answer may take so many ms */
+  constructor(identity: EngineIdentity, connect: (timeoutMs: number) => Channel, retryMs = RETRY_MS) {
     this.#identity = identity;
-    this.#poll = new Connection(address, POLL_TIMEOUT_MS);
-    this.#run = new Connection(address, REQUEST_TIMEOUT_MS);
-    this.#side = new Connection(address, REQUEST_TIMEOUT_MS);
+    this.#poll = connect(POLL_TIMEOUT_MS);
+    this.#run = connect(REQUEST_TIMEOUT_MS);
+    this.#side = connect(REQUEST_TIMEOUT_MS);
     this.#retryMs = retryMs;
   }
 
@@ -58,7 +61,7 @@ export class ServerApi {
    * @throws connection errors, the signal's reason, and an Error for an answer other than 200
    */
   async work(signal: AbortSignal): Promise<WorkResponse> {
-    const { engineId, sourceDir, module, isolated, nice, host } = this.#identity;
+    const { engineId, sourceDir, module, isolated, nice, host, wanted } = this.#identity;
     const json = JSON.stringify({
       engine_id: engineId,
       pid: process.pid,
@@ -69,6 +72,7 @@ export class ServerApi {
       wait_ms: WAIT_MS_MAX,
       host,
       owns_stop: true,
+      run_id: wanted,
     });
     const answer = await this.#poll.send("POST", "/api/engine/work", json, signal);
     if (answer.status !== 200) throw new UnexpectedAnswer(answer);
@@ -129,6 +133,16 @@ export class ServerApi {
       return answer.status === 200 ? (answer.body as HeartbeatResponse) : null;
     } catch {
       return null;
+    }
+  }
+
+  /** Whether anything answers at the server's address. */
+  async reachesServer(): Promise<boolean> {
+    try {
+      await this.#side.send("GET", "/api/health", null);
+      return true;
+    } catch {
+      return false;
     }
   }
 

@@ -15,8 +15,18 @@ const HEARTBEAT_SECONDS = 5;
 /** An idle engine gives up after this long without a server (interface: Limits, engine idle give-up). */
 const GIVE_UP_SECONDS = 30;
 
+/** A run is given up after this long without a server: as long as reports are tried again (interface: Limits, engine idle give-up). */
+const LOST_SECONDS = 600;
+
+/** How an engine keeps time unless it is told otherwise. */
+export const DEFAULT_TIMES = {
+  graceMs: GRACE_SECONDS * 1000,
+  heartbeatMs: HEARTBEAT_SECONDS * 1000,
+  lostMs: LOST_SECONDS * 1000,
+};
+
 export const USAGE =
-  "usage: --source-dir DIR --module FILE [--engine-id ID] [--server URL] [--socket PATH] [--once] [--nice N] [--grace SECONDS] [--heartbeat SECONDS] [--give-up SECONDS] [--heap-mb N]";
+  "usage: --source-dir DIR --module FILE [--engine-id ID] [--server URL] [--socket PATH] [--once] [--nice N] [--grace SECONDS] [--heartbeat SECONDS] [--lost SECONDS] [--give-up SECONDS] [--heap-mb N]";
 
 /**
  * The engine's settings from its command line and environment
@@ -36,6 +46,7 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
       socket: { type: "string" },
       grace: { type: "string" },
       heartbeat: { type: "string" },
+      lost: { type: "string" },
       "give-up": { type: "string" },
       "heap-mb": { type: "string" },
     },
@@ -62,6 +73,7 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
     heapMb: values["heap-mb"] === undefined ? null : numberOf("--heap-mb", values["heap-mb"]),
     graceMs: 1000 * (values.grace === undefined ? GRACE_SECONDS : numberOf("--grace", values.grace)),
     heartbeatMs: 1000 * (values.heartbeat === undefined ? HEARTBEAT_SECONDS : numberOf("--heartbeat", values.heartbeat)),
+    lostMs: 1000 * (values.lost === undefined ? LOST_SECONDS : numberOf("--lost", values.lost)),
     giveUpMs: 1000 * (values["give-up"] === undefined ? GIVE_UP_SECONDS : numberOf("--give-up", values["give-up"])),
     complain: (text) => process.stderr.write(`millrace engine: ${text}\n`),
   };

@@ -1,13 +1,12 @@
 import { UserThread } from "./user-thread.ts";
-import type { FlowFacts, LoadAnswer, UserThreadData } from "./user-thread-api.ts";
+import type { CodeKeeper, FlowFacts, LoadAnswer, UserThreadData } from "./user-thread-api.ts";
 
 /** Keeps one user thread with the module imported, and replaces it when it had to be stopped. */
-export class ThreadKeeper {
+export class ThreadKeeper implements CodeKeeper {
   readonly #data: UserThreadData;
   readonly #heapMb: number | null;
   #thread: UserThread;
   #flows: FlowFacts[] = [];
-  /** Why the module could not be imported, null when it was. */
   importError: string | null = null;
 
   constructor(data: UserThreadData, heapMb: number | null) {
@@ -40,7 +39,6 @@ export class ThreadKeeper {
     return await this.load();
   }
 
-  /** The flow of this name, in this project if there is one. */
   find(project: string, name: string): FlowFacts | undefined {
     const named = this.#flows.filter((flow) => flow.name === name);
     return named.find((flow) => flow.project === project) ?? named[0];

@@ -1,6 +1,7 @@
 import type { State } from "#protocol/state";
 import type { AttemptOutcome } from "../attempt.ts";
 import type { MillraceOptions } from "../client/index.ts";
+import type { ReportItem } from "../report-item.ts";
 
 /** What the user thread is given when it starts. */
 export interface UserThreadData {
@@ -46,4 +47,33 @@ export interface UserThreadApi {
   bulkComplete(flow: { project: string; flow: string }, values: string[]): Promise<string[]>;
   /** Calls the flow's hook for a state. */
   hook(run: RunFacts, state: State): Promise<void>;
+}
+
+/** The thread has ended without an answer. */
+export interface Ended {
+  kind: "ended";
+  cause: string;
+}
+
+/** Where the code of a run executes, as the run's control sees it: a thread, or the script itself. It can end at any moment. */
+export interface CodePlace {
+  readonly alive: boolean;
+  /** Takes the report items of the run under way. */
+  onItems: (items: ReportItem[]) => void;
+  readonly api: Pick<UserThreadApi, "execute" | "hook"> & { stop(seconds: number | null): unknown };
+  /** The answer of a call on `api`, or the cause when the place ends before that. */
+  answered<T>(call: Promise<T>): Promise<T | Ended>;
+  /** Ends it, whatever it is doing. */
+  terminate(): Promise<void>;
+}
+
+/** Keeps a place, and replaces it when it had to be ended. */
+export interface CodeKeeper {
+  readonly thread: CodePlace;
+  /** Why the module could not be imported, null when it was. */
+  readonly importError: string | null;
+  /** The flow of this name, in this project if there is one. */
+  find(project: string, name: string): FlowFacts | undefined;
+  /** Null when the module was imported again, else the traceback. */
+  replace(): Promise<string | null>;
 }

@@ -3,18 +3,11 @@ import { type Remote, wrap } from "comlink";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
 import { describeFailure } from "../failure.ts";
 import type { ReportItem } from "../report-item.ts";
-import type { UserThreadApi, UserThreadData } from "./user-thread-api.ts";
-
-/** The thread has ended without an answer. */
-export interface Ended {
-  kind: "ended";
-  cause: string;
-}
+import type { CodePlace, Ended, UserThreadApi, UserThreadData } from "./user-thread-api.ts";
 
 /** The user thread as the control thread sees it. It can end at any moment. */
-export class UserThread {
+export class UserThread implements CodePlace {
   readonly api: Remote<UserThreadApi>;
-  /** Takes the report items of the run under way. */
   onItems: (items: ReportItem[]) => void = () => undefined;
   readonly #worker: Worker;
   /** Calls that wait for an answer; they are told when none can come any more. */
@@ -47,7 +40,6 @@ export class UserThread {
     return this.#ended === null;
   }
 
-  /** The answer of a call on `api`, or the cause when the thread ends before that. */
   answered<T>(call: Promise<T>): Promise<T | Ended> {
     if (this.#ended !== null) return Promise.resolve(this.#ended);
     return new Promise((resolve, reject) => {
@@ -56,7 +48,6 @@ export class UserThread {
     });
   }
 
-  /** Ends the thread, whatever it is doing. */
   async terminate(): Promise<void> {
     await this.#worker.terminate();
   }

@@ -17,6 +17,8 @@ export interface ThreadData {
   /** The name of this thread in the placement. */
   thread: string;
   threads: ThreadCount;
+  /** False: no port and no socket; requests come from this process only. */
+  listens: boolean;
   /** How often threads were started before, so that numbers of a thread that is started again are larger. */
   threadStarts: number;
 }

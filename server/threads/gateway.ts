@@ -17,14 +17,16 @@ const DASHBOARD = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "../../dist/dashboard/" : "../../dashboard/", import.meta.url),
 );
 
-export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
+/** @param opened takes the gateway, for requests of this process */
+export function setUp(data: ThreadData, thread: ThreadHost, opened?: (gateway: Gateway) => void): ActorSpec[] {
   let gateway: Gateway | null = null;
   let failedAt: GatewayMessage | null = null;
   thread.atClose(() => void gateway?.close());
   const open = async (out: Outbox): Promise<Gateway> => {
-    const opened = await listen(data, thread, out);
-    gateway = opened;
-    return opened;
+    const listening = await listen(data, thread, out);
+    gateway = listening;
+    opened?.(listening);
+    return listening;
   };
   return [
     {
@@ -64,7 +66,7 @@ async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promis
     const text = `node:http serves instead of uWebSockets.js, whose binary does not load here: ${fallback}`;
     thread.host.send(SERVER_LOG, { level: "warn", text } satisfies LogMessage);
   }
-  const listening = { kind: "Listening", host, port, url: urlOf(host, port) };
+  const listening = { kind: "Listening", host, port, url: data.listens ? urlOf(host, port) : "" };
   out.send(RECORDS, listening);
   out.send(DISPATCHER, { kind: "GatewayStarted" });
   out.send(LEASES, { kind: "GatewayStarted" });
@@ -73,11 +75,11 @@ async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promis
   return gateway;
 }
 
-function optionsOf({ config, databasePath, servedDir, version }: ThreadData): GatewayOptions {
+function optionsOf({ config, databasePath, servedDir, version, listens }: ThreadData): GatewayOptions {
   return {
     host: config.host,
-    port: config.port,
-    socket: config.socket,
+    port: listens ? config.port : null,
+    socket: listens ? config.socket : null,
     token: config.token,
     allowed_hosts: config.allowedHosts,
     mcp_read_only: config.mcpReadOnly,

@@ -8,6 +8,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { CallOutcome } from "#actors/user-code/messages";
 import type { ChildCall, FromChild, LoadedModule, ToChild } from "./messages.ts";
+import { starvedMs } from "./starved-time.ts";
 
 export interface ChildOptions {
   env: NodeJS.ProcessEnv;
@@ -25,6 +26,8 @@ export interface ChildOptions {
 const PRINTED_MAX = 4_000;
 /** Between two looks at whether a process that has calls under way still moves. */
 const LOOK_MS = 500;
+/** So many times its limit an import may take where it hardly gets a processor. */
+const STARVED_FACTOR_MAX = 10;
 /** What was printed is read to its end after the process has gone; something it started may keep the pipe open for ever. */
 const DRAIN_MS = 500;
 /** For the system's choice of what to end when memory is short: this process first, the server last (proc(5), oom_score_adj). */
@@ -90,14 +93,27 @@ export class UserCodeChild {
     return this.#printed.trim();
   }
 
-  /** Imports a module: what it exports, or why this process is of no more use. */
+  /**
+   * Imports a module: what it exports, or why this process is of no more use. The limit is of time in which it could run: on a busy
+   * machine the time for which it waits for a processor does not count, up to `STARVED_FACTOR_MAX` limits in all.
+   */
   async load(sourceDir: string, module: string, limitMs: number): Promise<LoadedModule | string> {
     await Promise.race([this.#ready.promise, this.#ended.promise]);
     if (this.#cause !== null) return this.#cause;
     return await new Promise((resolve) => {
-      const timer = setTimeout(() => this.#loading?.(`importing it took longer than ${limitMs / 1000} s`), limitMs);
+      const starvedBefore = starvedMs(this.pid);
+      const periodMs = Math.min(LOOK_MS, limitMs);
+      // Counted by looks, so that this process gives time for what it could not do itself.
+      let tookMs = 0;
+      const look = setInterval(() => {
+        tookMs += periodMs;
+        const ownMs = tookMs - (starvedMs(this.pid) - starvedBefore);
+        if (ownMs < limitMs && tookMs < limitMs * STARVED_FACTOR_MAX) return;
+        // An answer that is here already is read before this.
+        setImmediate(() => this.#loading?.(`importing it took longer than ${limitMs / 1000} s`));
+      }, periodMs);
       this.#loading = (loaded) => {
-        clearTimeout(timer);
+        clearInterval(look);
         this.#loading = null;
         resolve(loaded);
       };

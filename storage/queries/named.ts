@@ -75,7 +75,7 @@ export interface QueryArguments {
   rules: Record<never, never>;
   rule_firings: { id: number };
   rule_expectations: { id: number; open: boolean; limit: number };
-  rule_test: { id: number; now_us: number };
+  rule_test: { id: number; event_id: number | null; now_us: number };
   rendered_actions: { items: readonly ActionOfEvent[] };
   expected_event: { match: FullMatch; from_us: number; to_us: number };
   expectation_armed: { id: number };
@@ -140,7 +140,7 @@ export const QUERIES: Queries = {
   rules: (statements) => rules(statements),
   rule_firings: (statements, { id }) => firingsOfRule(statements, id),
   rule_expectations: (statements, { id, open, limit }) => expectationsOfRule(statements, id, open, limit),
-  rule_test: (statements, { id, now_us }) => ruleTest(statements, id, now_us),
+  rule_test: (statements, { id, event_id, now_us }) => ruleTest(statements, id, event_id, now_us),
   rendered_actions: (statements, { items }) => renderedActions(statements, items),
   expected_event: (statements, { match, from_us, to_us }) => expectedEvent(statements, match, from_us, to_us),
   expectation_armed: (statements, { id }) => expectationMessage(statements, id, true),

@@ -1,9 +1,12 @@
-/** POST /api/rules/{id}/test: what the actions of a rule would be for the latest event it matches. Nothing is executed. */
+/**
+ * POST /api/rules/{id}/test: what the actions of a rule would be for the latest event it matches, or for one that is named.
+ * Nothing is executed.
+ */
 import { parseJson } from "#protocol/json";
-import type { FullSpec } from "#protocol/rule-spec";
+import type { FullMatch, FullSpec } from "#protocol/rule-spec";
 import { matches } from "../event-match.ts";
 import { bytesToUuid } from "../external-id.ts";
-import { latestEvents } from "../load-events.ts";
+import { latestEvents, type SeenEvent, seenEvent } from "../load-events.ts";
 import type { Statements } from "../statements.ts";
 import { Budget } from "../templates/budget.ts";
 import { type EventValues, renderAction, valuesOf } from "./rendered-actions.ts";
@@ -19,7 +22,7 @@ interface TestedRule {
 }
 
 /** The answer as JSON text, or null when there is no such rule. */
-export function ruleTest(statements: Statements, id: number, nowUs: number): string | null {
+export function ruleTest(statements: Statements, id: number, eventId: number | null, nowUs: number): string | null {
   const sql = "SELECT name, external_id, spec FROM rules WHERE id = ?";
   const row = statements.raw<[string, Uint8Array, string]>(sql).get(id);
   if (row === undefined) return null;
@@ -29,10 +32,9 @@ export function ruleTest(statements: Statements, id: number, nowUs: number): str
   const isProactive = spec.unless !== null;
   // A rule that a clock arms has no event of its own: any will do.
   const wanted = isProactive && spec.at !== null ? null : spec.when;
-  const latest = latestEvents(statements, TEST_EVENTS).filter(({ name }) => !name.startsWith("rule."));
-  const event = wanted === null ? latest[0] : latest.find((each) => matches(wanted, each));
-  if (event === undefined)
-    return JSON.stringify({ actions: [], event: null, note: `none of the latest ${TEST_EVENTS} events matches` });
+  const event = eventId === null ? latestMatch(statements, wanted) : seenEvent(statements, eventId);
+  if (event === null) return JSON.stringify({ actions: [], event: null, matches: false, note: noEvent(eventId) });
+  const fits = isMeant(wanted, event);
   const found = valuesOf(statements, event);
   const shown = isProactive ? lapsed(rule, found, nowUs) : found;
   const actions = spec.do.map((action) => {
@@ -40,8 +42,25 @@ export function ruleTest(statements: Statements, id: number, nowUs: number): str
     const { kind } = action;
     return "error" in rendered ? { kind, error: rendered.error } : { kind, rendered: rendered.action };
   });
-  const note = "the event stands for an expectation that lapses now";
-  return JSON.stringify({ actions, event: shown.values["event"], ...(isProactive ? { note } : {}) });
+  const notes = [
+    ...(fits ? [] : ["the rule is not for this event and would not fire"]),
+    ...(isProactive ? ["the event stands for an expectation that lapses now"] : []),
+  ];
+  const note = notes.length === 0 ? {} : { note: notes.join("; ") };
+  return JSON.stringify({ actions, event: shown.values["event"], matches: fits, ...note });
+}
+
+/** Whether a rule would look at an event. What rules do is no event for rules. */
+function isMeant(wanted: FullMatch | null, event: SeenEvent): boolean {
+  return !event.name.startsWith("rule.") && (wanted === null || matches(wanted, event));
+}
+
+function latestMatch(statements: Statements, wanted: FullMatch | null): SeenEvent | null {
+  return latestEvents(statements, TEST_EVENTS).find((event) => isMeant(wanted, event)) ?? null;
+}
+
+function noEvent(eventId: number | null): string {
+  return eventId === null ? `none of the latest ${TEST_EVENTS} events matches` : `there is no event ${eventId}`;
 }
 
 /** As if what the rule waits for had not come. */

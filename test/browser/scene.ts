@@ -1,6 +1,7 @@
 /** A server in the middle of its work: runs that ended in every way, that wait, that run, and one that asks. */
-import type { Run } from "#sdk/client/index";
+import type { RuleRow, Run } from "#sdk/client/index";
 import { pausedRun } from "./paused-run.ts";
+import { makeRules } from "./scene-rules.ts";
 import { Served, type ServedOptions } from "./served.ts";
 
 export interface Scene {
@@ -16,6 +17,8 @@ export interface Scene {
   paused: Run;
   /** Has artifacts of several kinds. */
   weather: Run;
+  /** Fires when a run of the failed flow fails; one of its actions fails. */
+  rule: RuleRow;
 }
 
 export async function startScene(options: ServedOptions = {}): Promise<Scene> {
@@ -30,6 +33,7 @@ export async function startScene(options: ServedOptions = {}): Promise<Scene> {
 
 async function fill(server: Served): Promise<Scene> {
   const started = async (flow: string, parameters: Record<string, unknown> = {}) => server.run(flow, parameters);
+  const rule = await makeRules(server);
   const weather = await started("weather-report", { flights: "5k" });
   const failed = await started("ingest_station_observations", { count: 40 });
   const timedOut = await started("import_supplier_price_lists");
@@ -48,5 +52,5 @@ async function fill(server: Served): Promise<Scene> {
   await server.until(completed, "Completed");
   await server.until(waiting, "AwaitingResource");
   await server.until(running, "Running");
-  return { server, completed, failed, timedOut, running, waiting, paused, weather };
+  return { server, completed, failed, timedOut, running, waiting, paused, weather, rule };
 }

@@ -1,7 +1,7 @@
 /** A real server in a process of its own, on a temporary home, with flows and runs in every state that pages show. */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Millrace, type Run } from "#sdk/client/index";
 import { seedStore } from "../load/seed-store.ts";
@@ -11,6 +11,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FLOWS = fileURLToPath(new URL("flows", import.meta.url));
 const SEED = 1;
 const STARTS_MAX = 3;
+/** A flow of each file that is served. */
 const FLOW_OF_EACH_FILE = ["many_tasks", "weather-report"];
 
 export interface ServedOptions {
@@ -25,13 +26,22 @@ export class Served {
   readonly client: Millrace;
   readonly url: string;
   readonly #home: string;
+  readonly #flows: string;
   readonly #args: readonly string[];
   readonly #token: string | null;
   #stop: () => Promise<void>;
   #port: number;
 
-  private constructor(home: string, args: readonly string[], token: string | null, port: number, stop: () => Promise<void>) {
+  private constructor(
+    home: string,
+    flows: string,
+    args: readonly string[],
+    token: string | null,
+    port: number,
+    stop: () => Promise<void>,
+  ) {
     this.#home = home;
+    this.#flows = flows;
     this.#args = args;
     this.#token = token;
     this.#port = port;
@@ -44,14 +54,15 @@ export class Served {
     const home = mkdtempSync(join(tmpdir(), "millrace-browser-"));
     if (runs > 0) seedStore(join(home, "home"), runs, SEED);
     else mkdirSync(join(home, "home"));
+    const flows = copyOfFlows();
     const args = ["--home", join(home, "home"), "--max-engines", "8", "--no-open"];
     if (!engines) args.push("--no-engines");
     if (token !== undefined) args.push("--token", token);
     for (let tries = 1; ; tries += 1) {
-      const { endpoint, stop } = await startProcess(home, args, token ?? null, 0);
-      const served = new Served(home, args, token ?? null, endpoint.port, stop);
-      const flows = await served.client.flows.list();
-      if (FLOW_OF_EACH_FILE.every((wanted) => flows.some(({ name }) => name === wanted))) return served;
+      const { endpoint, stop } = await startProcess(home, flows, args, token ?? null, 0);
+      const served = new Served(home, flows, args, token ?? null, endpoint.port, stop);
+      const found = await served.client.flows.list();
+      if (FLOW_OF_EACH_FILE.every((wanted) => found.some(({ name }) => name === wanted))) return served;
       // On a machine under load, discovery may give up on a file that takes long to be imported.
       await stop();
       if (tries === STARTS_MAX) throw new Error("the server found no flows");
@@ -65,7 +76,7 @@ export class Served {
 
   /** Starts it again on the same port and home. */
   async restart(): Promise<void> {
-    this.#stop = (await startProcess(this.#home, this.#args, this.#token, this.#port)).stop;
+    this.#stop = (await startProcess(this.#home, this.#flows, this.#args, this.#token, this.#port)).stop;
   }
 
   /** Ends its runs first: engines finish what they run even without their server. */
@@ -78,6 +89,7 @@ export class Served {
     await Promise.all(started.map((run) => this.until(run, "Cancelled", "Completed", "Failed", "Crashed")));
     await this.#stop();
     rmSync(this.#home, { recursive: true, force: true });
+    rmSync(dirname(this.#flows), { recursive: true, force: true });
   }
 
   async flowId(name: string): Promise<number> {
@@ -104,10 +116,19 @@ export class Served {
   }
 }
 
-function startProcess(home: string, args: readonly string[], token: string | null, port: number) {
+/** A server writes changed settings beside the flows. They find the package only from within it. */
+function copyOfFlows(): string {
+  const built = join(ROOT, "dist");
+  mkdirSync(built, { recursive: true });
+  const copy = join(mkdtempSync(join(built, "served-")), "flows");
+  cpSync(FLOWS, copy, { recursive: true });
+  return copy;
+}
+
+function startProcess(home: string, flows: string, args: readonly string[], token: string | null, port: number) {
   return startServer({
     program: process.execPath,
-    args: ["--conditions=millrace-src", join(ROOT, "cli/main.ts"), "serve", FLOWS, ...args, "--port", String(port)],
+    args: ["--conditions=millrace-src", join(ROOT, "cli/main.ts"), "serve", flows, ...args, "--port", String(port)],
     cwd: ROOT,
     home: join(home, "home"),
     token,

@@ -107,3 +107,37 @@ t.test("a flow is run by the form of its schema; what the server refuses stands 
   );
   await context.close();
 });
+
+t.test("a backfill is tried dry, made, and cancelled; only dates are offered", async (t) => {
+  const { page, context, complaints } = await open(`/backfills?flow=${await server.flowId("issue_invoices_monthly")}`);
+  await page.getByText("It has no parameter that is a date or a time").waitFor();
+  await page.getByLabel("Flow", { exact: true }).selectOption({ label: "flows / build_regional_summary" });
+  const parameter = page.getByLabel("Parameter", { exact: true });
+  t.same(await parameter.locator("option").allTextContents(), ["day"], "the region is a text");
+  await page.getByRole("textbox", { name: /First value/ }).fill("2026-10-01");
+  await page.getByRole("textbox", { name: /Last value/ }).fill("2026-10-12");
+  await page.keyboard.press("Enter");
+  await page.getByText(/It would create 12 runs/).waitFor();
+  t.same(await server.client.backfills.newest(), [], "the dry run made nothing");
+  await page.getByRole("button", { name: "Create 12 runs" }).click();
+  await page.getByRole("heading", { level: 1, name: /^Backfill \d/ }).waitFor();
+  await page.locator(".value-grid li").nth(11).waitFor();
+  await page.getByRole("button", { name: /^Cancel/ }).click();
+  await page.getByRole("button", { name: "Cancel 12 runs" }).click();
+  await page.locator(".value-grid li.s-cancelled").nth(11).waitFor();
+  t.match(await server.client.backfills.newest(), [{ cancelled: true }]);
+  t.same(complaints, []);
+  await context.close();
+});
+
+t.test("what the server says of a backfill stands at its field", async (t) => {
+  const { page, context } = await open(`/backfills?flow=${await server.flowId("build_regional_summary")}`);
+  await page.getByRole("textbox", { name: /First value/ }).fill("tomorrow");
+  await page.keyboard.press("Enter");
+  await page
+    .getByRole("alert")
+    .getByText(/cannot parse "tomorrow"/)
+    .waitFor();
+  t.equal(await page.getByRole("textbox", { name: /First value/ }).getAttribute("aria-invalid"), "true");
+  await context.close();
+});

@@ -15,6 +15,23 @@ t.test("an idle engine gives up when it reaches no server", async (t) => {
   t.match(complaints(), /no server for 0\.5 s/);
 });
 
+t.test("an engine whose code never comes to rest gives up its run when it reaches no server", async (t) => {
+  const times = ["--heartbeat", "0.05", "--lost", "0.3", "--grace", "0.1", "--give-up", "0.5"];
+  const { server, exited, complaints } = await startEngine(t, "stopping.ts", times);
+  const run = server.enqueue("busy");
+  await server.until(() => server.logs(run).length > 0);
+  server.close();
+  t.equal(await exited, 1);
+  t.match(complaints(), /no server for 0\.3 s, the run is given up/);
+});
+
+t.test("an engine whose module is never imported to its end gives up as an idle one does", async (t) => {
+  const { server, exited, complaints } = await startEngine(t, "endless-import.ts", ["--give-up", "0.5"]);
+  server.close();
+  t.equal(await exited, 1);
+  t.match(complaints(), /no server for 0\.5 s while endless-import\.ts was imported/);
+});
+
 t.test("the address is read anew from the discovery file after a lost connection", async (t) => {
   const home = t.testdir();
   const answering = (text: string) =>

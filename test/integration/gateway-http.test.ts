@@ -102,7 +102,7 @@ t.test("requests and answers", async (t) => {
 
   t.test("an integer beyond 2^53 reaches the actor unchanged", async (t) => {
     await server.send("POST", "/api/runs/1/resume", { body: '{"input":9007199254740993}' });
-    t.equal(server.commands.at(-1)?.body, '{"input":9007199254740993}');
+    t.same(server.commands.at(-1)?.body, { input: 9_007_199_254_740_993n });
   });
 
   t.test("a body in many pieces arrives whole, and one beyond the limit is refused", async (t) => {
@@ -116,7 +116,7 @@ t.test("requests and answers", async (t) => {
     t.type(errorOf(refused.text), "string");
     large.write('{"engine_id":"e","run_id":1,"events":[]}');
     t.equal((await server.send("POST", "/api/engine/report", { body: large })).status, 200, "reports may be larger");
-    t.same(server.commands.at(-1)?.body, { engine_id: "e", run_id: 1, lease: null, count: 0, slices: ["[]"] });
+    t.match(server.commands.at(-1)?.body, { engine_id: "e", run_id: 1, lease: null, count: 0, slices: [] });
   });
 
   t.test("chunked bodies are counted too", async (t) => {

@@ -10,6 +10,7 @@ import { createGateway, type GatewayOptions } from "#gateway/server";
 import type { Command, CommandNotice } from "#protocol/command";
 import type { RouteAbandoned, RouteRequest } from "#protocol/custom-route";
 import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/feed";
+import { canonicalJson } from "#protocol/json";
 import { transportOf } from "#server/config-values";
 import type { Batch } from "#storage/feed";
 import { openStore, request, type Store } from "../storage-rows.ts";
@@ -91,7 +92,7 @@ export class StubServer {
   }
 
   answer(command: number, status: number, body: unknown): void {
-    this.commit({ replies: [command, status, body === null ? null : JSON.stringify(body)] });
+    this.commit({ replies: [command, status, body === null ? null : canonicalJson(body)] });
   }
 
   publish(messages: [StreamKind, number | string][]): void {

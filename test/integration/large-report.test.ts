@@ -7,7 +7,11 @@ import { PARSE_ON_CORE_BYTES_MAX, REPORT_SLICE_ROWS_MAX } from "#protocol/limits
 import { loadConfig } from "#server/config";
 import { startServer } from "#server/main";
 import { openReadHandle } from "#storage/read-handle";
+import { ServedHome } from "./served-home.ts";
 
+const MIB = 1024 ** 2;
+/** The text twice while it arrives, the thread that checks it, and what the commits of its slices leave behind. */
+const REPORT_MEMORY_MAX = 400 * MIB;
 const MODULE = { module: "large.py", source_dir: "/large" };
 
 async function ask(url: string, path: string, body?: unknown) {
@@ -63,6 +67,31 @@ t.test("a large report is stored whole and once", async (t) => {
   t.same(await report(events), { status: 200, body: { applied: count, skipped: 0, last_seq: count, cancel: false } });
   t.same(await report(events), { status: 200, body: { applied: 0, skipped: count, last_seq: count, cancel: false } });
   t.same(storedSteps(home), { count, marks: count });
+});
+
+t.test("a report of 60 MB takes little more memory than its text", { timeout: 120_000 }, async (t) => {
+  const home = new ServedHome();
+  t.teardown(() => home.remove());
+  const server = await home.serve();
+  const run = await server.call("POST", "/api/runs", { project: "large", flow: "job", ...MODULE });
+  const run_id = Number(run.body["id"]);
+  const line = { run_id, level: 20, logger: "l", timestamp: 1, message: "x".repeat(1_000) };
+  const events = Array.from({ length: 120 }, (_, index) => ({ kind: "logs", seq: index + 1, logs: Array(480).fill(line) }));
+  const text = JSON.stringify({ engine_id: "e", run_id, events });
+  t.ok(text.length > 58 * MIB && text.length < 64 * MIB, `${text.length} bytes`);
+  const before = server.residentBytes();
+  let peak = before;
+  const watch = setInterval(() => {
+    peak = Math.max(peak, server.residentBytes());
+  }, 5);
+  const answer = await fetch(`${server.url}/api/engine/report`, {
+    method: "POST",
+    body: text,
+    headers: { "content-type": "application/json" },
+  });
+  clearInterval(watch);
+  t.match(await answer.json(), { applied: 120, skipped: 0 });
+  t.ok(peak - before < REPORT_MEMORY_MAX, `${Math.round((peak - before) / MIB)} MiB more`);
 });
 
 t.test("one malformed event refuses all of a large report", async (t) => {

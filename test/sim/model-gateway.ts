@@ -241,6 +241,14 @@ function answersInStream(stream: readonly Primitive[]): Primitive[] {
 
 /** A report as the gateway sends large ones, one event in each slice. */
 function inSlices(text: string): SlicedReport {
-  const { events, lease = null, ...head } = JSON.parse(text) as Omit<SlicedReport, "slices"> & { events: unknown[] };
-  return { ...head, lease, count: events.length, slices: events.map((event) => JSON.stringify([event])) };
+  const { events, lease = null, ...head } = JSON.parse(text) as Omit<SlicedReport, "slices" | "text"> & { events: unknown[] };
+  const pieces = events.map((event) => Buffer.from(JSON.stringify(event)));
+  const memory = new SharedArrayBuffer(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let at = 0;
+  const slices = pieces.map((piece): [number, number] => {
+    new Uint8Array(memory).set(piece, at);
+    at += piece.length;
+    return [at - piece.length, at];
+  });
+  return { ...head, lease, count: events.length, text: memory, slices };
 }

@@ -45,7 +45,7 @@ export interface PlannerPorts {
   newestFlow(): number;
   schedules(): CommittedSchedule[];
   backfills(): CommittedBackfill[];
-  /** Runs that have outlived their schedule and whose time is still to come. */
+  /** Runs that were set going of fires that nobody decides: their schedule is paused, or gone while their time is still to come. */
   orphans(): number[];
   calm(): boolean;
 }

@@ -540,8 +540,9 @@ class Simulation {
   }
 
   #isOrphan({ schedule, fire, type }: CommittedRun): boolean {
-    const isOf = schedule !== null && !this.#history.schedules.has(schedule);
-    return type === "Scheduled" && isOf && (fire ?? 0) > this.#time.nowUs();
+    if (schedule === null || fire === null || type !== "Scheduled") return false;
+    const row = this.#history.schedules.get(schedule);
+    return row === undefined ? fire > this.#time.nowUs() : !row.active && fire > row.consumedUntil;
   }
 
   #refuseCommits(): boolean {

@@ -36,7 +36,7 @@ export interface Answer {
 export class FaultLoad {
   /** Ids of the runs that were answered 201. */
   readonly acknowledged: number[] = [];
-  /** Creates that were answered with something else, by status. */
+  /** Creates and events that were answered with something else, by status. */
   readonly refused = new Map<number, number>();
   /** Requests whose connection was cut. */
   cut = 0;
@@ -61,6 +61,7 @@ export class FaultLoad {
   start(shape: LoadShape): void {
     this.#shape = shape;
     for (let index = 0; index < shape.clients; index += 1) this.#loops.push(this.#client());
+    this.#loops.push(this.#emitter());
     for (let index = 0; index < shape.engines; index += 1) this.#loops.push(this.#engine(`fault-${index}`));
   }
 
@@ -123,6 +124,15 @@ export class FaultLoad {
       if (createsPerSecond === null) dueMs = nowMs + CREATE_PAUSE_MS;
       else dueMs = Math.max(nowMs, dueMs + (1000 * clients) / createsPerSecond);
       await sleep(dueMs - nowMs);
+    }
+  }
+
+  /** Asks another actor than the one that creates runs: each has its own moment in which it is back. */
+  async #emitter(): Promise<void> {
+    while (this.#creating) {
+      const answer = await this.ask("POST", "/api/events", { name: "fault.seen" });
+      if (answer !== null && answer.status !== 201) this.refused.set(answer.status, (this.refused.get(answer.status) ?? 0) + 1);
+      await sleep(CREATE_PAUSE_MS);
     }
   }
 

@@ -54,6 +54,11 @@ const DIRECTIONS: readonly Direction[] = [
     ],
     reason: "the gateway reads and never writes",
   },
+  {
+    from: "sdk/script/",
+    allows: ["protocol", "sdk"],
+    reason: "a script without a server is one itself, which it loads by `import()` then",
+  },
   { from: "sdk/", allows: ["protocol"], reason: "user code and engines speak to a server, they hold none of it" },
   {
     from: "server/user-code/child/",
@@ -105,6 +110,12 @@ const HIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   nodemailer: ["actors/outbound/email.ts"],
 };
 
+/** What a folder reaches by `import()` alone, when it is needed. */
+const AT_RUN_TIME: Readonly<Record<string, readonly string[]>> = {
+  "cli/": ["server/main", "server/operations"],
+  "sdk/": ["server/in-process"],
+};
+
 function matches(target: string, names: readonly string[]): boolean {
   return names.some(
     (name) =>
@@ -123,8 +134,7 @@ t.test("imports follow the direction of the folders", async (t) => {
     for (const { target, line, kind } of importsOf(file)) {
       if (target === null || target.startsWith(`${file.folder}/`)) continue;
       const typeOnly = kind === "type" && matches(target, direction.types ?? []);
-      const atRunTime =
-        kind === "dynamic" && file.path.startsWith("cli/") && matches(target, ["server/main", "server/operations"]);
+      const atRunTime = kind === "dynamic" && matches(target, AT_RUN_TIME[`${file.folder}/`] ?? []);
       if (!matches(target, direction.allows) && !typeOnly && !atRunTime)
         found.push(`${file.path}:${line} imports ${target} (${direction.reason})`);
     }

@@ -33,6 +33,21 @@ t.test("a work item holds what the engine needs; the hand-out leaves the state a
   t.same(eventNames(given), []);
 });
 
+t.test("an engine that wants one run is given that one and no other, whatever its key", async (t) => {
+  const kit = new DispatchKit();
+  const [first, second] = [createId(kit), createId(kit, { flow: "low", options: { priority: -3 } })];
+  const own = poll(kit, "e1", { run_id: second, module: "elsewhere" });
+  t.equal(runIdOf(own), second);
+  t.equal(runIdOf(poll(kit, "e2")), first);
+  const third = createId(kit, { options: { resources: { lock: 1 } } });
+  const holder = createId(kit, { options: { resources: { lock: 1 } } });
+  t.equal(runIdOf(poll(kit, "e3")), third, "any engine takes what is first in line");
+  const waiting = poll(kit, "e4", { run_id: holder });
+  t.equal(waiting.replies.length, 0, "it waits for its resources");
+  const freed = move(kit, third, "Cancelled");
+  t.equal(workOf(freed, waiting.command)?.["run_id"], holder);
+});
+
 t.test("engines that end runs themselves are told their lease", async (t) => {
   const kit = new DispatchKit();
   createId(kit);

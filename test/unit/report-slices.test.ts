@@ -1,8 +1,8 @@
 import t from "tap";
 import type { ReportEvent } from "#protocol/engine";
-import { parseJson } from "#protocol/json";
 import { REPORT_SLICE_BYTES_MAX, REPORT_SLICE_ROWS_MAX } from "#protocol/limits";
-import { sliceEnds, sliceReport } from "#protocol/report-slices";
+import { scanReport } from "#protocol/report-scan";
+import { eventsOfSlice, sliceEnds, sliceReport } from "#protocol/report-slices";
 import { operations } from "../support/decision-record.ts";
 import { DispatchKit } from "../support/dispatch-kit.ts";
 import { move, report, startRun } from "../support/dispatch-steps.ts";
@@ -16,6 +16,34 @@ const moved = (seq: number) => ({
   state: { type: "Running" as const, timestamp: seq },
 });
 const none = () => 0;
+
+/** A report's text as the gateway hands it over. */
+function shared(text: string | Buffer): SharedArrayBuffer {
+  const bytes = Buffer.from(text);
+  const memory = new SharedArrayBuffer(bytes.length);
+  new Uint8Array(memory).set(bytes);
+  return memory;
+}
+
+t.test("events are found in any text of a report, and in none that is not one", async (t) => {
+  const eventsIn = (text: string) => {
+    const scanned = scanReport(Buffer.from(text));
+    if (scanned === null) return null;
+    const texts: string[] = [];
+    for (let at = 0; at < scanned.bounds.length; at += 2)
+      texts.push(Buffer.from(text).toString("utf8", scanned.bounds[at], scanned.bounds[at + 1]));
+    return [JSON.parse(scanned.head), texts];
+  };
+  t.same(eventsIn('{"engine_id":"e","events":[ {"a":"]}"} , [1,[2]],"x\\\\",null\n],"run_id":1}'), [
+    { engine_id: "e", events: [], run_id: 1 },
+    ['{"a":"]}"}', "[1,[2]]", '"x\\\\"', "null"],
+  ]);
+  t.same(eventsIn('{"events":[]}'), [{ events: [] }, []]);
+  t.same(eventsIn('{"\\u0065vents":[1],"é\\"":{"events":[3]}}'), [{ events: [], 'é"': { events: [3] } }, ["1"]]);
+  t.same(eventsIn('{"events":[1],"events":[2]}'), [{ events: [] }, ["2"]], "the last one counts");
+  for (const text of ["", "[]", "{}", '{"events":1}', '{"events":[1}', '{"events":[1,]}', '{"events":[1]', '{"events":[1]} x'])
+    t.equal(eventsIn(text), null, text);
+});
 
 t.test("a slice holds so many rows, a move counting as two, or so many bytes", async (t) => {
   const rows = REPORT_SLICE_ROWS_MAX;
@@ -43,19 +71,22 @@ t.test("a large report is checked whole and cut up as text; long integers keep t
     '"payload":{}',
     '"payload":{"n":12345678901234567890}',
   );
-  const sliced = sliceReport(text);
+  const sliced = sliceReport(shared(text));
   if (!sliced.ok) throw new Error(sliced.detail);
-  const { slices, ...head } = sliced.report;
+  const { slices, text: kept, ...head } = sliced.report;
   t.same(head, { engine_id: "e", run_id: 7, lease: 5, count: 3 });
   t.same(
-    slices.flatMap((slice) => (parseJson(slice) as { seq: number }[]).map(({ seq }) => seq)),
+    slices.flatMap((bounds) => eventsOfSlice(sliced.report, bounds).map(({ seq }) => seq)),
     [1, 2, 3],
   );
-  t.ok(slices.length > 1 && slices.every((slice) => slice.length <= REPORT_SLICE_BYTES_MAX));
-  t.match(slices.at(-1), /12345678901234567890/);
+  t.ok(slices.length > 1 && slices.every(([from, to]) => to - from <= REPORT_SLICE_BYTES_MAX));
+  t.match(Buffer.from(kept).toString("utf8", ...(slices.at(-1) ?? [0, 0])), /12345678901234567890/);
   const broken = JSON.stringify({ engine_id: "e", run_id: 7, events: [...events, { kind: "custom", seq: 4 }] });
-  t.match(sliceReport(broken), { ok: false, code: "invalid", detail: /events\[3\]/ });
-  t.match(sliceReport("{"), { ok: false, code: "bad_json" });
+  t.match(sliceReport(shared(broken)), { ok: false, code: "invalid", detail: /^events\[3\]/ });
+  t.match(sliceReport(shared("{")), { ok: false, code: "bad_json" });
+  t.match(sliceReport(shared('{"events":[1 2]}')), { ok: false, code: "bad_json" });
+  t.match(sliceReport(shared(JSON.stringify({ engine_id: "e", run_id: 7, events: 1 }))), { ok: false, code: "invalid" });
+  t.match(sliceReport(shared(Buffer.from([0x22, 0xff, 0x22]))), { ok: false, code: "bad_json", detail: "it is not UTF-8" });
 });
 
 t.test("slices are committed one after the other, each with its number; the answer comes with the last", async (t) => {

@@ -37,6 +37,18 @@ t.test("a server that was started on a fast clock misses no fire of a schedule m
   t.match(workOf(due, parked.command), { run_id: Number(operations(made, "insert_run")[0]?.["id"]) });
 });
 
+t.test("what a fire lays out is laid out five seconds before it, so that the fire itself only starts its run", async (t) => {
+  for (const interval of [86_400, 3600, 600]) {
+    const { kit, made } = scheduled({ kind: "interval", interval, anchor: START_US + 10 * SECOND });
+    t.equal(operations(kit.pass(4 * SECOND), "insert_run").length, 0);
+    t.equal(operations(kit.pass(2 * SECOND), "insert_run").length, 1, `every ${interval} s`);
+    const fired = kit.pass(5 * SECOND);
+    t.equal(operations(fired, "insert_run").length, 0);
+    t.equal(operations(fired, "put_schedule").length, 1);
+    t.match(workOf(poll(kit, "e1")), { run_id: Number(operations(made, "insert_run")[0]?.["id"]) });
+  }
+});
+
 t.test("fires from before the start were missed, also when that was less than a minute ago", async (t) => {
   const { kit } = scheduled({ kind: "interval", interval: 3600, anchor: START_US + 10 * SECOND, catchup: "skip" });
   kit.nowUs += 30 * SECOND;

@@ -49,17 +49,20 @@ t.test("a run of the look-ahead is named after its flow and fire, and is not in 
   t.same(operations(made, "put_schedule")[0]?.["next_fire"], START_US + 60 * SECOND);
 });
 
-t.test("at its time the run is handed out, the fire is decided and the look-ahead goes on, in one decision", async (t) => {
-  const { kit, made } = scheduled(everyMinute);
-  const parked = poll(kit, "e1");
-  const before = kit.pass(59 * SECOND);
-  t.equal(operations(before, "update_run").length, 0);
-  const due = kit.pass(2 * SECOND);
-  t.match(workOf(due, parked.command), { run_id: Number(operations(made, "insert_run")[0]?.["id"]) });
-  t.match(operations(due, "put_schedule"), [{ consumed_until: START_US + 60 * SECOND, next_fire: START_US + 120 * SECOND }]);
-  t.equal(firesOf(due).length, 1);
-  assertOnePerFire(t, [made, before, due]);
-});
+t.test(
+  "at its time the run is handed out and the fire is decided, in one decision; the look-ahead has gone on before",
+  async (t) => {
+    const { kit, made } = scheduled(everyMinute);
+    const parked = poll(kit, "e1");
+    const before = kit.pass(59 * SECOND);
+    t.equal(operations(before, "update_run").length, 0);
+    const due = kit.pass(2 * SECOND);
+    t.match(workOf(due, parked.command), { run_id: Number(operations(made, "insert_run")[0]?.["id"]) });
+    t.match(operations(due, "put_schedule"), [{ consumed_until: START_US + 60 * SECOND, next_fire: START_US + 120 * SECOND }]);
+    t.same([firesOf(before).length, firesOf(due).length], [2, 0]);
+    assertOnePerFire(t, [made, before, due]);
+  },
+);
 
 t.test("skipped fires end Skipped, those downstream as well, and the look-ahead keeps three that start", async (t) => {
   const { kit, id } = scheduled({ kind: "interval", interval: 7200, anchor: START_US });

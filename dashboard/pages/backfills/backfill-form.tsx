@@ -6,7 +6,7 @@ import type { FlowSummary } from "#protocol/flow";
 import { ask, messageOf } from "../../api/client.ts";
 import { count, counted } from "../../format/number.ts";
 import { Section, Select } from "../../parts/layout.tsx";
-import { fieldIn, fieldsOf, SchemaFields, valuesOf } from "../../parts/schema-form.tsx";
+import { fieldIn, fieldsOf, type SchemaField, SchemaFields, valuesOf } from "../../parts/schema-form.tsx";
 import { navigate, param } from "../../router/router.ts";
 
 interface Draft {
@@ -20,10 +20,23 @@ interface Draft {
 
 const EMPTY: Draft = { parameter: "", start: "", end: "", interval: "1d", concurrency: "1", reverse: false };
 
+/** The parameters that a backfill can fill: a server refuses any that is not a date or a time. */
+function datesOf(flow: FlowSummary): SchemaField[] {
+  return fieldsOf(flow.parameter_schema).filter(({ kind }) => kind === "date" || kind === "date-time");
+}
+
 export function BackfillForm({ flows }: { flows: readonly FlowSummary[] }): JSX.Element {
-  const [flowId, setFlowId] = useState(() => param("flow") || String(flows[0]?.id ?? ""));
-  const flow = flows.find(({ id }) => String(id) === flowId) ?? flows[0];
-  const options = flows.map(({ id, project, name }) => [String(id), `${project} / ${name}`] as const);
+  const able = flows.filter((flow) => datesOf(flow).length > 0);
+  const [flowId, setFlowId] = useState(() => param("flow") || String(able[0]?.id ?? ""));
+  const flow = flows.find(({ id }) => String(id) === flowId);
+  if (flow === undefined && able.length === 0)
+    return (
+      <Section title="New backfill">
+        <p class="calm dim">No flow has a parameter that is a date or a time, so there is nothing to fill.</p>
+      </Section>
+    );
+  const listed = flow === undefined || able.includes(flow) ? able : [flow, ...able];
+  const options = listed.map(({ id, project, name }) => [String(id), `${project} / ${name}`] as const);
   return (
     <Section title="New backfill">
       <div class="backfill-flow">
@@ -36,13 +49,13 @@ export function BackfillForm({ flows }: { flows: readonly FlowSummary[] }): JSX.
 
 function FlowBackfill({ flow }: { flow: FlowSummary }): JSX.Element {
   const fields = fieldsOf(flow.parameter_schema);
-  const dates = fields.filter(({ kind }) => kind === "date" || kind === "date-time" || kind === "text");
-  const first = dates.find(({ kind }) => kind !== "text") ?? dates[0];
-  const [draft, setDraft] = useState<Draft>({ ...EMPTY, parameter: first?.name ?? "" });
+  const dates = datesOf(flow);
+  const [draft, setDraft] = useState<Draft>({ ...EMPTY, parameter: dates[0]?.name ?? "" });
   const [texts, setTexts] = useState<Readonly<Record<string, string>>>({});
   const [preview, setPreview] = useState<BackfillPreview | null>(null);
   const [problem, setProblem] = useState("");
-  if (dates.length === 0) return <p class="calm dim">It has no date or text parameter to fill.</p>;
+  if (dates.length === 0)
+    return <p class="calm dim">It has no parameter that is a date or a time, so a backfill cannot fill it.</p>;
   const others = fields.filter(({ name }) => name !== draft.parameter);
   const change = (part: Partial<Draft>) => {
     setDraft({ ...draft, ...part });

@@ -64,7 +64,6 @@ function Search({ filters, flows }: { filters: RunFilters; flows: readonly FlowS
           setText(event.currentTarget.value);
         }}
         onKeyDown={(event) => {
-          if (event.key === "Escape") field.current?.blur();
           const asked = event.key === "Enter" ? searched(text, flows) : null;
           if (typeof asked === "number") navigate(`/runs/${asked}`);
         }}

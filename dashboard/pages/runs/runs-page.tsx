@@ -1,13 +1,14 @@
 /** Every run: filtered, live, and with what can be done to several at once. */
-import { signal, useComputed, useSignal } from "@preact/signals";
+import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Run, RunCounts } from "#protocol/run";
 import { useQuery } from "../../api/query.ts";
 import { count, counted } from "../../format/number.ts";
 import { useKeys } from "../../input/keys.ts";
-import { link } from "../../live/link.ts";
+import { link, offline } from "../../live/link.ts";
 import { Key, PageTitle } from "../../parts/layout.tsx";
+import { NewsBar } from "../../parts/news-bar.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { Table } from "../../parts/table/table.tsx";
 import { useQueue, waitingById } from "../../records/queue.ts";
@@ -19,7 +20,6 @@ import { FilterBar } from "./filter-bar.tsx";
 import { countsPath, filterKey, hasFilters, type RunFilters, readFilters, totalPath } from "./filters.ts";
 import { RunList, type RunRow } from "./run-list.ts";
 import { SavedViews } from "./saved-views.tsx";
-import "./runs.css";
 
 /** Rows enter by themselves while so little is scrolled away. */
 const TOP_PX = 40;
@@ -104,15 +104,8 @@ function News({ list }: { list: RunList }): JSX.Element | null {
   const news = list.news.value;
   if (news.length === 0) return null;
   const wrong = news.filter(({ state }) => state.type === "Failed" || state.type === "Crashed").length;
-  return (
-    <button type="button" class="news" onClick={() => list.showNews()}>
-      <b>{counted(news.length, "new run")} above</b>
-      {wrong > 0 && <span class="dim">{` \u00b7 ${wrong} of them went wrong`}</span>}
-      <span class="push">
-        Show <Key name="." />
-      </span>
-    </button>
-  );
+  const note = wrong > 0 ? `${wrong} of them went wrong` : "";
+  return <NewsBar text={counted(news.length, "new run")} note={note} show={() => list.showNews()} />;
 }
 
 interface FootProps {
@@ -122,11 +115,6 @@ interface FootProps {
   chosen: () => Run[];
   clear: () => void;
 }
-
-const offline = signal(false);
-link.subscribe(({ state }) => {
-  offline.value = state === "offline";
-});
 
 function Foot({ first, last, total, chosen, clear }: FootProps): JSX.Element {
   const runs = chosen();

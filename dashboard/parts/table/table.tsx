@@ -52,6 +52,8 @@ export interface TableProps<T> {
   /** What the height of a row in a narrow window probably is; it is measured. */
   narrowHeight?: number;
   sorted?: { by: string; choose: (sort: string) => void };
+  /** False on a page whose keys belong to another table. */
+  keys?: boolean;
   foot?: (range: { first: number; last: number }) => ComponentChildren;
 }
 
@@ -261,18 +263,16 @@ function useRowKeys<T>(props: TableProps<T>, scrollTo: (index: number) => void):
     const row = current();
     if (row !== undefined) select(selection, keyOf(row), selection?.peek().has(keyOf(row)) === false);
   };
-  useKeys(
-    [
-      { keys: "j", does: "next row", run: () => move(at() + 1) },
-      { keys: "k", does: "previous row", run: () => move(at() === -1 ? 0 : at() - 1) },
-      ...(href === undefined
-        ? []
-        : [
-            { keys: "Enter", does: "open the row", run: open(navigate) },
-            { keys: "o", does: "open the row in a new tab", run: open((address) => window.open(address, "_blank", "noopener")) },
-          ]),
-      ...(selection === undefined ? [] : [{ keys: "x", does: "select the row", run: mark }]),
-    ],
-    { group: props.label },
-  );
+  const bindings = [
+    { keys: "j", does: "next row", run: () => move(at() + 1) },
+    { keys: "k", does: "previous row", run: () => move(at() === -1 ? 0 : at() - 1) },
+    ...(href === undefined
+      ? []
+      : [
+          { keys: "Enter", does: "open the row", run: open(navigate) },
+          { keys: "o", does: "open the row in a new tab", run: open((address) => window.open(address, "_blank", "noopener")) },
+        ]),
+    ...(selection === undefined ? [] : [{ keys: "x", does: "select the row", run: mark }]),
+  ];
+  useKeys(props.keys === false ? [] : bindings, { group: props.label });
 }

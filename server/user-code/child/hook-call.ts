@@ -2,14 +2,19 @@
 import type { UserCall } from "#actors/user-code/messages";
 import { newActiveRun } from "#sdk/active-run";
 import { runFlowHook } from "#sdk/attempt";
+import type { Millrace } from "#sdk/client/index";
 import { systemClock } from "#sdk/clock";
 import type { LoadedFlow } from "#sdk/load-module";
-import { outsideClient } from "#sdk/outside";
 import type { ReportItem } from "#sdk/report-item";
 import { ServerRunServices } from "#sdk/run-services";
 
 /** As much of what a hook logs and publishes is kept. */
 const ITEMS_MAX = 1_000;
+
+async function serverClient(): Promise<Millrace> {
+  const { Millrace } = await import("#sdk/client/index");
+  return new Millrace();
+}
 
 /** Calls the hook and returns what happened in it, as an engine reports it. */
 export async function callHook(
@@ -28,7 +33,7 @@ export async function callHook(
       if (items.length < ITEMS_MAX) items.push(item);
     },
     counters: new Map(),
-    servicesFor: (ofRun) => new ServerRunServices(outsideClient, home, id, ofRun),
+    servicesFor: (ofRun) => new ServerRunServices(serverClient, home, id, ofRun),
   });
   const onAbort = (): void => active.controller.abort(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });

@@ -5,12 +5,15 @@
 import { registerHooks } from "node:module";
 import { sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
 import { captureConsole } from "#sdk/console-capture";
 import { type Exported, loadModule } from "#sdk/load-module";
 import type { FromChild, LoadedModule, ToChild } from "../messages.ts";
 // What flow files import: loaded here, so that the time for their import is theirs alone.
 import "#sdk/index";
 import { Calls } from "./calls.ts";
+
+const WATCH_HEAP_MB = 16;
 
 const channel = takeChannel();
 /** The user's files as they are loaded. */
@@ -24,6 +27,7 @@ captureConsole();
 noteFiles();
 process.on("disconnect", () => process.exit());
 process.on("message", (message: ToChild) => void receive(message));
+watchParent();
 channel({ kind: "Ready" });
 
 async function receive(message: ToChild): Promise<void> {
@@ -58,6 +62,13 @@ async function load(sourceDir: string, module: string): Promise<LoadedModule> {
   };
   // What user code declared may hold anything; what is stored is JSON.
   return JSON.parse(JSON.stringify(loaded)) as LoadedModule;
+}
+
+/** Closing the channel is what a parent's end does as well, but a busy loop does not see it. */
+function watchParent(): void {
+  const suffix = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
+  const options = { workerData: process.ppid, execArgv: [], env: {}, resourceLimits: { maxOldGenerationSizeMb: WATCH_HEAP_MB } };
+  new Worker(new URL(`./parent-watch${suffix}`, import.meta.url), options).unref();
 }
 
 /** What rules in data do needs no process of user code. */

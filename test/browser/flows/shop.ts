@@ -65,6 +65,11 @@ export const longestName = flow("sync_product_catalogue_from_supplier_feeds_euro
 
 export const priceLists = flow("import_supplier_price_lists", { timeout: "1s" }, () => pause(60_000));
 
+const Day = Type.Object({ day: Type.String({ format: "date" }), region: Type.String({ default: "north" }) });
+export const regionalSummary = flow("build_regional_summary", { parameters: Day, maxConcurrent: 1 }, async () => {
+  await pause(3_600_000);
+});
+
 export const embedTickets = flow("embed_support_tickets", () => {
   throw new Abort("the model is not there: out of memory?");
 });

@@ -1,0 +1,99 @@
+/** The filters above the events; what only links set can be taken away here. */
+import type { JSX } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Vocabulary } from "#protocol/vocabulary";
+import { useQuery } from "../../api/query.ts";
+import { useKeys } from "../../input/keys.ts";
+import { Key, Select } from "../../parts/layout.tsx";
+import { useFlows } from "../../records/flows.ts";
+import { setParams } from "../../router/router.ts";
+import { Glyph } from "../../state/glyph.tsx";
+import { type EventFilters, hasFilters, KINDS, RANGES } from "./filters.ts";
+
+const TYPING_MS = 250;
+
+function NameSearch({ name }: { name: string }): JSX.Element {
+  const field = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState(name);
+  const vocabulary = useQuery<Vocabulary>("/api/vocabulary").data;
+  // A filter that was changed elsewhere shows in the field, unless it is being typed in.
+  useEffect(() => {
+    if (document.activeElement !== field.current) setText(name);
+  }, [name]);
+  useEffect(() => {
+    if (text.trim() === name) return;
+    const timer = window.setTimeout(() => setParams({ name: text.trim() }), TYPING_MS);
+    return () => window.clearTimeout(timer);
+  }, [text]);
+  useKeys([{ keys: "/", does: "filter by name", run: () => field.current?.focus() }], { group: "Events" });
+  const names = [
+    ...(vocabulary?.reserved_prefixes ?? []).map((prefix) => `${prefix}*`),
+    ...(vocabulary?.events ?? []).map((event) => event.name),
+  ];
+  return (
+    <label class="field search">
+      <Glyph name="search" />
+      <span class="sr">Name of events</span>
+      <input
+        ref={field}
+        type="text"
+        list="event-names"
+        autocomplete="off"
+        placeholder="run.failed, or a prefix: run.*"
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <Key name="/" />
+      <datalist id="event-names">
+        {names.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
+    </label>
+  );
+}
+
+export function FilterBar({ filters }: { filters: EventFilters }): JSX.Element {
+  const flows = useFlows().data ?? [];
+  const kinds = filters.kind === "" || (KINDS as readonly string[]).includes(filters.kind) ? KINDS : [...KINDS, filters.kind];
+  const extras = [
+    ["run", filters.run, `Run #${filters.run}`],
+    ["resource", filters.resource, `Resource ${filters.resource}`],
+  ] as const;
+  return (
+    <div class="toolbar events-bar">
+      <NameSearch name={filters.name} />
+      <Select
+        label="About"
+        options={[["", "About anything"], ...kinds.map((kind) => [kind, `About a ${kind.replace("_", " ")}`] as const)]}
+        chosen={filters.kind}
+        choose={(kind) => setParams({ kind })}
+      />
+      <Select
+        label="Flow"
+        options={[["", "Any flow"], ...flows.map(({ id, project, name }) => [String(id), `${project} / ${name}`] as const)]}
+        chosen={filters.flow}
+        choose={(flow) => setParams({ flow })}
+      />
+      <Select
+        label="Occurred within"
+        options={RANGES.map(([id, text]) => [id, text] as const)}
+        chosen={filters.range}
+        choose={(range) => setParams({ range })}
+      />
+      {extras
+        .filter(([, value]) => value !== "")
+        .map(([name, , text]) => (
+          <button type="button" class="button" key={name} onClick={() => setParams({ [name]: null })}>
+            {text} <Glyph name="close" size={12} />
+            <span class="sr">take away</span>
+          </button>
+        ))}
+      {hasFilters(filters) && (
+        <a class="button quiet" href="/events">
+          Clear
+        </a>
+      )}
+    </div>
+  );
+}

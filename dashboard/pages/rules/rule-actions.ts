@@ -1,0 +1,39 @@
+/** What can be done to rules beside editing. */
+import { signal } from "@preact/signals";
+import type { RuleRow } from "#protocol/rule";
+import { ask, messageOf } from "../../api/client.ts";
+import { showToast } from "../../parts/toast.tsx";
+
+/** Rules whose deletion waits for the end of its undo: lists leave them out. */
+export const leavingRules = signal<ReadonlySet<number>>(new Set());
+
+function leave(id: number, leaves: boolean): void {
+  const next = new Set(leavingRules.value);
+  leaves ? next.add(id) : next.delete(id);
+  leavingRules.value = next;
+}
+
+export async function setEnabled(rule: RuleRow, enabled: boolean): Promise<void> {
+  try {
+    await ask(`/api/rules/${rule.id}`, { method: "PATCH", body: { enabled } });
+    showToast(enabled ? `${rule.name} fires again.` : `${rule.name} is off: it does not fire.`, {
+      undo: () => void setEnabled(rule, !enabled),
+    });
+  } catch (cause) {
+    showToast(`Not switched: ${messageOf(cause)}.`);
+  }
+}
+
+/** Deletes a rule when the message ends; until then it can be undone. */
+export function deleteRule(rule: RuleRow): void {
+  leave(rule.id, true);
+  showToast(`${rule.name} deleted, with its firings.`, {
+    undo: () => leave(rule.id, false),
+    commit: () => {
+      ask(`/api/rules/${rule.id}`, { method: "DELETE", keepalive: true }).catch((cause: unknown) => {
+        leave(rule.id, false);
+        showToast(`Not deleted: ${messageOf(cause)}.`);
+      });
+    },
+  });
+}

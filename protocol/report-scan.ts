@@ -1,0 +1,116 @@
+/** Finding the events in the text of a report without parsing it, so that a large one never lies in memory as objects. */
+
+/** Where the events are, and everything around them. */
+export interface ScannedReport {
+  /** The report with an empty list in place of its events, as JSON text. */
+  head: string;
+  /** Offset of each event and of the byte behind it, in turns. */
+  bounds: number[];
+}
+
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const SPACES = new Set([0x20, 0x09, 0x0a, 0x0d]);
+
+/** Null for a text that is not an object with a list of events. What lies between the bounds is not checked. */
+export function scanReport(text: Buffer): ScannedReport | null {
+  let list: { from: number; to: number; bounds: number[] } | null = null;
+  let at = skipSpaces(text, 0);
+  if (text[at] !== OPEN_OBJECT) return null;
+  do {
+    at = skipSpaces(text, at + 1);
+    const keyEnd = text[at] === QUOTE ? endOfString(text, at) : 0;
+    if (keyEnd === 0) return null;
+    const isEvents = nameOf(text, at, keyEnd) === "events";
+    at = skipSpaces(text, keyEnd);
+    if (text[at] !== COLON) return null;
+    const from = skipSpaces(text, at + 1);
+    const bounds = isEvents ? scanList(text, from) : null;
+    const to = bounds === null ? endOfValue(text, from) : endOfValue(text, bounds.at(-1) ?? from + 1, true);
+    if (to <= from) return null;
+    // Of two lists under one name the last counts, as in JSON.parse.
+    if (isEvents) list = bounds === null ? null : { from, to, bounds };
+    at = skipSpaces(text, to);
+  } while (text[at] === COMMA);
+  if (list === null || text[at] !== CLOSE_OBJECT || skipSpaces(text, at + 1) !== text.length) return null;
+  const head = `${text.toString("utf8", 0, list.from)}[]${text.toString("utf8", list.to)}`;
+  return { head, bounds: list.bounds };
+}
+
+/** Bounds of the values of a list that starts here, or null. */
+function scanList(text: Buffer, start: number): number[] | null {
+  const bounds: number[] = [];
+  if (text[start] !== OPEN_LIST) return null;
+  let at = skipSpaces(text, start + 1);
+  if (text[at] === CLOSE_LIST) return bounds;
+  for (;;) {
+    const to = endOfValue(text, at);
+    if (to <= at) return null;
+    bounds.push(at, to);
+    at = skipSpaces(text, to);
+    if (text[at] === CLOSE_LIST) return bounds;
+    if (text[at] !== COMMA) return null;
+    at = skipSpaces(text, at + 1);
+  }
+}
+
+/** The offset behind the value that starts here, 0 where none ends. `inList`: behind the list whose last value ended here. */
+function endOfValue(text: Buffer, start: number, inList = false): number {
+  const first = text[start];
+  if (!inList && first === QUOTE) return endOfString(text, start);
+  if (!inList && first !== OPEN_OBJECT && first !== OPEN_LIST) return endOfWord(text, start);
+  let depth = inList ? 1 : 0;
+  for (let at = start; at < text.length; at += 1) {
+    const code = text[at];
+    if (code === QUOTE) {
+      at = endOfString(text, at) - 1;
+      if (at < 0) return 0;
+    } else if (code === OPEN_OBJECT || code === OPEN_LIST) depth += 1;
+    else if (code === CLOSE_OBJECT || code === CLOSE_LIST) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return 0;
+}
+
+/** The end of a number, true, false or null. */
+function endOfWord(text: Buffer, start: number): number {
+  let at = start;
+  for (; at < text.length; at += 1) {
+    const code = text[at] ?? 0;
+    if (code === COMMA || code === CLOSE_OBJECT || code === CLOSE_LIST || SPACES.has(code)) break;
+  }
+  return at;
+}
+
+/** The offset behind the quote that ends the string which starts here, 0 when none does. */
+function endOfString(text: Buffer, start: number): number {
+  for (let end = text.indexOf(QUOTE, start + 1); end !== -1; end = text.indexOf(QUOTE, end + 1)) {
+    let slashes = end;
+    while (text[slashes - 1] === BACKSLASH) slashes -= 1;
+    if ((end - slashes) % 2 === 0) return end + 1;
+  }
+  return 0;
+}
+
+/** The name between these quotes, null where it is no JSON. */
+function nameOf(text: Buffer, from: number, to: number): unknown {
+  try {
+    return JSON.parse(text.toString("utf8", from, to));
+  } catch {
+    return null;
+  }
+}
+
+function skipSpaces(text: Buffer, start: number): number {
+  let at = start;
+  while (SPACES.has(text[at] ?? 0)) at += 1;
+  return at;
+}

@@ -1,0 +1,107 @@
+import type { State } from "#protocol/state";
+import { type ActiveRun, newActiveRun } from "../active-run.ts";
+import { type AttemptOutcome, runAttempt, runFlowHook } from "../attempt.ts";
+import type { Millrace } from "../client/index.ts";
+import { systemClock } from "../clock.ts";
+import { Cancelled, TimedOut } from "../failure.ts";
+import { hookFor } from "../hooks.ts";
+import type { LoadedFlow } from "../load-module.ts";
+import type { ReportItem } from "../report-item.ts";
+import { ServerRunServices } from "../run-services.ts";
+import { ItemBatch } from "./item-batch.ts";
+import type { FlowFacts, RunFacts } from "./user-thread-api.ts";
+
+export interface FlowCallsOptions {
+  /** Path of the module, for messages. */
+  module: string;
+  home: string;
+  /** What runs ask their server goes through it. */
+  connect: () => Promise<Millrace>;
+  /** Takes what happens in a run. */
+  post: (items: ReportItem[]) => void;
+}
+
+/** Calls the flows of a module for their runs, one at a time, in the thread it is made in. */
+export class FlowCalls {
+  readonly flows: readonly LoadedFlow[];
+  readonly #options: FlowCallsOptions;
+  readonly #batch: ItemBatch;
+  #current: ActiveRun | null = null;
+  /** The counters of dynamic keys go on over the attempts of a run, because a key names one task run of the run. */
+  #counters = new Map<string, number>();
+
+  constructor(flows: readonly LoadedFlow[], options: FlowCallsOptions) {
+    this.flows = flows;
+    this.#options = options;
+    this.#batch = new ItemBatch(options.post);
+  }
+
+  /** Calls a flow once. All report items of the attempt are posted before the answer. */
+  async execute(run: RunFacts, attempt: number): Promise<AttemptOutcome> {
+    if (attempt === 1) this.#counters = new Map();
+    const active = this.#activate(run, attempt);
+    this.#current = active;
+    const outcome = await runAttempt(this.#find(run).definition, active);
+    this.#current = null;
+    this.#batch.flush();
+    return outcome;
+  }
+
+  /** Aborts the signal of the run under way. `seconds` is the time limit that was exceeded, null for a cancel. */
+  stop(seconds: number | null): void {
+    this.#current?.controller.abort(seconds === null ? new Cancelled("cancelled") : new TimedOut(seconds));
+  }
+
+  /** The run under way is over although its code goes on: what that does is not recorded. */
+  abandon(): void {
+    this.flush();
+    if (this.#current !== null) this.#current.ended = true;
+  }
+
+  async hook(run: RunFacts, state: State): Promise<void> {
+    await runFlowHook(this.#find(run).definition, this.#activate(run, 1), state);
+    this.#batch.flush();
+  }
+
+  async bulkComplete(flow: Pick<RunFacts, "project" | "flow">, values: string[]): Promise<string[]> {
+    const done = await this.#find(flow).definition.options.bulkComplete?.(values);
+    return (done ?? []).map(String);
+  }
+
+  facts(): FlowFacts[] {
+    return this.flows.map(factsOf);
+  }
+
+  flush(): void {
+    this.#batch.flush();
+  }
+
+  #find({ project, flow }: Pick<RunFacts, "project" | "flow">): LoadedFlow {
+    const named = this.flows.filter(({ definition }) => definition.name === flow);
+    const found = named.find(({ registration }) => registration.project === project) ?? named[0];
+    if (found === undefined) throw new Error(`flow ${project}/${flow} is not defined in module ${this.#options.module}`);
+    return found;
+  }
+
+  #activate(run: RunFacts, attempt: number): ActiveRun {
+    const { home, connect } = this.#options;
+    return newActiveRun({
+      ...run,
+      attempt,
+      clock: systemClock,
+      home,
+      logPrints: this.#find(run).definition.wire.log_prints,
+      report: (item) => this.#batch.add(item),
+      servicesFor: (signal) => new ServerRunServices(connect, home, run.id, signal),
+      counters: this.#counters,
+    });
+  }
+}
+
+function factsOf({ definition, registration }: LoadedFlow): FlowFacts {
+  const { timeout_seconds, retries } = registration.options;
+  const hooks = (["Completed", "Failed", "Cancelled", "Crashed"] as const).filter(
+    (type) => hookFor(definition.options.hooks, type) !== undefined,
+  );
+  return { project: registration.project, name: definition.name, timeoutSeconds: timeout_seconds, retries, hooks };
+}

@@ -1,0 +1,28 @@
+import { pause } from "../client/http.ts";
+import type { EndedRun, Millrace } from "../client/index.ts";
+import { echoLine } from "./log-echo.ts";
+
+const LOOK_AGAIN_MS = 300;
+
+/** Waits for the end of a run that an engine executes, and shows its log lines as they are stored. */
+export async function followRun(client: Millrace, id: number): Promise<EndedRun> {
+  const ended = new AbortController();
+  const waiting = client.waitFor(id).finally(() => ended.abort());
+  // A failure is told at the end, after the lines that came before it.
+  waiting.catch(() => undefined);
+  let after = 0;
+  const show = async (): Promise<void> => {
+    for await (const line of client.runs.logs(id, { after })) {
+      echoLine(line);
+      after = line.id;
+    }
+  };
+  while (!ended.signal.aborted) {
+    await show().catch(() => undefined);
+    await pause(LOOK_AGAIN_MS, ended.signal).catch(() => undefined);
+  }
+  // Engines send the last lines after the end.
+  await pause(LOOK_AGAIN_MS);
+  await show().catch(() => undefined);
+  return await waiting;
+}

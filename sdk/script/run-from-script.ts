@@ -1,0 +1,57 @@
+/** A flow called in a script: a run of its own. */
+import { basename, dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import type { CreateRun, Millrace, Run } from "../client/index.ts";
+import type { FlowDefinition } from "../flow.ts";
+import { type Registration, registrationOf } from "../registration.ts";
+import { RunError } from "../run-error.ts";
+import { executeHere } from "./execute-here.ts";
+import { followRun } from "./follow-run.ts";
+import { withHomeServer } from "./home-server.ts";
+
+/**
+ * Creates the run and waits for its end; where there is no server, this process executes it.
+ * @returns what the function returned: the value itself, or its JSON form where an engine executed it
+ * @throws ParameterError before anything is stored; RunError for every end but Completed
+ */
+export async function runFromScript(definition: FlowDefinition, parameters: Record<string, unknown>): Promise<unknown> {
+  await definition.checker.prepare(parameters);
+  return await withHomeServer(async ({ client, local }) => {
+    const served = local === null ? (await client.server()).served_dir : null;
+    const registration = placeOf(definition, served);
+    // The option types of SDK and protocol describe the same record.
+    const created = await client.runs.create({ ...registration, parameters, created_by: "script" } as CreateRun);
+    const stop = cancelOnInterrupt(client, created.id);
+    try {
+      if (local === null) return await resultOf(created, client);
+      return await executeHere({ client, send: local, definition, registration, run: created });
+    } finally {
+      stop();
+    }
+  });
+}
+
+async function resultOf({ id }: Run, client: Millrace): Promise<unknown> {
+  const { run, result } = await followRun(client, id);
+  if (run.state.type === "Completed") return result;
+  throw new RunError(run);
+}
+
+/** Where engines find the flow. Below the directory that a server serves it is that directory's flow. */
+function placeOf(definition: FlowDefinition, served: string | null): Registration {
+  const file = definition.file ?? resolve(process.argv[1] ?? "script");
+  const inside = served === null ? "" : relative(served, file);
+  const isServed = served !== null && inside !== "" && !inside.startsWith("..") && !isAbsolute(inside);
+  const sourceDir = isServed ? served : dirname(file);
+  const module = isServed ? inside.split(sep).join("/") : basename(file);
+  return registrationOf(definition, sourceDir, module);
+}
+
+/** The first Ctrl-C cancels the run, the second ends the script as usual. */
+function cancelOnInterrupt(client: Millrace, runId: number): () => void {
+  const cancel = (): void => {
+    process.stderr.write(`millrace: cancelling run ${runId}; Ctrl-C again ends the script\n`);
+    client.runs.cancel(runId).catch((error: unknown) => process.stderr.write(`millrace: ${String(error)}\n`));
+  };
+  process.once("SIGINT", cancel);
+  return () => process.off("SIGINT", cancel);
+}

@@ -1,0 +1,93 @@
+/**
+ * The server inside a script: the same tree on the script's own thread, without a listener, discovery or engine processes.
+ * It holds the lock of the home, so it is there alone, and it is there for one piece of work: schedules rest meanwhile, and calls
+ * of user code that rules ask for stay stored until a server has that code.
+ */
+import { DISPATCHER, GATEWAY, LISTENING, SERVER_LOG, USER_CODE } from "#actors/names";
+import type { ReceiverStarted } from "#actors/rules/messages";
+import { placementOf, TREE } from "#actors/tree";
+import { ask, type LocalAnswer, type LocalRequest } from "#gateway/local-exchange";
+import type { Gateway } from "#gateway/server";
+import { createSystemClock } from "#runtime/clock";
+import { actorsOn } from "#runtime/placement";
+import { Supervisor } from "#runtime/supervisor";
+import { Threads } from "#runtime/thread";
+import { lockHome } from "#storage/lock";
+import { loadConfig, type ServerConfig } from "./config.ts";
+import { prepareHome } from "./discovery-file.ts";
+import { registerActors, type SharedData, THREAD_ENTRY, threadData } from "./main-thread.ts";
+import { type LogMessage, ServerLog } from "./server-log.ts";
+import { setUp as setUpGateway } from "./threads/gateway.ts";
+import { partsOf } from "./threads/parts.ts";
+
+export interface InProcessServer {
+  /** A request, as over HTTP. Rejects where the connection would have been cut. */
+  send(request: LocalRequest): Promise<LocalAnswer>;
+  stop(): Promise<void>;
+}
+
+/**
+ * @param configDir directory whose millrace.toml holds, as if it was served
+ * @throws HomeLockedError while another process has the home; ConfigError, StorageError as a server does
+ */
+export async function startInProcess(home: string, configDir: string): Promise<InProcessServer> {
+  const { config } = loadConfig({ home, engines: false, schedules: false, open: false }, process.env, configDir);
+  prepareHome(config.home);
+  const lock = lockHome(config.home);
+  try {
+    return await start(config, () => lock.release());
+  } catch (cause) {
+    lock.release();
+    throw cause;
+  }
+}
+
+async function start(config: ServerConfig, release: () => void): Promise<InProcessServer> {
+  const clock = createSystemClock();
+  const log = new ServerLog({ home: config.home, secrets: [config.token, config.email?.password], nowUs: () => clock.nowUs() });
+  const data = threadData(config, null, clock, { threads: "none", listens: false });
+  const threads: Threads = new Threads(placementOf(data.threads, THREAD_ENTRY), data, (name, error, counted) => {
+    log.error(`${name} failed and is restarted: ${error.message}`);
+    void supervisor.exited(name, error, counted);
+  });
+  const supervisor = new Supervisor(TREE, threads, clock, {
+    restarted: () => undefined,
+    gaveUp: (error) => log.error(`stopping after repeated failures: ${error.message}`),
+  });
+  const gateway = await registerAll(threads, config, data, log);
+  await threads.open();
+  await supervisor.start();
+  return {
+    send: async (request) => await ask((exchange) => gateway().serve(exchange), request),
+    stop: async () => {
+      threads.main.host.send(DISPATCHER, { kind: "StopWork" });
+      await supervisor.stop();
+      await threads.close();
+      release();
+    },
+  };
+}
+
+/** Everything on the main thread; gives the gateway once it is there. */
+async function registerAll(threads: Threads, config: ServerConfig, data: SharedData, log: ServerLog): Promise<() => Gateway> {
+  const { host } = threads.main;
+  host.attach(SERVER_LOG, { deliver: (message) => log.error((message as LogMessage).text) });
+  host.attach(LISTENING, { deliver: () => undefined });
+  registerActors(threads, config, data);
+  host.register({
+    name: USER_CODE,
+    start: (_context, out) => {
+      out.send(DISPATCHER, { kind: "ReceiverStarted", receiver: USER_CODE } satisfies ReceiverStarted);
+      return { receive: () => undefined };
+    },
+  });
+  let opened: Gateway | null = null;
+  const here = { ...data, thread: "main", threadStarts: 1 };
+  const others = actorsOn(placementOf(data.threads, THREAD_ENTRY), "main").filter((name) => name !== GATEWAY);
+  const specs = (await partsOf(others)).flatMap((part) => part.setUp(here, threads.main));
+  for (const spec of [...specs, ...setUpGateway(here, threads.main, (gateway) => (opened = gateway))]) host.register(spec);
+  return () => {
+    if (opened === null) throw new Error("the gateway has not started");
+    return opened;
+  };
+}

@@ -1,0 +1,91 @@
+/** What every server has on its main thread: the actors that own processes and connections, and what all threads are told. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Checkpointer } from "#actors/checkpointer/shell";
+import { EngineProcesses } from "#actors/engines/shell";
+import { CHECKPOINTER, DISPATCHER, ENGINE_PROCESSES, OUTBOUND } from "#actors/names";
+import { createDelivery } from "#actors/outbound/delivery";
+import { Outbound } from "#actors/outbound/shell";
+import type { ReceiverStarted } from "#actors/rules/messages";
+import type { ThreadCount } from "#actors/tree";
+import { hostIdentity } from "#protocol/host-identity";
+import { type Clock, processUptimeUs } from "#runtime/clock";
+import type { Threads } from "#runtime/thread";
+import { checkpoint, openCheckpointHandle } from "#storage/checkpoint";
+import type { ServerConfig } from "./config.ts";
+import type { ThreadData } from "./threads/data.ts";
+import { userEnvironment } from "./user-code/register.ts";
+
+/** What all threads are given alike. */
+export type SharedData = Omit<ThreadData, "thread" | "threadStarts">;
+
+/** Source or compiled: entries have the same suffix as this file. */
+const SUFFIX = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
+
+/** The module that every worker thread starts with. */
+export const THREAD_ENTRY = new URL(`./threads/entry${SUFFIX}`, import.meta.url);
+
+/** The actors that own processes and connections. */
+export function registerActors(threads: Threads, config: ServerConfig, data: SharedData): void {
+  const { host } = threads.main;
+  host.register({
+    name: ENGINE_PROCESSES,
+    start: (context, out) => {
+      const send = (to: string, message: unknown): void => host.send(to, message);
+      const processes = new EngineProcesses(engineOptions(config), context.nowUs, send);
+      processes.begin(out);
+      return processes;
+    },
+  });
+  host.register({
+    name: OUTBOUND,
+    start: (_context, out) => {
+      out.send(DISPATCHER, { kind: "ReceiverStarted", receiver: OUTBOUND } satisfies ReceiverStarted);
+      return new Outbound({ ...createDelivery(config.email), done: (message) => host.send(DISPATCHER, message) });
+    },
+  });
+  host.register({
+    name: CHECKPOINTER,
+    start: () => {
+      const database = openCheckpointHandle(data.databasePath);
+      return new Checkpointer(
+        () => checkpoint(database),
+        () => database.close(),
+      );
+    },
+  });
+}
+
+export interface Place {
+  threads: ThreadCount;
+  /** False: requests come from this process only. */
+  listens: boolean;
+}
+
+export function threadData(config: ServerConfig, servedDir: string | null, clock: Clock, place: Place): SharedData {
+  return {
+    config,
+    servedDir,
+    version: packageVersion(),
+    pid: process.pid,
+    startedAt: clock.nowUs(),
+    startedUptimeUs: processUptimeUs(),
+    databasePath: join(config.home, "db.sqlite"),
+    host: hostIdentity(),
+    ...place,
+  };
+}
+
+/** The version of the package this file belongs to; its package.json is above the source as well as above the build. */
+function packageVersion(): string {
+  const folder = SUFFIX === ".ts" ? "../package.json" : "../../package.json";
+  return (JSON.parse(readFileSync(new URL(folder, import.meta.url), "utf8")) as { version: string }).version;
+}
+
+function engineOptions(config: ServerConfig) {
+  const entry = fileURLToPath(new URL(`../sdk/engine/main${SUFFIX}`, import.meta.url));
+  const environment = userEnvironment(config);
+  const conditions = process.execArgv.filter((argument) => argument.startsWith("--conditions"));
+  return { command: [process.execPath, ...conditions, entry], commands: config.engineCommands, environment };
+}

@@ -1,0 +1,13 @@
+/** Time for which a process could not run because others had the processors: no fault of what it does. */
+import { readFileSync } from "node:fs";
+
+/** How long the main thread of a process has waited for a processor so far, in ms; 0 where the system does not tell (Linux does). */
+export function starvedMs(pid: number | undefined): number {
+  try {
+    // Nanoseconds on a processor, nanoseconds waiting for one, number of turns: Documentation/scheduler/sched-stats.
+    const [, waited = "0"] = readFileSync(`/proc/${pid}/schedstat`, "latin1").split(" ");
+    return Number(waited) / 1e6;
+  } catch {
+    return 0;
+  }
+}

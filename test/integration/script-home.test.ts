@@ -1,0 +1,74 @@
+/** What a plain script asks of its home: events, variables, runs that end early, and the lock. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import t from "tap";
+import { Millrace } from "#sdk/client/index";
+import { loadConfig } from "#server/config";
+import { startInProcess } from "#server/in-process";
+import { type RunningServer, startServer } from "#server/main";
+import { lockHome } from "#storage/lock";
+import { runScript, startScript } from "../support/script-process.ts";
+
+const FLOWS = fileURLToPath(new URL("./script-flows", import.meta.url));
+const SCRIPT = join(FLOWS, "script.ts");
+const home = mkdtempSync(join(tmpdir(), "millrace-script-"));
+t.teardown(() => rmSync(home, { recursive: true, force: true }));
+
+async function serve(): Promise<{ server: RunningServer; client: Millrace }> {
+  const { config } = loadConfig({ home, port: "0", open: false, maxEngines: "1" }, {}, home);
+  const server = await startServer(config, FLOWS);
+  return { server, client: new Millrace({ home }) };
+}
+
+t.test("events and variables of a script are the home's", { timeout: 180_000 }, async (t) => {
+  t.match((await runScript(SCRIPT, home, "outside", "one")).stdout, '{"before":"nothing"}');
+  t.match((await runScript(SCRIPT, home, "outside", "two")).stdout, '{"before":"one"}');
+  const { server, client } = await serve();
+  const events = await client.events.list({ name: "script.done", ascending: true }).first(10);
+  t.same(
+    events.map(({ payload }) => payload),
+    [{ argument: "one" }, { argument: "two" }],
+  );
+  t.match((await runScript(SCRIPT, home, "outside", "three")).stdout, '{"before":"two"}');
+  t.equal((await client.variables.get("script/last")).value, "three");
+  await server.stop();
+});
+
+t.test("two flows called at once, and one that does not stop in time", { timeout: 60_000 }, async (t) => {
+  const both = await runScript(SCRIPT, home, "two");
+  t.match(both.stdout, '[{"sum":2},{"sum":3}]\n');
+  t.match(JSON.parse((await runScript(SCRIPT, home, "endless")).stdout), { state: "TimedOut" });
+});
+
+t.test("Ctrl-C cancels the run of a script", { timeout: 180_000 }, async (t) => {
+  const script = startScript(SCRIPT, home, "waits");
+  await script.said("INFO waiting");
+  script.child.kill("SIGINT");
+  await script.said("cancelling run");
+  const { stdout } = await script.ended;
+  t.match(JSON.parse(stdout), { state: "Cancelled" });
+});
+
+t.test("runs that wait for others are left alone, and the home is free afterwards", { timeout: 180_000 }, async (t) => {
+  const local = await startInProcess(home, home);
+  t.throws(() => lockHome(home), { name: "HomeLockedError" }, "the home is locked meanwhile");
+  const url = "in this process";
+  const client = new Millrace({
+    peer: () => Promise.resolve({ url, token: null, send: (path, request) => local.send({ ...request, path }) }),
+  });
+  const queued = await client.runs.create({ project: "script-flows", flow: "sums", parameters: { n: 1 } });
+  const { url: own } = await client.server();
+  t.equal(own, "", "nothing listens");
+  await local.stop();
+  t.equal((await runScript(SCRIPT, home, "sums", "2")).code, 0);
+  const again = await startInProcess(home, home);
+  const answer = await again.send({
+    ...{ method: "GET", path: `/api/runs/${queued.id}`, headers: {}, body: null },
+    signal: new AbortController().signal,
+  });
+  t.match(JSON.parse(await answer.text()), { state: { type: "Scheduled" } });
+  await again.stop();
+  lockHome(home).release();
+});
