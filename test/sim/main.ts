@@ -1,9 +1,11 @@
 /**
- * npm run sim -- [--seed N] [--steps M] [--seeds K] [--mutants] [--trace] [--json]
- * Runs K seeds from N on, M messages each under faults; with --mutants, shows that each bug put in on purpose is found.
+ * npm run sim -- [--seed N] [--steps M] [--seeds K] [--mutants | --crash-points] [--trace] [--json]
+ * Runs K seeds from N on, M messages each under faults; with --mutants, shows that each bug put in on purpose is found; with
+ * --crash-points, runs a seed once for each of its messages and each kind of crash, which then comes right there.
  */
 import { parseArgs } from "node:util";
 import { Coverage } from "./coverage.ts";
+import { runCrashPoints } from "./crash-points.ts";
 import { hunt } from "./hunt.ts";
 import { MUTATIONS } from "./mutations.ts";
 import { runSeed, type SeedResult } from "./simulation.ts";
@@ -12,6 +14,10 @@ const DEFAULT_STEPS = 2000;
 const DEFAULT_SEEDS = 20;
 /** Most bugs are found by the first seed; the rarest is met in one of ten. */
 const DEFAULT_HUNT_SEEDS = 60;
+/** Messages of a seed whose crashes are tried: enough for rules to fire and expectations to end. */
+const CRASH_POINTS = 400;
+/** In this one rules fire, send messages and wait for events. */
+const CRASH_SEED = 5;
 /** Coverage is asked of runs that are long enough to have met everything. */
 const COVERAGE_SEEDS_MIN = 50;
 
@@ -20,6 +26,7 @@ interface Options {
   steps: number;
   seeds: number;
   mutants: boolean;
+  crashPoints: boolean;
   trace: boolean;
   json: boolean;
 }
@@ -28,15 +35,17 @@ function readOptions(): Options {
   const number = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
   const { values } = parseArgs({
-    options: { seed: number, steps: number, seeds: number, mutants: flag, trace: flag, json: flag },
+    options: { seed: number, steps: number, seeds: number, mutants: flag, "crash-points": flag, trace: flag, json: flag },
   });
   const read = (text: string | undefined, otherwise: number): number => (text === undefined ? otherwise : Number(text));
   const seeds =
     values.seeds === undefined && values.seed !== undefined
       ? 1
       : read(values.seeds, values.mutants ? DEFAULT_HUNT_SEEDS : DEFAULT_SEEDS);
-  const { mutants, trace, json } = values;
-  return { seed: read(values.seed, 1), steps: read(values.steps, DEFAULT_STEPS), seeds, mutants, trace, json };
+  const { mutants, "crash-points": crashPoints, trace, json } = values;
+  const steps = read(values.steps, crashPoints ? CRASH_POINTS : DEFAULT_STEPS);
+  const seed = read(values.seed, crashPoints ? CRASH_SEED : 1);
+  return { seed, steps, seeds, mutants, crashPoints, trace, json };
 }
 
 function print(text: string): void {
@@ -97,6 +106,18 @@ async function runMutants(options: Options): Promise<boolean> {
   return survived === 0;
 }
 
+async function runPoints(options: Options): Promise<boolean> {
+  const { failed, runs, missing } = await runCrashPoints(options.seed, options.steps);
+  for (const { point, fault, result } of failed) {
+    print(`${fault} at message ${point}`);
+    printViolation(result, options.steps);
+  }
+  for (const what of missing) print(`never met: ${what}`);
+  print(`seed ${options.seed}: ${runs} crashes, ${failed.length} failed`);
+  return failed.length === 0 && missing.length === 0;
+}
+
 const options = readOptions();
-const passed = options.mutants ? await runMutants(options) : await runSeeds(options);
+const run = options.mutants ? runMutants : options.crashPoints ? runPoints : runSeeds;
+const passed = await run(options);
 process.exitCode = passed ? 0 : 1;

@@ -68,6 +68,8 @@ export interface SeedOptions {
   /** Messages handled under faults. */
   messages: number;
   mutation: Mutation | null;
+  /** In place of the faults that the seed draws; then there are rules in any case. */
+  faults?: readonly PlannedFault[];
   echo: ((line: string) => void) | null;
 }
 
@@ -163,9 +165,10 @@ class Simulation {
       new StoreChecker(this.#disk),
     ];
     this.#spawns = this.#random.chance(0.5);
-    this.#keepsRules = this.#random.chance(0.7);
+    this.#keepsRules = this.#random.chance(0.7) || options.faults !== undefined;
     this.#plans = this.#random.chance(0.6);
-    this.#planned = planFaults(this.#random, options.messages);
+    const drawn = planFaults(this.#random, options.messages);
+    this.#planned = options.faults === undefined ? drawn : [...options.faults];
     this.#processes = new ModelProcesses(this.#time, (id, key, pid) => {
       const fails = !this.#calm && this.#random.chance(0.1);
       return fails
