@@ -1,8 +1,7 @@
 /**
- * Paths outside the API: the dashboard. No token: its files show nothing of the store, and the dashboard itself asks for one.
+ * Paths outside the API: the dashboard, which itself says where it has no page. No token: its files show nothing of the store, and the dashboard itself asks for one.
  * Where it was not built, a landing page says so and where the API is.
  */
-import { pageAt } from "#protocol/dashboard-pages";
 import { refuse } from "#protocol/errors";
 import { type Asset, loadAssets } from "./assets.ts";
 import { replyFile, replyMethodNotAllowed, replyRefusal } from "./reply.ts";
@@ -38,6 +37,8 @@ const DOCUMENT_HEADERS: HeaderList = [
 const LANDING_HEADERS: HeaderList = ["content-type", "text/html; charset=utf-8", "x-content-type-options", "nosniff"];
 
 const DOCUMENT = "/index.html";
+/** Below this are the files of a build. One that is of another build is not found, instead of being the document. */
+const FILES = "/assets/";
 
 export class Pages {
   readonly #assets: ReadonlyMap<string, Asset>;
@@ -54,11 +55,11 @@ export class Pages {
       replyMethodNotAllowed(exchange, "GET, HEAD");
       return;
     }
-    const page = pageAt(exchange.path) !== null;
-    const asset = this.#assets.get(page ? DOCUMENT : exchange.path);
-    if (asset !== undefined) sendAsset(exchange, asset);
-    else if (page) replyFile(exchange, 200, [...LANDING_HEADERS, ...DOCUMENT_HEADERS], this.#landing);
-    else replyRefusal(exchange, refuse("not_found"));
+    const file = this.#assets.get(exchange.path);
+    const asset = file ?? this.#assets.get(DOCUMENT);
+    if (file === undefined && exchange.path.startsWith(FILES)) replyRefusal(exchange, refuse("not_found"));
+    else if (asset !== undefined) sendAsset(exchange, asset);
+    else replyFile(exchange, 200, [...LANDING_HEADERS, ...DOCUMENT_HEADERS], this.#landing);
   }
 }
 

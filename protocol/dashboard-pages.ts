@@ -1,6 +1,6 @@
 /**
- * The addresses of the dashboard's pages. The gateway answers each of them with the dashboard's document, the dashboard shows
- * the page; every other path outside the API is not found.
+ * The addresses of the dashboard's pages. The gateway answers each path outside the API with the dashboard's document; the
+ * dashboard shows the page, or that there is none.
  */
 export const DASHBOARD_PAGES = {
   overview: "/",

@@ -76,20 +76,23 @@ t.test("the dashboard at the gateway", async (t) => {
     t.equal(head.headers["content-length"], "7");
   });
 
-  t.test("whatever is no page and no file is not found", async (t) => {
+  t.test("whatever is neither of the API nor a file is the document, which says so", async (t) => {
+    for (const path of ["/nothing", "/runs/abc", "/runs/12/more", "/api", "/mcp/more", "/runsx"]) {
+      const page = await server.send("GET", path);
+      t.equal(page.status, 200, path);
+      t.match(page.text, "the document");
+      t.match(page.headers["content-type"], "text/html");
+    }
+  });
+
+  t.test("a file that is not of this build is not found, nor is an unknown path of the API", async (t) => {
     const paths = [
-      "/nothing",
-      "/runs/abc",
-      "/runs/12/more",
       "/assets/index-other.js",
       "/assets/source.map",
       "/assets/index-abc.js.br",
       "/assets/../index.html",
       "/assets/%2e%2e/index.html",
-      "/api",
       "/api/",
-      "/mcp/more",
-      "/runsx",
     ];
     for (const path of paths) {
       const missing = await server.raw(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
