@@ -114,7 +114,9 @@ export class DispatchGroup {
       this.#halted = true;
       answerDefect(message, error, out);
     };
-    const shared = { failed, resent: isOfGateway } as const;
+    // What comes behind the new epoch, to one of the group that has yet to start, is not sent again.
+    const resent = (message: unknown): boolean => isOfGateway(message) && message.epoch !== this.#epoch;
+    const shared = { failed, resent } as const;
     return [
       { name: DISPATCHER, start: (_context, out) => this.#startDispatcher(out), ...shared },
       { name: LEASES, start: () => new LeaseManager(this.#loaded(), this.#ports), ...shared },
@@ -185,13 +187,13 @@ export class DispatchGroup {
 
 /** The command that killed an actor changed nothing: its client learns that at once, the others are sent again. */
 function answerDefect(message: unknown, _error: Error, out: Outbox): void {
-  if (!isOfGateway(message) || !("id" in (message as object))) return;
+  if (!isOfGateway(message) || !("id" in message)) return;
   const refusal = refuse("internal");
-  const decision = { ...emptyDecision(), replies: [(message as { id: number }).id, refusal.status, refusal.body()] };
+  const decision = { ...emptyDecision(), replies: [Number(message.id), refusal.status, refusal.body()] };
   out.send(COMMITS, { decision, turn: 0 });
 }
 
 /** Commands and notices carry an epoch; the gateway sends them again after a restart. */
-function isOfGateway(message: unknown): boolean {
+function isOfGateway(message: unknown): message is { epoch: number } {
   return typeof message === "object" && message !== null && "epoch" in message;
 }

@@ -67,7 +67,7 @@ interface Timer {
   message: unknown;
 }
 
-const SETTINGS: DispatchSettings = {
+export const SETTINGS: DispatchSettings = {
   crashRetriesDefault: 5,
   retainDays: 30,
   retainRunsDays: null,
