@@ -119,7 +119,7 @@ export class DispatchGroup {
       { name: DISPATCHER, start: (_context, out) => this.#startDispatcher(out), ...shared },
       { name: LEASES, start: () => new LeaseManager(this.#loaded(), this.#ports), ...shared },
       { name: SCHEDULER, start: (_context, out) => this.#startScheduler(out), ...shared },
-      { name: RECORDS, start: () => this.#startRecords(), ...shared },
+      { name: RECORDS, start: () => new Records(this.#loaded(), this.#ports, this.#options.facts), ...shared },
     ];
   }
 
@@ -163,6 +163,7 @@ export class DispatchGroup {
     settleAfterRestart(turn, (engine) => !engine.local || isAlive(engine.pid, engine.pidStarted));
     turn.finish();
     out.send(ENGINE_PROCESSES, { kind: "Resync" });
+    this.#ports.announceEpoch();
     const dispatcher = new Dispatcher(state, this.#ports);
     dispatcher.begin(out);
     out.send(RULES, { kind: "Wake" });
@@ -174,13 +175,6 @@ export class DispatchGroup {
     const scheduler = new Scheduler(this.#loaded(), this.#ports);
     scheduler.begin(out);
     return scheduler;
-  }
-
-  /** The last one to start. Only now is the epoch told: a command of it that came to one that has yet to start would be dropped. */
-  #startRecords(): Records {
-    const records = new Records(this.#loaded(), this.#ports, this.#options.facts);
-    this.#ports.announceEpoch();
-    return records;
   }
 
   #loaded(): LiveState {

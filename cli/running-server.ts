@@ -16,12 +16,13 @@ const ADVICE: Readonly<Record<string, string | null>> = {
 
 /**
  * The server's code is large and only these two commands need it.
+ * @param cut once aborted, files that are not looked at yet are left out
  * @throws CommandError for what the person who starts it can put right.
  */
-export async function startServer(loaded: LoadedConfig, servedDir: string): Promise<RunningServer> {
+export async function startServer(loaded: LoadedConfig, servedDir: string, cut?: AbortSignal): Promise<RunningServer> {
   const main = await import("#server/main");
   try {
-    return await main.startServer(loaded.config, servedDir);
+    return await main.startServer(loaded.config, servedDir, cut);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const advice = ADVICE[error.name];

@@ -21,7 +21,7 @@ export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
   for (const warning of loaded.warnings) errors.line(`${errors.paint("yellow", "millrace:")} ${warning}`);
   // A signal during the start would otherwise end the process with its files left behind.
   const signals = new StopSignals(errors);
-  const server = await startServer(loaded, servedDir);
+  const server = await startServer(loaded, servedDir, signals.asked);
   signals.stopWith(server);
   const screen = renderStartScreen(
     {
@@ -33,7 +33,7 @@ export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
     },
     out,
   );
-  for (const line of screen) out.line(line);
+  if (!signals.asked.aborted) for (const line of screen) out.line(line);
   if (loaded.config.openBrowser && out.live) openBrowser(server.url);
   const exitCode = await server.stopped;
   signals.end();
@@ -41,13 +41,13 @@ export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
   return exitCode;
 }
 
-/** A start that a signal came into is let through to its end, so that it can stop in order; but not for longer than this. */
+/** A start that a signal came into goes on without the files not looked at yet, so that it can stop in order; but not for longer than this. */
 const START_LEFT_MS = 10_000;
 
 /** First signal: stop in order. Second: at once, whatever is under way; the store survives that. */
 class StopSignals {
   #server: RunningServer | null = null;
-  #asked = false;
+  readonly #asked = new AbortController();
   #limit: NodeJS.Timeout | undefined;
   readonly #terminal: Terminal;
   readonly #handler = () => this.#signalled();
@@ -57,10 +57,15 @@ class StopSignals {
     process.on("SIGINT", this.#handler).on("SIGTERM", this.#handler);
   }
 
+  /** Aborted by the first signal. */
+  get asked(): AbortSignal {
+    return this.#asked.signal;
+  }
+
   stopWith(server: RunningServer): void {
     this.#server = server;
     clearTimeout(this.#limit);
-    if (this.#asked) void server.stop();
+    if (this.asked.aborted) void server.stop();
   }
 
   end(): void {
@@ -68,8 +73,8 @@ class StopSignals {
   }
 
   #signalled(): void {
-    if (this.#asked) process.kill(process.pid, "SIGKILL");
-    this.#asked = true;
+    if (this.asked.aborted) process.kill(process.pid, "SIGKILL");
+    this.#asked.abort();
     if (this.#server === null) this.#limit = setTimeout(() => process.kill(process.pid, "SIGKILL"), START_LEFT_MS).unref();
     if (this.#terminal.live) this.#terminal.line("\nStopping. Press Ctrl-C again to stop at once.");
     void this.#server?.stop();

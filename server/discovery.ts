@@ -78,11 +78,13 @@ const NAMES_PACKAGE = /["'`]millrace(?:\/[\w-]+)?["'`]/;
  * Only files that name the package as an import does are imported, so that other scripts lying there are not run.
  *
  * @param start starts a process of user code
+ * @param stopped once aborted, no further file is imported
  */
 export async function discover(
   dir: string,
   start: () => UserCodeChild,
   limits: DiscoveryLimits = DEFAULT_LIMITS,
+  stopped?: AbortSignal,
 ): Promise<Discovered> {
   const sourceDir = resolve(dir);
   const files = await findModules(sourceDir, limits);
@@ -92,6 +94,7 @@ export async function discover(
   const called: string[] = [];
   let child: UserCodeChild | null = null;
   for (const module of modules) {
+    if (stopped?.aborted) break;
     child ??= await startWith(start, sourceDir, called, limits.importMs);
     const loaded = await child.load(sourceDir, module, limits.importMs);
     if (typeof loaded === "string") {

@@ -38,16 +38,17 @@ const FIGURES_MS = 1000;
 
 /**
  * Starts a server on a home.
+ * @param cut once aborted, the start goes on without looking further through the served directory, so that it can be stopped in order
  * @throws when the home is locked by another server, the address is taken, or the store can't be opened.
  */
-export async function startServer(config: ServerConfig, servedDir: string): Promise<RunningServer> {
+export async function startServer(config: ServerConfig, servedDir: string, cut?: AbortSignal): Promise<RunningServer> {
   prepareHome(config.home);
   const lock = lockHome(config.home);
   const clock = createSystemClock();
   const secrets = [config.token, config.email?.password];
   const log = new ServerLog({ home: config.home, secrets, nowUs: () => clock.nowUs() });
   try {
-    return await startTree(config, servedDir, clock, log, () => lock.release());
+    return await startTree(config, servedDir, clock, log, () => lock.release(), cut);
   } catch (cause) {
     log.write("error", `the start failed: ${cause instanceof Error ? cause.message : String(cause)}`);
     lock.release();
@@ -61,6 +62,7 @@ async function startTree(
   clock: Clock,
   log: ServerLog,
   release: () => void,
+  cut?: AbortSignal,
 ): Promise<RunningServer> {
   const data = threadData(config, servedDir, clock, { threads: config.threads, listens: true });
   const stopped = Promise.withResolvers<number>();
@@ -81,6 +83,7 @@ async function startTree(
   registerActors(threads, config, data);
   const code = registerUserCode(threads.main.host, config, servedDir, (line) => log.error(line));
   const discovering = code.discover();
+  cut?.addEventListener("abort", () => code.stop(), { once: true });
   let stopping: Promise<void> | null = null;
   const stop = (exitCode: number): Promise<void> => {
     if (stopping === null) log.info("stopping");
@@ -105,7 +108,8 @@ async function startTree(
   writeDiscoveryFile(config.home, { auth, host, pid, port, socket, started_at, url, version });
   const discovery = await discovering;
   log.info(startLine(data, url, discovery));
-  code.take(discovery);
+  // What was not looked at is not gone.
+  if (!cut?.aborted) code.take(discovery);
   const figures = setInterval(() => void sendFigures(threads), FIGURES_MS);
   void stopped.promise.then(() => clearInterval(figures));
   return { url, stopped: stopped.promise, stop: () => stop(0), discovery, threads };

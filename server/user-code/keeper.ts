@@ -46,7 +46,7 @@ export class UserCodeKeeper {
   async discover(): Promise<Discovery> {
     this.#busy = true;
     this.#discoveries += 1;
-    const discovering = discover(this.#options.dir, () => this.#start());
+    const discovering = discover(this.#options.dir, () => this.#start(), undefined, this.#stopped.signal);
     // Later on calls go to the former process until there is a new one.
     if (this.#discoveries === 1)
       this.#ready = discovering.then(

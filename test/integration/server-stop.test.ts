@@ -1,10 +1,11 @@
 /** An orderly stop of the real server: what waits learns that the server goes, instead of running into its grace. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, watch } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { loadConfig } from "#server/config";
 import { startServer } from "#server/main";
+import { startCommand } from "../support/cli-process.ts";
 
 const MODULE = { module: "stop.py", source_dir: "/stop" };
 
@@ -48,3 +49,20 @@ for (const threads of ["two", "three"] as const) {
     rmSync(home, { recursive: true });
   });
 }
+
+t.test("a signal while a file is being imported stops the server in order", async (t) => {
+  const home = mkdtempSync(join(tmpdir(), "millrace-stop-"));
+  const served = t.testdir({
+    "busy.ts":
+      'import "millrace";\nimport { writeFileSync } from "node:fs";\nwriteFileSync(new URL("./imported", import.meta.url), "");\nfor (;;);\n',
+  });
+  const importing = Promise.withResolvers<void>();
+  const watcher = watch(served, (_event, name) => name === "imported" && importing.resolve());
+  const serve = startCommand(["serve", served, "--home", home, "--port", "0", "--no-engines", "--no-open"]);
+  await importing.promise;
+  watcher.close();
+  serve.child.kill("SIGTERM");
+  t.same(await serve.ended, { code: 0, out: "", errors: "" });
+  t.notOk(existsSync(join(home, "server.json")), "nothing is left behind");
+  rmSync(home, { recursive: true });
+});
