@@ -36,7 +36,7 @@ const PAGES: readonly (readonly [address: (scene: Scene) => string, heading: (sc
 
 t.test("pages", async (t) => {
   /** What says that a page has its data. */
-  const CONTENT = ".panel > *, table.table, .empty, .strip, .calendar, .agenda-rows li, .run-form, .backfill-form";
+  const CONTENT = ".panel > *, table.table, .empty, .strip, .calendar, .agenda-rows li, .run-form, .backfill-form, .rule-form";
 
   const scene = await startScene();
   const browser = await launch();

@@ -44,6 +44,8 @@ const SHOWN: readonly (readonly [name: string, path: string, theme: Theme])[] = 
   ["graph", "/runs/{weather}?tab=graph", "dark"],
   ["log", "/runs/{failed}?tab=logs", "dark"],
   ["artifacts", "/artifacts?artifact=3", "light"],
+  ["queue", "/queue", "light"],
+  ["events", "/events", "dark"],
 ];
 const SIZES = [
   ["wide", 1440, 960],
@@ -65,7 +67,7 @@ function nameOf(path: string): string {
 }
 
 function picturesOf(paths: readonly string[]): Picture[] {
-  if (paths[0] === "docs") return SHOWN.map(([name, path, theme]) => ({ name, path, theme, width: 1190, height: 690 }));
+  if (paths[0] === "docs") return SHOWN.map(([name, path, theme]) => ({ name, path, theme, width: 1190, height: 650 }));
   return (paths.length > 0 ? paths : PATHS).flatMap((path) =>
     (["light", "dark"] as const).flatMap((theme) =>
       SIZES.map(([size, width, height]) => ({ name: `${nameOf(path)}-${theme}-${size}`, path, theme, width, height })),
