@@ -240,7 +240,8 @@ export class ModelPeople {
     const other = moved.length > 0 && random.chance(0.6) ? random.pick(moved) : someRun;
     const run = paused.length > 0 && random.chance(0.4) ? random.pick(paused) : other;
     const type = random.pick<StateType>(STATE_TYPES);
-    if (type === "Pending" || type === "Running") this.#meddled.add(run);
+    // An engine from which a run is taken by force may still set it Running, and then nobody holds it.
+    if (force || type === "Pending" || type === "Running") this.#meddled.add(run);
     const name = random.pick([null, null, null, "Late", "Skipped", "TimedOut", "toString"]);
     this.#ask("TransitionRun", run, this.#text({ type, name, force }));
   }
