@@ -61,7 +61,7 @@ export function changeSpec(turn: Turn, schedule: Schedule, ready: ReadySpec): vo
   schedule.spec = ready.spec;
   schedule.fires = ready.fires;
   // Times of the new spec that have passed were none of its fires.
-  consumeUntil(schedule, turn.nowUs);
+  consumeUntil(turn, schedule, turn.nowUs);
   dropSkips(turn, schedule);
 }
 

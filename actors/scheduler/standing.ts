@@ -1,7 +1,9 @@
 /** Pausing and resuming schedules, whoever asks for it. */
+
+import { enqueue } from "../dispatcher/hand-out.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
-import { extend, prune } from "./look-ahead.ts";
+import { extend, isHeld, prune } from "./look-ahead.ts";
 import { scheduleEvent } from "./schedule-row.ts";
 
 /** Pauses a schedule and deletes its held runs; `until` for a disable window. Repeating it changes nothing. */
@@ -23,14 +25,18 @@ export function resumeSchedule(turn: Turn, schedule: Schedule, from = turn.nowUs
   schedule.paused_reason = null;
   schedule.paused_until = null;
   schedule.updated_at = turn.nowUs;
-  consumeUntil(schedule, from);
+  consumeUntil(turn, schedule, from);
   extend(turn, schedule, true);
   scheduleEvent(turn, schedule, "schedule.resumed", {});
 }
 
-/** Leaves the fires up to a moment behind. */
-export function consumeUntil(schedule: Schedule, us: number): void {
+/** Leaves the fires up to a moment behind. A run that somebody set going while its schedule was paused is due then. */
+export function consumeUntil(turn: Turn, schedule: Schedule, us: number): void {
   schedule.consumed_until = Math.max(schedule.consumed_until, us);
-  for (const fire of schedule.runs.keys()) if (fire <= schedule.consumed_until) schedule.runs.delete(fire);
+  for (const [fire, run] of [...schedule.runs]) {
+    if (fire > schedule.consumed_until) continue;
+    schedule.runs.delete(fire);
+    if (isHeld(run)) enqueue(turn, run);
+  }
   for (const fire of schedule.ended) if (fire <= schedule.consumed_until) schedule.ended.delete(fire);
 }

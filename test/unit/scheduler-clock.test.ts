@@ -89,6 +89,18 @@ t.test("deleting a run that was ended before its time skips its fire, also after
   ]);
 });
 
+t.test("a run set going under a paused schedule starts when the schedule is resumed after its time", async (t) => {
+  const { kit, id, made } = scheduled({ kind: "interval", interval: 600, anchor: START_US + 10 * SECOND });
+  const first = Number(operations(made, "insert_run")[0]?.["id"]);
+  move(kit, first, "Cancelled");
+  kit.send("PauseSchedule", { target: id });
+  move(kit, first, "Scheduled", { force: true });
+  const parked = poll(kit, "e1");
+  kit.pass(HOUR);
+  const resumed = kit.send("ResumeSchedule", { target: id });
+  t.match(workOf(resumed, parked.command), { run_id: first });
+});
+
 t.test("a run to come that was ended and brought back starts at its time, also after a restart", async (t) => {
   const { kit, made, id } = scheduled({ kind: "interval", interval: 3600, anchor: START_US + 10 * SECOND });
   const first = Number(operations(made, "insert_run")[0]?.["id"]);

@@ -100,11 +100,16 @@ export class ScheduleChecker implements Checker {
     const nowUs = this.#time.nowUs();
     const waiting = [...history.runs.values()].filter((run) => isWaiting(run) && !this.#moved.has(run.id));
     const held = Map.groupBy(waiting, (run) => run.schedule);
+    const moved = Map.groupBy(
+      [...history.runs.values()].filter(({ id }) => this.#moved.has(id)),
+      (run) => run.schedule,
+    );
     for (const schedule of history.schedules.values()) {
       const ahead = (held.get(schedule.id) ?? []).filter((run) => (run.fire ?? 0) > schedule.consumedUntil);
       if (!schedule.active && ahead.length > 0)
         throw new Violation(ONCE, `schedule ${schedule.id} is paused and holds run ${ahead[0]?.id}`);
-      if (schedule.active) this.#lookAt(schedule, ahead, nowUs);
+      const byPeople = (moved.get(schedule.id) ?? []).some((run) => (run.fire ?? 0) > schedule.consumedUntil);
+      if (schedule.active) this.#lookAt(schedule, ahead, byPeople, nowUs);
     }
     for (const id of held.keys())
       if (id !== null && !history.schedules.has(id) && this.#isHeldByNobody(held.get(id) ?? []))
@@ -195,7 +200,9 @@ export class ScheduleChecker implements Checker {
     runs: ReadonlyMap<number, CommittedRun>,
     what: string,
   ): void {
-    const decidedUs = Math.max(...catchUpsOf(commit, before.id).map(({ occurred }) => occurred), ...laidOutAt(commit, before.id));
+    // A commit may hold several decisions, with a sleep between them.
+    const decisions = [...catchUpsOf(commit, before.id).map(({ occurred }) => occurred), ...laidOutAt(commit, before.id)];
+    const decidedUs = Math.max(...decisions);
     if (!Number.isFinite(decidedUs)) return;
     const upUs = this.#time.monotonicUs() - this.#processStartedUs;
     const inTime = dropped.find((fire) => upUs > MISSED_AFTER_US + PATIENCE_US && fire > decidedUs - MISSED_AFTER_US);
@@ -204,12 +211,12 @@ export class ScheduleChecker implements Checker {
       const run = runs.get(fire);
       if (run === undefined || run.createdBy === "catchup" || this.#moved.has(run.id)) return false;
       const starts = run.type === "Scheduled" && !before.skips.has(fire);
-      return starts && fire <= decidedUs - MISSED_AFTER_US - PATIENCE_US;
+      return starts && fire <= Math.min(...decisions.filter((us) => us >= fire)) - MISSED_AFTER_US - PATIENCE_US;
     });
     if (late !== undefined) throw new Violation(POLICY, `${what}: ${late} starts at ${decidedUs} although it was missed`);
   }
 
-  #lookAt(schedule: CommittedSchedule, held: readonly CommittedRun[], nowUs: number): void {
+  #lookAt(schedule: CommittedSchedule, held: readonly CommittedRun[], byPeople: boolean, nowUs: number): void {
     const { id, consumedUntil, skips } = schedule;
     const { fires } = walkOf(schedule.spec);
     const first = nextFire(fires, consumedUntil);
@@ -221,7 +228,7 @@ export class ScheduleChecker implements Checker {
       throw new Violation(FORGOTTEN, `schedule ${id} says ${schedule.nextFire}, its next fire is ${open[0]}`);
     const laidOut = held.filter((run) => !skips.has(run.fire ?? 0)).length;
     // Runs of the look-ahead that were cancelled or moved count as decided by a person.
-    if (open.length >= AHEAD_COUNT && laidOut === 0 && !this.#hasStarted(id, open))
+    if (open.length >= AHEAD_COUNT && laidOut === 0 && !byPeople && !this.#hasStarted(id, open))
       throw new Violation(FORGOTTEN, `schedule ${id} has no run laid out`);
   }
 
@@ -247,12 +254,13 @@ export class ScheduleChecker implements Checker {
   }
 }
 
-/** Decided by time alone: not paused, resumed or given another spec within the batch. */
+/** Decided by time alone: not paused, resumed or given another spec or policy within the batch. */
 function isPlainDecision({ operations }: Commit, before: CommittedSchedule): boolean {
   return operations.every((operation) => {
     if (operation.name === "delete_flow") return false;
     if (operation.name !== "put_schedule" || operation.number("id") !== before.id) return true;
-    return before.active && operation.number("active") === 1 && operation.text("schedule") === before.spec;
+    const samePolicy = operation.text("catchup") === before.catchup && operation.number("catchup_max") === before.catchupMax;
+    return samePolicy && before.active && operation.number("active") === 1 && operation.text("schedule") === before.spec;
   });
 }
 
