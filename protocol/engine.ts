@@ -16,7 +16,7 @@ export const WorkRequest = Type.Object(
     wait_ms: optional(Count),
     host: optional(Type.String({ description: "Host name and boot id; absent means the peer's connection decides" })),
     owns_stop: optional(Type.Boolean({ description: "The engine ends a run itself on cancel and timeout" })),
-    run_id: optional(Type.Integer({ format: "int64", description: "The only run it wants; absent takes any of its module" })),
+    run_id: optional(Type.Integer({ ...Int64, description: "The only run it wants; absent takes any of its module" })),
   },
   { title: "WorkRequest" },
 );
