@@ -17,7 +17,8 @@ export class NumberingChecker implements Checker {
   #lastTask = 0;
   #newBlock = true;
   #fedSeq = 0;
-  #gapAllowed = false;
+  /** One for each start of the core: several may come before the gateway hears of them. */
+  #gapsAllowed = 0;
   readonly #feedOf = new Map<number, string>();
 
   processStarted(): void {
@@ -26,7 +27,7 @@ export class NumberingChecker implements Checker {
   }
 
   coreStarted(): void {
-    this.#gapAllowed = true;
+    this.#gapsAllowed += 1;
   }
 
   commit({ batch, result, operations }: Commit): void {
@@ -62,8 +63,8 @@ export class NumberingChecker implements Checker {
     if (message.first_seq <= this.#fedSeq && last > this.#fedSeq)
       throw new Violation(RULE, `stream numbers ${message.first_seq}..${last} overlap ${this.#fedSeq}`);
     if (this.#fedSeq > 0 && message.first_seq > this.#fedSeq + 1) {
-      if (!this.#gapAllowed) throw new Violation(RULE, `the feed goes on at ${message.first_seq} after ${this.#fedSeq}`);
-      this.#gapAllowed = false;
+      if (this.#gapsAllowed === 0) throw new Violation(RULE, `the feed goes on at ${message.first_seq} after ${this.#fedSeq}`);
+      this.#gapsAllowed -= 1;
     }
     this.#fedSeq = Math.max(this.#fedSeq, last);
   }
