@@ -141,6 +141,7 @@ function Lines({ lines, wrap, search, scroller, toError }: LinesProps): JSX.Elem
   const list = useRef<HTMLOListElement>(null);
   const virtual = useVirtualRows({ count: lines.length, height: LINE_HEIGHT, scroller, list });
   const follows = useRef(true);
+  const formerTop = useRef(0);
   useEffect(() => {
     if (follows.current) virtual.scrollTo(lines.length - 1, "end");
   }, [lines.length]);
@@ -163,7 +164,11 @@ function Lines({ lines, wrap, search, scroller, toError }: LinesProps): JSX.Elem
   );
   const scrolled = () => {
     const box = scroller.current;
-    if (box !== null) follows.current = box.scrollHeight - box.scrollTop - box.clientHeight < END_PX;
+    if (box === null) return;
+    // Lines may have come since it was scrolled to the end: only who goes up leaves it.
+    if (box.scrollHeight - box.scrollTop - box.clientHeight < END_PX) follows.current = true;
+    else if (box.scrollTop < formerTop.current) follows.current = false;
+    formerTop.current = box.scrollTop;
   };
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
