@@ -22,7 +22,8 @@ const REPORT_MS = 20;
 const DRAIN_LIMIT_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 const MIB = 2 ** 20;
-const TICK = /"name":"load\.tick","occurred":(\d+)/g;
+/** With what follows the number, which may be cut between two packets. */
+const TICK = /"name":"load\.tick","occurred":(\d+),/g;
 
 interface Reader {
   socket: Socket;
