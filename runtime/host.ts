@@ -96,6 +96,7 @@ export class Host {
     cell.generation += 1;
     if (cell.generation > 1 && cell.spec.resent) cell.mailbox.remove(cell.spec.resent);
     const out = new Outbox();
+    const offsetUs = this.#clockOffsetUs();
     try {
       cell.actor = await cell.spec.start({ nowUs: () => this.#options.clock.nowUs(), generation: cell.generation }, out);
     } catch (cause) {
@@ -104,7 +105,7 @@ export class Host {
       throw cause;
     }
     cell.state = "running";
-    this.#perform(name, out.effects);
+    this.#perform(name, setAgain(out.effects, offsetUs - this.#clockOffsetUs()));
     this.#makeReady(cell);
     // Messages that came while it started wait for no further one.
     if (cell.queued) this.#deferTurn();
@@ -263,6 +264,11 @@ export class Host {
     this.#options.exited(cell.spec.name, error);
   }
 
+  /** Wall clock minus monotonic clock: less than before once the wall clock was set back. */
+  #clockOffsetUs(): number {
+    return this.#options.clock.nowUs() - this.#options.clock.monotonicUs();
+  }
+
   #perform(owner: string, effects: readonly Effect[]): void {
     for (const effect of effects) {
       if (effect.kind === "Send") this.send(effect.to, effect.message, effect.lane);
@@ -306,4 +312,10 @@ function isServed({ state }: Cell): boolean {
 
 function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
+}
+
+/** Timers of a start during which the clock was set back were computed by the former time. */
+function setAgain(effects: readonly Effect[], backUs: number): readonly Effect[] {
+  if (backUs <= 0) return effects;
+  return effects.map((effect) => (effect.kind === "SetTimer" ? { ...effect, dueUs: effect.dueUs - backUs } : effect));
 }

@@ -378,3 +378,28 @@ t.test("a simulation steps actors by hand", async (t) => {
   host.step("a");
   t.same(seen, [1]);
 });
+
+t.test("a timer that an actor sets while it starts runs out in time, although the clock is set back meanwhile", async (t) => {
+  const time = new ManualTime();
+  let backUs = 0;
+  const nowUs = (): number => time.now() - backUs;
+  const host = new Host({
+    clock: { nowUs, monotonicUs: time.now },
+    alarm: time.alarm(),
+    defer: (turn) => turn(),
+    exited: () => undefined,
+  });
+  const started = Promise.withResolvers<Actor>();
+  host.register({
+    name: "a",
+    start: (context, out) => {
+      out.setTimer("look", context.nowUs() + 500, "look");
+      return started.promise;
+    },
+  });
+  const starting = host.start("a");
+  backUs = 3_600_000_000;
+  started.resolve({ receive: () => undefined });
+  await starting;
+  t.equal(host.nextTimerUs(), nowUs() + 500);
+});
