@@ -215,6 +215,7 @@ const NO_SCHEDULE: CommittedSchedule = {
   spec: "",
   catchup: "skip",
   catchupMax: 0,
+  updatedAt: 0,
   active: false,
   consumedUntil: 0,
   nextFire: null,

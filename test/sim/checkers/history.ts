@@ -36,6 +36,8 @@ export interface CommittedSchedule {
   spec: string;
   catchup: "skip" | "latest" | "all";
   catchupMax: number;
+  /** When somebody changed it last; what it decides by itself does not count. */
+  updatedAt: number;
   active: boolean;
   consumedUntil: number;
   nextFire: number | null;
@@ -155,6 +157,7 @@ export class History {
       spec: operation.text("schedule"),
       catchup: operation.text("catchup") as CommittedSchedule["catchup"],
       catchupMax: operation.number("catchup_max"),
+      updatedAt: operation.number("updated_at"),
       active: operation.number("active") === 1,
       consumedUntil: operation.number("consumed_until"),
       nextFire: operation.get("next_fire") === null ? null : operation.number("next_fire"),

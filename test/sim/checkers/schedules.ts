@@ -259,9 +259,13 @@ function isPlainDecision({ operations }: Commit, before: CommittedSchedule): boo
   return operations.every((operation) => {
     if (operation.name === "delete_flow") return false;
     if (operation.name !== "put_schedule" || operation.number("id") !== before.id) return true;
-    const samePolicy = operation.text("catchup") === before.catchup && operation.number("catchup_max") === before.catchupMax;
-    return samePolicy && before.active && operation.number("active") === 1 && operation.text("schedule") === before.spec;
+    if (operation.number("updated_at") !== before.updatedAt && !hasSamePolicy(operation, before)) return false;
+    return before.active && operation.number("active") === 1 && operation.text("schedule") === before.spec;
   });
+}
+
+function hasSamePolicy(operation: Commit["operations"][number], before: CommittedSchedule): boolean {
+  return operation.text("catchup") === before.catchup && operation.number("catchup_max") === before.catchupMax;
 }
 
 function catchUpsOf({ operations }: Commit, schedule: number): CatchUp[] {
