@@ -1,6 +1,10 @@
 /** Addresses: which are this host's own, which are free, and why one cannot be listened on. */
+import { lstatSync } from "node:fs";
 import { connect, createServer, isIP } from "node:net";
 import { ListenError } from "./transport-port.ts";
+
+/** A Unix socket is for its owner alone. */
+export const SOCKET_MODE = 0o600;
 
 /** Names and literal addresses of this host alone; no others resolve to it for certain. */
 export function isLoopbackHost(host: string): boolean {
@@ -46,8 +50,21 @@ export function listenError(host: string, port: number): Promise<ListenError> {
   });
 }
 
+/** Throws a ListenError unless the path of a Unix socket is free, or held by a socket that nobody serves any more. */
+export async function checkSocketPath(path: string): Promise<void> {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false) {
+    throw new ListenError("EEXIST", `cannot create the socket ${path}: a file is in its place`);
+  }
+  if (await isServed(path)) throw new ListenError("EADDRINUSE", `another server answers on the socket ${path}`);
+}
+
+/** Why a Unix socket could not be made: neither library says more. */
+export function socketError(code: string, path: string): ListenError {
+  return new ListenError(code, `cannot create the socket ${path}: the folder must exist and the path be under 108 bytes`);
+}
+
 /** True when a server accepts connections on a Unix socket; a path that is left over does not. */
-export function isServed(path: string): Promise<boolean> {
+function isServed(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = connect(path);
     probe.once("connect", () => {

@@ -6,20 +6,12 @@
  * HTTP server would end idle connections, on which engines still come to be sent away; `drain` says nothing of a client
  * that takes nothing at all.
  */
-import { chmodSync, lstatSync, rmSync } from "node:fs";
+import { chmodSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { Server as NetServer } from "node:net";
 import { type Alarm, createSystemAlarm } from "#runtime/timers";
-import { isLoopbackHost, isServed, listenError } from "./address.ts";
-import {
-  type Exchange,
-  type ExchangeWatcher,
-  type HeaderList,
-  ListenError,
-  type Method,
-  type RequestHandler,
-  type Transport,
-} from "./transport-port.ts";
+import { checkSocketPath, isLoopbackHost, listenError, SOCKET_MODE, socketError } from "./address.ts";
+import type { Exchange, ExchangeWatcher, HeaderList, Method, RequestHandler, Transport } from "./transport-port.ts";
 
 /** Of the head of a request, as uWebSockets.js has it and reads it from the same variable. */
 const HEAD_BYTES_MAX = Number(process.env["UWS_HTTP_MAX_HEADERS_SIZE"]) || 4096;
@@ -31,7 +23,6 @@ const BODY_PACE_BYTES = 16 * 1024 * (IDLE_MS / 1000);
 const CHECK_MS = 1_000;
 /** Connections that the system holds until they are accepted, as uWebSockets.js asks for. */
 const BACKLOG = 512;
-const SOCKET_MODE = 0o600;
 const NOTHING = new Uint8Array(0);
 /** Of ASCII alone: in UTF-8 and Latin-1 alike. */
 const PLAIN = /^\p{ASCII}*$/u;
@@ -213,20 +204,12 @@ class NodeTransport implements Transport {
   }
 
   async listenUnix(path: string): Promise<void> {
-    if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false) {
-      throw new ListenError("EEXIST", `cannot create the socket ${path}: a file is in its place`);
-    }
-    if (await isServed(path)) throw new ListenError("EADDRINUSE", `another server answers on the socket ${path}`);
+    await checkSocketPath(path);
     // Left behind by a server that was killed.
     rmSync(path, { force: true });
     const server = this.#server(true);
     const failure = await listening(server, { path, exclusive: true, backlog: BACKLOG });
-    if (failure !== null) {
-      throw new ListenError(
-        failure.code ?? "EINVAL",
-        `cannot create the socket ${path}: the folder must exist and the path be under 108 bytes`,
-      );
-    }
+    if (failure !== null) throw socketError(failure.code ?? "EINVAL", path);
     this.#servers.push(server);
     this.#path = path;
     chmodSync(path, SOCKET_MODE);

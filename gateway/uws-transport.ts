@@ -7,8 +7,16 @@
  */
 
 import * as uws from "uWebSockets.js";
-import { chmodSync, lstatSync, rmSync } from "node:fs";
-import { freePort, isLoopbackAddress, isLoopbackHost, isServed, listenError } from "./address.ts";
+import { chmodSync, rmSync } from "node:fs";
+import {
+  checkSocketPath,
+  freePort,
+  isLoopbackAddress,
+  isLoopbackHost,
+  listenError,
+  SOCKET_MODE,
+  socketError,
+} from "./address.ts";
 import { statusLine } from "./status-lines.ts";
 import {
   type Exchange,
@@ -22,7 +30,6 @@ import {
 
 /** LIBUS_LISTEN_EXCLUSIVE_PORT, which the package declares as a type only. */
 const EXCLUSIVE = 1;
-const SOCKET_MODE = 0o600;
 /** A chosen port can be taken by somebody else before it is listened on; rarely twice. */
 const CHOOSE_ATTEMPTS = 10;
 
@@ -253,10 +260,7 @@ class UwsTransport implements Transport {
 
   async listenUnix(path: string): Promise<void> {
     // The library removes whatever is at the path: only a socket that nobody serves any more may go.
-    if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false) {
-      throw new ListenError("EEXIST", `cannot create the socket ${path}: a file is in its place`);
-    }
-    if (await isServed(path)) throw new ListenError("EADDRINUSE", `another server answers on the socket ${path}`);
+    await checkSocketPath(path);
     const app = this.#app("unix");
     let socket: uws.us_listen_socket | false = false;
     app.listen_unix((listening: uws.us_listen_socket | false) => {
@@ -264,7 +268,7 @@ class UwsTransport implements Transport {
     }, path);
     if (socket === false) {
       app.close();
-      throw new ListenError("EINVAL", `cannot create the socket ${path}: the folder must exist and the path be under 108 bytes`);
+      throw socketError("EINVAL", path);
     }
     this.#apps.push(app);
     this.#sockets.push(socket);
