@@ -1,7 +1,7 @@
 /** Runs it again, with the same parameters or with edited ones. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FlowSummary } from "#protocol/flow";
 import type { Run } from "#protocol/run";
 import { messageOf } from "../../api/client.ts";
@@ -51,7 +51,7 @@ function Fields({ run, schema }: { run: Run; schema: FlowSummary["parameter_sche
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const go = useRef<HTMLButtonElement>(null);
-  useEffect(() => go.current?.focus(), []);
+  useLayoutEffect(() => go.current?.focus(), []);
   const edited = Object.keys(texts).some((name) => texts[name] !== given[name]);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
