@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { useKeys } from "../input/keys.ts";
+import { offline } from "../live/link.ts";
 
 interface DialogProps {
   label: string;
@@ -78,6 +79,7 @@ export function QuestionDialog(): JSX.Element | null {
         <button
           type="button"
           class="button danger primary"
+          disabled={offline.value}
           onClick={() => {
             close();
             asked.act();

@@ -6,6 +6,7 @@ import type { FlowSummary } from "#protocol/flow";
 import type { Run } from "#protocol/run";
 import { messageOf } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
+import { offline } from "../../live/link.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Loading } from "../../parts/notice.tsx";
 import { fieldIn, fieldsOf, type SchemaField, SchemaFields, textsOf, valuesOf } from "../../parts/schema-form.tsx";
@@ -88,7 +89,7 @@ function Fields({ run, schema }: { run: Run; schema: FlowSummary["parameter_sche
         <button type="button" class="button" onClick={close}>
           Keep as it is
         </button>
-        <button type="submit" ref={go} class="button primary" disabled={busy}>
+        <button type="submit" ref={go} class="button primary" disabled={busy || offline.value}>
           {edited ? "Run with these" : "Run again"}
         </button>
       </div>
