@@ -59,6 +59,21 @@ t.test("a store from a newer version, a damaged file and an old library are refu
   for (const version of ["3.51.3", "3.54.1", "4.0"]) t.doesNotThrow(() => checkLibrary(version));
 });
 
+t.test("the database of another program is refused for what it is, and stays as it was", async (t) => {
+  const dir = t.testdir();
+  for (const version of [0, 1, 7]) {
+    const path = join(dir, `other-${version}.sqlite`);
+    const other = openDriver(path, { readonly: false, busyWaitMs: 0 });
+    other.exec(`CREATE TABLE runs (id INTEGER); CREATE TABLE migrations (id INTEGER); PRAGMA user_version = ${version}`);
+    other.close();
+    const before = readFileSync(path);
+    const refusal = { name: "StorageError", fault: "foreign", message: /another program.*choose another home/ };
+    t.throws(() => openWriteHandle(path, OPTIONS), refusal);
+    t.throws(() => openReadHandle(path), refusal);
+    t.same(readFileSync(path), before);
+  }
+});
+
 t.test("a failed migration leaves the version before it", async (t) => {
   const database = openDriver(":memory:", { readonly: false, busyWaitMs: 0 });
   const broken = { name: "broken", sql: "CREATE TABLE half (id INTEGER); CREATE TABLE half (id INTEGER)" };
