@@ -13,7 +13,7 @@ import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
 import { eventsOfSlice, type SlicedReport, sliceEnds } from "#protocol/report-slices";
 import { levelBit } from "#storage/feed";
 import { putOperation } from "#storage/ops";
-import type { Run } from "../live-state/run.ts";
+import { type Run, withEntry } from "../live-state/run.ts";
 import type { TaskRun } from "../live-state/task-run.ts";
 import type { Turn } from "../turn.ts";
 import { touchContact } from "./contact.ts";
@@ -112,7 +112,12 @@ function sequenceOf(run: Run, head: ReportHead, fenced: boolean): { last: number
     };
   }
   const key = keyOfFormer(run, head, fenced);
-  return { last: run.otherSequences.get(key) ?? 0, advance: (to) => run.otherSequences.set(key, to) };
+  return {
+    last: run.otherSequences.get(key) ?? 0,
+    advance: (to) => {
+      run.otherSequences = withEntry(run.otherSequences, key, to);
+    },
+  };
 }
 
 /** Reports under a lease go by the lease: its engine may have been given the run again. */
@@ -160,7 +165,7 @@ function createTask(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "t
     created_at: turn.nowUs,
   };
   turn.state.nextIds.task_run += 1;
-  run.tasks.set(task.external_id, task);
+  run.tasks = withEntry(run.tasks, task.external_id, task);
   run.taskCounts.Pending = (run.taskCounts.Pending ?? 0) + 1;
   turn.countTask(run.flow, null, "Pending");
   turn.touchTask(task);
@@ -216,7 +221,7 @@ function putArtifact(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "
   const id = known?.id ?? turn.state.nextIds.artifact;
   if (known === null) turn.state.nextIds.artifact += 1;
   const createdAt = known?.created_at ?? turn.nowUs;
-  run.artifacts.set(event.external_id, { id, created_at: createdAt });
+  run.artifacts = withEntry(run.artifacts, event.external_id, { id, created_at: createdAt });
   const taskId = taskIdOf(run, event.task_run_external_id);
   const { external_id, key, artifact_kind } = event;
   putOperation(
