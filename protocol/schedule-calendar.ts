@@ -1,13 +1,14 @@
 /** What calendars of all schedules show: fires to come, and the runs of those that have been. Additions of ours. */
 import Type, { type Static } from "typebox";
 import { FIRES_COUNT } from "./limits.ts";
-import { Int64, Timestamp } from "./scalar.ts";
+import { about, Int64, Timestamp } from "./scalar.ts";
 import type { StateType } from "./state.ts";
 import { StateTypeSchema } from "./state-schema.ts";
 
 /** Query of GET /api/schedules/fires. */
 export const FiresQuery = Type.Object({
   before: Type.Optional(Timestamp),
+  schedule_id: Type.Optional(about("Of this schedule alone; an empty list if there is none such, or it is paused", Int64)),
   limit: Type.Integer({
     minimum: 1,
     maximum: FIRES_COUNT[1],

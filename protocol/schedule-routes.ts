@@ -69,7 +69,7 @@ export const SCHEDULES: readonly Route[] = [
   row(
     "GET /api/schedules/fires",
     "listFires",
-    "Fires to come of all schedules that are not paused",
+    "Fires to come of all schedules that are not paused, or of one",
     "ListFires",
     { 200: Type.Array(ScheduleFires), ...BadQuery },
     { query: FiresQuery },

@@ -6,7 +6,7 @@ import { isEnded, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { crashRun } from "./crash.ts";
 import { engineOf, holderOf, signalEngine } from "./engines.ts";
-import { moveRun } from "./moves.ts";
+import { endTasks, moveRun } from "./moves.ts";
 
 /** Time between the order to end and the kill after a timeout. */
 const TIMEOUT_KILL_US = 3_000_000;
@@ -42,6 +42,7 @@ export function cancelKill(turn: Turn, run: Run): void {
   if (run.state.type !== "Cancelling") return;
   const engine = holderOf(turn, run);
   if (engine !== undefined) signalEngine(turn, engine, "SIGKILL");
+  endTasks(turn, run, "Cancelled", "killed");
   moveRun(turn, run, plainState("Cancelled", turn.nowUs, "killed"));
 }
 
@@ -78,5 +79,6 @@ export function timeoutKill(turn: Turn, run: Run, started: number): void {
 
 function failTimedOut(turn: Turn, run: Run, seconds: number): void {
   const message = `timed out after ${seconds} s`;
+  endTasks(turn, run, "Cancelled", message);
   moveRun(turn, run, { type: "Failed", name: "TimedOut", timestamp: turn.nowUs, message, details: {} });
 }

@@ -5,7 +5,7 @@ import type { Turn } from "../turn.ts";
 import { createRun } from "./create-run.ts";
 import { isServedHere } from "./hooks.ts";
 import { queueHooks } from "./jobs.ts";
-import { moveRun } from "./moves.ts";
+import { endTasks, moveRun } from "./moves.ts";
 import { nameOfRerun } from "./run-names.ts";
 
 export const ENGINE_EXITED = "engine process exited unexpectedly";
@@ -14,7 +14,9 @@ export const ENGINE_EXITED = "engine process exited unexpectedly";
 export function crashRun(turn: Turn, run: Run, cause: string, details: Record<string, unknown> = {}): void {
   if (isEnded(run)) return;
   const end = { timestamp: turn.nowUs, details };
-  if (run.state.type === "Cancelling") {
+  const cancelled = run.state.type === "Cancelling";
+  endTasks(turn, run, cancelled ? "Cancelled" : "Crashed", cancelled ? "cancelled" : cause);
+  if (cancelled) {
     return moveRun(turn, run, { type: "Cancelled", name: "Cancelled", message: "cancelled", ...end });
   }
   const limit = run.flow.options.crashRetries ?? turn.state.settings.crashRetriesDefault;

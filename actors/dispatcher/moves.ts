@@ -139,3 +139,14 @@ export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): voi
   const event = TASK_EVENTS[Object.hasOwn(TASK_EVENTS, state.name) ? state.name : state.type];
   if (event) turn.taskEvent(event, run, task, state);
 }
+
+/**
+ * Ends what is still under way of a run that the server ended because its engine cannot any more: nobody else would. Of a
+ * crash there is no event of task runs; the run's own event tells it.
+ */
+export function endTasks(turn: Turn, run: Run, type: "Cancelled" | "Crashed", message: string): void {
+  for (const task of run.tasks.values()) {
+    if (task.state !== null && isTerminal(task.state.type)) continue;
+    moveTask(turn, run, task, { type, name: type, timestamp: turn.nowUs, message, details: {} });
+  }
+}

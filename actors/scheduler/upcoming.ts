@@ -48,10 +48,11 @@ function renderItem(turn: Turn, { fire, schedule, run }: Item): string {
   return `${text.slice(0, -1)},${JSON.stringify({ ...marks, projected: false }).slice(1)}`;
 }
 
-/** The fires to come of every schedule that is not paused, those of a person's skips marked. */
+/** The fires to come of every schedule that is not paused, or of one, those of a person's skips marked. */
 export function listFires(turn: Turn, command: Command): void {
-  const { before = Number.MAX_SAFE_INTEGER, limit } = command.body as FiresQuery;
-  const schedules = turn.state.schedules.all().filter(({ active }) => active);
+  const { before = Number.MAX_SAFE_INTEGER, schedule_id, limit } = command.body as FiresQuery;
+  const asked = ({ id, active }: Schedule) => active && (schedule_id === undefined || id === schedule_id);
+  const schedules = turn.state.schedules.all().filter(asked);
   const count = Math.max(1, Math.min(limit, Math.floor(FIRES_TOTAL_MAX / Math.max(1, schedules.length))));
   const listed = schedules.map((schedule): ScheduleFires => {
     const ahead = schedule.fires.after(turn.nowUs, count + 1).filter((fire) => fire < before);

@@ -1,4 +1,5 @@
 /** Fires to come of all schedules, as the server computes them. */
+import type { ScheduleRow } from "#protocol/schedule";
 import type { ScheduleFires } from "#protocol/schedule-calendar";
 import { withQuery } from "../api/client.ts";
 import { type Query, useQuery } from "../api/query.ts";
@@ -11,6 +12,13 @@ export function useFires(limit: number, before: number | null = null): Query<Sch
     live: { "schedule.updated": true },
     everyMs: EVERY_MS,
   });
+}
+
+/** The next `limit` fires of one schedule; null until they are known, and while it is paused. */
+export function useFiresOf({ id }: ScheduleRow, limit: number): ScheduleFires | null {
+  const path = withQuery("/api/schedules/fires", { schedule_id: id, limit });
+  const query = useQuery<ScheduleFires[]>(path, { live: { "schedule.updated": true }, everyMs: EVERY_MS });
+  return query.stale ? null : (query.data?.[0] ?? null);
 }
 
 export interface Fire {

@@ -67,7 +67,9 @@ export class Schedules {
   }
 
   /** Fires to come of all schedules that are not paused: before a moment (microseconds), at most `limit` of each (default 100). */
-  fires(options: { before?: number | undefined; limit?: number | undefined } = {}): Promise<ScheduleFires[]> {
+  fires(
+    options: { before?: number | undefined; limit?: number | undefined; schedule_id?: number | undefined } = {},
+  ): Promise<ScheduleFires[]> {
     return this.#http.get<ScheduleFires[]>("/api/schedules/fires", options);
   }
 

@@ -5,6 +5,9 @@ import type { Served } from "./served.ts";
 /** Nothing listens there. */
 const NOBODY = "http://127.0.0.1:9/hooks/ops";
 
+/** The flow whose schedule a rule pauses as soon as a run of the failed flow has failed. */
+export const PAUSED_BY_RULE = "sync_stock_levels";
+
 export async function makeRules({ client }: Served): Promise<RuleRow> {
   await client.rules.create({
     name: "Verify after each backup",
@@ -38,7 +41,7 @@ export async function makeRules({ client }: Served): Promise<RuleRow> {
     max_per_minute: 2,
     do: [
       { kind: "webhook", url: NOBODY, body: { text: "{{ run.name }} failed: {{ event.payload.message }}" } },
-      { kind: "pause_schedule", flow: "ingest_station_observations" },
+      { kind: "pause_schedule", flow: PAUSED_BY_RULE },
     ],
   });
 }

@@ -1,7 +1,7 @@
 /** A server in the middle of its work: runs that ended in every way, that wait, that run, and one that asks. */
 import type { RuleRow, Run } from "#sdk/client/index";
 import { pausedRun } from "./paused-run.ts";
-import { makeRules } from "./scene-rules.ts";
+import { makeRules, PAUSED_BY_RULE } from "./scene-rules.ts";
 import { Served, type ServedOptions } from "./served.ts";
 
 export interface Scene {
@@ -48,6 +48,7 @@ async function fill(server: Served): Promise<Scene> {
   const paused = await pausedRun(server, "Send 42 invoices, 18,240.50 EUR in total?");
   await server.until(weather, "Completed");
   await server.until(failed, "Failed");
+  await server.untilSchedulePaused(PAUSED_BY_RULE);
   await server.until(timedOut, "Failed");
   await server.until(completed, "Completed");
   await server.until(waiting, "AwaitingResource");

@@ -102,16 +102,26 @@ export class Served {
     return this.client.flows.run(await this.flowId(flow), { parameters } as never);
   }
 
-  /** Resolves when the run is in one of these states, by the stream. */
+  /** Resolves when the run is in one of these states. */
   async until(run: Run, ...names: string[]): Promise<void> {
-    const abort = new AbortController();
-    const messages = this.client.stream({ signal: abort.signal });
-    // The first message says that the stream is open: what happens from there on is not missed.
-    for await (const message of messages) {
-      if (message.event !== "hello" && message.event !== "run.updated") continue;
+    await this.#onChanges("run.updated", async () => {
       const { state } = await this.client.runs.get(run.id);
-      if (names.includes(state.name) || names.includes(state.type)) break;
-    }
+      return names.includes(state.name) || names.includes(state.type);
+    });
+  }
+
+  /** Resolves when a schedule of the flow is paused. */
+  async untilSchedulePaused(flow: string): Promise<void> {
+    const id = await this.flowId(flow);
+    await this.#onChanges("schedule.updated", async () => (await this.client.schedules.list(id)).some(({ active }) => !active));
+  }
+
+  /** Asks at once and after each such message of the stream, until the answer is true. */
+  async #onChanges(event: "run.updated" | "schedule.updated", asked: () => Promise<boolean>): Promise<void> {
+    const abort = new AbortController();
+    // The first message says that the stream is open: what happens from there on is not missed.
+    for await (const message of this.client.stream({ signal: abort.signal }))
+      if (["hello", "resync", event].includes(message.event) && (await asked())) break;
     abort.abort();
   }
 }

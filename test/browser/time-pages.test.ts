@@ -64,6 +64,21 @@ t.test("fires are skipped by keys, and a skip is taken back", async (t) => {
   await context.close();
 });
 
+t.test("fires beyond the days that are shown can be skipped too", async (t) => {
+  const flow = await server.flowId("ingest_station_observations");
+  const { id } = await server.client.schedules.create(flow, { kind: "cron", cron: "0 4 1 1 *" });
+  const { page, context, complaints } = await open(`/schedules?schedule=${id}`);
+  const panel = page.getByRole("complementary", { name: "The chosen schedule" });
+  await panel.getByRole("spinbutton", { name: /Skip the next/ }).fill("2");
+  await panel.getByRole("button", { name: "Skip 2 fires" }).click();
+  await panel.getByRole("heading", { name: "Skipped", exact: true }).waitFor();
+  const [of] = await server.client.schedules.fires({ schedule_id: id });
+  t.equal(of?.skipped.length, 2);
+  await server.client.schedules.delete(id);
+  t.same(complaints, []);
+  await context.close();
+});
+
 t.test("a schedule is made while its next fires show, and what cannot be read is said at its field", async (t) => {
   const { page, context } = await open("/schedules");
   await page.getByRole("button", { name: /New schedule/ }).click();

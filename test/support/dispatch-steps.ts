@@ -67,3 +67,21 @@ export function report(
 ): Outcome {
   return kit.send("Report", { body: { engine_id: "e1", run_id: run, events, ...more } });
 }
+
+/** Reports task runs of a run, each moved into the state named; null is one that was only made. Returns their external ids. */
+export function reportTasks(kit: DispatchKit, run: number, states: readonly (string | null)[]): string[] {
+  const ids = states.map((_, index) => `11111111-1111-7111-8111-${String(index).padStart(12, "0")}`);
+  const events = ids.flatMap((external_id, index) => {
+    const type = states[index];
+    const created = { kind: "task_run_created", external_id, name: "t", task_key: "t", dynamic_key: `t-${index}` };
+    const state = { type, name: type, timestamp: kit.nowUs };
+    const moved = { kind: "task_run_transition", external_id, state, force: true };
+    return type === null ? [created] : [created, moved];
+  });
+  report(
+    kit,
+    run,
+    events.map((event, index) => ({ ...event, seq: index + 1 })),
+  );
+  return ids;
+}

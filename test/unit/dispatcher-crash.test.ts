@@ -5,7 +5,7 @@ import { Turn } from "#actors/turn";
 import { Outbox } from "#runtime/effect";
 import { eventNames, operations } from "../support/decision-record.ts";
 import { DispatchKit, START_US } from "../support/dispatch-kit.ts";
-import { create, createId, move, poll, startRun, workOf } from "../support/dispatch-steps.ts";
+import { create, createId, move, poll, reportTasks, startRun, workOf } from "../support/dispatch-steps.ts";
 
 const SECOND_US = 1_000_000;
 
@@ -46,6 +46,28 @@ t.test("a run whose engine has gone is Crashed and runs again after the pause", 
   ]);
   t.equal(kit.run(id).state.type, "Crashed", "the crashed run stays");
   t.same(operations(kit.pass(60 * SECOND_US), "insert_run"), [], "once");
+});
+
+t.test("task runs that were under way end with a run that the server ends; those that had ended stay", async (t) => {
+  for (const [asked, type, message, events] of [
+    [null, "Crashed", "engine process exited unexpectedly", ["run.crashed"]],
+    ["Cancelling", "Cancelled", "cancelled", ["task_run.cancelled", "task_run.cancelled", "run.cancelled"]],
+  ] as const) {
+    const kit = new DispatchKit();
+    const id = startRun(kit);
+    reportTasks(kit, id, ["Completed", "Running", null]);
+    if (asked !== null) move(kit, id, asked);
+    kit.nowUs += SECOND_US;
+    const outcome = gone(kit);
+    const [completed, running, made] = [...kit.run(id).tasks.values()];
+    t.match(completed?.state, { type: "Completed" });
+    for (const task of [running, made])
+      t.match(task, { state: { type, name: type, message, timestamp: kit.nowUs }, end_time: kit.nowUs });
+    t.equal(running?.total_run_time, SECOND_US);
+    t.strictSame(kit.run(id).taskCounts, { Completed: 1, [type]: 2 });
+    t.equal(operations(outcome, "put_task_run").length, 2);
+    t.same(eventNames(outcome), events);
+  }
 });
 
 t.test("the cause is told where it is known", async (t) => {

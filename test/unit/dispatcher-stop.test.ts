@@ -2,7 +2,7 @@
 import t from "tap";
 import { eventNames, operations } from "../support/decision-record.ts";
 import { DispatchKit } from "../support/dispatch-kit.ts";
-import { createId, move, poll, report, startRun, workOf } from "../support/dispatch-steps.ts";
+import { createId, move, poll, report, reportTasks, startRun, workOf } from "../support/dispatch-steps.ts";
 
 const SECOND_US = 1_000_000;
 const TIMED = { options: { timeout_seconds: 30 } };
@@ -143,6 +143,25 @@ t.test("timeout: measured from Running; the run fails, its engine is ended and t
   t.same(signals(due.orders), ["SIGTERM"]);
   t.same(signals(kit.pass(3 * SECOND_US).orders), ["SIGKILL"]);
   t.same(signals(kit.pass(60 * SECOND_US).orders), []);
+});
+
+t.test("task runs of a run that is killed or timed out are cancelled with it", async (t) => {
+  for (const [ended, wish] of [
+    ["killed", {}],
+    ["timed out after 30 s", TIMED],
+  ] as const) {
+    const kit = new DispatchKit();
+    const id = startRun(kit, "e1", wish);
+    const [task = ""] = reportTasks(kit, id, ["Running"]);
+    if (ended === "killed") {
+      cancel(kit, id);
+      kit.pass(10 * SECOND_US);
+      t.equal(kit.run(id).tasks.get(task)?.state?.type, "Running", "its engine may still end it");
+    }
+    const due = kit.pass(ended === "killed" ? 10 * SECOND_US : 30 * SECOND_US);
+    t.match(kit.run(id).tasks.get(task)?.state, { type: "Cancelled", message: ended });
+    t.equal(eventNames(due)[0], "task_run.cancelled");
+  }
 });
 
 t.test("timeout: an engine that went on to another run is left alone", async (t) => {

@@ -299,4 +299,11 @@ t.test("fires of all schedules: up to a moment and a count, skipped ones marked,
   t.strictSame(fires({ limit: 3, before: second })[0]?.["fires"], expected.slice(0, 1));
   t.equal(fires({ limit: 3, before: second })[0]?.["more"], false);
   t.equal(fires({ limit: 3 }).length, 1);
+  const nightly = kit.send("CreateSchedule", { target: 1, body: { kind: "cron", cron: "0 3 * * *" } }).reply?.body;
+  t.strictSame(
+    fires({ limit: 3, schedule_id: (nightly as unknown as { id: number }).id }).map(({ schedule_id }) => schedule_id),
+    [(nightly as unknown as { id: number }).id],
+    "of one schedule alone",
+  );
+  t.strictSame(fires({ limit: 3, schedule_id: (paused as unknown as { id: number }).id }), [], "it is paused");
 });

@@ -21,7 +21,6 @@ export interface Line {
   schedule: ScheduleRow;
   flow: FlowSummary;
   marks: readonly Mark[];
-  fires: ScheduleFires | null;
 }
 
 export function linesOf(
@@ -34,8 +33,8 @@ export function linesOf(
   const ahead = new Map(fires.map((each) => [each.schedule_id, each]));
   return flows.flatMap((flow) =>
     flow.schedules.map((schedule): Line => {
-      const own = ahead.get(schedule.id) ?? null;
-      return { schedule, flow, fires: own, marks: marksOf(bySchedule.get(schedule.id) ?? [], own, nowUs) };
+      const marks = marksOf(bySchedule.get(schedule.id) ?? [], ahead.get(schedule.id) ?? null, nowUs);
+      return { schedule, flow, marks };
     }),
   );
 }

@@ -2,9 +2,12 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { FlowSummary } from "#protocol/flow";
+import type { ScheduleRow } from "#protocol/schedule";
+import type { ScheduleFires } from "#protocol/schedule-calendar";
 import { nowUs } from "../../format/now.ts";
 import { counted } from "../../format/number.ts";
 import { day, minuteTime, plannedTime } from "../../format/time.ts";
+import { useFiresOf } from "../../records/fires.ts";
 import { downstreamOf } from "../../records/flows.ts";
 import { pausedText, scheduleText, zoneOf } from "../../records/schedule-words.ts";
 import { setParams, withParams } from "../../router/router.ts";
@@ -17,6 +20,8 @@ const SKIP_MAX = 100;
 
 export function SidePanel({ line, flows }: { line: Line; flows: readonly FlowSummary[] }): JSX.Element {
   const { schedule, flow } = line;
+  // Those of the calendar end with the days that it shows.
+  const ahead = useFiresOf(schedule, 2 * SKIP_MAX);
   const paused = pausedText(schedule);
   const code = schedule.source === "code";
   return (
@@ -73,8 +78,8 @@ export function SidePanel({ line, flows }: { line: Line; flows: readonly FlowSum
         </a>
       </div>
       {code && !schedule.persist && <p class="hint">A deleted code schedule comes back at the next server start.</p>}
-      <Skipped line={line} />
-      {schedule.active && <SkipMore key={schedule.id} line={line} flows={flows} />}
+      <Skipped schedule={schedule} ahead={ahead} />
+      {schedule.active && <SkipMore key={schedule.id} line={line} ahead={ahead} flows={flows} />}
     </aside>
   );
 }
@@ -84,8 +89,8 @@ function rawText({ schedule: { schedule } }: Line): string {
   return schedule.kind === "interval" ? `${schedule.interval} s` : schedule.rrule;
 }
 
-function Skipped({ line }: { line: Line }): JSX.Element | null {
-  const skipped = line.fires?.skipped ?? [];
+function Skipped({ schedule, ahead }: { schedule: ScheduleRow; ahead: ScheduleFires | null }): JSX.Element | null {
+  const skipped = ahead?.skipped ?? [];
   if (skipped.length === 0) return null;
   return (
     <section class="section">
@@ -99,7 +104,7 @@ function Skipped({ line }: { line: Line }): JSX.Element | null {
             <span>
               {day(fire)}, {minuteTime(fire)} <span class="faint meta">in the {by === "ui" ? "dashboard" : "API"}</span>
             </span>
-            <button type="button" class="button small" onClick={() => void undoSkip(line.schedule, fire)}>
+            <button type="button" class="button small" onClick={() => void undoSkip(schedule, fire)}>
               Undo<span class="sr"> skip of {`${day(fire)}, ${minuteTime(fire)}`}</span>
             </button>
           </li>
@@ -111,11 +116,17 @@ function Skipped({ line }: { line: Line }): JSX.Element | null {
 
 const LISTED = 8;
 
-function SkipMore({ line, flows }: { line: Line; flows: readonly FlowSummary[] }): JSX.Element {
+interface SkipMoreProps {
+  line: Line;
+  ahead: ScheduleFires | null;
+  flows: readonly FlowSummary[];
+}
+
+function SkipMore({ line, ahead, flows }: SkipMoreProps): JSX.Element {
   const [text, setText] = useState("1");
   const [busy, setBusy] = useState(false);
-  const skipped = new Set(line.fires?.skipped.map(({ fire }) => fire));
-  const open = (line.fires?.fires ?? []).filter((fire) => !skipped.has(fire) && fire > nowUs()).slice(0, SKIP_MAX);
+  const skipped = new Set(ahead?.skipped.map(({ fire }) => fire));
+  const open = (ahead?.fires ?? []).filter((fire) => !skipped.has(fire) && fire > nowUs()).slice(0, SKIP_MAX);
   const number = Math.floor(Number(text));
   const fires = number >= 1 ? open.slice(0, number) : [];
   const wrong = !(number >= 1) || number > open.length;
@@ -144,7 +155,7 @@ function SkipMore({ line, flows }: { line: Line; flows: readonly FlowSummary[] }
         />
         {number === 1 ? "fire" : "fires"}
       </label>
-      {wrong && (
+      {wrong && ahead !== null && (
         <p class="problem">{open.length === 0 ? "No fire is left to skip." : `From 1 to ${open.length} fires can be skipped.`}</p>
       )}
       <ul class="rows skips">
