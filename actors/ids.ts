@@ -1,6 +1,6 @@
 /** The one source of random ids and numbers of the actors; a simulation gives a seeded one. */
 import { V7Generator } from "uuidv7";
-import { bytesToUuid } from "#storage/external-id";
+import { bytesToUuid } from "#protocol/uuid";
 
 export interface IdSource {
   /** A UUIDv7 in lower-case hyphenated text. */

@@ -9,7 +9,7 @@ import { canonicalJson } from "#protocol/json";
 import { checkParameter, checkParameters } from "#protocol/parameters";
 import type { JsonMap } from "#protocol/scalar";
 import type { State } from "#protocol/state";
-import { writeUuid } from "#storage/external-id";
+import { writeUuid } from "#protocol/uuid";
 import { putOperation } from "#storage/ops";
 import { type Backfill, backfillTag } from "../live-state/backfill.ts";
 import type { Flow } from "../live-state/flow.ts";

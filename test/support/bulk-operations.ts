@@ -1,6 +1,6 @@
 /** Operations that stand for many rows, as the operations of single rows that mean the same: what tests and checkers look at. */
 import type { Primitive } from "#protocol/feed";
-import { bytesToUuid } from "#storage/external-id";
+import { bytesToUuid } from "#protocol/uuid";
 import { OPERATION_NAMES, OPERATIONS, type OperationName, putOperation } from "#storage/ops";
 
 /** Flat, as in a decision. Empty for an operation of one row. */

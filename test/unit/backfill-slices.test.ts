@@ -8,7 +8,7 @@ const DAY = { type: "string", format: "date" };
 const SCHEMA = { type: "object", properties: { day: DAY } };
 const TEN_DAYS = { parameter: "day", start: "2026-01-01", end: "2026-01-10" };
 
-function kitOf(settings: Record<string, number> = {}, schema: object = SCHEMA): DispatchKit {
+function kitOf(settings: Record<string, number> = {}, schema: Record<string, unknown> = SCHEMA): DispatchKit {
   const kit = new DispatchKit({ settings: { backfillSliceRuns: 4, backfillNearMax: 2, ...settings } });
   move(kit, createId(kit, { parameter_schema: schema, parameters: { day: "2026-02-01" } }), "Cancelled");
   return kit;

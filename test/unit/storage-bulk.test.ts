@@ -1,7 +1,7 @@
 /** Operations of many rows store what the operations of single rows would. */
 import t from "tap";
 import type { Primitive } from "#protocol/feed";
-import { writeUuid } from "#storage/external-id";
+import { writeUuid } from "#protocol/uuid";
 import { putOperation } from "#storage/ops";
 import { openStore, putFlow, putRunEvent, request, uuid } from "../storage-rows.ts";
 import { operationAt, singleOperations } from "../support/bulk-operations.ts";
