@@ -25,7 +25,8 @@ function stored(ops: Primitive[]): Record<string, unknown[]> {
   const { database, writer } = openStore();
   const before: Primitive[] = [];
   putFlow(before, 1, "p", "f");
-  putRunEvent(before, "run.late", 1, 1, "Scheduled", 5);
+  // Names get their codes here, so that the order of later ones says nothing.
+  for (const name of ["run.late", "run.scheduled", "run.running", ...TAGS]) putRunEvent(before, name, 1, 1, "Scheduled", 5);
   putRunEvent(ops, "run.running", FIRST, 1, "Running", 6);
   writer.apply([request(writer, 1, { ops: before }), request(writer, 2, { ops })]);
   const tables = ["runs", "run_tags", "events", "event_chains", "stretches", "event_times", "run_times", "counters", "names"];
