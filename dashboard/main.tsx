@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { startClock } from "./format/now.ts";
 import { App } from "./frame/app.tsx";
+import { loadPage } from "./frame/current-page.tsx";
 import { startKeys } from "./input/keys.ts";
 import { startLink } from "./live/link.ts";
 import { startRouter } from "./router/router.ts";
@@ -19,5 +20,6 @@ startRouter();
 startKeys();
 startClock();
 startLink();
+loadPage();
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);

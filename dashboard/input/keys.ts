@@ -3,7 +3,7 @@
  * off (WCAG 2.1.4) and are off while something is typed. A dialog hides the keys of the page below it.
  */
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { readSetting, writeSetting } from "../state/settings.ts";
 
 export interface KeyBinding {
@@ -41,11 +41,11 @@ export interface KeyOptions {
   modal?: boolean;
 }
 
-/** Binds keys while the component is shown; of two bindings of one key the later counts. */
+/** Binds keys from the moment the component stands in the document; of two bindings of one key the later counts. */
 export function useKeys(bindings: readonly KeyBinding[], { group, modal = false }: KeyOptions): void {
   const own = useRef({ current: { group, modal, bindings } as Layer });
   own.current.current = { group, modal, bindings };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const layer = own.current;
     layers.push(layer);
     return () => {

@@ -14,7 +14,7 @@ export interface PageModule {
   Page: ComponentType<PageProps>;
 }
 
-export const PAGES: Partial<Record<DashboardPage, () => Promise<PageModule>>> = {
+export const PAGES: Record<DashboardPage, () => Promise<PageModule>> = {
   flows: () => import("./flows/flows-page.tsx"),
   flow: () => import("./flows/flow-page.tsx"),
   backfills: () => import("./backfills/backfills-page.tsx"),
@@ -39,7 +39,8 @@ export interface RailEntry {
   key: string;
 }
 
-const ENTRIES: readonly (readonly RailEntry[])[] = [
+/** The entries, in groups. */
+export const RAIL: readonly (readonly RailEntry[])[] = [
   [
     { page: "overview", name: "Overview", key: "o" },
     { page: "runs", name: "Runs", key: "r" },
@@ -56,6 +57,3 @@ const ENTRIES: readonly (readonly RailEntry[])[] = [
     { page: "settings", name: "Settings", key: "," },
   ],
 ];
-
-/** The entries whose pages exist, in groups. */
-export const RAIL: readonly (readonly RailEntry[])[] = ENTRIES.map((group) => group.filter(({ page }) => page in PAGES));

@@ -1,8 +1,9 @@
 /** Dialogs: what floats above the page and takes the keys until it is closed. */
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { useKeys } from "../input/keys.ts";
+import { offline } from "../live/link.ts";
 
 interface DialogProps {
   label: string;
@@ -16,7 +17,8 @@ interface DialogProps {
 export function Dialog({ label, close, children, look = "" }: DialogProps): JSX.Element {
   const element = useRef<HTMLDialogElement>(null);
   useKeys([{ keys: "Escape", does: "close", run: close }], { group: "Dialog", modal: true });
-  useEffect(() => {
+  // At once: what is typed next is meant for it.
+  useLayoutEffect(() => {
     const dialog = element.current;
     const before = document.activeElement;
     dialog?.showModal();
@@ -77,6 +79,7 @@ export function QuestionDialog(): JSX.Element | null {
         <button
           type="button"
           class="button danger primary"
+          disabled={offline.value}
           onClick={() => {
             close();
             asked.act();

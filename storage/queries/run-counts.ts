@@ -1,8 +1,8 @@
 /**
  * GET /api/runs/counts: how many runs the filters of GET /api/runs find, by the name of their state.
  *
- * Without a filter the ended ones come from the counts that the writer keeps and from the index of sub-states; only what has
- * not ended is counted row by row. With filters the rows that they find are counted.
+ * Without a filter, and by flow and state alone, the ended ones come from the counts that the writer keeps and from the index of
+ * sub-states; only what has not ended is counted row by row. With other filters the rows that they find are counted.
  */
 import type { RunCountsQuery } from "#protocol/run";
 import { type StateType, SUB_STATES } from "#protocol/state";
@@ -35,8 +35,32 @@ class Tally {
 export function runCounts(statements: Statements, query: RunCountsQuery): string {
   const tally = new Tally();
   if (Object.values(query).every((value) => value === undefined)) countAll(statements, tally);
+  else if (isKept(query)) countKept(statements, query, tally);
   else countFound(statements, query, tally);
   return tally.json;
+}
+
+/** True when the query asks by flow and by the type of the state alone: of these the writer keeps counts. */
+function isKept({ project: _project, flow: _flow, flow_id: _id, states: _states, state_type: _type, ...others }: RunCountsQuery) {
+  return Object.values(others).every((value) => value === undefined);
+}
+
+function countKept(statements: Statements, query: RunCountsQuery, tally: Tally): void {
+  const { possible, conditions } = selectRuns(statements, query);
+  if (!possible) return;
+  const rest = (where: string) => `${where} AND ${conditions.sql}`;
+  const ended = `SELECT r.state_type, sum(r.count) FROM counts r
+    ${rest(`WHERE r.kind = ${COUNT_KIND.runs} AND r.state_type IN (${ENDED_CODES.join(", ")})`)} GROUP BY r.state_type`;
+  for (const [type, count] of statements.raw<[number, number]>(ended).all(...conditions.values))
+    tally.add(stateType(type), count);
+  const named = `${COLUMNS} FROM runs r INDEXED BY runs_sub_state
+    ${rest("WHERE r.end_time IS NOT NULL AND r.state_name IS NOT NULL")} ${GROUPS}`;
+  for (const [type, name, count] of statements.raw<Row>(named).all(...conditions.values)) {
+    tally.add(name ?? stateType(type), count);
+    tally.add(stateType(type), -count);
+  }
+  const unfinished = `${COLUMNS} FROM runs r INDEXED BY runs_unfinished ${rest("WHERE r.end_time IS NULL")} ${GROUPS}`;
+  addRows(tally, statements.raw<Row>(unfinished).all(...conditions.values));
 }
 
 function countAll(statements: Statements, tally: Tally): void {

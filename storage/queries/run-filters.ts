@@ -21,6 +21,8 @@ const SOURCES_MAX = 320;
 export interface Source {
   from: string;
   where: Conditions;
+  /** The id of the run as this index has it, where that is not `r.id`: in its order nothing is sorted. */
+  id?: string;
 }
 
 export interface RunSelection {
@@ -88,20 +90,32 @@ function sourcesOf(
     return [source("runs r INDEXED BY runs_schedule", "r.schedule_id = ?", filters.schedule_id)];
   if (filters.exact_name !== undefined)
     return [{ from: "runs r INDEXED BY runs_name", where: new Conditions().add("r.name = ?", filters.exact_name) }];
-  if (tags[0] !== undefined) return [source("run_tags g CROSS JOIN runs r ON r.id = g.run_id", "g.tag = ?", tags[0])];
+  if (tags[0] !== undefined)
+    return [{ ...source("run_tags g CROSS JOIN runs r ON r.id = g.run_id", "g.tag = ?", tags[0]), id: "g.run_id" }];
   const types = typesOf(filters);
   if (filters.ended_after !== undefined && types?.every((code) => WENT_WRONG_CODES.includes(code)))
     return [source("runs r INDEXED BY runs_went_wrong", "r.state_type IN (4, 6) AND r.end_time >= ?", filters.ended_after)];
-  const named = filters.state_name !== undefined && stateCodeOf(filters.state_name) === null;
-  if (flows === null && named) {
-    const ended = new Conditions().add("r.end_time IS NOT NULL AND r.state_name = ?", filters.state_name ?? null);
-    return [
-      { from: "runs r INDEXED BY runs_sub_state", where: ended },
-      source("runs r INDEXED BY runs_unfinished", "r.end_time IS NULL"),
-    ];
-  }
-  if (flows === null && types === null && filters.state_name === undefined) return null;
+  if (filters.state_name !== undefined) return nameSources(statements, filters.state_name, flows, types);
+  if (flows === null && types === null) return null;
   return flowSources(flows ?? allFlowIds(statements), types);
+}
+
+/** Runs by the name of their state: of the type that is called so, or moved to any type under that name. */
+function nameSources(
+  statements: Statements,
+  name: string,
+  flows: readonly number[] | null,
+  types: readonly number[] | null,
+): Source[] | null {
+  const code = stateCodeOf(name);
+  if (code === null && flows !== null) return flowSources(flows, types);
+  const named = new Conditions().add("r.end_time IS NOT NULL AND r.state_name = ?", name);
+  const sources: Source[] = [{ from: "runs r INDEXED BY runs_sub_state", where: named }];
+  if (code === null) return [...sources, source("runs r INDEXED BY runs_unfinished", "r.end_time IS NULL")];
+  // A name that is the type's own is stored as NULL: no run is in two of these.
+  named.add("r.state_type <> ?", code);
+  const typed = flowSources(flows ?? allFlowIds(statements), [code], true);
+  return typed === null ? null : [...sources, ...typed];
 }
 
 /** Codes of the state types that the filters allow; null when they allow every type. */
@@ -112,9 +126,10 @@ function typesOf({ state_type, states }: RunFilters): readonly number[] | null {
   return code === null || codes?.includes(code) === false ? [] : [code];
 }
 
-function flowSources(flows: readonly number[], states: readonly number[] | null): Source[] | null {
+/** Ended runs of these flows in these states, and their runs that have not ended where one can be in such a state. */
+function flowSources(flows: readonly number[], states: readonly number[] | null, alsoUnfinished = false): Source[] | null {
   const ended = states === null ? ENDED_CODES : states.filter((code) => ENDED_CODES.includes(code));
-  const unfinished = states === null || states.some((code) => !ENDED_CODES.includes(code));
+  const unfinished = alsoUnfinished || states === null || states.some((code) => !ENDED_CODES.includes(code));
   if (flows.length * (ended.length + 1) > SOURCES_MAX) return null;
   const sources: Source[] = [];
   for (const flow of flows) {

@@ -173,15 +173,15 @@ function phaseIds(
 ): number[] {
   const conditions = selection.conditions.copy();
   if (phase.only !== "TRUE") conditions.add(phase.only);
-  if (after !== null) addPosition(conditions, phase, after);
   if (collected === null && phase.sources === ALL && selection.sources === null && selection.timed)
-    return timedIds(statements, phase, selection, conditions, after, limit);
+    return timedIds(statements, phase, selection, within(conditions, phase, after), after, limit);
   const found: [number, SqlValue][] = [];
-  for (const { from, where } of sourcesFor(phase, selection, collected)) {
+  for (const { from, where, id = "r.id" } of sourcesFor(phase, selection, collected)) {
     const direction = phase.descending ? "DESC" : "ASC";
-    const order = phase.key === null ? `r.id ${direction}` : `${phase.key} ${direction}, r.id ${direction}`;
-    const sql = `SELECT r.id, ${phase.key ?? "NULL"} FROM ${from} WHERE ${where.sql} AND ${conditions.sql} ORDER BY ${order} LIMIT ?`;
-    found.push(...statements.raw<[number, SqlValue]>(sql).all(...where.values, ...conditions.values, limit));
+    const order = phase.key === null ? `${id} ${direction}` : `${phase.key} ${direction}, r.id ${direction}`;
+    const wanted = within(conditions, phase, after, id);
+    const sql = `SELECT r.id, ${phase.key ?? "NULL"} FROM ${from} WHERE ${where.sql} AND ${wanted.sql} ORDER BY ${order} LIMIT ?`;
+    found.push(...statements.raw<[number, SqlValue]>(sql).all(...where.values, ...wanted.values, limit));
   }
   const sign = phase.descending ? -1 : 1;
   found.sort((a, b) => sign * (compareKeys(a[1], b[1]) || a[0] - b[0]));
@@ -215,10 +215,13 @@ function sourcesFor(phase: Phase, selection: RunSelection, collected: readonly n
   return phase.key === null && phase.only === "TRUE" && selection.sources !== null ? selection.sources : phase.sources;
 }
 
-function addPosition(conditions: Conditions, phase: Phase, { key, id }: { key: SqlValue; id: number }): void {
+/** The conditions, and that a run lies beyond the position. */
+function within(conditions: Conditions, phase: Phase, after: Position, id = "r.id"): Conditions {
+  if (after === null) return conditions;
   const beyond = phase.descending ? "<" : ">";
-  if (phase.key === null) conditions.add(`r.id ${beyond} ?`, id);
-  else conditions.add(`${phase.key} ${beyond}= ? AND (${phase.key} ${beyond} ? OR r.id ${beyond} ?)`, key, key, id);
+  if (phase.key === null) return conditions.copy().add(`${id} ${beyond} ?`, after.id);
+  const further = `${phase.key} ${beyond}= ? AND (${phase.key} ${beyond} ? OR r.id ${beyond} ?)`;
+  return conditions.copy().add(further, after.key, after.key, after.id);
 }
 
 /** Order of keys as SQLite has it: numbers by value, text by its bytes. */

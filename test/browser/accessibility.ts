@@ -4,6 +4,8 @@ import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+/** The rules that look at colours: what a theme changes. */
+const COLOURS = ["color-contrast", "link-in-text-block"];
 
 interface Violation {
   id: string;
@@ -11,15 +13,29 @@ interface Violation {
   nodes: { target: string[]; failureSummary: string }[];
 }
 
+interface Axe {
+  run(options: object): Promise<{ violations: Violation[] }>;
+}
+
 /** Serious and critical violations, each with where it is. */
 export async function violations(page: Page): Promise<string[]> {
   // Past the policy of the page, as a tool of the developer would be.
   await page.evaluate(AXE);
-  const found = await page.evaluate(async () => {
-    const axe = (globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe;
-    return (await axe.run()).violations;
-  });
-  return found
+  return found(page, {});
+}
+
+/** Those of a page that `violations` has looked at, after its colours have changed and nothing else. */
+export function violationsOfColours(page: Page): Promise<string[]> {
+  return found(page, { runOnly: { type: "rule", values: COLOURS } });
+}
+
+async function found(page: Page, options: object): Promise<string[]> {
+  const violations = await page.evaluate(
+    async (given) =>
+      (await (globalThis as unknown as { axe: Axe }).axe.run({ resultTypes: ["violations"], ...given })).violations,
+    options,
+  );
+  return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} at ${target.join(" ")}: ${failureSummary}`));
 }

@@ -1,5 +1,6 @@
 /** What users call things and publish is shown as text: nothing of it runs, and the layout holds. */
 import t from "tap";
+import type { RuleBody } from "#sdk/client/index";
 import { launch, openTab, type Tab } from "./browser.ts";
 import { Served } from "./served.ts";
 
@@ -12,7 +13,10 @@ t.teardown(async () => {
 
 const MARKUP = '"><img src=x onerror="globalThis.hit=1"><script>globalThis.hit=1</script>';
 const BACKWARDS = "\u202Etxt.exe";
+const CONTROL = "\u0000\u0007\u001B[31m\r\n\u2028\uFEFF";
 const LONG = "x".repeat(10_000);
+/** Everything at once, as a name. */
+const NAME = `${MARKUP}${BACKWARDS}${CONTROL}`;
 const flowId = await server.flowId("sync_stock_levels");
 
 async function named(name: string, tags: string[] = []) {
@@ -29,36 +33,77 @@ const marked = await named(MARKUP + BACKWARDS, [MARKUP, BACKWARDS]);
 const long = await named(LONG, [LONG.slice(0, 200)]);
 const hostile = await server.run("hostile");
 await server.until(hostile, "Failed");
-await server.client.variables.set({ name: "hostile", value: { [MARKUP]: BACKWARDS, long: LONG } });
+const { client } = server;
+await client.variables.set({ name: "hostile", value: { [MARKUP]: BACKWARDS, control: CONTROL, long: LONG }, tags: [NAME] });
+await client.variables.set({ name: "long", value: LONG });
+const ruleOf = (name: string, text: string): RuleBody => ({
+  name,
+  when: { events: ["hostile.came"], flows: ["hostile"] },
+  do: [
+    { kind: "webhook", url: "http://127.0.0.1:9/hook", body: { [NAME]: `${text} {{ event.payload.text }}` } },
+    { kind: "email", to: ["nobody@intern.example"], subject: text, body: LONG },
+  ],
+});
+const rule = await client.rules.create(ruleOf(NAME, MARKUP));
+const longRule = await client.rules.create(ruleOf(LONG, LONG));
+const event = await client.events.emit({
+  name: "hostile.came",
+  payload: { [MARKUP]: BACKWARDS, text: NAME, long: LONG, list: [CONTROL, { [NAME]: LONG }] },
+});
+await client.events.emit({ name: `hostile.${"x".repeat(200)}`, payload: { long: LONG } });
+const changed = await fetch(`${server.url}/api/settings`, {
+  method: "PATCH",
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({ resources: { [NAME]: 3, [LONG]: 40 } }),
+});
+if (changed.status !== 200) throw new Error(`resources called so were answered ${changed.status}: ${await changed.text()}`);
 
-const ADDRESSES = [
-  "/",
-  "/runs",
-  `/runs?q=${encodeURIComponent(MARKUP)}`,
-  `/runs/${marked.id}`,
-  `/runs/${long.id}`,
-  `/runs/${hostile.id}`,
-  ...["logs", "tasks", "graph", "events", "artifacts", "input"].map((tab) => `/runs/${hostile.id}?tab=${tab}`),
-  "/artifacts",
-  ...[1, 2, 3, 4, 5].map((id) => `/artifacts?artifact=${id}`),
-  "/variables",
+const SOME = ".panel > *, table.table, .empty, .strip";
+const tabOf = (tab: string) => `/runs/${hostile.id}?tab=${tab}`;
+/** Each address, and what says that the hostile text is there. */
+const ADDRESSES: readonly (readonly [address: string, shown: string])[] = [
+  ["/", SOME],
+  ["/runs", SOME],
+  [`/runs?q=${encodeURIComponent(MARKUP)}`, SOME],
+  [`/runs/${marked.id}`, SOME],
+  [`/runs/${long.id}`, SOME],
+  [`/runs/${hostile.id}`, SOME],
+  ...["logs", "tasks", "graph", "events", "artifacts", "input"].map((tab) => [tabOf(tab), SOME] as const),
+  ["/artifacts", SOME],
+  ...[1, 2, 3, 4, 5].map((id) => [`/artifacts?artifact=${id}`, "aside"] as const),
+  [`/artifacts?key=${encodeURIComponent(NAME)}`, ".empty :text('onerror')"],
+  ["/variables", "tr:has-text('onerror')"],
+  ["/variables?edit=hostile", "dialog textarea"],
+  ["/variables?edit=long", "dialog textarea"],
+  [`/variables?q=${encodeURIComponent(NAME)}`, ".toolbar input"],
+  ["/rules", "tr:has-text('onerror')"],
+  [`/rules/${rule.id}`, ".rule-form"],
+  [`/rules/${longRule.id}`, ".rule-form"],
+  [`/rules?new=rule&event=${encodeURIComponent(NAME)}`, ".rule-form :text('onerror')"],
+  ["/events", "tr:has-text('onerror')"],
+  [`/events?event=${event.id}`, "aside :text('onerror')"],
+  [`/events?event=${event.id + 1}`, "aside :text('xxxxxxxx')"],
+  [`/events?name=${encodeURIComponent(NAME)}`, ".toolbar"],
+  ["/queue", ".resources :text('onerror')"],
+  ["/settings", ".settings-fields :text('onerror')"],
 ];
 
-async function settled({ page }: Tab): Promise<void> {
+async function settled({ page }: Tab, shown: string): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.getByText("Live", { exact: true }).waitFor();
   await page.waitForLoadState("load");
-  await page.locator(".panel > *, table.table, .empty, .strip").first().waitFor();
+  await page.locator(shown).first().waitFor();
 }
 
 t.test("hostile names and artifacts", async (t) => {
   const tab = await openTab(browser);
   const { page, complaints } = tab;
-  for (const address of ADDRESSES)
+  for (const [address, shown] of ADDRESSES)
     t.test(address.slice(0, 60), async (t) => {
+      complaints.length = 0;
       await page.setViewportSize({ width: 1440, height: 900 });
       await page.goto(server.url + address);
-      await settled(tab);
+      await settled(tab, shown);
       t.equal(await page.evaluate(() => (globalThis as { hit?: number }).hit), undefined, "nothing ran");
       const links = await page.locator("a[href]").evaluateAll((all) => all.map((link) => (link as HTMLAnchorElement).protocol));
       t.same(

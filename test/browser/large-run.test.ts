@@ -1,5 +1,6 @@
 /** Runs of ten thousand tasks and of a hundred thousand log lines: what is drawn and asked for is bounded. */
 import t from "tap";
+import type { Run } from "#sdk/client/index";
 import { launch, openTab } from "./browser.ts";
 import { Served } from "./served.ts";
 
@@ -23,10 +24,32 @@ async function open(path: string) {
   return { ...tab, requests };
 }
 
+// Each run is watched while it goes on, and read in the test after it, once it has ended.
+let tasks: Run;
+let lines: Run;
+
+t.test("ten thousand tasks while they run: one request, then the stream", async (t) => {
+  tasks = await server.run("many_tasks", { count: TASKS });
+  const { page, context, complaints, requests } = await open(`/runs/${tasks.id}?tab=tasks`);
+  await server.until(tasks, "Completed");
+  const table = page.getByRole("table", { name: "Tasks" });
+  await page.waitForFunction(
+    (count) => document.querySelector("table.table")?.getAttribute("aria-rowcount") === String(count + 1),
+    TASKS,
+  );
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll("tr[data-index] .state")].every((mark) => mark.textContent === "Completed"),
+  );
+  t.ok((await table.locator("tr[data-index]").count()) < ROWS_MAX);
+  // Anew only where the stream could not tell everything.
+  const reads = requests.filter((path) => path === `/api/runs/${tasks.id}/tasks`).length;
+  t.ok(reads < 20, `bounded by resyncs, not by tasks: ${reads}`);
+  t.same(complaints, []);
+  await context.close();
+});
+
 t.test("ten thousand tasks", async (t) => {
-  const run = await server.run("many_tasks", { count: TASKS });
-  await server.until(run, "Completed");
-  const { page, context, complaints, requests } = await open(`/runs/${run.id}`);
+  const { page, context, complaints, requests } = await open(`/runs/${tasks.id}`);
   await page.getByText("1 row for 10,000 tasks: what is alike is folded").waitFor();
   t.ok((await page.locator(".timeline li").count()) < ROWS_MAX);
   await page.getByRole("link", { name: /^Tasks/ }).click();
@@ -39,45 +62,34 @@ t.test("ten thousand tasks", async (t) => {
   t.equal(await page.locator(".graph-box").count(), 1, "a box for the one name");
   await page.getByRole("link", { name: "All of them in the table" }).click();
   await table.getByText("step-0", { exact: true }).waitFor();
-  const reads = requests.filter((path) => path === `/api/runs/${run.id}/tasks`).length;
+  const reads = requests.filter((path) => path === `/api/runs/${tasks.id}/tasks`).length;
   t.ok(reads <= 4, `once per tab: ${reads}`);
   t.same(complaints, []);
   await context.close();
 });
 
-t.test("ten thousand tasks while they run: one request, then the stream", async (t) => {
-  const run = await server.run("many_tasks", { count: TASKS });
-  const { page, context, complaints, requests } = await open(`/runs/${run.id}?tab=tasks`);
-  await server.until(run, "Completed");
-  const table = page.getByRole("table", { name: "Tasks" });
-  await page.waitForFunction(
-    (count) => document.querySelector("table.table")?.getAttribute("aria-rowcount") === String(count + 1),
-    TASKS,
-  );
-  await page.waitForFunction(() =>
-    [...document.querySelectorAll("tr[data-index] .state")].every((mark) => mark.textContent === "Completed"),
-  );
-  t.ok((await table.locator("tr[data-index]").count()) < ROWS_MAX);
-  // Anew only where the stream could not tell everything.
-  const reads = requests.filter((path) => path === `/api/runs/${run.id}/tasks`).length;
-  t.ok(reads < 20, `bounded by resyncs, not by tasks: ${reads}`);
+t.test("the tail follows a run that writes", async (t) => {
+  lines = await server.run("many_lines", { count: LINES });
+  const { page, context, complaints } = await open(`/runs/${lines.id}?tab=logs`);
+  await server.until(lines, "Completed");
+  await page.getByText(/^100,0\d\d lines, ended$/).waitFor();
+  await page.getByText(`line ${LINES} of ${LINES}`).waitFor();
+  t.ok((await page.locator(".log li").count()) < ROWS_MAX);
   t.same(complaints, []);
   await context.close();
 });
 
 t.test("a hundred thousand log lines", async (t) => {
-  const run = await server.run("many_lines", { count: LINES });
-  await server.until(run, "Completed");
-  const { page, context, complaints, requests } = await open(`/runs/${run.id}?tab=logs`);
+  const { page, context, complaints, requests } = await open(`/runs/${lines.id}?tab=logs`);
   await page.getByText(/^100,0\d\d lines, ended$/).waitFor();
-  const lines = page.locator(".log li");
+  const drawn = page.locator(".log li");
   await page.getByText(`line ${LINES} of ${LINES}`).waitFor();
-  t.ok((await lines.count()) < ROWS_MAX, "the end is shown, and little else is drawn");
+  t.ok((await drawn.count()) < ROWS_MAX, "the end is shown, and little else is drawn");
   const pages = requests.filter((path) => path.endsWith("/logs")).length;
   t.ok(pages <= 25, `in large pages: ${pages}`);
   await page.locator(".log").evaluate((box) => box.scrollTo(0, 0));
   await page.getByText(`line 1 of ${LINES}`, { exact: false }).first().waitFor();
-  t.ok((await lines.count()) < ROWS_MAX);
+  t.ok((await drawn.count()) < ROWS_MAX);
   await page.keyboard.press("G");
   await page.getByText(`line ${LINES} of ${LINES}`).waitFor();
   await page.keyboard.press("/");
@@ -88,17 +100,6 @@ t.test("a hundred thousand log lines", async (t) => {
   await page.getByText("No line matches").waitFor();
   await page.getByRole("button", { name: "Every line" }).click();
   await page.getByText(/^100,0\d\d lines, ended$/).waitFor();
-  t.same(complaints, []);
-  await context.close();
-});
-
-t.test("the tail follows a run that writes", async (t) => {
-  const run = await server.run("many_lines", { count: LINES });
-  const { page, context, complaints } = await open(`/runs/${run.id}?tab=logs`);
-  await server.until(run, "Completed");
-  await page.getByText(/^100,0\d\d lines, ended$/).waitFor();
-  await page.getByText(`line ${LINES} of ${LINES}`).waitFor();
-  t.ok((await page.locator(".log li").count()) < ROWS_MAX);
   t.same(complaints, []);
   await context.close();
 });

@@ -1,7 +1,7 @@
-/** Every page opens in both themes, complains of nothing, and can be used by everybody. */
+/** Every page opens, complains of nothing, and can be used by everybody: in both themes, and on a narrow window. */
 import t from "tap";
-import { violations } from "./accessibility.ts";
-import { launch, openTab, type Theme } from "./browser.ts";
+import { violations, violationsOfColours } from "./accessibility.ts";
+import { launch, openTab } from "./browser.ts";
 import { type Scene, startScene } from "./scene.ts";
 
 /** Address and the heading that says it is there. A page that is added gets its line. */
@@ -34,39 +34,33 @@ const PAGES: readonly (readonly [address: (scene: Scene) => string, heading: (sc
   [() => "/variables?new=variable", () => "Variables"],
 ];
 
-t.test("pages", async (t) => {
-  /** What says that a page has its data. */
-  const CONTENT = ".panel > *, table.table, .empty, .strip, .calendar, .agenda-rows li, .run-form, .backfill-form, .rule-form";
+/** What says that a page has its data. */
+const CONTENT = ".panel > *, table.table, .empty, .strip, .calendar, .agenda-rows li, .run-form, .backfill-form, .rule-form";
 
-  const scene = await startScene();
-  const browser = await launch();
-  t.teardown(async () => {
-    await browser.close();
-    await scene.server.close();
-  });
-
-  for (const theme of ["light", "dark"] as Theme[]) {
-    for (const [address, heading] of PAGES) {
-      t.test(`${address(scene)} in ${theme}`, async (t) => {
-        const { page, context, complaints } = await openTab(browser, { theme });
-        await page.goto(scene.server.url + address(scene));
-        await page.getByRole("heading", { level: 1, name: heading(scene) }).waitFor();
-        await page.locator(CONTENT).first().waitFor();
-        t.same(await violations(page), []);
-        t.same(complaints, []);
-        await context.close();
-      });
-    }
-  }
-
-  t.test("no page scrolls sideways at 320 px", async (t) => {
-    for (const [address, heading] of PAGES) {
-      const { page, context } = await openTab(browser, { width: 320, height: 640 });
-      await page.goto(scene.server.url + address(scene));
-      await page.getByRole("heading", { level: 1, name: heading(scene) }).waitFor();
-      await page.locator(CONTENT).first().waitFor();
-      t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, address(scene));
-      await context.close();
-    }
-  });
+const scene = await startScene();
+const browser = await launch();
+t.teardown(async () => {
+  await browser.close();
+  await scene.server.close();
 });
+// One tab for all: each page is read anew, its scripts come from the cache.
+const { page, complaints } = await openTab(browser, { theme: "light" });
+
+for (const [address, heading] of PAGES) {
+  t.test(address(scene), async (t) => {
+    complaints.length = 0;
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize({ width: 1440, height: 960 });
+    await page.goto(scene.server.url + address(scene));
+    await page.getByRole("heading", { level: 1, name: heading(scene) }).waitFor();
+    await page.locator(CONTENT).first().waitFor();
+    t.same(await violations(page), []);
+    await page.emulateMedia({ colorScheme: "dark" });
+    t.same(await violationsOfColours(page), [], "in dark");
+    await page.setViewportSize({ width: 320, height: 640 });
+    // What measures itself has drawn once more by then.
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, "it does not scroll sideways at 320 px");
+    t.same(complaints, []);
+  });
+}

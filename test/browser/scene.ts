@@ -21,8 +21,12 @@ export interface Scene {
   rule: RuleRow;
 }
 
+/** Runs of the flow that stocks up, with the one that a rule starts. */
+const STOCK_RUNS = 4;
+
+/** Everything that ends by itself has ended: what is left moves only when somebody moves it, or a schedule fires. */
 export async function startScene(options: ServedOptions = {}): Promise<Scene> {
-  const server = await Served.start(options);
+  const server = await Served.start({ ...options, schedules: true });
   try {
     return await fill(server);
   } catch (error) {
@@ -43,14 +47,16 @@ async function fill(server: Served): Promise<Scene> {
   const waiting = await started("export_orders_to_erp");
   await started("export_orders_to_erp");
   const running = await started("sync_product_catalogue_from_supplier_feeds_europe_and_uk_with_every_language");
-  for (let count = 0; count < 3; count += 1) await started("sync_stock_levels");
-  await started("embed_support_tickets");
+  for (let count = 1; count < STOCK_RUNS; count += 1) await started("sync_stock_levels");
+  const embedding = await started("embed_support_tickets");
   const paused = await pausedRun(server, "Send 42 invoices, 18,240.50 EUR in total?");
   await server.until(weather, "Completed");
   await server.until(failed, "Failed");
   await server.untilSchedulePaused(PAUSED_BY_RULE);
   await server.until(timedOut, "Failed");
   await server.until(completed, "Completed");
+  await server.untilCompleted("sync_stock_levels", STOCK_RUNS);
+  await server.until(embedding, "Failed");
   await server.until(waiting, "AwaitingResource");
   await server.until(running, "Running");
   return { server, completed, failed, timedOut, running, waiting, paused, weather, rule };

@@ -20,6 +20,8 @@ export interface ServedOptions {
   token?: string;
   /** False: the server starts no engines, so that runs wait. */
   engines?: boolean;
+  /** True: schedules fire. Otherwise they are paused, and nothing happens at a quarter past but what a test does. */
+  schedules?: boolean;
 }
 
 export class Served {
@@ -50,7 +52,7 @@ export class Served {
     this.client = new Millrace({ url: this.url, token });
   }
 
-  static async start({ runs = 0, token, engines = true }: ServedOptions = {}): Promise<Served> {
+  static async start({ runs = 0, token, engines = true, schedules = false }: ServedOptions = {}): Promise<Served> {
     const home = mkdtempSync(join(tmpdir(), "millrace-browser-"));
     if (runs > 0) seedStore(join(home, "home"), runs, SEED);
     else mkdirSync(join(home, "home"));
@@ -62,7 +64,10 @@ export class Served {
       const { endpoint, stop } = await startProcess(home, flows, args, token ?? null, 0);
       const served = new Served(home, flows, args, token ?? null, endpoint.port, stop);
       const found = await served.client.flows.list();
-      if (FLOW_OF_EACH_FILE.every((wanted) => found.some(({ name }) => name === wanted))) return served;
+      if (FLOW_OF_EACH_FILE.every((wanted) => found.some(({ name }) => name === wanted))) {
+        if (!schedules) await Promise.all(found.map(({ id }) => served.client.flows.pause(id)));
+        return served;
+      }
       // On a machine under load, discovery may give up on a file that takes long to be imported.
       await stop();
       if (tries === STARTS_MAX) throw new Error("the server found no flows");
@@ -108,6 +113,12 @@ export class Served {
       const { state } = await this.client.runs.get(run.id);
       return names.includes(state.name) || names.includes(state.type);
     });
+  }
+
+  /** Resolves when so many runs of the flow have completed. */
+  async untilCompleted(flow: string, runs: number): Promise<void> {
+    const wanted = { flow, state_type: "Completed" } as const;
+    await this.#onChanges("run.updated", async () => (await this.client.runs.list(wanted).page()).items.length >= runs);
   }
 
   /** Resolves when a schedule of the flow is paused. */

@@ -5,6 +5,7 @@ import type { BackfillPreview, BackfillStatus } from "#protocol/backfill";
 import type { FlowSummary } from "#protocol/flow";
 import { ask, messageOf } from "../../api/client.ts";
 import { count, counted } from "../../format/number.ts";
+import { offline } from "../../live/link.ts";
 import { Section, Select } from "../../parts/layout.tsx";
 import { fieldIn, fieldsOf, type SchemaField, SchemaFields, valuesOf } from "../../parts/schema-form.tsx";
 import { navigate, param } from "../../router/router.ts";
@@ -95,11 +96,11 @@ function FlowBackfill({ flow }: { flow: FlowSummary }): JSX.Element {
       <Outcome preview={preview} problem={others.some(({ name }) => name === fieldIn(problem)) ? "" : problem} />
       <div class="row wrap">
         {preview === null ? (
-          <button type="submit" class="button primary">
+          <button type="submit" class="button primary" disabled={offline.value}>
             Dry run
           </button>
         ) : (
-          <button type="submit" class="button primary">
+          <button type="submit" class="button primary" disabled={offline.value}>
             Create {counted(preview.runs, "run")}
           </button>
         )}

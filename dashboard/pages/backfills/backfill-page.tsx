@@ -17,6 +17,7 @@ import { lookOfName, STATE_ORDER } from "../../state/look.ts";
 import type { PageProps } from "../pages.ts";
 import { ValueGrid } from "./value-grid.tsx";
 import "./backfills.css";
+import { offline } from "../../live/link.ts";
 
 export function Page({ id }: PageProps): JSX.Element {
   const live = {
@@ -81,6 +82,7 @@ function Actions({ backfill }: { backfill: BackfillStatus }): JSX.Element {
         <button
           type="button"
           class="button danger"
+          disabled={offline.value}
           onClick={() =>
             askBack({
               title: `Cancel backfill ${backfill.id}?`,

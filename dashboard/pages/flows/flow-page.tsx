@@ -22,6 +22,7 @@ import type { PageProps } from "../pages.ts";
 import { Standing } from "./flows-page.tsx";
 import { RunForm } from "./run-form.tsx";
 import "./flows.css";
+import { offline } from "../../live/link.ts";
 
 const RUNS_SHOWN = 12;
 
@@ -94,6 +95,7 @@ function Actions({ flow }: { flow: FlowSummary }): JSX.Element {
         <button
           type="button"
           class="button"
+          disabled={offline.value}
           onClick={() =>
             void (active > 0
               ? act(`/api/flows/${flow.id}/pause`, "POST", "All its schedules are paused. Runs that exist go on.")
@@ -112,7 +114,7 @@ function Actions({ flow }: { flow: FlowSummary }): JSX.Element {
       {flow.live ? (
         <span class="meta faint">It is served now, so it cannot be deleted.</span>
       ) : (
-        <button type="button" class="button danger" onClick={remove}>
+        <button type="button" class="button danger" disabled={offline.value} onClick={remove}>
           {"Delete\u2026"}
         </button>
       )}

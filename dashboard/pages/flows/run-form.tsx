@@ -4,6 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { FlowSummary } from "#protocol/flow";
 import type { Run } from "#protocol/run";
 import { ask, messageOf } from "../../api/client.ts";
+import { offline } from "../../live/link.ts";
 import { Section } from "../../parts/layout.tsx";
 import { fieldIn, fieldsOf, SchemaFields, valuesOf } from "../../parts/schema-form.tsx";
 import { navigate } from "../../router/router.ts";
@@ -47,7 +48,7 @@ export function RunForm({ flow }: { flow: FlowSummary }): JSX.Element {
             {problem}.
           </p>
         )}
-        <button type="submit" class="button primary" disabled={busy || flow.error !== null}>
+        <button type="submit" class="button primary" disabled={busy || flow.error !== null || offline.value}>
           Run {flow.name}
         </button>
       </form>

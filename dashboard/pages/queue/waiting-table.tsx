@@ -7,6 +7,7 @@ import { roughDuration, tickingDuration } from "../../format/duration.ts";
 import { now, nowUs } from "../../format/now.ts";
 import { count } from "../../format/number.ts";
 import { fullTime } from "../../format/time.ts";
+import { offline } from "../../live/link.ts";
 import { RunNumber, Section } from "../../parts/layout.tsx";
 import { Empty } from "../../parts/notice.tsx";
 import { type Column, Table } from "../../parts/table/table.tsx";
@@ -78,7 +79,12 @@ function columnsFor(resources: Queue["resources"]): readonly Column<QueuedRun>[]
       width: "92px",
       align: "right",
       cell: ({ run_id, name, state }) => (
-        <button type="button" class="button small quiet" onClick={() => cancelRuns([{ id: run_id, name, state }])}>
+        <button
+          type="button"
+          class="button small quiet"
+          disabled={offline.value}
+          onClick={() => cancelRuns([{ id: run_id, name, state }])}
+        >
           {"Cancel\u2026"}
           <span class="sr"> {name}</span>
         </button>

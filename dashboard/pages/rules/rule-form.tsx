@@ -5,6 +5,7 @@ import type { RuleBody, RuleRow } from "#protocol/rule";
 import type { Vocabulary } from "#protocol/vocabulary";
 import { ask } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
+import { offline } from "../../live/link.ts";
 import { Segments } from "../../parts/layout.tsx";
 import { showToast } from "../../parts/toast.tsx";
 import { useFlows } from "../../records/flows.ts";
@@ -126,10 +127,10 @@ export function RuleForm(props: RuleFormProps): JSX.Element {
         <p class="hint">Declared in code: it is changed there. Only the switch works here.</p>
       ) : (
         <div class="row rule-actions">
-          <button type="submit" class="button primary" disabled={!dirty && stored !== null}>
+          <button type="submit" class="button primary" disabled={(!dirty && stored !== null) || offline.value}>
             {stored === null ? "Make rule" : "Save"}
           </button>
-          <button type="button" class="button quiet" disabled={!dirty && stored !== null} onClick={discard}>
+          <button type="button" class="button quiet" disabled={(!dirty && stored !== null) || offline.value} onClick={discard}>
             {stored === null ? "Close" : "Discard"}
           </button>
           {problem.text !== "" && <span class="push problem">1 field needs a change</span>}

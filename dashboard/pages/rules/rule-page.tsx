@@ -17,6 +17,7 @@ import { Expectations, Firings } from "./rule-history.tsx";
 import { RuleTestPanel } from "./rule-test.tsx";
 import { whenText } from "./rule-words.ts";
 import "./rules.css";
+import { offline } from "../../live/link.ts";
 
 export function Page({ id }: PageProps): JSX.Element {
   const query = useQuery<RuleRow>(`/api/rules/${id}`, { live: { "rule.updated": (rule) => rule.id === id } });
@@ -73,7 +74,12 @@ function Actions({ rule }: { rule: RuleRow }): JSX.Element {
   return (
     <>
       <span class="row">
-        <Switch label={`${rule.name} fires`} on={rule.enabled} change={(on) => void setEnabled(rule, on)} />
+        <Switch
+          label={`${rule.name} fires`}
+          on={rule.enabled}
+          disabled={offline.value}
+          change={(on) => void setEnabled(rule, on)}
+        />
         <span class={rule.enabled ? "" : "faint"}>{rule.enabled ? "on" : "off"}</span>
       </span>
       {rule.source === "code" ? (
@@ -81,7 +87,7 @@ function Actions({ rule }: { rule: RuleRow }): JSX.Element {
           <Glyph name="lock" /> from code
         </span>
       ) : (
-        <button type="button" class="button danger" onClick={remove}>
+        <button type="button" class="button danger" disabled={offline.value} onClick={remove}>
           Delete
         </button>
       )}

@@ -21,6 +21,7 @@ import { EMPTY_RULE } from "./rule-draft.ts";
 import { RuleForm } from "./rule-form.tsx";
 import { doText, whenText } from "./rule-words.ts";
 import "./rules.css";
+import { offline } from "../../live/link.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_US = 86_400_000_000;
@@ -80,7 +81,14 @@ const COLUMNS: readonly Column<ListedRule>[] = [
     head: "On",
     width: "44px",
     narrow: "end",
-    cell: ({ rule }) => <Switch label={`${rule.name} fires`} on={rule.enabled} change={(on) => void setEnabled(rule, on)} />,
+    cell: ({ rule }) => (
+      <Switch
+        label={`${rule.name} fires`}
+        on={rule.enabled}
+        disabled={offline.value}
+        change={(on) => void setEnabled(rule, on)}
+      />
+    ),
   },
   {
     id: "name",

@@ -6,6 +6,7 @@ import type { Run } from "#protocol/run";
 import { isTerminal } from "#protocol/state";
 import { useQuery } from "../../api/query.ts";
 import { clockTime, fullTime, sameDay, shortTime } from "../../format/time.ts";
+import { offline } from "../../live/link.ts";
 import { Facts, Key, PageTitle, RunNumber } from "../../parts/layout.tsx";
 import { cancelRuns, deleteRuns, isActive } from "../../records/run-actions.ts";
 import { creatorAddress, creatorOf } from "../../records/run-parts.tsx";
@@ -73,17 +74,17 @@ function Actions({ run, neighbours }: { run: Run; neighbours: Neighbours }): JSX
         </a>
       )}
       {isTerminal(run.state.type) && (
-        <button type="button" class="button quiet" onClick={remove}>
+        <button type="button" class="button quiet" disabled={offline.value} onClick={remove}>
           Delete
         </button>
       )}
       {isActive(run) && (
-        <button type="button" class="button" onClick={() => cancelRuns([run])}>
+        <button type="button" class="button" disabled={offline.value} onClick={() => cancelRuns([run])}>
           {"Cancel\u2026"}
         </button>
       )}
       {isTerminal(run.state.type) && (
-        <button type="button" class="button primary" onClick={() => askToRerun(run)}>
+        <button type="button" class="button primary" disabled={offline.value} onClick={() => askToRerun(run)}>
           <Glyph name="rerun" />
           {"Run again\u2026"}
         </button>

@@ -1,11 +1,12 @@
 /** Runs it again, with the same parameters or with edited ones. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FlowSummary } from "#protocol/flow";
 import type { Run } from "#protocol/run";
 import { messageOf } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
+import { offline } from "../../live/link.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Loading } from "../../parts/notice.tsx";
 import { fieldIn, fieldsOf, type SchemaField, SchemaFields, textsOf, valuesOf } from "../../parts/schema-form.tsx";
@@ -51,7 +52,7 @@ function Fields({ run, schema }: { run: Run; schema: FlowSummary["parameter_sche
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const go = useRef<HTMLButtonElement>(null);
-  useEffect(() => go.current?.focus(), []);
+  useLayoutEffect(() => go.current?.focus(), []);
   const edited = Object.keys(texts).some((name) => texts[name] !== given[name]);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
@@ -88,7 +89,7 @@ function Fields({ run, schema }: { run: Run; schema: FlowSummary["parameter_sche
         <button type="button" class="button" onClick={close}>
           Keep as it is
         </button>
-        <button type="submit" ref={go} class="button primary" disabled={busy}>
+        <button type="submit" ref={go} class="button primary" disabled={busy || offline.value}>
           {edited ? "Run with these" : "Run again"}
         </button>
       </div>

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Run } from "#protocol/run";
 import { ask, messageOf } from "../../api/client.ts";
+import { offline } from "../../live/link.ts";
 import { kindOfText, valueOfText } from "../../parts/json-text.ts";
 import { fieldsOf, type SchemaField, SchemaFields, valuesOf } from "../../parts/schema-form.tsx";
 import { showToast } from "../../parts/toast.tsx";
@@ -68,7 +69,7 @@ export function ResumeForm({ run }: { run: Run }): JSX.Element {
           </p>
         )}
       </div>
-      <button type="submit" class="button primary">
+      <button type="submit" class="button primary" disabled={offline.value}>
         Answer
       </button>
     </form>

@@ -6,6 +6,7 @@ import type { CatchupPolicy, PreviewResponse, ScheduleRow } from "#protocol/sche
 import { ask, isAbort, messageOf } from "../../api/client.ts";
 import { offsetAt } from "../../format/calendar.ts";
 import { LOCAL_ZONE } from "../../format/time.ts";
+import { offline } from "../../live/link.ts";
 import { Section, Segments, Select } from "../../parts/layout.tsx";
 import { showToast } from "../../parts/toast.tsx";
 import { scheduleText } from "../../records/schedule-words.ts";
@@ -121,7 +122,7 @@ export function ScheduleForm({ flows, row, flowId }: FormProps): JSX.Element {
             </p>
           )}
           <div class="row">
-            <button type="submit" class="button primary" disabled={preview.problem !== "" || flow === ""}>
+            <button type="submit" class="button primary" disabled={preview.problem !== "" || flow === "" || offline.value}>
               {row === null ? "Make schedule" : "Save"}
             </button>
             <button type="button" class="button quiet" onClick={close}>

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { VariableRow } from "#protocol/variable";
 import { ApiError, ask, messageOf } from "../../api/client.ts";
 import { fullTime } from "../../format/time.ts";
+import { offline } from "../../live/link.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { kindOfText, textOfValue, valueOfText } from "../../parts/json-text.ts";
 import { showToast } from "../../parts/toast.tsx";
@@ -102,11 +103,11 @@ export function VariableDialog({ known, close, remove }: DialogProps): JSX.Eleme
             Close
           </button>
           {problem?.conflict === true && (
-            <button type="button" class="button danger" disabled={busy} onClick={() => send(true)}>
+            <button type="button" class="button danger" disabled={busy || offline.value} onClick={() => send(true)}>
               Overwrite {draft.name}
             </button>
           )}
-          <button type="submit" class="button primary" disabled={busy || reveals}>
+          <button type="submit" class="button primary" disabled={busy || reveals || offline.value}>
             {before === null ? "Store" : "Change"}
           </button>
         </div>

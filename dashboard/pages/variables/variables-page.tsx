@@ -16,6 +16,7 @@ import { param, setParams, withParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { VariableDialog } from "./variable-dialog.tsx";
 import "./variables.css";
+import { offline } from "../../live/link.ts";
 
 /** Variables whose deletion waits for the end of its undo. */
 const leaving = signal<ReadonlySet<string>>(new Set());
@@ -82,7 +83,13 @@ const COLUMNS: readonly Column<VariableRow>[] = [
     width: "84px",
     align: "right",
     cell: ({ name }) => (
-      <button type="button" class="button small quiet" aria-label={`Delete ${name}`} onClick={() => remove(name)}>
+      <button
+        type="button"
+        class="button small quiet"
+        aria-label={`Delete ${name}`}
+        disabled={offline.value}
+        onClick={() => remove(name)}
+      >
         Delete
       </button>
     ),

@@ -1,0 +1,54 @@
+/** The page of the address. Its module is fetched the first time, and again when the server is back after it was not reached. */
+import { signal } from "@preact/signals";
+import type { JSX } from "preact";
+import { useLayoutEffect } from "preact/hooks";
+import { type DashboardPage, pagePath } from "#protocol/dashboard-pages";
+import { offline } from "../live/link.ts";
+import { PAGES, type PageModule } from "../pages/pages.ts";
+import { Empty } from "../parts/notice.tsx";
+import { address, place, scrollKept } from "../router/router.ts";
+
+const modules = signal<ReadonlyMap<DashboardPage, PageModule>>(new Map());
+/** The page whose module did not come. */
+const missing = signal<DashboardPage | null>(null);
+
+/** Fetches the module of the page at the address, unless it is there. */
+export async function loadPage(): Promise<void> {
+  const page = address.peek()?.page;
+  if (page === undefined || modules.peek().has(page)) return;
+  try {
+    const module = await PAGES[page]();
+    modules.value = new Map(modules.peek()).set(page, module);
+    missing.value = null;
+  } catch {
+    missing.value = page;
+  }
+}
+
+export function CurrentPage(): JSX.Element | null {
+  const found = address.value;
+  const page = found?.page ?? null;
+  const module = page === null ? undefined : modules.value.get(page);
+  useLayoutEffect(() => {
+    loadPage();
+  }, [page, offline.value]);
+  useLayoutEffect(() => {
+    if (module !== undefined) window.scrollTo(0, scrollKept());
+  }, [place.value.path, module]);
+  if (found === null)
+    return (
+      <Empty title="There is no such page">
+        <a href={pagePath("runs")}>Runs</a> has everything that ran.
+      </Empty>
+    );
+  if (module !== undefined) return <module.Page key={`${page} ${found.id}`} id={found.id ?? 0} />;
+  if (missing.value !== page) return null;
+  return (
+    <Empty title="The page could not be loaded">
+      The server was not reached, or was replaced by another version.{" "}
+      <button type="button" class="button small" onClick={() => location.reload()}>
+        Load it again
+      </button>
+    </Empty>
+  );
+}
