@@ -1,5 +1,6 @@
 /** The one source of random ids and numbers of the actors; a simulation gives a seeded one. */
 import { V7Generator } from "uuidv7";
+import { bytesToUuid } from "#protocol/uuid";
 
 export interface IdSource {
   /** A UUIDv7 in lower-case hyphenated text. */
@@ -23,5 +24,5 @@ export function createIdSource(): IdSource {
     return words[used - 1] ?? 0;
   };
   const generator = new V7Generator({ nextUint32 });
-  return { uuid: () => generator.generate().toString(), random: () => Math.random() };
+  return { uuid: () => bytesToUuid(generator.generate().bytes), random: () => Math.random() };
 }

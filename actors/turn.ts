@@ -57,6 +57,16 @@ export class Turn {
     this.#touchedRuns.set(run, true);
   }
 
+  /** Runs of a flow with ids in a row that an operation of their own stores, and the events of their creation. */
+  newRuns(flow: Flow, firstId: number, count: number): void {
+    this.#addCount("count_runs", flow.id, "Scheduled", count);
+    const event = ["run.scheduled", this.nowUs, firstId, count, flow.id, "Scheduled", this.ruleDepth] as const;
+    putOperation(this.decision.ops, "insert_run_events", ...event);
+    this.state.rules.take("event", count);
+    for (let made = 0; made < count; made += 1)
+      this.#stream.push(STREAM_CODE["run.updated"], firstId + made, STREAM_CODE["event.created"], 0);
+  }
+
   /** The row of the run changed; `announce` when its state did. */
   touchRun(run: Run, announce: boolean): void {
     this.#touchedRuns.set(run, announce || this.#touchedRuns.get(run) === true);

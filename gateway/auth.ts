@@ -1,7 +1,7 @@
 /**
  * Who may ask: the Host and Origin checks and the token.
  *
- * All three apply to TCP only; the Unix socket is trusted by its file permission. The Host check keeps out pages whose name
+ * These apply to TCP only; the Unix socket is trusted by its file permission. The Host check keeps out pages whose name
  * was rebound to this address, the Origin check pages of other sites, the token everybody else.
  */
 import { hash, timingSafeEqual } from "node:crypto";
@@ -34,8 +34,9 @@ export class Access {
     this.#anyAddress = options.host === "0.0.0.0" || options.host === "::" || options.host === "";
   }
 
-  /** Before routing: where the request says it comes from and goes to. */
+  /** Before routing: where the request says it comes from and goes to. That it names one host only is RFC 9112, 3.2. */
   checkSource(exchange: Exchange): Refusal | null {
+    if (exchange.repeats("host")) return refuse("repeated_host");
     if (exchange.trusted) return null;
     const host = exchange.header("host");
     if (!this.#isServed(host)) return refuse("host_not_allowed", host);

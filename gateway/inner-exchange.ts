@@ -27,6 +27,10 @@ export class InnerExchange implements Exchange {
     return "";
   }
 
+  repeats(): boolean {
+    return false;
+  }
+
   headerList(): HeaderList {
     return [];
   }

@@ -65,6 +65,10 @@ class LocalExchange implements Exchange {
     return this.#headers.get(name) ?? "";
   }
 
+  repeats(): boolean {
+    return false;
+  }
+
   headerList(): HeaderList {
     return [...this.#headers].flat();
   }

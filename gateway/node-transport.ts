@@ -75,6 +75,10 @@ class NodeExchange implements Exchange {
     return "";
   }
 
+  repeats(name: string): boolean {
+    return this.#request.rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length > 1;
+  }
+
   headerList(): HeaderList {
     return this.#request.rawHeaders.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text));
   }

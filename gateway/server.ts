@@ -157,7 +157,8 @@ class HttpGateway implements Gateway, RequestHandler {
   request(exchange: Exchange): void {
     const source = this.#access.checkSource(exchange);
     if (source !== null) {
-      replyRefusal(exchange, source);
+      // What came before us may have read a request with two hosts as another one than we would.
+      replyRefusal(exchange, source, source.status === 400);
       return;
     }
     const match = this.#state.router.match(exchange.path);

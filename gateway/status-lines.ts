@@ -1,5 +1,8 @@
-/** Status lines of the answers we give, ready to be written. */
-import { STATUS_CODES } from "node:http";
+/**
+ * Status lines of the answers we give, ready to be written. node:http is not imported, because importing it evaluates its export
+ * of WebSocket, which loads a whole HTTP client.
+ */
+const { STATUS_CODES } = process.getBuiltinModule("node:http");
 
 const LINES = new Map<number, string>();
 for (const [code, reason] of Object.entries(STATUS_CODES)) LINES.set(Number(code), `${code} ${reason}`);

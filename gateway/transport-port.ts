@@ -33,6 +33,8 @@ export interface Exchange {
   readonly open: boolean;
   /** The first value of a header, "" without one. Only while the head is being handled. */
   header(name: string): string;
+  /** True when a header comes more than once. Only while the head is being handled. */
+  repeats(name: string): boolean;
   /** Every header, in order. Only while the head is being handled. */
   headerList(): HeaderList;
   /** True when the peer is on this host. Only while the exchange is open. */

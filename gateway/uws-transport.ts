@@ -64,6 +64,13 @@ function writeCorked(): void {
   corked.exchange?.writeWhole(corked.status, corked.headers, corked.body, corked.close);
 }
 
+/** How often a header was met; in place of a closure per request, as above. */
+const counted = { name: "", times: 0 };
+
+function count(name: string): void {
+  if (name === counted.name) counted.times += 1;
+}
+
 /** Where a request came in: loopback listeners are reached from this host only. */
 type ListenerKind = "unix" | "loopback" | "network";
 
@@ -107,6 +114,13 @@ class UwsExchange implements Exchange {
 
   header(name: string): string {
     return this.#request === null ? "" : this.#request.getHeader(name);
+  }
+
+  repeats(name: string): boolean {
+    counted.name = name;
+    counted.times = 0;
+    this.#request?.forEach(count);
+    return counted.times > 1;
   }
 
   headerList(): HeaderList {

@@ -41,6 +41,7 @@ export const WorkItem = sent(
       lease: Type.Optional(
         nullable(Type.Integer({ format: "int64", description: "Names this assignment; sent back for fencing" })),
       ),
+      run_transitions: Type.Optional(Type.Boolean({ description: "Reports may carry run_transition events" })),
     },
     { title: "WorkItem" },
   ),
@@ -54,6 +55,14 @@ export const WorkResponse = sent(
 export type WorkResponse = Static<typeof WorkResponse>;
 
 const seq = Int64;
+
+const ReportedState = Type.Object({
+  type: StateTypeSchema,
+  name: optional(Type.String()),
+  message: optional(Type.String()),
+  details: optional(FreeMap),
+  timestamp: Timestamp,
+});
 
 /** A task run exists now; its first move follows. */
 export const TaskRunCreatedReport = Type.Object({
@@ -72,13 +81,7 @@ export const TaskRunTransitionReport = Type.Object({
   kind: Type.Literal("task_run_transition"),
   seq,
   external_id: Id,
-  state: Type.Object({
-    type: StateTypeSchema,
-    name: optional(Type.String()),
-    message: optional(Type.String()),
-    details: optional(FreeMap),
-    timestamp: Timestamp,
-  }),
+  state: ReportedState,
   force: optional(Type.Boolean()),
 });
 export type TaskRunTransitionReport = Static<typeof TaskRunTransitionReport>;
@@ -121,8 +124,23 @@ export const ArtifactReport = Type.Object({
 });
 export type ArtifactReport = Static<typeof ArtifactReport>;
 
-/** The five kinds of report events; `seq` grows within one assignment. */
-export const ReportEvent = Type.Union([TaskRunCreatedReport, TaskRunTransitionReport, LogsReport, CustomReport, ArtifactReport]);
+/**
+ * The run itself moves to a state, as by POST /api/runs/{id}/transition under the lease of the report: an addition of ours that
+ * spares requests. It is consumed without a lease, under one that is over, and where the state table refuses it; the answer's
+ * `run_state` tells what became of it.
+ */
+export const RunTransitionReport = Type.Object({ kind: Type.Literal("run_transition"), seq, state: ReportedState });
+export type RunTransitionReport = Static<typeof RunTransitionReport>;
+
+/** The kinds of report events; `seq` grows within one assignment. */
+export const ReportEvent = Type.Union([
+  TaskRunCreatedReport,
+  TaskRunTransitionReport,
+  LogsReport,
+  CustomReport,
+  ArtifactReport,
+  RunTransitionReport,
+]);
 export type ReportEvent = Static<typeof ReportEvent>;
 
 /** Body of POST /api/engine/report. One malformed event refuses the whole report. */
@@ -134,7 +152,18 @@ export type ReportRequest = Static<typeof ReportRequest>;
 
 /** What became of a report; everything at or below `last_seq` is done. */
 export const ReportResponse = Type.Object(
-  { applied: Int64, skipped: Int64, last_seq: Int64, cancel: Type.Boolean() },
+  {
+    applied: Int64,
+    skipped: Int64,
+    last_seq: Int64,
+    cancel: Type.Boolean(),
+    run_state: Type.Optional(
+      Type.Object(
+        { type: StateTypeSchema, name: Type.String(), timestamp: Timestamp },
+        { description: "The run's state after a report with a run_transition" },
+      ),
+    ),
+  },
   { title: "ReportResponse" },
 );
 export type ReportResponse = Static<typeof ReportResponse>;

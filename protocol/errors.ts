@@ -41,7 +41,7 @@ export const REFUSALS = {
   repeated_query: { status: 400, message: (name: string) => `query parameter ${name}: given more than once` },
   bad_path: { status: 400, message: (name: string) => `path parameter ${name}: expected an integer` },
   bad_idempotency_key: { status: 400, message: (max: number) => `Idempotency-Key: expected 1 to ${max} characters` },
-
+  repeated_host: { status: 400, message: () => "header Host: expected one, got several" },
   mcp_session_missing: { status: 400, message: () => "header Mcp-Session-Id is required" },
   mcp_version: {
     status: 400,

@@ -14,8 +14,7 @@ export function checkParameters(schema: JsonMap | null | undefined, sent: JsonMa
   for (const [name, value] of Object.entries(sent)) {
     if (!Object.hasOwn(properties, name)) return { ok: false, error: undeclared(name, Object.keys(properties)) };
     const property = properties[name];
-    if (!fits(property, value, isWholeFraction(sent, name)))
-      return { ok: false, error: `parameter "${name}": expected ${describe(property)}` };
+    if (!fits(property, value, isWholeFraction(sent, name))) return { ok: false, error: misfit(name, property) };
   }
   // Spread defines properties, so a parameter named __proto__ is an ordinary one.
   const parameters = { ...parameterDefaults(schema), ...sent };
@@ -23,6 +22,12 @@ export function checkParameters(schema: JsonMap | null | undefined, sent: JsonMa
   const missing = requiredOf(schema).find((name) => !Object.hasOwn(parameters, name));
   if (missing !== undefined) return { ok: false, error: `parameter "${missing}" is required` };
   return { ok: true, parameters };
+}
+
+/** Why a text is no value of a declared parameter; null when it is one. */
+export function checkParameter(schema: JsonMap | null | undefined, name: string, value: string): string | null {
+  const property = propertiesOf(schema)[name];
+  return fits(property, value, false) ? null : misfit(name, property);
 }
 
 /** The defaults that a schema declares, by parameter. */
@@ -48,6 +53,10 @@ function requiredOf(schema: JsonMap | null | undefined): string[] {
 function undeclared(name: string, declared: string[]): string {
   const takes = declared.length === 0 ? "the flow takes no parameters" : `the flow takes ${declared.join(", ")}`;
   return `parameter "${name}" is not declared; ${takes}`;
+}
+
+function misfit(name: string, property: unknown): string {
+  return `parameter "${name}": expected ${describe(property)}`;
 }
 
 /** `fraction` is true for a number that was written like 2.0, which is no integer. */

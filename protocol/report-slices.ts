@@ -25,8 +25,8 @@ export interface SlicedReport {
 
 /** Rows an event becomes. Log lines are stored in blocks, so their size limits them, not their number. */
 function rowsOf(event: ReportEvent): number {
-  // A move is the row of the task run and the event that tells of it.
-  return event.kind === "task_run_transition" ? 2 : 1;
+  // A move is the row of the run or task run and the event that tells of it.
+  return event.kind === "task_run_transition" || event.kind === "run_transition" ? 2 : 1;
 }
 
 /** Where each slice ends: the index behind its last event. `bytesOf` is the size of an event's JSON text. */

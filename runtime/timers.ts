@@ -8,6 +8,8 @@
 import type { Clock } from "./clock.ts";
 
 const SLEEP_MAX_US = 3_600_000_000;
+/** Less than this is rounding. */
+const CLOCK_STEP_MIN_US = 1_000;
 
 interface Timer {
   owner: string;
@@ -63,13 +65,14 @@ export class Timers {
   }
 
   set(owner: string, key: string, dueUs: number, message: unknown): void {
-    this.#followClock();
+    const aheadUs = this.#followClock();
     this.cancel(owner, key);
     this.#order += 1;
     const timer: Timer = { owner, key, dueUs, message, order: this.#order, active: true };
     this.#byKey.set(`${owner}\n${key}`, timer);
     this.#push(timer);
-    if (this.#heap[0] === timer) this.#arm();
+    // After a step ahead the alarm sleeps for what is overdue by now, and what was set anew is behind that.
+    if (this.#heap[0] === timer || aheadUs >= CLOCK_STEP_MIN_US) this.#arm();
   }
 
   cancel(owner: string, key: string): void {
@@ -110,12 +113,13 @@ export class Timers {
     this.#alarm.set(Math.min(Math.max(0, dueUs - this.#clock.nowUs()), SLEEP_MAX_US), () => this.fireDue());
   }
 
-  /** All due times move by the same amount, so their order stays. */
-  #followClock(): void {
+  /** All due times move by the same amount, so their order stays. Returns how far the clock was set ahead. */
+  #followClock(): number {
     const offsetUs = this.#clock.nowUs() - this.#clock.monotonicUs();
     const backUs = this.#offsetUs - offsetUs;
     this.#offsetUs = offsetUs;
     if (backUs > 0) for (const timer of this.#heap) timer.dueUs -= backUs;
+    return -backUs;
   }
 
   #dropInactive(): void {

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, watch, writeF
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { DASHBOARD_FOLDER, PACKAGED_FOLDERS } from "./package-contents.ts";
+import { DASHBOARD_FOLDER, LIBRARIES_FOLDER, PACKAGED_FOLDERS } from "./package-contents.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** A start takes a second; a machine under load may take far longer. */
@@ -57,11 +57,13 @@ function checkContents({ files }: Packed): void {
     "dist/sdk/index.js",
     "dist/sdk/index.d.ts",
     `dist/${DASHBOARD_FOLDER}/index.html`,
+    `dist/${LIBRARIES_FOLDER}/LICENSES.txt`,
   ];
   for (const path of wanted) if (!paths.includes(path)) throw new Error(`the package lacks ${path}`);
   for (const path of paths) {
     const folder = /^dist\/([^/]+)\//.exec(path)?.[1];
-    const known = folder === undefined ? !path.includes("/") : [...PACKAGED_FOLDERS, DASHBOARD_FOLDER].includes(folder);
+    const known =
+      folder === undefined ? !path.includes("/") : [...PACKAGED_FOLDERS, DASHBOARD_FOLDER, LIBRARIES_FOLDER].includes(folder);
     if (!known || /\.(map|test\.js|sqlite|tgz)$/.test(path)) throw new Error(`the package should not hold ${path}`);
   }
 }

@@ -5,3 +5,6 @@ export const PACKAGED_FOLDERS = ["runtime", "protocol", "storage", "actors", "ga
 
 /** Folder of dist/ that holds the built dashboard. */
 export const DASHBOARD_FOLDER = "dashboard";
+
+/** Folder of dist/ that holds libraries, one file each. */
+export const LIBRARIES_FOLDER = "libraries";

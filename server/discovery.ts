@@ -5,11 +5,8 @@
 
 import { opendir, readFile } from "node:fs/promises";
 import { extname, join, relative, resolve, sep } from "node:path";
-import { checkClock } from "#actors/expectations/clock";
 import type { DeclaredRule } from "#actors/rules/register-rules";
-import { templateError } from "#actors/rules/template-error";
 import { routeShape } from "#protocol/custom-route";
-import { completeSpec } from "#protocol/rule-spec";
 import type { Registration, RouteRegistration, RuleRegistration } from "#sdk/registration";
 import type { UserCodeChild } from "./user-code/child-process.ts";
 import type { LoadedModule } from "./user-code/messages.ts";
@@ -103,7 +100,7 @@ export async function discover(
       child = null;
       continue;
     }
-    found.add(module, loaded);
+    await found.add(module, loaded);
     for (const file of loaded.files) loadedFiles.add(file);
     if (loaded.called) called.push(module);
   }
@@ -201,10 +198,10 @@ class Findings {
     this.discovery = { flows: [], rules: [], routes: [], errors: [], warnings };
   }
 
-  add(module: string, { flows, rules, routes, error }: LoadedModule): void {
+  async add(module: string, { flows, rules, routes, error }: LoadedModule): Promise<void> {
     if (error !== null) this.#error(module, error, false);
     for (const flow of flows) this.#addFlow(flow);
-    for (const rule of rules) this.#addRule(rule);
+    for (const rule of rules) await this.#addRule(rule);
     for (const route of routes) this.#addRoute(route);
   }
 
@@ -220,14 +217,15 @@ class Findings {
     else this.#error(flow.module, `flow "${flow.project}/${flow.flow}" is already exported by ${earlier.module}`, false);
   }
 
-  #addRule({ name, module, spec }: RuleRegistration): void {
+  async #addRule({ name, module, spec }: RuleRegistration): Promise<void> {
     const { rules } = this.discovery;
     const earlier = rules.find((known) => known.name === name);
     if (earlier !== undefined) return this.#error(module, `rule "${name}" is already exported by ${earlier.module}`, true);
-    const checked = completeSpec(spec, checkClock, "code");
-    const wrong = checked.ok ? templateError(checked.spec) : checked.error;
-    if (checked.ok && wrong === null) rules.push({ name, module, spec: checked.spec });
-    else this.#error(module, `rule "${name}": ${wrong}`, true);
+    // Most directories hold no rule in code, and what checks one (schedules, templates, schemas) is half of this thread's code.
+    const { checkDeclaredSpec } = await import("./declared-rule.ts");
+    const checked = checkDeclaredSpec(spec);
+    if (checked.ok) rules.push({ name, module, spec: checked.spec });
+    else this.#error(module, `rule "${name}": ${checked.error}`, true);
   }
 
   #addRoute(route: RouteRegistration): void {

@@ -218,6 +218,9 @@ export class Writer {
       case "insert_run":
         this.#runs.insertRun(ops, at, batch);
         break;
+      case "insert_backfill_runs":
+        this.#runs.insertBackfillRuns(ops, at);
+        break;
       case "update_run":
         this.#runs.updateRun(ops, at, batch);
         break;
@@ -226,6 +229,9 @@ export class Writer {
         break;
       case "insert_event":
         this.#events.insert(ops, at);
+        break;
+      case "insert_run_events":
+        this.#events.insertForRuns(ops, at);
         break;
       case "count_runs":
       case "count_task_runs":

@@ -50,6 +50,11 @@ export function stretchOf(id: number): number {
   return Math.floor(id / STRETCH_IDS);
 }
 
+/** The stretches that hold `count` ids from `first` on. */
+export function* stretchesOf(first: number, count: number): Generator<number> {
+  for (let stretch = stretchOf(first); stretch <= stretchOf(first + count - 1); stretch += 1) yield stretch;
+}
+
 /** Tables whose ids are seen outside; `counters` has the highest id given of each. */
 export const COUNTED = [
   "flows",

@@ -39,7 +39,7 @@ export async function copyStore(from: string, to: string): Promise<CopyFacts> {
     closeSync(openSync(part, "wx", FILE_MODE));
     const source = openReadHandle(from);
     try {
-      checkIsStore(source, from);
+      if (databaseVersion(source) === 0) throw new StorageError("corrupt", `${from} is not a store of Millrace`);
       await source.backup(part);
     } finally {
       source.close();
@@ -82,13 +82,6 @@ function checkCopy(copy: Database, path: string): CopyFacts {
     secrets: count("SELECT count(*) FROM variables WHERE secret = 1"),
     version: databaseVersion(copy),
   };
-}
-
-/** @throws StorageError for a database that is none of ours. */
-function checkIsStore(database: Database, path: string): void {
-  const sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name IN ('migrations', 'runs', 'counters')";
-  const found = database.prepareRaw<[number]>(sql).get()?.[0];
-  if (found !== 3) throw new StorageError("corrupt", `${path} is not a store of Millrace`);
 }
 
 /**

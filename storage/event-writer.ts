@@ -1,8 +1,9 @@
 /** Rows of events: ids in commit order, several rows per statement, and their places in the coarse index. */
 import type { Primitive } from "#protocol/feed";
-import { STRETCH_KIND, stretchOf } from "./codes.ts";
+import { STRETCH_KIND, stateCode, stretchesOf, stretchOf } from "./codes.ts";
 import type { Counters } from "./counters.ts";
 import type { Names } from "./names.ts";
+import { NUMBERS } from "./numbers.ts";
 import { OPERATIONS } from "./ops.ts";
 import { encodersOf } from "./row-operations.ts";
 import type { Statements } from "./statements.ts";
@@ -22,6 +23,10 @@ function insertOf(rows: number): string {
 
 const INSERT_ONE = insertOf(1);
 const INSERT_MANY = insertOf(ROWS_PER_INSERT);
+
+const INSERT_FOR_RUNS = `${NUMBERS}
+  INSERT INTO events (id, name, occurred, run_id, flow_id, state_type) SELECT ? + i, ?, ?, ? + i, ?, ? FROM numbers`;
+const CHAIN_FOR_RUNS = `${NUMBERS} INSERT INTO event_chains (event_id, depth) SELECT ? + i, ? FROM numbers`;
 
 const PUT_TIMES = `INSERT INTO event_times (stretch, occurred_min, occurred_max, log_id) VALUES (?, ?, ?, ?)
   ON CONFLICT (stretch) DO UPDATE SET occurred_min = min(occurred_min, excluded.occurred_min),
@@ -67,17 +72,38 @@ export class EventWriter {
     }
   }
 
+  /** Takes the next ids for one event of each run in a range. */
+  insertForRuns(ops: readonly Primitive[], at: number): void {
+    const [name, occurred, firstRun, count, flow, type, depth] = ops.slice(at, at + OPERATIONS.insert_run_events.length);
+    const first = this.#counters.take("events", Number(count));
+    const code = this.#names.code(String(name));
+    this.#flushBound();
+    const values = [first, code, occurred ?? null, firstRun ?? null, flow ?? null, stateCode(type ?? null)];
+    this.#statements.raw(INSERT_FOR_RUNS).run(count ?? null, ...values);
+    if (Number(depth) > 0) this.#statements.raw(CHAIN_FOR_RUNS).run(count ?? null, first, depth ?? null);
+    for (const stretch of stretchesOf(first, Number(count))) {
+      this.#stretches.note(STRETCH_KIND.event_name, code, stretch);
+      this.#stretches.note(STRETCH_KIND.event_flow, Number(flow), stretch);
+      this.#stretches.note(STRETCH_KIND.event_resource, this.#names.code("run"), stretch);
+      this.#noteTime(stretch, Number(occurred));
+    }
+  }
+
   flush(): void {
-    const width = COLUMNS.length + 1;
-    const bound = this.#bound;
-    this.#bound = [];
-    for (let at = 0; at < bound.length; at += width) this.#statements.raw(INSERT_ONE).run(...bound.slice(at, at + width));
+    this.#flushBound();
     this.#flushTimes();
   }
 
   rolledBack(): void {
     this.#bound = [];
     this.#times = { stretch: -1, min: 0, max: 0 };
+  }
+
+  #flushBound(): void {
+    const width = COLUMNS.length + 1;
+    const bound = this.#bound;
+    this.#bound = [];
+    for (let at = 0; at < bound.length; at += width) this.#statements.raw(INSERT_ONE).run(...bound.slice(at, at + width));
   }
 
   #noteTime(stretch: number, occurred: number): void {

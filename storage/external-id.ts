@@ -1,43 +1,5 @@
-/** External ids: UUIDs as text on the wire, as 16 bytes in the store. */
-
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-
-/** Value of each character code that is a hexadecimal digit. */
-const DIGIT = new Uint8Array(128);
-for (let value = 0; value < 16; value++) {
-  const digit = value.toString(16);
-  DIGIT[digit.charCodeAt(0)] = value;
-  DIGIT[digit.toUpperCase().charCodeAt(0)] = value;
-}
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** True for a hyphenated UUID of any version. */
-export function isUuid(text: string): boolean {
-  return UUID.test(text);
-}
-
-/** The 16 bytes of a hyphenated UUID; the text must be one. */
-export function uuidToBytes(text: string): Buffer {
-  const bytes = Buffer.allocUnsafe(16);
-  let at = 0;
-  for (let index = 0; index < 16; index++) {
-    if (at === 8 || at === 13 || at === 18 || at === 23) at++;
-    bytes[index] = ((DIGIT[text.charCodeAt(at)] ?? 0) << 4) | (DIGIT[text.charCodeAt(at + 1)] ?? 0);
-    at += 2;
-  }
-  return bytes;
-}
-
-/** Lower-case hyphenated text of 16 bytes. */
-export function bytesToUuid(bytes: Uint8Array): string {
-  let text = "";
-  for (let index = 0; index < 16; index++) {
-    if (index === 4 || index === 6 || index === 8 || index === 10) text += "-";
-    text += HEX[bytes[index] ?? 0];
-  }
-  return text;
-}
+/** External ids that need no bytes in the store. */
+import { bytesToUuid } from "#protocol/uuid";
 
 /** One round of a 32-bit mixer (murmur3's finaliser): every bit of the input reaches every bit of the output. */
 function mix(value: number): number {

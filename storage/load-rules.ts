@@ -1,6 +1,7 @@
 /** What the rules need at the start of the core: rules with their guards, firings under way, open expectations, the cursor. */
+
+import { bytesToUuid } from "#protocol/uuid";
 import { readCounters } from "./counters.ts";
-import { bytesToUuid } from "./external-id.ts";
 import type { Statements } from "./statements.ts";
 
 export interface RuleRow {

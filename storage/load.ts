@@ -2,10 +2,11 @@
  * What the core reads: at its start everything that lives, without a look at history, and later single runs that have
  * ended when a command names one. Rows have the columns of ops.ts, states as text, JSON columns as text.
  */
+
+import { bytesToUuid, uuidToBytes } from "#protocol/uuid";
 import { COUNT_KIND, type Counted, stateType } from "./codes.ts";
 import { readCounters } from "./counters.ts";
 import type { Database, SqlValue } from "./driver.ts";
-import { bytesToUuid, uuidToBytes } from "./external-id.ts";
 import { OPERATIONS, type OperationName } from "./ops.ts";
 import { countsOfBackfill } from "./queries/backfill-record.ts";
 import { Statements } from "./statements.ts";

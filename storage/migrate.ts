@@ -3,8 +3,22 @@ import type { Database } from "./driver.ts";
 import { MIGRATIONS, type Migration } from "./migrations/index.ts";
 import { StorageError } from "./storage-error.ts";
 
-/** The number of migrations this database has seen; throws when it has seen ones that we don't know. */
+/** Every store has had these since its first migration, and no other program's database has all three. */
+const OWN_TABLES = ["counters", "migrations", "runs"];
+
+/** True for a database that holds tables and is no store of ours. */
+function isForeign(database: Database): boolean {
+  const tables = database.prepareRaw<[string]>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+  const names = new Set(tables.map(([name]) => name));
+  return names.size > 0 && !OWN_TABLES.every((name) => names.has(name));
+}
+
+/** The number of migrations this database has seen; throws when it has seen ones that we don't know, and when it is not ours. */
 export function databaseVersion(database: Database, known: readonly Migration[] = MIGRATIONS): number {
+  if (isForeign(database)) {
+    const message = "db.sqlite is the database of another program, not a store of Millrace: choose another home";
+    throw new StorageError("foreign", message);
+  }
   const version = Number(database.pragma("user_version"));
   if (version > known.length) {
     const message = `the database has version ${version}, this program knows versions up to ${known.length}: use a newer Millrace`;

@@ -76,6 +76,26 @@ export const OPERATIONS = {
     "parent_run_id",
     ...RUN_STATE,
   ],
+  /**
+   * The runs of a backfill, Scheduled, with ids in a row. `external_ids` are 16 bytes each; `values` are ASCII texts of one
+   * length, joined. A run's name is `name_head` and its value without colons, its parameters `parameters_head`, value and
+   * `parameters_tail`.
+   */
+  insert_backfill_runs: [
+    "first_id",
+    "count",
+    "external_ids",
+    "flow_id",
+    "tags",
+    "priority",
+    "created_by",
+    "created_at",
+    "backfill_id",
+    "name_head",
+    "parameters_head",
+    "parameters_tail",
+    "values",
+  ],
   update_run: ["id", ...RUN_STATE],
   /** Takes its task runs, log lines, artifacts, leases and answers along; its events stay with the borrowed fields written into them. */
   delete_run: ["id"],
@@ -119,6 +139,8 @@ export const OPERATIONS = {
     "related",
     "payload",
   ],
+  /** One event like an insert_event with these columns for each of `count` runs with ids in a row; `rule_depth` as put_event_chain. */
+  insert_run_events: ["name", "occurred", "first_run_id", "count", "flow_id", "state_type", "rule_depth"],
   put_artifact: ["id", "external_id", "run_id", "task_run_id", "key", "kind", "data", "created_at", "updated_at"],
   /** A hold on resources; kind is "run" (taken at hand-out) or "explicit" (acquired by user code). */
   insert_lease: ["id", "run_id", "kind", "resources", "created_at"],

@@ -1,7 +1,7 @@
 /** The plain row operations of a batch: statement, and how each value is stored. Built from the columns in ops.ts. */
 import type { Primitive } from "#protocol/feed";
+import { uuidToBytes } from "#protocol/uuid";
 import { type Counted, stateCodeOrNull } from "./codes.ts";
-import { uuidToBytes } from "./external-id.ts";
 import { OPERATIONS, type OperationName } from "./ops.ts";
 
 /** Values of one operation start at `at`. */

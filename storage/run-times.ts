@@ -24,7 +24,11 @@ export class RunTimes {
 
   /** Notes a time at which this run started or, before that, was created. */
   note(run: number, at: number): void {
-    const stretch = stretchOf(run);
+    this.noteStretch(stretchOf(run), at);
+  }
+
+  /** Notes such a time of runs in a stretch. */
+  noteStretch(stretch: number, at: number): void {
     const bounds = this.#known.get(stretch);
     if (bounds !== undefined && at >= bounds.min && at <= bounds.max) return;
     if (bounds === undefined) this.#known.set(stretch, { min: at, max: at });

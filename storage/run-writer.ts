@@ -1,6 +1,7 @@
 /** Rows of runs and task runs: merges what one commit says about a row into one statement. */
 import type { Primitive } from "#protocol/feed";
-import { STRETCH_KIND, stateCode, stretchOf } from "./codes.ts";
+import { insertBackfillRuns, readBackfillRuns, TAG_RUNS } from "./backfill-rows.ts";
+import { STRETCH_KIND, stateCode, stretchesOf, stretchOf } from "./codes.ts";
 import type { Counters } from "./counters.ts";
 import type { Names } from "./names.ts";
 import { OPERATIONS } from "./ops.ts";
@@ -65,6 +66,16 @@ export class RunWriter {
     const values = ops.slice(at, at + OPERATIONS.insert_run.length);
     this.#runs.set(Number(ops[at]), { insert: values, ops, at: -1, batch });
     this.rememberFlow(Number(ops[at]), Number(ops[at + INSERT.flow_id]));
+  }
+
+  /** Written at once: what else the commit says about these runs comes behind. */
+  insertBackfillRuns(ops: readonly Primitive[], at: number): void {
+    const rows = readBackfillRuns(ops, at);
+    const { firstId, count } = rows;
+    insertBackfillRuns(this.#statements, rows);
+    for (const tag of rows.tags) this.#statements.raw(TAG_RUNS).run(count, this.#names.code(tag), firstId);
+    this.#counters.raise("runs", firstId + count - 1);
+    for (const stretch of stretchesOf(firstId, count)) this.#times.noteStretch(stretch, rows.createdAt);
   }
 
   updateRun(ops: readonly Primitive[], at: number, batch: number): void {

@@ -12,6 +12,8 @@ export type StorageFault =
   | "corrupt"
   /** The file was written by a newer version. */
   | "newer"
+  /** The file is the database of another program. */
+  | "foreign"
   /** The SQLite library is older than the floor. */
   | "library"
   /** An operation that must not fail did; `batch` says which batch held it. */

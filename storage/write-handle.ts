@@ -2,7 +2,7 @@
 import { randomInt } from "node:crypto";
 import { chmodSync, closeSync, openSync } from "node:fs";
 import { type Database, openDriver } from "./driver.ts";
-import { migrate } from "./migrate.ts";
+import { databaseVersion, migrate } from "./migrate.ts";
 import { BUSY_WAIT_MS, checkLibrary, type Durability, libraryVersion, setWriterPragmas } from "./pragmas.ts";
 import { IN_MEMORY } from "./read-handle.ts";
 import { toStorageError } from "./storage-error.ts";
@@ -23,6 +23,8 @@ export function openWriteHandle(path: string, options: WriteHandleOptions): Data
     if (path !== IN_MEMORY) makePrivate(path);
     database = openDriver(path, { readonly: false, busyWaitMs: BUSY_WAIT_MS });
     checkLibrary(libraryVersion(database));
+    // Before anything is written: the database of another program stays as it is.
+    databaseVersion(database);
     setWriterPragmas(database, options.durability);
     migrate(database);
     const salt = options.salt ?? randomInt(2 ** 32 - 1);

@@ -4,7 +4,8 @@ import { BACKFILL_INTERVAL_SECONDS_DEFAULT, BACKFILL_VALUES_MAX } from "#protoco
 /** Text forms of a value: a day, or a time to the second in UTC. */
 export type ValueForm = "date" | "date-time";
 
-export type BackfillValues = { ok: true; values: string[]; intervalSeconds: number } | { ok: false; error: string };
+/** Values as counts of days or seconds since the epoch, in order (`textOf` shows them), or why there are none. */
+export type BackfillValues = { ok: true; units: number[]; intervalSeconds: number } | { ok: false; error: string };
 
 const UNIT_SECONDS: readonly (readonly [RegExp, number])[] = [
   [/^s(ecs?)?$/, 1],
@@ -17,6 +18,11 @@ const UNIT_SECONDS: readonly (readonly [RegExp, number])[] = [
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const TIME = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(\.\d+)?([Zz]|[+-]\d{2}:\d{2})?$/;
 
+const SECOND_MS = 1_000;
+const DAY_MS = 86_400_000;
+/** The years that four digits can show. */
+const [YEARS_START_MS, YEARS_END_MS] = [Date.parse("0000-01-01T00:00:00Z"), Date.parse("+010000-01-01T00:00:00Z")];
+
 /** Every value once: steps shorter than the form can show would name the same value again. */
 export function backfillValues(form: ValueForm, start: string, end: string, interval: unknown): BackfillValues {
   const first = readBound(start);
@@ -26,18 +32,21 @@ export function backfillValues(form: ValueForm, start: string, end: string, inte
   const seconds = readInterval(interval);
   if (typeof seconds === "string") return { ok: false, error: seconds };
   if (last < first) return { ok: false, error: "end is before start" };
-  const values: string[] = [];
+  const units: number[] = [];
+  const unitMs = unitOf(form);
+  let newest = Number.NaN;
   // From the start each time, so that fractions of a step do not add up.
   for (let step = 0; ; step += 1) {
-    const ms = first + step * seconds * 1_000;
+    const ms = first + step * seconds * SECOND_MS;
     if (ms > last) break;
-    const value = valueAt(form, ms);
-    if (value !== values.at(-1)) values.push(value);
-    if (values.length > BACKFILL_VALUES_MAX || step > STEPS_PER_VALUE_MAX * BACKFILL_VALUES_MAX) {
+    const unit = Math.floor(ms / unitMs);
+    if (unit !== newest) units.push(unit);
+    newest = unit;
+    if (units.length > BACKFILL_VALUES_MAX || step > STEPS_PER_VALUE_MAX * BACKFILL_VALUES_MAX) {
       return { ok: false, error: `more than ${BACKFILL_VALUES_MAX} values; use a longer interval or several backfills` };
     }
   }
-  return { ok: true, values, intervalSeconds: seconds };
+  return { ok: true, units, intervalSeconds: seconds };
 }
 
 /** Steps that fall into one value; more are an interval that was not meant. */
@@ -53,7 +62,7 @@ function readBound(text: string): number | null {
   if (date === text) return midnight;
   const [, , hour, minute, second, , offset] = TIME.exec(text) ?? [];
   const ms = Date.parse(`${date}T${hour}:${minute}:${second}${offset === undefined ? "Z" : offset.toUpperCase()}`);
-  return Number.isNaN(ms) ? null : ms;
+  return ms >= YEARS_START_MS && ms < YEARS_END_MS ? ms : null;
 }
 
 /** Seconds, or what is wrong. */
@@ -70,8 +79,13 @@ function readInterval(sent: unknown): number | string {
   return seconds > 0 && Number.isFinite(seconds) ? seconds : "interval must be positive";
 }
 
-function valueAt(form: ValueForm, ms: number): string {
-  const text = new Date(ms).toISOString();
+function unitOf(form: ValueForm): number {
+  return form === "date" ? DAY_MS : SECOND_MS;
+}
+
+/** The text of a value. */
+export function textOf(form: ValueForm, unit: number): string {
+  const text = new Date(unit * unitOf(form)).toISOString();
   return form === "date" ? text.slice(0, 10) : `${text.slice(0, 19)}Z`;
 }
 

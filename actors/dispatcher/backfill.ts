@@ -3,23 +3,14 @@ import { BackfillBody, type BackfillPreview } from "#protocol/backfill";
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { canonicalJson } from "#protocol/json";
-import { checkParameters } from "#protocol/parameters";
 import { putOperation } from "#storage/ops";
 import { type Backfill, backfillTag } from "../live-state/backfill.ts";
 import type { Flow } from "../live-state/flow.ts";
 import type { Turn } from "../turn.ts";
-import { backfillValues, valueForm } from "./backfill-values.ts";
-import { createRun } from "./create-run.ts";
+import { addRuns, type BackfillDraft, draftRuns, newDraft, readWanted, type WantedRuns } from "./backfill-draft.ts";
+import { textOf } from "./backfill-values.ts";
 import { queueBulkCheck } from "./jobs.ts";
-
-/** What a body asks for, checked. */
-interface Wanted {
-  parameter: string;
-  /** In the order in which the runs are created. */
-  values: string[];
-  intervalSeconds: number;
-  extra: Record<string, unknown>;
-}
+import type { BackfillSlice } from "./messages.ts";
 
 export function createBackfillCommand(turn: Turn, command: Command): void {
   const body = turn.parse(command, BackfillBody);
@@ -29,45 +20,56 @@ export function createBackfillCommand(turn: Turn, command: Command): void {
   const wanted = readWanted(flow, body);
   if (typeof wanted === "string") return turn.refuse(command, refuse("invalid", wanted));
   if (body.dry_run === true) return turn.replyJson(command, 200, previewOf(flow, wanted));
+  goOn(turn, flow, newDraft(command, body, flow, wanted));
+}
+
+/** A later step of a large one. Nothing of it is decided yet, so all that may have changed meanwhile is looked at again. */
+export function continueBackfill(turn: Turn, draft: BackfillDraft): void {
+  const { command } = draft;
+  turn.ruleDepth = command.rule_depth ?? 0;
+  const flow = turn.state.flows.get(command.target);
+  // Deleted, or registered with other parameters.
+  if (flow === undefined || flow.parameter_schema !== draft.schema) return createBackfillCommand(turn, command);
+  goOn(turn, flow, draft);
+}
+
+/** Makes the next runs; with the last ones, everything is decided in one step. */
+function goOn(turn: Turn, flow: Flow, draft: BackfillDraft): void {
+  const { command } = draft;
   if (turn.state.stopping) return turn.refuse(command, refuse("stopping"));
-  const backfill = addRow(turn, flow, body, wanted);
-  createRuns(turn, flow, backfill, wanted);
+  const wrong = draftRuns(turn, flow, draft);
+  if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
+  if (draft.runs.length < draft.wanted.units.length) {
+    const { id, epoch } = command;
+    const next: BackfillSlice = { kind: "BackfillSlice", id, epoch, draft };
+    return turn.out.setTimer(`backfill ${id}`, turn.nowUs, next);
+  }
+  // The same request may have been decided while this one was prepared.
+  if (!turn.answerAgain(command)) create(turn, flow, draft);
+}
+
+function create(turn: Turn, flow: Flow, draft: BackfillDraft): void {
+  const backfill = addRow(turn, flow, draft.body, draft.wanted);
+  addRuns(turn, flow, backfill, draft);
   if (!backfill.prefiltered) queueBulkCheck(turn, flow, backfill.id);
   turn.stream("backfill.created", backfill.id);
-  turn.reply(command, 201, renderStatus(backfill));
+  turn.reply(draft.command, 201, renderStatus(backfill));
 }
 
-/** The values and fixed parameters, or why they are refused. */
-function readWanted(flow: Flow, body: BackfillBody): Wanted | string {
-  const { parameter } = body;
-  const properties = flow.parameter_schema?.["properties"] as Record<string, unknown> | undefined;
-  if (properties === undefined || !Object.hasOwn(properties, parameter)) return `flow has no parameter "${parameter}"`;
-  const form = valueForm(properties[parameter]);
-  if (form === null) return `parameter "${parameter}" is not a date or datetime`;
-  const listed = backfillValues(form, body.start, body.end, body.interval);
-  if (!listed.ok) return listed.error;
-  const values = body.reverse === true ? listed.values.reverse() : listed.values;
-  const extra = body.extra_parameters ?? {};
-  // All values have one form, so the first stands for all.
-  const checked = checkParameters(flow.parameter_schema, { ...extra, [parameter]: values[0] });
-  if (!checked.ok) return checked.error;
-  return { parameter, values, intervalSeconds: listed.intervalSeconds, extra };
-}
-
-function previewOf(flow: Flow, { parameter, values, intervalSeconds }: Wanted): BackfillPreview {
+function previewOf(flow: Flow, { parameter, form, units, intervalSeconds }: WantedRuns): BackfillPreview {
   return {
     dry_run: true,
-    first: values[0] ?? "",
+    first: textOf(form, units[0] ?? 0),
     flow: flow.name,
     interval_seconds: intervalSeconds,
-    last: values.at(-1) ?? "",
+    last: textOf(form, units.at(-1) ?? 0),
     note: "nothing was created; send dry_run: false to create these runs",
     parameter,
-    runs: values.length,
+    runs: units.length,
   };
 }
 
-function addRow(turn: Turn, flow: Flow, body: BackfillBody, wanted: Wanted): Backfill {
+function addRow(turn: Turn, flow: Flow, body: BackfillBody, wanted: WantedRuns): Backfill {
   const backfill: Backfill = {
     id: turn.state.nextIds.backfill,
     external_id: turn.ids.uuid(),
@@ -77,7 +79,7 @@ function addRow(turn: Turn, flow: Flow, body: BackfillBody, wanted: Wanted): Bac
     end_value: body.end,
     interval_secs: wanted.intervalSeconds,
     concurrency: Math.max(1, body.concurrency ?? 1),
-    total: wanted.values.length,
+    total: wanted.units.length,
     extraText: canonicalJson(wanted.extra),
     cancelled: false,
     prefiltered: !flow.options.hasBulkComplete,
@@ -95,20 +97,6 @@ export function storeBackfill(turn: Turn, backfill: Backfill): void {
   const identity = [id, external_id, flow_id, parameter, start_value, end_value, interval_secs, concurrency, total] as const;
   const standing = [backfill.cancelled ? 1 : 0, backfill.prefiltered ? 1 : 0, backfill.created_at, backfill.extraText] as const;
   putOperation(turn.decision.ops, "put_backfill", ...identity, ...standing);
-}
-
-function createRuns(turn: Turn, flow: Flow, backfill: Backfill, { parameter, values, extra }: Wanted): void {
-  const tag = backfillTag(backfill.id);
-  for (const value of values) {
-    const checked = checkParameters(flow.parameter_schema, { ...extra, [parameter]: value });
-    createRun(turn, flow, {
-      name: `${flow.name}-${value.replaceAll(":", "")}`,
-      parametersText: canonicalJson(checked.ok ? checked.parameters : {}),
-      tags: [tag],
-      createdBy: tag,
-      backfillId: backfill.id,
-    });
-  }
 }
 
 /** The status record as JSON text; field order as the store renders it. */

@@ -23,7 +23,7 @@ import type { ReactionMessage } from "../rules/messages.ts";
 import { sendAgain, sendCommitted } from "../rules/outgoing.ts";
 import { applyReactions, outboundDone } from "../rules/reactions.ts";
 import { Turn } from "../turn.ts";
-import { createBackfillCommand } from "./backfill.ts";
+import { continueBackfill, createBackfillCommand } from "./backfill.ts";
 import { cancelBackfillCommand, prefilterCommand, releaseUnchecked } from "./backfill-commands.ts";
 import { cancelCommand, cancelKill, cancelTerm, timeOut, timeoutKill } from "./cancel-run.ts";
 import { crashRun, rerun } from "./crash.ts";
@@ -81,7 +81,6 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     // The gateway sends every unanswered command again after each start of the core, so older ones are dropped.
     if (this.#ports.halted || ("epoch" in message && message.epoch !== this.#ports.epoch)) return;
     const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
-    if ("rule_depth" in message) turn.ruleDepth = message.rule_depth ?? 0;
     this.#handle(turn, message);
     if (this.#state.demand.size > 0) this.#pool.adjust(turn);
     turn.finish();
@@ -123,6 +122,8 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return this.#state.openReports.callNext(turn, this.#ports.committedTurn());
       case "ReportSlice":
         return this.#continueReport(turn, message.run_id);
+      case "BackfillSlice":
+        return continueBackfill(turn, message.draft);
       case "ReceiverStarted":
         return sendAgain(turn, message.receiver);
       case "CapacityFreed":
@@ -133,6 +134,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 
   #command(turn: Turn, command: Command): void {
+    turn.ruleDepth = command.rule_depth ?? 0;
     if (turn.answerAgain(command)) return;
     switch (command.kind) {
       case "CreateRun":
@@ -178,8 +180,10 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     const open = openReports.find(runId);
     if (open === undefined) return;
     open.called = false;
-    if (open.next < open.slices.length) applyNextSlice(turn, open);
-    else {
+    if (open.next < open.slices.length) {
+      turn.ruleDepth = open.command.rule_depth ?? 0;
+      applyNextSlice(turn, open);
+    } else {
       const command = open.behind.shift();
       openReports.remove(open);
       if (command !== undefined) this.#command(turn, command);

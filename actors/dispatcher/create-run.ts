@@ -2,7 +2,7 @@
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/state";
 import type { Flow } from "../live-state/flow.ts";
-import type { Run } from "../live-state/run.ts";
+import { type Run, UNSTARTED } from "../live-state/run.ts";
 import { continueChain } from "../rules/chain.ts";
 import type { Turn } from "../turn.ts";
 import { noteKeyedRun } from "./fan-in.ts";
@@ -67,9 +67,6 @@ export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     parent_run_id: wanted.parentRunId ?? null,
     state: scheduled,
     ...UNSTARTED,
-    otherSequences: new Map(),
-    tasks: new Map(),
-    artifacts: new Map(),
     taskCounts: {},
   };
   if (wanted.parametersText.length > PARAMETERS_IN_MEMORY_BYTES_MAX) state.dropLargeParameters(run, turn.number);
@@ -79,32 +76,15 @@ export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
   state.countInBackfill(run, null, "Scheduled");
   turn.runEvent("run.scheduled", run);
   noteKeyedRun(turn, run);
-  // A run for later meets the overlap policy when its time has come.
-  const isLater = run.scheduled_time !== null && run.scheduled_time > turn.nowUs;
-  const outcome = wanted.outcome ?? (isLater ? null : overlapOutcome(flow, turn.nowUs));
-  if (outcome === null) enqueue(turn, run);
-  else moveRun(turn, run, outcome.state, outcome.extra);
+  admitRun(turn, run, wanted.outcome);
   return run;
 }
 
-const UNSTARTED = {
-  start_time: null,
-  end_time: null,
-  total_run_time: null,
-  engine_id: null,
-  engine_pid: null,
-  assignment_id: 0,
-  report_seq: 0,
-  crash_count: 0,
-  failure_count: 0,
-  assigned: false,
-  acknowledged: false,
-  lastContactUs: 0,
-  lastCommand: 0,
-  repeatable: false,
-  fromStore: false,
-  answers: 0,
-  place: "none",
-  placeStamp: 0,
-  waiting: null,
-} as const;
+/** Queues a new run, or ends it at once. */
+export function admitRun(turn: Turn, run: Run, given?: EndedAtOnce): void {
+  // A run for later meets the overlap policy when its time has come.
+  const isLater = run.scheduled_time !== null && run.scheduled_time > turn.nowUs;
+  const outcome = given ?? (isLater ? null : overlapOutcome(run.flow, turn.nowUs));
+  if (outcome === null) enqueue(turn, run);
+  else moveRun(turn, run, outcome.state, outcome.extra);
+}

@@ -24,6 +24,15 @@ export function noteKeyedRun(turn: Turn, run: Run): void {
   for (const [downstream, value] of keysOf(turn, run)) put(turn, downstream, value, run, false);
 }
 
+/** Whether runs of a flow count for a key at all. */
+export function isKeyed(turn: Turn, flow: Flow): boolean {
+  return keyedFlows(turn, flow).length > 0;
+}
+
+function keyedFlows(turn: Turn, flow: Flow): Flow[] {
+  return [flow, ...turn.state.downstreamOf(flow)].filter((each) => each.options.after?.key != null);
+}
+
 /** Notes that a run completed (or was revived) and returns the flows and values that are complete by it. */
 export function noteCompletion(turn: Turn, run: Run, completed: boolean): { flow: Flow; value: string; upstream: number[] }[] {
   const due: { flow: Flow; value: string; upstream: number[] }[] = [];
@@ -55,7 +64,7 @@ export function nameOfKeyedRun(flow: Flow, value: string): string {
 
 /** The keyed flows a run counts for (its own and downstream ones), with the text of its value; its own flow is among them when that is keyed. */
 export function keysOf(turn: Turn, run: Run): [Flow, string][] {
-  const keyed = [run.flow, ...turn.state.downstreamOf(run.flow)].filter((flow) => flow.options.after?.key != null);
+  const keyed = keyedFlows(turn, run.flow);
   if (keyed.length === 0) return [];
   const parameters = parseJson(turn.state.parametersOf(run)) as Record<string, unknown>;
   return keyed.flatMap((flow): [Flow, string][] => {

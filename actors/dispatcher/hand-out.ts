@@ -4,9 +4,10 @@
  */
 import { LATE_AFTER_US } from "#protocol/limits";
 import { putOperation } from "#storage/ops";
+import { backfillOfTag } from "../live-state/backfill.ts";
 import type { Engine, ParkedPoll } from "../live-state/engine.ts";
 import type { LiveState } from "../live-state/live-state.ts";
-import { isEnded, needsOf, type Run, type WaitReason } from "../live-state/run.ts";
+import { isEnded, needsOf, type Run, type WaitReason, withEntry } from "../live-state/run.ts";
 import { LEASES } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import { type KeyQueue, keyOfRun } from "./queue.ts";
@@ -25,6 +26,7 @@ export function enqueue(turn: Turn, run: Run): void {
     deadlines.add("due", run.id, run.scheduled_time);
     return;
   }
+  if (isFarBack(turn.state, run)) return queue.putBehind(run, turn.nowUs);
   const blocking = blockingOf(turn.state, run);
   if (blocking !== null) return block(turn, run, blocking);
   const keyQueue = queue.putReady(run);
@@ -42,6 +44,30 @@ function holderOf(state: LiveState, run: Run): WaitReason["code"] | null {
 function hold(turn: Turn, run: Run, code: WaitReason["code"]): void {
   turn.state.queue.putAside(run, code === "held" ? "held" : "future");
   run.waiting = { code, object: code === "held" ? `backfill:${run.backfill_id}` : null, sinceUs: turn.nowUs };
+}
+
+/**
+ * Whether so many runs of a backfill are before this one in the queue that its turn is not near. Only runs that never started
+ * stand in line; others go on where they were.
+ */
+function isFarBack(state: LiveState, run: Run): boolean {
+  if (run.backfill_id === null || run.state.name !== "Scheduled" || run.start_time !== null) return false;
+  return isLineFull(state, run.backfill_id);
+}
+
+function isLineFull(state: LiveState, backfillId: number): boolean {
+  const backfill = state.backfills.get(backfillId);
+  return backfill !== undefined && state.queue.nearOf(backfillId) >= backfill.concurrency + state.settings.backfillNearMax;
+}
+
+/** Queues the next runs of a backfill as those before them have left the queue. */
+export function moveUp(turn: Turn, backfillId: number): void {
+  const { state } = turn;
+  while (!isLineFull(state, backfillId)) {
+    const next = state.queue.takeBehind(backfillId);
+    if (next === undefined) return;
+    enqueue(turn, next);
+  }
 }
 
 /** Gives ready runs of a key to its parked polls, in order, as long as there are both. */
@@ -100,7 +126,8 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
   run.engine_id = engine.id;
   run.engine_pid = engine.pid;
   run.report_seq = 0;
-  run.otherSequences.delete(engine.id);
+  if (run.otherSequences.has(engine.id))
+    run.otherSequences = new Map([...run.otherSequences].filter(([key]) => key !== engine.id));
   run.assigned = true;
   run.acknowledged = false;
   run.lastContactUs = turn.nowUs;
@@ -120,8 +147,8 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
 /** The numbers of the engine that held the run so far stay known, so that its late reports are told from the next engine's. */
 function rememberSequence(run: Run): void {
   if (run.report_seq === 0) return;
-  run.otherSequences.set(run.engine_id ?? "", run.report_seq);
-  run.otherSequences.set(sequenceKeyOf(run.assignment_id), run.report_seq);
+  run.otherSequences = withEntry(run.otherSequences, run.engine_id ?? "", run.report_seq);
+  run.otherSequences = withEntry(run.otherSequences, sequenceKeyOf(run.assignment_id), run.report_seq);
 }
 
 /** The key of the report numbers of an assignment that is over. */
@@ -189,6 +216,8 @@ export function capacityFreed(turn: Turn, resources: readonly string[]): void {
       for (const run of queue.freed(keyQueue, resource, fits, () => free > 0)) queue.putReady(run);
       dispatch(turn, keyQueue);
     }
+    const backfill = backfillOfTag(resource);
+    if (backfill !== null) moveUp(turn, backfill);
   }
   turn.out.send(LEASES, { kind: "CapacityFreed" });
 }

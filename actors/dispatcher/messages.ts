@@ -3,6 +3,7 @@ import type { Command, CommandNotice } from "#protocol/command";
 import type { PoolReport } from "../engines/messages.ts";
 import type { ReactionMessage, ReceiverStarted } from "../rules/messages.ts";
 import type { HookDone } from "../user-code/messages.ts";
+import type { BackfillDraft } from "./backfill-draft.ts";
 
 /** A process on this host has gone; `cause` says why where that is known. */
 export interface EngineGone {
@@ -67,6 +68,14 @@ export interface ReportSlice {
   run_id: number;
 }
 
+/** The next runs of a backfill are to be made, by a timer: what came meanwhile has its turn first. Id and epoch as in ReportSlice. */
+export interface BackfillSlice {
+  kind: "BackfillSlice";
+  id: number;
+  epoch: number;
+  draft: BackfillDraft;
+}
+
 export type DispatcherMessage =
   | Command
   | CommandNotice
@@ -83,5 +92,6 @@ export type DispatcherMessage =
   | SendOutbound
   | ContinueReports
   | ReportSlice
+  | BackfillSlice
   | ReceiverStarted
   | HookDone;

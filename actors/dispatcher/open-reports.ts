@@ -29,6 +29,8 @@ export interface OpenReport {
   next: number;
   /** Events applied so far. */
   applied: number;
+  /** It has moves of its run among its events: the answer tells the state. */
+  movesRun: boolean;
   /** The step that applied the newest slice; 0 when nothing of it was new. */
   wroteTurn: number;
   /** The message that will apply the next slice is on its way. */
@@ -38,7 +40,7 @@ export interface OpenReport {
 }
 
 export function newReport(command: Command, head: ReportHead, count: number, slices: OpenReport["slices"]): OpenReport {
-  return { command, head, count, slices, next: 0, applied: 0, wroteTurn: 0, called: false, behind: [] };
+  return { command, head, count, slices, next: 0, applied: 0, movesRun: false, wroteTurn: 0, called: false, behind: [] };
 }
 
 export class OpenReports {

@@ -3,11 +3,13 @@
  *
  * Order within a key: highest priority, then oldest scheduled time (or creation), then id. A run that lacks a resource waits
  * beside the queue of its key under that resource, so passing over it costs nothing, and comes back when some is freed.
- * Runs before their scheduled time wait by time. Leaving a place only raises the run's stamp; stale entries are dropped when met.
+ * Runs before their scheduled time wait by time. Of the runs of a backfill only those whose turn is near are in the queue; the
+ * others stand in a line behind it, so that no step looks at a hundred thousand runs that wait for one and the same. Leaving a place only raises the run's stamp; stale entries are dropped when met.
  */
+import { backfillTag } from "../live-state/backfill.ts";
 import { type Engine, type EngineKey, engineKeyText, type ParkedPoll } from "../live-state/engine.ts";
 import { niceOf } from "../live-state/flow.ts";
-import { priorityOf, type Run } from "../live-state/run.ts";
+import { priorityOf, type Run, type WaitReason } from "../live-state/run.ts";
 import { PriorityQueue } from "./priority-queue.ts";
 
 interface Entry {
@@ -25,9 +27,18 @@ export interface KeyQueue {
   readyCount: number;
 }
 
+interface BackfillLine {
+  /** Its runs that are ready or blocked. */
+  near: number;
+  behind: PriorityQueue<Entry>;
+  /** What those wait for that came last. */
+  reason: WaitReason;
+}
+
 export class WorkQueue {
   readonly #keys = new Map<string, KeyQueue>();
   readonly #polls = new Map<number, ParkedPoll>();
+  readonly #lines = new Map<number, BackfillLine>();
   /** Runs that have a place: waiting to be handed out, whether due, blocked or later. */
   #waiting = 0;
 
@@ -58,6 +69,7 @@ export class WorkQueue {
     this.leave(run);
     run.place = "ready";
     this.#waiting += 1;
+    this.#countNear(run, 1);
     const queue = this.of(keyOfRun(run));
     queue.ready.push({ run, stamp: run.placeStamp });
     queue.readyCount += 1;
@@ -69,6 +81,7 @@ export class WorkQueue {
     this.leave(run);
     run.place = "blocked";
     this.#waiting += 1;
+    this.#countNear(run, 1);
     const queue = this.of(keyOfRun(run));
     let waiting = queue.blocked.get(resource);
     if (waiting === undefined) {
@@ -85,10 +98,42 @@ export class WorkQueue {
     this.#waiting += 1;
   }
 
+  /** Puts a run of a backfill at its place in the line behind the queue. */
+  putBehind(run: Run, nowUs: number): void {
+    if (run.backfill_id === null) throw new Error(`run ${run.id} is of no backfill`);
+    this.leave(run);
+    run.place = "behind";
+    this.#waiting += 1;
+    const line = this.#lineOf(run.backfill_id);
+    if (line.reason.sinceUs !== nowUs) line.reason = { ...line.reason, sinceUs: nowUs };
+    run.waiting = line.reason;
+    line.behind.push({ run, stamp: run.placeStamp });
+  }
+
+  /** Takes the first run from the line behind the queue, or undefined. */
+  takeBehind(backfillId: number): Run | undefined {
+    const line = this.#lines.get(backfillId);
+    const next = line === undefined ? undefined : peekLive(line.behind);
+    if (next !== undefined) this.leave(next);
+    else if (line?.near === 0) this.#lines.delete(backfillId);
+    return next;
+  }
+
+  /** Runs of a backfill in the queue. */
+  nearOf(backfillId: number): number {
+    return this.#lines.get(backfillId)?.near ?? 0;
+  }
+
+  /** The backfills that have runs in the queue or behind it. */
+  backfills(): number[] {
+    return [...this.#lines.keys()];
+  }
+
   /** Takes a run from wherever it waits. */
   leave(run: Run): void {
     if (run.place === "none") return;
     if (run.place === "ready") this.of(keyOfRun(run)).readyCount -= 1;
+    if (run.place === "ready" || run.place === "blocked") this.#countNear(run, -1);
     this.#waiting -= 1;
     run.place = "none";
     run.placeStamp += 1;
@@ -120,6 +165,20 @@ export class WorkQueue {
     }
     for (const entry of passedOver) waiting.push(entry);
     if (waiting.size === 0) queue.blocked.delete(resource);
+  }
+
+  #countNear({ backfill_id }: Run, by: 1 | -1): void {
+    if (backfill_id !== null) this.#lineOf(backfill_id).near += by;
+  }
+
+  #lineOf(backfillId: number): BackfillLine {
+    let line = this.#lines.get(backfillId);
+    if (line === undefined) {
+      const reason: WaitReason = { code: "resource", object: backfillTag(backfillId), sinceUs: 0 };
+      line = { near: 0, behind: new PriorityQueue(isBefore), reason };
+      this.#lines.set(backfillId, line);
+    }
+    return line;
   }
 
   park(engine: Engine, command: number): ParkedPoll {

@@ -1,5 +1,5 @@
 /**
- * POST /api/engine/report: task runs, log lines, custom events and artifacts of a run, applied in order and once.
+ * POST /api/engine/report: task runs, log lines, custom events, artifacts and moves of a run, applied in order and once.
  *
  * Numbers grow within an assignment; what is at or below the last one was applied before and is skipped, so a report that is
  * sent twice changes nothing. A report under a lease that is over moves no state and no task run; its lines and custom events
@@ -13,7 +13,7 @@ import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
 import { eventsOfSlice, type SlicedReport, sliceEnds } from "#protocol/report-slices";
 import { levelBit } from "#storage/feed";
 import { putOperation } from "#storage/ops";
-import type { Run } from "../live-state/run.ts";
+import { type Run, withEntry } from "../live-state/run.ts";
 import type { TaskRun } from "../live-state/task-run.ts";
 import type { Turn } from "../turn.ts";
 import { touchContact } from "./contact.ts";
@@ -21,11 +21,15 @@ import { sequenceKeyOf } from "./hand-out.ts";
 import { moveTask } from "./moves.ts";
 import { newReport, type OpenReport, type ReportHead } from "./open-reports.ts";
 import { decideTransition } from "./transition.ts";
+import { moveByReport } from "./transition-run.ts";
 
 type LogLine = [number | null, number, string, number, string];
 
 /** Log lines of one report by run: the lines, and the levels among them. */
 type LogsByRun = Map<Run, { lines: LogLine[]; levels: number }>;
+
+/** How a report stands to the assignment of its run: under its lease, under none (told by its process), or under one that is over. */
+type Standing = "leased" | "unleased" | "fenced";
 
 const WARNING = 30;
 const OUR_LOGGER = "millrace.run";
@@ -67,21 +71,26 @@ export function applyNextSlice(turn: Turn, open: OpenReport): void {
   const last = applySlice(turn, run, open, open.slices[open.next]?.() ?? []);
   open.next += 1;
   if (open.next < open.slices.length) return;
-  const cancel = run.state.type === "Cancelling";
-  turn.replyJson(command, 200, { applied: open.applied, skipped: open.count - open.applied, last_seq: last, cancel });
+  const { type, name, timestamp } = run.state;
+  const cancel = type === "Cancelling";
+  const moved = open.movesRun ? { run_state: { type, name, timestamp } } : {};
+  turn.replyJson(command, 200, { applied: open.applied, skipped: open.count - open.applied, last_seq: last, cancel, ...moved });
 }
 
 /** Applies events with the report's number in one decision. Returns the last number. */
 function applySlice(turn: Turn, run: Run, open: OpenReport, events: readonly ReportEvent[]): number {
-  const fenced = open.head.lease !== null && open.head.lease !== run.assignment_id;
+  const { lease } = open.head;
+  const standing: Standing = lease === null ? "unleased" : lease === run.assignment_id ? "leased" : "fenced";
+  const fenced = standing === "fenced";
   if (!fenced) touchContact(turn, run);
   const sequence = sequenceOf(run, open.head, fenced);
   let last = sequence.last;
   const logs: LogsByRun = new Map();
   for (const event of events) {
+    open.movesRun ||= event.kind === "run_transition";
     if (event.seq <= last) continue;
     last = event.seq;
-    if (applyEvent(turn, run, event, fenced, logs)) open.applied += 1;
+    if (applyEvent(turn, run, event, standing, logs)) open.applied += 1;
   }
   open.wroteTurn = last > sequence.last ? turn.number : 0;
   if (last > sequence.last) {
@@ -96,7 +105,8 @@ function applySlice(turn: Turn, run: Run, open: OpenReport, events: readonly Rep
 export function applyHookItems(turn: Turn, run: Run, events: readonly ReportEvent[]): void {
   const logs: LogsByRun = new Map();
   for (const event of events)
-    if (event.kind === "logs" || event.kind === "custom" || event.kind === "artifact") applyEvent(turn, run, event, false, logs);
+    if (event.kind === "logs" || event.kind === "custom" || event.kind === "artifact")
+      applyEvent(turn, run, event, "unleased", logs);
   appendLogs(turn, logs);
 }
 
@@ -112,7 +122,12 @@ function sequenceOf(run: Run, head: ReportHead, fenced: boolean): { last: number
     };
   }
   const key = keyOfFormer(run, head, fenced);
-  return { last: run.otherSequences.get(key) ?? 0, advance: (to) => run.otherSequences.set(key, to) };
+  return {
+    last: run.otherSequences.get(key) ?? 0,
+    advance: (to) => {
+      run.otherSequences = withEntry(run.otherSequences, key, to);
+    },
+  };
 }
 
 /** Reports under a lease go by the lease: its engine may have been given the run again. */
@@ -122,7 +137,8 @@ function keyOfFormer(run: Run, { engine_id, lease }: ReportHead, fenced: boolean
 }
 
 /** Applies one event; false when it was about nothing known. */
-function applyEvent(turn: Turn, run: Run, event: ReportEvent, fenced: boolean, logs: LogsByRun): boolean {
+function applyEvent(turn: Turn, run: Run, event: ReportEvent, standing: Standing, logs: LogsByRun): boolean {
+  const fenced = standing === "fenced";
   switch (event.kind) {
     case "task_run_created":
       if (!fenced) createTask(turn, run, event);
@@ -135,6 +151,9 @@ function applyEvent(turn: Turn, run: Run, event: ReportEvent, fenced: boolean, l
     case "custom":
       turn.customEvent(event.name, run, taskIdOf(run, event.task_run_external_id), canonicalJson(event.payload ?? {}));
       return true;
+    case "run_transition":
+      if (standing === "leased") moveByReport(turn, run, event.state);
+      return standing === "leased";
     case "artifact":
       if (!fenced) putArtifact(turn, run, event, logs);
       return !fenced;
@@ -160,7 +179,7 @@ function createTask(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "t
     created_at: turn.nowUs,
   };
   turn.state.nextIds.task_run += 1;
-  run.tasks.set(task.external_id, task);
+  run.tasks = withEntry(run.tasks, task.external_id, task);
   run.taskCounts.Pending = (run.taskCounts.Pending ?? 0) + 1;
   turn.countTask(run.flow, null, "Pending");
   turn.touchTask(task);
@@ -216,7 +235,7 @@ function putArtifact(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "
   const id = known?.id ?? turn.state.nextIds.artifact;
   if (known === null) turn.state.nextIds.artifact += 1;
   const createdAt = known?.created_at ?? turn.nowUs;
-  run.artifacts.set(event.external_id, { id, created_at: createdAt });
+  run.artifacts = withEntry(run.artifacts, event.external_id, { id, created_at: createdAt });
   const taskId = taskIdOf(run, event.task_run_external_id);
   const { external_id, key, artifact_kind } = event;
   putOperation(

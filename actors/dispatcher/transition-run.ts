@@ -1,7 +1,9 @@
-/** POST /api/runs/{id}/transition: a move asked for by an engine or a person. */
+/** POST /api/runs/{id}/transition: a move asked for by an engine or a person; and the same as an event of a report. */
 import type { Command } from "#protocol/command";
+import type { RunTransitionReport } from "#protocol/engine";
 import { refuse, refuseTransition } from "#protocol/errors";
 import { TransitionBody } from "#protocol/run";
+import type { State } from "#protocol/state";
 import { isEnded, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { touchContact } from "./contact.ts";
@@ -30,16 +32,32 @@ export function transitionRun(turn: Turn, command: Command): void {
   run.repeatable = false;
   run.lastCommand = command.id;
   turn.state.rememberCommand(command.id, run);
-  const { state } = decision;
-  // Its engine says that user code ended the thread or filled its memory: run again like any crash.
-  if (state.type === "Crashed" && run.assigned && !force) crashRun(turn, run, state.message ?? ENGINE_EXITED, state.details);
-  else
-    moveRun(turn, run, state, state.name === "Skipped" ? { reason: state.message } : null, lease === null ? "server" : "engine");
+  applyMove(turn, run, decision.state, force, lease === null ? "server" : "engine");
   turn.replyRun(command, 200, run);
 }
 
+/** A move that the engine which holds the run reports; a refused one changes nothing. */
+export function moveByReport(turn: Turn, run: Run, proposed: RunTransitionReport["state"]): void {
+  if (!run.assigned || isRepetition(run, proposed, true, proposed.timestamp)) return;
+  const decision = decideTransition(run.state, proposed, turn.nowUs, false);
+  if (!decision.accepted) return;
+  run.repeatable = false;
+  applyMove(turn, run, decision.state, false, "engine");
+}
+
+function applyMove(turn: Turn, run: Run, state: State, forced: boolean, mover: "server" | "engine"): void {
+  // Its engine says that user code ended the thread or filled its memory: run again like any crash.
+  if (state.type === "Crashed" && run.assigned && !forced) crashRun(turn, run, state.message ?? ENGINE_EXITED, state.details);
+  else moveRun(turn, run, state, state.name === "Skipped" ? { reason: state.message } : null, mover);
+}
+
 /** A repetition of the newest move whose first answer may have been lost is no refusal. */
-function isRepetition(run: Run, body: { type: string; name?: string | null }, leased: boolean, timestamp: number): boolean {
+function isRepetition(
+  run: Run,
+  body: { type: string; name?: string | null | undefined },
+  leased: boolean,
+  timestamp: number,
+): boolean {
   const same = run.state.type === body.type && run.state.name === (body.name ? body.name : body.type);
   if (!same) return false;
   return leased ? run.state.timestamp === timestamp : run.repeatable;

@@ -3,15 +3,13 @@ import { backfillTag } from "../live-state/backfill.ts";
 import { flowKey } from "../live-state/flow.ts";
 import { needsOf, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
-import { block, dispatch } from "./hand-out.ts";
+import { block, dispatch, moveUp } from "./hand-out.ts";
 import { moveRun } from "./moves.ts";
 import { lacksSlot } from "./pool.ts";
 import { blockingOf, reserve } from "./reservation.ts";
 
 /** Runs of one queue that are looked at for a lack of resources in one pass. */
 const LOOKED_AT_MAX = 1000;
-/** Runs of a backfill that are marked as waiting for their turn in it. */
-const BACKFILL_MARKED_MAX = 100;
 
 /** Runs of one queue that are marked as waiting for a place of the pool: those behind them wait for the same. */
 const SLOTLESS_MARKED_MAX = 100;
@@ -20,6 +18,7 @@ const NO_SLOT = "no engine slot";
 
 /** Marks the runs that lack a resource: a due run says what it waits for within the tick. */
 export function markWaiting(turn: Turn): void {
+  for (const backfill of turn.state.queue.backfills()) moveUp(turn, backfill);
   reserve(turn);
   wakePassedOver(turn);
   findBlocked(turn);
@@ -100,7 +99,7 @@ function wakePassedOver(turn: Turn): void {
 /** Of a backfill's runs that wait for their turn in it, only the first are marked: the others would be a flood of equal events. */
 function isFarBehind(turn: Turn, run: Run, resource: string): boolean {
   if (run.backfill_id === null || resource !== backfillTag(run.backfill_id)) return false;
-  return (turn.state.backfills.get(run.backfill_id)?.counts.get("AwaitingResource") ?? 0) >= BACKFILL_MARKED_MAX;
+  return (turn.state.backfills.get(run.backfill_id)?.counts.get("AwaitingResource") ?? 0) >= turn.state.settings.backfillNearMax;
 }
 
 /** Ready runs whose resources were taken since they were queued. */

@@ -8,9 +8,9 @@ export const NO_WORK = '{"run":null,"exit":false}';
 /** The answer that tells an engine to leave. */
 export const LEAVE = '{"run":null,"exit":true}';
 
-/** A run as work. Engines that end runs themselves also learn the lease they hold. */
+/** A run as work. Engines that end runs themselves also learn the lease they hold, and that reports may move their run. */
 export function renderWorkItem(run: Run, engine: Engine, parametersText: string): string {
-  const lease = engine.ownsStop ? `,"lease":${run.assignment_id}` : "";
+  const lease = engine.ownsStop ? `,"lease":${run.assignment_id},"run_transitions":true` : "";
   return `{"run":${itemText(run, "run", parametersText, "null", lease)},"exit":false}`;
 }
 

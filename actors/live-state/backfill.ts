@@ -26,6 +26,12 @@ export function backfillTag(id: number): string {
   return `backfill:${id}`;
 }
 
+/** The backfill whose tag or resource this is, or null. */
+export function backfillOfTag(name: string): number | null {
+  const id = /^backfill:(\d+)$/.exec(name)?.[1];
+  return id === undefined ? null : Number(id);
+}
+
 /** A run has moved between states by name; null is before its creation and after its deletion. */
 export function countMove({ counts }: Backfill, from: string | null, to: string | null): void {
   if (from === to) return;

@@ -88,6 +88,10 @@ export interface DispatchSettings {
   /** False: schedules rest, because the server is there for one run only. */
   schedulesFire: boolean;
   cancelGraceUs: number;
+  /** Runs of a backfill that are made in one step; other commands have their turn in between. */
+  backfillSliceRuns: number;
+  /** Runs of a backfill in the queue beyond those that may run at once. */
+  backfillNearMax: number;
   /** A crashed run is run again after a random time between these. */
   rerunDelaySeconds: readonly [number, number];
   /** False: engines are run by the user. */

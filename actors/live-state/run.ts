@@ -39,12 +39,12 @@ export interface Run {
   /** Last report number of the engine of the assignment. */
   report_seq: number;
   /** Last report numbers of former assignments ("#" and the assignment) and engines (by id); under "" those that never held the run. */
-  otherSequences: Map<string, number>;
+  otherSequences: ReadonlyMap<string, number>;
   crash_count: number;
   failure_count: number;
   /** Number of answers given to its pauses. */
   answers: number;
-  tasks: Map<string, TaskRun>;
+  tasks: ReadonlyMap<string, TaskRun>;
   taskCounts: Partial<Record<StateType, number>>;
   /** True from hand-out until the run ends, pauses or is taken back. */
   assigned: boolean;
@@ -55,16 +55,50 @@ export interface Run {
   /** The command whose answer handed the run out or reported its newest move; 0 when known to be written. */
   lastCommand: number;
   /** Known artifacts by external id; ids only. */
-  artifacts: Map<string, { id: number; created_at: number }>;
+  artifacts: ReadonlyMap<string, { id: number; created_at: number }>;
   /** Read from the store: what memory does not know of it may still be there. */
   fromStore: boolean;
   /** The answer to the newest move may have been lost: its first repeat is not a refusal. */
   repeatable: boolean;
   /** Where it stands in dispatch. */
-  place: "none" | "future" | "ready" | "blocked" | "held";
+  place: "none" | "future" | "ready" | "blocked" | "held" | "behind";
   /** Grows whenever the run leaves its place, so that stale queue entries are recognised. */
   placeStamp: number;
   waiting: WaitReason | null;
+}
+
+const EMPTY = new Map<never, never>();
+
+/** What every run has before it is started for the first time. Most that wait hold nothing else, so they share it. */
+export const UNSTARTED = {
+  start_time: null,
+  end_time: null,
+  total_run_time: null,
+  engine_id: null,
+  engine_pid: null,
+  assignment_id: 0,
+  report_seq: 0,
+  otherSequences: EMPTY,
+  crash_count: 0,
+  failure_count: 0,
+  answers: 0,
+  tasks: EMPTY,
+  artifacts: EMPTY,
+  assigned: false,
+  acknowledged: false,
+  lastContactUs: 0,
+  lastCommand: 0,
+  repeatable: false,
+  fromStore: false,
+  place: "none",
+  placeStamp: 0,
+  waiting: null,
+} as const;
+
+/** A map of a run with one more entry: runs without any share one, which stays empty. */
+export function withEntry<K, V>(map: ReadonlyMap<K, V>, key: K, value: V): ReadonlyMap<K, V> {
+  if (map.size === 0) return new Map([[key, value]]);
+  return (map as Map<K, V>).set(key, value);
 }
 
 export function isEnded(run: Run): boolean {

@@ -19,6 +19,7 @@ import { putOperation } from "#storage/ops";
 import type { GroupPorts } from "../group.ts";
 import type { Flow } from "../live-state/flow.ts";
 import type { LiveState } from "../live-state/live-state.ts";
+import { withEntry } from "../live-state/run.ts";
 import { GATEWAY } from "../names.ts";
 import { createRule, deleteRule, patchRule } from "../rules/commands.ts";
 import { type RegisterRules, registerRules } from "../rules/register-rules.ts";
@@ -179,7 +180,7 @@ function createArtifact(turn: Turn, command: Command): void {
   const id = turn.state.nextIds.artifact;
   turn.state.nextIds.artifact += 1;
   const external_id = turn.ids.uuid();
-  run.artifacts.set(external_id, { id, created_at: turn.nowUs });
+  run.artifacts = withEntry(run.artifacts, external_id, { id, created_at: turn.nowUs });
   putOperation(turn.decision.ops, "put_artifact", id, external_id, run.id, taskId, key, kind, data, turn.nowUs, turn.nowUs);
   turn.stream("artifact.updated", id);
   const head = JSON.stringify({ id, external_id, run_id: run.id, task_run_id: taskId, key, kind });

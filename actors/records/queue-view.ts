@@ -100,7 +100,7 @@ function placesOf(waiting: readonly Run[]): Map<Run, number> {
   const counted = new Map<string, number>();
   const places = new Map<Run, number>();
   for (const run of waiting) {
-    if (run.place !== "ready" && run.place !== "blocked") continue;
+    if (run.place === "future" || run.place === "held") continue;
     const line = lineOf(run);
     const place = (counted.get(line) ?? 0) + 1;
     counted.set(line, place);
@@ -123,6 +123,7 @@ function reasonOf(turn: Turn, run: Run): Reason | null {
     case "held":
       return { code: "held", object: run.waiting?.object ?? null, text: "it waits for a check of its backfill", since };
     case "blocked":
+    case "behind":
       return { code: "resource", object: run.waiting?.object ?? null, text: lackOf(state, run), since };
     default:
       return reasonWithoutEngine(state, run, since);

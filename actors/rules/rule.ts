@@ -97,9 +97,9 @@ export class RuleBook {
     for (const expectation of stored.expectations) this.expectations.add(expectation);
   }
 
-  take(name: keyof LoadedRules["next_ids"]): number {
+  take(name: keyof LoadedRules["next_ids"], count = 1): number {
     const id = this.nextIds[name];
-    this.nextIds[name] += 1;
+    this.nextIds[name] += count;
     return id;
   }
 }

@@ -15,21 +15,27 @@ import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
 import { chooseCaughtUp, dueFires } from "./catch-up.ts";
 import { endDisableWindow } from "./disable-window.ts";
-import { createFireRun, extend, isHeld, prune } from "./look-ahead.ts";
+import { complete, createFireRun, extend, isHeld, isLaidOut, prune, putOff } from "./look-ahead.ts";
 import { scheduleEvent } from "./schedule-row.ts";
 
+/** Completing a look-ahead, or creating a run, costs as much as so many fires whose runs are there. */
+const LAID_OUT_COST = 5;
 /** A fire looked at this late has been missed; a busy moment of the server is far shorter. */
 const MISSED_AFTER_US = 60_000_000;
 
-/** Decides what is due of a schedule and completes its look-ahead. */
-export function decideFires(turn: Turn, schedule: Schedule): void {
-  if (!schedule.active) {
-    if (schedule.paused_until === null || schedule.paused_until > turn.nowUs) return extend(turn, schedule, false);
-    endDisableWindow(turn, schedule.flow, schedule.paused_until);
-    return;
-  }
+/**
+ * Decides what is due of a schedule. The look-ahead is completed when the schedule comes up next, behind the fires of others that
+ * are due, unless runs are missing. Returns how much that was: 1 is a fire whose run was laid out.
+ */
+export function decideFires(turn: Turn, schedule: Schedule): number {
+  if (!schedule.active) return LAID_OUT_COST * (endPause(turn, schedule) + 1);
   const missedUntil = turn.nowUs - Math.min(turn.state.uptimeUs(), MISSED_AFTER_US);
   const fires = dueFires(schedule, turn.nowUs);
+  if (fires.length === 0 && !hasOverdue(schedule)) {
+    prune(turn, schedule);
+    complete(turn, schedule);
+    return LAID_OUT_COST;
+  }
   const missed = fires.filter((fire) => fire <= missedUntil && !schedule.skips.has(fire) && !isStarted(schedule, fire));
   const kept = new Set(chooseCaughtUp(schedule, missed));
   const dropped = new Set(missed.filter((fire) => !kept.has(fire)));
@@ -43,8 +49,29 @@ export function decideFires(turn: Turn, schedule: Schedule): void {
     scheduleEvent(turn, schedule, "schedule.catchup", { policy: schedule.catchup, ...counts });
   }
   for (const fire of schedule.ended) if (fire <= schedule.consumed_until) schedule.ended.delete(fire);
+  if (isLaidOut(schedule)) {
+    putOff(turn, schedule);
+    return fires.length;
+  }
   prune(turn, schedule);
   extend(turn, schedule, false);
+  return LAID_OUT_COST * (1 + fires.length);
+}
+
+/** Ends a pause whose time is over; returns of how many schedules. */
+function endPause(turn: Turn, schedule: Schedule): number {
+  const { flow, paused_until } = schedule;
+  if (paused_until === null || paused_until > turn.nowUs) {
+    extend(turn, schedule, false);
+    return 0;
+  }
+  endDisableWindow(turn, flow, paused_until);
+  return turn.state.schedules.of(flow).length;
+}
+
+function hasOverdue({ runs, consumed_until }: Schedule): boolean {
+  for (const fire of runs.keys()) if (fire <= consumed_until) return true;
+  return false;
 }
 
 function union(fires: readonly number[], more: readonly number[]): number[] {

@@ -38,6 +38,28 @@ export function extend(turn: Turn, schedule: Schedule, announce: boolean): void 
   storeSchedule(turn, schedule, announce);
 }
 
+/** As extend, for a look-ahead that may be complete: then there is nothing to store. */
+export function complete(turn: Turn, schedule: Schedule): void {
+  const before = schedule.next_fire;
+  layOut(turn, schedule);
+  if (schedule.next_fire !== before) storeSchedule(turn, schedule, false);
+}
+
+/** Whether enough runs are there to leave the look-ahead for later. */
+export function isLaidOut({ runs, skips }: Schedule): boolean {
+  let starting = 0;
+  for (const [fire, run] of runs) if (!skips.has(fire) && isHeld(run)) starting += 1;
+  return starting >= AHEAD_COUNT_MIN;
+}
+
+/** Stores what is decided; the look-ahead is due right after this step, behind the fires that are due now. */
+export function putOff(turn: Turn, schedule: Schedule): void {
+  const { fires, skips, consumed_until } = schedule;
+  schedule.next_fire = fires.after(consumed_until, skips.size + 1).find((fire) => !skips.has(fire)) ?? null;
+  turn.state.schedules.setDue(schedule, turn.nowUs + 1);
+  storeSchedule(turn, schedule, false);
+}
+
 function layOut(turn: Turn, schedule: Schedule): void {
   const { skips, runs, ended } = schedule;
   const fires = schedule.fires.after(schedule.consumed_until, AHEAD_FIRES_MAX + skips.size + 1);

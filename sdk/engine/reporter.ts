@@ -1,7 +1,8 @@
-import type { WorkItem } from "#protocol/engine";
+import type { ReportResponse, WorkItem } from "#protocol/engine";
 import { REPORT_BYTES_MAX } from "#protocol/limits";
+import type { State } from "#protocol/state";
 import type { ReportItem } from "../report-item.ts";
-import type { ReportAnswer, ServerApi } from "./server-api.ts";
+import type { ReportAnswer, ServerApi, TransitionAnswer } from "./server-api.ts";
 
 /** What happened is reported at most this much later. */
 const FLUSH_MS = 100;
@@ -22,9 +23,15 @@ const KEPT_CHARS_MAX = 128_000_000;
 /** Roughly what an item weighs besides its text. */
 const ITEM_CHARS = 200;
 
+/** The run itself moves. */
+interface RunTransition {
+  kind: "run_transition";
+  state: State;
+}
+
 interface Entry {
   seq: number;
-  item: ReportItem;
+  item: ReportItem | RunTransition;
   /** Log lines, else 1. */
   count: number;
   chars: number;
@@ -56,6 +63,8 @@ export class Reporter {
   #chars = 0;
   #dropped = 0;
   #itemsMax = REQUEST_ITEMS_MAX;
+  /** The newest move of the run, until its answer. */
+  #move: { entry: Entry; settle(answer: TransitionAnswer): void } | null = null;
   #timer: NodeJS.Timeout | null = null;
   #pump: Promise<void> | null = null;
   #closed = false;
@@ -70,6 +79,18 @@ export class Reporter {
     if (this.#closed) return;
     for (const item of items) this.#enqueue(item);
     if (this.#timer === null && this.#pump === null) this.#timer = setTimeout(() => void this.flush(), FLUSH_MS);
+  }
+
+  /** Reports moves of the run behind everything added so far. Resolves with what became of the last one. */
+  async move(states: readonly State[]): Promise<TransitionAnswer> {
+    for (const state of states) this.#enqueue({ kind: "run_transition", state });
+    const entry = this.#queue.at(-1);
+    if (this.#closed || entry === undefined) return { kind: "gone" };
+    const answered = new Promise<TransitionAnswer>((settle) => {
+      this.#move = { entry, settle };
+    });
+    await this.flush();
+    return answered;
   }
 
   /** Resolves when everything added so far is with the server, or the run is gone. */
@@ -89,9 +110,10 @@ export class Reporter {
     this.#closed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#queue.length = 0;
+    this.#settleMove({ kind: "gone" });
   }
 
-  #enqueue(item: ReportItem): void {
+  #enqueue(item: Entry["item"]): void {
     const chars = charsOf(item);
     if (item.kind === "logs") {
       if (this.#chars > KEPT_CHARS_MAX) {
@@ -136,6 +158,7 @@ export class Reporter {
     this.#inFlight = 0;
     switch (answer.kind) {
       case "applied":
+        this.#noteMove(sent, answer.runState);
         this.#remove(sent);
         this.#noteDropped();
         this.#watcher.contact();
@@ -187,6 +210,7 @@ export class Reporter {
       this.#renumber();
       return;
     }
+    if (entry === this.#move?.entry) this.#settleMove({ kind: "refused", current: "", error });
     this.#remove(1);
     this.#watcher.complain(
       `run ${this.#item.run_id}: an item of its report was refused and is lost (${entry?.item.kind}): ${error}`,
@@ -208,6 +232,21 @@ export class Reporter {
     for (const entry of this.#queue.splice(0, count)) this.#chars -= entry.chars;
   }
 
+  /** The run is where it was moved to, or the move was refused. */
+  #noteMove(sent: number, now: ReportResponse["run_state"]): void {
+    const entry = this.#move?.entry;
+    if (entry?.item.kind !== "run_transition" || !this.#queue.slice(0, sent).includes(entry)) return;
+    const { type, name, timestamp } = entry.item.state;
+    const accepted = now?.type === type && now.name === name && now.timestamp === timestamp;
+    const current = now?.type ?? "";
+    this.#settleMove(accepted ? { kind: "accepted" } : { kind: "refused", current, error: `the run is ${now?.name ?? "gone"}` });
+  }
+
+  #settleMove(answer: TransitionAnswer): void {
+    this.#move?.settle(answer);
+    this.#move = null;
+  }
+
   #noteDropped(): void {
     if (this.#dropped === 0 || this.#queue.length > 0) return;
     const message = `${this.#dropped} log lines were dropped while the server could not be reached`;
@@ -222,7 +261,7 @@ export class Reporter {
   }
 }
 
-function charsOf(item: ReportItem): number {
+function charsOf(item: Entry["item"]): number {
   if (item.kind === "logs") return item.logs.reduce((sum, line) => sum + line.message.length + ITEM_CHARS, 0);
   return ITEM_CHARS;
 }

@@ -8,7 +8,7 @@ import { Heartbeat } from "./heartbeat.ts";
 import { OpenTaskRuns } from "./open-task-runs.ts";
 import { Reporter } from "./reporter.ts";
 import { RunStop } from "./run-stop.ts";
-import type { ServerApi } from "./server-api.ts";
+import type { ServerApi, TransitionAnswer } from "./server-api.ts";
 import type { CodeKeeper, Ended, FlowFacts, RunFacts } from "./user-thread-api.ts";
 
 /** How long a hook may take before its thread is ended. */
@@ -113,8 +113,9 @@ export class RunControl {
 
   /** The moves Pending and Running, then the attempts; null when the run was not to be started. */
   async #start(): Promise<Ending | null> {
-    if (!(await this.#move("Pending"))) return null;
-    if (!(await this.#move("Running"))) return null;
+    const timestamp = systemClock.nowUs();
+    const states = (["Pending", "Running"] as const).map((type) => ({ type, name: type, timestamp, message: null, details: {} }));
+    if (!(await this.#moves(states))) return null;
     const flow = this.#flow;
     if (flow !== undefined) return await this.#attempts(flow);
     const { importError } = this.#keeper;
@@ -209,19 +210,32 @@ export class RunControl {
   }
 
   /** One move of the run; false when it was refused or the run is gone. */
-  async #move(type: StateType, name: string = type, message: string | null = null, details = {}): Promise<boolean> {
-    const answer = await this.#transition({ type, name, timestamp: systemClock.nowUs(), message, details });
-    if (answer.kind === "refused") {
-      if (answer.current === "Cancelling") this.#stop.request({ kind: "cancelled" });
-      else this.#options.complain(`run ${this.#item.run_id}: ${name} was refused: ${answer.error}`);
-    }
-    return answer.kind === "accepted";
+  #move(type: StateType, name: string, message: string | null = null, details = {}): Promise<boolean> {
+    return this.#moves([{ type, name, timestamp: systemClock.nowUs(), message, details }]);
   }
 
-  /** Sends a move after everything reported so far. */
-  async #transition(state: State): Promise<Awaited<ReturnType<ServerApi["transition"]>>> {
+  /** Moves of the run, one after the other; false as soon as one was refused or the run is gone. */
+  async #moves(states: readonly State[]): Promise<boolean> {
+    const together = this.#item.run_transitions === true ? [states] : states.map((state) => [state]);
+    for (const moves of together) {
+      const answer = await this.#transition(...moves);
+      if (answer.kind === "accepted") continue;
+      if (answer.kind === "refused") {
+        if (answer.current === "Cancelling") this.#stop.request({ kind: "cancelled" });
+        else this.#options.complain(`run ${this.#item.run_id}: ${moves.at(-1)?.name} was refused: ${answer.error}`);
+      }
+      return false;
+    }
+    return true;
+  }
+
+  /** Sends moves after everything reported so far: with it, where the server takes that. */
+  async #transition(...states: State[]): Promise<TransitionAnswer> {
+    const gone = () => this.#stop.reason?.kind === "gone";
+    if (this.#item.run_transitions === true) return gone() ? { kind: "gone" } : this.#reporter.move(states);
     await this.#reporter.flush();
-    if (this.#stop.reason?.kind === "gone") return { kind: "gone" };
+    const [state] = states;
+    if (gone() || state === undefined) return { kind: "gone" };
     try {
       const answer = await this.#api.transition(this.#item, state);
       if (answer.kind === "gone") this.#stop.request({ kind: "gone" });

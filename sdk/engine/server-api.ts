@@ -34,7 +34,8 @@ export type TransitionAnswer =
   | { kind: "gone" };
 
 export type ReportAnswer =
-  | { kind: "applied"; lastSeq: number; cancel: boolean }
+  /** `runState`: the run's state after a report that moved it. */
+  | { kind: "applied"; lastSeq: number; cancel: boolean; runState?: ReportResponse["run_state"] }
   | { kind: "gone" }
   | { kind: "too-large" }
   | { kind: "refused"; error: string };
@@ -116,8 +117,8 @@ export class ServerApi {
     if (answer.status === 413) return { kind: "too-large" };
     if (answer.status === 400 || answer.status === 422) return { kind: "refused", error: errorOf(answer) };
     if (answer.status !== 200) throw new UnexpectedAnswer(answer);
-    const { last_seq, cancel } = answer.body as ReportResponse;
-    return { kind: "applied", lastSeq: last_seq, cancel };
+    const { last_seq, cancel, run_state } = answer.body as ReportResponse;
+    return { kind: "applied", lastSeq: last_seq, cancel, runState: run_state };
   }
 
   /** POST /api/engine/heartbeat, once; null when the server did not answer it. */

@@ -8,6 +8,7 @@ import type { DispatchSettings } from "#actors/live-state/live-state";
 import { COMMITS, DISPATCHER, LOG_WRITER } from "#actors/names";
 import type { ServerFacts } from "#actors/records/server-info";
 import { CommitClient } from "#actors/store-writer/commit-client";
+import { BACKFILL_NEAR_MAX, BACKFILL_SLICE_RUNS } from "#protocol/limits";
 import { SECRET_KEY_FILE } from "#protocol/sealed-text";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock, processUptimeUs } from "#runtime/clock";
@@ -60,6 +61,8 @@ function settingsOf(data: ThreadData): DispatchSettings {
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     schedulesFire: config.schedules,
     cancelGraceUs: Math.round(config.cancelGraceSecs * 1e6),
+    backfillSliceRuns: BACKFILL_SLICE_RUNS,
+    backfillNearMax: BACKFILL_NEAR_MAX,
     rerunDelaySeconds: config.crashRerunDelaySecs,
     spawnEngines: config.engines,
     enginesMax: config.maxEngines,

@@ -1,6 +1,6 @@
 /** Artifacts: by id, of a run or task run (in order of id), and the list across runs (newest first). */
 import type { ArtifactsQuery } from "#protocol/artifact";
-import { bytesToUuid } from "../external-id.ts";
+import { bytesToUuid } from "#protocol/uuid";
 import type { Statements } from "../statements.ts";
 import { Conditions } from "./conditions.ts";
 import { flowIds } from "./filters.ts";

@@ -1,6 +1,7 @@
 /** Backfill records (interface: "Backfill"; decisions: BackfillStatus) and their stream messages. */
+
+import { bytesToUuid } from "#protocol/uuid";
 import { stateType } from "../codes.ts";
-import { bytesToUuid } from "../external-id.ts";
 import type { Statements } from "../statements.ts";
 import { flag, quoted, stored } from "./json.ts";
 

@@ -4,8 +4,10 @@
  * An event of a run or task run stores what happened; resource, related and the common payload are taken from the run,
  * its flow and the task run when it is read. Before those are deleted, the same parts are written into the event.
  */
+
+import { bytesToUuid } from "#protocol/uuid";
 import { stateType } from "../codes.ts";
-import { bytesToUuid, eventUuid } from "../external-id.ts";
+import { eventUuid } from "../external-id.ts";
 import type { Statements } from "../statements.ts";
 import { quoted, stored } from "./json.ts";
 

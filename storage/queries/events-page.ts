@@ -1,7 +1,7 @@
 /** GET /api/events. Filters combine; `after` and `before` bound `occurred`, both inclusive. */
 import type { EventsQuery } from "#protocol/event";
+import { isUuid, uuidToBytes } from "#protocol/uuid";
 import { STRETCH_IDS, STRETCH_KIND } from "../codes.ts";
-import { isUuid, uuidToBytes } from "../external-id.ts";
 import type { Statements } from "../statements.ts";
 import { Conditions, containsPattern } from "./conditions.ts";
 import { type EventContext, type EventRow, renderEvent, SELECT_EVENT } from "./event-record.ts";

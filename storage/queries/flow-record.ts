@@ -1,7 +1,7 @@
 /** Flow records and summaries (interface: "Flow"; decisions: FlowSummary). */
 import { RECENT_RUNS_COUNT } from "#protocol/limits";
+import { bytesToUuid } from "#protocol/uuid";
 import { ENDED_CODES, stateType } from "../codes.ts";
-import { bytesToUuid } from "../external-id.ts";
 import type { Statements } from "../statements.ts";
 import { flag, quoted, stored } from "./json.ts";
 import { schedulesOfFlow } from "./schedule-record.ts";

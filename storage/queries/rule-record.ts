@@ -2,7 +2,7 @@
 import { parseJson } from "#protocol/json";
 import { EXPECTATIONS_PAGE, FIRINGS_COUNT_MAX } from "#protocol/limits";
 import type { FullSpec } from "#protocol/rule-spec";
-import { bytesToUuid } from "../external-id.ts";
+import { bytesToUuid } from "#protocol/uuid";
 import type { Statements } from "../statements.ts";
 import { flag, quoted } from "./json.ts";
 

@@ -4,8 +4,8 @@
  */
 import { parseJson } from "#protocol/json";
 import type { FullMatch, FullSpec } from "#protocol/rule-spec";
+import { bytesToUuid } from "#protocol/uuid";
 import { matches } from "../event-match.ts";
-import { bytesToUuid } from "../external-id.ts";
 import { latestEvents, type SeenEvent, seenEvent } from "../load-events.ts";
 import type { Statements } from "../statements.ts";
 import { Budget } from "../templates/budget.ts";

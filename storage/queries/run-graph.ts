@@ -1,5 +1,5 @@
 /** The graph of a run: its task runs and which waited on which. */
-import { bytesToUuid } from "../external-id.ts";
+import { bytesToUuid } from "#protocol/uuid";
 import type { Statements } from "../statements.ts";
 import { quoted } from "./json.ts";
 import { renderState } from "./state-record.ts";

@@ -1,6 +1,7 @@
 /** Run records (interface: "Run"). */
+
+import { bytesToUuid } from "#protocol/uuid";
 import { stateType } from "../codes.ts";
-import { bytesToUuid } from "../external-id.ts";
 import type { Statements } from "../statements.ts";
 import { quoted, stored } from "./json.ts";
 import { renderState } from "./state-record.ts";

@@ -1,5 +1,5 @@
 /** Schedule records (interface: "ScheduleRow"). */
-import { bytesToUuid } from "../external-id.ts";
+import { bytesToUuid } from "#protocol/uuid";
 import type { Statements } from "../statements.ts";
 import { flag, quoted } from "./json.ts";
 

@@ -1,5 +1,5 @@
 /** Task run records (interface: "TaskRun"), with the identity of the owning run. */
-import { bytesToUuid } from "../external-id.ts";
+import { bytesToUuid } from "#protocol/uuid";
 import type { Statements } from "../statements.ts";
 import { quoted, stored } from "./json.ts";
 import { renderState } from "./state-record.ts";

@@ -57,6 +57,18 @@ t.test("requests and answers", async (t) => {
     t.equal(two.match(/HTTP\/1\.1 200 OK/g)?.length, 2, "the connection stays usable");
   });
 
+  t.test("a request with two Host headers is refused, whatever they say and wherever it goes", async (t) => {
+    const before = server.commands.length;
+    for (const second of ["localhost", "elsewhere.example", ""]) {
+      for (const line of ["GET /api/health", "POST /api/runs/1/cancel", "GET /"]) {
+        const answer = await server.raw(`${line} HTTP/1.1\r\nHost: localhost\r\naccept: */*\r\nhOST: ${second}\r\n\r\n`);
+        t.match(answer, /^HTTP\/1\.1 400 /, `${line} with "${second}"`);
+        t.match(errorOf(answer.slice(answer.indexOf("\r\n\r\n") + 4)), /Host/);
+      }
+    }
+    t.equal(server.commands.length, before, "none of it reached an actor");
+  });
+
   t.test("every error is JSON with an error", async (t) => {
     const cases: [string, string, string | undefined, string | undefined, number][] = [
       ["GET", "/api/nothing", undefined, undefined, 404],

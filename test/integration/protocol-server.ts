@@ -85,13 +85,13 @@ export class ProtocolServer {
       .flatMap(({ logs }) => (logs as { message: string }[]).map(({ message }) => message));
   }
 
-  /** Transitions and reports of a run, in order: "Pending", "report", ... */
+  /** Transitions and reports of a run, in order: "Pending", "report", and "report: Pending, Running" for one that moves the run. */
   paths(run: ServedRun): string[] {
     return this.received
       .filter(
         ({ path, body }) => path === `/api/runs/${run.id}/transition` || (path.endsWith("/report") && body["run_id"] === run.id),
       )
-      .map(({ path, body }) => (path.endsWith("/report") ? "report" : String(body["name"])));
+      .map(({ path, body }) => (path.endsWith("/report") ? reportOf(body) : String(body["name"])));
   }
 
   close(): void {
@@ -107,7 +107,8 @@ export class ProtocolServer {
       path: request.url ?? "",
       body: text === "" ? {} : (JSON.parse(text) as Record<string, unknown>),
     };
-    this.received.push(received);
+    // How often it is asked depends on how long an import takes.
+    if (received.path !== "/api/health") this.received.push(received);
     const interception = this.intercept(received);
     if (interception === "cut") request.socket.destroy();
     else if (typeof interception === "object") reply(response, interception.status, interception.body ?? {});
@@ -165,10 +166,12 @@ export class ProtocolServer {
         continue;
       }
       run.lastSeq = seq;
-      run.items.push(item);
+      if (item["kind"] === "run_transition") this.#transition(run, item["state"] as Record<string, unknown>);
+      else run.items.push(item);
       applied += 1;
     }
-    return [200, { applied, skipped, last_seq: run.lastSeq, cancel: run.cancel && !TERMINAL.has(run.state.type) }];
+    const answer = { applied, skipped, last_seq: run.lastSeq, cancel: run.cancel && !TERMINAL.has(run.state.type) };
+    return [200, reportOf(body) === "report" ? answer : { ...answer, run_state: run.state }];
   }
 
   #handOut(): void {
@@ -179,6 +182,11 @@ export class ProtocolServer {
     this.#parked = null;
     reply(response, 200, { run, exit: run === null });
   }
+}
+
+function reportOf({ events }: Record<string, unknown>): string {
+  const moves = (events as { kind: string; state?: { name: string } }[]).filter(({ kind }) => kind === "run_transition");
+  return moves.length === 0 ? "report" : `report: ${moves.map(({ state }) => state?.name).join(", ")}`;
 }
 
 function workItem(id: number, flow: string, parameters: object): Record<string, unknown> {

@@ -33,9 +33,11 @@ export function createBody(flow: LoadFlow, runName: string, registers: boolean, 
   return asciiJson(registers ? { ...run, module, source_dir } : run);
 }
 
-export function workBody(flow: LoadFlow, engineId: string, pid: number): string {
+/** `ownsStop`: the engine ends runs itself, and is told a lease. */
+export function workBody(flow: LoadFlow, engineId: string, pid: number, ownsStop = false): string {
   const { module, source_dir } = flow;
-  return asciiJson({ engine_id: engineId, pid, source_dir, module, isolated: false, nice: 0, wait_ms: POLL_WAIT_MS });
+  const own = ownsStop ? { owns_stop: true } : {};
+  return asciiJson({ engine_id: engineId, pid, source_dir, module, isolated: false, nice: 0, wait_ms: POLL_WAIT_MS, ...own });
 }
 
 /** All five fields, as engines send them. */
@@ -62,8 +64,27 @@ export class ReportWriter {
     this.#engineId = asciiJson(id);
   }
 
-  /** The report of a run's work: each task created, Pending, Running, Completed, then the log lines. Gives the next free number too. */
+  /** The report of a run's work. Gives the next free number too. */
   work(runId: number, firstSeq: number, tasks: number, logs: number): { body: string; nextSeq: number } {
+    const { events, nextSeq } = this.#work(runId, firstSeq, tasks, logs);
+    return { body: this.#report(runId, events.join(",")), nextSeq };
+  }
+
+  /** The report that begins a run under a lease: Pending, Running. */
+  beginning(runId: number, lease: number): string {
+    const moves = ["Pending", "Running"].map((type, index) => runMove(index + 1, `{"type":"${type}"}`));
+    return this.#report(runId, moves.join(","), lease);
+  }
+
+  /** The report that ends a run under a lease: its work, its closing log line and its last move, a transition's body. */
+  ending(runId: number, lease: number, firstSeq: number, tasks: number, logs: number, move: string): string {
+    const { events, nextSeq } = this.#work(runId, firstSeq, tasks, logs);
+    if (logs > 0) events.push(this.#closing(runId, nextSeq));
+    return this.#report(runId, [...events, runMove(nextSeq + 1, move)].join(","), lease);
+  }
+
+  /** Each task created, Pending, Running, Completed, then the log lines. */
+  #work(runId: number, firstSeq: number, tasks: number, logs: number): { events: string[]; nextSeq: number } {
     const events: string[] = [];
     let seq = firstSeq;
     for (let task = 0; task < tasks; task++) {
@@ -77,12 +98,16 @@ export class ReportWriter {
       }
     }
     if (logs > 0) events.push(`{"seq":${seq++},"kind":"logs","logs":[${this.lines(runId, logs)}]}`);
-    return { body: this.#report(runId, events.join(",")), nextSeq: seq };
+    return { events, nextSeq: seq };
   }
 
   /** The report after the run's last move: its closing log line. */
   closing(runId: number, seq: number): string {
-    return this.#report(runId, `{"seq":${seq},"kind":"logs","logs":[${this.#line(runId, `run ${runId} completed`)}]}`);
+    return this.#report(runId, this.#closing(runId, seq));
+  }
+
+  #closing(runId: number, seq: number): string {
+    return `{"seq":${seq},"kind":"logs","logs":[${this.#line(runId, `run ${runId} completed`)}]}`;
   }
 
   heartbeat(runId: number): string {
@@ -102,7 +127,13 @@ export class ReportWriter {
     return `{"run_id":${runId},"task_run_id":null,"task_run_external_id":null,"level":${INFO},"logger":"${LOGGER}","timestamp":${nowUs()},"message":"${message}"}`;
   }
 
-  #report(runId: number, events: string): string {
-    return `{"engine_id":${this.#engineId},"run_id":${runId},"events":[${events}]}`;
+  #report(runId: number, events: string, lease: number | null = null): string {
+    const under = lease === null ? "" : `"lease":${lease},`;
+    return `{"engine_id":${this.#engineId},"run_id":${runId},${under}"events":[${events}]}`;
   }
+}
+
+/** A move of the run as an event of a report; `state` is a transition's body. */
+function runMove(seq: number, state: string): string {
+  return `{"seq":${seq},"kind":"run_transition","state":${state.slice(0, -1)},"timestamp":${nowUs()}}}`;
 }

@@ -22,6 +22,7 @@ export interface FleetSize {
   inFlight: number;
   tasks: number;
   logs: number;
+  shortRuns: boolean;
 }
 
 /** How a phase wants runs to be created. */
@@ -79,6 +80,9 @@ export class Fleet implements EngineHost {
   }
   get logs(): number {
     return this.size.logs;
+  }
+  get shortRuns(): boolean {
+    return this.size.shortRuns;
   }
   get inFlight(): number {
     return this.#inFlight;

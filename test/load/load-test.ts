@@ -127,8 +127,8 @@ function namedTarget(name: string, place: string, options: LoadOptions): Promise
 
 /** Connects the engines, registers the flow by a first run, and checks that this run was stored whole. */
 async function prepare(target: Target, options: LoadOptions, standInPid: number): Promise<Side> {
-  const { engines, creators, inFlight, tasks, logs, seed } = options;
-  const fleet = new Fleet({ engines, creators, inFlight, tasks, logs }, target.flow, target.endpoint, standInPid, seed);
+  const { seed, ...size } = options;
+  const fleet = new Fleet({ ...size }, target.flow, target.endpoint, standInPid, seed);
   try {
     await fleet.start();
     await fleet.createOne(true);

@@ -4,7 +4,7 @@
  */
 import type { EngineKey } from "#actors/live-state/engine";
 import type { CommandKind } from "#protocol/command";
-import type { WorkItem } from "#protocol/engine";
+import type { ReportResponse, WorkItem } from "#protocol/engine";
 import type { State, StateType } from "#protocol/state";
 import type { Outcome, Pending, Request } from "./model-gateway.ts";
 import type { Random } from "./random.ts";
@@ -171,8 +171,10 @@ export class ModelEngine {
     this.#jobs += 1;
     this.#job = { item, number: this.#jobs, seq: 0, tasks: [], steps: this.#ports.calm() ? 0 : random.between(0, 5) };
     const name = random.chance(0.1) ? { name: random.pick(FREE_NAMES) } : {};
-    const begin = (): void => this.#move({ type: "Running", ...name }, () => this.#work());
-    if (random.chance(0.9)) this.#move({ type: "Pending" }, begin);
+    const running: Move = { type: "Running", ...name };
+    const begin = (): void => this.#move(running, () => this.#work());
+    if (item.run_transitions === true && random.chance(0.5)) this.#report(() => this.#work(), [{ type: "Pending" }, running]);
+    else if (random.chance(0.9)) this.#move({ type: "Pending" }, begin);
     else begin();
   }
 
@@ -181,6 +183,7 @@ export class ModelEngine {
     const job = this.#job;
     if (job === null) return;
     const { random, time } = this.#ports;
+    if (job.item.run_transitions === true && random.chance(0.5)) return this.#report(accepted, [state]);
     const lease = this.traits.leases ? { lease: job.item.lease, timestamp: time.nowUs() } : {};
     const body = JSON.stringify({ name: null, message: null, details: {}, force: false, ...state, ...lease });
     const answered = (status: number): void => {
@@ -229,15 +232,28 @@ export class ModelEngine {
     return this.traits.leases && job.item.lease != null ? { lease: job.item.lease } : {};
   }
 
-  #report(next: () => void): void {
+  /** Reports what happened, and moves of the run behind it; when the last of them was refused, the run is no longer this engine's. */
+  #report(next: () => void, moves: readonly Move[] = []): void {
     const job = this.#job;
     if (job === null) return;
     const head = { engine_id: this.traits.id, run_id: job.item.run_id, ...this.#lease(job) };
-    const body = JSON.stringify({ ...head, events: this.#events(job) });
+    const timestamp = this.#ports.time.nowUs();
+    const events = moves.length > 0 && this.#ports.random.chance(0.5) ? [] : this.#events(job);
+    for (const state of moves) {
+      job.seq += 1;
+      events.push({ kind: "run_transition", seq: job.seq, state: { ...state, timestamp } });
+    }
+    const body = JSON.stringify({ ...head, events });
     const answered = (status: number, text: string): void => {
       if (this.#job !== job) return;
       if (status !== 200) return this.#leaveRun();
-      if ((JSON.parse(text) as { cancel: boolean }).cancel) return this.#cancelled(next);
+      const { cancel, run_state } = JSON.parse(text) as ReportResponse;
+      const last = moves.at(-1);
+      if (last !== undefined) {
+        const taken = run_state?.type === last.type && run_state.name === (last.name ?? last.type);
+        return taken && run_state.timestamp === timestamp ? this.#later(THINK_US, next) : this.#leaveRun();
+      }
+      if (cancel) return this.#cancelled(next);
       next();
     };
     this.#ask("Report", 0, body, null, answered);
@@ -350,8 +366,11 @@ export class ModelEngine {
     const type = this.#ports.random.pick<StateType>(["Completed", "Running", "Failed"]);
     this.#later(2_000_000, () => {
       job.seq += 1;
-      const events = [{ kind: "logs", seq: job.seq, logs: this.#logLines(job) }];
-      const late = { ...this.#lease(job), type, timestamp: this.#ports.time.nowUs() };
+      const timestamp = this.#ports.time.nowUs();
+      const move = { kind: "run_transition", seq: job.seq + 1, state: { type, timestamp } };
+      const events = [{ kind: "logs", seq: job.seq, logs: this.#logLines(job) }, move];
+      job.seq += 1;
+      const late = { ...this.#lease(job), type, timestamp };
       this.#ask("Report", 0, JSON.stringify({ ...head, events }), null, () => undefined);
       this.#ask("TransitionRun", job.item.run_id, JSON.stringify(late), null, () => undefined);
     });

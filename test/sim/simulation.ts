@@ -354,6 +354,8 @@ class Simulation {
       timezone: "UTC",
       schedulesFire: true,
       cancelGraceUs: 2_000_000,
+      backfillSliceRuns: 4,
+      backfillNearMax: 2,
       rerunDelaySeconds: [0.2, 1],
       spawnEngines: this.#spawns,
       enginesMax: 4,

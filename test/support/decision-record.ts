@@ -1,7 +1,8 @@
 /** Decisions in a form that a test can read: operations with the names of their columns, replies with parsed bodies. */
 import { type Primitive, STREAM_KINDS, type StreamKind } from "#protocol/feed";
 import type { Decision } from "#storage/feed";
-import { OPERATION_NAMES, OPERATIONS, type OperationName } from "#storage/ops";
+import { OPERATIONS, type OperationName } from "#storage/ops";
+import { operationAt, singleOperations } from "./bulk-operations.ts";
 
 export interface Operation {
   op: OperationName;
@@ -58,20 +59,14 @@ export function eventNames(record: DecisionRecord): string[] {
   return operations(record, "insert_event").map((event) => String(event["name"]));
 }
 
+/** Those of many rows are followed by what they mean for each. */
 function decodeOperations(ops: readonly Primitive[]): Operation[] {
   const decoded: Operation[] = [];
-  for (let index = 0; index < ops.length; ) {
-    const name = OPERATION_NAMES[Number(ops[index])];
-    if (name === undefined) throw new Error(`no operation has the code ${ops[index]}`);
-    index += 1;
-    const operation: Operation = { op: name };
-    for (const column of OPERATIONS[name]) {
-      const value = ops[index];
-      if (value === undefined) throw new Error(`${name} lacks ${column}`);
-      operation[column] = value;
-      index += 1;
-    }
-    decoded.push(operation);
+  for (let at = 0; at < ops.length; ) {
+    const { name, values } = operationAt(ops, at);
+    const columns = OPERATIONS[name].map((column, index) => [column, values[index] ?? null]);
+    decoded.push({ op: name, ...Object.fromEntries(columns) }, ...decodeOperations(singleOperations(name, values)));
+    at += values.length + 1;
   }
   return decoded;
 }

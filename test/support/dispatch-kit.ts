@@ -77,6 +77,8 @@ export const SETTINGS: DispatchSettings = {
   timezone: "UTC",
   schedulesFire: true,
   cancelGraceUs: 10_000_000,
+  backfillSliceRuns: 1_000,
+  backfillNearMax: 100,
   rerunDelaySeconds: [5, 15],
   spawnEngines: false,
   enginesMax: 2,

@@ -1,8 +1,8 @@
 /** Fault tests that take long are run by `npm run check` with MILLRACE_FAULTS=1; `npm test` runs a short part of them. */
-const isLong = process.env["MILLRACE_FAULTS"] === "1";
+export const IS_LONG = process.env["MILLRACE_FAULTS"] === "1";
 
 /** Options of a test that takes long. */
-export const LONG = isLong ? {} : { skip: "takes long: set MILLRACE_FAULTS=1" };
+export const LONG = IS_LONG ? {} : { skip: "takes long: set MILLRACE_FAULTS=1" };
 
-/** Seconds of repeated kills of the whole process, one each two seconds. */
-export const KILL_SECONDS = isLong ? 60 : 4;
+/** Seconds of repeated kills of the whole process. */
+export const KILL_SECONDS = IS_LONG ? 60 : 4;

@@ -20,7 +20,7 @@ const MODULE = { module: "fault.py", source_dir: "/fault" };
 export interface LoadShape {
   clients: number;
   engines: number;
-  /** All clients together; null creates as fast as answers come. Moments that a client missed are not made up for. */
+  /** All clients together; null creates as fast as answers come. What slow answers delay is made up for, but not what a dead server does. */
   createsPerSecond?: number | null;
   /** Amounts that each run takes with its hand-out. */
   resources?: Record<string, number>;
@@ -122,8 +122,9 @@ export class FaultLoad {
       else if (answer !== null) this.refused.set(answer.status, (this.refused.get(answer.status) ?? 0) + 1);
       const nowMs = performance.now();
       if (createsPerSecond === null) dueMs = nowMs + CREATE_PAUSE_MS;
-      else dueMs = Math.max(nowMs, dueMs + (1000 * clients) / createsPerSecond);
-      await sleep(dueMs - nowMs);
+      else if (answer === null) dueMs = nowMs;
+      else dueMs += (1000 * clients) / createsPerSecond;
+      await sleep(Math.max(0, dueMs - nowMs));
     }
   }
 

@@ -69,20 +69,57 @@ t.test("every other file is used by a test, a script or an example", async (t) =
   );
 });
 
-t.test("the writer's thread loads no schemas and no decisions: it is to be back fast", async (t) => {
+/** What a thread has loaded once it has started, packages by their names. */
+function loadedBy(entries: readonly string[]): Set<string> {
   const loaded = new Set<string>();
-  const waiting = ["server/threads/entry.ts", "server/threads/writer.ts"];
+  const waiting = [...entries];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     const file = byPath.get(path);
-    if (file === undefined || loaded.has(path)) continue;
+    if (loaded.has(path)) continue;
     loaded.add(path);
-    waiting.push(...importsOf(file).flatMap(({ kind, target }) => (kind === "value" && target !== null ? [target] : [])));
+    if (file === undefined) continue;
+    waiting.push(...importsOf(file).flatMap(({ kind, target, name }) => (kind === "value" ? [target ?? name] : [])));
   }
-  t.ok(loaded.has("storage/apply.ts"), "its modules are found");
-  t.same(
-    [...loaded].filter((path) =>
-      /^actors\/(dispatcher|live-state|rules|scheduler|records)\/|^protocol\/(routes|validate)/.test(path),
-    ),
-    [],
-  );
+  return loaded;
+}
+
+/** What a thread does without, so that it is there fast: files of ours that begin like this, and packages. */
+const UNNEEDED: readonly { thread: string; entries: readonly string[]; has: string; lacks: RegExp }[] = [
+  {
+    thread: "the writer's thread: no schemas and no decisions",
+    entries: ["server/threads/entry.ts", "server/threads/writer.ts"],
+    has: "storage/apply.ts",
+    lacks: /^actors\/(dispatcher|live-state|rules|scheduler|records)\/|^protocol\/(routes|validate)|^typebox/,
+  },
+  {
+    thread: "main: no schemas, decisions, schedules or templates",
+    entries: ["cli/main.ts", "cli/program.ts", "cli/serve.ts", "server/main.ts"],
+    has: "runtime/supervisor.ts",
+    lacks:
+      /^actors\/(dispatcher|live-state|rules|scheduler|records)\/|^protocol\/(routes|validate|rule-spec)|^(typebox|luxon|cron-parser|nunjucks|undici|node:http)\b/,
+  },
+  {
+    thread: "the gateway: no schedules, and no node:http, which loads an HTTP client",
+    entries: ["server/threads/entry.ts", "server/threads/gateway.ts"],
+    has: "gateway/router.ts",
+    lacks: /^actors\/(dispatcher|live-state|rules|scheduler|records)\/|^(luxon|cron-parser|undici|node:http)\b/,
+  },
+  {
+    thread: "the core: no routes",
+    entries: ["server/threads/entry.ts", "server/threads/core.ts"],
+    has: "actors/dispatcher/core.ts",
+    lacks: /^gateway\/|^protocol\/mcp|^(undici|nodemailer|node:http)\b/,
+  },
+];
+
+t.test("a thread loads only what it is to do at its start", async (t) => {
+  for (const { thread, entries, has, lacks } of UNNEEDED) {
+    const loaded = loadedBy(entries);
+    t.ok(loaded.has(has), `${thread}: its modules are found`);
+    t.same(
+      [...loaded].filter((name) => lacks.test(name)),
+      [],
+      thread,
+    );
+  }
 });

@@ -1,5 +1,5 @@
 import t from "tap";
-import { backfillValues, valueForm } from "#actors/dispatcher/backfill-values";
+import { backfillValues, textOf, valueForm } from "#actors/dispatcher/backfill-values";
 import { eventNames, operations } from "../support/decision-record.ts";
 import { DispatchKit, type Outcome } from "../support/dispatch-kit.ts";
 import { createId, move, poll, workOf } from "../support/dispatch-steps.ts";
@@ -30,7 +30,7 @@ function valuesOf(outcome: Outcome): string[] {
 t.test("values: inclusive, in UTC, each once", async (t) => {
   const values = (form: "date" | "date-time", start: string, end: string, interval?: unknown) => {
     const listed = backfillValues(form, start, end, interval);
-    return listed.ok ? listed.values : listed.error;
+    return listed.ok ? listed.units.map((unit) => textOf(form, unit)) : listed.error;
   };
   t.same(values("date", "2026-01-01", "2026-01-06", "2d"), ["2026-01-01", "2026-01-03", "2026-01-05"]);
   t.same(values("date", "2026-01-01", "2026-01-02", "6h"), ["2026-01-01", "2026-01-02"], "a day is named once");

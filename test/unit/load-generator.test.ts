@@ -65,6 +65,7 @@ t.test("wrong options are named", async (t) => {
   t.throws(() => parseCommandLine(["--url", "http://x", "--home", "y"]), { message: /--home/ });
   t.throws(() => parseCommandLine(["--store-runs", "5", "--home", "y"]), { message: /--store-runs/ });
   t.same(parseCommandLine(["--phases", "rest", "--store-runs", "20"]).options.storeRuns, 20);
+  t.equal(parseCommandLine(["--short-runs"]).options.shortRuns, true);
   t.same(parseCommandLine(["--phases", "idle", "--runs", "20", "--json"]).options.runs, 20);
 });
 

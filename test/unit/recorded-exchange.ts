@@ -40,6 +40,10 @@ export class RecordedExchange implements Exchange {
     return this.#headers[name] ?? "";
   }
 
+  repeats(): boolean {
+    return false;
+  }
+
   headerList(): HeaderList {
     return Object.entries(this.#headers).flat();
   }

@@ -155,6 +155,21 @@ t.test("reports and moves of the run wait behind it, in order; other runs do not
   t.match(last.replies[1]?.body, { applied: 1, last_seq: REPORT_SLICE_ROWS_MAX + 2 });
 });
 
+t.test("slices, and what waits behind them, belong to the chains of rules of their commands", async (t) => {
+  const kit = new DispatchKit();
+  const run = startRun(kit);
+  kit.committed = kit.turn;
+  const events = customs(1, REPORT_SLICE_ROWS_MAX + 1);
+  const body = { engine_id: "e1", run_id: run };
+  kit.send("Report", { body: { ...body, events }, ruleDepth: 2 });
+  kit.send("Report", { body: { ...body, events: customs(REPORT_SLICE_ROWS_MAX + 2, 1) }, ruleDepth: 5 });
+  kit.send("Report", { body: { ...body, events: customs(REPORT_SLICE_ROWS_MAX + 3, 1) } });
+  kit.committed = kit.turn;
+  const last = kit.tell({ kind: "ContinueReports" });
+  t.equal(operations(last, "insert_event").length, 3);
+  t.match(operations(last, "put_event_chain"), [{ depth: 2 }, { depth: 5 }]);
+});
+
 t.test("a run that is deleted meanwhile ends the report", async (t) => {
   const kit = new DispatchKit();
   const run = startRun(kit);

@@ -142,3 +142,12 @@ t.test("any set of timers fires in the order of a sorted list", async () => {
     }),
   );
 });
+
+t.test("a timer that is set after a step ahead does not wait for the alarm of one that the step made overdue", async (t) => {
+  const wall = new Wall();
+  wall.timers.set("x", "in an hour", wall.nowUs + HOUR_US, "in an hour");
+  wall.nowUs += 2 * HOUR_US;
+  wall.timers.set("x", "soon", wall.nowUs + 10, "soon");
+  wall.pass(10);
+  t.same(wall.fired, ["in an hour", "soon"]);
+});

@@ -49,6 +49,24 @@ t.test("a run of the look-ahead is named after its flow and fire, and is not in 
   t.same(operations(made, "put_schedule")[0]?.["next_fire"], START_US + 60 * SECOND);
 });
 
+t.test("where many schedules are due at once, all are decided before any looks ahead, and each is stored once", async (t) => {
+  const { kit } = scheduled(everyMinute);
+  for (let more = 0; more < 2; more += 1) kit.send("CreateSchedule", { target: 1, body: everyMinute });
+  kit.pass(59 * SECOND);
+  const due = kit.pass(2 * SECOND);
+  const stored = due.ops.filter(({ op }) => op === "put_schedule");
+  t.same(
+    stored.map(({ id, next_fire }) => [id, next_fire]),
+    [1, 2, 3].map((id) => [id, START_US + 120 * SECOND]),
+  );
+  t.equal(operations(due, "insert_run").length, 0, "laid out before");
+  // An hour later none was looked at in between: runs are missing, so each schedule lays them out with its decision.
+  kit.nowUs += HOUR;
+  const late = kit.pass(SECOND);
+  t.ok(operations(late, "insert_run").length > 0);
+  for (const schedule of kit.state.schedules.all()) t.ok([...schedule.runs.keys()].some((fire) => fire > kit.nowUs));
+});
+
 t.test(
   "at its time the run is handed out and the fire is decided, in one decision; the look-ahead has gone on before",
   async (t) => {

@@ -1,5 +1,6 @@
 import t from "tap";
 import type { WorkItem } from "#protocol/engine";
+import type { StateType } from "#protocol/state";
 import { Reporter } from "#sdk/engine/reporter";
 import type { ReportAnswer, ServerApi } from "#sdk/engine/server-api";
 import type { ReportItem } from "#sdk/report-item";
@@ -145,6 +146,52 @@ t.test("an artifact that is updated before it was sent goes out once", async (t)
   await reporter.flush();
   t.match(requests, [[{ kind: "artifact", data: { value: 3 } }, { name: "x" }], [{ data: { value: 4 } }]]);
 });
+
+const move = (type: StateType, timestamp = 7) => ({ type, name: type, timestamp, message: null, details: {} });
+
+t.test("a move goes behind what was added, in the same report; what the run is then tells whether it was taken", async (t) => {
+  const states = [move("Running"), move("Cancelling", 8), move("Completed", 9)];
+  const { reporter, requests } = setUp((events) => ({
+    kind: "applied",
+    lastSeq: events.at(-1)?.seq ?? 0,
+    cancel: false,
+    runState: states.shift(),
+  }));
+  t.same(await reporter.move([move("Pending"), move("Running")]), { kind: "accepted" });
+  reporter.add([event("x")]);
+  t.match(await reporter.move([move("Completed", 9)]), { kind: "refused", current: "Cancelling" });
+  t.match(await reporter.move([move("Completed", 10)]), { kind: "refused", current: "Completed" }, "of another time");
+  t.match(requests, [
+    [
+      { kind: "run_transition", seq: 1, state: { type: "Pending" } },
+      { kind: "run_transition", seq: 2, state: { type: "Running" } },
+    ],
+    [
+      { kind: "custom", seq: 3 },
+      { kind: "run_transition", seq: 4 },
+    ],
+    [{ kind: "run_transition", seq: 5 }],
+  ]);
+});
+
+t.test(
+  "a move is settled when the run is gone, when the move itself is refused, and when nothing is sent any more",
+  async (t) => {
+    const gone = setUp(() => ({ kind: "gone" }));
+    t.same(await gone.reporter.move([move("Completed")]), { kind: "gone" });
+    t.same(await gone.reporter.move([move("Completed")]), { kind: "gone" }, "and stays so");
+    const refused = setUp((events) => {
+      if (events.some(({ kind }) => kind === "run_transition")) return { kind: "refused", error: "422 state: too long" };
+      return undefined;
+    });
+    refused.reporter.add([event("x")]);
+    t.match(await refused.reporter.move([move("Completed")]), { kind: "refused", error: "422 state: too long" });
+    t.ok(
+      refused.requests.some((events) => events.length === 1 && events[0]?.name === "x"),
+      "the rest is sent",
+    );
+  },
+);
 
 t.test("the answers tell of cancels and of runs that are gone; then nothing more is sent", async (t) => {
   const answers: ReportAnswer[] = [{ kind: "applied", lastSeq: 1, cancel: true }, { kind: "gone" }];

@@ -3,8 +3,9 @@ import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import type { Primitive } from "#protocol/feed";
+import { bytesToUuid, uuidToBytes } from "#protocol/uuid";
 import { openDriver } from "#storage/driver";
-import { bytesToUuid, eventUuid, uuidToBytes } from "#storage/external-id";
+import { eventUuid } from "#storage/external-id";
 import { HomeLockedError, lockHome } from "#storage/lock";
 import { migrate } from "#storage/migrate";
 import { MIGRATIONS } from "#storage/migrations/index";
@@ -57,6 +58,21 @@ t.test("a store from a newer version, a damaged file and an old library are refu
   t.throws(() => openWriteHandle(path.replace("db.sqlite", "bad.sqlite"), OPTIONS), { name: "StorageError", fault: "corrupt" });
   t.throws(() => checkLibrary("3.51.2"), { name: "StorageError", fault: "library" });
   for (const version of ["3.51.3", "3.54.1", "4.0"]) t.doesNotThrow(() => checkLibrary(version));
+});
+
+t.test("the database of another program is refused for what it is, and stays as it was", async (t) => {
+  const dir = t.testdir();
+  for (const version of [0, 1, 7]) {
+    const path = join(dir, `other-${version}.sqlite`);
+    const other = openDriver(path, { readonly: false, busyWaitMs: 0 });
+    other.exec(`CREATE TABLE runs (id INTEGER); CREATE TABLE migrations (id INTEGER); PRAGMA user_version = ${version}`);
+    other.close();
+    const before = readFileSync(path);
+    const refusal = { name: "StorageError", fault: "foreign", message: /another program.*choose another home/ };
+    t.throws(() => openWriteHandle(path, OPTIONS), refusal);
+    t.throws(() => openReadHandle(path), refusal);
+    t.same(readFileSync(path), before);
+  }
 });
 
 t.test("a failed migration leaves the version before it", async (t) => {

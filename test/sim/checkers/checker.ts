@@ -2,7 +2,8 @@
 import type { Committed, Primitive } from "#protocol/feed";
 import type { CommitResult } from "#storage/apply";
 import type { Batch } from "#storage/feed";
-import { OPERATION_NAMES, OPERATIONS, type OperationName } from "#storage/ops";
+import { OPERATIONS, type OperationName } from "#storage/ops";
+import { operationAt, singleOperations } from "../../support/bulk-operations.ts";
 import type { Request } from "../model-gateway.ts";
 import type { History } from "./history.ts";
 
@@ -33,13 +34,13 @@ export class Operation {
   }
 }
 
+/** The operations of a batch; those of many rows are followed by what they mean for each. */
 export function readOperations(ops: readonly Primitive[]): Operation[] {
   const operations: Operation[] = [];
   for (let at = 0; at < ops.length; ) {
-    const name = OPERATION_NAMES[Number(ops[at])];
-    if (name === undefined) throw new Error(`no operation ${String(ops[at])}`);
-    operations.push(new Operation(name, ops, at + 1));
-    at += OPERATIONS[name].length + 1;
+    const { name, values } = operationAt(ops, at);
+    operations.push(new Operation(name, values, 0), ...readOperations(singleOperations(name, values)));
+    at += values.length + 1;
   }
   return operations;
 }

@@ -1,7 +1,9 @@
 /** Every committed move is in the state table or forced, and each named move has exactly one event, in its order. */
+import type { ReportRequest } from "#protocol/engine";
 import type { StateType } from "#protocol/state";
 import { EVENTS } from "#protocol/vocabulary";
 import type { Coverage } from "../coverage.ts";
+import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
 import type { Answer, Checker, Commit, Operation } from "./checker.ts";
 import { type History, stateKey } from "./history.ts";
@@ -39,6 +41,8 @@ export class MovesChecker implements Checker {
   /** Events that must be in the batch, by run; compared when it is complete. */
   readonly #expected = new Map<number, string[]>();
   readonly #recorded = new Map<number, string[]>();
+  /** Assignments ("run/lease") whose engine reports Pending and Running at once: one operation, two events. */
+  readonly #startedAtOnce = new Set<string>();
 
   constructor(coverage: Coverage) {
     this.#coverage = coverage;
@@ -64,6 +68,13 @@ export class MovesChecker implements Checker {
     }
     this.#expected.clear();
     this.#recorded.clear();
+  }
+
+  submitted(_id: number, { kind, body }: Request): void {
+    if (kind !== "Report") return;
+    const { run_id, lease, events } = JSON.parse(String(body)) as ReportRequest;
+    const moves = events.flatMap((event) => (event.kind === "run_transition" ? [event.state.type] : []));
+    if (moves.length > 1) this.#startedAtOnce.add(`${run_id}/${lease}`);
   }
 
   /** Refused moves count for the coverage of the table. */
@@ -93,6 +104,9 @@ export class MovesChecker implements Checker {
     const after = { type, name, timestamp: operation.number("state_timestamp") };
     if (stateKey(run, before) === stateKey(run, after)) return;
     this.#allow(before.type, operation);
+    const atOnce = this.#startedAtOnce.has(`${run}/${operation.number("assignment_id")}`);
+    if (atOnce && before.type === "Scheduled" && type === "Running" && name !== "Retrying")
+      this.#expect(run, "Pending", "Pending");
     this.#expect(run, type, name);
   }
 

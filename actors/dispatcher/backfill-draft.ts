@@ -1,0 +1,161 @@
+/**
+ * The runs of a backfill in the making. They are made some thousand at a time, so that other commands have their turn in between,
+ * and belong to nothing until the step that makes the last of them adds them all: the decision stays one, and a crash before it
+ * leaves nothing behind.
+ */
+import type { BackfillBody } from "#protocol/backfill";
+import type { Command } from "#protocol/command";
+import { canonicalJson } from "#protocol/json";
+import { checkParameter, checkParameters } from "#protocol/parameters";
+import type { JsonMap } from "#protocol/scalar";
+import type { State } from "#protocol/state";
+import { writeUuid } from "#protocol/uuid";
+import { putOperation } from "#storage/ops";
+import { type Backfill, backfillTag } from "../live-state/backfill.ts";
+import type { Flow } from "../live-state/flow.ts";
+import { type Run, UNSTARTED } from "../live-state/run.ts";
+import { continueChain } from "../rules/chain.ts";
+import type { Turn } from "../turn.ts";
+import { backfillValues, textOf, type ValueForm, valueForm } from "./backfill-values.ts";
+import { admitRun } from "./create-run.ts";
+import { isKeyed, noteKeyedRun } from "./fan-in.ts";
+
+/** What a body asks for, checked. */
+export interface WantedRuns {
+  parameter: string;
+  form: ValueForm;
+  /** The values in the order in which the runs are created, see backfillValues. */
+  units: number[];
+  intervalSeconds: number;
+  extra: JsonMap;
+  /** The parameters of a run before and after its value, as canonical JSON text. */
+  head: string;
+  tail: string;
+}
+
+export interface BackfillDraft {
+  readonly command: Command;
+  readonly body: BackfillBody;
+  readonly wanted: WantedRuns;
+  /** What the parameters were checked against. */
+  readonly schema: Flow["parameter_schema"];
+  /** Made so far; without an id, the backfill and what is the same for all. */
+  readonly runs: Run[];
+  readonly values: string[];
+  /** 16 bytes for each run. */
+  readonly externalIds: Uint8Array;
+}
+
+/** The values and fixed parameters, or why they are refused. */
+export function readWanted(flow: Flow, body: BackfillBody): WantedRuns | string {
+  const { parameter } = body;
+  const properties = flow.parameter_schema?.["properties"] as Record<string, unknown> | undefined;
+  if (properties === undefined || !Object.hasOwn(properties, parameter)) return `flow has no parameter "${parameter}"`;
+  const form = valueForm(properties[parameter]);
+  if (form === null) return `parameter "${parameter}" is not a date or datetime`;
+  const listed = backfillValues(form, body.start, body.end, body.interval);
+  if (!listed.ok) return listed.error;
+  const { intervalSeconds } = listed;
+  const units = body.reverse === true ? listed.units.reverse() : listed.units;
+  const extra = body.extra_parameters ?? {};
+  const checked = checkParameters(flow.parameter_schema, { ...extra, [parameter]: textOf(form, units[0] ?? 0) });
+  if (!checked.ok) return checked.error;
+  return { parameter, form, units, intervalSeconds, extra, ...around(checked.parameters, parameter) };
+}
+
+/** The text around the value of a parameter: all that two texts with different values have in common. */
+function around(parameters: JsonMap, parameter: string): { head: string; tail: string } {
+  const [zero, one] = ["0", "1"].map((value) => canonicalJson({ ...parameters, [parameter]: value }));
+  if (zero === undefined || one === undefined) throw new Error("parameters have no text");
+  let at = 0;
+  while (zero[at] === one[at]) at += 1;
+  return { head: zero.slice(0, at), tail: zero.slice(at + 1) };
+}
+
+export function newDraft(command: Command, body: BackfillBody, flow: Flow, wanted: WantedRuns): BackfillDraft {
+  const externalIds = new Uint8Array(wanted.units.length * 16);
+  return { command, body, wanted, schema: flow.parameter_schema, runs: [], values: [], externalIds };
+}
+
+/** Makes the next runs; says why when a value does not fit the parameter. */
+export function draftRuns(turn: Turn, flow: Flow, draft: BackfillDraft): string | null {
+  const { wanted, runs, values, externalIds, schema } = draft;
+  const { parameter, form, units, head, tail } = wanted;
+  const end = Math.min(units.length, runs.length + turn.state.settings.backfillSliceRuns);
+  for (let index = runs.length; index < end; index += 1) {
+    const value = textOf(form, units[index] ?? 0);
+    const wrong = checkParameter(schema, parameter, value);
+    if (wrong !== null) return wrong;
+    const externalId = turn.ids.uuid();
+    writeUuid(externalId, externalIds, index * 16);
+    values.push(value);
+    runs.push(draftRun(flow, externalId, `${flow.name}-${value.replaceAll(":", "")}`, head + value + tail));
+  }
+  return null;
+}
+
+const NOTHING_YET: State = { type: "Scheduled", name: "Scheduled", timestamp: 0, message: null, details: {} };
+
+function draftRun(flow: Flow, externalId: string, name: string, parametersText: string): Run {
+  return {
+    id: 0,
+    external_id: externalId,
+    flow,
+    name,
+    parametersText,
+    tags: [],
+    priority: 0,
+    attempt: 0,
+    created_by: "",
+    created_at: 0,
+    scheduled_time: null,
+    schedule_id: null,
+    backfill_id: null,
+    parent_run_id: null,
+    state: NOTHING_YET,
+    ...UNSTARTED,
+    taskCounts: {},
+  };
+}
+
+/** Adds the runs of a finished draft: two operations store them and the events of their creation. */
+export function addRuns(turn: Turn, flow: Flow, backfill: Backfill, draft: BackfillDraft): void {
+  const { runs, values, externalIds, wanted } = draft;
+  const { nextIds } = turn.state;
+  const firstId = nextIds.run;
+  nextIds.run += runs.length;
+  const tag = backfillTag(backfill.id);
+  const tags = [...new Set([...flow.tags, tag])];
+  const { priority } = flow.options;
+  const given = [
+    firstId,
+    runs.length,
+    externalIds,
+    flow.id,
+    JSON.stringify(tags),
+    priority,
+    tag,
+    turn.nowUs,
+    backfill.id,
+  ] as const;
+  const texts = [`${flow.name}-`, wanted.head, wanted.tail, values.join("")] as const;
+  putOperation(turn.decision.ops, "insert_backfill_runs", ...given, ...texts);
+  turn.newRuns(flow, firstId, runs.length);
+  backfill.counts.set("Scheduled", runs.length);
+  const state: State = { ...NOTHING_YET, timestamp: turn.nowUs };
+  const keyed = isKeyed(turn, flow);
+  for (const [index, run] of runs.entries()) {
+    run.id = firstId + index;
+    run.flow = flow;
+    run.tags = tags;
+    run.priority = priority;
+    run.created_by = tag;
+    run.created_at = turn.nowUs;
+    run.backfill_id = backfill.id;
+    run.state = state;
+    turn.state.fileRun(run, turn.number);
+    if (turn.ruleDepth > 0) continueChain(turn, run, run);
+    if (keyed) noteKeyedRun(turn, run);
+    admitRun(turn, run);
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * Makes one file each of the libraries that consist of many small ones, and has the compiled modules import those. A thread
+ * spends most of its start on finding and reading files: typebox alone has 537 of them.
+ */
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, relative } from "node:path";
+import { build, type Plugin, type Rolldown } from "vite";
+import { LIBRARIES_FOLDER, PACKAGED_FOLDERS } from "./package-contents.ts";
+
+interface Library {
+  /** The file that is made of it. */
+  file: string;
+  /** What is used of a library that is no ES module: those alone say what they export. */
+  names?: readonly string[];
+}
+
+/** By the names under which they are imported. */
+const LIBRARIES: Readonly<Record<string, Library>> = {
+  comlink: { file: "comlink" },
+  "comlink/dist/esm/node-adapter.mjs": { file: "comlink-node-adapter" },
+  commander: { file: "commander", names: ["Command", "CommanderError"] },
+  "cron-parser": { file: "cron-parser", names: ["CronExpressionParser"] },
+  luxon: { file: "luxon" },
+  "nunjucks/src/parser.js": { file: "nunjucks-parser", names: ["parse"] },
+  "smol-toml": { file: "smol-toml" },
+  typebox: { file: "typebox" },
+  "typebox/compile": { file: "typebox-compile" },
+  "typebox/schema": { file: "typebox-schema" },
+  uuidv7: { file: "uuidv7" },
+};
+
+/** Marks, within the build, a module that exports `names` of a library. */
+const NAMES_OF = "\0names-of:";
+
+/** How a compiled module names what it imports. */
+const IMPORT = /\b(from |import |import\()"([^".][^"]*)"/g;
+
+/** @param root of the repository; `out` holds the compiled modules */
+export async function bundleLibraries(root: string, out: string): Promise<void> {
+  const folder = join(out, LIBRARIES_FOLDER);
+  copyLicenses(await writeBundles(root, folder), folder);
+  for (const part of PACKAGED_FOLDERS) {
+    for (const path of globSync(`${part}/**/*.js`, { cwd: out })) importRelatively(out, path);
+  }
+}
+
+/** Gives the paths of all modules that went into the files. */
+async function writeBundles(root: string, outDir: string): Promise<string[]> {
+  const { resolve } = createRequire(join(root, "package.json"));
+  const result = (await build({
+    root,
+    configFile: false,
+    logLevel: "warn",
+    publicDir: false,
+    plugins: [exportedNames()],
+    ssr: { noExternal: true },
+    // cron-parser asks for the form of luxon that `require` gets; one of the two is enough.
+    resolve: { alias: { luxon: join(dirname(resolve("luxon/package.json")), "build/es6/luxon.mjs") } },
+    build: {
+      ssr: true,
+      outDir,
+      emptyOutDir: true,
+      target: "node22",
+      minify: false,
+      rolldownOptions: {
+        input: Object.fromEntries(
+          Object.entries(LIBRARIES).map(([name, { file, names }]) => [file, names ? NAMES_OF + name : name]),
+        ),
+        preserveEntrySignatures: "strict",
+        output: { format: "es", entryFileNames: "[name].js", chunkFileNames: "[name].js" },
+      },
+    },
+  })) as Rolldown.RolldownOutput;
+  return result.output.flatMap((file) => (file.type === "chunk" ? file.moduleIds : []));
+}
+
+function exportedNames(): Plugin {
+  return {
+    name: "exported-names",
+    resolveId: (id) => (id.startsWith(NAMES_OF) ? id : undefined),
+    load(id) {
+      const name = id.slice(NAMES_OF.length);
+      const names = id.startsWith(NAMES_OF) ? LIBRARIES[name]?.names : undefined;
+      return names && `export { ${names.join(", ")} } from "${name}";`;
+    },
+  };
+}
+
+/** The license of each package comes with what was taken from it. */
+function copyLicenses(modules: readonly string[], folder: string): void {
+  const packages = new Map<string, string>();
+  for (const path of modules) {
+    const [, home, name] = /^\0?(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//.exec(path) ?? [];
+    if (home !== undefined && name !== undefined) packages.set(name, home);
+  }
+  const texts = [...packages].sort().map(([name, home]) => {
+    const [license] = globSync("{LICENSE,LICENCE,license}*", { cwd: home });
+    if (license === undefined) throw new Error(`${name} has no license file`);
+    return `${name}\n\n${readFileSync(join(home, license), "utf8").trim()}\n`;
+  });
+  writeFileSync(join(folder, "LICENSES.txt"), texts.join(`\n${"-".repeat(80)}\n\n`));
+}
+
+/**
+ * Every import by a name (of a library, or of another of our folders) becomes a relative one: finding out through package.json
+ * what a name means takes longer than loading most modules.
+ */
+function importRelatively(out: string, path: string): void {
+  const to = (target: string): string => relative(dirname(path), target).replaceAll("\\", "/");
+  const text = readFileSync(join(out, path), "utf8").replace(IMPORT, (whole, lead: string, name: string) => {
+    const library = LIBRARIES[name];
+    if (library !== undefined) return `${lead}"${to(`${LIBRARIES_FOLDER}/${library.file}.js`)}"`;
+    return name.startsWith("#") ? `${lead}"${to(`${name.slice(1)}.js`)}"` : whole;
+  });
+  writeFileSync(join(out, path), text);
+}

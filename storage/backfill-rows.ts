@@ -1,0 +1,46 @@
+/** The rows of a backfill's runs: one statement makes all of them from columns, at a third of what a call for each row costs. */
+import type { Primitive } from "#protocol/feed";
+import { stateCode } from "./codes.ts";
+import { NUMBERS } from "./numbers.ts";
+import { OPERATIONS } from "./ops.ts";
+import type { Statements } from "./statements.ts";
+
+/** Gives a tag to runs with ids in a row; bound: their number, the tag, the first id. */
+export const TAG_RUNS = `${NUMBERS} INSERT INTO run_tags (tag, run_id) SELECT ?, ? + i FROM numbers`;
+
+/** The texts cross as bytes: those are cut in constant time, a text is read from its start. */
+const INSERT = `${NUMBERS}, valued (i, value) AS (SELECT i, CAST(substr(?, i * ? + 1, ?) AS TEXT) FROM numbers)
+  INSERT INTO runs (state_type, state_timestamp, created_at, attempt, report_seq, crash_count, failure_count,
+    id, external_id, flow_id, backfill_id, priority, created_by, tags, name, parameters)
+  SELECT ?, ?, ?, 0, 0, 0, 0, ? + i, substr(?, i * 16 + 1, 16), ?, ?, ?, ?, ?, ? || replace(value, ':', ''), ? || value || ?
+  FROM valued`;
+
+interface BackfillRuns {
+  firstId: number;
+  count: number;
+  createdAt: number;
+  tags: string[];
+  /** The values of the operation by column. */
+  column(name: (typeof OPERATIONS.insert_backfill_runs)[number]): Primitive;
+}
+
+/** Reads the operation whose values start at `at`. */
+export function readBackfillRuns(ops: readonly Primitive[], at: number): BackfillRuns {
+  const column: BackfillRuns["column"] = (name) => ops[at + OPERATIONS.insert_backfill_runs.indexOf(name)] ?? null;
+  return {
+    firstId: Number(column("first_id")),
+    count: Number(column("count")),
+    createdAt: Number(column("created_at")),
+    tags: JSON.parse(String(column("tags"))) as string[],
+    column,
+  };
+}
+
+export function insertBackfillRuns(statements: Statements, { firstId, count, createdAt, column }: BackfillRuns): void {
+  const values = Buffer.from(String(column("values")), "latin1");
+  const length = values.length / count;
+  const state = [stateCode("Scheduled"), createdAt, createdAt];
+  const origin = [column("flow_id"), column("backfill_id"), column("priority"), column("created_by"), column("tags")];
+  const texts = [column("name_head"), column("parameters_head"), column("parameters_tail")];
+  statements.raw(INSERT).run(count, values, length, length, ...state, firstId, column("external_ids"), ...origin, ...texts);
+}

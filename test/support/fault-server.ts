@@ -1,0 +1,50 @@
+/** A server in a process of its own, as users have it, whose actors and threads a test ends. */
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import type { BuiltPackage } from "./built-package.ts";
+import { spawnNode } from "./plain-node.ts";
+
+const PROGRAM = fileURLToPath(new URL("./fault-server-process.ts", import.meta.url));
+
+/** What the process is told: actors to kill, threads to end, or to stop. */
+export interface FaultRequest {
+  ask: "kill" | "end" | "stop";
+  names: readonly string[];
+}
+
+export interface FaultServer {
+  url: string;
+  /** Makes these actors crash. */
+  kill(names: readonly string[]): Promise<unknown>;
+  /** Ends these threads at once. */
+  end(names: readonly string[]): Promise<unknown>;
+  /** Stops in order; gives the exit code and signal of the process. */
+  stop(): Promise<unknown[]>;
+}
+
+/** @throws when the server does not start. */
+export async function startFaultServer(built: BuiltPackage, home: string, threads: "two" | "three"): Promise<FaultServer> {
+  const args = [PROGRAM, built.urlOf("server/main"), built.urlOf("server/config"), home, threads];
+  const child = spawnNode(args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const ended = once(child, "exit");
+  const answer = async (): Promise<unknown> => {
+    const [message] = await Promise.race([once(child, "message"), ended.then(() => [])]);
+    if (message === undefined) throw new Error("the server has ended");
+    return message;
+  };
+  const ask = async (request: FaultRequest): Promise<unknown> => {
+    const answered = answer();
+    child.send(request);
+    return await answered;
+  };
+  const { url } = (await answer()) as { url: string };
+  return {
+    url,
+    kill: (names) => ask({ ask: "kill", names }),
+    end: (names) => ask({ ask: "end", names }),
+    stop: () => {
+      child.send({ ask: "stop", names: [] } satisfies FaultRequest);
+      return ended;
+    },
+  };
+}
