@@ -42,7 +42,7 @@ function columnsFor(resources: Queue["resources"]): readonly Column<QueuedRun>[]
     {
       id: "flow",
       head: "Flow",
-      width: "26%",
+      width: "236px",
       narrow: "line",
       cell: ({ run_id, project, flow }) => (
         <a class="row-link" href={`/runs/${run_id}`}>

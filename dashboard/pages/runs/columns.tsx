@@ -45,7 +45,7 @@ export function runColumns(context: ColumnContext): readonly Column<RunRow>[] {
     {
       id: "flow",
       head: "Flow",
-      width: "19.5%",
+      width: "236px",
       narrow: "line",
       cell: ({ run }) => (
         <a class="row-link" href={`/runs/${run.value.id}`}>

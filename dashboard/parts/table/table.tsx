@@ -26,7 +26,7 @@ export interface Column<T> {
   cell: (row: T) => ComponentChildren;
   /** In a narrow window: at the left or right of the first line, a line of its own, or not at all (the default). */
   narrow?: "start" | "end" | "line";
-  /** False leaves the column out between 901 and 1180 px. */
+  /** False leaves the column out between 901 and 1280 px. */
   medium?: boolean;
   /** The orders that a click on the head goes through, by their name in the address; after the last comes none. */
   sort?: readonly string[];
@@ -68,14 +68,13 @@ export function Table<T>(props: TableProps<T>): JSX.Element {
   useEffect(() => {
     if (last >= rows.length - 20) props.nearEnd?.();
   }, [last, rows.length]);
-  const width = columns.length + (selection === undefined ? 0 : 1);
   const seen = virtual.items.filter(({ index }) => index < rows.length);
   return (
     <>
       <table class={`table ${stale ? "stale" : ""}`} aria-rowcount={total + 1} aria-label={label} aria-busy={stale}>
         <Heads columns={columns} selectable={selection !== undefined} sorted={props.sorted} />
         <tbody ref={body}>
-          <Spacer height={virtual.before} width={width} />
+          <Spacer height={virtual.before} />
           {seen.map(({ index }) => {
             const row = rows[index] as T;
             const key = keyOf(row);
@@ -94,7 +93,7 @@ export function Table<T>(props: TableProps<T>): JSX.Element {
               />
             );
           })}
-          <Spacer height={virtual.after} width={width} />
+          <Spacer height={virtual.after} />
         </tbody>
       </table>
       {props.foot?.(rangeOf(seen, rows.length))}
@@ -109,12 +108,13 @@ function rangeOf(seen: readonly { index: number; start: number; end: number }[],
   return { first: count === 0 ? 0 : (inside[0]?.index ?? 0) + 1, last: Math.min(count, (inside.at(-1)?.index ?? count - 1) + 1) };
 }
 
-function Spacer({ height, width }: { height: number; width: number }): JSX.Element | null {
+/** One cell: spanning the columns would bring back those that the window has no room for. */
+function Spacer({ height }: { height: number }): JSX.Element | null {
   if (height <= 0) return null;
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row without content takes no focus
     <tr class="spacer" aria-hidden="true">
-      <td colSpan={width} style={{ height: `${height}px` }} />
+      <td style={{ height: `${height}px` }} />
     </tr>
   );
 }
