@@ -46,10 +46,8 @@ export async function bundleLibraries(root: string, out: string): Promise<void> 
   copyLicenses(await writeBundles(root, folder), folder);
   writeFileSync(join(folder, "package.json"), MODULES_ALONE);
   for (const part of PACKAGED_FOLDERS) {
-    const texts = globSync(`${part}/**/*.js`, { cwd: out }).map((path) => importRelatively(out, path));
-    // What looks up a name at run time needs the package.json of the package.
-    if (!texts.some((text) => text.includes("import.meta.resolve(")))
-      writeFileSync(join(out, part, "package.json"), MODULES_ALONE);
+    for (const path of globSync(`${part}/**/*.js`, { cwd: out })) importRelatively(out, path);
+    writeFileSync(join(out, part, "package.json"), MODULES_ALONE);
   }
 }
 
@@ -114,13 +112,14 @@ function copyLicenses(modules: readonly string[], folder: string): void {
  * Every import by a name (of a library, or of another of our folders) becomes a relative one: finding out through package.json
  * what a name means takes longer than loading most modules.
  */
-function importRelatively(out: string, path: string): string {
+function importRelatively(out: string, path: string): void {
   const to = (target: string): string => relative(dirname(path), target).replaceAll("\\", "/");
   const text = readFileSync(join(out, path), "utf8").replace(IMPORT, (whole, lead: string, name: string) => {
     const library = LIBRARIES[name];
     if (library !== undefined) return `${lead}"${to(`${LIBRARIES_FOLDER}/${library.file}.js`)}"`;
     return name.startsWith("#") ? `${lead}"${to(`${name.slice(1)}.js`)}"` : whole;
   });
+  // A name that is looked up at run time is not known there.
+  if (text.includes("import.meta.resolve(")) throw new Error(`${path} looks up a name at run time: name the file by its address`);
   writeFileSync(join(out, path), text);
-  return text;
 }
