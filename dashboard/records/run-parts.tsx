@@ -41,8 +41,10 @@ export function DurationBar({ run, typical }: { run: Run; typical: number | null
 export function FlowName({ run }: { run: Pick<Run, "project" | "flow_name"> }): JSX.Element {
   return (
     <span class="flow-name" title={`${run.project} / ${run.flow_name}`}>
-      <span class="cut project">{run.project}</span>
-      <span class="faint">{"\u2009/\u2009"}</span>
+      <span class="project">
+        {run.project}
+        <span class="faint">{"\u2009/\u2009"}</span>
+      </span>
       <span class="cut name">{run.flow_name}</span>
     </span>
   );

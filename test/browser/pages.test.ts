@@ -46,6 +46,13 @@ t.teardown(async () => {
 // One tab for all: each page is read anew, its scripts come from the cache.
 const { page, complaints } = await openTab(browser, { theme: "light" });
 
+function rowsBeginWithTheirName(): boolean {
+  return [...document.querySelectorAll("tr[data-index]")].every((row) => {
+    const left = (part: string) => row.querySelector(part)?.getBoundingClientRect().left;
+    return (left(".at-start") ?? 0) <= (left(".at-end") ?? Number.POSITIVE_INFINITY);
+  });
+}
+
 for (const [address, heading] of PAGES) {
   t.test(address(scene), async (t) => {
     complaints.length = 0;
@@ -61,6 +68,7 @@ for (const [address, heading] of PAGES) {
     // What measures itself has drawn once more by then.
     await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
     t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, "it does not scroll sideways at 320 px");
+    t.ok(await page.evaluate(rowsBeginWithTheirName), "rows begin with what they are called");
     t.same(complaints, []);
   });
 }

@@ -106,6 +106,8 @@ async function measureSchedules(): Promise<void> {
     drifts.sort((a, b) => a - b);
     const at = (part: number): string => `${quantile(drifts, part).toFixed(1)} ms`;
     show(`${drifts.length} fires on one second: queued after p50 ${at(0.5)}, p99 ${at(0.99)}, last ${at(1)}`);
+    const scheduler = (await client.actors()).find(({ name }) => name === "scheduler");
+    show(`longest step of the scheduler since the start: ${((scheduler?.step_max_us ?? 0) / 1000).toFixed(1)} ms`);
     show(`memory ${((readUsage(pid)?.residentBytes ?? 0) / MIB).toFixed(0)} MiB`);
   });
 }
@@ -135,16 +137,17 @@ async function measureBackfills(): Promise<void> {
     await withServer(async (client, pid) => {
       const schema = { type: "object", properties: { at: { type: "string", format: "date-time" } } };
       const flow = await register(client, "filled", { parameter_schema: schema });
-      const before = readUsage(pid)?.residentBytes ?? 0;
+      const before = readUsage(pid);
       const end = new Date(Date.UTC(2026, 0, 1) + (size - 1) * 60_000).toISOString();
       const meanwhile = createMeanwhile(client);
       const startedMs = performance.now();
       const backfill = await client.backfills.create(flow, { parameter: "at", start: "2026-01-01", end, interval: 60 });
       const seconds = (performance.now() - startedMs) / 1000;
       const others = await meanwhile.stop();
-      const after = readUsage(pid)?.residentBytes ?? 0;
-      const megabytes = `${(before / MIB).toFixed(0)} -> ${(after / MIB).toFixed(0)} MiB`;
-      show(`backfill of ${backfill.total}: ${seconds.toFixed(2)} s to 201, memory ${megabytes}`);
+      const after = readUsage(pid);
+      const megabytes = [before, after].map((usage) => ((usage?.residentBytes ?? 0) / MIB).toFixed(0)).join(" -> ");
+      const busy = (((after?.cpuUs ?? 0) - (before?.cpuUs ?? 0)) / 1e6).toFixed(2);
+      show(`backfill of ${backfill.total}: ${seconds.toFixed(2)} s to 201, processors ${busy} s, memory ${megabytes} MiB`);
       const [p50, p99, last] = [0.5, 0.99, 1].map((part) => `${quantile(others, part).toFixed(1)} ms`);
       show(`  ${others.length} other runs created meanwhile: p50 ${p50}, p99 ${p99}, slowest ${last}`);
       const cancelledMs = performance.now();

@@ -74,21 +74,23 @@ export function Page(): JSX.Element {
   const items = list.items.value;
   const chosen = items.find(({ id }) => String(id) === param("artifact"));
   const narrow = useNarrow();
-  useKeys([{ keys: ".", does: "show new artifacts", run: () => void list.reload() }], { group: "Artifacts" });
+  useKeys([{ keys: ".", does: "show new artifacts", run: () => void list.pages.reload() }], { group: "Artifacts" });
   return (
     <>
       <PageTitle title={filters.key === "" ? "Artifacts" : `History of ${filters.key}`} />
       <Filters filters={filters} />
       {list.news.value.size > 0 && (
         <p class="artifact-news">
-          <button type="button" class="button" onClick={() => void list.reload()}>
+          <button type="button" class="button" onClick={() => void list.pages.reload()}>
             {count(list.news.value.size)} new above <Key name="." />
           </button>
         </p>
       )}
-      {list.error.value !== null && <Failure what="The list" error={list.error.value} again={() => void list.reload()} />}
-      {!list.loaded.value && list.error.value === null && <Loading />}
-      {list.loaded.value && items.length === 0 && <Nothing filters={filters} />}
+      {list.pages.error.value !== null && (
+        <Failure what="The list" error={list.pages.error.value} again={() => void list.pages.reload()} />
+      )}
+      {!list.pages.loaded.value && list.pages.error.value === null && <Loading />}
+      {list.pages.loaded.value && items.length === 0 && <Nothing filters={filters} />}
       {items.length > 0 && (
         <div class={chosen === undefined ? "" : "artifact-split"}>
           <div class={chosen !== undefined && narrow ? "artifact-behind" : ""}>
@@ -100,7 +102,7 @@ export function Page(): JSX.Element {
               href={({ id }) => withParams({ artifact: String(id) })}
               total={items.length}
               cursor={cursor}
-              nearEnd={() => void list.more()}
+              nearEnd={() => void list.pages.more()}
               narrowHeight={70}
             />
           </div>

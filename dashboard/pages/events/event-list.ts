@@ -4,13 +4,11 @@
  */
 import { batch, signal } from "@preact/signals";
 import type { Event, EventsPage } from "#protocol/event";
-import { type ApiError, ask, isAbort, mayPass } from "../../api/client.ts";
-import { linkTried, onLive, onReset } from "../../live/link.ts";
+import { PagedQuery, type PagePath } from "../../api/paged-query.ts";
+import { onLive } from "../../live/link.ts";
 import { type EventFilters, fits, listPath } from "./filters.ts";
 
 const PAGE = 100;
-/** After a failure that may pass. */
-const RETRY_MS = 3_000;
 /** News that are kept; of more only their number is. */
 const NEWS_MAX = 1_000;
 
@@ -18,70 +16,40 @@ export class EventList {
   readonly rows = signal<readonly Event[]>([]);
   /** Events that came since and are not shown yet, newest first. */
   readonly news = signal<readonly Event[]>([]);
-  readonly error = signal<ApiError | null>(null);
-  /** The rows are those of the former filters. */
-  readonly stale = signal(true);
-  readonly loaded = signal(false);
-  /** True once the oldest event is in the list. */
-  readonly complete = signal(false);
   /** True while new rows may enter by themselves. */
   mayEnter = () => true;
 
+  readonly pages: PagedQuery<EventsPage>;
+
   #filters: EventFilters;
-  #cursor: number | null = null;
-  #abort = new AbortController();
-  #loadingMore = false;
-  #retry = 0;
   /** Came since the last drawing; a burst is one change of the page. */
   #fresh: Event[] = [];
   #frame = 0;
-  readonly #ends: (() => void)[];
+  readonly #end = onLive("event.created", (event) => this.#take(event));
 
   constructor(filters: EventFilters) {
     this.#filters = filters;
-    this.#ends = [onLive("event.created", (event) => this.#take(event)), onReset(() => this.reload())];
+    this.pages = new PagedQuery(pathOf(filters), {
+      first: ({ items }) => {
+        this.#fresh = this.#fresh.filter(({ id }) => id > (items[0]?.id ?? 0));
+        this.rows.value = items;
+        this.news.value = [];
+      },
+      next: ({ items }) => {
+        this.rows.value = [...this.rows.value, ...items];
+      },
+    });
   }
 
   show(filters: EventFilters): void {
     this.#filters = filters;
-    this.stale.value = true;
-    this.reload();
-  }
-
-  /** The first page anew. */
-  async reload(): Promise<void> {
-    window.clearTimeout(this.#retry);
-    this.#abort.abort();
-    this.#abort = new AbortController();
-    const { signal } = this.#abort;
-    await linkTried;
-    await this.#fetch(null, signal, ({ items, next_cursor }) => {
-      this.#cursor = next_cursor ?? null;
-      this.#fresh = this.#fresh.filter(({ id }) => id > (items[0]?.id ?? 0));
-      this.rows.value = items;
-      this.news.value = [];
-      this.stale.value = false;
-      this.loaded.value = true;
-      this.complete.value = this.#cursor === null;
-    });
-  }
-
-  /** The next page, when there is one. */
-  async more(): Promise<void> {
-    if (this.#cursor === null || this.#loadingMore || this.stale.value) return;
-    this.#loadingMore = true;
-    await this.#fetch(this.#cursor, this.#abort.signal, ({ items, next_cursor }) => {
-      this.#cursor = next_cursor ?? null;
-      this.complete.value = this.#cursor === null;
-      this.rows.value = [...this.rows.value, ...items];
-    });
-    this.#loadingMore = false;
+    this.pages.show(pathOf(filters));
   }
 
   /** Puts what came since at the top. */
   showNews(): void {
     if (this.news.peek().length >= NEWS_MAX) {
-      this.reload();
+      this.pages.reload();
       return;
     }
     batch(() => {
@@ -91,29 +59,13 @@ export class EventList {
   }
 
   end(): void {
-    window.clearTimeout(this.#retry);
     cancelAnimationFrame(this.#frame);
-    this.#abort.abort();
-    for (const end of this.#ends) end();
-  }
-
-  async #fetch(cursor: number | null, signal: AbortSignal, use: (page: EventsPage) => void): Promise<void> {
-    try {
-      const page = await ask<EventsPage>(listPath(this.#filters, PAGE, cursor), { signal });
-      if (signal.aborted) return;
-      batch(() => {
-        this.error.value = null;
-        use(page);
-      });
-    } catch (cause) {
-      if (signal.aborted || isAbort(cause)) return;
-      this.error.value = cause as ApiError;
-      if (mayPass(this.error.value)) this.#retry = window.setTimeout(() => this.reload(), RETRY_MS);
-    }
+    this.pages.end();
+    this.#end();
   }
 
   #take(event: Event): void {
-    if (!this.loaded.peek() || !fits(event, this.#filters)) return;
+    if (!this.pages.loaded.peek() || !fits(event, this.#filters)) return;
     this.#fresh.push(event);
     if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#enter());
   }
@@ -128,4 +80,8 @@ export class EventList {
     if (this.mayEnter() && this.news.peek().length === 0) this.rows.value = [...fresh, ...this.rows.peek()];
     else this.news.value = [...fresh, ...this.news.peek()].slice(0, NEWS_MAX);
   }
+}
+
+function pathOf(filters: EventFilters): PagePath {
+  return (cursor) => listPath(filters, PAGE, cursor);
 }

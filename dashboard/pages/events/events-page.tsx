@@ -5,7 +5,6 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Event } from "#protocol/event";
 import { count, counted } from "../../format/number.ts";
 import { useKeys } from "../../input/keys.ts";
-import { link } from "../../live/link.ts";
 import { Key, PageTitle } from "../../parts/layout.tsx";
 import { NewsBar } from "../../parts/news-bar.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
@@ -54,11 +53,13 @@ export function Page(): JSX.Element {
       />
       <FilterBar filters={filters} />
       {news.length > 0 && <NewsBar text={counted(news.length, "new event")} show={() => list.showNews()} />}
-      {list.error.value !== null && <Failure what="The list" error={list.error.value} again={() => list.reload()} />}
-      {!list.loaded.value && list.error.value === null && <Loading rows={12} />}
+      {list.pages.error.value !== null && (
+        <Failure what="The list" error={list.pages.error.value} again={() => list.pages.reload()} />
+      )}
+      {!list.pages.loaded.value && list.pages.error.value === null && <Loading rows={12} />}
       <div class={`events-wrap ${chosen === "" ? "" : "with-side"}`}>
         <div>
-          {list.loaded.value && rows.length === 0 && !list.stale.value && <Nothing filters={filters} />}
+          {list.pages.loaded.value && rows.length === 0 && !list.pages.stale.value && <Nothing filters={filters} />}
           {rows.length > 0 && (
             <Table<Event>
               label="Events"
@@ -68,10 +69,10 @@ export function Page(): JSX.Element {
               href={({ id }) => withParams({ event: String(id) })}
               total={rows.length}
               cursor={cursor}
-              stale={list.stale.value}
+              stale={list.pages.stale.value}
               narrowHeight={NARROW_HEIGHT}
-              nearEnd={() => list.more()}
-              foot={({ first, last }) => <Foot {...{ first, last }} loaded={rows.length} complete={list.complete.value} />}
+              nearEnd={() => list.pages.more()}
+              foot={({ first, last }) => <Foot {...{ first, last }} loaded={rows.length} complete={list.pages.complete.value} />}
             />
           )}
         </div>
@@ -91,7 +92,6 @@ function useEventList(filters: EventFilters, paused: () => boolean): EventList {
     first.current = false;
     list.show(filters);
   }, [key]);
-  useEffect(() => link.subscribe(({ state }) => state === "live" && list.error.peek() !== null && void list.reload()), []);
   useEffect(() => () => list.end(), []);
   return list;
 }

@@ -84,6 +84,9 @@ const COLUMNS: readonly Column<FlowSummary>[] = [
   },
 ];
 
+/** Where the group is the project, the column would repeat its head. */
+const WITHOUT_PROJECT = COLUMNS.filter(({ id }) => id !== "project");
+
 export function Page(): JSX.Element {
   const flows = useFlows();
   const cursor = useSignal<number | string | null>(null);
@@ -132,7 +135,7 @@ export function Page(): JSX.Element {
           </h2>
           <Table
             label={`Flows of ${group}`}
-            columns={COLUMNS}
+            columns={members.every(({ project }) => project === group) ? WITHOUT_PROJECT : COLUMNS}
             rows={members}
             keyOf={({ id }) => id}
             href={({ id }) => `/flows/${id}`}

@@ -27,7 +27,7 @@ export function RunningNow({ runs }: { runs: readonly Run[] }): JSX.Element {
           </li>
         ))}
       </ul>
-      <p class="hint">The tick marks the typical duration.</p>
+      {runs.some(({ flow_id }) => typical.value.has(flow_id)) && <p class="hint">The tick marks the typical duration.</p>}
     </>
   );
 }

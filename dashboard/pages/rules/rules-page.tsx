@@ -10,7 +10,7 @@ import { now, nowUs } from "../../format/now.ts";
 import { count } from "../../format/number.ts";
 import { fullTime, shortTime } from "../../format/time.ts";
 import { useKeys } from "../../input/keys.ts";
-import { PageTitle, Section } from "../../parts/layout.tsx";
+import { Key, PageTitle, Section } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { Switch } from "../../parts/switch.tsx";
 import { type Column, Table } from "../../parts/table/table.tsx";
@@ -93,7 +93,7 @@ const COLUMNS: readonly Column<ListedRule>[] = [
   {
     id: "name",
     head: "Rule",
-    width: "22%",
+    width: "19%",
     narrow: "start",
     cell: ({ rule }) => (
       <a class="row-link row" href={`/rules/${rule.id}`} title={rule.name}>
@@ -107,7 +107,7 @@ const COLUMNS: readonly Column<ListedRule>[] = [
   {
     id: "last",
     head: "Last fired",
-    width: "124px",
+    width: "112px",
     align: "right",
     medium: false,
     cell: ({ rule }) =>
@@ -118,7 +118,7 @@ const COLUMNS: readonly Column<ListedRule>[] = [
       ),
   },
   { id: "count", head: "Fired", width: "64px", align: "right", medium: false, cell: ({ rule }) => count(rule.fire_count) },
-  { id: "trouble", head: "Last 24 hours", width: "184px", narrow: "line", cell: (row) => <Trouble row={row} /> },
+  { id: "trouble", head: "Last 24 hours", width: "176px", narrow: "line", cell: (row) => <Trouble row={row} /> },
 ];
 
 export function Page(): JSX.Element {
@@ -136,7 +136,7 @@ export function Page(): JSX.Element {
         beside={rules.data !== null && <span class="faint">{count(shown.length)}</span>}
         actions={
           <button type="button" class="button primary" onClick={start}>
-            {"New rule\u2026"}
+            {"New rule\u2026"} <Key name="n" />
           </button>
         }
       />

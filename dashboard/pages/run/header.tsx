@@ -167,7 +167,7 @@ function factsOf(run: Run): Parameters<typeof Facts>[0]["facts"] {
     began === null
       ? null
       : [
-          "Started, ended",
+          ended === null ? "Started" : "Started, ended",
           ended === null
             ? shortTime(began)
             : `${shortTime(began)}, ${sameDay(began, ended) ? clockTime(ended) : shortTime(ended)}`,

@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<TaskRun>[] = [
   {
     id: "task",
     head: "Task",
-    width: "30%",
+    width: "24%",
     narrow: "line",
     cell: ({ dynamic_key, name }) => (
       <span class="cut name" title={dynamic_key}>
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<TaskRun>[] = [
   {
     id: "started",
     head: "Started",
-    width: "124px",
+    width: "104px",
     align: "right",
     medium: false,
     cell: ({ start_time }) =>
@@ -52,7 +52,7 @@ const COLUMNS: readonly Column<TaskRun>[] = [
   {
     id: "duration",
     head: "Duration",
-    width: "96px",
+    width: "84px",
     align: "right",
     narrow: "end",
     cell: ({ total_run_time }) => (total_run_time === null || total_run_time === undefined ? "" : duration(total_run_time)),

@@ -45,7 +45,7 @@ export function runColumns(context: ColumnContext): readonly Column<RunRow>[] {
     {
       id: "flow",
       head: "Flow",
-      width: "21%",
+      width: "19.5%",
       narrow: "line",
       cell: ({ run }) => (
         <a class="row-link" href={`/runs/${run.value.id}`}>
@@ -56,7 +56,7 @@ export function runColumns(context: ColumnContext): readonly Column<RunRow>[] {
     {
       id: "run",
       head: "Run",
-      width: "11%",
+      width: "10%",
       medium: false,
       sort: ["name_asc"],
       cell: ({ run }) => (
@@ -78,7 +78,7 @@ export function runColumns(context: ColumnContext): readonly Column<RunRow>[] {
     {
       id: "duration",
       head: "Duration, typical",
-      width: "148px",
+      width: "142px",
       align: "right",
       narrow: "end",
       sort: ["duration_desc", "duration_asc"],
@@ -87,7 +87,7 @@ export function runColumns(context: ColumnContext): readonly Column<RunRow>[] {
     {
       id: "by",
       head: "Created by",
-      width: "100px",
+      width: "88px",
       medium: false,
       cell: ({ run }) => (
         <span class="cut" title={run.value.created_by}>

@@ -6,7 +6,7 @@ import type { Run, RunCounts } from "#protocol/run";
 import { useQuery } from "../../api/query.ts";
 import { count, counted } from "../../format/number.ts";
 import { useKeys } from "../../input/keys.ts";
-import { link, offline } from "../../live/link.ts";
+import { offline } from "../../live/link.ts";
 import { Key, PageTitle } from "../../parts/layout.tsx";
 import { NewsBar } from "../../parts/news-bar.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
@@ -35,7 +35,7 @@ export function Page(): JSX.Element {
   const rows = useComputed(() => list.rows.value.filter(({ id }) => !leaving.value.has(id)));
   const listed = useQuery<RunCounts>(filters.states === "" ? null : totalPath(filters), { live: { "run.updated": true } });
   const total = (filters.states === "" ? totalOf(filters, counts.data) : listed.data?.total) ?? rows.value.length;
-  useKeys([{ keys: ".", does: "show new runs", run: () => list.showNews() }], { group: "Runs" });
+  useKeys([{ keys: ".", does: "show new runs", run: () => list.pages.reload() }], { group: "Runs" });
   const clear = () => {
     selection.value = new Set();
   };
@@ -45,9 +45,11 @@ export function Page(): JSX.Element {
       <PageTitle title="Runs" actions={<SavedViews />} />
       <FilterBar filters={filters} counts={counts.data} stale={counts.stale} />
       <News list={list} />
-      {list.error.value !== null && <Failure what="The list" error={list.error.value} again={() => list.reload()} />}
-      {!list.loaded.value && list.error.value === null && <Loading rows={12} />}
-      {list.loaded.value && rows.value.length === 0 && !list.stale.value && (
+      {list.pages.error.value !== null && (
+        <Failure what="The list" error={list.pages.error.value} again={() => list.pages.reload()} />
+      )}
+      {!list.pages.loaded.value && list.pages.error.value === null && <Loading rows={12} />}
+      {list.pages.loaded.value && rows.value.length === 0 && !list.pages.stale.value && (
         <Nothing filters={filters} all={counts.data?.total ?? 0} />
       )}
       {rows.value.length > 0 && (
@@ -58,9 +60,9 @@ export function Page(): JSX.Element {
           keyOf={(row) => row.id}
           href={(row) => `/runs/${row.id}`}
           {...{ total, cursor, selection }}
-          stale={list.stale.value}
+          stale={list.pages.stale.value}
           narrowHeight={NARROW_HEIGHT}
-          nearEnd={() => list.more()}
+          nearEnd={() => list.pages.more()}
           sorted={{ by: filters.sort, choose: (sort) => setParams({ sort }) }}
           foot={({ first, last }) => <Foot {...{ first, last, total, chosen }} clear={clear} />}
         />
@@ -79,7 +81,6 @@ function useRunList(filters: RunFilters): RunList {
     first.current = false;
     list.show(filters);
   }, [key]);
-  useEffect(() => link.subscribe(({ state }) => state === "live" && list.error.peek() !== null && void list.reload()), []);
   useEffect(() => () => list.end(), []);
   return list;
 }
@@ -105,7 +106,7 @@ function News({ list }: { list: RunList }): JSX.Element | null {
   if (news.length === 0) return null;
   const wrong = news.filter(({ state }) => state.type === "Failed" || state.type === "Crashed").length;
   const note = wrong > 0 ? `${wrong} of them went wrong` : "";
-  return <NewsBar text={counted(news.length, "new run")} note={note} show={() => list.showNews()} />;
+  return <NewsBar text={counted(news.length, "new run")} note={note} show={() => list.pages.reload()} />;
 }
 
 interface FootProps {

@@ -41,15 +41,19 @@ export function linesOf(
 
 function marksOf(runs: readonly ScheduleRuns[], fires: ScheduleFires | null, nowUs: number): Mark[] {
   const skipped = new Set(fires?.skipped.map(({ fire }) => fire));
-  const marks = runs.filter(([, time]) => time <= nowUs || !skipped.has(time)).map(runMark);
-  // Runs of the look-ahead are counted by the hour: their fires are not told twice.
-  const known = new Map<number, number>();
-  for (const [, time, count] of runs) if (time > nowUs) known.set(hourOf(time), (known.get(hourOf(time)) ?? 0) + count);
+  const marks = runs.filter(([, time]) => time <= nowUs).map((run) => runMark(run, run[1], run[2]));
+  // Runs of the look-ahead are counted by the hour, their fires are known one by one.
+  const coming = runs.filter(([, time]) => time > nowUs && !skipped.has(time)).map((run) => ({ run, left: run[2] }));
   for (const time of fires?.fires ?? []) {
+    const made = coming.find(({ run, left }) => left > 0 && hourOf(run[1]) === hourOf(time));
     if (skipped.has(time)) marks.push(fireMark(time, "skipped"));
-    else if ((known.get(hourOf(time)) ?? 0) > 0) known.set(hourOf(time), (known.get(hourOf(time)) ?? 0) - 1);
-    else marks.push(fireMark(time, "projected"));
+    else if (made === undefined) marks.push(fireMark(time, "projected"));
+    else {
+      made.left -= 1;
+      marks.push(runMark(made.run, time, 1));
+    }
   }
+  for (const { run, left } of coming) if (left > 0) marks.push(runMark(run, run[1], left));
   return marks.sort((a, b) => a.time - b.time);
 }
 
@@ -57,10 +61,11 @@ function hourOf(us: number): number {
   return Math.floor(us / 3_600_000_000);
 }
 
-function runMark([schedule, time, count, type, name, run]: ScheduleRuns): Mark {
+/** Some of the runs that are told as one, at a time of theirs. */
+function runMark([schedule, , told, type, name, run]: ScheduleRuns, time: number, count: number): Mark {
   const look: StateLook = lookOf({ type, name });
   const wrong = type === "Failed" || type === "Crashed";
-  const href = count === 1 ? `/runs/${run}` : `/runs?schedule=${schedule}&state=${name}`;
+  const href = told === 1 ? `/runs/${run}` : `/runs?schedule=${schedule}&state=${name}`;
   const text = count === 1 ? look.word : `${look.word}, ${count} runs`;
   return { time, count, glyph: look.token, token: look.token, text, href, wrong, kind: "run" };
 }

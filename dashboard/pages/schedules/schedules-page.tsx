@@ -115,15 +115,17 @@ function Actions({ view, go }: { view: View; go: (step: number) => () => void })
         chosen={view}
         choose={(next) => setParams({ view: next === "week" ? null : next, away: null })}
       />
-      <button type="button" class="button" aria-label="Earlier" onClick={go(-1)}>
-        <Glyph name="left" />
-      </button>
-      <button type="button" class="button" onClick={go(0)}>
-        Today
-      </button>
-      <button type="button" class="button" aria-label="Later" onClick={go(1)}>
-        <Glyph name="right" />
-      </button>
+      <span class="row">
+        <button type="button" class="button" aria-label="Earlier" onClick={go(-1)}>
+          <Glyph name="left" />
+        </button>
+        <button type="button" class="button" onClick={go(0)}>
+          Today
+        </button>
+        <button type="button" class="button" aria-label="Later" onClick={go(1)}>
+          <Glyph name="right" />
+        </button>
+      </span>
       <button type="button" class="button primary" onClick={() => setParams({ new: "flow", edit: null })}>
         {"New schedule\u2026"}
       </button>

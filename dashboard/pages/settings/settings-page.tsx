@@ -70,7 +70,7 @@ function Facts({ settings, url }: { settings: Settings; url: string }): JSX.Elem
           <dt>Database</dt>
           <dd class="mono">{settings.database_path}</dd>
           <dt>Size</dt>
-          <dd class="number">
+          <dd>
             {bytes(settings.database_bytes)}, and {bytes(settings.wal_bytes)} of write-ahead log
           </dd>
         </dl>

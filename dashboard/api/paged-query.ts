@@ -1,0 +1,101 @@
+/**
+ * A list that is too long for one answer: its first page, the pages after it as the reader comes near the end, and the first one
+ * anew when the question changes, when the stream cannot tell what happened, and when the server is back.
+ */
+import { batch, signal } from "@preact/signals";
+import { link, linkTried, onReset } from "../live/link.ts";
+import { type ApiError, ask, isAbort, mayPass } from "./client.ts";
+
+/** After a failure that may pass. */
+const RETRY_MS = 3_000;
+
+/** The address of the page at a cursor; null is the first. */
+export type PagePath = (cursor: number | null) => string;
+
+export interface PageTaker<P> {
+  /** The first page, in place of everything there was. */
+  first: (page: P) => void;
+  /** A page that follows what there is. */
+  next: (page: P) => void;
+}
+
+export class PagedQuery<P extends { next_cursor?: number | null }> {
+  readonly error = signal<ApiError | null>(null);
+  /** What is there belongs to the former question. */
+  readonly stale = signal(true);
+  /** False until the first answer. */
+  readonly loaded = signal(false);
+  /** True once the last page is there. */
+  readonly complete = signal(false);
+
+  #path: PagePath;
+  readonly #take: PageTaker<P>;
+  #cursor: number | null = null;
+  #abort = new AbortController();
+  #loadingMore = false;
+  #retry = 0;
+  readonly #ends: (() => void)[];
+
+  constructor(path: PagePath, take: PageTaker<P>) {
+    this.#path = path;
+    this.#take = take;
+    this.#ends = [
+      onReset(() => this.reload()),
+      link.subscribe(({ state }) => {
+        if (state === "live" && this.error.peek() !== null) this.reload();
+      }),
+    ];
+  }
+
+  /** Asks another question. */
+  show(path: PagePath): Promise<void> {
+    this.#path = path;
+    this.stale.value = true;
+    return this.reload();
+  }
+
+  /** The first page anew. */
+  async reload(): Promise<void> {
+    window.clearTimeout(this.#retry);
+    this.#abort.abort();
+    this.#abort = new AbortController();
+    const { signal } = this.#abort;
+    await linkTried;
+    await this.#fetch(null, signal, (page) => {
+      this.#take.first(page);
+      this.stale.value = false;
+      this.loaded.value = true;
+    });
+  }
+
+  /** The next page, when there is one. */
+  async more(): Promise<void> {
+    if (this.#cursor === null || this.#loadingMore || this.stale.value) return;
+    this.#loadingMore = true;
+    await this.#fetch(this.#cursor, this.#abort.signal, this.#take.next);
+    this.#loadingMore = false;
+  }
+
+  end(): void {
+    window.clearTimeout(this.#retry);
+    this.#abort.abort();
+    for (const end of this.#ends) end();
+  }
+
+  async #fetch(cursor: number | null, signal: AbortSignal, use: (page: P) => void): Promise<void> {
+    try {
+      const page = await ask<P>(this.#path(cursor), { signal });
+      if (signal.aborted) return;
+      batch(() => {
+        this.error.value = null;
+        this.#cursor = page.next_cursor ?? null;
+        this.complete.value = this.#cursor === null;
+        use(page);
+      });
+    } catch (cause) {
+      if (signal.aborted || isAbort(cause)) return;
+      this.error.value = cause as ApiError;
+      if (mayPass(this.error.value)) this.#retry = window.setTimeout(() => this.reload(), RETRY_MS);
+    }
+  }
+}
