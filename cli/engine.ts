@@ -1,11 +1,12 @@
 /** `millrace engine`: hands its arguments to the engine process's own entry file. */
 
+import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { EXIT } from "./exit-code.ts";
 
 export async function startEngine(args: readonly string[]): Promise<number> {
-  const main = import.meta.resolve("#sdk/engine/main");
+  const main = new URL(`../sdk/engine/main${extname(import.meta.filename)}`, import.meta.url);
   process.argv = [process.argv[0] ?? "node", fileURLToPath(main), ...args];
-  await import(main);
+  await import(main.href);
   return EXIT.ok;
 }

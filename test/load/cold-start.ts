@@ -1,17 +1,19 @@
 /**
- * Measures how long short commands of the compiled package take from their start to their end:
+ * Measures how long short commands of the compiled package take from their start to their end, and its server to its first answer:
  * `npm run build && node --conditions=millrace-src test/load/cold-start.ts [ROUNDS]`
  *
  * Every round runs each command once, beside `node -e 0`, so that all meet the same machine. The time of processors says more than
  * the time by the clock where others use the machine as well.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readMachine } from "./machine.ts";
 import { startOwnServer } from "./own-server.ts";
+import { readUsage } from "./process-usage.ts";
+import { startServer } from "./server-process.ts";
 
 const ROUNDS_DEFAULT = 30;
 const COMMAND = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
@@ -42,6 +44,24 @@ function run({ args, clockMs }: Timing): number {
   return childrenMs() - before;
 }
 
+/** One start of a server on a new store, with nothing to serve. */
+async function startOnce(timing: Timing, scratch: string): Promise<void> {
+  const served = join(scratch, "flows");
+  const home = join(scratch, "home");
+  for (const path of [scratch, served, home]) mkdirSync(path, { mode: 0o700 });
+  const server = await startServer({
+    program: process.execPath,
+    args: [COMMAND, "serve", served, "--home", home, "--port", "0", "--no-open", "--no-engines"],
+    cwd: scratch,
+    home,
+    token: null,
+    settingsPrefix: "MILLRACE_",
+  });
+  timing.clockMs.push(server.startMs);
+  timing.processorMs += (readUsage(server.pid)?.cpuUs ?? 0) / 1000;
+  await server.stop();
+}
+
 async function measure(rounds: number): Promise<void> {
   if (!existsSync(COMMAND)) throw new Error(`${COMMAND} is missing: npm run build`);
   const target = await startOwnServer({ home: null, durability: "normal", token: null });
@@ -68,7 +88,9 @@ async function measure(rounds: number): Promise<void> {
     for (const timing of timings) run(timing);
     for (const timing of timings) timing.clockMs.length = 0;
     for (let round = 0; round < rounds; round += 1) for (const timing of timings) timing.processorMs += run(timing);
-    report(timings, rounds);
+    const serve: Timing = { name: "millrace serve, to its first answer", args: [], clockMs: [], processorMs: 0 };
+    for (let round = 0; round < rounds; round += 1) await startOnce(serve, join(home, `${round}`));
+    report([...timings, serve], rounds);
   } finally {
     await target.stop();
     rmSync(home, { recursive: true });

@@ -5,6 +5,8 @@
  * it is one, so a run that is doubled or stuck shows up in what the server tells at the end.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import { HttpConnection } from "../load/http-connection.ts";
+import { parseEndpoint } from "../load/target.ts";
 
 /** A request that waits longer than this counts as one without an answer. */
 const ANSWER_LIMIT_MS = 40_000;
@@ -51,6 +53,8 @@ export class FaultLoad {
   readonly #loops: Promise<void>[] = [];
   #creating = true;
   #shape: LoadShape = { clients: 0, engines: 0 };
+  /** Connections without a request to the newest server: fetch would take more of the machine than the server does. */
+  #idle: { url: string; connections: HttpConnection[] } = { url: "", connections: [] };
   #firstAnswer: { sentAfter: number; resolve: (atMs: number) => void }[] = [];
 
   /** `url` is null while the server is down. */
@@ -80,29 +84,53 @@ export class FaultLoad {
     this.#creating = false;
     this.#stopping.abort();
     await Promise.all(this.#loops);
+    this.#closeIdle();
   }
 
   /** One request; null when its connection was cut or there is no server. */
-  async ask(method: string, path: string, body?: unknown): Promise<Answer | null> {
+  async ask(path: string, body: unknown): Promise<Answer | null> {
     const url = this.#url();
     if (url === null) {
       await sleep(RETRY_MS);
       return null;
     }
     const sentAt = performance.now();
-    const limit = AbortSignal.timeout(ANSWER_LIMIT_MS);
+    const connection = this.#connectionTo(url);
+    let late = false;
+    const limit = setTimeout(() => {
+      late = true;
+      connection.cut();
+    }, ANSWER_LIMIT_MS);
     try {
-      const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
-      const response = await fetch(url + path, { method, ...init, signal: limit });
-      const text = await response.text();
+      const answer = await connection.post(path, JSON.stringify(body), true);
       this.#sawAnswer(sentAt);
-      return { status: response.status, body: (text.startsWith("{") ? JSON.parse(text) : {}) as Record<string, unknown> };
+      if (this.#idle.url === url) this.#idle.connections.push(connection);
+      else connection.close();
+      return {
+        status: answer.status,
+        body: (answer.body.startsWith("{") ? JSON.parse(answer.body) : {}) as Record<string, unknown>,
+      };
     } catch {
-      if (limit.aborted) this.silent += 1;
+      connection.close();
+      if (late) this.silent += 1;
       else this.cut += 1;
       await sleep(RETRY_MS);
       return null;
+    } finally {
+      clearTimeout(limit);
     }
+  }
+
+  #connectionTo(url: string): HttpConnection {
+    if (this.#idle.url !== url) {
+      this.#closeIdle();
+      this.#idle = { url, connections: [] };
+    }
+    return this.#idle.connections.pop() ?? new HttpConnection(parseEndpoint(url, null));
+  }
+
+  #closeIdle(): void {
+    for (const connection of this.#idle.connections) connection.close();
   }
 
   #sawAnswer(sentAt: number): void {
@@ -117,7 +145,7 @@ export class FaultLoad {
     const options = resources === undefined ? {} : { resources };
     let dueMs = performance.now();
     while (this.#creating) {
-      const answer = await this.ask("POST", "/api/runs", { project: "fault", flow: "job", ...MODULE, options });
+      const answer = await this.ask("/api/runs", { project: "fault", flow: "job", ...MODULE, options });
       if (answer?.status === 201) this.acknowledged.push(Number(answer.body["id"]));
       else if (answer !== null) this.refused.set(answer.status, (this.refused.get(answer.status) ?? 0) + 1);
       const nowMs = performance.now();
@@ -130,17 +158,19 @@ export class FaultLoad {
 
   /** Asks another actor than the one that creates runs: each has its own moment in which it is back. */
   async #emitter(): Promise<void> {
+    const { clients, createsPerSecond = null } = this.#shape;
+    const pauseMs = createsPerSecond === null ? CREATE_PAUSE_MS : (1000 * clients) / createsPerSecond;
     while (this.#creating) {
-      const answer = await this.ask("POST", "/api/events", { name: "fault.seen" });
+      const answer = await this.ask("/api/events", { name: "fault.seen" });
       if (answer !== null && answer.status !== 201) this.refused.set(answer.status, (this.refused.get(answer.status) ?? 0) + 1);
-      await sleep(CREATE_PAUSE_MS);
+      await sleep(pauseMs);
     }
   }
 
   async #engine(engine_id: string): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       const poll = { engine_id, pid: process.pid, ...MODULE, wait_ms: 200 };
-      const answer = await this.ask("POST", "/api/engine/work", poll);
+      const answer = await this.ask("/api/engine/work", poll);
       const run = answer?.body["run"] as { run_id: number } | null | undefined;
       if (run != null) await this.#execute(engine_id, run.run_id);
     }
@@ -148,28 +178,28 @@ export class FaultLoad {
 
   async #execute(engine_id: string, run_id: number): Promise<void> {
     for (const type of ["Pending", "Running"]) {
-      const moved = await this.#insist("POST", `/api/runs/${run_id}/transition`, move(type));
+      const moved = await this.#insist(`/api/runs/${run_id}/transition`, move(type));
       if (moved === null || (moved.status !== 200 && moved.body["reason"] !== "duplicate")) return;
     }
     const { lease } = this.#shape;
     if (lease !== undefined) await this.#hold(run_id, lease);
     const lines = [{ run_id, level: 20, logger: "fault", timestamp: Date.now() * 1000, message: "done" }];
-    await this.#insist("POST", "/api/engine/report", { engine_id, run_id, events: [{ kind: "logs", seq: 1, logs: lines }] });
-    const ended = await this.#insist("POST", `/api/runs/${run_id}/transition`, move("Completed"));
+    await this.#insist("/api/engine/report", { engine_id, run_id, events: [{ kind: "logs", seq: 1, logs: lines }] });
+    const ended = await this.#insist(`/api/runs/${run_id}/transition`, move("Completed"));
     if (ended?.status === 200 || ended?.body["reason"] === "terminal") this.completed.push(run_id);
   }
 
   /** Waits in line for a lease; of every other run it ends with the run, as one does whose engine died. */
   async #hold(run_id: number, resources: Record<string, number>): Promise<void> {
-    const held = await this.#insist("POST", "/api/resources/acquire", { run_id, resources, wait_ms: 1000 });
+    const held = await this.#insist("/api/resources/acquire", { run_id, resources, wait_ms: 1000 });
     const lease = held?.body["lease"];
-    if (lease !== undefined && run_id % 2 === 0) await this.#insist("POST", "/api/resources/release", { run_id, lease });
+    if (lease !== undefined && run_id % 2 === 0) await this.#insist("/api/resources/release", { run_id, lease });
   }
 
   /** Repeats a request until it is answered; null when the load ends first. */
-  async #insist(method: string, path: string, body: unknown): Promise<Answer | null> {
+  async #insist(path: string, body: unknown): Promise<Answer | null> {
     while (!this.#stopping.signal.aborted) {
-      const answer = await this.ask(method, path, body);
+      const answer = await this.ask(path, body);
       if (answer !== null && answer.status < 500) return answer;
     }
     return null;

@@ -13,8 +13,7 @@ export interface Import {
 
 const STATIC = /(?:^|\n)\s*(?:import|export)\s+(?:(type)\s+)?(?:[\w*{][^"';]*?\bfrom\s*)?"([^"\n]+)"/g;
 const DYNAMIC = /\bimport\(\s*"([^"\n]+)"\s*\)/g;
-/** Modules that are started by their name or address: threads, child processes. What follows `${` is their ending or one of several names. */
-const BY_NAME = /\bimport\.meta\.resolve\(\s*"(#[^"]+)"/g;
+/** Modules that are started by their address: threads, child processes. What follows `${` is their ending or one of several names. */
 const BY_ADDRESS = /\bnew URL\(\s*["`](\.[^"`$]*)(\$\{)?/g;
 
 const known = new Map<string, readonly Import[]>();
@@ -39,7 +38,6 @@ export function importsOf(file: SourceFile): readonly Import[] {
 /** Files that run because this one does, in whatever way it reaches them. */
 export function reachedFrom(file: SourceFile): string[] {
   const reached = importsOf(file).flatMap(({ target }) => (target === null ? [] : [target]));
-  for (const match of file.code.matchAll(BY_NAME)) reached.push(`${(match[1] ?? "").slice(1)}.ts`);
   for (const match of file.code.matchAll(BY_ADDRESS)) {
     const path = posix.join(posix.dirname(file.path), match[1] ?? "");
     const whole = path.endsWith(".ts") ? path : `${path}.ts`;

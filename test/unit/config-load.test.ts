@@ -1,13 +1,15 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { ConfigError, isLoopback, loadConfig } from "#server/config";
 import { DEFAULTS_KEYS, SERVER_KEYS, VARIABLES } from "#server/config-keys";
 
-function served(test: { testdir(tree: Record<string, string>): string }, toml?: string): string {
-  const dir = test.testdir({});
+/** Not below the checkout: a path of a socket may be 103 bytes long, and nobody knows how deep the checkout lies. */
+function served(test: { teardown(run: () => void): void }, toml?: string): string {
+  const dir = mkdtempSync(join(tmpdir(), "config-"));
+  test.teardown(() => rmSync(dir, { recursive: true, force: true }));
   if (toml !== undefined) writeFileSync(join(dir, "millrace.toml"), toml);
   return dir;
 }
