@@ -1,5 +1,6 @@
 /** Pausing and resuming schedules, whoever asks for it. */
 
+import { putOperation } from "#storage/ops";
 import { enqueue } from "../dispatcher/hand-out.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
@@ -30,7 +31,7 @@ export function resumeSchedule(turn: Turn, schedule: Schedule, from = turn.nowUs
   scheduleEvent(turn, schedule, "schedule.resumed", {});
 }
 
-/** Leaves the fires up to a moment behind. A run that somebody set going while its schedule was paused is due then. */
+/** Leaves the fires up to a moment behind, with their skips. A run that somebody set going under a paused schedule is due then. */
 export function consumeUntil(turn: Turn, schedule: Schedule, us: number): void {
   schedule.consumed_until = Math.max(schedule.consumed_until, us);
   for (const [fire, run] of [...schedule.runs]) {
@@ -39,4 +40,9 @@ export function consumeUntil(turn: Turn, schedule: Schedule, us: number): void {
     if (isHeld(run)) enqueue(turn, run);
   }
   for (const fire of schedule.ended) if (fire <= schedule.consumed_until) schedule.ended.delete(fire);
+  for (const fire of schedule.skips.keys()) {
+    if (fire > schedule.consumed_until) continue;
+    schedule.skips.delete(fire);
+    putOperation(turn.decision.ops, "delete_skip", schedule.id, fire);
+  }
 }

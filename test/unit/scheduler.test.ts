@@ -112,6 +112,17 @@ t.test("skipped fires end Skipped, those downstream as well, and the look-ahead 
   t.match(operations(due, "delete_skip"), [{ schedule_id: id, fire: fires[0] }]);
 });
 
+t.test("a skip goes with the fires that pass under a paused schedule", async (t) => {
+  const { kit, id } = scheduled(everyMinute);
+  const [first, second] = [START_US + 60 * SECOND, START_US + 3_600 * SECOND];
+  kit.send("SkipFires", { target: id, body: { fires: [first, second] } });
+  kit.send("PauseSchedule", { target: id });
+  kit.nowUs += 120 * SECOND;
+  const resumed = kit.send("ResumeSchedule", { target: id });
+  t.match(operations(resumed, "delete_skip"), [{ schedule_id: id, fire: first }]);
+  t.strictSame([...(kit.state.schedules.get(id)?.skips.keys() ?? [])], [second]);
+});
+
 t.test("a skip is taken back; of all fires named none is skipped when one is wrong", async (t) => {
   const { kit, id } = scheduled({ kind: "cron", cron: "0 3 * * *" });
   const [first = 0] = firesOf(scheduled({ kind: "cron", cron: "0 3 * * *" }).made);
