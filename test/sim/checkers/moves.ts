@@ -41,7 +41,7 @@ export class MovesChecker implements Checker {
   /** Events that must be in the batch, by run; compared when it is complete. */
   readonly #expected = new Map<number, string[]>();
   readonly #recorded = new Map<number, string[]>();
-  /** Assignments ("run/lease") whose engine reports Pending and Running at once: one operation, two events. */
+  /** Starts ("run/lease/time") that an engine reports as Pending and Running at once: one operation, two events. */
   readonly #startedAtOnce = new Set<string>();
 
   constructor(coverage: Coverage) {
@@ -73,8 +73,8 @@ export class MovesChecker implements Checker {
   submitted(_id: number, { kind, body }: Request): void {
     if (kind !== "Report") return;
     const { run_id, lease, events } = JSON.parse(String(body)) as ReportRequest;
-    const moves = events.flatMap((event) => (event.kind === "run_transition" ? [event.state.type] : []));
-    if (moves.length > 1) this.#startedAtOnce.add(`${run_id}/${lease}`);
+    const moves = events.flatMap((event) => (event.kind === "run_transition" ? [event.state] : []));
+    if (moves.length > 1) this.#startedAtOnce.add(`${run_id}/${lease}/${moves.at(-1)?.timestamp}`);
   }
 
   /** Refused moves count for the coverage of the table. */
@@ -104,7 +104,7 @@ export class MovesChecker implements Checker {
     const after = { type, name, timestamp: operation.number("state_timestamp") };
     if (stateKey(run, before) === stateKey(run, after)) return;
     this.#allow(before.type, operation);
-    const atOnce = this.#startedAtOnce.has(`${run}/${operation.number("assignment_id")}`);
+    const atOnce = this.#startedAtOnce.has(`${run}/${operation.number("assignment_id")}/${after.timestamp}`);
     if (atOnce && before.type === "Scheduled" && type === "Running" && name !== "Retrying")
       this.#expect(run, "Pending", "Pending");
     this.#expect(run, type, name);
