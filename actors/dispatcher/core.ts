@@ -284,6 +284,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     this.#clockUs = clockUs;
     if (Math.abs(stepUs) < CLOCK_STEP_MIN_US) return;
     for (const engine of this.#state.engines.values()) engine.lastContactUs = nowUs;
+    for (const run of this.#state.runs.values()) if (run.assigned) run.lastContactUs = nowUs;
   }
 
   #checkRemote(turn: Turn, engine: Engine): void {

@@ -144,6 +144,8 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "
 }
 
 function place(turn: Turn, run: Run): void {
+  // The clock may have been set back since.
+  run.lastContactUs = Math.min(run.lastContactUs, turn.nowUs);
   const { state } = turn;
   if (run.assigned) {
     run.flow.handedOut += 1;

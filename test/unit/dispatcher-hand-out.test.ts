@@ -155,6 +155,16 @@ t.test("an engine that polls for long after the last word of its run has left it
   t.match(operations(late, "put_rerun"), [{ run_id: id }]);
 });
 
+t.test("a clock that is set back does not hide that a run was left", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit);
+  kit.nowUs -= 3_600_000_000;
+  kit.tell({ kind: "Tick" });
+  kit.pass(5_000_000);
+  poll(kit, "e1", { wait_ms: 0 });
+  t.match(kit.run(id).state, { type: "Crashed", message: "left by its engine" });
+});
+
 t.test("an answer that found nobody is taken back; the run keeps its place", async (t) => {
   const kit = new DispatchKit();
   const id = createId(kit, { options: { resources: { db: 1 } } });
