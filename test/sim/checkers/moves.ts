@@ -105,8 +105,7 @@ export class MovesChecker implements Checker {
     if (stateKey(run, before) === stateKey(run, after)) return;
     this.#allow(before.type, operation);
     const atOnce = this.#startedAtOnce.has(`${run}/${operation.number("assignment_id")}/${after.timestamp}`);
-    if (atOnce && before.type === "Scheduled" && type === "Running" && name !== "Retrying")
-      this.#expect(run, "Pending", "Pending");
+    if (atOnce && before.type === "Scheduled" && type === "Running") this.#expect(run, "Pending", "Pending");
     this.#expect(run, type, name);
   }
 
