@@ -238,11 +238,16 @@ export class ScheduleChecker implements Checker {
     return fires.some((fire) => this.#started.has(`${schedule}:${fire}`));
   }
 
-  /** Whether somebody moved or deleted a run of the schedule within the batch: who did what can't be told then. */
+  /**
+   * Whether somebody moved or deleted a run of the schedule, or took a skip of it back, within the batch: who did what can't be
+   * told then.
+   */
   #isMeddledWith({ batch }: Commit, schedule: number): boolean {
     for (let at = 0; at < batch.replies.length; at += 3) {
       const request = this.#requests.get(Number(batch.replies[at]));
-      if (request !== undefined && MOVES.has(request.kind) && this.#scheduleOf.get(request.target) === schedule) return true;
+      if (request === undefined) continue;
+      if (request.kind === "UndoSkip" && request.target === schedule) return true;
+      if (MOVES.has(request.kind) && this.#scheduleOf.get(request.target) === schedule) return true;
     }
     return false;
   }
