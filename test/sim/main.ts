@@ -62,12 +62,14 @@ function printViolation({ seed, violation }: SeedResult, steps: number): void {
 async function runSeeds(options: Options): Promise<boolean> {
   const coverage = new Coverage();
   const startedMs = performance.now();
+  let ran = 0;
   let messages = 0;
   const failed: SeedResult[] = [];
   for (let seed = options.seed; seed < options.seed + options.seeds; seed += 1) {
     const echo = options.trace ? print : null;
     const result = await runSeed({ seed, messages: options.steps, mutation: null, echo });
     coverage.add(result.coverage);
+    ran += 1;
     messages += result.messages;
     if (result.violation !== null) {
       failed.push(result);
@@ -79,11 +81,11 @@ async function runSeeds(options: Options): Promise<boolean> {
   const missing =
     failed.length === 0 && options.seeds >= COVERAGE_SEEDS_MIN && options.steps >= DEFAULT_STEPS ? coverage.missing() : [];
   if (options.json)
-    print(JSON.stringify({ seeds: options.seeds, messages, seconds, failed: failed.map(withoutCoverage), missing, coverage }));
+    print(JSON.stringify({ seeds: ran, messages, seconds, failed: failed.map(withoutCoverage), missing, coverage }));
   else {
     print(coverage.render());
     for (const what of missing) print(`never met: ${what}`);
-    print(`${options.seeds} seeds, ${messages} messages, ${seconds.toFixed(1)} s, ${failed.length} failed`);
+    print(`${ran} seeds, ${messages} messages, ${seconds.toFixed(1)} s, ${failed.length} failed`);
   }
   return failed.length === 0 && missing.length === 0;
 }
