@@ -10,6 +10,7 @@ import type { Outbox } from "#runtime/effect";
 import { emptyDecision } from "#storage/feed";
 import { loadStore } from "#storage/load";
 import type { Statements } from "#storage/statements";
+import { resumeCancels } from "./dispatcher/cancel-backfill.ts";
 import { Dispatcher, settleAfterRestart } from "./dispatcher/core.ts";
 import { ExpectationTimer } from "./expectations/core.ts";
 import type { IdSource } from "./ids.ts";
@@ -104,7 +105,8 @@ export class DispatchGroup {
   committed(send: (to: string, message: unknown) => void): void {
     send(RULES, { kind: "Wake" });
     if (this.#state === null) return;
-    if (this.#state.openReports.size > 0) send(DISPATCHER, { kind: "ContinueReports" });
+    const { openReports, openCancels } = this.#state;
+    if (openReports.size + openCancels.size > 0) send(DISPATCHER, { kind: "ContinueSlices" });
     if (this.#state.rules.unsent.length > 0) send(DISPATCHER, { kind: "SendOutbound" });
   }
 
@@ -163,6 +165,7 @@ export class DispatchGroup {
     this.#halted = false;
     const turn = resume(state, stored, this.#ports, out);
     settleAfterRestart(turn, (engine) => !engine.local || isAlive(engine.pid, engine.pidStarted));
+    resumeCancels(turn);
     turn.finish();
     out.send(ENGINE_PROCESSES, { kind: "Resync" });
     this.#ports.announceEpoch();

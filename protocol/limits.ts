@@ -71,7 +71,7 @@ export const UPCOMING_RUNS_MAX = 200;
 export const PREVIEW_COUNT = [3, 20] as const;
 export const CATCHUP_COUNT_DEFAULT = 100;
 export const BACKFILL_VALUES_MAX = 100_000;
-/** Runs of a backfill made in one step of the core: some 10 ms. */
+/** Runs of a backfill made, or cancelled, in one step of the core: some 10 or 30 ms. */
 export const BACKFILL_SLICE_RUNS = 2_000;
 /** Runs of a backfill in the queue beyond those that may run at once: so many say that they wait for their turn. */
 export const BACKFILL_NEAR_MAX = 100;

@@ -150,6 +150,7 @@ export interface BackfillRow {
   prefiltered: number;
   created_at: number;
   extra_parameters: string;
+  cancelled_through: number | null;
 }
 
 export interface LoadedBackfill {
@@ -275,11 +276,11 @@ function readEndedFires(statements: Statements): { schedule_id: number; fire: nu
   return rows.map(([schedule_id, fire]) => ({ schedule_id, fire }));
 }
 
-/** Those with unfinished runs, and those whose check is still to be answered. */
+/** Those with unfinished runs, those whose check is still to be answered, and those that are being cancelled. */
 function unfinishedBackfills(statements: Statements): LoadedBackfill[] {
   const sql =
     "SELECT backfill_id FROM runs INDEXED BY runs_unfinished WHERE end_time IS NULL AND backfill_id IS NOT NULL " +
-    "UNION SELECT id FROM backfills WHERE prefiltered = 0 ORDER BY 1";
+    "UNION SELECT id FROM backfills WHERE prefiltered = 0 OR cancelled_through IS NOT NULL ORDER BY 1";
   const ids = statements.raw<[number]>(sql).all();
   return ids.flatMap(([id]) => loadBackfill(statements, id) ?? []);
 }

@@ -240,6 +240,8 @@ export const OPERATIONS = {
     "prefiltered",
     "created_at",
     "extra_parameters",
+    /** While it is being cancelled: the highest id of a run that this has come to. */
+    "cancelled_through",
   ],
   /** A run that exists already is taken over by another creator (a fire that catch-up keeps). */
   set_run_creator: ["id", "created_by"],

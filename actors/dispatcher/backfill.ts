@@ -6,6 +6,8 @@ import { canonicalJson } from "#protocol/json";
 import { putOperation } from "#storage/ops";
 import { type Backfill, backfillTag } from "../live-state/backfill.ts";
 import type { Flow } from "../live-state/flow.ts";
+import type { LiveState } from "../live-state/live-state.ts";
+import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { addRuns, type BackfillDraft, draftRuns, newDraft, readWanted, type WantedRuns } from "./backfill-draft.ts";
 import { textOf } from "./backfill-values.ts";
@@ -82,6 +84,7 @@ function addRow(turn: Turn, flow: Flow, body: BackfillBody, wanted: WantedRuns):
     total: wanted.units.length,
     extraText: canonicalJson(wanted.extra),
     cancelled: false,
+    cancelledThrough: null,
     prefiltered: !flow.options.hasBulkComplete,
     created_at: turn.nowUs,
     counts: new Map(),
@@ -95,8 +98,13 @@ function addRow(turn: Turn, flow: Flow, body: BackfillBody, wanted: WantedRuns):
 export function storeBackfill(turn: Turn, backfill: Backfill): void {
   const { id, external_id, flow_id, parameter, start_value, end_value, interval_secs, concurrency, total } = backfill;
   const identity = [id, external_id, flow_id, parameter, start_value, end_value, interval_secs, concurrency, total] as const;
-  const standing = [backfill.cancelled ? 1 : 0, backfill.prefiltered ? 1 : 0, backfill.created_at, backfill.extraText] as const;
+  const { created_at, extraText, cancelledThrough } = backfill;
+  const standing = [backfill.cancelled ? 1 : 0, backfill.prefiltered ? 1 : 0, created_at, extraText, cancelledThrough] as const;
   putOperation(turn.decision.ops, "put_backfill", ...identity, ...standing);
+}
+
+export function unfinishedRuns(state: LiveState, { id }: Backfill): Run[] {
+  return [...state.runs.values()].filter((run) => run.backfill_id === id);
 }
 
 /** The status record as JSON text; field order as the store renders it. */

@@ -24,7 +24,7 @@ import { sendAgain, sendCommitted } from "../rules/outgoing.ts";
 import { applyReactions, outboundDone } from "../rules/reactions.ts";
 import { Turn } from "../turn.ts";
 import { continueBackfill, createBackfillCommand } from "./backfill.ts";
-import { cancelBackfillCommand, prefilterCommand, releaseUnchecked } from "./backfill-commands.ts";
+import { callCancels, cancelBackfillCommand, cancelSlice } from "./cancel-backfill.ts";
 import { cancelCommand, cancelKill, cancelTerm, timeOut, timeoutKill } from "./cancel-run.ts";
 import { crashRun, rerun } from "./crash.ts";
 import { createFlowRunCommand, createRunCommand } from "./create-commands.ts";
@@ -37,6 +37,7 @@ import { heartbeat } from "./heartbeat.ts";
 import { hookDone } from "./hooks.ts";
 import type { DispatcherMessage } from "./messages.ts";
 import { EnginePool } from "./pool.ts";
+import { prefilterCommand, releaseUnchecked } from "./prefilter-backfill.ts";
 import { applyNextSlice, report } from "./report.ts";
 import { resumeRunCommand } from "./resume-run.ts";
 import { retryRunCommand } from "./retry-run.ts";
@@ -118,12 +119,14 @@ export class Dispatcher implements Actor<DispatcherMessage> {
         return sendCommitted(turn, this.#ports.committedTurn());
       case "HookDone":
         return hookDone(turn, message);
-      case "ContinueReports":
-        return this.#state.openReports.callNext(turn, this.#ports.committedTurn());
+      case "ContinueSlices":
+        return this.#continueSlices(turn);
       case "ReportSlice":
         return this.#continueReport(turn, message.run_id);
       case "BackfillSlice":
         return continueBackfill(turn, message.draft);
+      case "CancelSlice":
+        return cancelSlice(turn, message.backfill_id);
       case "ReceiverStarted":
         return sendAgain(turn, message.receiver);
       case "CapacityFreed":
@@ -172,6 +175,12 @@ export class Dispatcher implements Actor<DispatcherMessage> {
       default:
         throw new Error(`the dispatcher does not take ${command.kind}`);
     }
+  }
+
+  #continueSlices(turn: Turn): void {
+    const committedTurn = this.#ports.committedTurn();
+    this.#state.openReports.callNext(turn, committedTurn);
+    callCancels(turn, committedTurn);
   }
 
   /** The next slice of a report; after the last one, what waited behind it, each command as a step of its own. */

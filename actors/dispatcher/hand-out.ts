@@ -35,7 +35,7 @@ export function enqueue(turn: Turn, run: Run): void {
   if (run.place === "ready") turn.state.demand.add(keyQueue.key);
 }
 
-/** What must be decided before a run may start at all: the fire of its schedule, or the check of its backfill. */
+/** What must be decided before a run may start at all: the fire of its schedule, or what is under way with its backfill. */
 function holderOf(state: LiveState, run: Run): WaitReason["code"] | null {
   if (state.schedules.holds(run)) return "not_due";
   return state.backfills.holds(run) ? "held" : null;
@@ -68,6 +68,11 @@ export function moveUp(turn: Turn, backfillId: number): void {
     if (next === undefined) return;
     enqueue(turn, next);
   }
+}
+
+/** Takes a waiting run out of the queue while its backfill is being cancelled. */
+export function holdForBackfill(turn: Turn, run: Run): void {
+  hold(turn, run, "held");
 }
 
 /** Gives ready runs of a key to its parked polls, in order, as long as there are both. */

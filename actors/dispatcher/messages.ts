@@ -55,9 +55,9 @@ export interface SendOutbound {
   kind: "SendOutbound";
 }
 
-/** Something was committed while reports are applied in slices. */
-export interface ContinueReports {
-  kind: "ContinueReports";
+/** Something was committed while reports or cancels of backfills are applied in slices. */
+export interface ContinueSlices {
+  kind: "ContinueSlices";
 }
 
 /** The next slice of a report is to be applied. Id and epoch are those of its command, which fails with it. */
@@ -76,6 +76,14 @@ export interface BackfillSlice {
   draft: BackfillDraft;
 }
 
+/** The next runs of a backfill are to be cancelled. Id and epoch as in ReportSlice, when somebody waits for the answer. */
+export interface CancelSlice {
+  kind: "CancelSlice";
+  id?: number;
+  epoch?: number;
+  backfill_id: number;
+}
+
 export type DispatcherMessage =
   | Command
   | CommandNotice
@@ -90,8 +98,9 @@ export type DispatcherMessage =
   | CapacityFreed
   | ReactionMessage
   | SendOutbound
-  | ContinueReports
+  | ContinueSlices
   | ReportSlice
   | BackfillSlice
+  | CancelSlice
   | ReceiverStarted
   | HookDone;

@@ -14,6 +14,8 @@ export interface Backfill {
   /** Canonical JSON text. */
   extraText: string;
   cancelled: boolean;
+  /** While it is being cancelled: the highest id of a run that this has come to. Null otherwise. */
+  cancelledThrough: number | null;
   /** False while its runs wait for the flow's bulk-completion check. */
   prefiltered: boolean;
   created_at: number;
@@ -62,8 +64,11 @@ export class BackfillBook {
     for (const backfill of this.#backfills.values()) if (backfill.flow_id === flowId) this.#backfills.delete(backfill.id);
   }
 
-  /** Whether a run waits for the bulk-completion check of its backfill. */
+  /** Whether a run waits for the bulk-completion check of its backfill, or to be cancelled with it. */
   holds(run: Run): boolean {
-    return run.backfill_id !== null && this.#backfills.get(run.backfill_id)?.prefiltered === false;
+    const backfill = run.backfill_id === null ? undefined : this.#backfills.get(run.backfill_id);
+    if (backfill === undefined) return false;
+    const { prefiltered, cancelledThrough } = backfill;
+    return !prefiltered || (cancelledThrough !== null && run.id > cancelledThrough);
   }
 }

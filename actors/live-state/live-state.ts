@@ -7,6 +7,7 @@
  */
 
 import type { LoadedRules } from "#storage/load-rules";
+import type { OpenCancel } from "../dispatcher/cancel-backfill.ts";
 import { Deadlines } from "../dispatcher/deadlines.ts";
 import type { KeyedRun } from "../dispatcher/fan-in.ts";
 import { OpenReports } from "../dispatcher/open-reports.ts";
@@ -88,7 +89,7 @@ export interface DispatchSettings {
   /** False: schedules rest, because the server is there for one run only. */
   schedulesFire: boolean;
   cancelGraceUs: number;
-  /** Runs of a backfill that are made in one step; other commands have their turn in between. */
+  /** Runs of a backfill that are made, or cancelled, in one step; other commands have their turn in between. */
   backfillSliceRuns: number;
   /** Runs of a backfill in the queue beyond those that may run at once. */
   backfillNearMax: number;
@@ -141,6 +142,8 @@ export class LiveState {
   readonly queue = new WorkQueue();
   readonly deadlines = new Deadlines(() => this.uptimeUs());
   readonly openReports = new OpenReports();
+  /** Backfills that are being cancelled, by id. */
+  readonly openCancels = new Map<number, OpenCancel>();
   readonly schedules = new ScheduleBook();
   readonly backfills = new BackfillBook();
   /** Engines that the pool has started and that have not gone. */

@@ -3,11 +3,12 @@ import type { LoadedBackfill } from "#storage/load";
 import type { Backfill } from "./backfill.ts";
 
 export function toBackfill({ backfill, counts }: LoadedBackfill): Backfill {
-  const { extra_parameters, cancelled, prefiltered, ...fields } = backfill;
+  const { extra_parameters, cancelled, cancelled_through, prefiltered, ...fields } = backfill;
   return {
     ...fields,
     extraText: extra_parameters,
     cancelled: cancelled === 1,
+    cancelledThrough: cancelled_through,
     prefiltered: prefiltered === 1,
     counts,
   };

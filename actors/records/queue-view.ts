@@ -121,13 +121,18 @@ function reasonOf(turn: Turn, run: Run): Reason | null {
     case "future":
       return { code: "not_due", object: null, text: "its scheduled time has not come", since };
     case "held":
-      return { code: "held", object: run.waiting?.object ?? null, text: "it waits for a check of its backfill", since };
+      return { code: "held", object: run.waiting?.object ?? null, text: holdOf(state, run), since };
     case "blocked":
     case "behind":
       return { code: "resource", object: run.waiting?.object ?? null, text: lackOf(state, run), since };
     default:
       return reasonWithoutEngine(state, run, since);
   }
+}
+
+function holdOf({ backfills }: LiveState, { backfill_id }: Run): string {
+  const isCancelled = backfill_id !== null && backfills.get(backfill_id)?.cancelled;
+  return isCancelled ? "its backfill is being cancelled" : "it waits for a check of its backfill";
 }
 
 function reasonWithoutEngine(state: LiveState, run: Run, since: number): Reason {

@@ -251,7 +251,8 @@ CREATE TABLE backfills (
   cancelled INTEGER NOT NULL,
   prefiltered INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
-  extra_parameters TEXT
+  extra_parameters TEXT,
+  cancelled_through INTEGER
 );
 CREATE INDEX backfills_flow ON backfills (flow_id);
 

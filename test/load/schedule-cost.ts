@@ -2,8 +2,8 @@
  * Measures schedules and backfills: `node --conditions=millrace-src test/load/schedule-cost.ts [fires|schedules|backfills]...`
  *
  * fires: cost of the next hundred fires by kind of schedule. schedules: a thousand schedules that fire on one second, and how
- * late each run was put into the queue. backfills: seconds until the answer, memory, and how long the creation of other runs
- * takes meanwhile.
+ * late each run was put into the queue. backfills: seconds until the answer, memory, how long cancelling takes, and the creation
+ * of other runs meanwhile.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ReadySpec, readSpec } from "#actors/scheduler/spec";
@@ -132,6 +132,11 @@ function createMeanwhile(client: Millrace): { stop(): Promise<number[]> } {
   };
 }
 
+function showMeanwhile(times: readonly number[]): void {
+  const [p50, p99, last] = [0.5, 0.99, 1].map((part) => `${quantile(times, part).toFixed(1)} ms`);
+  show(`  ${times.length} other runs created meanwhile: p50 ${p50}, p99 ${p99}, slowest ${last}`);
+}
+
 async function measureBackfills(): Promise<void> {
   for (const size of BACKFILL_SIZES) {
     await withServer(async (client, pid) => {
@@ -148,11 +153,12 @@ async function measureBackfills(): Promise<void> {
       const megabytes = [before, after].map((usage) => ((usage?.residentBytes ?? 0) / MIB).toFixed(0)).join(" -> ");
       const busy = (((after?.cpuUs ?? 0) - (before?.cpuUs ?? 0)) / 1e6).toFixed(2);
       show(`backfill of ${backfill.total}: ${seconds.toFixed(2)} s to 201, processors ${busy} s, memory ${megabytes} MiB`);
-      const [p50, p99, last] = [0.5, 0.99, 1].map((part) => `${quantile(others, part).toFixed(1)} ms`);
-      show(`  ${others.length} other runs created meanwhile: p50 ${p50}, p99 ${p99}, slowest ${last}`);
+      showMeanwhile(others);
+      const beside = createMeanwhile(client);
       const cancelledMs = performance.now();
       await client.backfills.cancel(backfill.id);
       show(`  cancelled in ${((performance.now() - cancelledMs) / 1000).toFixed(2)} s`);
+      showMeanwhile(await beside.stop());
     });
   }
 }

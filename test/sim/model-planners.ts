@@ -11,7 +11,9 @@ import type { SimulatedTime } from "./simulated-time.ts";
 const SECOND_US = 1_000_000;
 /** Schedules at a time: each holds up to a hundred runs. */
 const SCHEDULES_MAX = 5;
-const BACKFILL_VALUES_MAX = 12;
+const BACKFILL_VALUES_MAX = 24;
+/** Many a backfill is cancelled as soon as it is there: later ones are half done. */
+const REGRET_CHANCE = 0.5;
 const CATCHUPS = ["skip", "latest", "all"] as const;
 const ZONES = ["UTC", "Europe/Berlin", "Australia/Lord_Howe"];
 
@@ -28,7 +30,7 @@ const WEIGHTS = {
   undo: 2,
   upcoming: 0.5,
   preview: 0.3,
-  backfill: 2,
+  backfill: 6,
   cancel: 1,
   prefilter: 0.3,
 };
@@ -186,7 +188,10 @@ export class ModelPlanners {
       dry_run: random.chance(0.1),
       extra_parameters: random.chance(0.3) ? { x: 7 } : {},
     };
-    this.#ask("CreateBackfill", this.#someFlow(), JSON.stringify(body));
+    const regretted = random.chance(REGRET_CHANCE);
+    this.#ask("CreateBackfill", this.#someFlow(), JSON.stringify(body), () => {
+      if (regretted) this.#ask("CancelBackfill", this.#newestBackfill(), null);
+    });
   }
 
   #someFlow(): number {
@@ -198,13 +203,17 @@ export class ModelPlanners {
     return random.pick([...this.#ports.backfills().map(({ id }) => id), 1]);
   }
 
+  #newestBackfill(): number {
+    return Math.max(1, ...this.#ports.backfills().map(({ id }) => id));
+  }
+
   #someSchedule(): CommittedSchedule {
     const { random } = this.#ports;
     return random.pick([...this.#ports.schedules(), NO_SCHEDULE]);
   }
 
-  #ask(kind: CommandKind, target: number, body: unknown): void {
-    this.#ports.submit({ kind, target, body, waitUs: null, local: true }, () => undefined);
+  #ask(kind: CommandKind, target: number, body: unknown, settled: () => void = () => undefined): void {
+    this.#ports.submit({ kind, target, body, waitUs: null, local: true }, settled);
   }
 }
 

@@ -7,9 +7,12 @@ import { Dispatcher } from "#actors/dispatcher/core";
 import { OpenReports } from "#actors/dispatcher/open-reports";
 import { TRANSITIONS } from "#actors/dispatcher/transition";
 import { Ledger } from "#actors/leases/ledger";
+import { BackfillBook } from "#actors/live-state/backfill";
+import type { Run } from "#actors/live-state/run";
 import { type Schedule, ScheduleBook } from "#actors/live-state/schedule";
 import type { Hello } from "#actors/store-writer/commit-client";
 import { Turn } from "#actors/turn";
+import type { Primitive } from "#protocol/feed";
 import { CommitRecord } from "#storage/commit-record";
 import type { Batch } from "#storage/feed";
 import { emptyDecision } from "#storage/feed";
@@ -73,13 +76,15 @@ function sendOnce(): (message: Batch | Hello) => boolean {
   };
 }
 
-/** Stores of each schedule that it has decided nothing since it was made. */
-function forgetDecided({ ops }: Batch): void {
+/** Stores another value in a column of each row that an operation writes. */
+function rewrite({ ops }: Batch, operation: OperationName, change: (row: Map<string, Primitive>) => [string, Primitive]): void {
   for (let at = 0; at < ops.length; ) {
     const name = OPERATION_NAMES[Number(ops[at])] as OperationName;
     const columns: readonly string[] = OPERATIONS[name];
-    if (name === "put_schedule")
-      ops[at + 1 + columns.indexOf("consumed_until")] = ops[at + 1 + columns.indexOf("created_at")] ?? null;
+    if (name === operation) {
+      const [column, value] = change(new Map(columns.map((known, index) => [known, ops[at + 1 + index] ?? null])));
+      ops[at + 1 + columns.indexOf(column)] = value;
+    }
     at += columns.length + 1;
   }
 }
@@ -217,9 +222,26 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "a fire is decided again after a restart",
     sends: (message) => {
-      if (message.kind === "Batch") forgetDecided(message);
+      // Stores of each schedule that it has decided nothing since it was made.
+      if (message.kind === "Batch") rewrite(message, "put_schedule", (row) => ["consumed_until", row.get("created_at") ?? null]);
       return true;
     },
+  },
+  {
+    name: "a restart forgets which backfills are being cancelled",
+    sends: (message) => {
+      if (message.kind === "Batch") rewrite(message, "put_backfill", () => ["cancelled_through", null]);
+      return true;
+    },
+  },
+  {
+    name: "runs of a backfill that is being cancelled are handed out",
+    install: () =>
+      replace(BackfillBook.prototype as unknown as Record<"holds", Method>, "holds", () => {
+        return function (this: BackfillBook, { backfill_id }: Run) {
+          return backfill_id !== null && this.get(backfill_id)?.prefiltered === false;
+        } as Method;
+      }),
   },
   {
     name: "schedules are looked at when somebody changes them, and by no clock",

@@ -98,13 +98,13 @@ t.test("slices are committed one after the other, each with its number; the answ
   t.equal(first.reply, null);
   t.equal(operations(first, "insert_event").length, rows);
   t.match(operations(first, "update_run"), [{ report_seq: rows }]);
-  t.equal(operations(kit.tell({ kind: "ContinueReports" }), "insert_event").length, 0, "the first is not committed yet");
+  t.equal(operations(kit.tell({ kind: "ContinueSlices" }), "insert_event").length, 0, "the first is not committed yet");
   kit.committed = kit.turn;
-  const second = kit.tell({ kind: "ContinueReports" });
+  const second = kit.tell({ kind: "ContinueSlices" });
   t.equal(operations(second, "insert_event").length, rows);
   t.match(operations(second, "update_run"), [{ report_seq: 2 * rows }]);
   kit.committed = kit.turn;
-  const last = kit.tell({ kind: "ContinueReports" });
+  const last = kit.tell({ kind: "ContinueSlices" });
   t.equal(operations(last, "insert_event").length, 10);
   t.match(last.replies, [
     { command: first.command, status: 200, body: { applied: 2 * rows + 10, skipped: 0, last_seq: 2 * rows + 10 } },
@@ -142,7 +142,7 @@ t.test("reports and moves of the run wait behind it, in order; other runs do not
   t.equal(move(kit, other, "Completed").reply?.status, 200);
   kit.committed = kit.turn;
   const before = kit.turn;
-  const last = kit.tell({ kind: "ContinueReports" });
+  const last = kit.tell({ kind: "ContinueSlices" });
   t.equal(kit.turn - before, 4, "the message, the slice, and each that waited are steps of their own");
   t.same(
     last.replies.map(({ command, status }) => [command, status]),
@@ -165,7 +165,7 @@ t.test("slices, and what waits behind them, belong to the chains of rules of the
   kit.send("Report", { body: { ...body, events: customs(REPORT_SLICE_ROWS_MAX + 2, 1) }, ruleDepth: 5 });
   kit.send("Report", { body: { ...body, events: customs(REPORT_SLICE_ROWS_MAX + 3, 1) } });
   kit.committed = kit.turn;
-  const last = kit.tell({ kind: "ContinueReports" });
+  const last = kit.tell({ kind: "ContinueSlices" });
   t.equal(operations(last, "insert_event").length, 3);
   t.match(operations(last, "put_event_chain"), [{ depth: 2 }, { depth: 5 }]);
 });
@@ -179,7 +179,7 @@ t.test("a run that is deleted meanwhile ends the report", async (t) => {
   t.equal(kit.send("TransitionRun", { target: run, body: { type: "Cancelled", force: true } }).reply, null, "waits");
   kit.state.removeRun(kit.run(run), kit.turn);
   kit.committed = kit.turn;
-  const last = kit.tell({ kind: "ContinueReports" });
+  const last = kit.tell({ kind: "ContinueSlices" });
   t.match(last.replies[0], { command: big.command, status: 404 });
   t.equal(kit.state.openReports.size, 0);
 });

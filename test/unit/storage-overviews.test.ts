@@ -90,7 +90,8 @@ t.test("a list of flows tells as many of the latest ended runs as were asked for
 t.test("backfills of all flows, and the values of one with their runs", async (t) => {
   const store = storeOf([{ backfill: 3 }, { backfill: 3, type: "Failed", stateName: "Failed" }]);
   const ops: Parameters<typeof putOperation>[0] = [];
-  for (const id of [3, 4]) putOperation(ops, "put_backfill", id, uuid(5, id), 1, "day", "a", "b", 86_400, 1, 2, 0, 1, 9, "{}");
+  for (const id of [3, 4])
+    putOperation(ops, "put_backfill", id, uuid(5, id), 1, "day", "a", "b", 86_400, 1, 2, 0, 1, 9, "{}", null);
   store.writer.apply([request(store.writer, 2, { ops })]);
   store.database.prepare("UPDATE runs SET parameters = json_object('day', '2026-01-0' || id)").run();
   t.strictSame(

@@ -33,7 +33,24 @@ function soundStore(box: SecretBox): Store {
   putOperation(ops, "count_runs", 1, "Scheduled", 1);
   putOperation(ops, "count_task_runs", 1, "Completed", 1);
   putOperation(ops, "insert_lease", 1, 3, "explicit", '{"flow:shop/orders":1,"backfill:1":1,"gpu":1}', 1);
-  putOperation(ops, "put_backfill", 1, "0190000f-0000-7000-8000-000000000001", 1, "day", "a", "b", 86400, 1, 1, 0, 1, 1, "{}");
+  putOperation(
+    ops,
+    "put_backfill",
+    1,
+    "0190000f-0000-7000-8000-000000000001",
+    1,
+    "day",
+    "a",
+    "b",
+    86400,
+    1,
+    1,
+    0,
+    1,
+    1,
+    "{}",
+    null,
+  );
   putOperation(
     ops,
     "put_rule",

@@ -42,6 +42,8 @@ export class BackfillChecker implements Checker {
   }
 
   atRest(history: History): void {
+    for (const { id, cancelledThrough } of history.backfills.values())
+      if (cancelledThrough !== null) throw new Violation(RULE, `the cancel of backfill ${id} ended at run ${cancelledThrough}`);
     for (const run of history.runs.values()) {
       if (run.backfill !== null && history.backfills.get(run.backfill)?.cancelled && !isTerminal(run.type))
         throw new Violation(RULE, `run ${run.id} of backfill ${run.backfill}, which is cancelled, is ${run.type}`);

@@ -52,6 +52,8 @@ export interface CommittedBackfill {
   concurrency: number;
   cancelled: boolean;
   prefiltered: boolean;
+  /** Where its cancel is; null when none is under way. */
+  cancelledThrough: number | null;
 }
 
 export interface CommittedLease {
@@ -175,6 +177,7 @@ export class History {
       concurrency: operation.number("concurrency"),
       cancelled: operation.number("cancelled") === 1,
       prefiltered: operation.number("prefiltered") === 1,
+      cancelledThrough: operation.get("cancelled_through") === null ? null : operation.number("cancelled_through"),
     });
     this.backfillsEver.add(id);
   }

@@ -1,4 +1,4 @@
-/** Cancelling a backfill, and the answer to its bulk-completion check. */
+/** The answer to the bulk-completion check of a backfill, and what follows when there is none. */
 import type { PrefilterBody } from "#protocol/backfill";
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
@@ -6,25 +6,10 @@ import { parseJson } from "#protocol/json";
 import type { Backfill } from "../live-state/backfill.ts";
 import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
-import { renderStatus, storeBackfill } from "./backfill.ts";
-import { cancelRun } from "./cancel-run.ts";
+import { storeBackfill, unfinishedRuns } from "./backfill.ts";
 import { enqueue } from "./hand-out.ts";
 import { dropBulkCheck } from "./jobs.ts";
 import { moveRun } from "./moves.ts";
-
-export function cancelBackfillCommand(turn: Turn, command: Command): void {
-  const backfill = turn.state.findBackfill(command.target);
-  if (backfill === undefined) return turn.refuse(command, refuse("backfill_not_found", command.target));
-  const runs = unfinishedRuns(turn, backfill);
-  // All leave the queue first: what one of them gives back is not for the next.
-  for (const run of runs) turn.state.queue.leave(run);
-  for (const run of runs) cancelRun(turn, run, null);
-  backfill.cancelled = true;
-  settleCheck(turn, backfill);
-  storeBackfill(turn, backfill);
-  turn.stream("backfill.updated", backfill.id);
-  turn.reply(command, 200, renderStatus(backfill));
-}
 
 /** The values named need no run: theirs end Skipped. The others are queued. */
 export function prefilterCommand(turn: Turn, command: Command): void {
@@ -32,7 +17,7 @@ export function prefilterCommand(turn: Turn, command: Command): void {
   const backfill = turn.state.findBackfill(command.target);
   if (backfill === undefined) return turn.refuse(command, refuse("backfill_not_found", command.target));
   const done = new Set(skip);
-  const waiting = unfinishedRuns(turn, backfill).filter((run) => run.state.type === "Scheduled" && !run.assigned);
+  const waiting = unfinishedRuns(turn.state, backfill).filter((run) => run.state.type === "Scheduled" && !run.assigned);
   const skipped = waiting.filter((run) => done.has(String(backfillValue(turn, backfill, run))));
   settleCheck(turn, backfill);
   storeBackfill(turn, backfill);
@@ -47,10 +32,10 @@ export function releaseUnchecked(turn: Turn, backfillId: number): void {
   if (backfill === undefined || backfill.prefiltered) return;
   settleCheck(turn, backfill);
   storeBackfill(turn, backfill);
-  release(turn, unfinishedRuns(turn, backfill));
+  release(turn, unfinishedRuns(turn.state, backfill));
 }
 
-function settleCheck(turn: Turn, backfill: Backfill): void {
+export function settleCheck(turn: Turn, backfill: Backfill): void {
   backfill.prefiltered = true;
   dropBulkCheck(turn.state, backfill.id);
 }
@@ -64,10 +49,6 @@ function skipDone(turn: Turn, run: Run): void {
   const message = "value already done";
   const state = { type: "Completed", name: "Skipped", timestamp: turn.nowUs, message, details } as const;
   moveRun(turn, run, state, { reason: message });
-}
-
-function unfinishedRuns(turn: Turn, backfill: Backfill): Run[] {
-  return [...turn.state.runs.values()].filter((run) => run.backfill_id === backfill.id);
 }
 
 function backfillValue(turn: Turn, backfill: Backfill, run: Run): unknown {

@@ -1,0 +1,108 @@
+/**
+ * POST /api/backfills/{id}/cancel. Its runs are ended some thousand at a time, each slice a decision of its own that waits until
+ * the one before is committed: no commit grows with the backfill, and other commands are decided in between. None of its runs
+ * is handed out any more from the first slice on. How far it has come is stored, so that the rest follows after a restart;
+ * the answer is given with the last slice.
+ */
+import type { Command } from "#protocol/command";
+import { refuse } from "#protocol/errors";
+import type { Backfill } from "../live-state/backfill.ts";
+import { DISPATCHER } from "../names.ts";
+import type { Turn } from "../turn.ts";
+import { renderStatus, storeBackfill, unfinishedRuns } from "./backfill.ts";
+import { cancelRun } from "./cancel-run.ts";
+import { holdForBackfill } from "./hand-out.ts";
+import type { CancelSlice } from "./messages.ts";
+import { settleCheck } from "./prefilter-backfill.ts";
+
+export interface OpenCancel {
+  /** Those that are answered at its end. */
+  readonly commands: Command[];
+  /** The highest id of an unfinished run when it began. */
+  readonly lastRun: number;
+  /** The step that made the newest slice; 0 when a former start of the core made it. */
+  wroteTurn: number;
+  /** The message that will make the next slice is on its way. */
+  called: boolean;
+}
+
+export function cancelBackfillCommand(turn: Turn, command: Command): void {
+  const backfill = turn.state.findBackfill(command.target);
+  if (backfill === undefined) return turn.refuse(command, refuse("backfill_not_found", command.target));
+  const open = turn.state.openCancels.get(backfill.id);
+  if (open !== undefined) {
+    open.commands.push(command);
+    return;
+  }
+  const runs = unfinishedRuns(turn.state, backfill);
+  backfill.cancelled = true;
+  backfill.cancelledThrough = runs.reduce((least, run) => Math.min(least, run.id), turn.state.nextIds.run) - 1;
+  settleCheck(turn, backfill);
+  // All leave the queue first: what one of them gives back is not for the next.
+  for (const run of runs) if (run.place !== "none") holdForBackfill(turn, run);
+  addCancel(turn, backfill).commands.push(command);
+  cancelSlice(turn, backfill.id);
+}
+
+/** After a restart: the rest of those that had begun. */
+export function resumeCancels(turn: Turn): void {
+  for (const backfill of turn.state.backfills.all()) if (backfill.cancelledThrough !== null) addCancel(turn, backfill);
+  callCancels(turn, turn.number);
+}
+
+function addCancel(turn: Turn, backfill: Backfill): OpenCancel {
+  const lastRun = unfinishedRuns(turn.state, backfill).reduce((last, run) => Math.max(last, run.id), 0);
+  const open = { commands: [], lastRun, wroteTurn: 0, called: false };
+  turn.state.openCancels.set(backfill.id, open);
+  return open;
+}
+
+/** Calls for the next slice of each whose last one is committed, as a step of its own. */
+export function callCancels(turn: Turn, committedTurn: number): void {
+  for (const [backfill_id, open] of turn.state.openCancels) {
+    if (open.called || open.wroteTurn > committedTurn) continue;
+    open.called = true;
+    const [command] = open.commands;
+    const answered = command === undefined ? {} : { id: command.id, epoch: command.epoch };
+    turn.out.send(DISPATCHER, { kind: "CancelSlice", backfill_id, ...answered } satisfies CancelSlice);
+  }
+}
+
+export function cancelSlice(turn: Turn, backfillId: number): void {
+  const { openCancels, backfills } = turn.state;
+  const open = openCancels.get(backfillId);
+  if (open === undefined) return;
+  open.called = false;
+  open.wroteTurn = turn.number;
+  const backfill = backfills.get(backfillId);
+  if (backfill === undefined) {
+    // Its flow was deleted meanwhile.
+    openCancels.delete(backfillId);
+    for (const command of open.commands) turn.refuse(command, refuse("backfill_not_found", backfillId));
+    return;
+  }
+  backfill.cancelledThrough = cancelNext(turn, backfill, open.lastRun);
+  if (backfill.cancelledThrough === null) finish(turn, backfill, open);
+  storeBackfill(turn, backfill);
+  turn.stream("backfill.updated", backfill.id);
+}
+
+/** The id it has come to; null when that is the last. */
+function cancelNext(turn: Turn, { id, cancelledThrough }: Backfill, lastRun: number): number | null {
+  let left = turn.state.settings.backfillSliceRuns;
+  for (let at = (cancelledThrough ?? 0) + 1; at <= lastRun; at += 1) {
+    const run = turn.state.runs.get(at);
+    if (run === undefined || run.backfill_id !== id) continue;
+    if (left === 0) return at - 1;
+    left -= 1;
+    cancelRun(turn, run, null);
+  }
+  return null;
+}
+
+function finish(turn: Turn, backfill: Backfill, open: OpenCancel): void {
+  turn.state.openCancels.delete(backfill.id);
+  // Ended when it began and brought back before it came to them: they were held like the others.
+  for (const run of unfinishedRuns(turn.state, backfill)) if (run.place === "held") cancelRun(turn, run, null);
+  for (const command of open.commands) turn.reply(command, 200, renderStatus(backfill));
+}
