@@ -9,7 +9,7 @@ import type { Static, TSchema } from "typebox";
 import type { Command } from "#protocol/command";
 import { type Refusal, refuse } from "#protocol/errors";
 import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/feed";
-import { canonicalJson, parseJson } from "#protocol/json";
+import { canonicalJson, parseKeepingFractions } from "#protocol/json";
 import type { State, StateType } from "#protocol/state";
 import { validate } from "#protocol/validate";
 import type { Outbox } from "#runtime/effect";
@@ -197,10 +197,10 @@ export class Turn {
   }
 
   /** Parses and checks a body that came as text. Refuses and returns undefined when it is not what the schema says. */
-  parse<S extends TSchema>(command: Command, schema: S): Static<S> | undefined {
+  parse<S extends TSchema>(command: Command, schema: S, read = parseKeepingFractions): Static<S> | undefined {
     let value: unknown;
     try {
-      value = parseJson(String(command.body));
+      value = read(String(command.body));
     } catch (cause) {
       this.refuse(command, refuse("bad_json", cause instanceof Error ? cause.message : String(cause)));
       return undefined;

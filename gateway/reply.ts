@@ -7,9 +7,9 @@ const JSON_HEADERS: HeaderList = ["content-type", "application/json"];
 /** A second is enough for an actor to be running again. */
 const RETRY_HEADERS: HeaderList = [...JSON_HEADERS, "retry-after", "1"];
 
-/** Sends an answer whose body already is JSON text. */
+/** Sends an answer whose body already is JSON text; null is none. */
 export function reply(exchange: Exchange, status: number, body: string | Uint8Array | null): void {
-  exchange.respond(status, JSON_HEADERS, body);
+  exchange.respond(status, body === null ? [] : JSON_HEADERS, body);
 }
 
 /** Says no. With `close` the connection ends too, because the rest of the body is not wanted. */

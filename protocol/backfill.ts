@@ -56,13 +56,13 @@ export const BackfillBody = Type.Object(
     end: Type.String(),
     concurrency: optional(Int64),
     dry_run: optional(Type.Boolean({ description: "Answer with what would be created, and create nothing", default: false })),
-    extra_parameters: optional(FreeMap),
+    extra_parameters: Type.Optional(FreeMap),
     interval: Type.Optional(
       Type.Union([Double, Type.String(), Type.Null()], {
         description: "Seconds, or a shorthand such as 1d, 12h, 30m; default one day",
       }),
     ),
-    reverse: optional(Type.Boolean({ description: "Newest value first" })),
+    reverse: Type.Optional(Type.Boolean({ description: "Newest value first" })),
   },
   { title: "BackfillBody" },
 );

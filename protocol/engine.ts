@@ -11,9 +11,9 @@ export const WorkRequest = Type.Object(
     pid: Type.Integer({ minimum: 1, maximum: INT32_MAX }),
     source_dir: Type.String(),
     module: Type.String(),
-    isolated: optional(Type.Boolean()),
-    nice: optional(Int32),
-    wait_ms: optional(Count),
+    isolated: Type.Optional(Type.Boolean()),
+    nice: Type.Optional(Int32),
+    wait_ms: Type.Optional(Count),
     host: optional(Type.String({ description: "Host name and boot id; absent means the peer's connection decides" })),
     owns_stop: optional(Type.Boolean({ description: "The engine ends a run itself on cancel and timeout" })),
     run_id: optional(Type.Integer({ ...Int64, description: "The only run it wants; absent takes any of its module" })),
@@ -60,7 +60,7 @@ const ReportedState = Type.Object({
   type: StateTypeSchema,
   name: optional(Type.String()),
   message: optional(Type.String()),
-  details: optional(FreeMap),
+  details: Type.Optional(FreeMap),
   timestamp: Timestamp,
 });
 
@@ -72,7 +72,7 @@ export const TaskRunCreatedReport = Type.Object({
   name: Type.String(),
   task_key: Type.String(),
   dynamic_key: Type.String(),
-  parents: optional(Type.Array(Id)),
+  parents: Type.Optional(Type.Array(Id)),
 });
 export type TaskRunCreatedReport = Static<typeof TaskRunCreatedReport>;
 
@@ -82,7 +82,7 @@ export const TaskRunTransitionReport = Type.Object({
   seq,
   external_id: Id,
   state: ReportedState,
-  force: optional(Type.Boolean()),
+  force: Type.Optional(Type.Boolean()),
 });
 export type TaskRunTransitionReport = Static<typeof TaskRunTransitionReport>;
 
@@ -186,8 +186,8 @@ export const FailedRequest = Type.Object(
     source_dir: Type.String(),
     module: Type.String(),
     traceback: Type.String(),
-    isolated: optional(Type.Boolean()),
-    nice: optional(Int32),
+    isolated: Type.Optional(Type.Boolean()),
+    nice: Type.Optional(Int32),
   },
   { title: "FailedRequest" },
 );

@@ -47,7 +47,7 @@ export const EmitEventBody = Type.Object(
   {
     name: Type.String(),
     flow_id: optional(Int64),
-    payload: optional(FreeMap),
+    payload: Type.Optional(FreeMap),
     resource: optional(SentResource),
     run_id: optional(Int64),
   },

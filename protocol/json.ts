@@ -24,9 +24,9 @@ const INTEGER = /^-?\d+$/;
 /** Values that hold at least one such integer, so that checks can tell without walking every value. */
 const withExactIntegers = new WeakSet<object>();
 
-/** Numbers such as 2.0: equal to an integer, written as a fraction. */
-const WHOLE_FRACTION = /\d\.0+(?![\deE])/;
-const WHOLE_FRACTION_ONLY = /^-?\d+\.0+$/;
+/** What may be a number such as 2.0 or 2e3: equal to an integer, written as a fraction or with an exponent. */
+const WHOLE_FRACTION = /\d\.0+(?!\d)|\d[eE][-+]?\d/;
+const FRACTION_OR_EXPONENT = /[.eE]/;
 
 /** Where parseKeepingFractions saw such a number: keys by the object or array that holds it. */
 const wholeFractions = new WeakMap<object, Map<string, string>>();
@@ -37,8 +37,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * As parseJson, and remembers which numbers were written like 2.0, so that canonicalJson writes them back as they came
- * and parameters can tell them from integers. Slower on texts that hold such numbers; meant for the bodies of new runs.
+ * As parseJson, and remembers which whole numbers were written like 2.0 or 2e3, so that canonicalJson writes them back as they
+ * came and parameters can tell them from integers. Slower on texts that hold such numbers, so reports are read without it.
  */
 export function parseKeepingFractions(text: string): unknown {
   return parse(text, WHOLE_FRACTION.test(text));
@@ -54,7 +54,8 @@ function parse(text: string, keepFractions: boolean): unknown {
       found = true;
       return json.rawJSON(source);
     }
-    if (keepFractions && WHOLE_FRACTION_ONLY.test(source)) rememberFraction(this as object, key, source);
+    if (keepFractions && Number.isInteger(part) && FRACTION_OR_EXPONENT.test(source))
+      rememberFraction(this as object, key, source);
     return part;
   });
   if (found && typeof value === "object" && value !== null) withExactIntegers.add(value);
@@ -95,12 +96,12 @@ function rememberFraction(holder: object, key: string, source: string): void {
   else keys.set(key, source);
 }
 
-/** True when the number under this key was written like 2.0 (known only for values of parseKeepingFractions). */
+/** True when the number under this key was written like 2.0 or 2e3 (known only for values of parseKeepingFractions). */
 export function isWholeFraction(holder: object, key: string): boolean {
   return wholeFractions.get(holder)?.has(key) ?? false;
 }
 
-/** Lets a copy of an object write its fractions as the original does. */
+/** Lets a copy of an object write its fractions as the original does, as far as it has the same numbers. */
 export function copyFractions(from: object, to: object): void {
   const keys = wholeFractions.get(from);
   if (keys !== undefined) wholeFractions.set(to, keys);
@@ -200,8 +201,8 @@ function sorted(value: unknown): unknown {
   if (typeof value !== "object" || value === null || json.isRawJSON(value)) return value;
   const fractions = wholeFractions.get(value);
   const part = (key: string, each: unknown): unknown => {
-    const source = typeof each === "number" ? fractions?.get(key) : undefined;
-    return source === undefined ? sorted(each) : json.rawJSON(source);
+    const source = fractions?.get(key);
+    return source !== undefined && Number(source) === each ? json.rawJSON(source) : sorted(each);
   };
   if (Array.isArray(value)) return value.map((each, index) => part(String(index), each));
   const source = value as Record<string, unknown>;

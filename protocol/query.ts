@@ -73,13 +73,13 @@ function parseInteger(name: string, { minimum, maximum, format }: PropertySchema
   return { ok: true, query: Math.min(Math.max(value, minimum), maximum) };
 }
 
-/** A number, or a level word in any case; an unknown word is 422. */
-function parseLevel(text: string): ParsedQuery<number> {
+/** A number, or a level word in any case; empty is every level, an unknown word is 422. */
+function parseLevel(text: string): ParsedQuery<number | undefined> {
+  if (text === "") return { ok: true, query: undefined };
   const word = text.toUpperCase();
   if (Object.hasOwn(LOG_LEVELS, word)) return { ok: true, query: LOG_LEVELS[word as keyof typeof LOG_LEVELS] };
   const value = readInt64(text);
   if (value !== null) return { ok: true, query: value };
-  if (text === "") return { ok: false, refusal: refuse("bad_query", "level", "a number or a level word") };
   return { ok: false, refusal: refuse("unknown_level", text) };
 }
 

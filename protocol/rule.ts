@@ -7,11 +7,11 @@ import { AnyJson, about, Double, FreeMap, Id, Int64, nullable, optional, Strings
 /** Which events a rule is for; every clause that is set must match. */
 export const RuleMatch = Type.Object(
   {
-    events: optional(Type.Array(Type.String(), { description: "Names, or prefixes ending in *" })),
-    flows: optional(about("Names of flows", Strings)),
+    events: Type.Optional(Type.Array(Type.String(), { description: "Names, or prefixes ending in *" })),
+    flows: Type.Optional(about("Names of flows", Strings)),
     project: optional(Type.String()),
-    states: optional(Type.Array(Type.String(), { description: "State types or sub-state names" })),
-    tags: optional(about("The run has one of them", Strings)),
+    states: Type.Optional(Type.Array(Type.String(), { description: "State types or sub-state names" })),
+    tags: Type.Optional(about("The run has one of them", Strings)),
   },
   { title: "RuleMatch" },
 );
@@ -38,15 +38,15 @@ export const RuleAction = Type.Object(
   {
     kind: Type.Unsafe<ActionKind>({ type: "string", enum: [...ACTION_KINDS] }),
     flow: optional(about("run_flow, pause_schedule, resume_schedule: name, or project/name", Type.String())),
-    parameters: optional(about("run_flow; texts are templates", FreeMap)),
+    parameters: Type.Optional(about("run_flow; texts are templates", FreeMap)),
     state_type: optional(about("set_state", Type.String())),
     message: optional(about("set_state; a template", Type.String())),
     schedule_id: optional(about("pause_schedule, resume_schedule; without it all of the flow", Int64)),
     url: optional(about("webhook; a template", Type.String())),
     method: optional(about("webhook; POST when left out", Type.String())),
-    headers: optional(about("webhook; values are templates", FreeMap)),
+    headers: Type.Optional(about("webhook; values are templates", FreeMap)),
     body: optional(about("webhook, email; texts are templates. A webhook without it sends the event", AnyJson)),
-    to: optional(about("email", Strings)),
+    to: Type.Optional(about("email", Strings)),
     subject: optional(about("email; a template", Type.String())),
     callable: optional(about("call: name of the function of a rule in code", Type.String())),
   },
@@ -54,23 +54,43 @@ export const RuleAction = Type.Object(
 );
 export type RuleAction = Static<typeof RuleAction>;
 
-const spec = {
-  when: optional(RuleMatch),
-  do: optional(Type.Array(RuleAction)),
-  once: optional(
-    Type.Unsafe<"per_run" | "never">({
-      type: "string",
-      enum: ["per_run", "never"],
-      description: "At most once per run, or on every event that matches",
-      default: "per_run",
-    }),
-  ),
-  cooldown_seconds: optional(about("Rest after a firing", Double)),
-  max_per_minute: optional(Int64),
-  allow_self: optional(about("Fires on events of runs that it created, too", Type.Boolean())),
+const guards = {
+  once: Type.Unsafe<"per_run" | "never">({
+    type: "string",
+    enum: ["per_run", "never"],
+    description: "At most once per run, or on every event that matches",
+    default: "per_run",
+  }),
+  cooldown_seconds: about("Rest after a firing", Double),
+  max_per_minute: Int64,
+  allow_self: about("Fires on events of runs that it created, too", Type.Boolean()),
+};
+
+const proactive = {
   unless: optional(RuleMatch),
   within: optional(about("Seconds after the event in which `unless` is expected, or that a clock looks back", Double)),
   at: optional(RuleClock),
+};
+
+const spec = {
+  when: Type.Optional(RuleMatch),
+  do: Type.Optional(Type.Array(RuleAction)),
+  once: Type.Optional(guards.once),
+  cooldown_seconds: Type.Optional(guards.cooldown_seconds),
+  max_per_minute: Type.Optional(guards.max_per_minute),
+  allow_self: Type.Optional(guards.allow_self),
+  ...proactive,
+};
+
+/** The same in a patch, where null leaves a field as it is. */
+const specPatch = {
+  when: optional(RuleMatch),
+  do: optional(Type.Array(RuleAction)),
+  once: optional(guards.once),
+  cooldown_seconds: optional(guards.cooldown_seconds),
+  max_per_minute: optional(guards.max_per_minute),
+  allow_self: optional(guards.allow_self),
+  ...proactive,
 };
 
 /** Header of webhooks: the number of rules that led to it. A request that carries it is part of the chain. */
@@ -81,12 +101,15 @@ export const RuleSpec = Type.Object(spec, { title: "RuleSpec" });
 export type RuleSpec = Static<typeof RuleSpec>;
 
 /** Body of POST /api/rules. */
-export const RuleBody = Type.Object({ name: Type.String(), enabled: optional(Type.Boolean()), ...spec }, { title: "RuleBody" });
+export const RuleBody = Type.Object(
+  { name: Type.String(), enabled: Type.Optional(Type.Boolean()), ...spec },
+  { title: "RuleBody" },
+);
 export type RuleBody = Static<typeof RuleBody>;
 
 /** Body of PATCH /api/rules/{id}; sent fields replace. */
 export const RulePatch = Type.Object(
-  { name: optional(Type.String()), enabled: optional(Type.Boolean()), ...spec },
+  { name: optional(Type.String()), enabled: optional(Type.Boolean()), ...specPatch },
   { title: "RulePatch" },
 );
 export type RulePatch = Static<typeof RulePatch>;

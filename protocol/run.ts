@@ -56,14 +56,14 @@ export const CreateRunBody = Type.Object(
     created_by: optional(Type.String()),
     description: optional(about("Of the flow", Type.String())),
     flow_group: optional(about("Left out, the group stays as it is", Type.String())),
-    flow_tags: optional(Strings),
+    flow_tags: Type.Optional(Strings),
     module: optional(about("File of the flow below source_dir; with it the flow is registered or updated", NonEmpty)),
     name: optional(about("Of the run; made up when left out", Type.String())),
     options: optional(FlowOptions),
     parameter_schema: optional(about("JSON Schema of the flow's parameters", FreeMap)),
-    parameters: optional(about("Checked against parameter_schema, whose defaults fill what is left out", FreeMap)),
+    parameters: Type.Optional(about("Checked against parameter_schema, whose defaults fill what is left out", FreeMap)),
     source_dir: optional(about("Absolute folder of the module", Type.String())),
-    tags: optional(about("Besides those of the flow", Strings)),
+    tags: Type.Optional(about("Besides those of the flow", Strings)),
   },
   { title: "CreateRunBody" },
 );
@@ -71,7 +71,7 @@ export type CreateRunBody = Static<typeof CreateRunBody>;
 
 /** Body of POST /api/flows/{id}/runs. */
 export const CreateRunForFlowBody = Type.Object(
-  { name: optional(Type.String()), parameters: optional(FreeMap), tags: optional(Strings) },
+  { name: optional(Type.String()), parameters: Type.Optional(FreeMap), tags: Type.Optional(Strings) },
   { title: "CreateRunForFlowBody" },
 );
 export type CreateRunForFlowBody = Static<typeof CreateRunForFlowBody>;
@@ -89,8 +89,8 @@ export const TransitionBody = Type.Object(
     type: StateTypeSchema,
     name: optional(about("A sub-state or a text of your own; the type when left out", Type.String())),
     message: optional(Type.String()),
-    details: optional(FreeMap),
-    force: optional(about("Move it whatever state it is in", Type.Boolean())),
+    details: Type.Optional(FreeMap),
+    force: Type.Optional(about("Move it whatever state it is in", Type.Boolean())),
     lease: optional(about("From the work item; a lease that is over moves nothing", Int64)),
     timestamp: optional(about("The same move with the same time again changes nothing", Timestamp)),
   },

@@ -22,7 +22,7 @@ const cronFields = {
   kind: Type.Literal("cron"),
   cron: about("Five fields", Type.String()),
   timezone,
-  day_or: optional(Type.Boolean({ description: "Day of month or day of week, instead of both", default: true })),
+  day_or: Type.Optional(Type.Boolean({ description: "Day of month or day of week, instead of both", default: true })),
 };
 const intervalFields = {
   kind: Type.Literal("interval"),
@@ -135,7 +135,7 @@ export type ResumedSchedules = Static<typeof ResumedSchedules>;
 export const SkipBody = Type.Object(
   {
     by: optional(Type.String({ description: "ui or api", default: "api" })),
-    fires: optional(Type.Array(Timestamp)),
+    fires: Type.Optional(Type.Array(Timestamp)),
     next: optional(Int64),
   },
   { title: "SkipBody" },

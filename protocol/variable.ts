@@ -33,9 +33,11 @@ export const VariableBody = Type.Object(
   {
     name: VariableName,
     value: AnyJson,
-    overwrite: optional(Type.Boolean({ description: "false: refused with 409 where it exists", default: true })),
-    secret: optional(about("Encrypted at rest and never shown; what was secret stays so unless this is false", Type.Boolean())),
-    tags: optional(Strings),
+    overwrite: Type.Optional(Type.Boolean({ description: "false: refused with 409 where it exists", default: true })),
+    secret: Type.Optional(
+      about("Encrypted at rest and never shown; what was secret stays so unless this is false", Type.Boolean()),
+    ),
+    tags: Type.Optional(Strings),
   },
   { title: "VariableBody" },
 );

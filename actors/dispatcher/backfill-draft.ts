@@ -5,7 +5,7 @@
  */
 import type { BackfillBody } from "#protocol/backfill";
 import type { Command } from "#protocol/command";
-import { canonicalJson } from "#protocol/json";
+import { canonicalJson, copyFractions } from "#protocol/json";
 import { checkParameter, checkParameters } from "#protocol/parameters";
 import type { JsonMap } from "#protocol/scalar";
 import type { State } from "#protocol/state";
@@ -58,14 +58,20 @@ export function readWanted(flow: Flow, body: BackfillBody): WantedRuns | string 
   const { intervalSeconds } = listed;
   const units = body.reverse === true ? listed.units.reverse() : listed.units;
   const extra = body.extra_parameters ?? {};
-  const checked = checkParameters(flow.parameter_schema, { ...extra, [parameter]: textOf(form, units[0] ?? 0) });
+  const sent = { ...extra, [parameter]: textOf(form, units[0] ?? 0) };
+  copyFractions(extra, sent);
+  const checked = checkParameters(flow.parameter_schema, sent);
   if (!checked.ok) return checked.error;
   return { parameter, form, units, intervalSeconds, extra, ...around(checked.parameters, parameter) };
 }
 
 /** The text around the value of a parameter: all that two texts with different values have in common. */
 function around(parameters: JsonMap, parameter: string): { head: string; tail: string } {
-  const [zero, one] = ["0", "1"].map((value) => canonicalJson({ ...parameters, [parameter]: value }));
+  const [zero, one] = ["0", "1"].map((value) => {
+    const named = { ...parameters, [parameter]: value };
+    copyFractions(parameters, named);
+    return canonicalJson(named);
+  });
   if (zero === undefined || one === undefined) throw new Error("parameters have no text");
   let at = 0;
   while (zero[at] === one[at]) at += 1;

@@ -1,5 +1,5 @@
 /** Runs of flows that declare the flow of a completed run as their upstream. */
-import { canonicalJson, parseJson } from "#protocol/json";
+import { canonicalJson, copyFractions, parseKeepingFractions } from "#protocol/json";
 import { parameterDefaults } from "#protocol/parameters";
 import type { State } from "#protocol/state";
 import type { Flow } from "../live-state/flow.ts";
@@ -63,8 +63,9 @@ function flowsAbove(turn: Turn, run: Run): Set<Flow> {
 /** Flows that could not be loaded are left out. */
 function createDownstreamRun(turn: Turn, flow: Flow, upstream: Run, name: string, outcome?: EndedAtOnce): Run | null {
   if (flow.error !== null) return null;
-  const given = parseJson(turn.state.parametersOf(upstream)) as Record<string, unknown>;
+  const given = parseKeepingFractions(turn.state.parametersOf(upstream)) as Record<string, unknown>;
   const parameters = { ...parameterDefaults(flow.parameter_schema), ...downstreamParameters(flow, upstream, given) };
+  copyFractions(given, parameters);
   const wanted = {
     name,
     parametersText: canonicalJson(parameters),

@@ -8,7 +8,7 @@
 import type { Command } from "#protocol/command";
 import { type ReportEvent, ReportRequest as ReportSchema } from "#protocol/engine";
 import { refuse } from "#protocol/errors";
-import { canonicalJson } from "#protocol/json";
+import { canonicalJson, parseJson } from "#protocol/json";
 import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
 import { eventsOfSlice, type SlicedReport, sliceEnds } from "#protocol/report-slices";
 import { levelBit } from "#storage/feed";
@@ -51,7 +51,7 @@ function openReport(turn: Turn, command: Command): OpenReport | undefined {
     const slices = sliced.slices.map((bounds) => () => eventsOfSlice(sliced, bounds));
     return newReport(command, { engine_id, run_id, lease }, count, slices);
   }
-  const body = turn.parse(command, ReportSchema);
+  const body = turn.parse(command, ReportSchema, parseJson);
   if (body === undefined) return undefined;
   const { events, engine_id, run_id, lease = null } = body;
   // What is parsed here is smaller than a slice may be, so rows alone count.

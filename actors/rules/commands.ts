@@ -47,7 +47,7 @@ export function deleteRule(turn: Turn, command: Command): void {
 }
 
 /** What is sent replaces; null takes away what a rule need not have, and leaves the rest as it is. */
-function merged(spec: FullSpec, said: RuleSpec): RuleSpec {
+function merged(spec: FullSpec, said: Omit<RulePatch, "name" | "enabled">): RuleSpec {
   const { unless, within, at, ...rest } = said;
   const replaced = Object.fromEntries(Object.entries(rest).filter(([, value]) => value != null));
   return {

@@ -58,6 +58,12 @@ t.test("numbers written like 2.0 are written back so, and are numbers meanwhile"
   t.equal(value.b, 2);
   t.equal(canonicalJson(value), '{"a":[1.00,1,"3.0",{"c":-0.0}],"b":2.0,"d":1.5}');
   t.equal(canonicalJson(parseJson('{"b":2.0}')), '{"b":2}');
+  t.equal(
+    canonicalJson(parseKeepingFractions('{"a":2e3,"b":1.5E1,"c":"1e3","d":0.5e0}')),
+    '{"a":2e3,"b":1.5E1,"c":"1e3","d":0.5}',
+  );
+  value.b = 3;
+  t.match(canonicalJson(value), /"b":3,/, "another number is written as itself");
   value.b = "changed";
   t.match(canonicalJson(value), /"b":"changed"/);
 });

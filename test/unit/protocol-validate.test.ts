@@ -63,11 +63,14 @@ t.test("a malformed report is refused with the place of the first bad event", as
   t.equal(errorOf(ReportRequest, report({ ...logs, logs: [line] })), "events[0].logs[0].message: expected string");
 });
 
-t.test("unknown fields are allowed, null means absent in optional fields, nothing is converted", async (t) => {
-  const body = { flow: "f", project: "p", parameters: null, tags: null, options: null, name: null, other: { a: 1 } };
+t.test("unknown fields are allowed, null is absent only where the interface says so, nothing is converted", async (t) => {
+  const body = { flow: "f", project: "p", options: null, name: null, module: null, other: { a: 1 } };
   const checked = validate(CreateRunBody, body);
   t.ok(checked.ok && checked.value === body);
+  for (const field of ["parameters", "tags", "flow_tags"])
+    t.match(errorOf(CreateRunBody, { ...body, [field]: null }), new RegExp(`^${field}: expected`));
   t.equal(errorOf(CreateRunForFlowBody, {}), "accepted");
+  t.equal(errorOf(TransitionBody, { type: "Running", details: null }), "details: expected object");
   t.equal(errorOf(ResumeBody, { input: null }), "accepted");
   t.equal(errorOf(TransitionBody, { type: "Running", force: "true" }), "force: expected boolean");
 });
