@@ -1,6 +1,7 @@
 /**
  * Arguments of a tool, read by its schema: a limit out of range is moved into it, one of another type is the default, anything
- * else of the wrong type is a failure that says what is expected. Null is as good as absent; undeclared arguments are ignored.
+ * else of the wrong type is a failure that says what is expected. An id may be sent as text, as models do now and then. Null
+ * is as good as absent; undeclared arguments are ignored.
  */
 import { isObject } from "./json-rpc.ts";
 import { ToolFailure } from "./tool-failure.ts";
@@ -30,6 +31,8 @@ const EXPECTED: Readonly<Record<TypeName, string>> = {
   array: "a list of strings",
 };
 
+const INTEGER_TEXT = /^[+-]?\d+$/;
+
 /** The declared arguments with their defaults. Throws a ToolFailure. */
 export function readArguments(schema: object, given: unknown): Record<string, unknown> {
   const { properties = {}, required = [] } = schema as InputSchema;
@@ -42,11 +45,12 @@ export function readArguments(schema: object, given: unknown): Record<string, un
   return read;
 }
 
-function readArgument(name: string, schema: ArgumentSchema, value: unknown, required: boolean): unknown {
+function readArgument(name: string, schema: ArgumentSchema, given: unknown, required: boolean): unknown {
   const { type } = schema;
   // Any JSON value: null is one, and stands for a missing one.
-  if (type === undefined) return value ?? null;
-  if (isLimit(schema)) return inRange(schema, value);
+  if (type === undefined) return given ?? null;
+  if (isLimit(schema)) return inRange(schema, given);
+  const value = type === "integer" && typeof given === "string" && INTEGER_TEXT.test(given) ? Number(given) : given;
   if (value === undefined || value === null || (required && value === "")) {
     if (required) throw new ToolFailure(type === "string" ? `${name} is required` : mismatch(name, type));
     return schema.default;

@@ -127,8 +127,9 @@ t.test("arguments are read by the schema", async (t) => {
   t.same(read("list_runs", undefined), { limit: 20 });
   t.same(read("list_runs", { flow: "x", project: null, undeclared: 1 }), { limit: 20, flow: "x" });
   t.throws(() => read("list_runs", { flow: 5 }), { message: "flow must be a string" });
-  for (const run_id of [undefined, null, "9", 1.5, {}])
+  for (const run_id of [undefined, null, "nine", " 9", "9.0", "99999999999999999999", 1.5, {}])
     t.throws(() => read("get_run", { run_id }), { message: "run_id must be an integer" });
+  for (const run_id of [9, "9", "+9"]) t.same(read("get_run", { run_id }), { run_id: 9 }, "models send ids as text now and then");
   for (const flow of [undefined, null, ""]) t.throws(() => read("run_flow", { flow }), { message: "flow is required" });
   t.throws(() => read("run_flow", { flow: "f", parameters: [] }), { message: "parameters must be an object" });
   t.throws(() => read("run_flow", { flow: "f", tags: ["a", 1] }), { message: "tags must be a list of strings" });
