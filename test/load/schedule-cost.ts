@@ -18,6 +18,7 @@ const AHEAD_SECONDS = Number(process.env["MILLRACE_AHEAD_SECONDS"] ?? 40);
 /** Until all that is due has been decided. */
 const SETTLED_MS = 3_000;
 const BACKFILL_SIZES = [10_000, 100_000];
+const VIEWS = 25;
 const MIB = 2 ** 20;
 
 const SPECS: Record<string, Schedule> = {
@@ -137,6 +138,21 @@ function showMeanwhile(times: readonly number[]): void {
   show(`  ${times.length} other runs created meanwhile: p50 ${p50}, p99 ${p99}, slowest ${last}`);
 }
 
+/** What people look at while so many runs wait; both are answered by the core, which decides nothing meanwhile. */
+async function showViews(client: Millrace, size: number): Promise<void> {
+  const views = { queue: () => client.queue(), explain: () => client.runs.explain(Math.ceil(size / 2)) };
+  for (const [name, view] of Object.entries(views)) {
+    const times: number[] = [];
+    while (times.length < VIEWS) {
+      const sentMs = performance.now();
+      await view();
+      times.push(performance.now() - sentMs);
+    }
+    times.sort((a, b) => a - b);
+    show(`  ${name}: p50 ${quantile(times, 0.5).toFixed(1)} ms, slowest ${quantile(times, 1).toFixed(1)} ms`);
+  }
+}
+
 async function measureBackfills(): Promise<void> {
   for (const size of BACKFILL_SIZES) {
     await withServer(async (client, pid) => {
@@ -154,6 +170,7 @@ async function measureBackfills(): Promise<void> {
       const busy = (((after?.cpuUs ?? 0) - (before?.cpuUs ?? 0)) / 1e6).toFixed(2);
       show(`backfill of ${backfill.total}: ${seconds.toFixed(2)} s to 201, processors ${busy} s, memory ${megabytes} MiB`);
       showMeanwhile(others);
+      await showViews(client, size);
       const beside = createMeanwhile(client);
       const cancelledMs = performance.now();
       await client.backfills.cancel(backfill.id);

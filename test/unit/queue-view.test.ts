@@ -1,7 +1,7 @@
 import t from "tap";
 import type { Queue } from "#protocol/queue";
 import { DispatchKit, START_US } from "../support/dispatch-kit.ts";
-import { createId, startRun } from "../support/dispatch-steps.ts";
+import { createId, poll, startRun } from "../support/dispatch-steps.ts";
 
 const SECOND_US = 1_000_000;
 
@@ -42,4 +42,35 @@ t.test("runs that wait for their next attempt are a reason of their own, with th
   const [reason, ...more] = queueOf(kit).reasons;
   t.same(more, []);
   t.match(reason, { count: 1, retries: true });
+});
+
+t.test("of more runs than are listed the first are, and each place is that which the run's own explanation tells", async (t) => {
+  const kit = new DispatchKit({ settings: { resourceTotals: new Map([["disk", 1]]) } });
+  startRun(kit, "e0", { flow: "copy", options: { resources: { disk: 1 } } });
+  const flows = [
+    { flow: "copy", options: { resources: { disk: 1 } } },
+    { flow: "first", options: { priority: 3 } },
+    { flow: "other", module: "other.py" },
+    { flow: "last", options: { priority: -1 } },
+  ];
+  for (let index = 0; index < 600; index += 1) {
+    createId(kit, flows[(index * 7) % 4]);
+    kit.nowUs += 1;
+  }
+  poll(kit, "e9", { wait_ms: 30_000, module: "unknown.py" });
+  const { waiting, runs, reasons, resources } = queueOf(kit);
+  t.equal(waiting, 600);
+  t.equal(runs.length, 500);
+  t.equal(
+    reasons.reduce((sum, { count }) => sum + count, 0),
+    600,
+  );
+  const order = [...runs].sort((a, b) => b.priority - a.priority || a.run_id - b.run_id);
+  t.same(runs, order, "highest priority first, then the oldest");
+  t.equal(runs.filter(({ priority }) => priority === 3).length, 150, "none of them is left out");
+  t.equal(resources.find(({ name }) => name === "disk")?.waiting, reasons.find(({ object }) => object === "disk")?.count ?? 0);
+  for (const listed of [...runs.slice(0, 5), ...runs.slice(240, 260), ...runs.slice(-5)]) {
+    const explained = kit.send("ExplainRun", { target: listed.run_id }).reply?.body;
+    t.same([explained?.["place"], explained?.["reason"]], [listed.place, listed.reason], `run ${listed.run_id}`);
+  }
 });
