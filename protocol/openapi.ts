@@ -19,7 +19,9 @@ const STATUS_TEXT: Readonly<Record<string, string>> = {
   404: "Not found",
   409: "Not possible in the current state",
   413: "The body is too large",
+  415: "The body is not application/json",
   422: "The body or a value in it is not valid",
+  default: "Any other refusal: its error says why",
 };
 
 /** The document as a plain object; made once per call, so keep its text. */
@@ -55,7 +57,8 @@ export function openapiDocument(routes: readonly Route[] = ROUTES): JsonMap {
 function operation(route: Route, components: Components): JsonMap {
   const parameters = [...pathParameters(route), ...queryParameters(route, components), ...headerParameters(route)];
   const responses: JsonMap = {};
-  for (const [status, schema] of Object.entries({ ...route.responses, ...(route.auth ? { 401: ErrorBody } : {}) })) {
+  const answers: Record<string, object | null> = { ...refusals(route), ...route.responses };
+  for (const [status, schema] of Object.entries(answers)) {
     responses[status] = response(status, schema, route, components);
   }
   return {
@@ -71,6 +74,20 @@ function operation(route: Route, components: Components): JsonMap {
         }),
     responses,
   };
+}
+
+/** What any endpoint of this form may refuse, beside what its row says. */
+function refusals({ body, query, path_parameters, auth, idempotency_key }: Route): Record<string, object> {
+  const isNumbered = path_parameters.some(({ type }) => type === "int64");
+  const statuses = [
+    body !== undefined || query !== undefined || isNumbered ? ["400"] : [],
+    auth ? ["401"] : [],
+    isNumbered ? ["404"] : [],
+    idempotency_key ? ["409"] : [],
+    body === undefined ? [] : ["413", "415"],
+    ["default"],
+  ];
+  return Object.fromEntries(statuses.flat().map((status) => [status, ErrorBody]));
 }
 
 function response(status: string, schema: object | null, route: Route, components: Components): JsonMap {

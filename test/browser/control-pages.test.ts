@@ -139,7 +139,7 @@ t.test("a rule is tried with an event without doing anything, switched off, edit
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.waitForURL(/\/rules$/);
   await page.getByRole("table", { name: "Rules" }).waitFor();
-  t.equal(await page.getByRole("link", { name: "Feed down", exact: true }).count(), 0);
+  await page.getByRole("link", { name: "Feed down", exact: true }).waitFor({ state: "detached" });
   t.equal((await server.client.rules.get(rule?.id ?? 0)).name, "Feed down", "it can be undone until its message ends");
   await page.getByRole("button", { name: "Close message" }).last().click();
   await page.waitForFunction(async (path) => (await fetch(path)).status === 404, `/api/rules/${rule?.id}`);

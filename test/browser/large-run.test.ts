@@ -59,6 +59,8 @@ t.test("ten thousand tasks", async (t) => {
   t.ok((await table.locator("tr[data-index]").count()) < ROWS_MAX);
   await page.getByRole("link", { name: "Graph" }).click();
   await page.getByText("10,000 tasks are too many to be drawn one by one").waitFor();
+  // The graph is laid out in a worker.
+  await page.locator(".graph-box").first().waitFor();
   t.equal(await page.locator(".graph-box").count(), 1, "a box for the one name");
   await page.getByRole("link", { name: "All of them in the table" }).click();
   await table.getByText("step-0", { exact: true }).waitFor();

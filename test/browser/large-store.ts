@@ -45,6 +45,21 @@ export async function checkLargeStore(t: Test, browser: Browser, server: Served,
     return marks.length > 0 && marks.every((mark) => mark.textContent === "Failed");
   });
   t.equal(lists.length, before + 1, "one request for a filter");
+
+  await page.goto(`${server.url}/runs?sort=start_asc`);
+  await rows.first().waitFor();
+  const times = await page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>("tr[data-index] td time")].map((time) => {
+      const cell = time.closest("td");
+      return { text: time.textContent, cut: cell !== null && cell.scrollWidth > cell.clientWidth };
+    }),
+  );
+  t.match(times[0]?.text, /, /, "the oldest are of another day");
+  t.same(
+    times.filter(({ cut }) => cut),
+    [],
+    "their times stand whole in the column",
+  );
   t.same(complaints, []);
   await context.close();
 }

@@ -28,6 +28,7 @@ t.test("the overview says what needs somebody, and a bar of the strip leads to i
     const ended = quarters.flatMap(({ states }) => Object.values(states)).reduce((sum, count) => sum + count, 0);
     return document.querySelector("main")?.textContent?.includes(`In the last 24 h ${ended} runs ended`);
   });
+  await page.locator(".fires > li").nth(9).waitFor();
   t.equal(await page.locator(".fires > li").count(), 10);
   const current = page.locator(".bar-links a[tabindex='0']");
   await current.focus();

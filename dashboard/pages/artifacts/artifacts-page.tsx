@@ -9,7 +9,7 @@ import { useKeys } from "../../input/keys.ts";
 import { Key, PageTitle, Select } from "../../parts/layout.tsx";
 import { useNarrow } from "../../parts/media.ts";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
-import { type Column, Table } from "../../parts/table/table.tsx";
+import { type Column, Table, TIME_WIDTH } from "../../parts/table/table.tsx";
 import { ARTIFACT_KIND_WORDS, titleOf } from "../../records/artifact-view.tsx";
 import { useFlows } from "../../records/flows.ts";
 import { FlowName } from "../../records/run-parts.tsx";
@@ -52,7 +52,7 @@ const COLUMNS: readonly Column<ArtifactListItem>[] = [
   {
     id: "time",
     head: "Published",
-    width: "116px",
+    width: TIME_WIDTH,
     align: "right",
     narrow: "end",
     cell: ({ created_at }) => <time title={fullTime(created_at)}>{shortTime(created_at)}</time>,

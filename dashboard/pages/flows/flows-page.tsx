@@ -7,7 +7,7 @@ import { fullTime, plannedTime } from "../../format/time.ts";
 import { useKeys } from "../../input/keys.ts";
 import { Key, PageTitle } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
-import { type Column, Table } from "../../parts/table/table.tsx";
+import { type Column, Table, TIME_WIDTH } from "../../parts/table/table.tsx";
 import { useFlows } from "../../records/flows.ts";
 import { pausedText, scheduleText } from "../../records/schedule-words.ts";
 import { firstLine } from "../../records/why.ts";
@@ -74,12 +74,12 @@ const COLUMNS: readonly Column<FlowSummary>[] = [
   {
     id: "next",
     head: "Next fire",
-    width: "120px",
+    width: TIME_WIDTH,
     align: "right",
     narrow: "end",
     cell: (flow) => {
       const next = nextFireOf(flow);
-      return next === null ? <span class="faint">none</span> : <time title={fullTime(next)}>{plannedTime(next)}</time>;
+      return next === null ? <span class="faint no-fire">none</span> : <time title={fullTime(next)}>{plannedTime(next)}</time>;
     },
   },
 ];

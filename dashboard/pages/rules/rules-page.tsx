@@ -13,7 +13,7 @@ import { useKeys } from "../../input/keys.ts";
 import { Key, PageTitle, Section } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { Switch } from "../../parts/switch.tsx";
-import { type Column, Table } from "../../parts/table/table.tsx";
+import { type Column, Table, TIME_WIDTH } from "../../parts/table/table.tsx";
 import { navigate, param, setParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { leavingRules, setEnabled } from "./rule-actions.ts";
@@ -107,7 +107,7 @@ const COLUMNS: readonly Column<ListedRule>[] = [
   {
     id: "last",
     head: "Last fired",
-    width: "112px",
+    width: TIME_WIDTH,
     align: "right",
     medium: false,
     cell: ({ rule }) =>

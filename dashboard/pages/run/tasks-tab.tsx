@@ -8,7 +8,7 @@ import { fullTime, shortTime } from "../../format/time.ts";
 import { useKeys } from "../../input/keys.ts";
 import { Segments } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
-import { type Column, Table } from "../../parts/table/table.tsx";
+import { type Column, Table, TIME_WIDTH } from "../../parts/table/table.tsx";
 import { firstLine } from "../../records/why.ts";
 import { param, setParams, withParams } from "../../router/router.ts";
 import { StateMark } from "../../state/state-mark.tsx";
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<TaskRun>[] = [
   {
     id: "started",
     head: "Started",
-    width: "104px",
+    width: TIME_WIDTH,
     align: "right",
     medium: false,
     cell: ({ start_time }) =>

@@ -2,7 +2,7 @@
 import type { ReadonlySignal } from "@preact/signals";
 import type { Queue } from "#protocol/queue";
 import { fullTime, shortTime } from "../../format/time.ts";
-import type { Column } from "../../parts/table/table.tsx";
+import { type Column, TIME_WIDTH } from "../../parts/table/table.tsx";
 import type { Waiting } from "../../records/queue.ts";
 import { creatorOf, DurationBar, FlowName } from "../../records/run-parts.tsx";
 import { whyOf } from "../../records/why.ts";
@@ -69,7 +69,7 @@ export function runColumns(context: ColumnContext): readonly Column<RunRow>[] {
     {
       id: "started",
       head: "Started",
-      width: "116px",
+      width: TIME_WIDTH,
       align: "right",
       narrow: "end",
       sort: ["start_desc", "start_asc"],

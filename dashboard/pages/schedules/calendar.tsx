@@ -1,7 +1,7 @@
 /** The timetable: schedules by days, the place in a cell is the time of day. */
 import type { JSX } from "preact";
 import type { CalendarDay } from "../../format/calendar.ts";
-import { count } from "../../format/number.ts";
+import { count, counted } from "../../format/number.ts";
 import { day as dayText, minuteTime } from "../../format/time.ts";
 import { pausedText, scheduleText } from "../../records/schedule-words.ts";
 import { withParams } from "../../router/router.ts";
@@ -197,7 +197,8 @@ function AgendaDay({ day, lines }: { day: CalendarDay; lines: readonly Line[] })
       <div class="head">
         <h2>{dayText(day.from)}</h2>
         <span class="meta faint">
-          {day.hours === 24 ? `${count(entries.length)} entries` : `${day.hours} h day, ${count(entries.length)} entries`}
+          {day.hours !== 24 && `${day.hours} h day, `}
+          {counted(entries.length, "entry", "entries")}
         </span>
       </div>
       {entries.length === 0 && <p class="dim calm">Nothing.</p>}

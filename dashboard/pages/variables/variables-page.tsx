@@ -10,7 +10,7 @@ import { fullTime, shortTime } from "../../format/time.ts";
 import { useKeys } from "../../input/keys.ts";
 import { Key, PageTitle } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
-import { type Column, Table } from "../../parts/table/table.tsx";
+import { type Column, Table, TIME_WIDTH } from "../../parts/table/table.tsx";
 import { showToast } from "../../parts/toast.tsx";
 import { param, setParams, withParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
@@ -72,7 +72,7 @@ const COLUMNS: readonly Column<VariableRow>[] = [
   {
     id: "updated",
     head: "Updated",
-    width: "124px",
+    width: TIME_WIDTH,
     align: "right",
     narrow: "end",
     cell: ({ updated_at }) => <time title={fullTime(updated_at)}>{shortTime(updated_at)}</time>,

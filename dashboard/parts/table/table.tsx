@@ -17,6 +17,9 @@ import "./table.css";
 const COVERED = 44 + 28;
 const ROW_HEIGHT = 32;
 
+/** Width of a column of times: "Thu 22 Oct, 14:15" stands in it whole. */
+export const TIME_WIDTH = "140px";
+
 export interface Column<T> {
   id: string;
   head: ComponentChildren;
