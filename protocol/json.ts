@@ -101,10 +101,11 @@ export function isWholeFraction(holder: object, key: string): boolean {
   return wholeFractions.get(holder)?.has(key) ?? false;
 }
 
-/** Lets a copy of an object write its fractions as the original does, as far as it has the same numbers. */
-export function copyFractions(from: object, to: object): void {
+/** Lets a copy of an object write its fractions as the original does, as far as it has the same numbers; returns the copy. */
+export function copyFractions<Copy extends object>(from: object, to: Copy): Copy {
   const keys = wholeFractions.get(from);
   if (keys !== undefined) wholeFractions.set(to, keys);
+  return to;
 }
 
 const QUOTE = 0x22;

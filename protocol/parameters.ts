@@ -17,8 +17,7 @@ export function checkParameters(schema: JsonMap | null | undefined, sent: JsonMa
     if (!fits(property, value, isWholeFraction(sent, name))) return { ok: false, error: misfit(name, property) };
   }
   // Spread defines properties, so a parameter named __proto__ is an ordinary one.
-  const parameters = { ...parameterDefaults(schema), ...sent };
-  copyFractions(sent, parameters);
+  const parameters = copyFractions(sent, { ...parameterDefaults(schema), ...sent });
   const missing = requiredOf(schema).find((name) => !Object.hasOwn(parameters, name));
   if (missing !== undefined) return { ok: false, error: `parameter "${missing}" is required` };
   return { ok: true, parameters };

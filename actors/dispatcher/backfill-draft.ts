@@ -58,8 +58,7 @@ export function readWanted(flow: Flow, body: BackfillBody): WantedRuns | string 
   const { intervalSeconds } = listed;
   const units = body.reverse === true ? listed.units.reverse() : listed.units;
   const extra = body.extra_parameters ?? {};
-  const sent = { ...extra, [parameter]: textOf(form, units[0] ?? 0) };
-  copyFractions(extra, sent);
+  const sent = copyFractions(extra, { ...extra, [parameter]: textOf(form, units[0] ?? 0) });
   const checked = checkParameters(flow.parameter_schema, sent);
   if (!checked.ok) return checked.error;
   return { parameter, form, units, intervalSeconds, extra, ...around(checked.parameters, parameter) };
@@ -67,12 +66,8 @@ export function readWanted(flow: Flow, body: BackfillBody): WantedRuns | string 
 
 /** The text around the value of a parameter: all that two texts with different values have in common. */
 function around(parameters: JsonMap, parameter: string): { head: string; tail: string } {
-  const [zero, one] = ["0", "1"].map((value) => {
-    const named = { ...parameters, [parameter]: value };
-    copyFractions(parameters, named);
-    return canonicalJson(named);
-  });
-  if (zero === undefined || one === undefined) throw new Error("parameters have no text");
+  const textWith = (value: string): string => canonicalJson(copyFractions(parameters, { ...parameters, [parameter]: value }));
+  const [zero, one] = [textWith("0"), textWith("1")];
   let at = 0;
   while (zero[at] === one[at]) at += 1;
   return { head: zero.slice(0, at), tail: zero.slice(at + 1) };

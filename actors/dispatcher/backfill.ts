@@ -98,8 +98,8 @@ function addRow(turn: Turn, flow: Flow, body: BackfillBody, wanted: WantedRuns):
 export function storeBackfill(turn: Turn, backfill: Backfill): void {
   const { id, external_id, flow_id, parameter, start_value, end_value, interval_secs, concurrency, total } = backfill;
   const identity = [id, external_id, flow_id, parameter, start_value, end_value, interval_secs, concurrency, total] as const;
-  const { created_at, extraText, cancelledThrough } = backfill;
-  const standing = [backfill.cancelled ? 1 : 0, backfill.prefiltered ? 1 : 0, created_at, extraText, cancelledThrough] as const;
+  const { cancelled, prefiltered, created_at, extraText, cancelledThrough } = backfill;
+  const standing = [cancelled ? 1 : 0, prefiltered ? 1 : 0, created_at, extraText, cancelledThrough] as const;
   putOperation(turn.decision.ops, "put_backfill", ...identity, ...standing);
 }
 

@@ -7,6 +7,7 @@
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { Backfill } from "../live-state/backfill.ts";
+import type { Run } from "../live-state/run.ts";
 import { DISPATCHER } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import { renderStatus, storeBackfill, unfinishedRuns } from "./backfill.ts";
@@ -40,18 +41,19 @@ export function cancelBackfillCommand(turn: Turn, command: Command): void {
   settleCheck(turn, backfill);
   // All leave the queue first: what one of them gives back is not for the next.
   for (const run of runs) if (run.place !== "none") holdForBackfill(turn, run);
-  addCancel(turn, backfill).commands.push(command);
+  addCancel(turn, backfill, runs).commands.push(command);
   cancelSlice(turn, backfill.id);
 }
 
 /** After a restart: the rest of those that had begun. */
 export function resumeCancels(turn: Turn): void {
-  for (const backfill of turn.state.backfills.all()) if (backfill.cancelledThrough !== null) addCancel(turn, backfill);
+  for (const backfill of turn.state.backfills.all())
+    if (backfill.cancelledThrough !== null) addCancel(turn, backfill, unfinishedRuns(turn.state, backfill));
   callCancels(turn, turn.number);
 }
 
-function addCancel(turn: Turn, backfill: Backfill): OpenCancel {
-  const lastRun = unfinishedRuns(turn.state, backfill).reduce((last, run) => Math.max(last, run.id), 0);
+function addCancel(turn: Turn, backfill: Backfill, runs: readonly Run[]): OpenCancel {
+  const lastRun = runs.reduce((last, run) => Math.max(last, run.id), 0);
   const open = { commands: [], lastRun, wroteTurn: 0, called: false };
   turn.state.openCancels.set(backfill.id, open);
   return open;

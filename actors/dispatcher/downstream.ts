@@ -64,8 +64,8 @@ function flowsAbove(turn: Turn, run: Run): Set<Flow> {
 function createDownstreamRun(turn: Turn, flow: Flow, upstream: Run, name: string, outcome?: EndedAtOnce): Run | null {
   if (flow.error !== null) return null;
   const given = parseKeepingFractions(turn.state.parametersOf(upstream)) as Record<string, unknown>;
-  const parameters = { ...parameterDefaults(flow.parameter_schema), ...downstreamParameters(flow, upstream, given) };
-  copyFractions(given, parameters);
+  const own = { ...parameterDefaults(flow.parameter_schema), ...downstreamParameters(flow, upstream, given) };
+  const parameters = copyFractions(given, own);
   const wanted = {
     name,
     parametersText: canonicalJson(parameters),
