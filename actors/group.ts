@@ -3,6 +3,7 @@
  * The first actor of the group loads the state, once everything decided before is committed; the others take it from there.
  */
 
+import { COMMANDS, type CommandKind } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";
@@ -41,8 +42,10 @@ export interface GroupPorts {
   nextTurn(): number;
   /** Where rules crashed last. */
   readonly quarantine: Quarantine;
-  /** An actor of the group failed in the middle of a step: the shared state means nothing until it is loaded again. */
-  readonly halted: boolean;
+  /** Whether a message is handled. One that is not comes again after the reload, or says what the reload finds by itself. */
+  takes(message: object): boolean;
+  /** The group was loaded from a store that takes no writes: it answers reads, and loads again once the store does. */
+  readonly readOnly: boolean;
 }
 
 export interface GroupOptions {
@@ -66,7 +69,11 @@ export class DispatchGroup {
   #epoch: number;
   #turn = 0;
   #tickets = 0;
+  /** An actor of the group failed in the middle of a step: the shared state means nothing until it is loaded again. */
   #halted = false;
+  #readOnly = false;
+  /** What discovery found while nothing could be written: for the reload. */
+  #kept: object[] = [];
   readonly #quarantine = new Quarantine();
   #statements: Statements | null = null;
   #state: LiveState | null = null;
@@ -75,16 +82,17 @@ export class DispatchGroup {
     this.#options = options;
     this.#epoch = options.firstEpoch;
     const epoch = (): number => this.#epoch;
-    const halted = (): boolean => this.#halted;
+    const readOnly = (): boolean => this.#readOnly;
     this.#ports = {
       nowUs: options.nowUs,
       ids: options.ids,
       get epoch() {
         return epoch();
       },
-      get halted() {
-        return halted();
+      get readOnly() {
+        return readOnly();
       },
+      takes: (message) => this.#takes(message),
       quarantine: this.#quarantine,
       committedTurn: () => options.commits.committedTurn,
       announceEpoch: () => options.commits.announce(this.#epoch),
@@ -163,14 +171,20 @@ export class DispatchGroup {
     this.#state = state;
     this.#epoch += 1;
     this.#halted = false;
+    this.#readOnly = commits.readOnly;
     const turn = resume(state, stored, this.#ports, out);
+    const dispatcher = new Dispatcher(state, this.#ports);
+    if (this.#readOnly) {
+      this.#ports.announceEpoch();
+      return dispatcher;
+    }
     settleAfterRestart(turn, (engine) => !engine.local || isAlive(engine.pid, engine.pidStarted));
     resumeCancels(turn);
     turn.finish();
     out.send(ENGINE_PROCESSES, { kind: "Resync" });
     this.#ports.announceEpoch();
-    const dispatcher = new Dispatcher(state, this.#ports);
     dispatcher.begin(out);
+    for (const message of this.#kept.splice(0)) out.send(RECORDS, message);
     out.send(RULES, { kind: "Wake" });
     out.send(EXPECTATIONS, { kind: "Rearm" });
     return dispatcher;
@@ -178,14 +192,36 @@ export class DispatchGroup {
 
   #startScheduler(out: Outbox): Scheduler {
     const scheduler = new Scheduler(this.#loaded(), this.#ports);
-    scheduler.begin(out);
+    if (!this.#readOnly) scheduler.begin(out);
     return scheduler;
+  }
+
+  #takes(message: object): boolean {
+    // The gateway sends every unanswered command again after each start of the core, so older ones are dropped.
+    if (this.#halted || (isOfGateway(message) && message.epoch !== this.#epoch)) return false;
+    if (!this.#readOnly || changesNothing(message)) return true;
+    if (FOUND.has(kindOf(message))) this.#kept.push(message);
+    return false;
   }
 
   #loaded(): LiveState {
     assert(this.#state !== null, "the dispatcher loads the state first");
     return this.#state;
   }
+}
+
+/** Beside reads: what is handled while nothing can be written, because it concerns no stored row. */
+const FREE_OF_ROWS = new Set(["CustomRoutes", "CodeProblems", "Listening", "Figures", "GatewayStarted", "StopWork"]);
+/** What discovery finds in the served directory and does not say twice. */
+const FOUND = new Set(["RegisterFlows", "ReloadCode", "RegisterRules"]);
+
+function kindOf(message: object): string {
+  return "kind" in message ? String(message.kind) : "";
+}
+
+function changesNothing(message: object): boolean {
+  const kind = kindOf(message);
+  return FREE_OF_ROWS.has(kind) || (kind in COMMANDS && !COMMANDS[kind as CommandKind].writes);
 }
 
 /** The command that killed an actor changed nothing: its client learns that at once, the others are sent again. */

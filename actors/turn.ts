@@ -6,24 +6,37 @@
  */
 
 import type { Static, TSchema } from "typebox";
-import type { Command } from "#protocol/command";
+import type { Command, CommandKind } from "#protocol/command";
 import { type Refusal, refuse } from "#protocol/errors";
 import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/feed";
 import { canonicalJson, parseKeepingFractions } from "#protocol/json";
+import { SENT_JSON } from "#protocol/json-scan";
 import type { State, StateType } from "#protocol/state";
 import { validate } from "#protocol/validate";
 import type { Outbox } from "#runtime/effect";
 import { type Decision, emptyDecision } from "#storage/feed";
-import { type OperationValues, putOperation, type RunStateValues } from "#storage/ops";
+import { type OperationValues, putOperation, type RunStateValues, runStateText } from "#storage/ops";
+import type { CompletedRun } from "./dispatcher/downstream.ts";
 import type { IdSource } from "./ids.ts";
 import type { Flow } from "./live-state/flow.ts";
 import type { LiveState } from "./live-state/live-state.ts";
 import { type Run, renderRun } from "./live-state/run.ts";
 import type { TaskRun } from "./live-state/task-run.ts";
-import { COMMITS } from "./names.ts";
+import { COMMITS, SERVER_LOG } from "./names.ts";
 
 /** A kept answer that is an event: its id follows. */
 const EVENT_ANSWER = "event:";
+
+/** Routes of clients whose bodies are parsed here. */
+export const CLIENT_ROUTES: Readonly<Partial<Record<CommandKind, string>>> = {
+  CreateRun: "POST /api/runs",
+  CreateFlowRun: "POST /api/flows/{id}/runs",
+  CreateBackfill: "POST /api/flows/{id}/backfill",
+  CreateRule: "POST /api/rules",
+  PatchRule: "PATCH /api/rules/{id}",
+  CreateVariable: "POST /api/variables",
+  PatchVariable: "PATCH /api/variables/{name}",
+};
 
 type CountOperation = "count_runs" | "count_task_runs";
 
@@ -35,6 +48,8 @@ export class Turn {
   /** Number of this step, so that it can be told when what it decided is committed. */
   readonly number: number;
   readonly decision: Decision = emptyDecision();
+  /** Runs that completed in this step and whose downstream runs are being created. */
+  readonly completed: CompletedRun[] = [];
   /** Rules that led here: events and runs made now come from one chain of them. 0 when no rule did. */
   ruleDepth = 0;
   readonly #newRuns = new Set<Run>();
@@ -128,7 +143,8 @@ export class Turn {
 
   /** An event that user code sent from inside a run. */
   customEvent(name: string, run: Run, taskId: number | null, payloadText: string): void {
-    this.#event(name, this.nowUs, run.id, run.flow.id, taskId, null, null, null, null, null, payloadText);
+    const state = runStateText(run.state);
+    this.#event(name, this.nowUs, run.id, run.flow.id, taskId, null, state, null, null, null, payloadText);
   }
 
   /** An event stored as it is given; `command` is answered with it once it is stored. Returns the id it will have. */
@@ -136,7 +152,7 @@ export class Turn {
     command: Command | null,
     event: {
       name: string;
-      run_id: number | null;
+      run: Run | null;
       flow_id: number | null;
       resource: unknown;
       related: unknown[];
@@ -145,8 +161,10 @@ export class Turn {
   ): number {
     const [resource, related] = [event.resource, event.related].map((part) => JSON.stringify(part));
     const texts = [resource ?? null, related ?? null, canonicalJson(event.payload)] as const;
-    const identity = [event.name, this.nowUs, event.run_id, event.flow_id] as const;
-    putOperation(this.decision.ops, "insert_event", ...identity, null, null, null, null, ...texts);
+    const { run } = event;
+    const identity = [event.name, this.nowUs, run?.id ?? null, event.flow_id] as const;
+    const state = run === null ? null : runStateText(run.state);
+    putOperation(this.decision.ops, "insert_event", ...identity, null, null, state, null, ...texts);
     this.#noteChain();
     this.stream("event.created", command?.id ?? 0);
     if (command !== null) this.#keepAnswer(command, 201, null);
@@ -200,15 +218,24 @@ export class Turn {
   parse<S extends TSchema>(command: Command, schema: S, read = parseKeepingFractions): Static<S> | undefined {
     let value: unknown;
     try {
-      value = read(String(command.body));
+      value = read(String(command.body), SENT_JSON);
     } catch (cause) {
       this.refuse(command, refuse("bad_json", cause instanceof Error ? cause.message : String(cause)));
       return undefined;
     }
     const checked = validate(schema, value);
-    if (checked.ok) return checked.value;
+    if (checked.ok) {
+      this.#nameUnknownFields(command.kind, schema, value);
+      return checked.value;
+    }
     this.refuse(command, refuse("invalid", checked.error));
     return undefined;
+  }
+
+  #nameUnknownFields(kind: CommandKind, schema: TSchema, body: unknown): void {
+    const route = CLIENT_ROUTES[kind];
+    const line = route === undefined ? null : this.state.unknownFields.line(route, schema, body);
+    if (line !== null) this.out.send(SERVER_LOG, { level: "warn", text: line });
   }
 
   /** Writes the rows touched so far; what is touched later is written again. */
@@ -270,6 +297,7 @@ function runStateValues(run: Run): RunStateValues {
     run.otherSequences.size === 0 ? null : JSON.stringify(Object.fromEntries(run.otherSequences)),
     run.crash_count,
     run.failure_count,
+    run.attempt,
   ];
 }
 
@@ -294,7 +322,7 @@ function insertRun(ops: Primitive[], run: Run, parametersText: string): void {
     parametersText,
     run.tags.length === 0 ? null : JSON.stringify(run.tags),
     run.priority,
-    run.attempt,
+    run.reruns,
     run.created_by,
     run.created_at,
     run.scheduled_time,

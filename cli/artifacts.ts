@@ -25,6 +25,7 @@ const BAR_COLUMNS = 40;
 export async function listArtifacts(options: ListOptions): Promise<number> {
   const limit = positive("--limit", options.limit);
   const { flow, project, kind, key } = options;
+  if (kind !== undefined) await checkKind(kind);
   const filter = { flow, project, kind, key, run_id: options.run === undefined ? undefined : positive("--run", options.run) };
   const client = connect(options);
   return await show(client, options, {
@@ -32,6 +33,12 @@ export async function listArtifacts(options: ListOptions): Promise<number> {
     lines: (rows, out) => (rows.length > 0 ? renderArtifacts(rows, out) : out.live ? ["No artifact matches."] : []),
     changedBy: ({ event }) => event === "artifact.updated",
   });
+}
+
+async function checkKind(kind: string): Promise<void> {
+  const { ARTIFACT_KINDS } = await import("#protocol/artifact");
+  if (ARTIFACT_KINDS.some((known) => known === kind)) return;
+  throw new CommandError(`there is no kind of artifact "${kind}"`, `Known: ${ARTIFACT_KINDS.join(", ")}.`);
 }
 
 function renderArtifacts(rows: readonly ArtifactListItem[], terminal: Terminal): string[] {

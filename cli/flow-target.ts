@@ -1,11 +1,20 @@
 /** Which flow `millrace run` means, and how it is handed to the server. */
 
 import { existsSync } from "node:fs";
-import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import { basename, dirname, extname, isAbsolute, relative, resolve, sep } from "node:path";
+import { engineLine } from "#protocol/engine-command";
 import type { CreateRunBody } from "#protocol/run";
 import type { FlowSummary, Millrace } from "#sdk/client/index";
+import type { FlowPlace } from "#sdk/served-elsewhere";
+import { problemLines } from "./code-problems.ts";
 import { CommandError } from "./exit-code.ts";
+import { printable, Terminal } from "./terminal.ts";
 import { jsonOrText } from "./value.ts";
+
+const MODULE = /\.[cm]?[tj]sx?$/;
+
+/** Flows listed where the one that is named is not among them. */
+const KNOWN_SHOWN = 8;
 
 /** A flow of a file, by what its module exports. */
 export interface FileTarget {
@@ -34,7 +43,7 @@ export function parseTarget(text: string): FileTarget | NameTarget {
     return { kind: "file", path, flow };
   }
   const path = resolve(text);
-  if (/\.m?[tj]s$/.test(text)) {
+  if (MODULE.test(text) || (/\.\w+$/.test(text) && existsSync(path))) {
     if (!existsSync(path)) throw new CommandError(`there is no file ${path}`);
     return { kind: "file", path, flow: null };
   }
@@ -49,14 +58,20 @@ export type FlowReference = Pick<CreateRunBody, "flow" | "project"> & Partial<Cr
  * Loads the file's flow. When the server serves a directory above the file, the flow is that directory's,
  * so that the run belongs to the flow the server lists.
  */
-export async function loadTarget(target: FileTarget, servedDir: string | null): Promise<FlowReference> {
+export async function loadTarget(target: FileTarget, servedDir: string | null): Promise<FlowReference & FlowPlace> {
+  if (!MODULE.test(target.path)) throw otherLanguage(target);
   const inside = servedDir === null ? null : relative(servedDir, target.path);
   const isServed = inside !== null && inside !== "" && !inside.startsWith("..") && !isAbsolute(inside);
   const sourceDir = isServed && servedDir !== null ? servedDir : dirname(target.path);
   const module = relative(sourceDir, target.path).split(sep).join("/");
   const { loadModule } = await import("#sdk/load-module");
-  const { flows, error } = await loadModule(sourceDir, module);
-  if (error !== null) throw new CommandError(`${target.path} cannot be loaded: ${error}`);
+  const loaded = await loadModule(sourceDir, module);
+  if (loaded.error !== null) {
+    const { error, frame } = loaded;
+    throw new CommandError(`${target.path} cannot be loaded: ${error}${frame === "" ? "" : `\n${frame}`}`);
+  }
+  const { flows, warnings } = loaded;
+  for (const warning of warnings) process.stderr.write(`millrace: ${module}: ${printable(warning)}\n`);
   const names = flows.map((flow) => flow.definition.name);
   if (names.length === 0) {
     throw new CommandError(`${target.path} exports no flow`, "Export what flow() returns: export const daily = flow(...).");
@@ -68,7 +83,20 @@ export async function loadTarget(target: FileTarget, servedDir: string | null): 
     throw new CommandError(wanted, `It has: ${names.join(", ")}.`);
   }
   // The option types of SDK and protocol describe the same record.
-  return found.registration as FlowReference;
+  return found.registration as FlowReference & FlowPlace;
+}
+
+function otherLanguage({ path, flow }: FileTarget): CommandError {
+  const name = basename(path);
+  return new CommandError(
+    `${name} is no module in TypeScript or JavaScript, so its flows need an engine of their own`,
+    `Name it in the millrace.toml of the served directory:
+
+[engines]
+${engineLine(`*${extname(path)}`)}
+
+A flow of it is made known by its first run over HTTP (docs/guides/engines-in-other-languages.md); then: millrace run ${flow ?? "FLOW"}`,
+  );
 }
 
 /** Names the flow of a target for a creation. */
@@ -83,17 +111,25 @@ export async function findFlow(client: Millrace, target: NameTarget): Promise<Fl
   const matches = flows.filter((flow) => flow.name === target.flow);
   const [only] = matches;
   if (only === undefined) {
-    const known = flows.map((flow) => flow.name).slice(0, 8);
-    throw new CommandError(
-      `the server knows no flow "${target.flow}"`,
-      known.length === 0 ? "It has no flows yet; name a file: millrace run FILE:FLOW." : `It has: ${known.join(", ")}.`,
-    );
+    const known = flows.map((flow) => flow.name).slice(0, KNOWN_SHOWN);
+    const has = known.length === 0 ? "It has no flows yet; name a file: millrace run FILE:FLOW." : `It has: ${known.join(", ")}.`;
+    throw new CommandError(`the server knows no flow "${target.flow}"`, `${has}${await unusedFiles(client)}`);
   }
   if (matches.length > 1) {
     const choices = matches.map((flow) => `${flow.project}/${flow.name}`).join(", ");
     throw new CommandError(`flow "${target.flow}" exists in several projects`, `Name one: ${choices}.`);
   }
   return only;
+}
+
+/** Files that the flow may stand in, each with its error. */
+async function unusedFiles(client: Millrace): Promise<string> {
+  const { code_problems } = await client.settings();
+  const lines = problemLines(
+    code_problems.filter(({ kind }) => kind !== "warning"),
+    new Terminal(process.stderr),
+  );
+  return lines.map((line) => `\n${line}`).join("");
 }
 
 /**

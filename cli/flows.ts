@@ -1,10 +1,11 @@
 /** `millrace flows`: which flows the server knows, one of them in full, and forgetting one whose code is gone. */
-import type { FlowSummary, StreamMessage } from "#sdk/client/index";
+import type { FlowSummary, Millrace, ScheduleRow, StreamMessage } from "#sdk/client/index";
+import { problemLines } from "./code-problems.ts";
 import { type ConnectionOptions, connect } from "./connection.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { findFlow, type NameTarget } from "./flow-target.ts";
-import { counted, dateTime, duration, stateLook, stateText } from "./format.ts";
-import { specText } from "./schedules.ts";
+import { counted, duration, stateLook, stateText } from "./format.ts";
+import { nextText, specText } from "./schedules.ts";
 import { renderTable } from "./table.ts";
 import { printable, Terminal } from "./terminal.ts";
 import { show, type ViewOptions } from "./view.ts";
@@ -19,14 +20,21 @@ export interface ListOptions extends ViewOptions {
 export async function listFlows(options: ListOptions): Promise<number> {
   const client = connect(options);
   return await show(client, options, {
-    read: () => client.flows.list({ project: options.project, results: RESULTS }),
-    lines(flows, out) {
-      if (flows.length > 0) return renderFlows(flows, out);
-      return out.live ? [options.project === undefined ? "There are no flows yet." : "No flow matches."] : [];
+    read: () => readFlows(client, options),
+    json: ({ flows }) => flows,
+    lines({ flows, problems }, out) {
+      const none = out.live ? [options.project === undefined ? "There are no flows yet." : "No flow matches."] : [];
+      return [...(flows.length > 0 ? renderFlows(flows, out) : none), ...problemLines(problems, out)];
     },
     changedBy: ({ event }: StreamMessage) =>
       event === "flow.registered" || event === "run.updated" || event === "schedule.updated",
   });
+}
+
+/** Whether files that do not load hold flows of the project that is asked for cannot be known: they are always shown. */
+async function readFlows(client: Millrace, { project }: ListOptions) {
+  const [flows, settings] = await Promise.all([client.flows.list({ project, results: RESULTS }), client.settings()]);
+  return { flows, problems: settings.code_problems };
 }
 
 export function renderFlows(flows: readonly FlowSummary[], terminal: Terminal): string[] {
@@ -37,7 +45,7 @@ export function renderFlows(flows: readonly FlowSummary[], terminal: Terminal): 
       { head: "MODULE", cell: ({ module }) => printable(module), shrink: true },
       { head: "LAST RUNS", cell: (flow) => marksOf(flow) },
       { head: "NEXT", cell: (flow) => nextOf(flow) },
-      { head: "CODE", cell: (flow) => codeOf(flow), style: ({ error }) => (error === null ? null : "red"), shrink: true },
+      { head: "CODE", cell: (flow) => codeOf(flow).split("\n", 1)[0] ?? "", style: codeStyle, shrink: true },
     ],
     flows,
     terminal,
@@ -53,14 +61,28 @@ function marksOf({ results = [] }: FlowSummary): string {
 }
 
 function nextOf({ schedules }: FlowSummary): string {
-  const fires = schedules.map(({ next_fire }) => next_fire).filter((fire) => fire !== null);
-  if (fires.length > 0) return dateTime(Math.min(...fires));
+  const [first] = schedules
+    .filter(({ active, next_fire }) => active && next_fire !== null)
+    .sort((a, b) => Number(a.next_fire) - Number(b.next_fire));
+  if (first !== undefined) return nextWithZone(first);
   return schedules.length === 0 ? "" : "paused";
 }
 
-function codeOf({ live, error }: FlowSummary): string {
+/** The next fire in the zone of its schedule, which is named, since no column of its own does. */
+function nextWithZone(schedule: ScheduleRow): string {
+  const zone = schedule.schedule.timezone;
+  return zone == null ? nextText(schedule) : `${nextText(schedule)} ${zone}`;
+}
+
+function codeOf({ live, error, schedule_error }: FlowSummary): string {
   if (error !== null) return printable(error);
-  return live ? "served" : "registered by a client";
+  const standing = live ? "served" : "registered by a client";
+  return schedule_error === null ? standing : `${standing}; ${printable(schedule_error)}`;
+}
+
+function codeStyle({ error, schedule_error }: FlowSummary): "red" | "yellow" | null {
+  if (error !== null) return "red";
+  return schedule_error === null ? null : "yellow";
 }
 
 export async function showFlow(name: string, options: ViewOptions): Promise<number> {
@@ -90,9 +112,9 @@ export function renderFlow(flow: FlowSummary, terminal: Terminal): string[] {
   if (flow.description !== null) lines.push(printable(flow.description));
   lines.push("", ...facts(flow, terminal));
   if (flow.schedules.length > 0) lines.push("", terminal.paint("bold", counted(flow.schedules.length, "schedule")));
-  for (const { id, schedule, active, next_fire } of flow.schedules) {
-    const next = active ? (next_fire === null ? "never fires" : `next ${dateTime(next_fire)}`) : "paused";
-    lines.push(`${id}  ${printable(specText(schedule))}  ${next}`);
+  for (const row of flow.schedules) {
+    const next = row.active ? (row.next_fire === null ? "never fires" : `next ${nextWithZone(row)}`) : "paused";
+    lines.push(`${row.id}  ${printable(specText(row.schedule))}  ${next}`);
   }
   if (flow.results === undefined || flow.results.length === 0) return lines;
   return [...lines, "", terminal.paint("bold", "Last runs"), ...renderResults(flow.results, terminal)];

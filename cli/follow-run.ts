@@ -1,6 +1,9 @@
 /** Following one run to its end: its log lines as they come, and on a terminal what it is doing now. */
 
-import { type EndedRun, hasEnded, type LogFilter, type Millrace, type Run, type TaskRun } from "#sdk/client/index";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ArtifactRow } from "#protocol/artifact";
+import { isProgress, progressOf, progressText } from "#protocol/run-progress";
+import { hasEnded, type LogFilter, type Millrace, ResultTooLargeError, type Run, type TaskRun } from "#sdk/client/index";
 import { counted, duration, stateText } from "./format.ts";
 import { renderLog } from "./log-lines.ts";
 import { ProgressLine } from "./progress-line.ts";
@@ -10,6 +13,8 @@ import { printable, type Terminal } from "./terminal.ts";
 /** The last log lines may be stored just after the end of the run; this long they are waited for. */
 const LAST_LINES_MS = 300;
 const RETRY_FOR_MS = 60_000;
+/** How often a run that waits is asked why; an engine that cannot start ends within a second. */
+const EXPLAIN_MS = 1_000;
 
 export interface FollowOptions {
   /** Where log lines go; null prints none. */
@@ -27,10 +32,14 @@ export class RunFollower {
   readonly #line: ProgressLine | null;
   readonly #tasks = new Map<number, TaskRun>();
   readonly #taskNames = new Map<number, string>();
+  /** What the flow and its tasks say with progress(), by the id of the artifact. */
+  readonly #progress = new Map<number, ArtifactRow>();
   #lastLog = 0;
   #reading: Promise<void> = Promise.resolve();
   #run: Run | null = null;
   #told: string | null = null;
+  #asking = false;
+  #stopped = false;
 
   constructor(client: Millrace, runId: number, options: FollowOptions) {
     this.#client = client;
@@ -40,22 +49,29 @@ export class RunFollower {
   }
 
   /** Resolves with the ended run, after its last log line. */
-  async untilEnd(): Promise<EndedRun> {
+  async untilEnd(): Promise<Run> {
     const stop = new AbortController();
     const listening = this.#listen(stop.signal);
     try {
       // Listening ends with the run too; when it fails instead, that is the failure.
-      const ended = await Promise.race([
-        this.#client.waitFor(this.#runId),
-        listening.then(() => this.#client.waitFor(this.#runId)),
-      ]);
+      const ended = await Promise.race([this.#ended(), listening.then(() => this.#ended())]);
       stop.abort();
       await listening.catch(() => {});
       await this.#lastLines();
       return ended;
     } finally {
       stop.abort();
+      this.#stopped = true;
       this.#line?.end();
+    }
+  }
+
+  async #ended(): Promise<Run> {
+    try {
+      return (await this.#client.waitFor(this.#runId)).run;
+    } catch (error) {
+      if (error instanceof ResultTooLargeError) return error.run;
+      throw error;
     }
   }
 
@@ -64,6 +80,7 @@ export class RunFollower {
       if (message.event === "hello" || message.event === "resync") await this.#refresh();
       else if (message.event === "log.appended" && message.data.run_id === this.#runId) void this.#readLogs();
       else if (message.event === "task_run.updated" && message.data.run_id === this.#runId) this.#seeTask(message.data);
+      else if (message.event === "artifact.updated" && message.data.run_id === this.#runId) this.#seeArtifact(message.data);
       else if (message.event === "run.updated" && message.data.id === this.#runId && "state" in message.data)
         this.#seeRun(message.data);
       if (this.#run !== null && hasEnded(this.#run)) return;
@@ -72,6 +89,8 @@ export class RunFollower {
 
   async #refresh(): Promise<void> {
     for (const task of await this.#client.runs.tasks(this.#runId)) this.#seeTask(task);
+    if (this.#line?.live === true)
+      for (const artifact of await this.#client.runs.artifacts(this.#runId)) this.#seeArtifact(artifact);
     this.#seeRun(await this.#client.runs.get(this.#runId));
     void this.#readLogs();
   }
@@ -81,8 +100,13 @@ export class RunFollower {
     this.#taskNames.set(task.id, task.dynamic_key);
   }
 
+  #seeArtifact(artifact: ArtifactRow): void {
+    if (isProgress(artifact)) this.#progress.set(artifact.id, artifact);
+  }
+
   #seeRun(run: Run): void {
     this.#run = run;
+    void this.#askWhy();
     this.#line?.show(() => this.#status());
     this.#tellWait(run);
   }
@@ -97,6 +121,26 @@ export class RunFollower {
     if (text === this.#told) return;
     this.#told = text;
     if (text !== null && this.#line !== null && !hasEnded(run)) this.#line.above([text, ...wayOn(run)]);
+  }
+
+  /**
+   * Says why no engine comes for the run, again where that changes. An engine that does not start changes no run, so the server
+   * is asked from time to time while the run waits.
+   */
+  async #askWhy(): Promise<void> {
+    if (this.#asking || this.#line === null) return;
+    this.#asking = true;
+    let said = "";
+    while (this.#run?.state.type === "Scheduled" && !this.#stopped) {
+      const { reason } = await this.#client.runs.explain(this.#runId).catch(() => ({ reason: null }));
+      const lacksEngine = reason?.code === "no_engine_for_module" || reason?.code === "engine_start_failed";
+      if (lacksEngine && reason.text !== said) {
+        said = reason.text;
+        this.#line.above([`Waits: ${printable(said)}`]);
+      }
+      await sleep(EXPLAIN_MS, undefined, { ref: false });
+    }
+    this.#asking = false;
   }
 
   /** One read at a time, so that lines stay in order and come once; whatever arrived meanwhile is in the next. */
@@ -136,6 +180,8 @@ export class RunFollower {
     const ended = tasks.filter((task) => task.end_time !== null).length;
     const running = tasks.filter((task) => task.state.type === "Running").map((task) => printable(task.dynamic_key));
     const parts = [`${stateText(run.state)} ${duration(Date.now() * 1000 - sinceUs)}`];
+    const progress = progressOf(this.#progress.values());
+    if (progress !== null) parts.push(printable(progressText(progress)));
     if (tasks.length > 0) parts.push(`${ended} of ${counted(tasks.length, "task")}`);
     if (running.length > 0) parts.push(running.join(", "));
     return parts.join("  \u00b7  ");

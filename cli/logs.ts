@@ -1,9 +1,12 @@
 /** `millrace runs logs`. */
 
+import type { LogFilter, Run } from "#sdk/client/index";
 import { type ConnectionOptions, connect } from "./connection.ts";
 import { EXIT } from "./exit-code.ts";
 import { RunFollower } from "./follow-run.ts";
 import { renderLog } from "./log-lines.ts";
+import { tracebackLines } from "./outcome-lines.ts";
+import { stateLine } from "./run-details.ts";
 import { positive } from "./runs.ts";
 import { Terminal } from "./terminal.ts";
 
@@ -20,7 +23,8 @@ export async function printLogs(idText: string, options: LogOptions): Promise<nu
   const run = await client.runs.get(id);
   const filter = { level: options.level, search: options.search };
   if (options.follow === true && options.json !== true) {
-    await new RunFollower(client, run.id, { log: out, progress: null, filter }).untilEnd();
+    const ended = await new RunFollower(client, run.id, { log: out, progress: null, filter }).untilEnd();
+    for (const line of failureLines(ended, filter, out)) out.line(line);
     return EXIT.ok;
   }
   const taskNames = new Map((await client.runs.tasks(id)).map((task) => [task.id, task.dynamic_key]));
@@ -32,5 +36,13 @@ export async function printLogs(idText: string, options: LogOptions): Promise<nu
     return EXIT.ok;
   }
   for await (const log of logs) for (const line of renderLog(log, taskNames, out)) out.line(line);
+  for (const line of failureLines(run, filter, out)) out.line(line);
   return EXIT.ok;
+}
+
+/** Under the whole log of a failed run stands why: its state, and the traceback that is kept there. */
+function failureLines({ state }: Run, { level, search }: LogFilter, out: Terminal): string[] {
+  const failed = state.type === "Failed" || state.type === "Crashed";
+  if (!failed || level !== undefined || search !== undefined) return [];
+  return [stateLine(state, out), ...tracebackLines(state, out)];
 }

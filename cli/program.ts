@@ -55,7 +55,10 @@ function add(parent: Command, spec: CommandSpec, finish: Finish): void {
   command.action(async () => {
     const given = command.processedArgs as (string | string[] | undefined)[];
     const args = given.flat().filter((arg) => arg !== undefined);
-    finish((await spec.run?.(args, command.optsWithGlobals())) ?? EXIT.ok);
+    const options = command.optsWithGlobals();
+    // Often a variable of the shell that is not set; it would stand for the working directory.
+    if (options["home"] === "") throw new CommandError("--home must not be empty", "Leave it out for the default.");
+    finish((await spec.run?.(args, options)) ?? EXIT.ok);
   });
 }
 

@@ -17,6 +17,11 @@ export class ProgressLine {
     this.#terminal = terminal;
   }
 
+  /** Whether the line is ever written. */
+  get live(): boolean {
+    return this.#terminal.live;
+  }
+
   /** Shows a text from now on; it is asked for anew at each step, so it may count time. */
   show(text: () => string): void {
     this.#text = text;

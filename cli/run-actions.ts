@@ -1,11 +1,12 @@
 /** `millrace runs retry | cancel | pause | resume | rm`: what is done to runs by hand. */
 
+import { isTerminal, STATE_TYPES } from "#protocol/state";
 import { hasEnded, type Millrace, type Run } from "#sdk/client/index";
 import { type ConnectionOptions, connect } from "./connection.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import { stateText } from "./format.ts";
 import { follow } from "./run.ts";
-import { positive } from "./runs.ts";
+import { PAGE_MAX, positive, stateFilter } from "./runs.ts";
 import { printable, Terminal } from "./terminal.ts";
 
 export interface RetryOptions extends ConnectionOptions {
@@ -19,17 +20,42 @@ export async function retryRun(idText: string, options: RetryOptions): Promise<n
   return told(options, created, `Run ${created.id} (${printable(created.name)}) runs ${idText} again.`);
 }
 
-export async function cancelRuns(ids: readonly string[], options: ConnectionOptions): Promise<number> {
+const UNENDED = STATE_TYPES.filter((type) => !isTerminal(type));
+
+export interface CancelOptions extends ConnectionOptions {
+  flow?: string;
+  project?: string;
+  state?: string;
+}
+
+/** Runs that are named, or those that filters find and that have not ended. */
+export async function cancelRuns(texts: readonly string[], options: CancelOptions): Promise<number> {
   const client = connect(options);
+  const ids = await runsToCancel(client, texts, options);
   const cancelled: Run[] = [];
   const out = new Terminal(process.stdout);
-  for (const id of ids.map((text) => positive("the id of a run", text))) {
+  for (const id of ids) {
     const run = await client.runs.cancel(id);
     cancelled.push(run);
     if (options.json !== true) out.line(cancelText(run));
   }
   if (options.json === true) out.json(cancelled);
+  else if (ids.length === 0) out.line("No run that has not ended matches.");
   return EXIT.ok;
+}
+
+async function runsToCancel(client: Millrace, texts: readonly string[], options: CancelOptions): Promise<number[]> {
+  const { flow, project, state } = options;
+  const filtered = [flow, project, state].some((value) => value !== undefined);
+  if (filtered === texts.length > 0) {
+    throw new CommandError("name runs, or filters", "Write: millrace runs cancel ID..., or: millrace runs cancel --flow NAME.");
+  }
+  if (!filtered) return texts.map((text) => positive("the id of a run", text));
+  const states = state === undefined ? { states: UNENDED } : await stateFilter(client, state);
+  const filter = { flow, project, ...states };
+  const found: number[] = [];
+  for await (const run of client.runs.list(filter, { pageSize: PAGE_MAX })) if (!hasEnded(run)) found.push(run.id);
+  return found;
 }
 
 function cancelText(run: Run): string {

@@ -1,10 +1,14 @@
 /** `millrace runs show`: one run with its tasks and artifacts. */
 
+import { progressOf, progressText } from "#protocol/run-progress";
+import type { State } from "#protocol/state";
 import type { ArtifactRow, Millrace, Run, RunExplanation, TaskRun } from "#sdk/client/index";
 import { connect } from "./connection.ts";
-import { counted, dateTime, duration, stateLook, stateText } from "./format.ts";
+import { counted, dateTime, stateLook, stateText } from "./format.ts";
+import { resultText, tracebackLines } from "./outcome-lines.ts";
 import { durationOf, positive } from "./runs.ts";
 import { renderTable } from "./table.ts";
+import { attemptsOf, renderTaskFailures, renderTasks } from "./task-rows.ts";
 import { printable, type Terminal } from "./terminal.ts";
 import { show, type ViewOptions } from "./view.ts";
 
@@ -47,20 +51,29 @@ async function readDetails(client: Millrace, id: number): Promise<RunDetails> {
 }
 
 export function renderRun({ run, task_runs: tasks, artifacts, waits }: RunDetails, terminal: Terminal): string[] {
-  const state = terminal.paint(["bold", ...[stateLook(run.state).style].flat()], stateText(run.state));
   const lines = [
     `Run ${run.id}  ${terminal.paint("bold", printable(run.name))}  of ${printable(`${run.project}/${run.flow_name}`)}`,
-    `${state}${run.state.message === null ? "" : `  ${printable(run.state.message)}`}`,
+    stateLine(run.state, terminal),
+    ...tracebackLines(run.state, terminal),
     ...(waits === null ? [] : [`Waits: ${printable(waits.text)}`]),
     ...wayOn(run),
     "",
-    ...facts(run, terminal),
+    ...facts(run, artifacts, terminal),
   ];
-  if (tasks.length > 0) lines.push("", terminal.paint("bold", counted(tasks.length, "task")), ...renderTasks(tasks, terminal));
+  if (tasks.length > 0) {
+    lines.push("", terminal.paint("bold", counted(tasks.length, "task")), ...renderTasks(tasks, terminal));
+    lines.push(...renderTaskFailures(run, tasks, terminal));
+  }
   if (artifacts.length > 0) {
     lines.push("", terminal.paint("bold", counted(artifacts.length, "artifact")), ...renderArtifacts(artifacts, terminal));
   }
   return lines;
+}
+
+/** The state and its message. */
+export function stateLine(state: State, terminal: Terminal): string {
+  const look = terminal.paint(["bold", ...[stateLook(state).style].flat()], stateText(state));
+  return `${look}${state.message === null ? "" : `  ${printable(state.message)}`}`;
 }
 
 /** How a paused run goes on; nothing for others. */
@@ -70,32 +83,23 @@ export function wayOn(run: Run): string[] {
   return [asks ? `Answer with: millrace runs input ${run.id} ANSWER` : `It goes on with: millrace runs resume ${run.id}`];
 }
 
-function facts(run: Run, terminal: Terminal): string[] {
+function facts(run: Run, artifacts: readonly ArtifactRow[], terminal: Terminal): string[] {
+  const attempts = attemptsOf(run);
+  const progress = progressOf(artifacts);
   const rows: [string, string][] = [
     ["Created", `${dateTime(run.created_at)} by ${printable(run.created_by)}`],
     ["Started", run.start_time === null ? "not yet" : dateTime(run.start_time)],
     ["Duration", durationOf(run)],
-    ["Attempt", run.attempt > 0 ? `${run.attempt + 1}` : ""],
+    ["Progress", progress === null ? "" : printable(progressText(progress))],
+    ["Attempts", attempts > 1 ? String(attempts) : ""],
+    ["Again of", run.parent_run_id == null ? "" : `run ${run.parent_run_id}`],
     ["Tags", printable(run.tags.join(", "))],
     ["Parameters", Object.keys(run.parameters).length === 0 ? "" : printable(JSON.stringify(run.parameters))],
+    ["Result", resultText(run.state) ?? ""],
   ];
   const shown = rows.filter(([, text]) => text !== "");
   const width = Math.max(...shown.map(([label]) => label.length));
   return shown.map(([label, text]) => `${terminal.paint("dim", label.padEnd(width))}  ${text}`);
-}
-
-/** Task runs in the order they were created. */
-export function renderTasks(tasks: readonly TaskRun[], terminal: Terminal): string[] {
-  return renderTable(
-    [
-      { head: "TASK", cell: (task) => printable(task.dynamic_key), shrink: true },
-      { head: "STATE", cell: (task) => stateText(task.state), style: (task) => stateLook(task.state).style },
-      { head: "DURATION", cell: (task) => (task.total_run_time === null ? "" : duration(task.total_run_time)), align: "right" },
-      { head: "MESSAGE", cell: (task) => printable(task.state.message ?? ""), shrink: true },
-    ],
-    tasks,
-    terminal,
-  );
 }
 
 function renderArtifacts(artifacts: readonly ArtifactRow[], terminal: Terminal): string[] {

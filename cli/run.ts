@@ -6,9 +6,18 @@ import { dirname, join } from "node:path";
 import { Millrace, MillraceError, type Run } from "#sdk/client/index";
 import { type ConnectionOptions, connect } from "./connection.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
-import { type FileTarget, findTarget, loadTarget, type NameTarget, parseParameters, parseTarget } from "./flow-target.ts";
+import {
+  type FileTarget,
+  type FlowReference,
+  findTarget,
+  loadTarget,
+  type NameTarget,
+  parseParameters,
+  parseTarget,
+} from "./flow-target.ts";
 import { RunFollower } from "./follow-run.ts";
 import { counted, duration, stateLook, stateText } from "./format.ts";
+import { resultText, tracebackLines } from "./outcome-lines.ts";
 import { printable, Terminal } from "./terminal.ts";
 
 export interface FollowedOptions extends ConnectionOptions {
@@ -80,7 +89,7 @@ async function submit(
   servedDir: string | null,
   options: RunOptions,
 ): Promise<number> {
-  const flow = target.kind === "file" ? await loadTarget(target, servedDir) : await findTarget(client, target);
+  const flow = target.kind === "file" ? await fileTarget(client, target, servedDir) : await findTarget(client, target);
   const { parameter_schema, ...reference } = flow;
   const created = await client.runs.create({
     ...(target.kind === "file" ? flow : reference),
@@ -90,6 +99,14 @@ async function submit(
     created_by: "cli",
   });
   return options.detach === true ? tellCreated(created, options) : await follow(client, created, options);
+}
+
+async function fileTarget(client: Millrace, target: FileTarget, servedDir: string | null): Promise<FlowReference> {
+  const flow = await loadTarget(target, servedDir);
+  const { servedElsewhere } = await import("#sdk/served-elsewhere");
+  const refused = await servedElsewhere(client, flow);
+  if (refused !== null) throw new CommandError(refused);
+  return flow;
 }
 
 function tellCreated(created: Run, options: RunOptions): number {
@@ -111,9 +128,9 @@ export async function follow(client: Millrace, created: Run, options: FollowedOp
   const cancel = cancelOnInterrupt(client, created.id);
   try {
     const follower = new RunFollower(client, created.id, { log: quiet ? null : out, progress: quiet ? null : out });
-    const { run: ended, result } = await follower.untilEnd();
+    const ended = await follower.untilEnd();
     if (options.json === true) out.json(ended);
-    else if (options.quiet !== true) for (const line of endLines(ended, result, out)) out.line(line);
+    else if (options.quiet !== true) for (const line of endLines(ended, out)) out.line(line);
     const failed = ended.state.type === "Failed" || ended.state.type === "Crashed";
     if (failed && options.quiet === true) new Terminal(process.stderr).line(`millrace: run ${ended.id} ${failureText(ended)}`);
     return exitCodeOf(ended);
@@ -128,7 +145,7 @@ export function exitCodeOf(run: Run): number {
   return run.state.type === "Completed" && run.state.name !== "Skipped" ? EXIT.ok : EXIT.otherEnd;
 }
 
-function endLines(run: Run, result: unknown, terminal: Terminal): string[] {
+function endLines(run: Run, terminal: Terminal): string[] {
   const state = terminal.paint(["bold", ...[stateLook(run.state).style].flat()], stateText(run.state));
   const took = run.total_run_time === null ? "" : ` after ${duration(run.total_run_time)}`;
   const tasks = Object.values(run.task_counts).reduce((sum, count) => sum + count, 0);
@@ -136,9 +153,9 @@ function endLines(run: Run, result: unknown, terminal: Terminal): string[] {
   const completed = run.state.type === "Completed";
   if (!completed && run.state.message !== null && run.state.message.toLowerCase() !== run.state.name.toLowerCase())
     lines.push(terminal.paint("red", printable(run.state.message)));
-  if (completed && result !== undefined && result !== null)
-    lines.push(`${terminal.paint("dim", "Result:")} ${printable(JSON.stringify(result))}`);
-  return lines;
+  const result = resultText(run.state);
+  if (result !== null) lines.push(`${terminal.paint("dim", "Result:")} ${result}`);
+  return [...lines, ...tracebackLines(run.state, terminal)];
 }
 
 function failureText(run: Run): string {

@@ -14,6 +14,14 @@ const ADVICE: Readonly<Record<string, string | null>> = {
   StorageError: null,
 };
 
+const DAMAGED =
+  "`millrace doctor` says what is damaged; `millrace restore FILE` puts a backup in its place and keeps what was there.";
+
+/** In the words of SQLite: an error of another thread has no more than its message. */
+function isDamaged({ message }: Error): boolean {
+  return message.includes("malformed") || message.includes("not a database");
+}
+
 /**
  * The server's code is large and only these two commands need it.
  * @param cut once aborted, files that are not looked at yet are left out
@@ -25,7 +33,7 @@ export async function startServer(loaded: LoadedConfig, servedDir: string, cut?:
     return await main.startServer(loaded.config, servedDir, cut);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    const advice = ADVICE[error.name];
+    const advice = isDamaged(error) ? DAMAGED : ADVICE[error.name];
     throw advice === undefined ? error : new CommandError(error.message, advice);
   }
 }

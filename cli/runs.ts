@@ -1,7 +1,7 @@
 /** `millrace runs ls`. */
 
-import { isStateType, STATE_TYPES } from "#protocol/state";
-import type { Run } from "#sdk/client/index";
+import { STATE_TYPES, SUB_STATES } from "#protocol/state";
+import type { Millrace, Run } from "#sdk/client/index";
 import { connect } from "./connection.ts";
 import { CommandError } from "./exit-code.ts";
 import { dateTime, duration, stateLook, stateText } from "./format.ts";
@@ -16,14 +16,16 @@ export interface ListOptions extends ViewOptions {
   limit: string;
 }
 
+const SUB_STATE_NAMES = Object.keys(SUB_STATES);
+
 /** The server gives at most this many per page. */
-const PAGE_MAX = 500;
+export const PAGE_MAX = 500;
 
 export async function listRuns(options: ListOptions): Promise<number> {
   const limit = positive("--limit", options.limit);
   const { flow, project } = options;
-  const filter = { flow, project, ...stateFilter(options.state) };
   const client = connect(options);
+  const filter = { flow, project, ...(await stateFilter(client, options.state)) };
   const filtered = Object.values(filter).some((value) => value !== undefined);
   return await show(client, options, {
     read: () => client.runs.list(filter, { pageSize: Math.min(limit, PAGE_MAX) }).first(limit),
@@ -56,11 +58,23 @@ export function durationOf(run: Pick<Run, "start_time" | "end_time" | "total_run
   return run.start_time === null || run.end_time !== null ? "" : duration(Date.now() * 1000 - run.start_time);
 }
 
-/** A type in any case, or the name of a sub-state as the server knows it. */
-export function stateFilter(state: string | undefined): { state_type?: string; state_name?: string } {
+/**
+ * A type or sub-state of the catalogue in any case. Engines may name states freely, so another name counts if a run has it.
+ * @throws CommandError for any other name.
+ */
+export async function stateFilter(
+  client: Pick<Millrace, "runs">,
+  state: string | undefined,
+): Promise<{ state_type?: string; state_name?: string }> {
   if (state === undefined) return {};
-  const type = STATE_TYPES.find((known) => known.toLowerCase() === state.toLowerCase());
-  return type !== undefined && isStateType(type) ? { state_type: type } : { state_name: state };
+  const folded = (names: readonly string[]) => names.find((name) => name.toLowerCase() === state.toLowerCase());
+  const type = folded(STATE_TYPES);
+  if (type !== undefined) return { state_type: type };
+  const name = folded(SUB_STATE_NAMES);
+  if (name !== undefined) return { state_name: name };
+  const [run] = await client.runs.list({ state_name: state }, { pageSize: 1 }).first(1);
+  if (run !== undefined) return { state_name: state };
+  throw new CommandError(`there is no state "${state}"`, `Known: ${[...STATE_TYPES, ...SUB_STATE_NAMES].join(", ")}.`);
 }
 
 /** A whole number above zero. */

@@ -64,9 +64,11 @@ export function specText(schedule: ScheduleRow["schedule"]): string {
   }
 }
 
-function nextText({ active, paused_reason, next_fire }: ScheduleRow): string {
+/** In the zone that stands beside it; without one, in that of this machine. */
+export function nextText({ active, paused_reason, next_fire, schedule }: ScheduleRow): string {
   if (!active) return paused_reason ?? "inactive";
-  return next_fire === null ? "never" : dateTime(next_fire);
+  if (next_fire === null) return "never";
+  return schedule.timezone == null ? dateTime(next_fire) : timeInZone(next_fire, schedule.timezone);
 }
 
 export interface PreviewOptions extends ConnectionOptions {
@@ -110,6 +112,16 @@ function timeInZone(us: number, timezone: string): string {
   return new Date(us / 1000).toLocaleString("sv-SE", { timeZone: timezone });
 }
 
+/** For a sentence, where no column names the zone. */
+function fireText(us: number, timezone: string | null | undefined): string {
+  return timezone == null ? dateTime(us) : `${timeInZone(us, timezone)} ${timezone}`;
+}
+
+function nextSentence(row: ScheduleRow): string {
+  const next = row.active && row.next_fire !== null ? fireText(row.next_fire, row.schedule.timezone) : nextText(row);
+  return `Schedule ${row.id} runs next ${next}.`;
+}
+
 export async function pauseSchedule(id: string, options: ConnectionOptions): Promise<number> {
   const row = await connect(options).schedules.pause(positive("id", id));
   return told(options, row, `Schedule ${row.id} is paused.`);
@@ -117,7 +129,7 @@ export async function pauseSchedule(id: string, options: ConnectionOptions): Pro
 
 export async function resumeSchedule(id: string, options: ConnectionOptions): Promise<number> {
   const row = await connect(options).schedules.resume(positive("id", id));
-  return told(options, row, `Schedule ${row.id} runs next ${nextText(row)}.`);
+  return told(options, row, nextSentence(row));
 }
 
 export interface SkipOptions extends ConnectionOptions {
@@ -132,14 +144,15 @@ export async function skipFires(id: string, fires: readonly string[], options: S
   if (options.undo !== undefined) return await undoSkip(client, schedule, options.undo, options);
   const asked = options.next === undefined ? { fires: fires.map(fireOf) } : { next: positive("--next", options.next) };
   const answer = await client.schedules.skip(schedule, asked);
-  const times = answer.skipped.map(dateTime).join(", ");
+  const known = (await client.flows.list()).flatMap(({ schedules }) => schedules).find((row) => row.id === schedule);
+  const times = answer.skipped.map((fire) => fireText(fire, known?.schedule.timezone)).join(", ");
   const also = answer.downstream.map(({ flow }) => flow).join(", ");
   return told(options, answer, `Skipped ${times}${also === "" ? "" : `, and with it runs of ${also}`}.`);
 }
 
 async function undoSkip(client: Millrace, schedule: number, fire: string, options: ConnectionOptions): Promise<number> {
   const row = await client.schedules.undoSkip(schedule, fireOf(fire));
-  return told(options, row, `Schedule ${row.id} runs next ${nextText(row)}.`);
+  return told(options, row, nextSentence(row));
 }
 
 function fireOf(text: string): number {

@@ -64,12 +64,19 @@ class StopSignals {
 
   stopWith(server: RunningServer): void {
     this.#server = server;
+    void server.staying.then((runs) => this.#tellStaying(runs));
     clearTimeout(this.#limit);
     if (this.asked.aborted) void server.stop();
   }
 
   end(): void {
     process.off("SIGINT", this.#handler).off("SIGTERM", this.#handler);
+  }
+
+  #tellStaying(runs: number): void {
+    if (runs === 0) return;
+    const which = runs === 1 ? "1 run goes on in its engine" : `${runs} runs go on in their engines`;
+    this.#terminal.line(`${which}; the next server on this home takes over. A second Ctrl-C ends only the server.`);
   }
 
   #signalled(): void {

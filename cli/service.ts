@@ -27,6 +27,9 @@ export async function installService(dir: string, options: ServiceOptions): Prom
   if (!UNIT_NAME.test(options.name))
     throw new CommandError(`--name must be letters, digits, "_", "." and "-", not "${options.name}"`);
   const home = ownHome(options);
+  const { foreignFolder } = await import("#server/operations/home-files");
+  const foreign = existsSync(home) ? foreignFolder(home) : null;
+  if (foreign !== null) throw new CommandError(foreign);
   const path = join(process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "systemd", "user", `${options.name}.service`);
   const unit = serviceUnit({ servedDir, home, port: options.port, command: ownCommand() });
   const out = new Terminal(process.stdout);

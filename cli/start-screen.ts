@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { sep } from "node:path";
 import type { ServerConfig } from "#server/config";
 import type { Discovery } from "#server/discovery";
+import { problemLines } from "./code-problems.ts";
 import { counted, duration } from "./format.ts";
 import { renderTable } from "./table.ts";
 import { printable, type Terminal } from "./terminal.ts";
@@ -41,7 +42,12 @@ export function renderStartScreen(screen: StartScreen, terminal: Terminal): stri
     ...codeLines(discovery, terminal),
   );
   for (const warning of discovery.warnings) lines.push(`  ${terminal.paint("yellow", "\u25c6")} ${printable(warning)}`);
-  lines.push(...errorLines(discovery.errors, terminal), "", `  ${terminal.paint("dim", stopHint(terminal))}`, "");
+  lines.push(
+    ...problemLines(discovery.problems, terminal).map((line) => line && `  ${line}`),
+    "",
+    `  ${terminal.paint("dim", stopHint(terminal))}`,
+    "",
+  );
   return lines;
 }
 
@@ -60,7 +66,7 @@ function engines(config: ServerConfig): string {
 }
 
 function flowLines(screen: StartScreen, terminal: Terminal): string[] {
-  const { flows, rules, routes } = screen.discovery;
+  const { flows, rules, routes, schedules } = screen.discovery;
   if (flows.length === 0 && rules.length + routes.length > 0) return ["  No flows were found."];
   if (flows.length === 0) {
     return [
@@ -77,7 +83,7 @@ function flowLines(screen: StartScreen, terminal: Terminal): string[] {
       { head: "FLOW", cell: (row) => printable(row.flow), style: () => "bold" },
       { head: "PROJECT", cell: (row) => printable(row.project), shrink: true },
       { head: "FILE", cell: (row) => printable(row.module), shrink: true },
-      { head: "SCHEDULES", cell: (row) => String(row.options.schedules?.length ?? 0), align: "right" },
+      { head: "SCHEDULES", cell: (row) => String(schedules.get(row) ?? 0), align: "right" },
     ],
     shown,
     terminal,
@@ -99,19 +105,6 @@ function codeLines({ rules, routes }: Discovery, terminal: Terminal): string[] {
 function shortList(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_SHOWN).map(printable).join(", ");
   return names.length > NAMES_SHOWN ? `${shown} and ${names.length - NAMES_SHOWN} more` : shown;
-}
-
-function errorLines(errors: Discovery["errors"], terminal: Terminal): string[] {
-  if (errors.length === 0) return [];
-  const whole = errors.filter(({ partly }) => !partly).length;
-  const what = whole === errors.length ? counted(whole, "file") : "Files, or something in them,";
-  const lines = ["", `  ${terminal.paint("red", `${what} could not be used:`)}`];
-  for (const { module, error } of errors) {
-    const [first = "", ...rest] = printable(error).split("\n");
-    lines.push(`  ${terminal.paint("red", "\u25a0")} ${terminal.paint("bold", printable(module))}  ${first}`);
-    lines.push(...rest.map((line) => `    ${terminal.paint("dim", line)}`));
-  }
-  return lines;
 }
 
 function stopHint(terminal: Terminal): string {

@@ -1,6 +1,7 @@
 /** `millrace status`: whether a server runs, and how it does. */
-import type { ServerInfo } from "#sdk/client/index";
+import type { Queue, ServerInfo } from "#sdk/client/index";
 import { clientHome, findLocalServer } from "#sdk/client/local-server";
+import { problemLines } from "./code-problems.ts";
 import { type ConnectionOptions, connect } from "./connection.ts";
 import { EXIT } from "./exit-code.ts";
 import { counted, dateTime, duration } from "./format.ts";
@@ -13,14 +14,30 @@ export async function status(options: ConnectionOptions): Promise<number> {
   // Without this, a server that was killed would only be told as an address that does not answer.
   if (options.url === undefined) findLocalServer(clientHome(options.home));
   const client = connect(options);
-  const [server, counts] = await Promise.all([client.server(), client.counts()]);
+  const [server, counts, settings, queue] = await Promise.all([
+    client.server(),
+    client.counts(),
+    client.settings(),
+    client.queue(),
+  ]);
+  const planned = plannedIn(queue);
   const out = new Terminal(process.stdout);
-  if (options.json === true) out.json({ running: true, ...server, active_runs: counts.active });
-  else for (const [label, text] of rows(server, counts.active)) out.line(`${label.padEnd(LABEL_WIDTH)}  ${text}`);
+  const problems = settings.code_problems;
+  if (options.json === true) {
+    out.json({ running: true, ...server, active_runs: counts.active, planned_runs: planned, code_problems: problems });
+    return EXIT.ok;
+  }
+  for (const [label, text] of rows(server, counts.active, planned)) out.line(`${label.padEnd(LABEL_WIDTH)}  ${text}`);
+  for (const line of problemLines(problems, out)) out.line(line);
   return EXIT.ok;
 }
 
-function rows(server: ServerInfo, active: number): [string, string][] {
+/** Runs whose time has not come: they wait for the clock, not for an engine. */
+export function plannedIn({ reasons }: Pick<Queue, "reasons">): number {
+  return reasons.filter(({ code }) => code === "not_due").reduce((sum, { count }) => sum + count, 0);
+}
+
+function rows(server: ServerInfo, active: number, planned: number): [string, string][] {
   const { url, pid, version, started_at, served_dir, home, engines, queued } = server;
   const busy = engines.filter(({ current_run }) => current_run !== null).length;
   return [
@@ -30,6 +47,18 @@ function rows(server: ServerInfo, active: number): [string, string][] {
     ["Serving", printable(served_dir ?? "nothing")],
     ["Home", printable(home)],
     ["Engines", `${engines.length}, ${busy} of them busy`],
-    ["Runs", `${counted(active, "run")} not ended, ${queued} of them queued`],
+    ["Runs", runsText(active, queued - planned, planned)],
+    ...storeRow(server),
   ];
+}
+
+function storeRow({ store_problem: problem }: ServerInfo): [string, string][] {
+  if (problem == null) return [];
+  return [["Store", `takes no writes since ${dateTime(problem.since)}: ${printable(problem.message)}`]];
+}
+
+export function runsText(active: number, queued: number, planned: number): string {
+  // The three are read one after another, while runs go on.
+  const parts = [`${Math.max(0, queued)} of them queued`, ...(planned === 0 ? [] : [`${planned} planned for later`])];
+  return `${counted(active, "run")} not ended, ${parts.join(", ")}`;
 }

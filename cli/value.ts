@@ -1,9 +1,11 @@
 /** Values on a command line: JSON where it is JSON, else text. */
 
-/** So that 3, true and [1, 2] are what they look like. */
+import { parseJson } from "#protocol/json";
+
+/** So that 3, true and [1, 2] are what they look like, and large integers keep their digits. */
 export function jsonOrText(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return text;
   }

@@ -11,6 +11,8 @@ export interface ViewOptions extends ConnectionOptions {
 
 export interface View<Data> {
   read(): Promise<Data>;
+  /** What of it `--json` writes. */
+  json?(data: Data): unknown;
   lines(data: Data, terminal: Terminal): string[];
   /** What on the stream makes it worth reading again. */
   changedBy(message: StreamMessage): boolean;
@@ -25,9 +27,13 @@ const TICK_MS = 1_000;
 export async function show<Data>(client: Millrace, options: ViewOptions, view: View<Data>): Promise<number> {
   const out = new Terminal(process.stdout);
   if (options.watch === true) await new Watch(client, options, view, out).untilInterrupted();
-  else if (options.json === true) out.json(await view.read());
+  else if (options.json === true) out.json(jsonOf(view, await view.read()));
   else for (const line of view.lines(await view.read(), out)) out.line(line);
   return EXIT.ok;
+}
+
+function jsonOf<Data>({ json }: View<Data>, data: Data): unknown {
+  return json === undefined ? data : json(data);
 }
 
 class Watch<Data> {
@@ -93,7 +99,7 @@ class Watch<Data> {
       return;
     }
     // In a pipe each state is written once.
-    const text = this.#json ? JSON.stringify(this.#data) : this.#view.lines(this.#data, this.#out).join("\n");
+    const text = this.#json ? JSON.stringify(jsonOf(this.#view, this.#data)) : this.#view.lines(this.#data, this.#out).join("\n");
     if (text === this.#shown) return;
     this.#out.line(this.#json || this.#shown === "" ? text : `\n${text}`);
     this.#shown = text;

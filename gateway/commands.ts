@@ -13,6 +13,7 @@ import { COMMANDS, type Command, type CommandKind, type CommandNotice } from "#p
 import { type Refusal, refuse } from "#protocol/errors";
 import type { Primitive, ReadOnly } from "#protocol/feed";
 import { BODIES_IN_FLIGHT_BYTES_MAX } from "#protocol/limits";
+import type { ServerInfo } from "#protocol/server";
 import type { Alarm } from "#runtime/timers";
 import { DeadlineWheel } from "./deadline-wheel.ts";
 import { Parking } from "./parking.ts";
@@ -22,6 +23,8 @@ import type { Exchange } from "./transport-port.ts";
 
 /** How long a command waits for a core to be there: a restart takes far less, a client's patience is longer. */
 const HOLD_US = 5_000_000;
+/** How long a transition waits for a store that takes no writes: then its connection is cut, and its engine sends it again. */
+const UNWRITTEN_HOLD_US = 800_000;
 /** How long a decision may take: below the 30 s after which engines give up a request. */
 const DECIDE_US = 25_000_000;
 /** How long the answer to an expired long-poll may take. */
@@ -54,8 +57,8 @@ export class OutstandingCommands {
   #bodyBytes = 0;
   /** Commands whose client still waits. */
   #waiting = 0;
-  /** Why writes are refused, while they are. */
-  #readOnly: Refusal | null = null;
+  /** Why and since when writes are refused, while they are. */
+  #readOnly: ReadOnly | null = null;
   #accepts: "all" | "polls for work" | "nothing" = "all";
   #drained: (() => void) | null = null;
   /** Set once this table has failed: what is brought to it goes there. */
@@ -113,8 +116,8 @@ export class OutstandingCommands {
     this.#waiting += 1;
     this.#pending.set(pending.id, pending);
     exchange.watch(pending);
-    // A transition that arrives while nothing can be written waits: a refusal would end the run in its engine's eyes.
-    if (this.#epoch > 0 && !this.#holdsBack(pending.kind)) this.#send(pending);
+    if (this.#holdsBack(pending.kind)) return this.#setDeadline(pending, nowUs + UNWRITTEN_HOLD_US);
+    if (this.#epoch > 0) this.#send(pending);
     if (pending.waitUs === 0) this.#expire(pending);
     else this.#setDeadline(pending, nowUs + (pending.waitUs ?? HOLD_US));
   }
@@ -189,10 +192,16 @@ export class OutstandingCommands {
     }
   }
 
-  /** The store takes no writes, or takes them again. */
+  /**
+   * The store takes no writes, or takes them again. Every commit was told before, so whatever would write and is unanswered was
+   * not applied.
+   */
   readOnly(message: ReadOnly): void {
     if (message.on) {
-      this.#readOnly = refuse(message.status === 507 ? "disk_full" : "store_unavailable", message.error);
+      this.#readOnly = message;
+      for (const pending of this.#pending.values()) {
+        if (!pending.gone && !pending.decided) this.#refuseOrHold(pending);
+      }
       return;
     }
     this.#readOnly = null;
@@ -236,7 +245,7 @@ export class OutstandingCommands {
   #refusalOf(kind: CommandKind): Refusal | null {
     if (this.#accepts !== "all" && !(this.#accepts === "polls for work" && kind === "Work"))
       return refuse(kind === "CreateRun" || kind === "CreateFlowRun" ? "stopping" : "unavailable");
-    if (this.#readOnly !== null && COMMANDS[kind].writes && kind !== "TransitionRun") return this.#readOnly;
+    if (this.#holdsBack(kind) && kind !== "TransitionRun") return this.#unwritten(kind);
     return this.#pending.size >= OUTSTANDING_MAX ? refuse("busy") : null;
   }
 
@@ -244,10 +253,20 @@ export class OutstandingCommands {
     return this.#readOnly !== null && COMMANDS[kind].writes;
   }
 
-  /** While nothing can be written: answers what would write. True when the command is not to be sent now. */
+  /** Engines of other versions repeat a report after a 503 only. */
+  #unwritten(kind: CommandKind): Refusal {
+    const full = this.#readOnly?.status === 507 && kind !== "Report";
+    return refuse(full ? "disk_full" : "store_unavailable", this.#readOnly?.error ?? "");
+  }
+
+  /**
+   * While nothing can be written: answers what would write. A transition waits a little: a refusal would end the run in its
+   * engine's eyes. True when the command is not to be sent now.
+   */
   #refuseOrHold(pending: PendingCommand): boolean {
-    if (this.#readOnly === null || !COMMANDS[pending.kind].writes) return false;
-    if (pending.kind !== "TransitionRun") this.#answer(pending, this.#readOnly);
+    if (!this.#holdsBack(pending.kind)) return false;
+    if (pending.kind !== "TransitionRun") this.#answer(pending, this.#unwritten(pending.kind));
+    else this.#setDeadline(pending, Math.min(pending.dueUs, this.#ports.now() + UNWRITTEN_HOLD_US));
     return true;
   }
 
@@ -261,7 +280,7 @@ export class OutstandingCommands {
       this.#pending.delete(pending.id);
       return;
     }
-    if (pending.patience === "late") {
+    if (pending.patience === "late" || this.#holdsBack(pending.kind)) {
       this.#giveUp(pending);
       return;
     }
@@ -340,7 +359,9 @@ export class OutstandingCommands {
   #completed(kind: CommandKind, body: Primitive): string | null {
     if (typeof body !== "string") return null;
     if (kind !== "GetServer") return body;
-    const info = JSON.parse(body) as { stream_seq: number };
-    return JSON.stringify({ ...info, stream_seq: Math.max(info.stream_seq, this.#ports.latestSeq()) });
+    const info = JSON.parse(body) as ServerInfo;
+    const stream_seq = Math.max(info.stream_seq, this.#ports.latestSeq());
+    const store_problem = this.#readOnly === null ? null : { message: this.#readOnly.error, since: this.#readOnly.since };
+    return JSON.stringify({ ...info, stream_seq, store_problem } satisfies ServerInfo);
   }
 }

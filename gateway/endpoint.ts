@@ -6,6 +6,7 @@ import { IDEMPOTENCY_KEY_LENGTH_MAX, PARSE_ON_CORE_BYTES_MAX } from "#protocol/l
 import { parsePathId, parseQuery } from "#protocol/query";
 import type { Route } from "#protocol/route";
 import { RULE_DEPTH_HEADER } from "#protocol/rule";
+import { UnknownFields } from "#protocol/unknown-fields";
 import { BodyReader, type BodyTaker, hasBody, isJson, type RequestHead } from "./body.ts";
 import type { OutstandingCommands } from "./commands.ts";
 import { type ParsedBody, parseBody } from "./json-body.ts";
@@ -37,10 +38,18 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   readonly #parsedHere: boolean;
   readonly #commands: OutstandingCommands;
   readonly #slicer: ReportSlicer;
+  readonly #unknown = new UnknownFields();
+  readonly #warn: (text: string) => void;
   /** Reports above this are taken as bytes; no other body is. */
   readonly largeAbove: number;
 
-  constructor(route: Route, kind: CommandKind, commands: OutstandingCommands, slicer: ReportSlicer) {
+  constructor(
+    route: Route,
+    kind: CommandKind,
+    commands: OutstandingCommands,
+    slicer: ReportSlicer,
+    warn: (text: string) => void,
+  ) {
     this.auth = route.auth;
     this.#route = route;
     this.#kind = kind;
@@ -48,6 +57,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     this.#parsedHere = COMMANDS[kind].parsed === "gateway";
     this.#commands = commands;
     this.#slicer = slicer;
+    this.#warn = warn;
     this.largeAbove = kind === "Report" ? PARSE_ON_CORE_BYTES_MAX : Number.POSITIVE_INFINITY;
   }
 
@@ -96,6 +106,9 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     }
     const parsed = parseBody(text, this.#route.body);
     if (parsed.ok) {
+      const { method, path, body } = this.#route;
+      const line = this.#isOfEngines ? null : this.#unknown.line(`${method} ${path}`, body, parsed.value);
+      if (line !== null) this.#warn(line);
       this.#submit(exchange, head, parsed.value, text, bytes);
       return;
     }

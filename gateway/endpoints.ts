@@ -13,14 +13,20 @@ import type { StreamHub } from "./sse.ts";
 import { streamStart } from "./stream-since.ts";
 import type { Exchange } from "./transport-port.ts";
 
-export function buildRouter(commands: OutstandingCommands, hub: StreamHub, reads: Reads, mcp: McpEndpoint): Router<Endpoint> {
+export function buildRouter(
+  commands: OutstandingCommands,
+  hub: StreamHub,
+  reads: Reads,
+  mcp: McpEndpoint,
+  warn: (text: string) => void,
+): Router<Endpoint> {
   const router = new Router<Endpoint>();
   const local = localServices(hub);
   for (const route of ROUTES) {
     if (route.kind === "read") router.add(route.method, route.path, reads.endpoint(route));
     else if (route.kind === "local") router.add(route.method, route.path, new LocalEndpoint(route.auth, serviceOf(local, route)));
     else if (route.command !== undefined)
-      router.add(route.method, route.path, new CommandEndpoint(route, route.command, commands, reads));
+      router.add(route.method, route.path, new CommandEndpoint(route, route.command, commands, reads, warn));
   }
   // No row of the table, because the interface's description leaves it out: it speaks another protocol.
   router.add("POST", MCP_PATH, new LocalEndpoint(true, (exchange) => mcp.receive(exchange)));

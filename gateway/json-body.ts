@@ -2,6 +2,7 @@
 import type { TSchema } from "typebox";
 import { type Refusal, refuse } from "#protocol/errors";
 import { parseJson, toTransferable } from "#protocol/json";
+import { SENT_JSON } from "#protocol/json-scan";
 import { validate } from "#protocol/validate";
 
 export type ParsedBody = { ok: true; value: unknown } | { ok: false; refusal: Refusal };
@@ -13,7 +14,7 @@ export type ParsedBody = { ok: true; value: unknown } | { ok: false; refusal: Re
 export function parseBody(text: string, schema: TSchema): ParsedBody {
   let value: unknown;
   try {
-    value = parseJson(text);
+    value = parseJson(text, SENT_JSON);
   } catch (cause) {
     return { ok: false, refusal: refuse("bad_json", cause instanceof Error ? cause.message : "unreadable") };
   }

@@ -98,8 +98,13 @@ class NodeExchange implements Exchange {
     this.#request.on("data", (piece: Buffer) => this.#take(piece));
     this.#request.on("end", () => {
       this.#pace?.clear();
-      if (this.open) this.#guard(() => this.#watcher?.data(NOTHING, true));
+      this.#passOn(NOTHING, true);
     });
+  }
+
+  #passOn(piece: Uint8Array, last: boolean): void {
+    const watcher = this.#watcher;
+    if (this.open && watcher !== null) this.#guard(() => this.#handler.body(this, watcher, piece, last));
   }
 
   respond(status: number, headers: HeaderList, body: string | Uint8Array | null, close = false): void {
@@ -161,7 +166,7 @@ class NodeExchange implements Exchange {
   #take(piece: Buffer): void {
     this.#pacedBytes += piece.length;
     if (this.#pacedBytes >= BODY_PACE_BYTES && this.open) this.#setPace();
-    if (this.open) this.#guard(() => this.#watcher?.data(piece, false));
+    this.#passOn(piece, false);
   }
 
   #setPace(): void {

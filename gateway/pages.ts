@@ -1,7 +1,9 @@
 /**
- * Paths outside the API: the dashboard, which itself says where it has no page. No token: its files show nothing of the store, and the dashboard itself asks for one.
+ * Paths outside the API: the pages of the dashboard and its files. No token: its files show nothing of the store, and the dashboard
+ * itself asks for one. Any other path is not found; a browser gets the dashboard's document with the 404, which says so and leads on.
  * Where it was not built, a landing page says so and where the API is.
  */
+import { pageAt } from "#protocol/dashboard-pages";
 import { refuse } from "#protocol/errors";
 import { type Asset, loadAssets } from "./assets.ts";
 import { replyFile, replyMethodNotAllowed, replyRefusal } from "./reply.ts";
@@ -37,7 +39,6 @@ const DOCUMENT_HEADERS: HeaderList = [
 const LANDING_HEADERS: HeaderList = ["content-type", "text/html; charset=utf-8", "x-content-type-options", "nosniff"];
 
 const DOCUMENT = "/index.html";
-/** Below this are the files of a build. One that is of another build is not found, instead of being the document. */
 const FILES = "/assets/";
 
 export class Pages {
@@ -51,20 +52,34 @@ export class Pages {
   }
 
   serve(exchange: Exchange): void {
-    if (exchange.method !== "GET" && exchange.method !== "HEAD") {
-      replyMethodNotAllowed(exchange, "GET, HEAD");
-      return;
-    }
     const file = this.#assets.get(exchange.path);
-    const asset = file ?? this.#assets.get(DOCUMENT);
-    if (file === undefined && exchange.path.startsWith(FILES)) replyRefusal(exchange, refuse("not_found"));
-    else if (asset !== undefined) sendAsset(exchange, asset);
-    else replyFile(exchange, 200, [...LANDING_HEADERS, ...DOCUMENT_HEADERS], this.#landing);
+    if (file === undefined && pageAt(exchange.path) === null) this.#serveNothing(exchange);
+    else if (exchange.method !== "GET" && exchange.method !== "HEAD") replyMethodNotAllowed(exchange, "GET, HEAD");
+    else {
+      const asset = file ?? this.#assets.get(DOCUMENT);
+      if (asset !== undefined) sendAsset(exchange, asset);
+      else replyFile(exchange, 200, [...LANDING_HEADERS, ...DOCUMENT_HEADERS], this.#landing);
+    }
+  }
+
+  #serveNothing(exchange: Exchange): void {
+    const document = this.#assets.get(DOCUMENT);
+    if (document === undefined || !wantsDocument(exchange)) replyRefusal(exchange, refuse("not_found"));
+    else replyFile(exchange, 404, documentHeaders(document), document.plain);
   }
 }
 
+/** A browser that goes to a page asks for HTML; a picture, script or program does not. Below `assets` are files of a build only. */
+function wantsDocument(exchange: Exchange): boolean {
+  return exchange.method === "GET" && !exchange.path.startsWith(FILES) && accepts(exchange.header("accept"), "text/html");
+}
+
+function documentHeaders(asset: Asset): HeaderList {
+  return [...asset.headers, ...DOCUMENT_HEADERS];
+}
+
 function sendAsset(exchange: Exchange, asset: Asset): void {
-  const headers = asset.tag === null ? asset.headers : [...asset.headers, ...DOCUMENT_HEADERS];
+  const headers = asset.tag === null ? asset.headers : documentHeaders(asset);
   if (asset.tag !== null && exchange.header("if-none-match") === asset.tag) {
     replyFile(exchange, 304, headers, null);
     return;
@@ -76,11 +91,11 @@ function sendAsset(exchange: Exchange, asset: Asset): void {
   else replyFile(exchange, 200, headers, asset.plain);
 }
 
-/** True when the list of encodings names this one and does not rule it out. */
-function accepts(list: string, encoding: string): boolean {
+/** True when a header's list of encodings or media types names this one and does not rule it out. */
+function accepts(list: string, wanted: string): boolean {
   return list.split(",").some((part) => {
     const [name = "", ...parameters] = part.trim().toLowerCase().split(";");
-    return name === encoding && !parameters.some((parameter) => /^\s*q=0(\.0*)?\s*$/.test(parameter));
+    return name === wanted && !parameters.some((parameter) => /^\s*q=0(\.0*)?\s*$/.test(parameter));
   });
 }
 

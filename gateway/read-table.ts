@@ -103,7 +103,7 @@ export const READS: Readonly<Record<string, Read>> = {
     never,
     (id) => refuse("backfill_not_found", id),
   ),
-  listScheduleRuns: read("schedule_runs", (_id, query: { after: number; before: number }) => query, never),
+  listScheduleRuns: read("schedule_runs", (_id, query: QueryArguments["schedule_runs"]) => query, never),
   getEvent: read(
     "event",
     (id) => ({ id }),

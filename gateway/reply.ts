@@ -42,8 +42,13 @@ export function replyOptions(exchange: Exchange, allow: string): void {
   exchange.respond(204, ["allow", allow], null);
 }
 
-/** A file of the dashboard, or that it has not changed. */
-export function replyFile(exchange: Exchange, status: 200 | 304, headers: HeaderList, body: string | Uint8Array | null): void {
+/** A file of the dashboard, that it has not changed, or the document that says that there is no such page. */
+export function replyFile(
+  exchange: Exchange,
+  status: 200 | 304 | 404,
+  headers: HeaderList,
+  body: string | Uint8Array | null,
+): void {
   exchange.respond(status, headers, body);
 }
 

@@ -6,6 +6,7 @@ import type { Command, CommandNotice } from "#protocol/command";
 import type { RouteAbandoned, RouteMessage, RouteRequest } from "#protocol/custom-route";
 import { refuse } from "#protocol/errors";
 import type { FeedMessage, LiveFlows } from "#protocol/feed";
+import { STALL_US } from "#runtime/host";
 import { createSystemAlarm } from "#runtime/timers";
 import { Access } from "./auth.ts";
 import { CustomRouteTable } from "./custom-routes.ts";
@@ -16,10 +17,12 @@ import { replyDefect, replyMethodNotAllowed, replyOptions, replyRefusal } from "
 import type { Match } from "./router.ts";
 import { GatewayState } from "./state.ts";
 import { createTransport, type TransportName } from "./transport.ts";
-import type { Exchange, RequestHandler, Transport } from "./transport-port.ts";
+import type { Exchange, ExchangeWatcher, RequestHandler, Transport } from "./transport-port.ts";
 
 /** How long an orderly stop waits for answers that are on their way. */
 const STOP_GRACE_MS = 2_000;
+/** What the log says of a path. */
+const PATH_LENGTH_SHOWN = 200;
 
 export interface GatewayOptions {
   host: string;
@@ -58,6 +61,10 @@ export interface GatewayPorts {
   failed(cause: unknown): void;
   /** Told about defects that cost one request or message; standard error without it. */
   defect?(cause: unknown): void;
+  /** A line for the server's log that no client waits for; standard error without it. */
+  warn?(text: string): void;
+  /** Handling a request took this long, during which the thread did nothing else. */
+  held?(what: string, tookUs: number): void;
 }
 
 export interface Gateway {
@@ -97,7 +104,7 @@ class HttpGateway implements Gateway, RequestHandler {
 
   constructor(options: GatewayOptions, ports: GatewayPorts) {
     this.#options = options;
-    this.#ports = { defect: tellDefect, ...ports };
+    this.#ports = { defect: tellDefect, warn: tellDefect, held: () => undefined, ...ports };
     this.#access = new Access(options);
     this.#reads = new Reads(options.database_path, this.#ports.defect);
     this.#state = new GatewayState(options, this.#ports, this.#reads);
@@ -155,6 +162,23 @@ class HttpGateway implements Gateway, RequestHandler {
   }
 
   request(exchange: Exchange): void {
+    const startUs = this.#ports.now();
+    this.#route(exchange);
+    this.#noteHeld(exchange, startUs);
+  }
+
+  body(exchange: Exchange, watcher: ExchangeWatcher, piece: Uint8Array, last: boolean): void {
+    const startUs = this.#ports.now();
+    watcher.data(piece, last);
+    this.#noteHeld(exchange, startUs);
+  }
+
+  #noteHeld({ method, path }: Exchange, startUs: number): void {
+    const tookUs = this.#ports.now() - startUs;
+    if (tookUs > STALL_US) this.#ports.held(`${method} ${path.slice(0, PATH_LENGTH_SHOWN)}`, tookUs);
+  }
+
+  #route(exchange: Exchange): void {
     const source = this.#access.checkSource(exchange);
     if (source !== null) {
       // What came before us may have read a request with two hosts as another one than we would.

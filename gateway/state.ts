@@ -58,7 +58,7 @@ export class GatewayState {
       wallUs: () => Date.now() * 1000,
       defect: ports.defect,
     });
-    this.router = buildRouter(this.#commands, this.#hub, reads, mcp);
+    this.router = buildRouter(this.#commands, this.#hub, reads, mcp, ports.warn);
   }
 
   receive(message: FeedMessage | LiveFlows): void {

@@ -61,6 +61,8 @@ export interface Exchange {
 /** What the gateway does with requests. A throw of `request` or of a watcher is handed to `failed`. */
 export interface RequestHandler {
   request(exchange: Exchange): void;
+  /** A piece of a body arrived for the watcher of an exchange. */
+  body(exchange: Exchange, watcher: ExchangeWatcher, piece: Uint8Array, last: boolean): void;
   failed(exchange: Exchange, cause: unknown): void;
 }
 

@@ -28,10 +28,16 @@ export async function createTransport(
     const { createUwsTransport } = await loadUws();
     return { transport: createUwsTransport(handler), name: "uws", fallback: null };
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonOf(cause);
     if (asked === "uws") throw new Error(`the transport uws was asked for and cannot be loaded: ${why}`, { cause });
-    return { transport: await nodeTransport(handler), name: "node", fallback: why.split("\n", 1)[0] ?? why };
+    return { transport: await nodeTransport(handler), name: "node", fallback: why };
   }
+}
+
+/** One line. The library puts the loader's error below a list of systems, which says nothing of the package at hand. */
+function reasonOf(cause: unknown): string {
+  const lines = (cause instanceof Error ? cause.message : String(cause)).split("\n");
+  return lines.find((line) => line.startsWith("Error: "))?.slice("Error: ".length) ?? lines[0] ?? "";
 }
 
 async function nodeTransport(handler: RequestHandler): Promise<Transport> {

@@ -145,7 +145,7 @@ class UwsExchange implements Exchange {
     this.#response.onData((chunk, last) => {
       if (!this.open) return;
       try {
-        this.#watcher?.data(new Uint8Array(chunk), last);
+        if (this.#watcher !== null) this.#handler.body(this, this.#watcher, new Uint8Array(chunk), last);
       } catch (cause) {
         this.#handler.failed(this, cause);
       }

@@ -1,8 +1,8 @@
 /** Artifacts: small display records published inside a run. */
 import Type, { type Static } from "typebox";
-import { ARTIFACTS_PAGE } from "./limits.ts";
+import { ARTIFACT_BYTES_MAX, ARTIFACTS_PAGE } from "./limits.ts";
 import { pageLimit, pageOf } from "./page.ts";
-import { FreeMap, Id, Int64, nullable, optional, sent, Timestamp } from "./scalar.ts";
+import { FreeMap, Id, Int64, NameText, nullable, optional, sent, sizedJson, Timestamp } from "./scalar.ts";
 
 export const ARTIFACT_KINDS = ["markdown", "table", "progress", "link", "image"] as const;
 export type ArtifactKind = (typeof ARTIFACT_KINDS)[number];
@@ -38,7 +38,13 @@ export type ArtifactsPage = Static<typeof ArtifactsPage>;
 
 /** Body of POST /api/artifacts. `data` is at most 1 MiB (1048576 bytes) as JSON text. */
 export const ArtifactBody = Type.Object(
-  { run_id: Int64, kind: ArtifactKindSchema, data: FreeMap, key: optional(Type.String()), task_run_id: optional(Int64) },
+  {
+    run_id: Int64,
+    kind: ArtifactKindSchema,
+    data: sizedJson(ARTIFACT_BYTES_MAX, FreeMap),
+    key: optional(NameText),
+    task_run_id: optional(Int64),
+  },
   { title: "ArtifactBody" },
 );
 export type ArtifactBody = Static<typeof ArtifactBody>;

@@ -1,8 +1,22 @@
 /** Backfills: one run per value of a date or datetime parameter. */
 import Type, { type Static } from "typebox";
-import { BACKFILLS_PAGE } from "./limits.ts";
+import { RUN_FIELDS_TO_COME } from "./fields-to-come.ts";
+import { BACKFILL_VALUES_MAX, BACKFILLS_PAGE, PARAMETERS_BYTES_MAX } from "./limits.ts";
 import { pageLimit } from "./page.ts";
-import { Double, FreeMap, Id, Int64, mapOf, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import {
+  about,
+  Double,
+  ExpressionText,
+  FreeMap,
+  Id,
+  Int64,
+  mapOf,
+  NameText,
+  nullable,
+  optional,
+  sent,
+  Timestamp,
+} from "./scalar.ts";
 import type { StateType } from "./state.ts";
 import { StateTypeSchema } from "./state-schema.ts";
 
@@ -51,18 +65,19 @@ export type BackfillValue = Static<typeof BackfillValue>;
 /** Body of POST /api/flows/{id}/backfill. Start and end are dates or RFC 3339 datetimes, both included. */
 export const BackfillBody = Type.Object(
   {
-    parameter: Type.String(),
-    start: Type.String(),
-    end: Type.String(),
+    parameter: NameText,
+    start: ExpressionText,
+    end: ExpressionText,
     concurrency: optional(Int64),
     dry_run: optional(Type.Boolean({ description: "Answer with what would be created, and create nothing", default: false })),
-    extra_parameters: Type.Optional(FreeMap),
+    extra_parameters: Type.Optional(about(`At most ${PARAMETERS_BYTES_MAX} bytes as JSON text`, FreeMap)),
     interval: Type.Optional(
-      Type.Union([Double, Type.String(), Type.Null()], {
+      Type.Union([Double, ExpressionText, Type.Null()], {
         description: "Seconds, or a shorthand such as 1d, 12h, 30m; default one day",
       }),
     ),
     reverse: Type.Optional(Type.Boolean({ description: "Newest value first" })),
+    ...RUN_FIELDS_TO_COME,
   },
   { title: "BackfillBody" },
 );
@@ -85,7 +100,10 @@ export const BackfillPreview = Type.Object(
 export type BackfillPreview = Static<typeof BackfillPreview>;
 
 /** Body of POST /api/backfills/{id}/prefilter: the values that need no run. */
-export const PrefilterBody = Type.Object({ skip: Strings }, { title: "PrefilterBody" });
+export const PrefilterBody = Type.Object(
+  { skip: Type.Array(NameText, { maxItems: BACKFILL_VALUES_MAX }) },
+  { title: "PrefilterBody" },
+);
 export type PrefilterBody = Static<typeof PrefilterBody>;
 
 export const PrefilterResponse = Type.Object({ skipped: Int64 });

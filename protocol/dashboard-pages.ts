@@ -1,6 +1,6 @@
 /**
- * The addresses of the dashboard's pages. The gateway answers each path outside the API with the dashboard's document; the
- * dashboard shows the page, or that there is none.
+ * The addresses of the dashboard's pages. The gateway answers these with the dashboard's document, and 404 at any other path
+ * outside the API; the dashboard shows the page, or that there is none.
  */
 export const DASHBOARD_PAGES = {
   overview: "/",
@@ -39,7 +39,7 @@ export function pageAt(path: string): PageAddress | null {
   const last = plain.slice(slash + 1);
   const numbered = ID.test(last);
   const wanted = numbered ? `${plain.slice(0, slash)}/{id}` : plain;
-  const found = ADDRESSES.find(([, address]) => address === wanted);
+  const found = ADDRESSES.find(([, address]) => address === wanted && address.includes("{id}") === numbered);
   return found === undefined ? null : { page: found[0], id: numbered ? Number(last) : null };
 }
 

@@ -1,20 +1,49 @@
 /** What engine processes send and get. Internal: no compatibility promise, except that 1.13 engines keep working. */
 import Type, { type Static } from "typebox";
-import { INT32_MAX } from "./limits.ts";
-import { AnyJson, Count, FreeMap, Id, Int32, Int64, nullable, optional, sent, Timestamp } from "./scalar.ts";
+import {
+  ARTIFACT_BYTES_MAX,
+  DETAILS_BYTES_MAX,
+  INT32_MAX,
+  LOG_MESSAGE_LENGTH_MAX,
+  MESSAGE_LENGTH_MAX,
+  NAME_LENGTH_MAX,
+  PARENTS_COUNT_MAX,
+  PAYLOAD_BYTES_MAX,
+  REPORT_ITEMS_MAX,
+} from "./limits.ts";
+import {
+  AnyJson,
+  about,
+  Count,
+  FreeMap,
+  Id,
+  Int32,
+  Int64,
+  NameText,
+  nullable,
+  optional,
+  PathText,
+  sent,
+  Timestamp,
+} from "./scalar.ts";
 import { StateTypeSchema } from "./state-schema.ts";
 
 /** Body of POST /api/engine/work. */
 export const WorkRequest = Type.Object(
   {
-    engine_id: Type.String({ minLength: 1 }),
+    engine_id: Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX }),
     pid: Type.Integer({ minimum: 1, maximum: INT32_MAX }),
-    source_dir: Type.String(),
-    module: Type.String(),
+    source_dir: PathText,
+    module: PathText,
     isolated: Type.Optional(Type.Boolean()),
     nice: Type.Optional(Int32),
     wait_ms: Type.Optional(Count),
-    host: optional(Type.String({ description: "Host name and boot id; absent means the peer's connection decides" })),
+    host: optional(
+      Type.String({
+        maxLength: NAME_LENGTH_MAX,
+        description: "Host name and boot id; absent means the peer's connection decides",
+      }),
+    ),
     owns_stop: optional(Type.Boolean({ description: "The engine ends a run itself on cancel and timeout" })),
     run_id: optional(Type.Integer({ ...Int64, description: "The only run it wants; absent takes any of its module" })),
   },
@@ -58,9 +87,9 @@ const seq = Int64;
 
 const ReportedState = Type.Object({
   type: StateTypeSchema,
-  name: optional(Type.String()),
-  message: optional(Type.String()),
-  details: Type.Optional(FreeMap),
+  name: optional(NameText),
+  message: optional(about(`Cut beyond ${MESSAGE_LENGTH_MAX} characters`, Type.String())),
+  details: Type.Optional(about(`Replaced by their size beyond ${DETAILS_BYTES_MAX} bytes`, FreeMap)),
   timestamp: Timestamp,
 });
 
@@ -69,10 +98,10 @@ export const TaskRunCreatedReport = Type.Object({
   kind: Type.Literal("task_run_created"),
   seq,
   external_id: Id,
-  name: Type.String(),
-  task_key: Type.String(),
-  dynamic_key: Type.String(),
-  parents: Type.Optional(Type.Array(Id)),
+  name: NameText,
+  task_key: NameText,
+  dynamic_key: NameText,
+  parents: Type.Optional(Type.Array(Id, { maxItems: PARENTS_COUNT_MAX })),
 });
 export type TaskRunCreatedReport = Static<typeof TaskRunCreatedReport>;
 
@@ -92,22 +121,26 @@ export const ReportedLog = Type.Object({
   task_run_id: optional(Int64),
   task_run_external_id: optional(Id),
   level: Int32,
-  logger: Type.String(),
+  logger: NameText,
   timestamp: Timestamp,
-  message: Type.String(),
+  message: about(`Cut beyond ${LOG_MESSAGE_LENGTH_MAX} characters`, Type.String()),
 });
 export type ReportedLog = Static<typeof ReportedLog>;
 
 /** Log lines, in order. */
-export const LogsReport = Type.Object({ kind: Type.Literal("logs"), seq, logs: Type.Array(ReportedLog) });
+export const LogsReport = Type.Object({
+  kind: Type.Literal("logs"),
+  seq,
+  logs: Type.Array(ReportedLog, { maxItems: REPORT_ITEMS_MAX }),
+});
 export type LogsReport = Static<typeof LogsReport>;
 
 /** An event of user code. */
 export const CustomReport = Type.Object({
   kind: Type.Literal("custom"),
   seq,
-  name: Type.String(),
-  payload: optional(AnyJson),
+  name: NameText,
+  payload: optional(about(`Beyond ${PAYLOAD_BYTES_MAX} bytes the event is left out, which the run's log says`, AnyJson)),
   task_run_external_id: optional(Id),
 });
 export type CustomReport = Static<typeof CustomReport>;
@@ -117,9 +150,9 @@ export const ArtifactReport = Type.Object({
   kind: Type.Literal("artifact"),
   seq,
   external_id: Id,
-  artifact_kind: Type.String(),
-  key: optional(Type.String()),
-  data: AnyJson,
+  artifact_kind: NameText,
+  key: optional(NameText),
+  data: about(`Beyond ${ARTIFACT_BYTES_MAX} bytes the artifact is left out, which the run's log says`, AnyJson),
   task_run_external_id: optional(Id),
 });
 export type ArtifactReport = Static<typeof ArtifactReport>;
@@ -145,7 +178,7 @@ export type ReportEvent = Static<typeof ReportEvent>;
 
 /** Body of POST /api/engine/report. One malformed event refuses the whole report. */
 export const ReportRequest = Type.Object(
-  { engine_id: Type.String(), run_id: Int64, events: Type.Array(ReportEvent), lease: optional(Int64) },
+  { engine_id: NameText, run_id: Int64, events: Type.Array(ReportEvent, { maxItems: REPORT_ITEMS_MAX }), lease: optional(Int64) },
   { title: "ReportRequest" },
 );
 export type ReportRequest = Static<typeof ReportRequest>;
@@ -170,7 +203,7 @@ export type ReportResponse = Static<typeof ReportResponse>;
 
 /** Body of POST /api/engine/heartbeat. */
 export const HeartbeatRequest = Type.Object(
-  { engine_id: Type.String(), run_id: Int64, lease: optional(Int64) },
+  { engine_id: NameText, run_id: Int64, lease: optional(Int64) },
   { title: "HeartbeatRequest" },
 );
 export type HeartbeatRequest = Static<typeof HeartbeatRequest>;
@@ -182,10 +215,10 @@ export type HeartbeatResponse = Static<typeof HeartbeatResponse>;
 /** Body of POST /api/engine/failed: the module could not be loaded. */
 export const FailedRequest = Type.Object(
   {
-    engine_id: Type.String(),
-    source_dir: Type.String(),
-    module: Type.String(),
-    traceback: Type.String(),
+    engine_id: NameText,
+    source_dir: PathText,
+    module: PathText,
+    traceback: about(`Cut beyond ${MESSAGE_LENGTH_MAX} characters`, Type.String()),
     isolated: Type.Optional(Type.Boolean()),
     nice: Type.Optional(Int32),
   },

@@ -111,6 +111,7 @@ export const REFUSALS = {
   invalid: { status: 422, message: (text: string) => text },
   body_required: { status: 422, message: () => "a body is required" },
   parameters_too_large: { status: 422, message: (max: number) => `parameters exceed ${max} bytes` },
+  value_too_large: { status: 422, message: (what: string, max: number) => `${what} exceeds ${max} bytes as JSON text` },
   artifact_too_large: { status: 422, message: () => "artifact exceeds 1 MB" },
   variable_too_large: { status: 422, message: (max: number) => `value exceeds ${max} bytes` },
   unknown_level: {

@@ -1,8 +1,8 @@
 /** Events: the record of every meaningful change, and custom ones. */
 import Type, { type Static } from "typebox";
-import { EVENTS_PAGE } from "./limits.ts";
+import { EVENTS_PAGE, NAME_LENGTH_MAX, PAYLOAD_BYTES_MAX } from "./limits.ts";
 import { pageLimit, pageOf } from "./page.ts";
-import { about, FreeMap, Id, Int64, nullable, optional, sent, Timestamp } from "./scalar.ts";
+import { about, FreeMap, Id, Int64, NameText, nullable, optional, sent, Timestamp } from "./scalar.ts";
 
 /** What an event is about or related to. */
 export const Resource = sent(
@@ -40,14 +40,18 @@ export type Event = Static<typeof Event>;
 export const EventsPage = pageOf("EventsPage", Event);
 export type EventsPage = Static<typeof EventsPage>;
 
-const SentResource = Type.Object({ id: Type.String(), kind: Type.String({ minLength: 1 }), name: optional(Type.String()) });
+const SentResource = Type.Object({
+  id: NameText,
+  kind: Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX }),
+  name: optional(NameText),
+});
 
 /** Body of POST /api/events. Without a resource it is the run or flow given, else the event is about itself. */
 export const EmitEventBody = Type.Object(
   {
-    name: Type.String(),
+    name: NameText,
     flow_id: optional(Int64),
-    payload: Type.Optional(FreeMap),
+    payload: Type.Optional(about(`At most ${PAYLOAD_BYTES_MAX} bytes as JSON text`, FreeMap)),
     resource: optional(SentResource),
     run_id: optional(Int64),
   },

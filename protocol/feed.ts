@@ -63,6 +63,8 @@ export interface ReadOnly {
   /** 507 when the disk is full, else 503. */
   status: 503 | 507;
   error: string;
+  /** Since when, microseconds since the Unix epoch; 0 when it takes writes. */
+  since: number;
 }
 
 /**

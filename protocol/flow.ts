@@ -1,6 +1,6 @@
 /** Flows: what a project registers, its options, and the summary that reads return. */
 import Type, { type Static } from "typebox";
-import { FLOW_RESULTS_MAX } from "./limits.ts";
+import { FLOW_BYTES_MAX, FLOW_RESULTS_MAX, NAMES_COUNT_MAX } from "./limits.ts";
 import {
   Amount,
   about,
@@ -9,11 +9,14 @@ import {
   FreeMap,
   Id,
   Int64,
-  mapOf,
+  Names,
+  NameText,
+  namedMapOf,
   nullable,
   optional,
   Strings,
   sent,
+  sizedJson,
   Timestamp,
 } from "./scalar.ts";
 import { ScheduleDecl, ScheduleRow } from "./schedule.ts";
@@ -23,12 +26,12 @@ import { StateTypeSchema } from "./state-schema.ts";
 /** What a flow waits for: one or several upstream flows, optionally joined by the value of a parameter. */
 export const AfterSpec = Type.Object(
   {
-    flow: Type.String({ description: "The first upstream; used alone when `flows` is empty" }),
-    flows: optional(Strings),
+    flow: about("The first upstream; used alone when `flows` is empty", NameText),
+    flows: optional(Names),
     key: optional(
-      about("Parameter that names a batch: the flow runs once for each value that every upstream completed", Type.String()),
+      about("Parameter that names a batch: the flow runs once for each value that every upstream completed", NameText),
     ),
-    parameters: optional(about("Parameters of the runs that follow", FreeMap)),
+    parameters: optional(sizedJson(FLOW_BYTES_MAX, FreeMap, "Parameters of the runs that follow")),
   },
   { title: "AfterSpec" },
 );
@@ -44,15 +47,17 @@ export const FlowOptions = Type.Object(
     ),
     has_bulk_complete: optional(about("A backfill asks it which values are done already", Type.Boolean())),
     has_crash_hooks: optional(Type.Boolean()),
-    hooks: optional(Type.Array(StateTypeSchema, { description: "State types that the flow's code has a hook for" })),
+    hooks: optional(
+      Type.Array(StateTypeSchema, { maxItems: NAMES_COUNT_MAX, description: "State types that the flow's code has a hook for" }),
+    ),
     isolated: optional(about("Each run has an engine process of its own", Type.Boolean())),
     log_prints: optional(about("What the code prints becomes log lines", Type.Boolean())),
     max_concurrent: optional(about("Runs at one time", Int64)),
-    on_overlap: optional(Type.String({ description: "enqueue, skip or cancel_new" })),
+    on_overlap: optional(about("enqueue, skip or cancel_new", NameText)),
     priority: optional(about("Higher starts first; below zero the engine's niceness is raised as well", Int64)),
-    resources: optional(about("Amounts of named resources that each run holds", mapOf(Amount))),
+    resources: optional(about("Amounts of named resources that each run holds", namedMapOf(Amount))),
     retries: optional(about("How often a failed attempt is followed by another", Count)),
-    schedules: optional(Type.Array(ScheduleDecl)),
+    schedules: optional(Type.Array(ScheduleDecl, { maxItems: NAMES_COUNT_MAX })),
     timeout_seconds: optional(about("Time limit of a run, from Running", Amount)),
   },
   { title: "FlowOptions" },
@@ -72,7 +77,10 @@ const fields = {
   parameter_schema: Type.Optional(FreeMap),
   options: Type.Optional(FlowOptions),
   live: Type.Optional(Type.Boolean({ description: "The running server has this flow registered from code" })),
-  error: Type.Optional(nullable(Type.String())),
+  error: Type.Optional(nullable(about("Why its module does not load", Type.String()))),
+  schedule_error: Type.Optional(
+    nullable(about("What is wrong with schedules that its code declares; the flow runs all the same", Type.String())),
+  ),
   created_at: Timestamp,
   last_seen_at: Timestamp,
 };

@@ -1,11 +1,11 @@
 /** Resource leases: shares of a limited resource, held by a run until it ends, pauses or releases them. */
 import Type, { type Static } from "typebox";
-import { Amount, Count, Int64, mapOf } from "./scalar.ts";
+import { Amount, Count, Int64, namedMapOf } from "./scalar.ts";
 
 /** Body of POST /api/resources/acquire: amounts by resource name, all or nothing; waits at most `wait_ms` (30000). */
 export const AcquireRequest = Type.Object(
   {
-    resources: Type.Unsafe<Record<string, number>>({ ...mapOf(Amount), minProperties: 1 }),
+    resources: Type.Unsafe<Record<string, number>>({ ...namedMapOf(Amount), minProperties: 1 }),
     run_id: Int64,
     wait_ms: Type.Optional(Count),
   },

@@ -17,6 +17,8 @@ export const INT32_MIN = -(2 ** 31);
 export const WAIT_MS_MAX = 30_000;
 /** Body of an engine report: engines send at most 5,000 items per request, and items may carry artifacts. */
 export const REPORT_BYTES_MAX = 64 * MIB;
+/** Events of a report, and log lines of one of them: no shorter JSON of a report of the largest size holds as many. */
+export const REPORT_ITEMS_MAX = 1_000_000;
 /** Body of any other request: parameters and artifacts are at most 1 MiB each, the rest is small. */
 export const BODY_BYTES_MAX = 8 * MIB;
 /** All request bodies in flight together; beyond it new ones are answered 503 instead of exhausting memory. */
@@ -29,13 +31,53 @@ export const REPORT_SLICE_BYTES_MAX = MIB;
 
 /** Levels of nesting in a body. Deeper ones would exhaust the stack of whatever walks them. */
 export const JSON_DEPTH_MAX = 128;
+/**
+ * Values in a body: scalars, arrays, objects and keys. Each costs up to a microsecond on the threads that serve, whatever its
+ * length; parameters of the largest size whose numbers have seven digits stay within it.
+ */
+export const JSON_VALUES_MAX = 200_000;
+/** Characters of a number. Converting an integer takes time that grows with the square of its digits. */
+export const NUMBER_LENGTH_MAX = 1_000;
+
+/** Names of anything: flows, runs, tasks, tags, rules, engines, keys, states. They are compared, indexed and shown in one line. */
+export const NAME_LENGTH_MAX = 1_000;
+/** Names in one list or map: tags, flows of a rule, resources of a run. Each may be looked at for each event or hand-out. */
+export const NAMES_COUNT_MAX = 1_000;
+/** Paths and addresses: the longest path that Linux takes. */
+export const PATH_LENGTH_MAX = 4_096;
+/** Cron expressions, recurrence rules and times, which are read character by character on the thread that decides. */
+export const EXPRESSION_LENGTH_MAX = 4_096;
+/** Texts for people: descriptions, messages and subjects in rules. */
+export const TEXT_LENGTH_MAX = 65_536;
+/** Message of a state. User code decides how long an error message is: longer ones are cut, which the text says. */
+export const MESSAGE_LENGTH_MAX = 65_536;
+/** Message of a log line; longer ones are cut, which the text says. */
+export const LOG_MESSAGE_LENGTH_MAX = 262_144;
+/** Details of a state as JSON text; larger ones are replaced by their size and the beginning of their traceback. */
+export const DETAILS_BYTES_MAX = MIB;
+/** Payload of an event as JSON text. */
+export const PAYLOAD_BYTES_MAX = MIB;
+/** Answer to a question as JSON text. */
+export const ANSWER_BYTES_MAX = MIB;
+/** Parameter schema and options of a flow, each as JSON text; the core keeps them in memory. */
+export const FLOW_BYTES_MAX = MIB;
+/** What a rule matches and does as JSON text; the core keeps it in memory. */
+export const RULE_BYTES_MAX = MIB;
+/** Actions of a rule: all are done for each firing. */
+export const RULE_ACTIONS_MAX = 100;
+/** Task runs that one task run names as its parents: a task that joins as many mapped ones. */
+export const PARENTS_COUNT_MAX = 100_000;
 
 /** Run parameters as JSON text. */
 export const PARAMETERS_BYTES_MAX = MIB;
+/** Places of a schema that one check of parameters or an answer looks at: some ten milliseconds. Branches of branches multiply. */
+export const SCHEMA_STEPS_MAX = 20_000;
 /** Largest parameters that the core keeps in memory; larger ones are read from the store at hand-out. */
 export const PARAMETERS_IN_MEMORY_BYTES_MAX = 4 * KIB;
 /** Artifact data as JSON text; exactly this many bytes still pass. */
 export const ARTIFACT_BYTES_MAX = 1_048_576;
+/** Problems of the served directory that Settings lists: somebody mends the first ones first, and each carries its error in full. */
+export const CODE_PROBLEMS_MAX = 200;
 /** A flow's return value in `details.result`; larger values are recorded by their size only. */
 export const RESULT_BYTES_MAX = 64_000;
 /** Variable value as JSON text. */
@@ -47,6 +89,11 @@ export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 
 /** Page sizes: [default, maximum]; the minimum is 1. Larger limits are lowered silently, 0 is raised to 1. */
 export const RUNS_PAGE = [50, 500] as const;
+/** Runs that a page of a search looks through at most (about 25 ms of a reader thread); the next page goes on from there. */
+export const SEARCHED_RUNS_MAX = 20_000;
+/** Longer parameters are not searched: a page would read up to SEARCHED_RUNS_MAX times PARAMETERS_BYTES_MAX. */
+export const SEARCHED_PARAMETERS_BYTES_MAX = 2_048;
+export const SEARCH_LENGTH_MAX = 200;
 export const TASK_RUNS_PAGE = [50, 500] as const;
 /** Hours of GET /api/stats: [default, maximum]. */
 export const STATS_HOURS = [24, 24 * 31] as const;
@@ -64,13 +111,19 @@ export const FLOW_RESULTS_MAX = 50;
 /** Projected fires per schedule in an upcoming list, and how far ahead a fire can be skipped. */
 export const PROJECTED_FIRES_MAX = 100;
 export const SKIP_AHEAD_FIRES_MAX = 100;
+/** Shortest interval of a schedule: that of a recurrence rule by the second. Each fire is a run. */
+export const SCHEDULE_INTERVAL_SECONDS_MIN = 1;
 /** Fires to come told of each schedule: [default, maximum], and of all schedules together: computing them holds up the core. */
 export const FIRES_COUNT = [100, 1_000] as const;
 export const FIRES_TOTAL_MAX = 20_000;
+/** A calendar lists runs one by one up to a fire a minute: a week of that is 10,080 entries of a schedule. */
+export const SCHEDULE_RUNS_EACH_MAX = 60;
 export const UPCOMING_RUNS_MAX = 200;
 export const PREVIEW_COUNT = [3, 20] as const;
 export const CATCHUP_COUNT_DEFAULT = 100;
 export const BACKFILL_VALUES_MAX = 100_000;
+/** Parameters of all runs of a backfill together: they are written in one commit. */
+export const BACKFILL_BYTES_MAX = 64 * MIB;
 /** Runs of a backfill made, or cancelled, in one step of the core: some 10 or 30 ms. */
 export const BACKFILL_SLICE_RUNS = 2_000;
 /** Runs of a backfill in the queue beyond those that may run at once: so many say that they wait for their turn. */

@@ -3,7 +3,14 @@ import Type from "typebox";
 import { ARTIFACT_KINDS, ArtifactListItem } from "./artifact.ts";
 import { Event } from "./event.ts";
 import { FlowOptions } from "./flow.ts";
-import { MCP_ARTIFACTS_PAGE, MCP_EVENTS_PAGE, MCP_LOGS_PAGE, MCP_RUNS_PAGE } from "./limits.ts";
+import {
+  ANSWER_BYTES_MAX,
+  MCP_ARTIFACTS_PAGE,
+  MCP_EVENTS_PAGE,
+  MCP_LOGS_PAGE,
+  MCP_RUNS_PAGE,
+  PARAMETERS_BYTES_MAX,
+} from "./limits.ts";
 import { Log } from "./log.ts";
 import {
   ADDS,
@@ -23,7 +30,7 @@ import {
   whole,
 } from "./mcp-tool.ts";
 import { Run } from "./run.ts";
-import { FreeMap, nullable, Strings } from "./scalar.ts";
+import { AnyJson, about, FreeMap, Names, nullable, Strings, sizedJson } from "./scalar.ts";
 import { STATE_TYPES } from "./state.ts";
 import { TaskRun } from "./task-run.ts";
 
@@ -136,9 +143,9 @@ export const RUN_TOOLS = {
     description: "Creates a run of a flow and returns without waiting for it. Parameters are checked against the flow's schema.",
     input: input({
       flow: FLOW,
-      parameters: Type.Optional(FreeMap),
+      parameters: Type.Optional(sizedJson(PARAMETERS_BYTES_MAX, FreeMap)),
       name: Type.Optional(text("Name of the run; generated when unset")),
-      tags: Type.Optional(Type.Array(Type.String(), { description: "Tags of the run, besides the flow's own" })),
+      tags: Type.Optional(about("Tags of the run, besides the flow's own", Names)),
     }),
     output: output({ run: Run, note: text("What to do next") }),
     annotations: ADDS,
@@ -154,7 +161,7 @@ export const RUN_TOOLS = {
   resume_run: {
     title: "Answer a paused run",
     description: "Gives a Paused run the answer it waits for and schedules its next attempt.",
-    input: input({ run_id: RUN_ID, input: Type.Unknown({ description: "The answer: any JSON value" }) }),
+    input: input({ run_id: RUN_ID, input: sizedJson(ANSWER_BYTES_MAX, AnyJson, "The answer: any JSON value") }),
     output: output({ run: Run }),
     annotations: ADDS,
   },

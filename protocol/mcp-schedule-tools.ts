@@ -1,9 +1,9 @@
 /** Tools on schedules and backfills. */
 import Type from "typebox";
 import { BackfillStatus } from "./backfill.ts";
-import { CATCHUP_COUNT_DEFAULT } from "./limits.ts";
+import { CATCHUP_COUNT_DEFAULT, EXPRESSION_LENGTH_MAX, PARAMETERS_BYTES_MAX, SCHEDULE_INTERVAL_SECONDS_MIN } from "./limits.ts";
 import { ADDS, CHANGES, ENDS, FLOW, FLOW_FILTER, input, type McpTool, output, PROJECT, READS, text, whole } from "./mcp-tool.ts";
-import { FreeMap, nullable } from "./scalar.ts";
+import { FreeMap, nullable, sizedJson } from "./scalar.ts";
 import { CatchupPolicy, Schedule, ScheduleRow } from "./schedule.ts";
 
 const SCHEDULE_ID = whole("Id of the schedule");
@@ -11,7 +11,9 @@ const SCHEDULE_ID = whole("Id of the schedule");
 /** When a schedule fires; which of these a schedule has follows from its kind. */
 const WHEN = {
   cron: Type.Optional(text("Five fields, for kind cron")),
-  interval: Type.Optional(Type.Number({ description: "Seconds between fires, for kind interval" })),
+  interval: Type.Optional(
+    Type.Number({ description: `Seconds between fires, at least ${SCHEDULE_INTERVAL_SECONDS_MIN}, for kind interval` }),
+  ),
   rrule: Type.Optional(text("RFC 5545 rule with DTSTART, for kind rrule")),
   timezone: Type.Optional(text("IANA name; UTC when unset")),
   anchor: Type.Optional(whole("From when an interval counts: microseconds since the Unix epoch, UTC; now when unset")),
@@ -57,7 +59,7 @@ export const SCHEDULE_TOOLS = {
       ...WHEN,
       day_or: Type.Optional(Type.Boolean({ description: "Cron: day of month or day of week, instead of both", default: true })),
       catchup: Type.Optional(
-        Type.String({ description: "Fires missed while the server was down: skip, latest or all", default: "skip" }),
+        Type.Unsafe<string>({ ...text("Fires missed while the server was down: skip, latest or all"), default: "skip" }),
       ),
       catchup_max: Type.Optional(
         Type.Integer({ description: "How many of them at most, with all", default: CATCHUP_COUNT_DEFAULT }),
@@ -115,6 +117,7 @@ export const SCHEDULE_TOOLS = {
       interval: Type.Optional(
         Type.Unsafe<string | number>({
           type: ["string", "number"],
+          maxLength: EXPRESSION_LENGTH_MAX,
           description: "Between two values: seconds, or a duration such as 1d or 12h",
           default: "1d",
         }),
@@ -122,7 +125,7 @@ export const SCHEDULE_TOOLS = {
       concurrency: Type.Optional(Type.Integer({ description: "How many of its runs execute at once", default: 1 })),
       dry_run: Type.Optional(Type.Boolean({ description: "Create nothing", default: true })),
       reverse: Type.Optional(Type.Boolean({ description: "Newest value first", default: false })),
-      extra_parameters: Type.Optional(FreeMap),
+      extra_parameters: Type.Optional(sizedJson(PARAMETERS_BYTES_MAX, FreeMap)),
     }),
     output: output({
       dry_run: Type.Boolean(),

@@ -1,5 +1,6 @@
 /** What an entry of the table of tools consists of, and the arguments that several tools share. */
 import Type, { type TObject, type TSchema } from "typebox";
+import { TEXT_LENGTH_MAX } from "./limits.ts";
 
 /** What a host may assume of a tool before it lets a model call it. */
 export interface ToolAnnotations {
@@ -35,7 +36,7 @@ export const CHANGES: ToolAnnotations = {
 export const ENDS: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false };
 
 export function text(description: string) {
-  return Type.String({ description });
+  return Type.String({ description, maxLength: TEXT_LENGTH_MAX });
 }
 
 export function whole(description: string) {
@@ -47,7 +48,7 @@ export function limit([standard, maximum]: readonly [number, number], what: stri
   return Type.Optional(Type.Integer({ description, minimum: 1, maximum, default: standard }));
 }
 
-/** Arguments of a tool; ones that are not declared are ignored all the same. */
+/** Arguments of a tool; ones that are not declared are refused. */
 export function input<T extends Record<string, TSchema>>(properties: T) {
   return Type.Object(properties, { additionalProperties: false });
 }

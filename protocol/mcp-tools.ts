@@ -3,10 +3,12 @@
  * result, and what the tool does to the world. gateway/mcp/tools.ts has a line per entry.
  */
 import Type from "typebox";
+import { VARIABLE_BYTES_MAX } from "./limits.ts";
 import { RUN_TOOLS } from "./mcp-run-tools.ts";
 import { SCHEDULE_TOOLS } from "./mcp-schedule-tools.ts";
 import { ENDS, input, type McpTool, output, READS, text } from "./mcp-tool.ts";
 import { RuleRow } from "./rule.ts";
+import { AnyJson, Names, sizedJson } from "./scalar.ts";
 import { VariableRow } from "./variable.ts";
 
 const OTHER_TOOLS = {
@@ -22,11 +24,11 @@ const OTHER_TOOLS = {
     description: "Stores a named JSON value that flows can read. An existing one is replaced.",
     input: input({
       name: text("Lower-case letters, digits and _ . / -"),
-      value: Type.Unknown({ description: "Any JSON value" }),
+      value: sizedJson(VARIABLE_BYTES_MAX, AnyJson, "Any JSON value"),
       secret: Type.Optional(
         Type.Boolean({ description: "Encrypt it and never show it again; default false, but a secret stays one" }),
       ),
-      tags: Type.Optional(Type.Array(Type.String())),
+      tags: Type.Optional(Names),
     }),
     output: output({ variable: VariableRow }),
     annotations: ENDS,

@@ -1,37 +1,142 @@
 /**
- * Checks run parameters against the schema of a flow, the way existing clients rely on: required, undeclared, and per
- * property `anyOf`, `enum` or `const`, else a single `type`. Numbers and booleans may be sent as text. Values are kept as
- * they were sent; what else a schema says (formats, bounds, items, patterns) is for the flow itself to check.
+ * Checks run parameters against the schema of a flow, and answers against that of their question, the way existing clients
+ * rely on: required, undeclared (of parameters), and per property `anyOf`, `enum` or `const`, else a single `type`, at every
+ * level of objects. Numbers and booleans may be sent as text. Values are kept as they were sent; what else a schema says
+ * (formats, bounds, items, patterns) is for the flow itself to check.
  */
 import { canonicalJson, copyFractions, isExactInteger, isWholeFraction } from "./json.ts";
+import { JSON_DEPTH_MAX, SCHEMA_STEPS_MAX } from "./limits.ts";
 import type { JsonMap } from "./scalar.ts";
+import { localSchema } from "./schema-reference.ts";
 
 export type CheckedParameters = { ok: true; parameters: JsonMap } | { ok: false; error: string };
 
-/** Fills the defaults of the schema and checks what was sent. The error names the parameter. */
+/** Fills the defaults of the schema and checks what was sent. The error names the parameter, below the first level by its path. */
 export function checkParameters(schema: JsonMap | null | undefined, sent: JsonMap): CheckedParameters {
-  const properties = propertiesOf(schema);
+  const check = new SchemaCheck(schema);
+  const properties = propertiesOf(check.own);
   for (const [name, value] of Object.entries(sent)) {
     if (!Object.hasOwn(properties, name)) return { ok: false, error: undeclared(name, Object.keys(properties)) };
-    const property = properties[name];
-    if (!fits(property, value, isWholeFraction(sent, name))) return { ok: false, error: misfit(name, property) };
+    const wrong = check.misfit(properties[name], value, isWholeFraction(sent, name), name);
+    if (wrong !== null) return { ok: false, error: `parameter ${check.sentence(wrong)}` };
   }
   // Spread defines properties, so a parameter named __proto__ is an ordinary one.
   const parameters = copyFractions(sent, { ...parameterDefaults(schema), ...sent });
-  const missing = requiredOf(schema).find((name) => !Object.hasOwn(parameters, name));
+  const missing = requiredOf(check.own).find((name) => !Object.hasOwn(parameters, name));
   if (missing !== undefined) return { ok: false, error: `parameter "${missing}" is required` };
   return { ok: true, parameters };
 }
 
 /** Why a text is no value of a declared parameter; null when it is one. */
 export function checkParameter(schema: JsonMap | null | undefined, name: string, value: string): string | null {
-  const property = propertiesOf(schema)[name];
-  return fits(property, value, false) ? null : misfit(name, property);
+  const check = new SchemaCheck(schema);
+  const wrong = check.misfit(propertiesOf(check.own)[name], value, false, name);
+  return wrong === null ? null : `parameter ${check.sentence(wrong)}`;
 }
+
+/**
+ * Why an answer does not fit the schema of its question; null when it fits, and for a question without a schema. Properties
+ * that the schema does not name are let through, as JSON Schema has it.
+ */
+export function checkAnswer(schema: unknown, answer: unknown): string | null {
+  const check = new SchemaCheck(schema);
+  // The defaults of the question stand in for what its answer leaves out.
+  const given = isMap(check.own) && isMap(answer) ? { ...parameterDefaults(check.own), ...answer } : answer;
+  const wrong = check.misfit(schema, given, false, "");
+  return wrong === null ? null : `answer${wrong.path === "" ? "" : " "}${check.sentence(wrong)}`;
+}
+
+/** Where a value is not what its schema says: what is wrong there, or the schema that it does not fit. Words are made for the last one. */
+interface Misfit {
+  path: string;
+  wrong: "is required" | "is not declared" | JsonMap;
+}
+
+/** One check by one schema: it resolves the schema's references to itself, within a bounded amount of work. */
+class SchemaCheck {
+  /** The schema itself, its own reference resolved. */
+  readonly own: JsonMap | null;
+  readonly #root: unknown;
+  #steps = 0;
+
+  constructor(schema: unknown) {
+    this.#root = schema;
+    const own = localSchema(schema, schema);
+    this.own = isMap(own) ? own : null;
+  }
+
+  /** What is wrong, in words; the path of the value itself is empty. */
+  sentence({ path, wrong }: Misfit): string {
+    const place = path === "" ? "" : `"${path}"`;
+    return typeof wrong === "string" ? `${place} ${wrong}` : `${place}: expected ${this.#describe(wrong, DESCRIBED_LEVELS)}`;
+  }
+
+  /** What is wrong with a value; `fraction` is true for a number that was written like 2.0, which is no integer. */
+  misfit(schema: unknown, value: unknown, fraction: boolean, path: string, level = 0): Misfit | null {
+    const resolved = localSchema(this.#root, schema);
+    this.#steps += 1;
+    // What the server does not get to is for the flow to check.
+    if (!isMap(resolved) || this.#steps > SCHEMA_STEPS_MAX || level > LEVELS_MAX) return null;
+    const { anyOf, enum: allowed, type } = resolved;
+    if (Array.isArray(allowed)) this.#steps += allowed.length;
+    const fits = Array.isArray(anyOf)
+      ? anyOf.some((branch) => this.misfit(branch, value, fraction, path, level + 1) === null)
+      : Array.isArray(allowed)
+        ? allowed.some((each) => same(each, value))
+        : Object.hasOwn(resolved, "const")
+          ? same(resolved["const"], value)
+          : typeof type !== "string" || fitsType(type, value, fraction);
+    if (!fits) return { path, wrong: resolved };
+    return isMap(value) && !Array.isArray(anyOf) ? this.#misfitWithin(resolved, value, path, level + 1) : null;
+  }
+
+  #misfitWithin(schema: JsonMap, value: JsonMap, path: string, level: number): Misfit | null {
+    const at = (name: string): string => (path === "" ? name : `${path}.${name}`);
+    const properties = propertiesOf(schema);
+    const required = requiredOf(schema);
+    this.#steps += required.length + Object.keys(value).length;
+    const missing = required.find((name) => !Object.hasOwn(value, name) && !this.#hasDefault(properties, name));
+    if (missing !== undefined) return { path: at(missing), wrong: "is required" };
+    for (const [name, each] of Object.entries(value)) {
+      if (!Object.hasOwn(properties, name)) {
+        // An object takes further properties unless its schema says that it does not.
+        if (schema["additionalProperties"] === false && !Object.hasOwn(schema, "patternProperties"))
+          return { path: at(name), wrong: "is not declared" };
+        continue;
+      }
+      const wrong = this.misfit(properties[name], each, isWholeFraction(value, name), at(name), level);
+      if (wrong !== null) return wrong;
+    }
+    return null;
+  }
+
+  /** The flow fills it in, below the first level as well. */
+  #hasDefault(properties: JsonMap, name: string): boolean {
+    const property = Object.hasOwn(properties, name) ? properties[name] : null;
+    const target = localSchema(this.#root, property);
+    return [property, target].some((schema) => isMap(schema) && Object.hasOwn(schema, "default"));
+  }
+
+  #describe(schema: unknown, levels: number): string {
+    const resolved = localSchema(this.#root, schema);
+    if (!isMap(resolved)) return "any value";
+    const { anyOf, enum: allowed, type } = resolved;
+    if (Array.isArray(anyOf))
+      return levels === 0 ? "another value" : anyOf.map((each) => this.#describe(each, levels - 1)).join(" or ");
+    if (Array.isArray(allowed)) return `one of ${allowed.map((each) => canonicalJson(each)).join(", ")}`;
+    if (Object.hasOwn(resolved, "const")) return canonicalJson(resolved["const"]);
+    return typeof type === "string" ? type : "another value";
+  }
+}
+
+/** Branches of branches say no more than this many levels of them, so that a text stays one. */
+const DESCRIBED_LEVELS = 2;
+/** Objects in objects and branches in branches: bodies have fewer levels (JSON_DEPTH_MAX), a circle of branches has no end. */
+const LEVELS_MAX = 2 * JSON_DEPTH_MAX;
 
 /** The defaults that a schema declares, by parameter. */
 export function parameterDefaults(schema: JsonMap | null | undefined): JsonMap {
-  const declared = Object.entries(propertiesOf(schema));
+  const declared = Object.entries(propertiesOf(localSchema(schema, schema)));
   return Object.fromEntries(
     declared.flatMap(([name, property]) =>
       isMap(property) && Object.hasOwn(property, "default") ? [[name, property["default"]]] : [],
@@ -39,33 +144,19 @@ export function parameterDefaults(schema: JsonMap | null | undefined): JsonMap {
   );
 }
 
-function propertiesOf(schema: JsonMap | null | undefined): JsonMap {
-  const properties = schema?.["properties"];
+function propertiesOf(schema: unknown): JsonMap {
+  const properties = isMap(schema) ? schema["properties"] : null;
   return isMap(properties) ? properties : {};
 }
 
-function requiredOf(schema: JsonMap | null | undefined): string[] {
-  const required = schema?.["required"];
+function requiredOf(schema: unknown): string[] {
+  const required = isMap(schema) ? schema["required"] : null;
   return Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
 }
 
 function undeclared(name: string, declared: string[]): string {
   const takes = declared.length === 0 ? "the flow takes no parameters" : `the flow takes ${declared.join(", ")}`;
   return `parameter "${name}" is not declared; ${takes}`;
-}
-
-function misfit(name: string, property: unknown): string {
-  return `parameter "${name}": expected ${describe(property)}`;
-}
-
-/** `fraction` is true for a number that was written like 2.0, which is no integer. */
-function fits(property: unknown, value: unknown, fraction: boolean): boolean {
-  if (!isMap(property)) return true;
-  const { anyOf, enum: allowed, type } = property;
-  if (Array.isArray(anyOf)) return anyOf.some((branch) => fits(branch, value, fraction));
-  if (Array.isArray(allowed)) return allowed.some((each) => same(each, value));
-  if (Object.hasOwn(property, "const")) return same(property["const"], value);
-  return typeof type !== "string" || fitsType(type, value, fraction);
 }
 
 function fitsType(type: string, value: unknown, fraction: boolean): boolean {
@@ -113,15 +204,6 @@ function within(text: string, max: bigint): boolean {
 
 function same(expected: unknown, value: unknown): boolean {
   return expected === value || canonicalJson(expected) === canonicalJson(value);
-}
-
-function describe(property: unknown): string {
-  if (!isMap(property)) return "any value";
-  const { anyOf, enum: allowed, type } = property;
-  if (Array.isArray(anyOf)) return anyOf.map(describe).join(" or ");
-  if (Array.isArray(allowed)) return `one of ${allowed.map((each) => canonicalJson(each)).join(", ")}`;
-  if (Object.hasOwn(property, "const")) return canonicalJson(property["const"]);
-  return String(type);
 }
 
 function isMap(value: unknown): value is JsonMap {

@@ -1,6 +1,6 @@
 /**
  * Reads query strings and path parameters. Unknown names are ignored; a name given twice, a number that is none,
- * a negative limit and a boolean other than true or false are 400; a limit above its maximum is lowered silently.
+ * a negative limit, a text that is too long and a boolean other than true or false are 400; a limit above its maximum is lowered silently.
  */
 import type { Static, TSchema } from "typebox";
 import { type Refusal, refuse } from "./errors.ts";
@@ -19,6 +19,7 @@ interface PropertySchema {
   default?: unknown;
   minimum?: number;
   maximum?: number;
+  maxLength?: number;
 }
 
 /** Reads the query string (without `?`) by the properties of the schema; fills defaults. */
@@ -61,6 +62,8 @@ function parseValue(name: string, property: PropertySchema, text: string): Parse
   }
   // An unknown word of a closed list means the default, as with `sort`.
   if (property.enum !== undefined && !property.enum.includes(text)) return { ok: true, query: property.default };
+  if (property.maxLength !== undefined && text.length > property.maxLength)
+    return { ok: false, refusal: refuse("bad_query", name, `a text of at most ${property.maxLength} characters`) };
   return { ok: true, query: text };
 }
 

@@ -8,6 +8,7 @@ export const WAIT_CODES = [
   "no_engine",
   "no_engine_slot",
   "no_engine_for_module",
+  "engine_start_failed",
   "resource",
   "not_due",
   "held",
@@ -18,7 +19,7 @@ export type WaitCode = (typeof WAIT_CODES)[number];
 const reason = {
   code: Type.Unsafe<WaitCode>({ type: "string", enum: [...WAIT_CODES] }),
   object: nullable(
-    Type.String({ description: "What blocks it: the resource, the module no engine polls for, the engine that holds it" }),
+    Type.String({ description: "What blocks it: the resource, the module that has no engine, the engine that holds it" }),
   ),
   /** One sentence for people. */
   text: Type.String(),

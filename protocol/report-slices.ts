@@ -6,6 +6,7 @@ import { isUtf8 } from "node:buffer";
 import type { Static } from "typebox";
 import { type ReportEvent, ReportRequest } from "./engine.ts";
 import { parseJson } from "./json.ts";
+import { type JsonLimits, SENT_JSON } from "./json-scan.ts";
 import { REPORT_SLICE_BYTES_MAX, REPORT_SLICE_ROWS_MAX } from "./limits.ts";
 import { scanReport } from "./report-scan.ts";
 import { validate } from "./validate.ts";
@@ -56,9 +57,16 @@ export type Sliced = { ok: true; report: SlicedReport } | { ok: false; code: "ba
 
 type Head = Omit<Static<typeof ReportRequest>, "events">;
 
-/** The events of a slice. */
-export function eventsOfSlice({ text }: Pick<SlicedReport, "text">, [from, to]: [number, number]): ReportEvent[] {
-  return parseJson(`[${Buffer.from(text, from, to - from).toString()}]`) as ReportEvent[];
+/** Reports may hold any number of values: large ones are parsed by readers, and by the core in slices. */
+const SENT_REPORT: JsonLimits = { ...SENT_JSON, values: Number.POSITIVE_INFINITY };
+
+/** The events of a slice. `limits` is for text that was not checked before. */
+export function eventsOfSlice(
+  { text }: Pick<SlicedReport, "text">,
+  [from, to]: [number, number],
+  limits: JsonLimits | null = null,
+): ReportEvent[] {
+  return parseJson(`[${Buffer.from(text, from, to - from).toString()}]`, limits) as ReportEvent[];
 }
 
 /** Checks and cuts up a whole report, part by part: for large ones, away from the thread that decides. */
@@ -68,7 +76,7 @@ export function sliceReport(text: SharedArrayBuffer): Sliced {
   const scanned = scanReport(bytes);
   if (scanned === null) return refusalOf(bytes);
   try {
-    const checked = validate(ReportRequest, parseJson(scanned.head));
+    const checked = validate(ReportRequest, parseJson(scanned.head, SENT_REPORT));
     if (!checked.ok) return { ok: false, code: "invalid", detail: checked.error };
     const { engine_id, run_id, lease } = checked.value;
     const slices: SlicedReport["slices"] = [];
@@ -107,7 +115,7 @@ function addSlices(
   const startOf = (index: number): number => bounds[2 * (first + index)] ?? 0;
   const endOf = (index: number): number => bounds[2 * (first + index) + 1] ?? 0;
   const count = end - first;
-  const events = eventsOfSlice({ text }, [startOf(0), endOf(count - 1)]);
+  const events = eventsOfSlice({ text }, [startOf(0), endOf(count - 1)], SENT_REPORT);
   if (events.length !== count) throw new SyntaxError("the events cannot be told apart");
   const checked = validate(ReportRequest, { ...head, events });
   if (!checked.ok) return checked.error.replace(/^events\[(\d+)\]/, (_, index: string) => `events[${first + Number(index)}]`);
@@ -123,7 +131,7 @@ function addSlices(
 function refusalOf(bytes: Buffer): Sliced {
   let value: unknown;
   try {
-    value = parseJson(bytes.toString());
+    value = parseJson(bytes.toString(), SENT_REPORT);
   } catch (cause) {
     return { ok: false, code: "bad_json", detail: cause instanceof Error ? cause.message : "unreadable" };
   }

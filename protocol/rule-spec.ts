@@ -2,8 +2,10 @@
  * What a rule says, in full: every field of the stored form is there, and everything that can be wrong in a rule is found
  * when it is written, not when it fires. Templates are checked by the rule engine, which holds their parser.
  */
+
+import { nearestName } from "./nearest-name.ts";
 import type { ActionKind, RuleAction, RuleMatch, RuleSpec } from "./rule.ts";
-import { checkMatchedName, nearestName, STATES } from "./vocabulary.ts";
+import { checkMatchedName, STATES } from "./vocabulary.ts";
 
 export interface FullMatch {
   events: string[];

@@ -1,24 +1,41 @@
 /** Rules: what they match, what they do, their guards; firings and expectations. */
 import Type, { type Static } from "typebox";
-import { EXPECTATIONS_PAGE } from "./limits.ts";
+import { EXPECTATIONS_PAGE, PARAMETERS_BYTES_MAX, RULE_ACTIONS_MAX, RULE_BYTES_MAX } from "./limits.ts";
 import { pageLimit } from "./page.ts";
-import { AnyJson, about, Double, FreeMap, Id, Int64, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import {
+  AnyJson,
+  about,
+  Double,
+  ExpressionText,
+  FreeMap,
+  Id,
+  Int64,
+  LongText,
+  Names,
+  NameText,
+  nullable,
+  optional,
+  PathText,
+  sent,
+  sizedJson,
+  Timestamp,
+} from "./scalar.ts";
 
 /** Which events a rule is for; every clause that is set must match. */
 export const RuleMatch = Type.Object(
   {
-    events: Type.Optional(Type.Array(Type.String(), { description: "Names, or prefixes ending in *" })),
-    flows: Type.Optional(about("Names of flows", Strings)),
-    project: optional(Type.String()),
-    states: Type.Optional(Type.Array(Type.String(), { description: "State types or sub-state names" })),
-    tags: Type.Optional(about("The run has one of them", Strings)),
+    events: Type.Optional(about("Names, or prefixes ending in *", Names)),
+    flows: Type.Optional(about("Names of flows", Names)),
+    project: optional(NameText),
+    states: Type.Optional(about("State types or sub-state names", Names)),
+    tags: Type.Optional(about("The run has one of them", Names)),
   },
   { title: "RuleMatch" },
 );
 export type RuleMatch = Static<typeof RuleMatch>;
 
 /** Clock arming: a five-field cron expression and an IANA zone. */
-export const RuleClock = Type.Object({ cron: Type.String(), tz: optional(Type.String()) }, { title: "RuleClock" });
+export const RuleClock = Type.Object({ cron: ExpressionText, tz: optional(NameText) }, { title: "RuleClock" });
 export type RuleClock = Static<typeof RuleClock>;
 
 export const ACTION_KINDS = [
@@ -37,18 +54,20 @@ export type ActionKind = (typeof ACTION_KINDS)[number];
 export const RuleAction = Type.Object(
   {
     kind: Type.Unsafe<ActionKind>({ type: "string", enum: [...ACTION_KINDS] }),
-    flow: optional(about("run_flow, pause_schedule, resume_schedule: name, or project/name", Type.String())),
-    parameters: Type.Optional(about("run_flow; texts are templates", FreeMap)),
-    state_type: optional(about("set_state", Type.String())),
-    message: optional(about("set_state; a template", Type.String())),
+    flow: optional(about("run_flow, pause_schedule, resume_schedule: name, or project/name", PathText)),
+    parameters: Type.Optional(sizedJson(PARAMETERS_BYTES_MAX, FreeMap, "run_flow; texts are templates")),
+    state_type: optional(about("set_state", NameText)),
+    message: optional(about("set_state; a template", LongText)),
     schedule_id: optional(about("pause_schedule, resume_schedule; without it all of the flow", Int64)),
-    url: optional(about("webhook; a template", Type.String())),
-    method: optional(about("webhook; POST when left out", Type.String())),
-    headers: Type.Optional(about("webhook; values are templates", FreeMap)),
-    body: optional(about("webhook, email; texts are templates. A webhook without it sends the event", AnyJson)),
-    to: Type.Optional(about("email", Strings)),
-    subject: optional(about("email; a template", Type.String())),
-    callable: optional(about("call: name of the function of a rule in code", Type.String())),
+    url: optional(about("webhook; a template", LongText)),
+    method: optional(about("webhook; POST when left out", NameText)),
+    headers: Type.Optional(sizedJson(RULE_BYTES_MAX, FreeMap, "webhook; values are templates")),
+    body: optional(
+      sizedJson(RULE_BYTES_MAX, AnyJson, "webhook, email; texts are templates. A webhook without it sends the event"),
+    ),
+    to: Type.Optional(about("email", Names)),
+    subject: optional(about("email; a template", LongText)),
+    callable: optional(about("call: name of the function of a rule in code", NameText)),
   },
   { title: "RuleAction" },
 );
@@ -74,7 +93,7 @@ const proactive = {
 
 const spec = {
   when: Type.Optional(RuleMatch),
-  do: Type.Optional(Type.Array(RuleAction)),
+  do: Type.Optional(Type.Array(RuleAction, { maxItems: RULE_ACTIONS_MAX })),
   once: Type.Optional(guards.once),
   cooldown_seconds: Type.Optional(guards.cooldown_seconds),
   max_per_minute: Type.Optional(guards.max_per_minute),
@@ -85,7 +104,7 @@ const spec = {
 /** The same in a patch, where null leaves a field as it is. */
 const specPatch = {
   when: optional(RuleMatch),
-  do: optional(Type.Array(RuleAction)),
+  do: optional(Type.Array(RuleAction, { maxItems: RULE_ACTIONS_MAX })),
   once: optional(guards.once),
   cooldown_seconds: optional(guards.cooldown_seconds),
   max_per_minute: optional(guards.max_per_minute),
@@ -101,15 +120,12 @@ export const RuleSpec = Type.Object(spec, { title: "RuleSpec" });
 export type RuleSpec = Static<typeof RuleSpec>;
 
 /** Body of POST /api/rules. */
-export const RuleBody = Type.Object(
-  { name: Type.String(), enabled: Type.Optional(Type.Boolean()), ...spec },
-  { title: "RuleBody" },
-);
+export const RuleBody = Type.Object({ name: NameText, enabled: Type.Optional(Type.Boolean()), ...spec }, { title: "RuleBody" });
 export type RuleBody = Static<typeof RuleBody>;
 
 /** Body of PATCH /api/rules/{id}; sent fields replace. */
 export const RulePatch = Type.Object(
-  { name: optional(Type.String()), enabled: optional(Type.Boolean()), ...specPatch },
+  { name: optional(NameText), enabled: optional(Type.Boolean()), ...specPatch },
   { title: "RulePatch" },
 );
 export type RulePatch = Static<typeof RulePatch>;

@@ -1,12 +1,43 @@
 /** Runs of flows: the record, the page, and the bodies that create, resume and move a run. */
 import Type, { type Static } from "typebox";
+import { RUN_FIELDS_TO_COME } from "./fields-to-come.ts";
 import { FlowOptions } from "./flow.ts";
-import { RUNS_PAGE } from "./limits.ts";
+import {
+  ANSWER_BYTES_MAX,
+  DETAILS_BYTES_MAX,
+  FLOW_BYTES_MAX,
+  MESSAGE_LENGTH_MAX,
+  NAME_LENGTH_MAX,
+  PARAMETERS_BYTES_MAX,
+  PATH_LENGTH_MAX,
+  RUNS_PAGE,
+  SEARCH_LENGTH_MAX,
+  SEARCHED_PARAMETERS_BYTES_MAX,
+} from "./limits.ts";
 import { pageLimit, pageOf } from "./page.ts";
-import { AnyJson, about, FreeMap, Id, Int32, Int64, mapOf, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import {
+  AnyJson,
+  about,
+  FreeMap,
+  Id,
+  Int32,
+  Int64,
+  LongText,
+  mapOf,
+  Names,
+  NameText,
+  nullable,
+  optional,
+  PathText,
+  Strings,
+  sent,
+  sizedJson,
+  Timestamp,
+} from "./scalar.ts";
 import { StateSchema, StateTypeSchema } from "./state-schema.ts";
 
-const NonEmpty = Type.String({ minLength: 1 });
+const NonEmpty = Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX });
+const NonEmptyPath = Type.String({ minLength: 1, maxLength: PATH_LENGTH_MAX });
 
 /** Fields of a run, shared with the entries of upcoming lists. */
 export const RUN_FIELDS = {
@@ -20,7 +51,9 @@ export const RUN_FIELDS = {
   state: StateSchema,
   parameters: Type.Optional(FreeMap),
   tags: Type.Optional(about("Those of the flow included", Strings)),
-  attempt: Type.Optional(about("0; a rerun after a crash counts up", Int64)),
+  attempt: Type.Optional(
+    about("0 in the first attempt; retries and reruns after a crash count up, over the chain of reruns", Int64),
+  ),
   priority: Type.Optional(about("Higher starts first", Int64)),
   created_by: Type.Optional(
     about("client, schedule, catchup, mcp:<client>, rule:<id>, backfill:<id>, run:<id>, crash:<id>, retry:<id>", Type.String()),
@@ -53,17 +86,20 @@ export const CreateRunBody = Type.Object(
   {
     flow: NonEmpty,
     project: NonEmpty,
-    created_by: optional(Type.String()),
-    description: optional(about("Of the flow", Type.String())),
-    flow_group: optional(about("Left out, the group stays as it is", Type.String())),
-    flow_tags: Type.Optional(Strings),
-    module: optional(about("File of the flow below source_dir; with it the flow is registered or updated", NonEmpty)),
-    name: optional(about("Of the run; made up when left out", Type.String())),
+    created_by: optional(NameText),
+    description: optional(about("Of the flow", LongText)),
+    flow_group: optional(about("Left out, the group stays as it is", NameText)),
+    flow_tags: Type.Optional(Names),
+    module: optional(about("File of the flow below source_dir; with it the flow is registered or updated", NonEmptyPath)),
+    name: optional(about("Of the run; made up when left out", NameText)),
     options: optional(FlowOptions),
-    parameter_schema: optional(about("JSON Schema of the flow's parameters", FreeMap)),
-    parameters: Type.Optional(about("Checked against parameter_schema, whose defaults fill what is left out", FreeMap)),
-    source_dir: optional(about("Absolute folder of the module", Type.String())),
-    tags: Type.Optional(about("Besides those of the flow", Strings)),
+    parameter_schema: optional(sizedJson(FLOW_BYTES_MAX, FreeMap, "JSON Schema of the flow's parameters")),
+    parameters: Type.Optional(
+      sizedJson(PARAMETERS_BYTES_MAX, FreeMap, "Checked against parameter_schema, whose defaults fill what is left out"),
+    ),
+    source_dir: optional(about("Absolute folder of the module", PathText)),
+    tags: Type.Optional(about("Besides those of the flow", Names)),
+    ...RUN_FIELDS_TO_COME,
   },
   { title: "CreateRunBody" },
 );
@@ -71,13 +107,18 @@ export type CreateRunBody = Static<typeof CreateRunBody>;
 
 /** Body of POST /api/flows/{id}/runs. */
 export const CreateRunForFlowBody = Type.Object(
-  { name: optional(Type.String()), parameters: Type.Optional(FreeMap), tags: Type.Optional(Strings) },
+  {
+    name: optional(NameText),
+    parameters: Type.Optional(sizedJson(PARAMETERS_BYTES_MAX, FreeMap)),
+    tags: Type.Optional(Names),
+    ...RUN_FIELDS_TO_COME,
+  },
   { title: "CreateRunForFlowBody" },
 );
 export type CreateRunForFlowBody = Static<typeof CreateRunForFlowBody>;
 
 /** Body of POST /api/runs/{id}/resume; null is an answer. */
-export const ResumeBody = Type.Object({ input: AnyJson }, { title: "ResumeBody" });
+export const ResumeBody = Type.Object({ input: sizedJson(ANSWER_BYTES_MAX, AnyJson) }, { title: "ResumeBody" });
 export type ResumeBody = Static<typeof ResumeBody>;
 
 /**
@@ -87,9 +128,9 @@ export type ResumeBody = Static<typeof ResumeBody>;
 export const TransitionBody = Type.Object(
   {
     type: StateTypeSchema,
-    name: optional(about("A sub-state or a text of your own; the type when left out", Type.String())),
-    message: optional(Type.String()),
-    details: Type.Optional(FreeMap),
+    name: optional(about("A sub-state or a text of your own; the type when left out", NameText)),
+    message: optional(about(`Cut beyond ${MESSAGE_LENGTH_MAX} characters`, Type.String())),
+    details: Type.Optional(about(`Replaced by their size beyond ${DETAILS_BYTES_MAX} bytes`, FreeMap)),
     force: Type.Optional(about("Move it whatever state it is in", Type.Boolean())),
     lease: optional(about("From the work item; a lease that is over moves nothing", Int64)),
     timestamp: optional(about("The same move with the same time again changes nothing", Timestamp)),
@@ -120,6 +161,8 @@ export const RUN_SORTS = [
   "duration_asc",
   "name_asc",
   "scheduled_asc",
+  // What runs, what waits, what ended (newest end first), and at last what is to come, the next first. An addition of ours.
+  "activity",
 ] as const;
 export type RunSort = (typeof RUN_SORTS)[number];
 
@@ -133,6 +176,12 @@ const RUN_FILTERS = {
     Type.Unsafe<string[]>({ type: "string", format: "comma-list", description: "State types, any of them, separated by commas" }),
   ),
   name: Type.Optional(Type.String({ description: "Part of the name, case ignored" })),
+  search: Type.Optional(
+    about(
+      `Words, each of which is part of the run's name, project/flow, tags, state message, or parameters as JSON of up to ${SEARCHED_PARAMETERS_BYTES_MAX} bytes; case ignored. A page looks through a bounded number of runs: one with fewer runs than asked for, or none, may have a next_cursor`,
+      Type.String({ maxLength: SEARCH_LENGTH_MAX }),
+    ),
+  ),
   tags: Type.Optional(
     Type.Unsafe<string[]>({ type: "string", format: "comma-list", description: "Tags the run must carry, separated by commas" }),
   ),
@@ -160,5 +209,14 @@ export const RunCountsQuery = Type.Object(RUN_FILTERS);
 export type RunCountsQuery = Static<typeof RunCountsQuery>;
 
 /** How many runs the filters find, in all and by the name of their state. An addition of ours. */
-export const RunCounts = Type.Object({ total: Int64, states: mapOf(Int64) }, { title: "RunCounts" });
+export const RunCounts = Type.Object(
+  {
+    total: Int64,
+    states: mapOf(Int64),
+    more: Type.Optional(
+      about("Sent with search when only the newest runs were looked through: there may be more", Type.Boolean()),
+    ),
+  },
+  { title: "RunCounts" },
+);
 export type RunCounts = Static<typeof RunCounts>;

@@ -1,6 +1,16 @@
 /** The building blocks of all schemas: integers, times, ids, free-form maps, and the two forms of "may be missing". */
 import Type, { type Static, type TSchema, type TUnsafe } from "typebox";
-import { INT32_MAX, INT32_MIN, INTEGER_MAX, INTEGER_MIN } from "./limits.ts";
+import {
+  EXPRESSION_LENGTH_MAX,
+  INT32_MAX,
+  INT32_MIN,
+  INTEGER_MAX,
+  INTEGER_MIN,
+  NAME_LENGTH_MAX,
+  NAMES_COUNT_MAX,
+  PATH_LENGTH_MAX,
+  TEXT_LENGTH_MAX,
+} from "./limits.ts";
 
 /** A JSON object with free content. */
 export type JsonMap = Record<string, unknown>;
@@ -37,9 +47,27 @@ export const FreeMap = Type.Unsafe<JsonMap>({ type: "object", additionalProperti
 export const AnyJson = Type.Unknown();
 export const Strings = Type.Array(Type.String());
 
+/** Text of a request, by what it holds. */
+export const NameText = Type.String({ maxLength: NAME_LENGTH_MAX });
+export const PathText = Type.String({ maxLength: PATH_LENGTH_MAX });
+export const ExpressionText = Type.String({ maxLength: EXPRESSION_LENGTH_MAX });
+export const LongText = Type.String({ maxLength: TEXT_LENGTH_MAX });
+/** List of names in a request. */
+export const Names = Type.Array(NameText, { maxItems: NAMES_COUNT_MAX });
+
 /** A JSON object whose values all match one schema, whatever the keys (a pattern for keys would miss those with line breaks). */
 export function mapOf<T extends TSchema>(values: T): TUnsafe<Record<string, Static<T>>> {
   return Type.Unsafe<Record<string, Static<T>>>({ type: "object", additionalProperties: values });
+}
+
+/** A free-form value of a request with the size that its JSON text may have. */
+export function sizedJson<T extends TSchema>(bytesMax: number, schema: T, what = ""): TUnsafe<Static<T>> {
+  return about(`${what === "" ? "" : `${what}. `}At most ${bytesMax} bytes as JSON text`, schema);
+}
+
+/** A map of a request: amounts or anything else by name. */
+export function namedMapOf<T extends TSchema>(values: T): TUnsafe<Record<string, Static<T>>> {
+  return Type.Unsafe<Record<string, Static<T>>>({ ...mapOf(values), maxProperties: NAMES_COUNT_MAX });
 }
 
 /** The same schema with a description of what stands there. */

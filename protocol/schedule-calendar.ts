@@ -1,6 +1,6 @@
 /** What calendars of all schedules show: fires to come, and the runs of those that have been. Additions of ours. */
 import Type, { type Static } from "typebox";
-import { FIRES_COUNT } from "./limits.ts";
+import { FIRES_COUNT, SCHEDULE_RUNS_EACH_MAX } from "./limits.ts";
 import { about, Int64, Timestamp } from "./scalar.ts";
 import type { StateType } from "./state.ts";
 import { StateTypeSchema } from "./state-schema.ts";
@@ -28,16 +28,31 @@ export const ScheduleFires = Type.Object(
     fires: Type.Array(Timestamp, { description: "In order, skipped ones included" }),
     more: Type.Boolean({ description: "There are further fires before the end" }),
     skipped: Type.Array(Type.Object({ fire: Timestamp, by: Type.String(), at: Timestamp })),
+    more_hours: Type.Optional(
+      Type.Array(Timestamp, {
+        description:
+          "Sent with more: the first further fire of each hour (of UTC) after that of the last fire, before the end; at most as many as fires",
+      }),
+    ),
   },
   { title: "ScheduleFires" },
 );
 export type ScheduleFires = Static<typeof ScheduleFires>;
 
 /** Query of GET /api/schedules/runs: the fires from `after` on and before `before`. */
-export const ScheduleRunsQuery = Type.Object({ after: Timestamp, before: Timestamp });
+export const ScheduleRunsQuery = Type.Object({
+  after: Timestamp,
+  before: Timestamp,
+  each: Type.Integer({
+    minimum: 0,
+    maximum: SCHEDULE_RUNS_EACH_MAX,
+    default: 0,
+    description: "Hours in which a schedule has at most so many runs list each of them",
+  }),
+});
 export type ScheduleRunsQuery = Static<typeof ScheduleRunsQuery>;
 
-/** Runs of one schedule, hour and state: schedule id, latest fire, how many, state type, state name, id of the latest run. */
+/** Runs of one schedule, hour and state, or one run (see `each`): schedule id, latest fire, how many, state type, state name, id of the latest run. */
 export const ScheduleRuns = Type.Unsafe<[number, number, number, StateType, string, number]>({
   type: "array",
   prefixItems: [Int64, Timestamp, Int64, StateTypeSchema, Type.String(), Int64],

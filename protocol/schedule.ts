@@ -1,7 +1,15 @@
 /** Schedules of a flow: the three variants, stored rows, upcoming fires, skips, and the bodies that make and change them. */
 import Type, { type Static } from "typebox";
-import { CATCHUP_COUNT_DEFAULT, INTEGER_MAX, PREVIEW_COUNT } from "./limits.ts";
-import { about, Count, Double, Id, Int64, nullable, optional, sent, Timestamp } from "./scalar.ts";
+import { SCHEDULE_FIELDS_TO_COME } from "./fields-to-come.ts";
+import {
+  CATCHUP_COUNT_DEFAULT,
+  INTEGER_MAX,
+  NAME_LENGTH_MAX,
+  NAMES_COUNT_MAX,
+  PREVIEW_COUNT,
+  SCHEDULE_INTERVAL_SECONDS_MIN,
+} from "./limits.ts";
+import { about, Count, ExpressionText, Id, Int64, NameText, nullable, optional, sent, Timestamp } from "./scalar.ts";
 
 /** What happens to fires missed while the server was down. */
 export const CatchupPolicy = Type.Unsafe<"skip" | "latest" | "all">({
@@ -11,16 +19,20 @@ export const CatchupPolicy = Type.Unsafe<"skip" | "latest" | "all">({
 });
 export type CatchupPolicy = Static<typeof CatchupPolicy>;
 
-const SecondsBetween = Type.Number({ format: "double", maximum: INTEGER_MAX, description: "Seconds between fires" });
+const SecondsBetween = Type.Number({
+  format: "double",
+  maximum: INTEGER_MAX,
+  description: `Seconds between fires, at least ${SCHEDULE_INTERVAL_SECONDS_MIN}`,
+});
 
 function counted(standard: number) {
   return Type.Integer({ minimum: 0, maximum: INTEGER_MAX, default: standard });
 }
 
-const timezone = optional(Type.String({ description: "IANA name; the server's zone when unset" }));
+const timezone = optional(about("IANA name; the server's zone when unset", NameText));
 const cronFields = {
   kind: Type.Literal("cron"),
-  cron: about("Five fields", Type.String()),
+  cron: about("Five fields", ExpressionText),
   timezone,
   day_or: Type.Optional(Type.Boolean({ description: "Day of month or day of week, instead of both", default: true })),
 };
@@ -30,7 +42,7 @@ const intervalFields = {
   anchor: optional(about("From when the interval counts; now when left out", Timestamp)),
   timezone,
 };
-const rruleFields = { kind: Type.Literal("rrule"), rrule: Type.String({ description: "RFC 5545, with DTSTART" }), timezone };
+const rruleFields = { kind: Type.Literal("rrule"), rrule: about("RFC 5545, with DTSTART", ExpressionText), timezone };
 
 /** When a schedule fires: a five-field cron expression, an interval in seconds, or an RFC 5545 rule. */
 export const Schedule = Type.Union([Type.Object(cronFields), Type.Object(intervalFields), Type.Object(rruleFields)], {
@@ -41,7 +53,8 @@ export type Schedule = Static<typeof Schedule>;
 const declared = {
   catchup: optional(CatchupPolicy),
   catchup_max: optional(Count),
-  key: optional(about("Names it over changes of the code", Type.String())),
+  ...SCHEDULE_FIELDS_TO_COME,
+  key: optional(about("Names it over changes of the code", NameText)),
 };
 
 /** A schedule declared on a flow in code. */
@@ -59,6 +72,7 @@ const policy = {
   active: optional(Type.Boolean({ default: true })),
   catchup: optional(CatchupPolicy),
   catchup_max: optional(counted(CATCHUP_COUNT_DEFAULT)),
+  ...SCHEDULE_FIELDS_TO_COME,
   persist: optional(Type.Boolean({ description: "Survives a start at which no code declares it", default: true })),
 };
 
@@ -88,12 +102,13 @@ export const SchedulePatchBody = Type.Object(
     anchor: optional(Timestamp),
     catchup: optional(CatchupPolicy),
     catchup_max: optional(Count),
-    cron: optional(Type.String()),
+    cron: optional(ExpressionText),
     day_or: optional(Type.Boolean()),
-    interval: optional(Double),
+    interval: optional(SecondsBetween),
     persist: optional(about("true detaches it from its declaration in code for good", Type.Boolean())),
-    rrule: optional(Type.String()),
-    timezone: optional(Type.String()),
+    rrule: optional(ExpressionText),
+    timezone: optional(NameText),
+    ...SCHEDULE_FIELDS_TO_COME,
   },
   { title: "SchedulePatchBody" },
 );
@@ -134,8 +149,8 @@ export type ResumedSchedules = Static<typeof ResumedSchedules>;
 /** Body of POST /api/schedules/{sid}/skips: fire times, or the next n fires. */
 export const SkipBody = Type.Object(
   {
-    by: optional(Type.String({ description: "ui or api", default: "api" })),
-    fires: Type.Optional(Type.Array(Timestamp)),
+    by: optional(Type.String({ maxLength: NAME_LENGTH_MAX, description: "ui or api", default: "api" })),
+    fires: Type.Optional(Type.Array(Timestamp, { maxItems: NAMES_COUNT_MAX })),
     next: optional(Int64),
   },
   { title: "SkipBody" },

@@ -1,6 +1,20 @@
 /** The server about itself: health, information, settings and counts. */
 import Type, { type Static } from "typebox";
-import { Amount, Count, Double, Int32, Int64, mapOf, nullable, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import { CODE_PROBLEMS_MAX } from "./limits.ts";
+import {
+  Amount,
+  Count,
+  Double,
+  Int32,
+  Int64,
+  mapOf,
+  namedMapOf,
+  nullable,
+  optional,
+  Strings,
+  sent,
+  Timestamp,
+} from "./scalar.ts";
 
 export const Health = Type.Object({ ok: Type.Boolean() });
 export type Health = Static<typeof Health>;
@@ -38,6 +52,8 @@ export const ActorInfo = Type.Object(
     dropped: Type.Integer({ minimum: 0, description: "Messages that a full mailbox did not take" }),
     step_us: Type.Integer({ minimum: 0, description: "Time in steps, microseconds" }),
     step_max_us: Type.Integer({ minimum: 0, description: "The longest step, microseconds" }),
+    stalls: Type.Integer({ minimum: 0, description: "How often it held its thread for more than 250 ms" }),
+    last_stall: nullable(Type.String({ description: "What it did the last time, and for how long" })),
     last_error: nullable(Type.String()),
   },
   { title: "ActorInfo" },
@@ -56,6 +72,9 @@ export const ServerInfo = sent(
       engines: Type.Array(EngineInfo),
       queued: Int64,
       stream_seq: Int64,
+      store_problem: Type.Optional(
+        nullable(Type.Object({ message: Type.String(), since: Timestamp }, { description: "Why the store takes no writes" })),
+      ),
     },
     { title: "ServerInfo" },
   ),
@@ -71,9 +90,43 @@ export const RouteSpec = sent(
 );
 export type RouteSpec = Static<typeof RouteSpec>;
 
+/** Something in the served directory that is not as its author means it: a file, or something in it. */
+export const CodeProblem = Type.Object(
+  {
+    module: Type.String({ description: "Path of the file below served_dir" }),
+    kind: Type.Unsafe<"file" | "part" | "warning">({
+      type: "string",
+      enum: ["file", "part", "warning"],
+      description:
+        "file: nothing in it can be used; part: one thing in it cannot (a flow, schedule, rule or route); warning: all of it is used, but something is probably meant otherwise",
+    }),
+    error: Type.String({ description: "What is wrong; lines after the first say more" }),
+  },
+  { title: "CodeProblem" },
+);
+export type CodeProblem = Static<typeof CodeProblem>;
+
+/** What is wrong in the served directory now; takes the place of every earlier list. */
+export interface CodeProblems {
+  kind: "CodeProblems";
+  problems: CodeProblem[];
+}
+
 /** Total of a resource and how much of it is held now. */
 export const ResourceUse = Type.Object({ total: Double, used: Double });
 export type ResourceUse = Static<typeof ResourceUse>;
+
+/** Served code was loaded again because files had other content. */
+export const CodeReloaded = Type.Object(
+  {
+    at: Timestamp,
+    files: Type.Integer({ minimum: 1, description: "Files with other content than before" }),
+    names: Type.Array(Type.String(), { description: "The first of them, as paths from the served directory" }),
+    flows: Type.Integer({ minimum: 0, description: "Flows whose modules import one of these files, or are one" }),
+  },
+  { title: "CodeReloaded" },
+);
+export type CodeReloaded = Static<typeof CodeReloaded>;
 
 export const Settings = sent(
   Type.Object(
@@ -97,6 +150,12 @@ export const Settings = sent(
       secret_key_present: Type.Boolean(),
       secret_key_missing: Type.Boolean(),
       custom_routes: Type.Array(RouteSpec),
+      code_problems: Type.Optional(
+        Type.Array(CodeProblem, {
+          description: `What is wrong in the served directory, files that do not load first; ${CODE_PROBLEMS_MAX} at most`,
+        }),
+      ),
+      code_reloaded: Type.Optional(nullable(CodeReloaded)),
       engine_saturation_risk: Type.Boolean(),
       saturation_flows: Strings,
       saturation_reason: Type.Optional(nullable(Type.String())),
@@ -110,7 +169,7 @@ export type Settings = Static<typeof Settings>;
 export const SettingsPatch = Type.Object(
   {
     crash_retries: optional(Count),
-    resources: optional(mapOf(Amount)),
+    resources: optional(namedMapOf(Amount)),
     retain_days: optional(Count),
   },
   { title: "SettingsPatch" },

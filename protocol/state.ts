@@ -47,6 +47,15 @@ export function isTerminal(type: StateType): boolean {
   return TERMINAL.has(type);
 }
 
+/** Size in bytes of a result that was too large to be kept; null for every other state. */
+export function lostResultBytes({
+  type,
+  details,
+}: Pick<State, "type"> & { details?: State["details"] | undefined }): number | null {
+  const bytes = type === "Completed" && details?.["result"] === undefined ? details?.["result_bytes"] : null;
+  return typeof bytes === "number" ? bytes : null;
+}
+
 /** True when the text is one of the nine types. */
 export function isStateType(text: string): text is StateType {
   return KNOWN.has(text);

@@ -1,7 +1,7 @@
 /** Variables: named JSON values; secret ones are encrypted at rest and masked in responses. */
 import Type, { type Static } from "typebox";
-import { VARIABLE_NAME_LENGTH_MAX } from "./limits.ts";
-import { AnyJson, about, optional, Strings, sent, Timestamp } from "./scalar.ts";
+import { VARIABLE_BYTES_MAX, VARIABLE_NAME_LENGTH_MAX } from "./limits.ts";
+import { AnyJson, about, Names, optional, Strings, sent, sizedJson, Timestamp } from "./scalar.ts";
 
 /** What responses show in place of a secret value. */
 export const SECRET_MASK = "********";
@@ -32,12 +32,12 @@ const VariableName = Type.String({ pattern: "^[a-z0-9][a-z0-9_./-]*$", maxLength
 export const VariableBody = Type.Object(
   {
     name: VariableName,
-    value: AnyJson,
+    value: sizedJson(VARIABLE_BYTES_MAX, AnyJson),
     overwrite: Type.Optional(Type.Boolean({ description: "false: refused with 409 where it exists", default: true })),
     secret: Type.Optional(
       about("Encrypted at rest and never shown; what was secret stays so unless this is false", Type.Boolean()),
     ),
-    tags: Type.Optional(Strings),
+    tags: Type.Optional(Names),
   },
   { title: "VariableBody" },
 );
@@ -45,7 +45,7 @@ export type VariableBody = Static<typeof VariableBody>;
 
 /** Body of PATCH /api/variables/{name}; each field alone. */
 export const VariablePatch = Type.Object(
-  { secret: optional(Type.Boolean()), tags: optional(Strings), value: Type.Optional(AnyJson) },
+  { secret: optional(Type.Boolean()), tags: optional(Names), value: Type.Optional(sizedJson(VARIABLE_BYTES_MAX, AnyJson)) },
   { title: "VariablePatch" },
 );
 export type VariablePatch = Static<typeof VariablePatch>;

@@ -2,7 +2,9 @@
  * The words of the service as data: the events it records, the prefixes it owns, and the states.
  * Served by GET /api/vocabulary; event names are checked against it.
  */
+
 import Type, { type Static } from "typebox";
+import { nearestName } from "./nearest-name.ts";
 import { Strings } from "./scalar.ts";
 import { STATE_TYPES, SUB_STATES } from "./state.ts";
 import { StateTypeSchema } from "./state-schema.ts";
@@ -170,42 +172,37 @@ export function checkMatchedName(name: string): string | null {
   return checkReserved(trimmed, true);
 }
 
+/** Last words of names that other systems use, and what the same thing is called here. */
+const OTHER_WORDS: Readonly<Record<string, string>> = {
+  aborted: "cancelled",
+  created: "scheduled",
+  done: "completed",
+  ended: "completed",
+  errored: "failed",
+  finished: "completed",
+  queued: "scheduled",
+  retried: "retrying",
+  started: "running",
+  stopped: "cancelled",
+  succeeded: "completed",
+  success: "completed",
+};
+
+/** The name of the catalogue that says the same in the words of this one. */
+function meantName(name: string): string | null {
+  const dot = name.lastIndexOf(".") + 1;
+  const word = name.slice(dot).toLowerCase();
+  const meant = Object.hasOwn(OTHER_WORDS, word) ? `${name.slice(0, dot)}${OTHER_WORDS[word]}` : null;
+  return meant !== null && KNOWN_NAMES.has(meant) ? meant : null;
+}
+
 function checkReserved(name: string, wildcard: boolean): string | null {
   const prefix = RESERVED_PREFIXES.find((each) => name.startsWith(each) || name === each.slice(0, -1));
   if (prefix === undefined || KNOWN_NAMES.has(name)) return null;
   if (wildcard && name.endsWith("*") && NAMES.some((known) => known.startsWith(name.slice(0, -1)))) return null;
   const refused = `event name "${name}": nothing emits it, and names under "${prefix}" are reserved`;
-  const nearest = nearestName(name, NAMES);
+  const nearest = meantName(name) ?? nearestName(name, NAMES);
   if (nearest !== null) return `${refused}; did you mean "${nearest}"?`;
   const under = NAMES.filter((known) => known.startsWith(prefix));
   return `${refused}; known: ${[...under, ...(wildcard ? [`${prefix}*`] : [])].join(", ")}`;
-}
-
-/** The closest of the names by edit distance, or null when none is close (more than a third of its letters differ). */
-export function nearestName(name: string, names: readonly string[]): string | null {
-  let nearest: string | null = null;
-  let least = Number.POSITIVE_INFINITY;
-  const given = name.toLowerCase();
-  for (const candidate of names) {
-    const distance = editDistance(given, candidate.toLowerCase());
-    if (distance < least) {
-      least = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest !== null && least <= Math.max(1, Math.floor(nearest.length / 3)) ? nearest : null;
-}
-
-/** Levenshtein distance with one row of memory. */
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i++) {
-    const current = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      current.push(Math.min(replaced, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
-    }
-    previous = current;
-  }
-  return previous[b.length] ?? 0;
 }

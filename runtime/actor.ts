@@ -42,5 +42,8 @@ export interface ActorFigures {
   /** Time spent in steps, microseconds. */
   step_us: number;
   step_max_us: number;
+  /** How often the actor held its thread for longer than STALL_US, and what it did the last time. */
+  stalls: number;
+  last_stall: string | null;
   last_error: string | null;
 }

@@ -16,6 +16,17 @@ const SHARE_MAX = 256;
 /** Messages of one turn before the links are flushed and I/O of the thread is served. */
 const TURN_MAX = 2048;
 
+/** Whoever waits for a thread that is held this long notices. */
+export const STALL_US = 250_000;
+
+/** Work that held a thread for longer than STALL_US. */
+export interface Stall {
+  actor: string;
+  /** Kind of the message, or what else was done. */
+  what: string;
+  tookUs: number;
+}
+
 /** Where messages for a name go: a local mailbox, a link to another thread, or a port of a component. */
 export interface Endpoint {
   deliver(message: unknown, lane: Lane): void;
@@ -30,6 +41,8 @@ export interface HostOptions {
   defer(turn: () => void): void;
   /** An actor threw in a step or could not start. */
   exited(name: string, error: Error): void;
+  /** Work of an actor held the thread for too long. */
+  stalled?(stall: Stall): void;
 }
 
 interface Cell {
@@ -44,6 +57,8 @@ interface Cell {
   dropped: number;
   stepUs: number;
   stepMaxUs: number;
+  stalls: number;
+  lastStall: string | null;
   lastError: string | null;
   queued: boolean;
 }
@@ -78,6 +93,8 @@ export class Host {
       dropped: 0,
       stepUs: 0,
       stepMaxUs: 0,
+      stalls: 0,
+      lastStall: null,
       lastError: null,
       queued: false,
     });
@@ -141,6 +158,15 @@ export class Host {
     this.#deferTurn();
   }
 
+  /** Notes work of an actor that held the thread for too long: a step, or what it does outside of steps. */
+  held(name: string, what: string, tookUs: number): void {
+    if (tookUs <= STALL_US) return;
+    const cell = this.#cell(name);
+    cell.stalls += 1;
+    cell.lastStall = `${what}: ${Math.round(tookUs / 1000)} ms`;
+    this.#options.stalled?.({ actor: name, what, tookUs });
+  }
+
   /** Runs waiting messages now; called by a link when a batch has arrived. */
   turn(): void {
     if (this.#inTurn) return;
@@ -192,6 +218,8 @@ export class Host {
       dropped: cell.dropped,
       step_us: Math.round(cell.stepUs),
       step_max_us: Math.round(cell.stepMaxUs),
+      stalls: cell.stalls,
+      last_stall: cell.lastStall,
       last_error: cell.lastError,
     }));
   }
@@ -247,6 +275,7 @@ export class Host {
     const tookUs = this.#options.clock.monotonicUs() - startUs;
     cell.stepUs += tookUs;
     if (tookUs > cell.stepMaxUs) cell.stepMaxUs = tookUs;
+    if (tookUs > STALL_US) this.held(cell.spec.name, kindOf(message), tookUs);
     this.#perform(cell.spec.name, out.effects);
   }
 
@@ -284,10 +313,11 @@ export class Host {
   }
 
   #flush(): void {
-    if (this.#dirty.size === 0) return;
-    const dirty = [...this.#dirty];
-    this.#dirty.clear();
-    for (const endpoint of dirty) endpoint.flush?.();
+    // The walk also comes to what a flush sends to, an endpoint that was flushed before included.
+    for (const endpoint of this.#dirty) {
+      this.#dirty.delete(endpoint);
+      endpoint.flush?.();
+    }
   }
 
   #deferTurn(): void {
@@ -308,6 +338,11 @@ export class Host {
 
 function isServed({ state }: Cell): boolean {
   return state === "running" || state === "stopping";
+}
+
+function kindOf(message: unknown): string {
+  const kind = typeof message === "object" && message !== null && "kind" in message ? message.kind : typeof message;
+  return String(kind);
 }
 
 function messageOf(cause: unknown): string {

@@ -11,7 +11,7 @@ import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
 import type { ActorFigures, ActorSpec } from "./actor.ts";
 import { assert } from "./assert.ts";
 import { type Clock, createSystemClock } from "./clock.ts";
-import { Host } from "./host.ts";
+import { Host, type Stall } from "./host.ts";
 import { Link } from "./link.ts";
 import { actorsOn, namesOn, type Placement, threadOf, threadsOf } from "./placement.ts";
 import type { Control } from "./supervisor.ts";
@@ -55,10 +55,17 @@ export class ThreadHost implements ThreadControl {
   readonly #links = new Map<string, { link: Link; closed: Promise<void> }>();
   readonly #atClose: (() => void)[] = [];
   #close: () => void;
+  #stalled: (stall: Stall) => void = () => undefined;
 
   constructor(exited: (name: string, error: Error) => void, close: () => void, clock: Clock = createSystemClock()) {
     this.#close = close;
-    this.host = new Host({ clock, alarm: createSystemAlarm(), defer: (turn) => setImmediate(turn), exited });
+    this.host = new Host({
+      clock,
+      alarm: createSystemAlarm(),
+      defer: (turn) => setImmediate(turn),
+      exited,
+      stalled: (stall) => this.#stalled(stall),
+    });
   }
 
   /** Connects a peer thread; a former link to it is drained first, so that nothing it sent is lost or overtaken. */
@@ -72,6 +79,11 @@ export class ThreadHost implements ThreadControl {
     const link = new Link(port, this.host);
     this.#links.set(peer, { link, closed });
     for (const name of names) this.host.attach(name, link.endpointOf(name));
+  }
+
+  /** Says to whom work is told that held the thread for too long. */
+  onStall(stalled: (stall: Stall) => void): void {
+    this.#stalled = stalled;
   }
 
   /** Releases, when the thread is to end, what outlives its actors. */

@@ -17,7 +17,8 @@ interface Timer {
   dueUs: number;
   message: unknown;
   order: number;
-  active: boolean;
+  /** Where it stands in the heap. */
+  index: number;
 }
 
 /** How a thread waits: set to be woken once after a delay; setting again replaces the former. */
@@ -60,7 +61,6 @@ export class Timers {
 
   /** The due time of the earliest timer, or null. */
   nextDueUs(): number | null {
-    this.#dropInactive();
     return this.#heap[0]?.dueUs ?? null;
   }
 
@@ -68,18 +68,17 @@ export class Timers {
     const aheadUs = this.#followClock();
     this.cancel(owner, key);
     this.#order += 1;
-    const timer: Timer = { owner, key, dueUs, message, order: this.#order, active: true };
+    const timer: Timer = { owner, key, dueUs, message, order: this.#order, index: this.#heap.length };
     this.#byKey.set(`${owner}\n${key}`, timer);
-    this.#push(timer);
+    this.#heap.push(timer);
+    this.#rise(timer);
     // After a step ahead the alarm sleeps for what is overdue by now, and what was set anew is behind that.
     if (this.#heap[0] === timer || aheadUs >= CLOCK_STEP_MIN_US) this.#arm();
   }
 
   cancel(owner: string, key: string): void {
     const timer = this.#byKey.get(`${owner}\n${key}`);
-    if (timer === undefined) return;
-    timer.active = false;
-    this.#byKey.delete(`${owner}\n${key}`);
+    if (timer !== undefined) this.#remove(timer);
   }
 
   /** Drops every timer of an actor, as happens when it ends. */
@@ -92,12 +91,9 @@ export class Timers {
     this.#followClock();
     const nowUs = this.#clock.nowUs();
     for (;;) {
-      this.#dropInactive();
       const first = this.#heap[0];
       if (first === undefined || first.dueUs > nowUs) break;
-      this.#pop();
-      this.#byKey.delete(`${first.owner}\n${first.key}`);
-      first.active = false;
+      this.#remove(first);
       this.#fire(first.owner, first.message);
     }
     this.#arm();
@@ -122,40 +118,45 @@ export class Timers {
     return -backUs;
   }
 
-  #dropInactive(): void {
-    while (this.#heap[0]?.active === false) this.#pop();
+  /** At once, because what stayed until it is due would add up where a timer is set again and again. */
+  #remove(timer: Timer): void {
+    this.#byKey.delete(`${timer.owner}\n${timer.key}`);
+    const last = this.#heap.pop();
+    if (last === undefined || last === timer) return;
+    this.#place(last, timer.index);
+    this.#rise(last);
+    this.#sink(last);
   }
 
-  #push(timer: Timer): void {
-    const heap = this.#heap;
-    let index = heap.push(timer) - 1;
+  #rise(timer: Timer): void {
+    let { index } = timer;
     while (index > 0) {
       const parent = (index - 1) >> 1;
-      const above = heap[parent];
+      const above = this.#heap[parent];
       if (above === undefined || !isBefore(timer, above)) break;
-      heap[index] = above;
+      this.#place(above, index);
       index = parent;
     }
-    heap[index] = timer;
+    this.#place(timer, index);
   }
 
-  #pop(): void {
-    const heap = this.#heap;
-    const last = heap.pop();
-    if (last === undefined || heap.length === 0) return;
-    let index = 0;
+  #sink(timer: Timer): void {
+    let { index } = timer;
     for (;;) {
-      let child = 2 * index + 1;
-      const left = heap[child];
-      if (left === undefined) break;
-      const right = heap[child + 1];
-      if (right !== undefined && isBefore(right, left)) child += 1;
-      const smaller = heap[child];
-      if (smaller === undefined || !isBefore(smaller, last)) break;
-      heap[index] = smaller;
-      index = child;
+      const left = this.#heap[2 * index + 1];
+      const right = this.#heap[2 * index + 2];
+      const smaller = left !== undefined && right !== undefined && isBefore(right, left) ? right : left;
+      if (smaller === undefined || !isBefore(smaller, timer)) break;
+      const below = smaller.index;
+      this.#place(smaller, index);
+      index = below;
     }
-    heap[index] = last;
+    this.#place(timer, index);
+  }
+
+  #place(timer: Timer, index: number): void {
+    this.#heap[index] = timer;
+    timer.index = index;
   }
 }
 

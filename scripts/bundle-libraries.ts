@@ -18,6 +18,7 @@ interface Library {
 
 /** By the names under which they are imported. */
 const LIBRARIES: Readonly<Record<string, Library>> = {
+  "better-sqlite3": { file: "better-sqlite3", names: ["default"] },
   comlink: { file: "comlink" },
   "comlink/dist/esm/node-adapter.mjs": { file: "comlink-node-adapter" },
   commander: { file: "commander", names: ["Command", "CommanderError"] },
@@ -28,6 +29,7 @@ const LIBRARIES: Readonly<Record<string, Library>> = {
   typebox: { file: "typebox" },
   "typebox/compile": { file: "typebox-compile" },
   "typebox/schema": { file: "typebox-schema" },
+  "uWebSockets.js": { file: "uwebsockets" },
   uuidv7: { file: "uuidv7" },
 };
 
@@ -61,6 +63,8 @@ async function writeBundles(root: string, outDir: string): Promise<string[]> {
     publicDir: false,
     plugins: [exportedNames()],
     ssr: { noExternal: true },
+    // better-sqlite3 looks for its binaries from its own folder on.
+    define: { __dirname: "import.meta.dirname" },
     // cron-parser asks for the form of luxon that `require` gets; one of the two is enough.
     resolve: { alias: { luxon: join(dirname(resolve("luxon/package.json")), "build/es6/luxon.mjs") } },
     build: {

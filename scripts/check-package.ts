@@ -1,19 +1,22 @@
 /**
- * `npm run check:package`: packs the package, installs it in an empty folder as its users do, and lets its server run a flow
- * file that lies there. Exit code 0 when all of it works.
+ * `npm run check:package`: packs the package, installs it in an empty folder as its users do, checks its types, its links and its
+ * size, and lets its server run a flow file that lies there. Exit code 0 when all of it works.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, watch, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, watch, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
-import { DASHBOARD_FOLDER, LIBRARIES_FOLDER, PACKAGED_FOLDERS } from "./package-contents.ts";
+import { checkEntries, checkTypes } from "./check-types.ts";
+import { DASHBOARD_FOLDER, LIBRARIES_FOLDER, PACKAGED_FOLDERS, PREBUILDS_FOLDER } from "./package-contents.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** A start takes a second; a machine under load may take far longer. */
 const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 20_000;
+/** What the README says of the installed size, in MB, may be off by this. */
+const SIZE_TOLERANCE_MB = 2;
 
 /** Typed and in TypeScript, so that stripping of types and the package's own declarations are tried too. */
 const FLOW_FILE = `import { flow, log, task, Type } from "millrace";
@@ -30,6 +33,9 @@ function npm(folder: string, args: string[]): string {
   return execFileSync("npm", args, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], maxBuffer: 64 * 2 ** 20 });
 }
 
+/** Folders of dist/. */
+const FOLDERS: ReadonlySet<string> = new Set([...PACKAGED_FOLDERS, DASHBOARD_FOLDER, LIBRARIES_FOLDER, PREBUILDS_FOLDER]);
+
 interface Packed {
   filename: string;
   files: { path: string; mode: number }[];
@@ -43,6 +49,7 @@ function pack(into: string): string {
   const packed = Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0];
   if (packed === undefined) throw new Error("npm pack told of no package");
   checkContents(packed);
+  checkLinks(packed.files.map(({ path }) => path));
   return join(into, packed.filename);
 }
 
@@ -63,7 +70,7 @@ function checkContents({ files }: Packed): void {
   for (const path of paths) {
     const folder = /^dist\/([^/]+)\//.exec(path)?.[1];
     const known =
-      folder === undefined ? !path.includes("/") : [...PACKAGED_FOLDERS, DASHBOARD_FOLDER, LIBRARIES_FOLDER].includes(folder);
+      folder === undefined ? !path.startsWith("dist/") && /\.md$|^[^/]+$|^(docs|examples)\//.test(path) : FOLDERS.has(folder);
     if (!known || /\.(map|test\.js|sqlite|tgz)$/.test(path)) throw new Error(`the package should not hold ${path}`);
   }
 }
@@ -76,19 +83,32 @@ function install(folder: string, packed: string): void {
   writeFileSync(join(folder, "flows/doubling.ts"), FLOW_FILE);
 }
 
-/** The package's own declarations must type a user's flow: the parameter is a number, and a wrong call is an error. */
-function checkTypes(folder: string): void {
-  const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
-  const options = ["--noEmit", "--strict", "--target", "es2024", "--module", "nodenext", "--skipLibCheck", "--ignoreConfig"];
-  const wrong =
-    'import { doubling } from "./doubling.ts";\n// @ts-expect-error a text is no integer\nvoid doubling({ value: "21" });\n';
-  writeFileSync(join(folder, "flows/wrong-call.ts"), wrong);
-  const files = ["flows/doubling.ts", "flows/wrong-call.ts"];
-  execFileSync(process.execPath, [compiler, ...options, "--allowImportingTsExtensions", ...files], {
-    cwd: folder,
-    stdio: "inherit",
-  });
-  rmSync(join(folder, "flows/wrong-call.ts"));
+/** A reader of the package has no repository beside it: what its texts link to must be in it. */
+function checkLinks(paths: readonly string[]): void {
+  for (const path of paths.filter((name) => name.endsWith(".md"))) {
+    for (const [, link = ""] of readFileSync(join(ROOT, path), "utf8").matchAll(/\]\(([^)\s#]+)(?:#[^)]*)?\)/g)) {
+      if (/^[a-z]+:/.test(link)) continue;
+      const target = posix.join(posix.dirname(path), link);
+      const known = paths.includes(target) || paths.some((name) => name.startsWith(`${target.replace(/\/$/, "")}/`));
+      if (!known) throw new Error(`${path} links to ${link}, which the package does not hold`);
+    }
+  }
+}
+
+/** What the README says of the size is what the installation takes on this machine. */
+function checkSize(folder: string): void {
+  const bytes = sizeOf(join(folder, "node_modules"));
+  const said = /it installs (\d+) MB/.exec(readFileSync(join(ROOT, "README.md"), "utf8"))?.[1];
+  const installed = Math.round(bytes / 1e6);
+  process.stdout.write(`Installed: ${installed} MB.\n`);
+  if (said === undefined || Math.abs(Number(said) - installed) > SIZE_TOLERANCE_MB) {
+    throw new Error(`the package installs ${installed} MB, and the README says ${said}`);
+  }
+}
+
+function sizeOf(folder: string): number {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
 }
 
 /** Resolves once the file exists; rejects when the process has ended or the time is over. */
@@ -161,8 +181,10 @@ try {
   const packed = pack(folder);
   const user = join(folder, "user");
   mkdirSync(user);
+  checkEntries(ROOT, packed);
   install(user, packed);
-  checkTypes(user);
+  checkSize(user);
+  checkTypes(ROOT, user);
   await serveAndRun(user);
   process.stdout.write("The packed package was installed in an empty folder and ran a flow file of its own.\n");
 } finally {

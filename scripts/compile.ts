@@ -8,6 +8,8 @@ import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundleLibraries } from "./bundle-libraries.ts";
+import { copyNativeBinaries } from "./native-binaries.ts";
+import { packDeclarations } from "./pack-declarations.ts";
 import { PACKAGED_FOLDERS } from "./package-contents.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -34,5 +36,7 @@ const [, , folder] = process.argv;
 if (folder === undefined) throw new Error("which folder to compile into: scripts/compile.ts OUT");
 const out = resolve(folder);
 compile(out);
+packDeclarations(ROOT, out);
 copyOtherFiles(out);
 await bundleLibraries(ROOT, out);
+copyNativeBinaries(ROOT, out);

@@ -8,3 +8,6 @@ export const DASHBOARD_FOLDER = "dashboard";
 
 /** Folder of dist/ that holds libraries, one file each. */
 export const LIBRARIES_FOLDER = "libraries";
+
+/** Folder of dist/ that holds the binaries of the store's driver, where its code looks for them: beside the folder of libraries. */
+export const PREBUILDS_FOLDER = "prebuilds";

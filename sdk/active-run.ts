@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { PrintedOutput } from "./printed-lines.ts";
 import { Questions } from "./questions.ts";
 import type { ReportItem } from "./report-item.ts";
 import type { RunServices } from "./run-services.ts";
@@ -22,6 +23,8 @@ export interface ActiveRun {
   /** Where results are cached: a directory `results` in here. */
   home: string;
   logPrints: boolean;
+  /** What it prints, until that is lines of its log. */
+  printed: PrintedOutput;
   /** Takes what happens, in order. */
   report: (item: ReportItem) => void;
   /** What the run asks of its server. */
@@ -69,6 +72,7 @@ export function newActiveRun({ servicesFor, ...basis }: RunBasis): ActiveRun {
     ...basis,
     controller,
     services,
+    printed: new PrintedOutput(),
     questions: new Questions(controller, services),
     gates: new Map(),
     taskRuns: new Set(),

@@ -1,6 +1,7 @@
 import { RESULT_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/state";
 import type { ActiveRun } from "./active-run.ts";
+import { logFailedAttempt } from "./attempt-log.ts";
 import { Cancelled, describeFailure, type FailureRecord, isPaused } from "./failure.ts";
 import type { FlowDefinition } from "./flow.ts";
 import { callHook, hookFor } from "./hooks.ts";
@@ -48,6 +49,8 @@ export async function runAttempt(flow: FlowDefinition, run: ActiveRun): Promise<
     outcome.lingering = !(await settledWithin(run, outcome.kind === "stopped" ? STOPPED_LINGER_MS : LINGER_MS));
   }
   await Promise.all([...run.taskRuns].map((taskRun) => taskRun.settled()));
+  await run.printed.arrived();
+  run.printed.flush();
   run.ended = true;
   return outcome;
 }
@@ -57,6 +60,8 @@ export async function runFlowHook(flow: FlowDefinition, run: ActiveRun, state: S
   const hook = hookFor(flow.options.hooks, state.type);
   if (hook === undefined) return;
   await shared.scope.run({ run, task: null }, () => callHook(hook, run, null, state));
+  await run.printed.arrived();
+  run.printed.flush();
   run.ended = true;
 }
 
@@ -106,7 +111,9 @@ function failed(flow: FlowDefinition, run: ActiveRun, error: unknown): AttemptOu
   } catch (thrown) {
     writeLog(run, null, 40, "millrace.run", `the retry options threw: ${describeFailure(thrown).message}`);
   }
-  return { kind: "failed", failure: describeFailure(error), retryDelaySeconds, lingering: false };
+  const failure = describeFailure(error);
+  logFailedAttempt(run, null, flow.options, run.attempt, retryDelaySeconds, failure);
+  return { kind: "failed", failure, retryDelaySeconds, lingering: false };
 }
 
 function resultDetails(run: ActiveRun, value: unknown): Record<string, unknown> {
@@ -119,5 +126,9 @@ function resultDetails(run: ActiveRun, value: unknown): Record<string, unknown> 
   }
   if (text === undefined) return {};
   const bytes = Buffer.byteLength(text);
-  return bytes > RESULT_BYTES_MAX ? { result_bytes: bytes } : { result: JSON.parse(text) as unknown };
+  if (bytes <= RESULT_BYTES_MAX) return { result: JSON.parse(text) as unknown };
+  const size = `${bytes} bytes as JSON, more than the ${RESULT_BYTES_MAX} that are stored`;
+  const advice = "Write it to a file or publish an artifact, and return where it is";
+  writeLog(run, null, 30, "millrace.run", `the result is not kept: it has ${size}. ${advice}`);
+  return { result_bytes: bytes };
 }

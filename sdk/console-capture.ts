@@ -1,3 +1,4 @@
+import { type InspectOptions, inspect } from "node:util";
 import { currentScope } from "./active-run.ts";
 import { formatValues, writeLog } from "./log.ts";
 
@@ -22,4 +23,11 @@ export function captureConsole(): void {
       else writeLog(scope.run, scope.task?.externalId ?? null, level, "millrace.print", formatValues(values));
     };
   }
+  const dir = console.dir.bind(console);
+  console.dir = (value?: unknown, options?: InspectOptions) => {
+    const scope = currentScope();
+    if (scope?.run.logPrints !== true) return dir(value, options);
+    const text = inspect(value, { customInspect: false, ...options });
+    writeLog(scope.run, scope.task?.externalId ?? null, PRINTING.log, "millrace.print", text);
+  };
 }

@@ -58,18 +58,34 @@ export function describeFailure(error: unknown): FailureRecord {
   const exception = nameOf(error);
   const text = error instanceof Error ? error.message : typeof error === "string" ? error : inspect(error, { depth: 3 });
   const message = text === "" ? exception : `${exception}: ${text}`;
-  const traceback = error instanceof Error ? withoutOwnFrames(inspect(error, { depth: 4 })) : message;
+  const traceback = error instanceof Error ? withoutOwnFrames(stackWithCauses(error)) : message;
   return { message: message.slice(0, MESSAGE_CHARS_MAX), exception, traceback: traceback.slice(0, TRACEBACK_CHARS_MAX) };
+}
+
+/** How deep an error is written out, with its causes and properties: a property may be a whole HTTP response. */
+const INSPECTED_DEPTH = 4;
+
+/** What the causes began with is said also where they are nested deeper than is written out. */
+function stackWithCauses(error: Error): string {
+  const chain: Error[] = [error];
+  for (let { cause } = error; cause instanceof Error && !chain.includes(cause); { cause } = cause) chain.push(cause);
+  const text = inspect(error, { depth: INSPECTED_DEPTH });
+  const innermost = chain.length > INSPECTED_DEPTH + 2 ? chain.at(-1) : undefined;
+  return innermost === undefined ? text : `${text}\n[innermost cause]: ${inspect(innermost, { depth: INSPECTED_DEPTH })}`;
 }
 
 /** The directory of this package's own frames, which tell a user nothing. */
 const OWN_FILES = new URL(".", import.meta.url).href;
 
 function withoutOwnFrames(stack: string): string {
-  return stack
-    .split("\n")
-    .filter((line) => !(/^\s+at /.test(line) && (line.includes(OWN_FILES) || line.includes("(node:internal/"))))
-    .join("\n");
+  const kept: string[] = [];
+  for (const line of stack.split("\n")) {
+    const own = /^\s+at /.test(line) && (line.includes(OWN_FILES) || line.includes("node:internal/"));
+    if (!own) kept.push(line);
+    // Behind the last frame the properties of the error, its cause among them, begin.
+    else if (line.endsWith(" {")) kept.push(`${kept.pop() ?? ""} {`);
+  }
+  return kept.join("\n");
 }
 
 function nameOf(error: unknown): string {

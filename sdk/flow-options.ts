@@ -1,7 +1,8 @@
 import type { StateType } from "#protocol/state";
+import { noteUnknownOptions, type OptionNames } from "./declaration-notes.ts";
 import { type Duration, parseDuration } from "./duration.ts";
-import { type FlowHooks, hookedStates } from "./hooks.ts";
-import { checkRetryOptions, type RetryOptions } from "./retry.ts";
+import { FLOW_HOOK_NAMES, type FlowHooks, hookedStates } from "./hooks.ts";
+import { checkRetryOptions, RETRY_NAMES, type RetryOptions } from "./retry.ts";
 import type { ScheduleDeclaration } from "./schedules.ts";
 
 /** Flows that a flow runs after. */
@@ -44,9 +45,26 @@ export interface FlowOptions<Schema extends object = object> extends RetryOption
   schedules?: readonly ScheduleDeclaration[];
   /** Asked once for all values of a backfill; the ones it returns are done already and get no run. */
   bulkComplete?: (values: readonly string[]) => readonly string[] | Promise<readonly string[]>;
-  /** Captures console.log and its kin as log lines of the run. Default true. */
+  /** What the flow prints, by itself and by its child processes, becomes log lines of the run. Default true. */
   logPrints?: boolean;
   hooks?: FlowHooks;
+}
+
+const NAMES: OptionNames<FlowOptions> = {
+  ...RETRY_NAMES,
+  ...{ parameters: true, project: true, description: true, group: true, tags: true, timeout: true, resources: true },
+  ...{ maxConcurrent: true, onOverlap: true, priority: true, isolated: true, crashRetries: true, disableAfter: true },
+  ...{ after: true, schedules: true, bulkComplete: true, logPrints: true, hooks: true },
+};
+
+/** Notes what in the options of a flow has no meaning. */
+export function noteFlowOptions(flow: string, options: FlowOptions): void {
+  const owner = `flow "${flow}"`;
+  noteUnknownOptions(owner, options, NAMES);
+  noteUnknownOptions(`hooks of ${owner}`, options.hooks, FLOW_HOOK_NAMES);
+  noteUnknownOptions(`disableAfter of ${owner}`, options.disableAfter, { failures: true, within: true, pause: true });
+  if (typeof options.after === "object" && "flows" in options.after)
+    noteUnknownOptions(`after of ${owner}`, options.after, { flows: true, key: true, parameters: true });
 }
 
 /** FlowOptions as they go over the wire (interface: FlowOptions); every field is always sent. */

@@ -3,7 +3,8 @@ import { fileURLToPath } from "node:url";
 import { getCallSites } from "node:util";
 import type { Static } from "typebox";
 import { currentScope } from "./active-run.ts";
-import { type FlowOptions, type WireFlowOptions, wireOptions } from "./flow-options.ts";
+import { noteFlow } from "./declaration-notes.ts";
+import { type FlowOptions, noteFlowOptions, type WireFlowOptions, wireOptions } from "./flow-options.ts";
 import { type JsonSchema, ParameterChecker, plainSchema } from "./parameters.ts";
 import { shared } from "./shared-state.ts";
 
@@ -14,11 +15,40 @@ export type ParametersOf<Schema extends object> = Schema extends { static: infer
     ? Record<string, unknown>
     : Static<Schema>;
 
+/** Names of the parameters whose schemas have a default. */
+type WithDefault<Properties> = {
+  [Name in keyof Properties]: Properties[Name] extends { default: unknown } ? Name : never;
+}[keyof Properties];
+
+type Omissible<Values, Names> = Flat<Omit<Values, Names & keyof Values> & Partial<Pick<Values, Names & keyof Values>>>;
+type Flat<Fields> = { [Name in keyof Fields]: Fields[Name] };
+
+/** Our object schemas and JSON Schema literals say in their types what has a default; those of a user's own typebox do not. */
+type SaysDefaults<Schema> = Schema extends { static: unknown }
+  ? false
+  : "~defaults" extends keyof Schema
+    ? true
+    : Schema extends { "~kind": string }
+      ? false
+      : true;
+
+/**
+ * What a call of the flow gives: every parameter that is neither optional nor has a default. Where the type of the schema does not
+ * say what has a default, the compiler asks for nothing, and the start of the run checks it.
+ */
+export type GivenParameters<Schema extends object> = Schema extends { properties: infer Properties }
+  ? SaysDefaults<Schema> extends true
+    ? Omissible<ParametersOf<Schema>, WithDefault<Properties>>
+    : Partial<ParametersOf<Schema>>
+  : Partial<ParametersOf<Schema>>;
+
 /**
  * A flow. Called inside a run it runs inside that run. Called elsewhere, in a script, it is a run of its own: the server of the home
  * executes it and the call waits for its end; without a server the script does both, and the run is in the home's history all the same.
  */
-export type Flow<Parameters, Result> = (parameters?: Partial<Parameters>) => Promise<Result>;
+export type Flow<Parameters, Result, Given = Partial<Parameters>> = (
+  ...parameters: Record<never, never> extends Given ? [parameters?: Given] : [parameters: Given]
+) => Promise<Result>;
 
 /** A flow as it was declared, its options checked. */
 export interface FlowDefinition {
@@ -46,7 +76,7 @@ interface DeclareFlow {
     name: string,
     options: FlowOptions<Schema> & { parameters: Schema },
     fn: (parameters: ParametersOf<Schema>) => Result,
-  ): Flow<ParametersOf<Schema>, Awaited<Result>>;
+  ): Flow<ParametersOf<Schema>, Awaited<Result>, GivenParameters<Schema>>;
   <Result>(
     name: string,
     options: FlowOptions,
@@ -69,7 +99,9 @@ function declareFlow(
   const [options, fn] = rest.length === 1 ? [{}, rest[0]] : rest;
   if (typeof name !== "string" || name === "") throw new TypeError("a flow needs a name: flow(name, options?, fn)");
   if (typeof fn !== "function") throw new TypeError(`flow "${name}" needs a function: flow(name, options?, fn)`);
-  const schema = plainSchema(options.parameters);
+  noteFlow(name);
+  noteFlowOptions(name, options);
+  const schema = plainSchema(options.parameters, `parameters of flow "${name}"`);
   const definition: FlowDefinition = {
     name,
     project: options.project ?? null,

@@ -1,6 +1,7 @@
 import { format } from "node:util";
 import type { State, StateType } from "#protocol/state";
 import type { ActiveRun } from "./active-run.ts";
+import type { OptionNames } from "./declaration-notes.ts";
 import { describeFailure } from "./failure.ts";
 import { writeLog } from "./log.ts";
 
@@ -25,6 +26,9 @@ export interface FlowHooks extends TaskHooks {
   /** Called in another engine process after the one that executed the run died. */
   onCrash?: Hook;
 }
+
+export const TASK_HOOK_NAMES: OptionNames<TaskHooks> = { onCompletion: true, onFailure: true, onCancel: true };
+export const FLOW_HOOK_NAMES: OptionNames<FlowHooks> = { ...TASK_HOOK_NAMES, onCrash: true };
 
 const HOOKED = ["Completed", "Failed", "Cancelled", "Crashed"] as const;
 

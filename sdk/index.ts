@@ -2,7 +2,6 @@
  * What flow files import: flows, tasks, and what their functions use inside a run.
  */
 
-export { Type } from "typebox";
 export { currentSignal as signal } from "./active-run.ts";
 export {
   type ArtifactOptions,
@@ -17,7 +16,7 @@ export { type Duration, parseDuration } from "./duration.ts";
 export { emit } from "./emit.ts";
 export { type Expectation, type ExpectByOptions, expectBy, expectWithin } from "./expect.ts";
 export { Abort, Cancelled, Paused, TimedOut } from "./failure.ts";
-export { type Flow, flow, type ParametersOf } from "./flow.ts";
+export { type Flow, flow, type GivenParameters, type ParametersOf } from "./flow.ts";
 export type { After, FlowOptions, WireFlowOptions } from "./flow-options.ts";
 export type { FlowHooks, Hook, HookEvent, TaskHooks } from "./hooks.ts";
 export { waitForInput } from "./input.ts";
@@ -46,6 +45,7 @@ export {
   type ScheduleDeclaration,
   type ScheduleOptions,
 } from "./schedules.ts";
+export * as Type from "./schema-types.ts";
 export { HomeInUseError } from "./script/home-in-use-error.ts";
 export { type FileTarget, file, type Target } from "./target.ts";
 export { type Task, type TaskOptions, task } from "./task.ts";

@@ -2,6 +2,7 @@ import { requireScope } from "./active-run.ts";
 import type { ParametersOf } from "./flow.ts";
 import { writeLog } from "./log.ts";
 import { ParameterChecker, ParameterError } from "./parameters.ts";
+import { refuseValidator } from "./standard-schema.ts";
 
 const WARNING = 30;
 
@@ -22,11 +23,13 @@ export function waitForInput(prompt: string, schema?: object): Promise<unknown> 
     throw new TypeError("waitForInput() needs a text to ask with: waitForInput(prompt, schema?)");
   }
   // Plain JSON, as it goes over the wire.
+  if (schema !== undefined) refuseValidator(schema, "the schema of waitForInput()");
   const plain = schema === undefined ? null : (JSON.parse(JSON.stringify(schema)) as Record<string, unknown>);
   const checker = plain === null ? null : checkerOf(plain);
   return run.questions.ask({
     prompt,
     schema: plain,
+    ...(plain === null ? {} : { answer_checked: true }),
     asked_at: run.clock.nowUs(),
     task_run: task?.externalId ?? null,
     async read(answer) {

@@ -2,8 +2,9 @@ import { registerHooks } from "node:module";
 import { resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { routeShape } from "#protocol/custom-route";
-import { describeFailure } from "./failure.ts";
+import { withNotes } from "./declaration-notes.ts";
 import { definitionOf, type FlowDefinition } from "./flow.ts";
+import { type ImportFailure, importFailure, noteLoads } from "./import-failure.ts";
 import {
   type Registration,
   type RouteRegistration,
@@ -42,20 +43,12 @@ export interface Exported {
 }
 
 export type LoadedModule =
-  | (Exported & { error: null })
-  /** `error` is one line with advice; `traceback` ends with that line. */
-  | { flows: []; rules: []; routes: []; error: string; traceback: string };
-
-/** What Node says about files that type stripping cannot run. */
-const NEEDS_LOADER = new Set([
-  "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX",
-  "ERR_INVALID_TYPESCRIPT_SYNTAX",
-  "ERR_UNKNOWN_FILE_EXTENSION",
-  "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING",
-]);
-
-const LOADER_ADVICE =
-  "Node only strips types: enums, namespaces, parameter properties, JSX and path aliases need a loader of your own; name it with --import, for example --import tsx";
+  | (Exported & {
+      error: null;
+      /** What is probably meant otherwise, one line each. */
+      warnings: string[];
+    })
+  | ({ flows: []; rules: []; routes: [] } & ImportFailure);
 
 /**
  * Imports a module with flow calls outside a run ignored, and returns the flows, rules and routes it exports.
@@ -70,11 +63,14 @@ export async function loadModule(sourceDir: string, module: string): Promise<Loa
   shared.served = true;
   shared.suppressed = "flow files are only imported here";
   offerOwnPackage();
+  noteLoads();
   try {
-    const exported = (await import(pathToFileURL(resolve(directory, path)).href)) as Record<string, unknown>;
-    return { ...readExports(exported, directory, path), error: null };
+    const url = pathToFileURL(resolve(directory, path)).href;
+    const { value, notes } = await withNotes(async () => (await import(url)) as Record<string, unknown>);
+    const exported = readExports(value, directory, path);
+    return { ...exported, error: null, warnings: [...notes.warnings, ...withoutUse(value, exported, notes.flows)] };
   } catch (error) {
-    return importFailure(error);
+    return { flows: [], rules: [], routes: [], ...importFailure(error, directory) };
   }
 }
 
@@ -97,6 +93,17 @@ function readExports(exported: Record<string, unknown>, directory: string, modul
   return { flows: flows.all, rules: rules.all, routes: routes.all };
 }
 
+/** What is wrong with a module that nothing is found in. One that exports tasks or anything else is there for others. */
+function withoutUse(exported: object, { flows, rules, routes }: Exported, declared: readonly string[]): string[] {
+  if (flows.length + rules.length + routes.length > 0) return [];
+  const [name] = declared;
+  if (name !== undefined) return [`it exports no flow: write export before what flow("${name}", ...) is assigned to`];
+  if (Object.keys(exported).length > 0) return [];
+  return [
+    "it exports no flow, yet it is run whenever flows are looked for: export one, or move the file out of the served folder",
+  ];
+}
+
 /** Exports of one kind by name; the same one under two export names counts once. */
 class Named<Loaded extends { definition: object }> {
   readonly #kind: string;
@@ -115,15 +122,6 @@ class Named<Loaded extends { definition: object }> {
     if (known !== undefined && known.definition !== loaded.definition) throw new Error(`two ${this.#kind} are called "${name}"`);
     this.#byName.set(name, loaded);
   }
-}
-
-function importFailure(error: unknown): LoadedModule {
-  const { message, traceback } = describeFailure(error);
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  const [first = message] = message.split("\n");
-  const aliased = code === "ERR_MODULE_NOT_FOUND" && /'[@~#][^']*'/.test(first);
-  const line = NEEDS_LOADER.has(code) || aliased ? `${first} (${LOADER_ADVICE})` : first;
-  return { flows: [], rules: [], routes: [], error: line, traceback: `${traceback}\n${line}` };
 }
 
 let offered = false;

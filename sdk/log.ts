@@ -5,7 +5,7 @@ import { type ActiveRun, currentScope } from "./active-run.ts";
 const LEVEL = { debug: 10, info: 20, warning: 30, error: 40 } as const;
 
 /** Longest log line in characters: a longer one is cut, so that one line can never fill a report. */
-const LINE_CHARS_MAX = 256_000;
+export const LINE_CHARS_MAX = 256_000;
 
 /** How deep objects are written out. */
 const FORMAT = { depth: 6, colors: false } as const;

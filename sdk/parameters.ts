@@ -1,5 +1,6 @@
 import type { Validator } from "typebox/compile";
 import type { TLocalizedValidationError } from "typebox/error";
+import { refuseValidator } from "./standard-schema.ts";
 
 /** A JSON Schema of an object, as it goes over the wire. */
 export type JsonSchema = Record<string, unknown>;
@@ -17,10 +18,12 @@ const FALSE_TEXT = new Set(["false", "0", "no"]);
 
 /**
  * The plain JSON Schema of whatever was declared: a typebox schema, one of @sinclair/typebox, or JSON Schema itself.
- * @throws TypeError when it does not describe an object.
+ * @param owner what has the schema, for its error
+ * @throws TypeError when it does not describe an object, or is a validator of a library that is not read yet.
  */
-export function plainSchema(declared: object | undefined): JsonSchema {
+export function plainSchema(declared: object | undefined, owner = "parameters"): JsonSchema {
   if (declared === undefined) return NO_PARAMETERS;
+  refuseValidator(declared, owner);
   const schema = JSON.parse(JSON.stringify(declared)) as JsonSchema;
   if (schema["type"] === undefined) schema["type"] = "object";
   if (schema["type"] !== "object") throw new TypeError("the schema of a flow's parameters describes an object");
@@ -67,12 +70,7 @@ export class ParameterChecker {
     const validator = await this.#validator;
     const matches = validator.Check(values);
     if (matches) return values;
-    const converted = Object.fromEntries(
-      Object.entries(values).map(([name, value]) => [
-        name,
-        typeof value === "string" ? fromText(recordOf(properties[name]), value) : value,
-      ]),
-    );
+    const converted = readAs(this.#schema, values) as Record<string, unknown>;
     if (validator.Check(converted)) return converted;
     throw new ParameterError(explain(validator.Errors(converted)));
   }
@@ -93,6 +91,18 @@ function withDefaults(schema: JsonSchema, value: unknown): unknown {
     else if (filled[name] !== undefined) filled[name] = withDefaults(inner, filled[name]);
   }
   return filled;
+}
+
+/** The value with each text in it, also in nested objects and lists, as the schema's type wants it. */
+function readAs(schema: JsonSchema, value: unknown): unknown {
+  if (typeof value === "string") return fromText(schema, value);
+  if (typeof value !== "object" || value === null) return value;
+  const [branch, ...others] = branchesOf(schema).filter(({ type }) => type !== "null");
+  if (branch === undefined || others.length > 0) return value;
+  if (Array.isArray(value)) return value.map((item) => readAs(recordOf(branch["items"]), item));
+  const properties = recordOf(branch["properties"]);
+  if (Object.keys(properties).length === 0) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, readAs(recordOf(properties[name]), part)]));
 }
 
 /** A text as the schema's type wants it; the text itself where it does not fit. */

@@ -8,6 +8,8 @@ export interface Question {
   prompt: string;
   /** JSON Schema of the answer, null where any JSON will do. */
   schema: JsonSchema | null;
+  /** Asks the server to check answers against the schema; absent without one. Other engines take any answer and check it themselves. */
+  answer_checked?: true;
   /** Microseconds since the Unix epoch. */
   asked_at: number;
   /** UUID of the task run that asks, null for the flow itself. */

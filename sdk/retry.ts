@@ -1,3 +1,4 @@
+import type { OptionNames } from "./declaration-notes.ts";
 import { type Duration, parseDuration } from "./duration.ts";
 import { isAbort } from "./failure.ts";
 
@@ -12,6 +13,8 @@ export interface RetryOptions {
   /** Says whether this error is worth a retry. Default: every error but Abort. */
   retryOn?: (error: unknown) => boolean;
 }
+
+export const RETRY_NAMES: OptionNames<RetryOptions> = { retries: true, retryDelay: true, retryJitter: true, retryOn: true };
 
 /** The seconds to wait before retry number `retry` (1 is the first), or null when the failure is final. */
 export function retryDelayOf(

@@ -1,5 +1,7 @@
 /** Schedules declared with a flow: `schedules: [cron("0 6 * * *", { timezone: "Europe/Berlin" })]`. */
+import { SCHEDULE_INTERVAL_SECONDS_MIN } from "#protocol/limits";
 import type { CatchupPolicy, ScheduleDecl } from "#protocol/schedule";
+import { noteUnknownOptions, type OptionNames } from "./declaration-notes.ts";
 import { type Duration, parseDuration } from "./duration.ts";
 
 export interface ScheduleOptions {
@@ -28,6 +30,8 @@ export interface ScheduleDeclaration {
   readonly wire: ScheduleDecl;
 }
 
+const NAMES: OptionNames<ScheduleOptions> = { timezone: true, catchup: true, catchupMax: true, key: true };
+
 function policy({ timezone, catchup, catchupMax, key }: ScheduleOptions) {
   return {
     timezone: timezone ?? null,
@@ -39,21 +43,28 @@ function policy({ timezone, catchup, catchupMax, key }: ScheduleOptions) {
 
 /** Fires by a five-field cron expression. The server checks it when it starts and shows what is wrong at the flow. */
 export function cron(expression: string, options: CronOptions = {}): ScheduleDeclaration {
+  noteUnknownOptions(`cron("${expression}")`, options, { ...NAMES, dayOr: true });
   return { wire: { kind: "cron", cron: expression, day_or: options.dayOr ?? true, ...policy(options) } };
 }
 
 /**
  * Fires at an interval. Whole days keep the time of day in the zone; any other interval is time that passes.
- * @throws RangeError for a length that is not above zero.
+ * @throws RangeError for a length below a second.
  */
 export function every(interval: Duration, options: EveryOptions = {}): ScheduleDeclaration {
   const seconds = parseDuration(interval);
   if (seconds <= 0) throw new RangeError("a schedule needs an interval above zero");
+  if (seconds < SCHEDULE_INTERVAL_SECONDS_MIN)
+    throw new RangeError(
+      `a schedule needs an interval of at least ${SCHEDULE_INTERVAL_SECONDS_MIN} s (SCHEDULE_INTERVAL_SECONDS_MIN)`,
+    );
+  noteUnknownOptions(`every(${JSON.stringify(interval)})`, options, { ...NAMES, anchor: true });
   const anchor = options.anchor === undefined ? {} : { anchor: options.anchor.getTime() * 1000 };
   return { wire: { kind: "interval", interval: seconds, ...anchor, ...policy(options) } };
 }
 
 /** Fires by an RFC 5545 rule with DTSTART: "DTSTART;TZID=Europe/Paris:20260101T090000\nRRULE:FREQ=WEEKLY;BYDAY=MO". */
 export function rrule(rule: string, options: ScheduleOptions = {}): ScheduleDeclaration {
+  noteUnknownOptions(`rrule(${JSON.stringify(rule)})`, options, NAMES);
   return { wire: { kind: "rrule", rrule: rule, ...policy(options) } };
 }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Scope } from "./active-run.ts";
+import type { DeclarationNotes } from "./declaration-notes.ts";
 
 /**
  * What must be one in a process even where two copies of this package are loaded
@@ -12,6 +13,8 @@ interface SharedState {
   suppressed: string | null;
   /** True in a process that loads flow files for a server, which is therefore no script. */
   served: boolean;
+  /** Takes what declarations lead one to doubt while a module is imported; absent where another copy made this state. */
+  notes?: DeclarationNotes | null;
   /** The servers inside this process, by home. */
   homeServers: Map<string, unknown>;
   /** Objects that tasks returned, and promises made of task runs, with the external ids of those task runs. */

@@ -3,6 +3,7 @@ import type { State, StateType } from "#protocol/state";
 import { follow, untilAborted } from "./abortable.ts";
 import { type ActiveRun, Gate, type Scope } from "./active-run.ts";
 import { parentsOf, rememberOrigin, resolveArguments } from "./arguments.ts";
+import { logFailedAttempt } from "./attempt-log.ts";
 import { parseDuration } from "./duration.ts";
 import { describeFailure, isPaused, TimedOut } from "./failure.ts";
 import { callHook, hookFor } from "./hooks.ts";
@@ -129,7 +130,11 @@ class TaskExecution {
     }
     const upstream = error instanceof UpstreamFailed;
     const thrown = upstream ? error.cause : error;
-    const { message, exception, traceback } = describeFailure(thrown);
+    const failure = describeFailure(thrown);
+    const { message, exception, traceback } = failure;
+    if (this.#times.length > 0) {
+      logFailedAttempt(this.#run, this.id, this.#definition.options, this.#times.length, null, failure);
+    }
     const name = thrown instanceof TimedOut && !upstream ? "TimedOut" : "Failed";
     const text = upstream ? `upstream task failed: ${message}` : name === "TimedOut" ? (thrown as TimedOut).message : message;
     await this.#callHook(this.move("Failed", name, text, { exception, traceback }));
@@ -159,8 +164,10 @@ class TaskExecution {
         delay = signal.aborted ? null : retryDelayOf(this.#definition.options, attempt, error);
         if (delay === null) throw error;
         if (times !== null) times[1] = this.#run.clock.nowUs();
-        const { message, exception, traceback } = describeFailure(error);
+        const failure = describeFailure(error);
+        const { message, exception, traceback } = failure;
         const retries = this.#definition.options.retries ?? 0;
+        logFailedAttempt(this.#run, this.id, this.#definition.options, attempt, delay, failure);
         this.move("Scheduled", "AwaitingRetry", message, { attempt, delay, retries, exception, traceback });
       } finally {
         held?.release();

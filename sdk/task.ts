@@ -1,9 +1,10 @@
 import { currentScope, currentSignal, Gate } from "./active-run.ts";
 import { rememberOrigin, resolveArguments, type TaskArguments, type TaskInput } from "./arguments.ts";
+import { noteUnknownOptions, type OptionNames } from "./declaration-notes.ts";
 import { type Duration, parseDuration } from "./duration.ts";
-import type { TaskHooks } from "./hooks.ts";
+import { TASK_HOOK_NAMES, type TaskHooks } from "./hooks.ts";
 import { checkResources } from "./lease.ts";
-import { checkRetryOptions, type RetryOptions } from "./retry.ts";
+import { checkRetryOptions, RETRY_NAMES, type RetryOptions } from "./retry.ts";
 import type { Target } from "./target.ts";
 import { startTaskRun, type TaskDefinition } from "./task-execution.ts";
 import { TaskRun } from "./task-run.ts";
@@ -72,9 +73,17 @@ function declareTask(name: string, ...rest: [AnyFunction] | [TaskOptions<never[]
   });
 }
 
+const NAMES: OptionNames<TaskOptions<never[]>> = {
+  ...RETRY_NAMES,
+  ...{ timeout: true, concurrency: true, resources: true, cache: true, output: true, hooks: true },
+};
+
 function checked(name: unknown, options: TaskOptions<never[]>, fn: unknown): TaskDefinition {
   if (typeof name !== "string" || name === "") throw new TypeError("a task needs a name: task(name, options?, fn)");
   if (typeof fn !== "function") throw new TypeError(`task "${name}" needs a function: task(name, options?, fn)`);
+  noteUnknownOptions(`task "${name}"`, options, NAMES);
+  noteUnknownOptions(`hooks of task "${name}"`, options.hooks, TASK_HOOK_NAMES);
+  noteUnknownOptions(`cache of task "${name}"`, options.cache, { key: true, expires: true });
   checkRetryOptions(options);
   if (options.concurrency !== undefined) checkPlaces(options.concurrency);
   if (options.resources !== undefined) checkResources(options.resources);

@@ -142,9 +142,9 @@ export interface LoadedConfig {
   warnings: string[];
 }
 
-/** The data directory: flag, MILLRACE_HOME, or `~/.millrace`. Always absolute. */
+/** The data directory: flag, MILLRACE_HOME, or `~/.millrace`. Always absolute. @throws ConfigError for an empty flag. */
 export function homeDirectory(flag: string | undefined, env: Environment): string {
-  return resolve(flag ?? present(env, "MILLRACE_HOME") ?? join(homedir(), ".millrace"));
+  return resolve(text("--home", flag) ?? present(env, "MILLRACE_HOME") ?? join(homedir(), ".millrace"));
 }
 
 /**

@@ -12,6 +12,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -20,6 +21,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { ConfigError } from "./config-values.ts";
+import { foreignFolder } from "./operations/home-files.ts";
 
 export const DISCOVERY_FILE = "server.json";
 
@@ -40,7 +42,8 @@ export interface DiscoveryRecord {
 
 /**
  * Makes the home directory (mode 0700) and checks that it is ours alone.
- * @throws ConfigError when it belongs to someone else, others can write to it, or it cannot be made.
+ * @throws ConfigError when it belongs to someone else, others can write to it, it holds files of something else, or it cannot be
+ *   made.
  */
 export function prepareHome(home: string): void {
   try {
@@ -58,7 +61,22 @@ export function prepareHome(home: string): void {
   if ((target.mode & 0o002) !== 0) {
     throw new ConfigError(`home ${home} can be written to by everyone: choose another, or make it private with chmod 700`);
   }
+  const foreign = foreignFolder(home);
+  if (foreign !== null) throw new ConfigError(foreign);
   if ((target.mode & 0o777) !== 0o700) chmodSync(home, 0o700);
+  if (uid !== undefined) refusePlanted(home, uid);
+}
+
+/** A group that could write to the home may have put links there, which would lead what we write elsewhere. */
+export function refusePlanted(home: string, uid: number): void {
+  for (const name of readdirSync(home)) {
+    const path = join(home, name);
+    const owner = lstatSync(path, { throwIfNoEntry: false })?.uid ?? uid;
+    if (owner === uid || owner === 0) continue;
+    throw new ConfigError(
+      `${path} belongs to another user (${owner}), who may have planted it: look at it and remove it, or make it yours with chown`,
+    );
+  }
 }
 
 /** Writes the file whole or not at all, readable for the owner only. The home must be prepared. */

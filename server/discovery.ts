@@ -7,6 +7,8 @@ import { opendir, readFile } from "node:fs/promises";
 import { extname, join, relative, resolve, sep } from "node:path";
 import type { DeclaredRule } from "#actors/rules/register-rules";
 import { routeShape } from "#protocol/custom-route";
+import type { CodeProblem } from "#protocol/server";
+import { type LoadedFile, recordFile } from "#sdk/loaded-file";
 import type { Registration, RouteRegistration, RuleRegistration } from "#sdk/registration";
 import type { UserCodeChild } from "./user-code/child-process.ts";
 import type { LoadedModule } from "./user-code/messages.ts";
@@ -14,20 +16,17 @@ import type { LoadedModule } from "./user-code/messages.ts";
 export type FlowRegistration = Registration;
 
 /** A module that could not be used, or something in it. */
-export interface ModuleError {
-  /** Path below source_dir, with forward slashes. */
-  module: string;
+export interface ModuleProblem extends CodeProblem {
   source_dir: string;
-  error: string;
-  /** True when only a rule or a route cannot be used. */
-  partly: boolean;
 }
 
 export interface Discovery {
   flows: FlowRegistration[];
   rules: DeclaredRule[];
   routes: RouteRegistration[];
-  errors: ModuleError[];
+  /** Of the flows that declare schedules: how many of these can be used. */
+  schedules: Map<FlowRegistration, number>;
+  problems: ModuleProblem[];
   /** One line each: limits that were met, so that not everything was looked at. */
   warnings: string[];
 }
@@ -41,8 +40,10 @@ export interface Discovered {
   called: string[];
   /** All that were imported. */
   modules: string[];
-  /** Files that were loaded, absolute: a change of one makes the discovery out of date. */
-  files: string[];
+  /** Files that were loaded, by path: a change of one makes the discovery out of date. */
+  files: Map<string, LoadedFile>;
+  /** Paths of the files that were loaded for each module that could be. */
+  filesOf: Map<string, string[]>;
   /** Folders and files where there may be further modules, absolute. */
   places: string[];
 }
@@ -87,13 +88,17 @@ export async function discover(
   const files = await findModules(sourceDir, limits);
   const { modules } = files;
   const found = new Findings(sourceDir, files.warnings);
-  const loadedFiles = new Set(modules.map((module) => join(sourceDir, module)));
+  const loadedFiles = new Map<string, LoadedFile>();
+  const filesOf = new Map<string, string[]>();
   const called: string[] = [];
   let child: UserCodeChild | null = null;
   for (const module of modules) {
     if (stopped?.aborted) break;
     child ??= await startWith(start, sourceDir, called, limits.importMs);
+    const path = join(sourceDir, module);
+    if (!loadedFiles.has(path)) loadedFiles.set(path, recordFile(path));
     const loaded = await child.load(sourceDir, module, limits.importMs);
+    for (const file of child.files) if (!loadedFiles.has(file.path)) loadedFiles.set(file.path, file);
     if (typeof loaded === "string") {
       found.broken(module, loaded, child.printed);
       child.kill();
@@ -101,7 +106,7 @@ export async function discover(
       continue;
     }
     await found.add(module, loaded);
-    for (const file of loaded.files) loadedFiles.add(file);
+    if (loaded.error === null) filesOf.set(module, loaded.files);
     if (loaded.called) called.push(module);
   }
   if (called.length > 0) child ??= await startWith(start, sourceDir, called, limits.importMs);
@@ -111,7 +116,8 @@ export async function discover(
     child: called.length > 0 ? child : null,
     called,
     modules,
-    files: [...loadedFiles],
+    files: loadedFiles,
+    filesOf,
     places: files.places.filter((place) => !loadedFiles.has(place)),
   };
 }
@@ -195,37 +201,46 @@ class Findings {
 
   constructor(sourceDir: string, warnings: string[]) {
     this.#sourceDir = sourceDir;
-    this.discovery = { flows: [], rules: [], routes: [], errors: [], warnings };
+    this.discovery = { flows: [], rules: [], routes: [], schedules: new Map(), problems: [], warnings };
   }
 
-  async add(module: string, { flows, rules, routes, error }: LoadedModule): Promise<void> {
-    if (error !== null) this.#error(module, error, false);
-    for (const flow of flows) this.#addFlow(flow);
+  async add(module: string, { flows, rules, routes, error, warnings, typelessPackage }: LoadedModule): Promise<void> {
+    if (typelessPackage !== null) this.#typeless(typelessPackage);
+    if (error !== null) this.#problem(module, "file", error);
+    for (const warning of warnings) this.#problem(module, "warning", warning);
+    for (const flow of flows) await this.#addFlow(flow);
     for (const rule of rules) await this.#addRule(rule);
     for (const route of routes) this.#addRoute(route);
   }
 
   broken(module: string, cause: string, printed: string): void {
-    this.#error(module, printed === "" ? cause : `${cause}\n${printed}`, false);
+    this.#problem(module, "file", printed === "" ? cause : `${cause}\n${printed}`);
   }
 
   /** A flow is known by project and name; the first module that exports it has it. */
-  #addFlow(flow: FlowRegistration): void {
+  async #addFlow(flow: FlowRegistration): Promise<void> {
     const { flows } = this.discovery;
     const earlier = flows.find((known) => known.flow === flow.flow && known.project === flow.project);
-    if (earlier === undefined) flows.push(flow);
-    else this.#error(flow.module, `flow "${flow.project}/${flow.flow}" is already exported by ${earlier.module}`, false);
+    const name = `flow "${flow.project}/${flow.flow}"`;
+    if (earlier !== undefined) return this.#problem(flow.module, "part", `${name} is already exported by ${earlier.module}`);
+    flows.push(flow);
+    const { schedules } = flow.options;
+    if (schedules.length === 0) return;
+    const { scheduleProblems } = await import("./declared-schedules.ts");
+    const unusable = scheduleProblems(schedules);
+    this.discovery.schedules.set(flow, schedules.length - unusable.length);
+    for (const problem of unusable) this.#problem(flow.module, "part", `${name}: ${problem}`);
   }
 
   async #addRule({ name, module, spec }: RuleRegistration): Promise<void> {
     const { rules } = this.discovery;
     const earlier = rules.find((known) => known.name === name);
-    if (earlier !== undefined) return this.#error(module, `rule "${name}" is already exported by ${earlier.module}`, true);
+    if (earlier !== undefined) return this.#problem(module, "part", `rule "${name}" is already exported by ${earlier.module}`);
     // Most directories hold no rule in code, and what checks one (schedules, templates, schemas) is half of this thread's code.
     const { checkDeclaredSpec } = await import("./declared-rule.ts");
     const checked = checkDeclaredSpec(spec);
     if (checked.ok) rules.push({ name, module, spec: checked.spec });
-    else this.#error(module, `rule "${name}": ${checked.error}`, true);
+    else this.#problem(module, "part", `rule "${name}": ${checked.error}`);
   }
 
   #addRoute(route: RouteRegistration): void {
@@ -233,10 +248,15 @@ class Findings {
     const shape = routeShape(route.method, route.path);
     const earlier = routes.find((known) => routeShape(known.method, known.path) === shape);
     if (earlier === undefined) routes.push(route);
-    else this.#error(route.module, `route ${route.method} ${route.path} is already exported by ${earlier.module}`, true);
+    else this.#problem(route.module, "part", `route ${route.method} ${route.path} is already exported by ${earlier.module}`);
   }
 
-  #error(module: string, error: string, partly: boolean): void {
-    this.discovery.errors.push({ module, source_dir: this.#sourceDir, error, partly });
+  #typeless(path: string): void {
+    const warning = `${path} does not say what its modules are, so Node reads each twice: add "type": "module" to it`;
+    if (!this.discovery.warnings.includes(warning)) this.discovery.warnings.push(warning);
+  }
+
+  #problem(module: string, kind: ModuleProblem["kind"], error: string): void {
+    this.discovery.problems.push({ module, source_dir: this.#sourceDir, kind, error });
   }
 }

@@ -73,7 +73,7 @@ async function registerAll(threads: Threads, config: ServerConfig, data: SharedD
   const { host } = threads.main;
   host.attach(SERVER_LOG, { deliver: (message) => log.error((message as LogMessage).text) });
   host.attach(LISTENING, { deliver: () => undefined });
-  registerActors(threads, config, data);
+  registerActors(threads, config, data, { staying: () => undefined, complain: (text) => log.error(text) });
   host.register({
     name: USER_CODE,
     start: (_context, out) => {

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Checkpointer } from "#actors/checkpointer/shell";
-import { EngineProcesses } from "#actors/engines/shell";
+import { fatalReportOptions } from "#actors/engines/process-end";
+import { EngineProcesses, type EngineProcessesOptions } from "#actors/engines/shell";
 import { CHECKPOINTER, DISPATCHER, ENGINE_PROCESSES, OUTBOUND } from "#actors/names";
 import { createDelivery } from "#actors/outbound/delivery";
 import { Outbound } from "#actors/outbound/shell";
@@ -26,14 +27,17 @@ const SUFFIX = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 /** The module that every worker thread starts with. */
 export const THREAD_ENTRY = new URL(`./threads/entry${SUFFIX}`, import.meta.url);
 
+/** What the engine processes tell the server. */
+export type EngineNews = Pick<EngineProcessesOptions, "staying" | "complain">;
+
 /** The actors that own processes and connections. */
-export function registerActors(threads: Threads, config: ServerConfig, data: SharedData): void {
+export function registerActors(threads: Threads, config: ServerConfig, data: SharedData, told: EngineNews): void {
   const { host } = threads.main;
   host.register({
     name: ENGINE_PROCESSES,
     start: (context, out) => {
       const send = (to: string, message: unknown): void => host.send(to, message);
-      const processes = new EngineProcesses(engineOptions(config), context.nowUs, send);
+      const processes = new EngineProcesses({ ...engineOptions(config), ...told }, context.nowUs, send);
       processes.begin(out);
       return processes;
     },
@@ -87,5 +91,6 @@ function engineOptions(config: ServerConfig) {
   const entry = fileURLToPath(new URL(`../sdk/engine/main${SUFFIX}`, import.meta.url));
   const environment = userEnvironment(config);
   const conditions = process.execArgv.filter((argument) => argument.startsWith("--conditions"));
-  return { command: [process.execPath, ...conditions, entry], commands: config.engineCommands, environment };
+  const command = [process.execPath, ...fatalReportOptions(config.home), ...conditions, entry];
+  return { command, commands: config.engineCommands, environment, reportFolder: config.home };
 }

@@ -13,7 +13,7 @@ import type { ServerConfig } from "./config.ts";
 import type { Discovery } from "./discovery.ts";
 import { prepareHome, removeDiscoveryFile, writeDiscoveryFile } from "./discovery-file.ts";
 import { registerActors, type SharedData, THREAD_ENTRY, threadData } from "./main-thread.ts";
-import { type LogMessage, ServerLog } from "./server-log.ts";
+import { type LogMessage, ServerLog, stallText } from "./server-log.ts";
 import { urlOf } from "./url.ts";
 import { registerUserCode } from "./user-code/register.ts";
 
@@ -22,6 +22,8 @@ export interface RunningServer {
   url: string;
   /** Resolves with the exit code once the server has stopped, for whatever reason. */
   stopped: Promise<number>;
+  /** Resolves at the begin of a stop in order: so many runs go on in their engines. */
+  staying: Promise<number>;
   /** Stops in order; `stopped` tells when that is done. */
   stop(): Promise<void>;
   /** What was found in the served directory. */
@@ -68,7 +70,7 @@ async function startTree(
   const stopped = Promise.withResolvers<number>();
   const listening = Promise.withResolvers<{ port: number }>();
   const threads: Threads = new Threads(placementOf(data.threads, THREAD_ENTRY), data, (name, error, counted) => {
-    log.error(`${name} failed and is restarted: ${error.message}`);
+    log.error(`${name} ${counted ? "failed and is restarted" : "loads again"}: ${error.message}`);
     void supervisor.exited(name, error, counted);
   });
   const supervisor = new Supervisor(TREE, threads, clock, {
@@ -78,10 +80,21 @@ async function startTree(
       void stop(EXIT_FAILURE);
     },
   });
+  threads.main.onStall((stall) => writeLine(log, { level: "warn", text: stallText(stall) }));
   threads.main.host.attach(SERVER_LOG, { deliver: (message) => writeLine(log, message as LogMessage) });
   threads.main.host.attach(LISTENING, { deliver: (message) => listening.resolve(message as { port: number }) });
-  registerActors(threads, config, data);
-  const code = registerUserCode(threads.main.host, config, servedDir, (line) => log.error(line));
+  const staying = Promise.withResolvers<number>();
+  registerActors(threads, config, data, {
+    staying: (runs) => {
+      if (runs > 0) log.info(`runs that go on in their engines: ${runs}`);
+      staying.resolve(runs);
+    },
+    complain: (text) => log.error(text),
+  });
+  const code = registerUserCode(threads.main.host, config, servedDir, {
+    complain: (line) => log.error(line),
+    tell: (line) => log.notice(line),
+  });
   const discovering = code.discover();
   cut?.addEventListener("abort", () => code.stop(), { once: true });
   let stopping: Promise<void> | null = null;
@@ -112,7 +125,7 @@ async function startTree(
   if (!cut?.aborted) code.take(discovery);
   const figures = setInterval(() => void sendFigures(threads), FIGURES_MS);
   void stopped.promise.then(() => clearInterval(figures));
-  return { url, stopped: stopped.promise, stop: () => stop(0), discovery, threads };
+  return { url, stopped: stopped.promise, staying: staying.promise, stop: () => stop(0), discovery, threads };
 }
 
 function writeLine(log: ServerLog, { level, text }: LogMessage): void {
@@ -120,8 +133,9 @@ function writeLine(log: ServerLog, { level, text }: LogMessage): void {
   else log.write(level, text);
 }
 
-function startLine({ version, pid, servedDir }: SharedData, url: string, { flows, errors }: Discovery): string {
-  const found = `flows: ${flows.length}, files that could not be used: ${errors.length}`;
+function startLine({ version, pid, servedDir }: SharedData, url: string, { flows, problems }: Discovery): string {
+  const unused = problems.filter(({ kind }) => kind === "file").length;
+  const found = `flows: ${flows.length}, files that could not be used: ${unused}`;
   return `Millrace ${version} started: pid ${pid}, ${url}, serving ${servedDir} (${found})`;
 }
 

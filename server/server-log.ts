@@ -7,6 +7,7 @@
  */
 import { appendFileSync, chmodSync, existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import type { Stall } from "#runtime/host";
 
 export const SERVER_LOG_FILE = "server.log";
 /** Bytes of one file; a start and a stop take some 300. */
@@ -27,6 +28,11 @@ export type LogLevel = "info" | "warn" | "error";
 export interface LogMessage {
   text: string;
   level?: "info" | "warn";
+}
+
+/** The line for work that held a thread: it delayed everybody else. */
+export function stallText({ actor, what, tookUs }: Stall): string {
+  return `${actor} held its thread for ${Math.round(tookUs / 1000)} ms: ${what}`;
 }
 
 export interface ServerLogOptions {
@@ -55,9 +61,18 @@ export class ServerLog {
     this.write("info", text);
   }
 
+  /** Also shown on standard error, where nothing is wrong. */
+  notice(text: string): void {
+    this.#show("info", text);
+  }
+
   /** Also shown on standard error. */
   error(text: string): void {
-    this.write("error", text);
+    this.#show("error", text);
+  }
+
+  #show(level: LogLevel, text: string): void {
+    this.write(level, text);
     process.stderr.write(`millrace: ${this.#masked(text)}\n`);
   }
 

@@ -13,6 +13,7 @@ import { BUSY_WAIT_MS } from "./pragmas.ts";
 import { openReadHandle } from "./read-handle.ts";
 import { Statements } from "./statements.ts";
 import { StorageError, toStorageError } from "./storage-error.ts";
+import { clearProblem } from "./store-files.ts";
 
 /** Readable by its owner alone. */
 const FILE_MODE = 0o600;
@@ -97,6 +98,7 @@ export function replaceStore(path: string, copy: string, aside: string): boolean
   // A log that belongs to the old store must never lie beside the new one.
   for (const suffix of SIDE_FILES) rmSync(`${path}${suffix}`, { force: true });
   renameSync(copy, path);
+  clearProblem(path);
   syncFolder(path);
   return carried;
 }

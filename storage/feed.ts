@@ -39,6 +39,11 @@ export function levelBit(level: number): number {
   return 1 << Math.max(0, Math.min(5, Math.floor(level / 10)));
 }
 
+/** False for answers alone, which a store that takes no writes lets pass. */
+export function changesRows({ ops, logs, stream }: Decision): boolean {
+  return ops.length + logs.length + stream.length > 0;
+}
+
 export function emptyDecision(): Decision {
   return { ops: [], logs: [], replies: [], stream: [] };
 }

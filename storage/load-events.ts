@@ -1,5 +1,6 @@
 /** Committed events as rules see them: what they match on. */
 import { STRETCH_IDS, stateType } from "./codes.ts";
+import { readRunState } from "./ops.ts";
 import { type EventRow, eventContext, eventParts, renderEvent, SELECT_EVENT } from "./queries/event-record.ts";
 import type { Statements } from "./statements.ts";
 
@@ -32,7 +33,10 @@ export interface SeenEvent {
   flow: string | null;
   project: string | null;
   tags: readonly string[];
-  /** State type and name as they were then, in lower case; as they are now where the event does not say. */
+  /**
+   * State type and name of its run as they were then, in lower case. An event without a run has those that its payload names; one
+   * that was stored without them, those of its run now.
+   */
   states: readonly string[];
   /** Who created its run. */
   created_by: string | null;
@@ -144,6 +148,7 @@ function seen(statements: Statements, row: SeenRow): SeenEvent {
     },
     get states() {
       if (type !== null) return statesOf(stateType(type), stateName);
+      if (stateName !== null) return readRunState(stateName).map((state) => state.toLowerCase());
       const said = [payloadOf()["state_type"], payloadOf()["state"]].flatMap((state) => textOf(state)?.toLowerCase() ?? []);
       return said.length > 0 || runState === null ? said : statesOf(stateType(runState), runStateName);
     },

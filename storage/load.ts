@@ -28,6 +28,7 @@ export interface FlowRow {
   parameter_schema: string;
   options: string;
   error: string | null;
+  schedule_error: string | null;
   created_at: number;
   last_seen_at: number;
 }
@@ -40,7 +41,7 @@ export interface RunRow {
   parameters: string;
   tags: string;
   priority: number;
-  attempt: number;
+  reruns: number;
   created_by: string;
   created_at: number;
   scheduled_time: number | null;
@@ -62,6 +63,7 @@ export interface RunRow {
   other_sequences: string | null;
   crash_count: number;
   failure_count: number;
+  attempt: number;
 }
 
 export interface TaskRunRow {

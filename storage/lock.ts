@@ -1,6 +1,6 @@
 /**
  * One server per home. `db.lock` is locked with flock(2), by the `flock` command on our own descriptor: the lock belongs to
- * the open file and stays until our process ends. Where that command is missing, an exclusive SQLite lock on a file
+ * the open file and stays until our process ends. So is the home itself, which stays the same when somebody removes `db.lock`. Where that command is missing, an exclusive SQLite lock on a file
  * beside it does the same. The file holds the pid of the server.
  */
 import { spawnSync } from "node:child_process";
@@ -46,6 +46,7 @@ export function lockHome(home: string, options: LockOptions = {}): HomeLock {
     closeSync(descriptor);
     throw new HomeLockedError(home, readPid(path));
   }
+  const directory = taken === "taken" ? lockDirectory(home, path, descriptor, options.command ?? "flock") : null;
   const fallback = taken === "unavailable" ? lockFallback(home, path, descriptor) : null;
   ftruncateSync(descriptor);
   writeSync(descriptor, `${process.pid}\n`);
@@ -53,6 +54,7 @@ export function lockHome(home: string, options: LockOptions = {}): HomeLock {
     path,
     release: () => {
       fallback?.close();
+      if (directory !== null) closeSync(directory);
       closeSync(descriptor);
     },
   };
@@ -64,6 +66,15 @@ function flock(command: string, descriptor: number): "taken" | "held" | "unavail
   if (result.error !== undefined) return "unavailable";
   if (result.status === 0) return "taken";
   return result.status === HELD ? "held" : "unavailable";
+}
+
+/** Where directories cannot be locked (some network file systems), the lock of the file has to do. */
+function lockDirectory(home: string, path: string, descriptor: number, command: string): number {
+  const directory = openSync(home, "r");
+  if (flock(command, directory) !== "held") return directory;
+  closeSync(directory);
+  closeSync(descriptor);
+  throw new HomeLockedError(home, readPid(path));
 }
 
 function lockFallback(home: string, path: string, descriptor: number): Database {

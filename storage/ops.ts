@@ -7,6 +7,7 @@
  * into earlier ones of the same batch. JSON columns are passed as text.
  */
 import type { Primitive } from "#protocol/feed";
+import type { StateType } from "#protocol/state";
 
 /** Columns of a run that change while it lives, in the order of `update_run`. */
 export const RUN_STATE = [
@@ -27,6 +28,7 @@ export const RUN_STATE = [
   "other_sequences",
   "crash_count",
   "failure_count",
+  "attempt",
 ] as const;
 
 export const OPERATIONS = {
@@ -43,6 +45,7 @@ export const OPERATIONS = {
     "parameter_schema",
     "options",
     "error",
+    "schedule_error",
     "created_at",
     "last_seen_at",
   ],
@@ -56,6 +59,7 @@ export const OPERATIONS = {
     "parameter_schema",
     "options",
     "error",
+    "schedule_error",
     "last_seen_at",
   ],
   delete_flow: ["id"],
@@ -67,7 +71,7 @@ export const OPERATIONS = {
     "parameters",
     "tags",
     "priority",
-    "attempt",
+    "reruns",
     "created_by",
     "created_at",
     "scheduled_time",
@@ -124,7 +128,8 @@ export const OPERATIONS = {
    * resource, related and common payload are derived when read; `payload` then has only the extra keys (null: none).
    * The common payload is derived only when `state_type` is set; a custom event of a run has none, its payload is stored whole,
    * its resource is the run and its related are the flow, the run's tags and, with `task_run_id`, the task run (name "").
-   * With `resource` set, the event is stored as it was given.
+   * With `resource` set, the event is stored as it was given. Both of these have the state of their run, where they have a run, in
+   * `state_name` (runStateText), for rules to match on.
    */
   insert_event: [
     "name",
@@ -269,4 +274,17 @@ export type RunStateValues = ValuesOf<typeof RUN_STATE>;
 /** Appends one operation to a batch. */
 export function putOperation<N extends OperationName>(ops: Primitive[], name: N, ...values: OperationValues<N>): void {
   ops.push(CODE[name], ...values);
+}
+
+const STATE_SEPARATOR = "/";
+
+/** The state of an event's run in one text: the type, and after a slash the name where that is another one. */
+export function runStateText({ type, name }: { type: StateType; name: string }): string {
+  return name === type ? type : `${type}${STATE_SEPARATOR}${name}`;
+}
+
+/** Type and name of a `runStateText`; the type alone where they are the same. */
+export function readRunState(text: string): string[] {
+  const at = text.indexOf(STATE_SEPARATOR);
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }

@@ -6,6 +6,7 @@ import { databaseVersion, migrate } from "./migrate.ts";
 import { BUSY_WAIT_MS, checkLibrary, type Durability, libraryVersion, setWriterPragmas } from "./pragmas.ts";
 import { IN_MEMORY } from "./read-handle.ts";
 import { toStorageError } from "./storage-error.ts";
+import { refuseNoted } from "./store-files.ts";
 
 /** Readable by its owner alone; the WAL and the shared-memory file take over the mode. */
 const FILE_MODE = 0o600;
@@ -20,6 +21,7 @@ export interface WriteHandleOptions {
 export function openWriteHandle(path: string, options: WriteHandleOptions): Database {
   let database: Database | null = null;
   try {
+    if (path !== IN_MEMORY) refuseNoted(path);
     if (path !== IN_MEMORY) makePrivate(path);
     database = openDriver(path, { readonly: false, busyWaitMs: BUSY_WAIT_MS });
     checkLibrary(libraryVersion(database));

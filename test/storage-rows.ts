@@ -45,6 +45,8 @@ export interface RunSpec {
   scheduled: number | null;
   schedule: number | null;
   backfill: number | null;
+  message?: string | null;
+  parameters?: Record<string, unknown>;
 }
 
 export function durationOf({ start, end }: RunSpec): number | null {
@@ -53,17 +55,51 @@ export function durationOf({ start, end }: RunSpec): number | null {
 
 export function runState(run: RunSpec): RunStateValues {
   const end = isTerminal(run.type) ? run.end : null;
-  return [run.type, run.stateName, 1, null, "{}", run.start, end, durationOf({ ...run, end }), null, null, null, 0, null, 0, 0];
+  const { message = null } = run;
+  return [
+    run.type,
+    run.stateName,
+    1,
+    message,
+    "{}",
+    run.start,
+    end,
+    durationOf({ ...run, end }),
+    null,
+    null,
+    null,
+    0,
+    null,
+    0,
+    0,
+    0,
+  ];
 }
 
 export function putFlow(ops: Primitive[], id: number, project: string, name: string, options = "{}"): void {
-  putOperation(ops, "insert_flow", id, uuid(1, id), project, name, "m", "/d", null, null, "[]", "{}", options, null, 1, 2);
+  putOperation(ops, "insert_flow", id, uuid(1, id), project, name, "m", "/d", null, null, "[]", "{}", options, null, null, 1, 2);
 }
 
 export function putRun(ops: Primitive[], run: RunSpec): void {
   const { id, flow, name, created, scheduled, schedule, backfill } = run;
   const tags = JSON.stringify(run.tags);
-  const head = [id, uuid(2, id), flow, name, "{}", tags, 0, 0, "client", created, scheduled, schedule, backfill, null] as const;
+  const parameters = JSON.stringify(run.parameters ?? {});
+  const head = [
+    id,
+    uuid(2, id),
+    flow,
+    name,
+    parameters,
+    tags,
+    0,
+    0,
+    "client",
+    created,
+    scheduled,
+    schedule,
+    backfill,
+    null,
+  ] as const;
   putOperation(ops, "insert_run", ...head, ...runState(run));
 }
 

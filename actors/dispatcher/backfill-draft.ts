@@ -6,6 +6,7 @@
 import type { BackfillBody } from "#protocol/backfill";
 import type { Command } from "#protocol/command";
 import { canonicalJson, copyFractions } from "#protocol/json";
+import { BACKFILL_BYTES_MAX, PARAMETERS_BYTES_MAX } from "#protocol/limits";
 import { checkParameter, checkParameters } from "#protocol/parameters";
 import type { JsonMap } from "#protocol/scalar";
 import type { State } from "#protocol/state";
@@ -61,7 +62,12 @@ export function readWanted(flow: Flow, body: BackfillBody): WantedRuns | string 
   const sent = copyFractions(extra, { ...extra, [parameter]: textOf(form, units[0] ?? 0) });
   const checked = checkParameters(flow.parameter_schema, sent);
   if (!checked.ok) return checked.error;
-  return { parameter, form, units, intervalSeconds, extra, ...around(checked.parameters, parameter) };
+  const text = around(checked.parameters, parameter);
+  const bytes = Buffer.byteLength(text.head) + Buffer.byteLength(text.tail);
+  if (bytes > PARAMETERS_BYTES_MAX) return `parameters exceed ${PARAMETERS_BYTES_MAX} bytes`;
+  if (bytes * units.length > BACKFILL_BYTES_MAX)
+    return `${units.length} runs with parameters of ${bytes} bytes exceed ${BACKFILL_BYTES_MAX} bytes together; use several backfills`;
+  return { parameter, form, units, intervalSeconds, extra, ...text };
 }
 
 /** The text around the value of a parameter: all that two texts with different values have in common. */
@@ -107,6 +113,7 @@ function draftRun(flow: Flow, externalId: string, name: string, parametersText: 
     tags: [],
     priority: 0,
     attempt: 0,
+    reruns: 0,
     created_by: "",
     created_at: 0,
     scheduled_time: null,

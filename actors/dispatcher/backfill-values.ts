@@ -18,6 +18,9 @@ const UNIT_SECONDS: readonly (readonly [RegExp, number])[] = [
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const TIME = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(\.\d+)?([Zz]|[+-]\d{2}:\d{2})?$/;
 
+/** No two parts of it match the same text: the time to refuse a text grows with its length only. */
+const INTERVAL = /^([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]*)$/;
+
 const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
 /** The years that four digits can show. */
@@ -69,8 +72,8 @@ function readBound(text: string): number | null {
 function readInterval(sent: unknown): number | string {
   if (sent === undefined || sent === null) return BACKFILL_INTERVAL_SECONDS_DEFAULT;
   if (typeof sent === "number") return sent > 0 ? sent : "interval must be positive";
-  const text = String(sent);
-  const match = /^\s*([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*$/.exec(text);
+  const text = String(sent).trim();
+  const match = INTERVAL.exec(text);
   if (match === null) return `invalid interval "${text}"`;
   const unit = (match[2] ?? "").toLowerCase();
   const known = unit === "" ? 1 : UNIT_SECONDS.find(([names]) => names.test(unit))?.[1];

@@ -35,7 +35,7 @@ import { engineGone } from "./engines.ts";
 import { capacityFreed, enqueue, processSeen } from "./hand-out.ts";
 import { heartbeat } from "./heartbeat.ts";
 import { hookDone } from "./hooks.ts";
-import type { DispatcherMessage } from "./messages.ts";
+import type { DispatcherMessage, EngineGone } from "./messages.ts";
 import { EnginePool } from "./pool.ts";
 import { prefilterCommand, releaseUnchecked } from "./prefilter-backfill.ts";
 import { applyNextSlice, report } from "./report.ts";
@@ -79,11 +79,10 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 
   receive(message: DispatcherMessage, out: Outbox): void {
-    // The gateway sends every unanswered command again after each start of the core, so older ones are dropped.
-    if (this.#ports.halted || ("epoch" in message && message.epoch !== this.#ports.epoch)) return;
+    if (!this.#ports.takes(message)) return;
     const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
     this.#handle(turn, message);
-    if (this.#state.demand.size > 0) this.#pool.adjust(turn);
+    if (this.#state.demand.size > 0 && !this.#ports.readOnly) this.#pool.adjust(turn);
     turn.finish();
     this.#armDeadline(out);
   }
@@ -95,7 +94,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
       case "Undelivered":
         return notice(turn, message);
       case "EngineGone":
-        return this.#engineGone(turn, message.engine_id, message.cause);
+        return this.#engineGone(turn, message);
       case "EngineSeen":
         return this.#engineSeen(turn, message.engine_id, message.pid_started);
       case "PoolReport":
@@ -202,11 +201,11 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     openReports.callNext(turn, this.#ports.committedTurn());
   }
 
-  #engineGone(turn: Turn, engineId: string, cause: string | null): void {
+  #engineGone(turn: Turn, { engine_id: engineId, cause, details }: EngineGone): void {
     const spawned = this.#state.pool.get(engineId);
     const polled = this.#state.engines.has(engineId) || spawned?.polled === true;
-    engineGone(turn, engineId, cause);
-    if (spawned !== undefined) this.#pool.gone(this.#state, spawned.keyText, polled, turn.nowUs);
+    engineGone(turn, engineId, cause, details);
+    if (spawned !== undefined) this.#pool.gone(turn, spawned, polled, cause);
   }
 
   #engineSeen(turn: Turn, engineId: string, pidStarted: number | null): void {
@@ -322,6 +321,8 @@ export class Dispatcher implements Actor<DispatcherMessage> {
       turn.out.send(ENGINE_PROCESSES, { kind: "Signal", engine_id: id, pid: engine?.pid ?? 0, signal: "SIGTERM" });
     }
     for (const poll of [...this.#state.queue.polls()]) sendAway(turn, poll.engine);
+    const runs = [...this.#state.runs.values()].filter((run) => run.assigned).length;
+    turn.out.send(ENGINE_PROCESSES, { kind: "Staying", runs });
   }
 
   #armDeadline(out: Outbox): void {

@@ -1,6 +1,7 @@
 /** Crashes: what becomes of a run whose engine has gone, and its rerun. */
 import { putOperation } from "#storage/ops";
 import { isEnded, type Run } from "../live-state/run.ts";
+import { ENGINE_PROCESSES } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import { createRun } from "./create-run.ts";
 import { isServedHere } from "./hooks.ts";
@@ -12,6 +13,7 @@ export const ENGINE_EXITED = "engine process exited unexpectedly";
 
 /** Ends a run whose engine has gone: Cancelled when that was asked for, Crashed with a rerun, or Failed at the limit. */
 export function crashRun(turn: Turn, run: Run, cause: string, details: Record<string, unknown> = {}): void {
+  turn.out.send(ENGINE_PROCESSES, { kind: "EndProcesses", run: run.external_id });
   if (isEnded(run)) return;
   const end = { timestamp: turn.nowUs, details };
   const cancelled = run.state.type === "Cancelling";
@@ -20,12 +22,12 @@ export function crashRun(turn: Turn, run: Run, cause: string, details: Record<st
     return moveRun(turn, run, { type: "Cancelled", name: "Cancelled", message: "cancelled", ...end });
   }
   const limit = run.flow.options.crashRetries ?? turn.state.settings.crashRetriesDefault;
-  if (run.attempt >= limit) {
+  if (run.reruns >= limit) {
     return moveRun(turn, run, {
       type: "Failed",
       name: "Failed",
       timestamp: turn.nowUs,
-      message: "crash limit reached",
+      message: `crash limit reached: ${cause}`,
       details: { ...details, crash: cause },
     });
   }
@@ -50,9 +52,9 @@ export function rerun(turn: Turn, runId: number): void {
   const crashed = turn.state.findRun(runId);
   if (crashed === undefined || crashed.state.type !== "Crashed") return;
   if (crashed.backfill_id !== null && turn.state.findBackfill(crashed.backfill_id)?.cancelled) return;
-  const attempt = crashed.attempt + 1;
+  const reruns = crashed.reruns + 1;
   createRun(turn, crashed.flow, {
-    name: nameOfRerun(crashed.name, attempt),
+    name: nameOfRerun(crashed.name, reruns),
     parametersText: turn.state.parametersOf(crashed),
     tags: crashed.tags,
     createdBy: `crash:${crashed.id}`,
@@ -61,6 +63,7 @@ export function rerun(turn: Turn, runId: number): void {
     parentRunId: crashed.id,
     follows: crashed,
     priority: crashed.priority,
-    attempt,
+    attempt: crashed.attempt + 1,
+    reruns,
   });
 }

@@ -2,11 +2,12 @@
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { canonicalJson } from "#protocol/json";
-import { PARAMETERS_BYTES_MAX } from "#protocol/limits";
+import { exceedsBytes } from "#protocol/json-size";
+import { FLOW_BYTES_MAX, PARAMETERS_BYTES_MAX } from "#protocol/limits";
 import { checkParameters } from "#protocol/parameters";
 import { CreateRunBody, CreateRunForFlowBody } from "#protocol/run";
 import type { Flow } from "../live-state/flow.ts";
-import { registerFlow } from "../records/register-flow.ts";
+import { registerFlow, schemaAfter } from "../records/register-flow.ts";
 import type { Turn } from "../turn.ts";
 import { createRun } from "./create-run.ts";
 
@@ -17,13 +18,26 @@ export function createRunCommand(turn: Turn, command: Command): void {
   const body = turn.parse(command, CreateRunBody);
   if (body === undefined) return;
   if (turn.state.stopping) return turn.refuse(command, refuse("stopping"));
-  let flow = turn.state.flowByName(body.project, body.flow);
-  const { module, source_dir } = body;
-  if (module != null && source_dir != null && flow?.live !== true) {
-    flow = registerFlow(turn, { ...body, module, source_dir }, false);
+  const tooLarge = largeFlowField(command, body);
+  if (tooLarge !== null) return turn.refuse(command, refuse("value_too_large", tooLarge, FLOW_BYTES_MAX));
+  const known = turn.state.flowByName(body.project, body.flow);
+  const { module, source_dir, created_by } = body;
+  if (module == null || source_dir == null || known?.live === true) {
+    if (known === undefined) return turn.refuse(command, refuse("flow_unknown", body.project, body.flow));
+    return createFor(turn, command, () => known, known.parameter_schema, body, created_by ?? "client");
   }
-  if (flow === undefined) return turn.refuse(command, refuse("flow_unknown", body.project, body.flow));
-  createFor(turn, command, flow, body, body.created_by ?? "client");
+  const registration = { ...body, module, source_dir };
+  // Only once the run is accepted: a creation that is refused leaves no flow behind.
+  const register = (): Flow => registerFlow(turn, registration, false);
+  createFor(turn, command, register, schemaAfter(known, registration), body, created_by ?? "client");
+}
+
+/** Which part of a flow is too large to be kept in memory; null when none is. */
+function largeFlowField(command: Command, body: CreateRunBody): "parameter_schema" | "options" | null {
+  if (!exceedsBytes(String(command.body), FLOW_BYTES_MAX)) return null;
+  const isLarge = (field: "parameter_schema" | "options"): boolean =>
+    exceedsBytes(canonicalJson(body[field] ?? null), FLOW_BYTES_MAX);
+  return isLarge("parameter_schema") ? "parameter_schema" : isLarge("options") ? "options" : null;
 }
 
 export function createFlowRunCommand(turn: Turn, command: Command): void {
@@ -32,18 +46,22 @@ export function createFlowRunCommand(turn: Turn, command: Command): void {
   if (turn.state.stopping) return turn.refuse(command, refuse("stopping"));
   const flow = turn.state.flows.get(command.target);
   if (flow === undefined) return turn.refuse(command, refuse("flow_not_found", command.target));
-  createFor(turn, command, flow, body, "api");
+  createFor(turn, command, () => flow, flow.parameter_schema, body, "api");
 }
 
-function createFor(turn: Turn, command: Command, flow: Flow, asked: Asked, createdBy: string): void {
-  const checked = checkParameters(flow.parameter_schema, asked.parameters ?? {});
+function createFor(
+  turn: Turn,
+  command: Command,
+  flow: () => Flow,
+  schema: Flow["parameter_schema"],
+  asked: Asked,
+  createdBy: string,
+): void {
+  const checked = checkParameters(schema, asked.parameters ?? {});
   if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
-  // Text has at most three bytes per UTF-16 unit, so only long texts need the exact count.
   const text = canonicalJson(checked.parameters);
-  if (text.length * 3 > PARAMETERS_BYTES_MAX && Buffer.byteLength(text) > PARAMETERS_BYTES_MAX) {
-    return turn.refuse(command, refuse("parameters_too_large", PARAMETERS_BYTES_MAX));
-  }
+  if (exceedsBytes(text, PARAMETERS_BYTES_MAX)) return turn.refuse(command, refuse("parameters_too_large", PARAMETERS_BYTES_MAX));
   const { name, tags } = asked;
-  const run = createRun(turn, flow, { name: name ?? null, parametersText: text, tags: tags ?? [], createdBy });
+  const run = createRun(turn, flow(), { name: name ?? null, parametersText: text, tags: tags ?? [], createdBy });
   turn.replyRun(command, 201, run);
 }

@@ -26,6 +26,7 @@ export interface NewRun {
   /** The run it follows from, where there is one. */
   follows?: Run;
   attempt?: number;
+  reruns?: number;
   priority?: number;
   details?: Record<string, unknown>;
   /** The state it ends in at once, whatever the overlap policy says. */
@@ -59,6 +60,7 @@ export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     tags: [...new Set([...flow.tags, ...wanted.tags])],
     priority: wanted.priority ?? flow.options.priority,
     attempt: wanted.attempt ?? 0,
+    reruns: wanted.reruns ?? 0,
     created_by: wanted.createdBy,
     created_at: turn.nowUs,
     scheduled_time: wanted.scheduledTime ?? null,

@@ -1,5 +1,6 @@
 /** Runs of flows that declare the flow of a completed run as their upstream. */
 import { canonicalJson, copyFractions, parseKeepingFractions } from "#protocol/json";
+import { NAME_LENGTH_MAX } from "#protocol/limits";
 import { parameterDefaults } from "#protocol/parameters";
 import type { State } from "#protocol/state";
 import type { Flow } from "../live-state/flow.ts";
@@ -11,11 +12,31 @@ import { keysOf, nameOfKeyedRun, noteCompletion, recordFanIn } from "./fan-in.ts
 /** Text that is exactly one of these expressions is replaced by the value, keeping its type. */
 const EXPRESSION = /^\{\{\s*run\.(id|name|external_id|parameters\.([A-Za-z_][A-Za-z0-9_]*))\s*\}\}$/;
 
-/** Creates the downstream runs that follow from the completion of `upstream`. */
+/** A run whose downstream runs are to be created. */
+export interface CompletedRun {
+  run: Run;
+  /** Flows that its chain of skipped runs has come through; null where nobody has looked yet. */
+  above: Set<Flow> | null;
+}
+
+/**
+ * Creates the downstream runs that follow from the completion of `upstream`. Runs that end when they are created complete in
+ * turn: these wait in a list until this one is done, because a chain of thousands of flows is deeper than the stack.
+ */
 export function createDownstreamRuns(turn: Turn, upstream: Run): void {
-  if (isLeftOut(upstream)) return createSkippedRuns(turn, upstream);
+  const { completed } = turn;
+  const isUnderWay = completed.length > 0;
+  completed.push({ run: upstream, above: null });
+  if (isUnderWay) return;
+  for (const next of completed) createFollowers(turn, next);
+  completed.length = 0;
+}
+
+function createFollowers(turn: Turn, completed: CompletedRun): void {
+  const upstream = completed.run;
+  if (isLeftOut(upstream)) return createSkippedRuns(turn, completed);
   for (const flow of turn.state.downstreamOf(upstream.flow)) {
-    if (flow.options.after?.key === null) createDownstreamRun(turn, flow, upstream, `${flow.name}-after-${upstream.name}`);
+    if (flow.options.after?.key === null) createDownstreamRun(turn, flow, upstream, nameAfter(flow, upstream));
   }
   for (const { flow, value, upstream: completed } of noteCompletion(turn, upstream, true)) {
     const run = createDownstreamRun(turn, flow, upstream, nameOfKeyedRun(flow, value));
@@ -30,22 +51,38 @@ function isLeftOut(run: Run): boolean {
 }
 
 /** What follows from a run that a person skipped is skipped as well, all the way down. */
-function createSkippedRuns(turn: Turn, upstream: Run): void {
+function createSkippedRuns(turn: Turn, completed: CompletedRun): void {
+  const upstream = completed.run;
   const details = { reason: "upstream", upstream_run: upstream.id };
   const message = `upstream run ${upstream.name} was skipped`;
   const state: State = { type: "Completed", name: "Skipped", timestamp: turn.nowUs, message, details };
   const outcome = { state, extra: { reason: "upstream" } };
-  const above = flowsAbove(turn, upstream);
+  const above = completed.above ?? flowsAbove(turn, upstream);
   const keyed = new Map(keysOf(turn, upstream));
+  const firstMade = turn.completed.length;
   for (const flow of turn.state.downstreamOf(upstream.flow)) {
     if (above.has(flow)) continue;
     if (flow.options.after?.key == null) {
-      createDownstreamRun(turn, flow, upstream, `${flow.name}-after-${upstream.name}`, outcome);
+      createDownstreamRun(turn, flow, upstream, nameAfter(flow, upstream), outcome);
       continue;
     }
     const value = keyed.get(flow);
     if (value === undefined || turn.state.keyedRuns(flow.id, value, turn.number).has(flow.id)) continue;
     createDownstreamRun(turn, flow, upstream, nameOfKeyedRun(flow, value), outcome);
+  }
+  shareAbove(above, turn.completed.slice(firstMade));
+}
+
+/** Down a chain the names grow with every flow. */
+function nameAfter(flow: Flow, upstream: Run): string {
+  return `${flow.name}-after-${upstream.name}`.slice(0, NAME_LENGTH_MAX).toWellFormed();
+}
+
+/** The flows above what was made now: one set goes down a chain without being copied, so that its length costs once. */
+function shareAbove(above: Set<Flow>, made: readonly CompletedRun[]): void {
+  for (const [index, each] of made.entries()) {
+    each.above = index === made.length - 1 ? above : new Set(above);
+    each.above.add(each.run.flow);
   }
 }
 

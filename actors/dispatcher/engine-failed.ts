@@ -1,18 +1,23 @@
 /** POST /api/engine/failed: a module could not be loaded, so everything queued for exactly that key fails. */
 import type { Command } from "#protocol/command";
 import type { FailedRequest } from "#protocol/engine";
+import { MESSAGE_LENGTH_MAX } from "#protocol/limits";
 import { engineKeyText } from "../live-state/engine.ts";
 import { updateFlow } from "../records/register-flow.ts";
 import type { Turn } from "../turn.ts";
 import { moveRun } from "./moves.ts";
 import { keyOfRun } from "./queue.ts";
+import { cutText } from "./sent-text.ts";
 
 const UNNAMED_FAILURE = "import failed";
 
 export function engineFailed(turn: Turn, command: Command): void {
   const sent = command.body as FailedRequest;
-  const { source_dir, module, traceback } = sent;
+  const { source_dir, module } = sent;
+  const traceback = cutText(sent.traceback, MESSAGE_LENGTH_MAX);
   const key = engineKeyText({ source_dir, module, isolated: sent.isolated ?? false, nice: sent.nice ?? 0 });
+  const spawned = turn.state.pool.get(sent.engine_id);
+  if (spawned !== undefined) spawned.toldFailure = true;
   const message =
     traceback
       .split("\n")

@@ -85,13 +85,13 @@ export function forgetEngine(turn: Turn, engine: Engine): void {
 }
 
 /** The process of an engine has gone: its runs end with it. */
-export function engineGone(turn: Turn, engineId: string, cause: string | null): void {
+export function engineGone(turn: Turn, engineId: string, cause: string | null, details: Record<string, unknown> = {}): void {
   turn.state.pool.delete(engineId);
   const engine = turn.state.engines.get(engineId);
   if (engine === undefined) return;
   for (const id of [...engine.runs]) {
     const run = turn.state.runs.get(id);
-    if (run !== undefined) crashRun(turn, run, cause ?? ENGINE_EXITED);
+    if (run !== undefined) crashRun(turn, run, cause ?? ENGINE_EXITED, details);
   }
   forgetEngine(turn, engine);
 }

@@ -5,11 +5,12 @@ import type { ReactionMessage, ReceiverStarted } from "../rules/messages.ts";
 import type { HookDone } from "../user-code/messages.ts";
 import type { BackfillDraft } from "./backfill-draft.ts";
 
-/** A process on this host has gone; `cause` says why where that is known. */
+/** A process on this host has gone; `cause` says why where that is known, `details` as data. */
 export interface EngineGone {
   kind: "EngineGone";
   engine_id: string;
   cause: string | null;
+  details?: Record<string, unknown>;
 }
 
 /** The file of a module changed: its engines are replaced when they are idle. */

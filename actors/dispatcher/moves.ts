@@ -50,6 +50,7 @@ export function moveRun(
   run.state = state;
   if (state.type === "Failed" || state.name === "AwaitingRetry") run.failure_count += 1;
   if (state.type === "Crashed") run.crash_count += 1;
+  if (state.name === "Retrying") run.attempt += 1;
   if (state.type === "Running") run.start_time ??= state.timestamp;
   if (isTerminal(state.type)) {
     run.end_time = state.timestamp;

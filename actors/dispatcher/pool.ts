@@ -7,7 +7,7 @@
  */
 import { matchesPattern } from "../engines/pattern.ts";
 import type { Engine, EngineKey } from "../live-state/engine.ts";
-import type { LiveState } from "../live-state/live-state.ts";
+import type { LiveState, PoolEngine } from "../live-state/live-state.ts";
 import { ENGINE_PROCESSES } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import { sendAway } from "./work.ts";
@@ -20,13 +20,7 @@ const RETRY_MAX_US = 30_000_000;
 /** Modules that our own engine executes. */
 const OWN_MODULE = /\.(ts|mts|js|mjs)$/;
 
-interface Failures {
-  count: number;
-  retryUs: number;
-}
-
 export class EnginePool {
-  readonly #failures = new Map<string, Failures>();
   #started = 0;
 
   /** Engines that outlived a restart of the dispatcher keep their names; new ones are numbered above them. */
@@ -57,13 +51,19 @@ export class EnginePool {
   }
 
   /** An engine process of the pool has gone; `polled` tells whether it ever asked for work. */
-  gone(state: LiveState, keyText: string, polled: boolean, nowUs: number): void {
+  gone(turn: Turn, { id, key, keyText, toldFailure }: PoolEngine, polled: boolean, cause: string | null): void {
+    const { state, nowUs } = turn;
     if (polled) {
-      this.#failures.delete(keyText);
+      state.failedStarts.delete(keyText);
       return;
     }
-    const count = (this.#failures.get(keyText)?.count ?? 0) + 1;
-    this.#failures.set(keyText, { count, retryUs: nowUs + Math.min(RETRY_MAX_US, RETRY_FIRST_US * 2 ** (count - 1)) });
+    const former = state.failedStarts.get(keyText);
+    const count = (former?.count ?? 0) + 1;
+    const retryUs = nowUs + Math.min(RETRY_MAX_US, RETRY_FIRST_US * 2 ** (count - 1));
+    state.failedStarts.set(keyText, { count, retryUs, cause });
+    // The tries that follow usually end alike.
+    if (cause !== null && cause !== former?.cause && toldFailure !== true)
+      turn.out.send(ENGINE_PROCESSES, { kind: "StartFailed", engine_id: id, module: key.module, cause });
     state.demand.add(keyText);
   }
 
@@ -72,7 +72,7 @@ export class EnginePool {
     const key = parseKey(keyText);
     if (!isSpawnable(state, key.module)) return;
     // A pause beyond the longest is one from before the wall clock was set back.
-    const pauseUs = (this.#failures.get(keyText)?.retryUs ?? 0) - turn.nowUs;
+    const pauseUs = (state.failedStarts.get(keyText)?.retryUs ?? 0) - turn.nowUs;
     if (pauseUs > 0 && pauseUs <= RETRY_MAX_US) return;
     const wanted = (state.queue.find(keyText)?.readyCount ?? 0) + (state.jobs.get(keyText)?.length ?? 0);
     let starting = 0;
@@ -121,7 +121,12 @@ export function lacksSlot(state: LiveState, keyText: string): boolean {
 
 /** Whether the pool has a command for a module. */
 export function isSpawnable(state: LiveState, module: string): boolean {
-  return OWN_MODULE.test(module) || state.settings.enginePatterns.some((pattern) => matchesPattern(pattern, module));
+  return OWN_MODULE.test(module) || patternOf(state, module) !== undefined;
+}
+
+/** The first pattern of `[engines]` that fits a module. */
+export function patternOf(state: LiveState, module: string): string | undefined {
+  return state.settings.enginePatterns.find((pattern) => matchesPattern(pattern, module));
 }
 
 function parseKey(keyText: string): EngineKey {

@@ -9,7 +9,8 @@ import type { Command } from "#protocol/command";
 import { type ReportEvent, ReportRequest as ReportSchema } from "#protocol/engine";
 import { refuse } from "#protocol/errors";
 import { canonicalJson, parseJson } from "#protocol/json";
-import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
+import { exceedsBytes } from "#protocol/json-size";
+import { ARTIFACT_BYTES_MAX, LOG_MESSAGE_LENGTH_MAX, PAYLOAD_BYTES_MAX } from "#protocol/limits";
 import { eventsOfSlice, type SlicedReport, sliceEnds } from "#protocol/report-slices";
 import { levelBit } from "#storage/feed";
 import { putOperation } from "#storage/ops";
@@ -20,6 +21,7 @@ import { touchContact } from "./contact.ts";
 import { sequenceKeyOf } from "./hand-out.ts";
 import { moveTask } from "./moves.ts";
 import { newReport, type OpenReport, type ReportHead } from "./open-reports.ts";
+import { cutText } from "./sent-text.ts";
 import { decideTransition } from "./transition.ts";
 import { moveByReport } from "./transition-run.ts";
 
@@ -149,7 +151,7 @@ function applyEvent(turn: Turn, run: Run, event: ReportEvent, standing: Standing
       collectLogs(turn, run, event.logs, logs);
       return true;
     case "custom":
-      turn.customEvent(event.name, run, taskIdOf(run, event.task_run_external_id), canonicalJson(event.payload ?? {}));
+      recordCustomEvent(turn, run, event, logs);
       return true;
     case "run_transition":
       if (standing === "leased") moveByReport(turn, run, event.state);
@@ -203,7 +205,7 @@ function collectLogs(turn: Turn, run: Run, sent: Extract<ReportEvent, { kind: "l
     const owner = line.run_id === run.id ? run : turn.state.findRun(line.run_id);
     if (owner === undefined) continue;
     const taskId = line.task_run_id ?? taskIdOf(owner, line.task_run_external_id);
-    addLine(logs, owner, [taskId, line.level, line.logger, line.timestamp, line.message]);
+    addLine(logs, owner, [taskId, line.level, line.logger, line.timestamp, cutText(line.message, LOG_MESSAGE_LENGTH_MAX)]);
   }
 }
 
@@ -224,10 +226,19 @@ function appendLogs(turn: Turn, logs: LogsByRun): void {
   }
 }
 
+/** An event whose payload is above the limit is left out, which the run's log says; the rest of the report is taken. */
+function recordCustomEvent(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "custom" }>, logs: LogsByRun): void {
+  const payload = canonicalJson(event.payload ?? {});
+  if (!exceedsBytes(payload, PAYLOAD_BYTES_MAX))
+    return turn.customEvent(event.name, run, taskIdOf(run, event.task_run_external_id), payload);
+  const text = `event "${event.name}" was not recorded: its payload exceeds ${PAYLOAD_BYTES_MAX} bytes`;
+  addLine(logs, run, [null, WARNING, OUR_LOGGER, turn.nowUs, text]);
+}
+
 /** An artifact above the limit is left out, which the run's log says; the rest of the report is taken. */
 function putArtifact(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "artifact" }>, logs: LogsByRun): void {
   const data = canonicalJson(event.data);
-  if (Buffer.byteLength(data) > ARTIFACT_BYTES_MAX) {
+  if (exceedsBytes(data, ARTIFACT_BYTES_MAX)) {
     const name = event.key == null ? event.artifact_kind : `"${event.key}"`;
     return addLine(logs, run, [null, WARNING, OUR_LOGGER, turn.nowUs, `artifact ${name} exceeds 1 MB and was not stored`]);
   }

@@ -1,7 +1,10 @@
-/** POST /api/runs/{id}/resume: the answer to a pause; the next attempt is queued with it. */
+/** POST /api/runs/{id}/resume: the answer to a pause, if it fits the question; the next attempt is queued with it. */
 import type { Command } from "#protocol/command";
 import { refuse, refuseResume } from "#protocol/errors";
 import { canonicalJson } from "#protocol/json";
+import { exceedsBytes } from "#protocol/json-size";
+import { ANSWER_BYTES_MAX } from "#protocol/limits";
+import { checkAnswer } from "#protocol/parameters";
 import type { ResumeBody } from "#protocol/run";
 import { putOperation } from "#storage/ops";
 import type { Turn } from "../turn.ts";
@@ -12,8 +15,21 @@ export function resumeRunCommand(turn: Turn, command: Command): void {
   if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
   if (run.state.type !== "Paused") return turn.refuse(command, refuseResume(run.state));
   const { input } = command.body as ResumeBody;
+  const wrong = misfit(run.state.details, input);
+  if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
+  const answer = canonicalJson(input);
+  if (exceedsBytes(answer, ANSWER_BYTES_MAX)) return turn.refuse(command, refuse("value_too_large", "input", ANSWER_BYTES_MAX));
   run.answers += 1;
-  putOperation(turn.decision.ops, "insert_answer", run.id, run.answers, canonicalJson(input), turn.nowUs);
+  putOperation(turn.decision.ops, "insert_answer", run.id, run.answers, answer, turn.nowUs);
   moveRun(turn, run, { type: "Scheduled", name: "Resuming", timestamp: turn.nowUs, message: null, details: {} });
   turn.replyRun(command, 200, run);
+}
+
+/**
+ * Why an answer is not taken; null when it is. Engines of other implementations take any answer and convert it themselves, so only
+ * what none could convert is refused for them: an object of the wrong form.
+ */
+function misfit({ schema, answer_checked }: Record<string, unknown>, input: unknown): string | null {
+  const isForm = typeof schema === "object" && schema !== null && "type" in schema && schema.type === "object";
+  return answer_checked === true || isForm ? checkAnswer(schema, input) : null;
 }

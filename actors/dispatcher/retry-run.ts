@@ -13,7 +13,7 @@ export function retryRunCommand(turn: Turn, command: Command): void {
   if (!isEnded(ended)) return turn.refuse(command, refuse("run_not_ended", ended.state.name));
   if (state.stopping) return turn.refuse(command, refuse("stopping"));
   const run = createRun(turn, ended.flow, {
-    name: nameOfRerun(ended.name, ended.attempt + 1),
+    name: nameOfRerun(ended.name, ended.reruns + 1),
     parametersText: state.parametersOf(ended),
     tags: ended.tags,
     createdBy: `retry:${ended.id}`,

@@ -25,6 +25,6 @@ export function nameOfRun(runId: number): string {
 }
 
 /** The name of the rerun after a crash: "job-7" -> "job-retry-1". */
-export function nameOfRerun(crashedName: string, attempt: number): string {
-  return `${crashedName.replace(/[-\d]+$/, "").replace(/-retry$/, "")}-retry-${attempt}`;
+export function nameOfRerun(crashedName: string, reruns: number): string {
+  return `${crashedName.replace(/[-\d]+$/, "").replace(/-retry$/, "")}-retry-${reruns}`;
 }

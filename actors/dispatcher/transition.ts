@@ -3,8 +3,9 @@
  * It decides one proposed move; it knows nothing of engines, queues or time beyond the age of the current state.
  */
 import type { TransitionReason } from "#protocol/errors";
-import { DUPLICATE_WINDOW_US } from "#protocol/limits";
+import { DUPLICATE_WINDOW_US, MESSAGE_LENGTH_MAX } from "#protocol/limits";
 import { isTerminal, type State, type StateType, typeOfName } from "#protocol/state";
+import { boundedDetails, cutText } from "./sent-text.ts";
 
 type Cell = "ok" | TransitionReason;
 type Row = Readonly<Record<StateType, Cell>>;
@@ -73,8 +74,9 @@ export function decideTransition(
 ): TransitionDecision {
   const name = proposed.name ? proposed.name : proposed.type;
   const type = typeOfName(name, proposed.type);
-  const details = proposed.details ?? {};
-  const state: State = { type, name, timestamp: proposed.timestamp, message: proposed.message ?? null, details };
+  const details = boundedDetails(proposed.details ?? {});
+  const message = proposed.message == null ? null : cutText(proposed.message, MESSAGE_LENGTH_MAX);
+  const state: State = { type, name, timestamp: proposed.timestamp, message, details };
   if (force) return { accepted: true, state: { ...state, details: { ...details, forced: true } } };
   const cell = cellOf(current, state, nowUs);
   return cell === "ok" ? { accepted: true, state } : { accepted: false, reason: cell };

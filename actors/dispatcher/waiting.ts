@@ -37,10 +37,11 @@ export function markWaiting(turn: Turn): void {
 }
 
 /** The event that a run waits for a resource, about the resource. */
-function recordExhausted(turn: Turn, { id, external_id, name, flow }: Run, resource: string): void {
+function recordExhausted(turn: Turn, run: Run, resource: string): void {
+  const { external_id, name, flow } = run;
   turn.givenEvent(null, {
     name: "resource.exhausted",
-    run_id: id,
+    run,
     flow_id: flow.id,
     resource: { kind: "resource", id: resource, name: resource },
     related: [
@@ -116,8 +117,12 @@ function findBlocked(turn: Turn): void {
   }
 }
 
-/** A run that has not started 15 s after its scheduled time is late; one event carries the common and the extra keys. */
+/**
+ * A run that has not started 15 s after its scheduled time is late; one event carries the common and the extra keys. One that
+ * has started waits for something else since: its own retry, or an engine to go on after an answer.
+ */
 export function markLate(turn: Turn, run: Run): void {
+  if (run.start_time !== null) return;
   if (run.state.type !== "Scheduled" || run.state.name === "Late" || run.scheduled_time === null) return;
   const extra = { scheduled_time: run.scheduled_time, name: run.name };
   const { message, details } = run.state;

@@ -7,6 +7,12 @@ export type EngineProcessesMessage =
   | { kind: "Unwatch"; engine_id: string }
   | { kind: "Spawn"; engine_id: string; key: EngineKey }
   | { kind: "Signal"; engine_id: string; pid: number; signal: "SIGTERM" | "SIGKILL" }
+  /** The engine of a run has gone without having ended it: processes that the run has started end too. */
+  | { kind: "EndProcesses"; run: string }
+  /** The server stops, and so many runs go on in engines that stay. */
+  | { kind: "Staying"; runs: number }
+  /** An engine of the pool has ended before it asked for work: its runs wait, so the server's log says why. */
+  | { kind: "StartFailed"; engine_id: string; module: string; cause: string }
   /** The dispatcher has started: it is told which engines of the pool live. */
   | { kind: "Resync" }
   | { kind: "Look" };

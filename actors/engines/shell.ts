@@ -7,13 +7,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { processesOf } from "#protocol/run-processes";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import type { EngineGone, EngineSeen, ModuleChanged } from "../dispatcher/messages.ts";
 import type { EngineKey } from "../live-state/engine.ts";
 import { DISPATCHER } from "../names.ts";
+import { end, endGroup } from "./left-processes.ts";
 import type { EngineProcessesMessage, PoolReport } from "./messages.ts";
 import { matchesPattern } from "./pattern.ts";
+import { countMemoryKills, type EndEvidence, gaveUp, type ProcessEnd, processEnd, takeFatalError } from "./process-end.ts";
 import { isSameProcess, readProcess, userOf } from "./process-table.ts";
 
 /** How often processes are looked at. */
@@ -27,6 +30,12 @@ export interface EngineProcessesOptions {
   /** Commands for modules in other languages, first match counts. */
   commands: readonly { pattern: string; command: readonly string[] }[];
   environment: Record<string, string>;
+  /** The server stops, and so many runs go on in their engines. */
+  staying(runs: number): void;
+  /** What went wrong with processes. */
+  complain(text: string): void;
+  /** Where the report of a process whose Node gave up is found; null where no command asks for one. */
+  reportFolder: string | null;
 }
 
 interface Watched {
@@ -57,6 +66,8 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
   readonly #modules = new Map<string, WatchedModule>();
   readonly #moduleOf = new Map<string, string>();
   #lookFrom = 0;
+  /** When last looked at: an end after a further one may have been one of them. */
+  #memoryKills = countMemoryKills();
 
   constructor(options: EngineProcessesOptions, nowUs: () => number, send: (to: string, message: unknown) => void) {
     this.#options = options;
@@ -81,6 +92,15 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
         return this.#spawn(message.engine_id, message.key);
       case "Signal":
         return this.#signal(message.engine_id, message.pid, message.signal);
+      case "EndProcesses":
+        return this.#attempt(end((all) => processesOf(message.run, all)));
+      case "Staying":
+        return this.#options.staying(message.runs);
+      case "StartFailed": {
+        const command = this.#commandFor(message.module).join(" ");
+        const text = `an engine for ${message.module} ended before it asked for work, so its runs wait: ${message.cause}`;
+        return this.#options.complain(`${text} (command: ${command})`);
+      }
       case "Resync":
         return out.send(DISPATCHER, this.#report());
       case "Look":
@@ -111,19 +131,40 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     const child = spawn(program ?? "", args, { stdio: ["ignore", "inherit", "inherit"], env: environment, detached: true });
     this.#children.set(engineId, { process: child, key });
     this.#rememberModule(engineId, key.source_dir, key.module);
-    child.once("error", (error) => this.#gone(engineId, `the engine could not be started: ${error.message}`));
-    child.once("exit", () => this.#gone(engineId, null));
+    child.once("error", ({ message }) =>
+      this.#gone(engineId, { cause: `the engine could not be started: ${message}`, details: {} }),
+    );
+    child.once("exit", (code, signal) => {
+      // One that ends as it should has looked after its runs itself.
+      if (code !== 0 && child.pid !== undefined) this.#attempt(endGroup(child.pid));
+      this.#gone(engineId, processEnd(code, signal, this.#evidence(child.pid)));
+    });
+  }
+
+  #attempt(ending: Promise<void>): void {
+    ending.catch((error: unknown) => this.#options.complain(`processes that an engine left are not ended: ${String(error)}`));
   }
 
   #commandFor(module: string): readonly string[] {
     return this.#options.commands.find(({ pattern }) => matchesPattern(pattern, module))?.command ?? this.#options.command;
   }
 
-  #gone(engineId: string, cause: string | null): void {
+  #evidence(pid = 0): EndEvidence {
+    const kills = countMemoryKills();
+    const memoryKill = kills === null || this.#memoryKills === null ? null : kills > this.#memoryKills;
+    return { memoryKill, fatalError: this.#fatalError(pid) };
+  }
+
+  #fatalError(pid: number): string | null {
+    const { reportFolder } = this.#options;
+    return reportFolder === null ? null : takeFatalError(reportFolder, pid);
+  }
+
+  #gone(engineId: string, { cause, details }: ProcessEnd): void {
     if (!this.#children.delete(engineId) && !this.#watched.has(engineId)) return;
     this.#watched.delete(engineId);
     this.#forgetModule(engineId);
-    this.#send(DISPATCHER, { kind: "EngineGone", engine_id: engineId, cause } satisfies EngineGone);
+    this.#send(DISPATCHER, { kind: "EngineGone", engine_id: engineId, cause, details } satisfies EngineGone);
   }
 
   #signal(engineId: string, pid: number, signal: "SIGTERM" | "SIGKILL"): void {
@@ -150,6 +191,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
 
   /** Children report their end themselves; others are looked at, a share of them in each pass. */
   #look(out: Outbox): void {
+    this.#memoryKills = countMemoryKills();
     const others = [...this.#watched].filter(([id]) => !this.#children.has(id));
     const from = this.#lookFrom < others.length ? this.#lookFrom : 0;
     this.#lookFrom = from + LOOKED_AT_MAX;
@@ -157,7 +199,9 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
       if (isSameProcess(pid, started)) continue;
       this.#watched.delete(engineId);
       this.#forgetModule(engineId);
-      out.send(DISPATCHER, { kind: "EngineGone", engine_id: engineId, cause: null } satisfies EngineGone);
+      const fatalError = this.#fatalError(pid);
+      const end = fatalError === null ? { cause: null } : gaveUp(fatalError);
+      out.send(DISPATCHER, { kind: "EngineGone", engine_id: engineId, ...end } satisfies EngineGone);
     }
     this.#lookAtModules(out);
   }

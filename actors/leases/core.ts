@@ -45,7 +45,7 @@ export class LeaseManager implements Actor<LeasesMessage> {
   }
 
   receive(message: LeasesMessage, out: Outbox): void {
-    if (this.#ports.halted || ("epoch" in message && message.epoch !== this.#ports.epoch)) return;
+    if (!this.#ports.takes(message)) return;
     const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
     this.#handle(turn, message);
     turn.finish();

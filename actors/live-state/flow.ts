@@ -31,7 +31,10 @@ export interface Flow {
   /** As it was sent, canonical JSON text. */
   optionsText: string;
   options: FlowOptions;
+  /** Why its module does not load. */
   error: string | null;
+  /** What is wrong with the schedules that its code declares; it runs all the same. */
+  schedule_error: string | null;
   created_at: number;
   last_seen_at: number;
   /** Registered from code by this server process. */

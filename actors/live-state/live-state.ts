@@ -6,6 +6,7 @@
  * engines send a last report after the end; older ones are read from the store again when a command names them.
  */
 
+import { UnknownFields } from "#protocol/unknown-fields";
 import type { LoadedRules } from "#storage/load-rules";
 import type { OpenCancel } from "../dispatcher/cancel-backfill.ts";
 import { Deadlines } from "../dispatcher/deadlines.ts";
@@ -119,6 +120,17 @@ export interface PoolEngine {
   startedUs: number;
   /** It has asked for work at least once. */
   polled: boolean;
+  /** It has told that its module cannot be loaded, so its end is no riddle. */
+  toldFailure?: true;
+}
+
+/** Engines of one key that ended before they asked for work. */
+export interface FailedStarts {
+  count: number;
+  /** When the next one is started. */
+  retryUs: number;
+  /** How the last one ended. */
+  cause: string | null;
 }
 
 /** A job for an engine that is no run. */
@@ -148,6 +160,8 @@ export class LiveState {
   readonly backfills = new BackfillBook();
   /** Engines that the pool has started and that have not gone. */
   readonly pool = new Map<string, PoolEngine>();
+  /** By engine key, until an engine of the key has worked. */
+  readonly failedStarts = new Map<string, FailedStarts>();
   /** The pool has told which of its engines live; before, none is started. */
   poolKnown = false;
   /** Keys that have runs and may lack engines; looked at when the step ends. */
@@ -158,6 +172,8 @@ export class LiveState {
   readonly newlyBlocked = new Set<Run>();
   readonly jobs = new Map<string, EngineJob[]>();
   readonly rules: RuleBook;
+  /** What the server's log has said of fields in bodies that they do not take. */
+  readonly unknownFields = new UnknownFields();
   readonly variables: RecentRows<string, StoredVariable>;
   readonly nextIds: NextIds;
   readonly settings: DispatchSettings;

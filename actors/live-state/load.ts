@@ -193,12 +193,32 @@ function toRun(loaded: LoadedRun, flow: Flow): Run {
 
 /** The columns that are kept as they are. */
 function fieldsOf(row: RunRow) {
-  const { id, external_id, name, priority, attempt, created_by, created_at, scheduled_time, schedule_id, backfill_id } = row;
-  const { parent_run_id, start_time, end_time, total_run_time, engine_id, engine_pid, report_seq, crash_count, failure_count } =
-    row;
-  const identity = { id, external_id, name, priority, attempt, created_by, created_at };
+  const { id, external_id, name, priority, reruns, created_by, created_at, scheduled_time, schedule_id, backfill_id } = row;
+  const {
+    parent_run_id,
+    start_time,
+    end_time,
+    total_run_time,
+    engine_id,
+    engine_pid,
+    report_seq,
+    crash_count,
+    failure_count,
+    attempt,
+  } = row;
+  const identity = { id, external_id, name, priority, reruns, created_by, created_at };
   const origin = { scheduled_time, schedule_id, backfill_id, parent_run_id };
-  const progress = { start_time, end_time, total_run_time, engine_id, engine_pid, report_seq, crash_count, failure_count };
+  const progress = {
+    start_time,
+    end_time,
+    total_run_time,
+    engine_id,
+    engine_pid,
+    report_seq,
+    crash_count,
+    failure_count,
+    attempt,
+  };
   return { ...identity, ...origin, ...progress, assignment_id: Math.abs(row.assignment_id ?? 0) };
 }
 

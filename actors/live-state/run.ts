@@ -21,7 +21,10 @@ export interface Run {
   parametersText: string | null;
   tags: string[];
   priority: number;
+  /** Reruns after a crash that led to it, and the retries of all of them. */
   attempt: number;
+  /** Reruns after a crash that led to it: what the crash limit counts. */
+  reruns: number;
   created_by: string;
   created_at: number;
   scheduled_time: number | null;

@@ -11,8 +11,9 @@ import type { CustomRoutes } from "#protocol/custom-route";
 import { refuse } from "#protocol/errors";
 import type { LiveFlows } from "#protocol/feed";
 import { canonicalJson } from "#protocol/json";
+import { exceedsBytes } from "#protocol/json-size";
 import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
-import type { ActorInfo } from "#protocol/server";
+import type { ActorInfo, CodeProblems } from "#protocol/server";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import { putOperation } from "#storage/ops";
@@ -40,6 +41,16 @@ export interface RegisterFlows {
   errors: { module: string; source_dir: string; error: string }[];
 }
 
+/** Files of served code had other content than before and were loaded again. */
+export interface ReloadCode {
+  kind: "ReloadCode";
+  files: number;
+  /** The first of them. */
+  names: string[];
+  /** Flows of modules that import one of these files, or are one. */
+  flows: Pick<FlowRegistration, "project" | "flow">[];
+}
+
 /** The gateway listens. */
 export interface Listening {
   kind: "Listening";
@@ -54,7 +65,16 @@ export interface Figures {
   actors: ActorInfo[];
 }
 
-type RecordsMessage = Command | CommandNotice | RegisterFlows | RegisterRules | CustomRoutes | Listening | Figures;
+type RecordsMessage =
+  | Command
+  | CommandNotice
+  | RegisterFlows
+  | ReloadCode
+  | RegisterRules
+  | CustomRoutes
+  | CodeProblems
+  | Listening
+  | Figures;
 
 export class Records implements Actor<RecordsMessage> {
   readonly #state: LiveState;
@@ -69,7 +89,7 @@ export class Records implements Actor<RecordsMessage> {
   }
 
   receive(message: RecordsMessage, out: Outbox): void {
-    if (this.#ports.halted || ("epoch" in message && message.epoch !== this.#ports.epoch)) return;
+    if (!this.#ports.takes(message)) return;
     const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
     if ("rule_depth" in message) turn.ruleDepth = message.rule_depth ?? 0;
     this.#handle(turn, message);
@@ -81,10 +101,15 @@ export class Records implements Actor<RecordsMessage> {
     switch (message.kind) {
       case "RegisterFlows":
         return this.#registerFlows(turn, message);
+      case "ReloadCode":
+        return this.#reloadCode(turn, message);
       case "RegisterRules":
         return registerRules(turn, message);
       case "CustomRoutes":
         this.#facts.customRoutes = message.routes.map(({ id, method, path, source }) => ({ id, method, path, source }));
+        return;
+      case "CodeProblems":
+        this.#facts.codeProblems = message.problems;
         return;
       case "Listening":
         this.#facts.listening(message.host, message.port, message.url);
@@ -130,6 +155,15 @@ export class Records implements Actor<RecordsMessage> {
     }
   }
 
+  /** What is stored of these flows may be as before; who looks at them is told that their code is not. */
+  #reloadCode(turn: Turn, { files, names, flows }: ReloadCode): void {
+    this.#facts.codeReloaded = { at: turn.nowUs, files, names, flows: flows.length };
+    for (const { project, flow } of flows) {
+      const registered = this.#state.flowByName(project, flow);
+      if (registered !== undefined) turn.stream("flow.registered", registered.id);
+    }
+  }
+
   #tellLiveFlows(turn: Turn): void {
     turn.out.send(GATEWAY, { kind: "LiveFlows", ids: [...this.#facts.liveFlows] } satisfies LiveFlows);
   }
@@ -138,7 +172,10 @@ export class Records implements Actor<RecordsMessage> {
     for (const flow of found.flows) {
       const registered = registerFlow(turn, flow, true);
       const wrong = reconcileSchedules(turn, registered, flow.options?.["schedules"]);
-      if (wrong !== null) setError(turn, registered, wrong);
+      if (wrong !== registered.schedule_error) {
+        registered.schedule_error = wrong;
+        updateFlow(turn, registered);
+      }
       this.#facts.liveFlows.add(registered.id);
     }
     for (const { project, flow } of found.gone) {
@@ -174,7 +211,7 @@ function createArtifact(turn: Turn, command: Command): void {
   const wrong = checkArtifactData(body.kind, body.data);
   if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
   const data = canonicalJson(body.data);
-  if (Buffer.byteLength(data) > ARTIFACT_BYTES_MAX) return turn.refuse(command, refuse("artifact_too_large"));
+  if (exceedsBytes(data, ARTIFACT_BYTES_MAX)) return turn.refuse(command, refuse("artifact_too_large"));
   const { kind } = body;
   const key = body.key ?? null;
   const id = turn.state.nextIds.artifact;

@@ -2,6 +2,9 @@
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { EmitEventBody } from "#protocol/event";
+import { canonicalJson } from "#protocol/json";
+import { exceedsBytes } from "#protocol/json-size";
+import { PAYLOAD_BYTES_MAX } from "#protocol/limits";
 import { checkEmittedName } from "#protocol/vocabulary";
 import { flowKey } from "../live-state/flow.ts";
 import type { Turn } from "../turn.ts";
@@ -29,6 +32,8 @@ export function emitEvent(turn: Turn, command: Command): void {
     resource = { kind: "flow", id: flowKey(flow.project, flow.name), name: flow.name };
     payload["project"] ??= flow.project;
   }
-  const ids = { run_id: run?.id ?? null, flow_id: flow?.id ?? null };
-  turn.givenEvent(command, { name: body.name, ...ids, resource, related, payload });
+  if (exceedsBytes(canonicalJson(payload), PAYLOAD_BYTES_MAX))
+    return turn.refuse(command, refuse("value_too_large", "payload", PAYLOAD_BYTES_MAX));
+  const about = { run: run ?? null, flow_id: flow?.id ?? null };
+  turn.givenEvent(command, { name: body.name, ...about, resource, related, payload });
 }

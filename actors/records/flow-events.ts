@@ -8,7 +8,7 @@ import type { Turn } from "../turn.ts";
 export function flowEvent(turn: Turn, flow: Flow, name: EventName, run: Run | null, payload: Record<string, unknown>): void {
   turn.givenEvent(null, {
     name,
-    run_id: run?.id ?? null,
+    run,
     flow_id: flow.id,
     resource: { id: flowKey(flow.project, flow.name), kind: "flow", name: flow.name },
     related: run === null ? [] : [{ id: run.external_id, kind: "run", name: run.name }],

@@ -21,6 +21,11 @@ export interface FlowRegistration {
   options?: Record<string, unknown> | null | undefined;
 }
 
+/** The schema that the flow has once it is registered so. */
+export function schemaAfter(known: Flow | undefined, { parameter_schema: sent }: FlowRegistration): Flow["parameter_schema"] {
+  return sent != null && (known === undefined || Object.keys(sent).length > 0) ? sent : (known?.parameter_schema ?? null);
+}
+
 /** Adds a flow or refreshes a known one; `live` when it comes from code that this server serves. */
 export function registerFlow(turn: Turn, sent: FlowRegistration, live: boolean): Flow {
   const known = turn.state.flowByName(sent.project, sent.flow);
@@ -39,10 +44,11 @@ function addFlow(turn: Turn, sent: FlowRegistration, live: boolean): Flow {
     description: sent.description ?? null,
     flow_group: sent.flow_group ?? null,
     tags: [...(sent.flow_tags ?? [])],
-    parameter_schema: sent.parameter_schema ?? null,
+    parameter_schema: schemaAfter(undefined, sent),
     optionsText,
     options: readOptions(sent.options ?? {}),
     error: null,
+    schedule_error: null,
     created_at: turn.nowUs,
     last_seen_at: turn.nowUs,
     live,
@@ -55,7 +61,7 @@ function addFlow(turn: Turn, sent: FlowRegistration, live: boolean): Flow {
   const schemaText = flow.parameter_schema === null ? null : canonicalJson(flow.parameter_schema);
   const { id, external_id, project, name, module, source_dir, description, flow_group, created_at } = flow;
   const identity = [id, external_id, project, name, module, source_dir] as const;
-  const described = [description, flow_group, JSON.stringify(flow.tags), schemaText, optionsText, null] as const;
+  const described = [description, flow_group, JSON.stringify(flow.tags), schemaText, optionsText, null, null] as const;
   putOperation(turn.decision.ops, "insert_flow", ...identity, ...described, created_at, created_at);
   registered(turn, flow);
   return flow;
@@ -74,8 +80,7 @@ function refreshFlow(turn: Turn, flow: Flow, sent: FlowRegistration, live: boole
     flow.description = sent.description ?? flow.description;
     flow.flow_group = sent.flow_group ?? flow.flow_group;
     if (sent.flow_tags != null && sent.flow_tags.length > 0) flow.tags = [...sent.flow_tags];
-    if (sent.parameter_schema != null && Object.keys(sent.parameter_schema).length > 0)
-      flow.parameter_schema = sent.parameter_schema;
+    flow.parameter_schema = schemaAfter(flow, sent);
     if (sent.options != null && Object.keys(sent.options).length > 0) {
       flow.optionsText = canonicalJson(sent.options);
       flow.options = readOptions(sent.options);
@@ -121,6 +126,7 @@ export function updateFlow(turn: Turn, flow: Flow): void {
     schemaText,
     flow.optionsText,
     flow.error,
+    flow.schedule_error,
     flow.last_seen_at,
   );
 }

@@ -1,7 +1,7 @@
 /** GET /api/server and GET, PATCH /api/settings: what the server tells of itself, and what can be changed while it runs. */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
-import type { EngineInfo, RouteSpec, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
+import type { CodeProblem, CodeReloaded, EngineInfo, RouteSpec, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
 import { capacityFreed } from "../dispatcher/hand-out.ts";
 import type { Turn } from "../turn.ts";
 import type { Secrets } from "./variables.ts";
@@ -19,6 +19,10 @@ export interface ServerFacts {
   readonly liveFlows: Set<number>;
   /** Routes that user code has added. */
   customRoutes: RouteSpec[];
+  /** What is wrong in the served directory. */
+  codeProblems: CodeProblem[];
+  /** The last time that served code was loaded again. */
+  codeReloaded: CodeReloaded | null;
   host: string;
   port: number;
   url: string;
@@ -56,6 +60,8 @@ export function describeServer(turn: Turn, facts: ServerFacts, streamSeq: number
     engines,
     queued: turn.state.queue.waiting,
     stream_seq: streamSeq,
+    // The gateway fills it in: the store may have become read-only since.
+    store_problem: null,
   };
 }
 
@@ -83,6 +89,8 @@ export function describeSettings(turn: Turn, facts: ServerFacts): Settings {
     secret_key_present: facts.secrets.present,
     secret_key_missing: !facts.secrets.present && state.hasSecrets(),
     custom_routes: facts.customRoutes,
+    code_problems: facts.codeProblems,
+    code_reloaded: facts.codeReloaded,
     engine_saturation_risk: saturated.length > 0,
     saturation_flows: saturated,
     saturation_reason:

@@ -2,6 +2,7 @@
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { canonicalJson } from "#protocol/json";
+import { exceedsBytes } from "#protocol/json-size";
 import { VARIABLE_BYTES_MAX } from "#protocol/limits";
 import { SECRET_MASK, VariableBody, VariablePatch } from "#protocol/variable";
 import { putOperation } from "#storage/ops";
@@ -93,5 +94,5 @@ function store(turn: Turn, command: Command, status: number, name: string, varia
 }
 
 function isTooLarge(text: string): boolean {
-  return Buffer.byteLength(text) > VARIABLE_BYTES_MAX;
+  return exceedsBytes(text, VARIABLE_BYTES_MAX);
 }

@@ -1,8 +1,9 @@
 /** Why a run waits, in words, and who holds what it waits for. */
+import { engineLine } from "#protocol/engine-command";
 import type { QueuedRun, ResourceHolder } from "#protocol/queue";
-import { isSpawnable, lacksSlot } from "../dispatcher/pool.ts";
+import { isSpawnable, lacksSlot, patternOf } from "../dispatcher/pool.ts";
 import { keyOfRun } from "../dispatcher/queue.ts";
-import type { LiveState } from "../live-state/live-state.ts";
+import type { FailedStarts, LiveState } from "../live-state/live-state.ts";
 import { needsOf, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 
@@ -37,13 +38,29 @@ function reasonWithoutEngine(state: LiveState, run: Run, since: number): Reason 
   const { module } = run.flow;
   const polled = [...state.engines.values()].some((engine) => engine.keyText === keyOfRun(run));
   if (!polled && !(state.settings.spawnEngines && isSpawnable(state, module))) {
-    return { code: "no_engine_for_module", object: module, text: `no engine polls for the module ${module}`, since };
+    return { code: "no_engine_for_module", object: module, text: howToGetEngine(state, module), since };
+  }
+  const failed = state.failedStarts.get(keyOfRun(run));
+  if (!polled && failed !== undefined) {
+    return { code: "engine_start_failed", object: module, text: whyNoEngineStarts(state, module, failed), since };
   }
   if (lacksSlot(state, keyOfRun(run))) {
     const text = `every place of the engine pool is taken (${state.settings.enginesMax}), none by an idle engine`;
     return { code: "no_engine_slot", object: module, text, since };
   }
   return { code: "no_engine", object: module, text: `no engine for the module ${module} is free`, since };
+}
+
+function howToGetEngine({ settings }: LiveState, module: string): string {
+  const none = `no engine polls for the module ${module}`;
+  if (!settings.spawnEngines) return `${none}, and the server was told to start none: start one`;
+  return `${none}: write ${engineLine(module)} under [engines] in millrace.toml and start the server again, or start an engine`;
+}
+
+function whyNoEngineStarts(state: LiveState, module: string, { cause }: FailedStarts): string {
+  const pattern = patternOf(state, module);
+  const hint = pattern === undefined ? "" : `; see the command of ${JSON.stringify(pattern)} under [engines] in millrace.toml`;
+  return `engines for the module ${module} end before they ask for work: ${cause ?? "why is not known"}${hint}`;
 }
 
 function lackOf(state: LiveState, run: Run): string {

@@ -1,5 +1,6 @@
 /** The actions of rules, by kind. Each either is done within the step or asks for a message to the outside. */
 import { canonicalJson } from "#protocol/json";
+import { exceedsBytes } from "#protocol/json-size";
 import { PARAMETERS_BYTES_MAX, RULE_CHAIN_DEPTH_MAX } from "#protocol/limits";
 import { checkParameters } from "#protocol/parameters";
 import { type ActionKind, RULE_DEPTH_HEADER } from "#protocol/rule";
@@ -58,8 +59,7 @@ function runFlow(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction): 
   const checked = checkParameters(flow.parameter_schema, action.parameters);
   if (!checked.ok) return { error: checked.error };
   const parametersText = canonicalJson(checked.parameters);
-  if (Buffer.byteLength(parametersText) > PARAMETERS_BYTES_MAX)
-    return { error: `parameters exceed ${PARAMETERS_BYTES_MAX} bytes` };
+  if (exceedsBytes(parametersText, PARAMETERS_BYTES_MAX)) return { error: `parameters exceed ${PARAMETERS_BYTES_MAX} bytes` };
   const name = `${flow.name}-rule-${rule.id}`;
   const run = createRun(turn, flow, { name, parametersText, tags: [], createdBy: `rule:${rule.id}` });
   return { detail: { run_id: run.id, name: run.name } };

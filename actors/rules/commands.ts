@@ -1,6 +1,9 @@
 /** POST, PATCH and DELETE of rules. */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
+import { canonicalJson } from "#protocol/json";
+import { exceedsBytes } from "#protocol/json-size";
+import { RULE_BYTES_MAX } from "#protocol/limits";
 import { RuleBody, RulePatch, type RuleSpec } from "#protocol/rule";
 import { completeSpec, type FullSpec } from "#protocol/rule-spec";
 import { checkClock } from "../expectations/clock.ts";
@@ -62,7 +65,11 @@ function merged(spec: FullSpec, said: Omit<RulePatch, "name" | "enabled">): Rule
 function checkedSpec(turn: Turn, command: Command, said: RuleSpec): FullSpec | undefined {
   const checked = completeSpec(said, checkClock);
   const wrong = checked.ok ? templateError(checked.spec) : checked.error;
-  if (checked.ok && wrong === null) return checked.spec;
+  if (checked.ok && wrong === null) {
+    if (!exceedsBytes(canonicalJson(checked.spec), RULE_BYTES_MAX)) return checked.spec;
+    turn.refuse(command, refuse("value_too_large", "rule", RULE_BYTES_MAX));
+    return undefined;
+  }
   turn.refuse(command, refuse("invalid", wrong ?? ""));
   return undefined;
 }

@@ -48,7 +48,7 @@ export class Scheduler implements Actor<SchedulerMessage> {
   }
 
   receive(message: SchedulerMessage, out: Outbox): void {
-    if (this.#ports.halted || ("epoch" in message && message.epoch !== this.#ports.epoch)) return;
+    if (!this.#ports.takes(message)) return;
     const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
     if ("rule_depth" in message) turn.ruleDepth = message.rule_depth ?? 0;
     this.#handle(turn, message);

@@ -1,6 +1,6 @@
 /** Making, changing and deleting schedules, whoever asks for it. */
 
-import { CATCHUP_COUNT_DEFAULT } from "#protocol/limits";
+import { CATCHUP_COUNT_DEFAULT, SCHEDULE_INTERVAL_SECONDS_MIN } from "#protocol/limits";
 import type { ScheduleBody, SchedulePatchBody, Schedule as Sent } from "#protocol/schedule";
 import { putOperation } from "#storage/ops";
 import type { Flow } from "../live-state/flow.ts";
@@ -19,9 +19,20 @@ export interface Origin {
   persist: boolean;
 }
 
-/** Checks a spec as it was sent now. `timezone`: for schedules that name none. */
-export function checkSpec(turn: Turn, sent: Sent, timezone = turn.state.settings.timezone): CheckedSpec {
-  return readSpec(sent, { timezone, anchorUs: turn.nowUs });
+/**
+ * Checks a spec as it was sent now. `timezone`: for schedules that name none. `stored`: the spec it takes the place of, whose
+ * interval may stay although it is below the limit.
+ */
+export function checkSpec(
+  turn: Turn,
+  sent: Sent,
+  timezone = turn.state.settings.timezone,
+  stored: StoredSpec | null = null,
+): CheckedSpec {
+  const checked = readSpec(sent, { timezone, anchorUs: turn.nowUs });
+  if (!checked.ok || sent.kind !== "interval" || sent.interval >= SCHEDULE_INTERVAL_SECONDS_MIN) return checked;
+  if (stored?.kind === "interval" && stored.interval === sent.interval) return checked;
+  return { ok: false, error: `interval must be at least ${SCHEDULE_INTERVAL_SECONDS_MIN} s (SCHEDULE_INTERVAL_SECONDS_MIN)` };
 }
 
 /** Adds a schedule to a flow; only fires from now on are its. */

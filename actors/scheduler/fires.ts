@@ -10,6 +10,8 @@ import type { Zone } from "./zone.ts";
 /** How far ahead fires are looked for: leap days are at most 8 years apart, and weekdays repeat on them within 40. */
 export const HORIZON_US = 41 * 366 * 86_400_000_000;
 
+const HOUR_US = 3_600_000_000;
+
 /** The fires of one schedule. Moments are microseconds since the Unix epoch. */
 export interface Fires {
   /** The zone the times are meant in. */
@@ -65,6 +67,11 @@ export class RememberedFires implements Fires {
     this.#fires = fires;
   }
 
+  /** The rule itself, for far fires: to remember them would forget the next ones. */
+  get rule(): Fires {
+    return this.#fires;
+  }
+
   after(us: number, count: number): number[] {
     if (count <= 0) return [];
     if (count > REMEMBERED_MAX) return this.#fires.after(us, count);
@@ -102,6 +109,20 @@ export class RememberedFires implements Fires {
 /** The next fire after a moment, or null. */
 export function nextFire(fires: Fires, us: number): number | null {
   return fires.after(us, 1)[0] ?? null;
+}
+
+/** The first fire of each hour (of UTC) that has one, after the hour of a moment and before another; at most `count`. */
+export function hourlyAfter(fires: Fires, us: number, before: number, count: number): number[] {
+  const rule = fires instanceof RememberedFires ? fires.rule : fires;
+  const found: number[] = [];
+  let hour = us;
+  while (found.length < count) {
+    const fire = nextFire(rule, (Math.floor(hour / HOUR_US) + 1) * HOUR_US - 1);
+    if (fire === null || fire >= before) break;
+    found.push(fire);
+    hour = fire;
+  }
+  return found;
 }
 
 export function isFire(fires: Fires, us: number): boolean {

@@ -6,11 +6,11 @@ import { DAY_US } from "./calendar.ts";
 import { type Fires, momentsOf, type WallTimes } from "./fires.ts";
 import type { Zone } from "./zone.ts";
 
-/** Shortest interval. A thousand fires per second of one schedule are an error of its author. */
-export const INTERVAL_SECONDS_MIN = 0.001;
+/** Shortest interval that can be computed: fires are whole microseconds. */
+const STEP_US_MIN = 1_000;
 
 export function intervalFires(seconds: number, anchorUs: number, zone: Zone): Fires {
-  const stepUs = Math.round(seconds * 1e6);
+  const stepUs = Math.max(STEP_US_MIN, Math.round(seconds * 1e6));
   return stepUs % DAY_US === 0 ? new DayFires(stepUs, anchorUs, zone) : new ElapsedFires(stepUs, anchorUs, zone.name);
 }
 

@@ -48,7 +48,7 @@ function reconcileOne(
   // An interval without an anchor goes on from the one it started with.
   const kept = declaration.kind === "interval" && declaration.anchor == null && known?.spec.kind === "interval";
   const sent = kept && known.spec.kind === "interval" ? { ...declaration, anchor: known.spec.anchor } : declaration;
-  const ready = checkSpec(turn, sent);
+  const ready = checkSpec(turn, sent, turn.state.settings.timezone, known?.spec ?? null);
   if (!ready.ok) return ready.error;
   if (known !== undefined) resetTo(turn, known, ready.ready, declaration);
   else {

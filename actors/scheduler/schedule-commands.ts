@@ -51,7 +51,7 @@ export function patchScheduleCommand(turn: Turn, command: Command): void {
   if (schedule === undefined) return;
   const edited = editedSpec(turn, schedule.spec, body);
   if (edited !== null) {
-    const checked = checkSpec(turn, edited, zoneFor(turn, command));
+    const checked = checkSpec(turn, edited, zoneFor(turn, command), schedule.spec);
     if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
     changeSpec(turn, schedule, checked.ready);
   }

@@ -31,7 +31,7 @@ export function scheduleEvent(turn: Turn, schedule: Schedule, name: string, payl
   const shown = spec.kind === "cron" ? spec.cron : spec.kind === "interval" ? `every ${spec.interval} s` : spec.rrule;
   turn.givenEvent(null, {
     name,
-    run_id: null,
+    run: null,
     flow_id: flow.id,
     resource: { id: schedule.external_id, kind: "schedule", name: shown },
     related: [{ id: flowKey(flow.project, flow.name), kind: "flow", name: flow.name }],

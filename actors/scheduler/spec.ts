@@ -2,7 +2,7 @@
 import type { Schedule } from "#protocol/schedule";
 import { CronFires, parseCron } from "./cron.ts";
 import { type Fires, RememberedFires } from "./fires.ts";
-import { INTERVAL_SECONDS_MIN, intervalFires } from "./interval.ts";
+import { intervalFires } from "./interval.ts";
 import { RecurrenceFires } from "./rrule.ts";
 import { parseRecurrence } from "./rrule-parse.ts";
 import { findZone, type Zone } from "./zone.ts";
@@ -54,7 +54,6 @@ function readCron(cron: string, dayOr: boolean, zone: Zone): CheckedSpec {
 
 function readInterval(interval: number, anchor: number, zone: Zone): CheckedSpec {
   if (!(interval > 0)) return { ok: false, error: "interval must be positive" };
-  if (interval < INTERVAL_SECONDS_MIN) return { ok: false, error: `interval must be at least ${INTERVAL_SECONDS_MIN} s` };
   return ready({ kind: "interval", interval, anchor, timezone: zone.name }, intervalFires(interval, anchor, zone));
 }
 

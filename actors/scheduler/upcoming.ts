@@ -6,6 +6,7 @@ import type { UpcomingQuery } from "#protocol/upcoming";
 import { type Run, renderRun } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
+import { hourlyAfter } from "./fires.ts";
 import { isHeld } from "./look-ahead.ts";
 
 interface Item {
@@ -62,14 +63,17 @@ export function listFires(turn: Turn, command: Command): void {
       return skip === undefined ? [] : [{ fire, ...skip }];
     });
     const { id, flow } = schedule;
+    const more = ahead.length > count;
+    const last = fires.at(-1);
     return {
       schedule_id: id,
       flow_id: flow.id,
       project: flow.project,
       flow: flow.name,
       fires,
-      more: ahead.length > count,
+      more,
       skipped,
+      ...(more && last !== undefined && { more_hours: hourlyAfter(schedule.fires, last, before, count) }),
     };
   });
   turn.reply(command, 200, JSON.stringify(listed));

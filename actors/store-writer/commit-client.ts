@@ -5,10 +5,12 @@
  * so the size of a commit follows the load without any timer. A batch is kept until it is acknowledged: a writer that starts
  * again gets all unacknowledged ones again, in order, and recognises by the number what it had committed. So a crash of the
  * writer loses nothing and the core does not notice it.
+ *
+ * While the store takes no writes, decisions that change nothing still pass, so that reads are answered; the others are dropped.
  */
 import type { Endpoint } from "#runtime/host";
 import type { Lane } from "#runtime/mailbox";
-import { type Batch, type BatchOutcome, type Decision, emptyDecision } from "#storage/feed";
+import { type Batch, type BatchOutcome, changesRows, type Decision, emptyDecision } from "#storage/feed";
 
 /** Batches under way. Two keep the writer busy while an answer travels back; more only delay the grouping. */
 export const WINDOW = 2;
@@ -32,6 +34,8 @@ export interface WriterStarted {
   source: number | null;
   generation: number;
   last_seq: number;
+  /** The store takes no writes at present; Writable follows. */
+  read_only: boolean;
 }
 
 /** The store takes writes again after it was read-only. */
@@ -52,8 +56,11 @@ export interface CommitClientOptions {
   send(message: Batch | Hello): void;
   /** A batch was committed. */
   acknowledged?(): void;
-  /** The store refused a batch: nothing after the last acknowledged one is true, the group must load again. */
-  rejected(error: Error): void;
+  /**
+   * The group must load again: the store refused a batch, so nothing after the last acknowledged one is true; or it takes
+   * writes again, and what fell due in between was not decided.
+   */
+  reload(reason: Error): void;
 }
 
 export class CommitClient implements Endpoint {
@@ -67,7 +74,7 @@ export class CommitClient implements Endpoint {
   #committedTurn = 0;
   #lastSeq = 0;
   #readOnly = false;
-  /** A batch was refused and the group has not begun to load again: what it decides until then rests on what was never stored. */
+  /** The group is to load again and has not begun: what it decides until then rests on what was never stored. */
   #discarding = false;
   #settled: (() => void)[] = [];
 
@@ -78,6 +85,11 @@ export class CommitClient implements Endpoint {
   /** Number of the newest step that is committed with all before it. */
   get committedTurn(): number {
     return this.#committedTurn;
+  }
+
+  /** The store takes no writes. */
+  get readOnly(): boolean {
+    return this.#readOnly;
   }
 
   /** The newest stream number, as far as it is known here. */
@@ -98,15 +110,14 @@ export class CommitClient implements Endpoint {
         // The answer to a core thread that has ended: what that one had sent may still be on its way.
         if (known.source !== null && known.source !== this.#options.source) return;
         this.#lastSeq = known.last_seq;
-        return this.#writerStarted(known.generation);
+        return this.#writerStarted(known);
       case "Writable":
-        this.#readOnly = false;
-        this.#settle();
+        return this.#writable();
     }
   }
 
   flush(): void {
-    if (this.#generation === 0 || this.#readOnly || this.#unacknowledged.length >= WINDOW || this.#isEmpty()) return;
+    if (this.#generation === 0 || this.#unacknowledged.length >= WINDOW || this.#isEmpty()) return;
     this.#number += 1;
     const identity = { kind: "Batch", source: this.#options.source, number: this.#number, epoch: this.#epoch } as const;
     const batch: Batch = { ...identity, generation: this.#generation, ...this.#collecting };
@@ -116,7 +127,7 @@ export class CommitClient implements Endpoint {
     this.#options.send(batch);
   }
 
-  /** Resolves when everything collected so far is committed or was refused, and the store takes writes. */
+  /** Resolves when everything collected so far is committed or was refused. */
   settled(): Promise<void> {
     this.#discarding = false;
     if (this.#generation === 0) this.#options.send({ kind: "Hello", source: this.#options.source });
@@ -133,7 +144,7 @@ export class CommitClient implements Endpoint {
   }
 
   #collect({ decision, turn }: DecisionMessage): void {
-    if (this.#readOnly || this.#discarding) return;
+    if (this.#discarding || (this.#readOnly && changesRows(decision))) return;
     const into = this.#collecting;
     if (this.#isEmpty()) this.#collecting = decision;
     else {
@@ -158,20 +169,32 @@ export class CommitClient implements Endpoint {
   #rejected(outcome: BatchOutcome & { kind: "Rejected" }): void {
     if (this.#readOnly) return;
     this.#readOnly = true;
-    this.#discarding = true;
     this.#unacknowledged = [];
     this.#collecting = emptyDecision();
     // Numbers that may be on their way are not used again, so that the writer knows what was given up.
     this.#number = Math.max(this.#number, outcome.number + WINDOW - 1);
-    this.#options.rejected(new Error(`the store refused a batch: ${outcome.error}`));
+    this.#reload(`the store refused a batch: ${outcome.error}`);
+    this.#settle();
   }
 
-  #writerStarted(generation: number): void {
+  #writable(): void {
+    if (!this.#readOnly) return;
+    this.#readOnly = false;
+    // A group that is about to load anyway finds a store that takes writes.
+    if (!this.#discarding) this.#reload("the store takes writes again");
+  }
+
+  #reload(reason: string): void {
+    this.#discarding = true;
+    this.#options.reload(new Error(reason));
+  }
+
+  #writerStarted({ generation, read_only: readOnly }: WriterStarted): void {
     // Known already: an answer to Hello that crossed the start of the writers.
     if (generation === this.#generation) return;
     this.#generation = generation;
-    // Writers that start again try to write again.
-    this.#readOnly = false;
+    if (readOnly) this.#readOnly = true;
+    else this.#writable();
     for (const sent of this.#unacknowledged) {
       sent.batch.generation = generation;
       this.#options.send(sent.batch);
@@ -181,7 +204,7 @@ export class CommitClient implements Endpoint {
   }
 
   #settle(): void {
-    if (this.#generation === 0 || this.#readOnly || this.#unacknowledged.length > 0 || !this.#isEmpty()) return;
+    if (this.#generation === 0 || this.#unacknowledged.length > 0 || !this.#isEmpty()) return;
     const waiting = this.#settled;
     this.#settled = [];
     for (const resolve of waiting) resolve();

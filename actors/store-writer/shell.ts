@@ -3,13 +3,14 @@
  *
  * Messages in: batches with their log blocks, its own probe timer. Effects out: the committed feed to the gateway, the
  * outcome to the core. It is the only owner of the read-write handle. When the store refuses a commit (full disk, I/O error)
- * it goes read-only, says so, and probes until writes work again; what was refused is the core's to decide anew.
+ * it goes read-only, says so, and probes until writes work again; what was refused is the core's to decide again. Until then only
+ * batches that change nothing pass: the answers to reads.
  */
 import type { Committed, FeedRead, ReadOnly, Reloaded } from "#protocol/feed";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import type { CommitRequest, Writer } from "#storage/apply";
-import type { BatchOutcome } from "#storage/feed";
+import { type BatchOutcome, changesRows } from "#storage/feed";
 import { StorageError } from "#storage/storage-error";
 import type { Checkpoint, Checkpointed } from "../checkpointer/shell.ts";
 import { CHECKPOINTER, COMMITS, GATEWAY } from "../names.ts";
@@ -18,9 +19,22 @@ import { FeedWindow } from "./feed-window.ts";
 
 /** How often a read-only store is tried again. */
 const PROBE_US = 1_000_000;
+/** How often the files are looked at: a store that was taken away stops taking writes within two seconds. */
+const LOOK_US = 500_000;
 
 interface Probe {
   kind: "Probe";
+}
+
+interface Look {
+  kind: "Look";
+}
+
+/** Whether the files of the store are still in their place and whole. */
+export interface WatchedFiles {
+  problem(): string | null;
+  note(problem: string): void;
+  clear(): void;
 }
 
 /** Commits between two checkpoints: some 1,000 pages, which take the checkpointer about as long as it takes to fill them again. */
@@ -35,7 +49,7 @@ interface Hello {
   generation: number;
 }
 
-type StoreWriterMessage = CommitRequest | Probe | Hello | Checkpointed | FeedRead;
+type StoreWriterMessage = CommitRequest | Probe | Look | Hello | Checkpointed | FeedRead;
 
 export class StoreWriter implements Actor<StoreWriterMessage> {
   readonly #writer: Writer;
@@ -45,10 +59,11 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   #readOnly = false;
   #commitsSinceCheckpoint = 0;
   #checkpointAskedUs: number | null = null;
+  #files: WatchedFiles | null = null;
+  /** The newest batch that came. */
+  #newest = { source: 0, number: 0 };
   /** The batch refused last: those that were on their way behind it were given up with it. */
   #refused: { source: number; number: number } | null = null;
-  /** A core that asked while nothing could be written. */
-  #asking: Hello | null = null;
 
   constructor(writer: Writer, nowUs: () => number, close: (failed: boolean) => void) {
     this.#writer = writer;
@@ -56,14 +71,21 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     this.#close = close;
   }
 
+  /** Looks at the files from now on. */
+  watch(files: WatchedFiles, out: Outbox): void {
+    this.#files = files;
+    out.setTimer("look", this.#nowUs() + LOOK_US, { kind: "Look" });
+  }
+
   receive(message: StoreWriterMessage, out: Outbox): void {
     if ("kind" in message) return this.#handle(message, out);
-    if (this.#readOnly || this.#wasGivenUp(message.batch)) return;
+    this.#newest = message.batch;
+    if (this.#wasGivenUp(message.batch) || (this.#readOnly && changesRows(message.batch))) return;
     try {
       this.#commit(message, out);
     } catch (cause) {
       if (!(cause instanceof StorageError) || cause.fault === "operation") throw cause;
-      this.#refuse(message, cause, out);
+      this.#refuse(message.batch, cause, out);
     }
   }
 
@@ -73,6 +95,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
 
   #handle(message: Exclude<StoreWriterMessage, CommitRequest>, out: Outbox): void {
     if (message.kind === "Probe") return this.#probe(out);
+    if (message.kind === "Look") return this.#look(out);
     if (message.kind === "Hello") return this.#greet(message, out);
     if (message.kind === "FeedRead") return this.#feedRead(message.seq, out);
     this.#checkpointAskedUs = null;
@@ -106,7 +129,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
       first_event_id: 0,
       logs: [],
     };
-    if (batch.ops.length + batch.logs.length + batch.stream.length > 0) {
+    if (changesRows(batch)) {
       const result = this.#writer.apply([request])[0];
       if (result === undefined) throw new Error(`batch ${batch.number} has no result`);
       committed.first_seq = result.first_seq;
@@ -128,11 +151,20 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     } satisfies BatchOutcome);
   }
 
-  #refuse(request: CommitRequest, error: StorageError, out: Outbox): void {
+  #look(out: Outbox): void {
+    out.setTimer("look", this.#nowUs() + LOOK_US, { kind: "Look" });
+    const problem = this.#readOnly ? null : (this.#files?.problem() ?? null);
+    if (problem === null) return;
+    this.#files?.note(problem);
+    // As if the batch that comes next was refused.
+    const { source, number } = this.#newest;
+    this.#refuse({ source, number: number + 1 }, new StorageError("io", problem), out);
+  }
+
+  #refuse({ source, number }: { source: number; number: number }, error: StorageError, out: Outbox): void {
     this.#readOnly = true;
     const status = error.disk_full ? 507 : 503;
-    out.send(GATEWAY, { kind: "ReadOnly", on: true, status, error: error.message } satisfies ReadOnly);
-    const { source, number } = request.batch;
+    out.send(GATEWAY, { kind: "ReadOnly", on: true, status, error: error.message, since: this.#nowUs() } satisfies ReadOnly);
     this.#refused = { source, number };
     out.send(COMMITS, { kind: "Rejected", number, error: error.message, disk_full: error.disk_full } satisfies BatchOutcome);
     out.setTimer("probe", this.#nowUs() + PROBE_US, { kind: "Probe" });
@@ -145,18 +177,18 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   }
 
   #probe(out: Outbox): void {
-    if (!this.#writer.probe()) return out.setTimer("probe", this.#nowUs() + PROBE_US, { kind: "Probe" });
+    // A probe succeeds in a file that has no name any more, too.
+    const problem = this.#files?.problem() ?? null;
+    if (problem !== null || !this.#writer.probe()) return out.setTimer("probe", this.#nowUs() + PROBE_US, { kind: "Probe" });
     this.#readOnly = false;
-    out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "" } satisfies ReadOnly);
+    this.#files?.clear();
+    out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);
     out.send(COMMITS, { kind: "Writable" });
-    if (this.#asking !== null) this.#greet(this.#asking, out);
   }
 
   #greet(hello: Hello, out: Outbox): void {
-    this.#asking = this.#readOnly ? hello : null;
-    if (this.#readOnly) return;
     const { generation, source } = hello;
     const last_seq = this.#writer.latestSeq;
-    out.send(COMMITS, { kind: "WriterStarted", source, generation, last_seq } satisfies WriterStarted);
+    out.send(COMMITS, { kind: "WriterStarted", source, generation, last_seq, read_only: this.#readOnly } satisfies WriterStarted);
   }
 }

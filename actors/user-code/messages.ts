@@ -1,7 +1,8 @@
 /** Messages between the user code actor and those who have user code called. */
 import type { CustomRoute, RouteAbandoned, RouteRequest, RouteResponse } from "#protocol/custom-route";
+import type { CodeProblem } from "#protocol/server";
 import type { State } from "#protocol/state";
-import type { RegisterFlows } from "../records/core.ts";
+import type { RegisterFlows, ReloadCode } from "../records/core.ts";
 import type { RegisterRules } from "../rules/register-rules.ts";
 
 /** A run as hooks are told of it. */
@@ -65,6 +66,9 @@ export interface CodeFound {
   flows: RegisterFlows;
   rules: RegisterRules;
   routes: CustomRoute[];
+  problems: CodeProblem[];
+  /** Null when nothing that was loaded before has changed. */
+  reloaded: ReloadCode | null;
 }
 
 export type UserCodeMessage =

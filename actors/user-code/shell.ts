@@ -8,6 +8,7 @@
  */
 import type { CustomRoute, CustomRoutes, RouteAnswer, RouteRequest, RouteRequestsLost } from "#protocol/custom-route";
 import { HOOK_MS_MAX, RULE_CALL_MS_MAX } from "#protocol/limits";
+import type { CodeProblems } from "#protocol/server";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import { DISPATCHER, GATEWAY, RECORDS, USER_CODE } from "../names.ts";
@@ -72,7 +73,9 @@ export class UserCode implements Actor<UserCodeMessage> {
       case "CodeFound":
         out.send(RECORDS, message.flows);
         out.send(RECORDS, message.rules);
+        if (message.reloaded !== null) out.send(RECORDS, message.reloaded);
         out.send(RECORDS, { kind: "CustomRoutes", routes: message.routes } satisfies CustomRoutes);
+        out.send(RECORDS, { kind: "CodeProblems", problems: message.problems } satisfies CodeProblems);
         return out.send(GATEWAY, { kind: "CustomRoutes", routes: message.routes } satisfies CustomRoutes);
       case "GatewayStarted":
         return out.send(GATEWAY, { kind: "CustomRoutes", routes: this.#ports.routes() } satisfies CustomRoutes);

@@ -2,7 +2,7 @@
 import { type CommandSpec, WATCH } from "../command-spec.ts";
 import type { ConnectionOptions } from "../connection.ts";
 import type { LogOptions } from "../logs.ts";
-import type { RemoveOptions, RetryOptions } from "../run-actions.ts";
+import type { CancelOptions, RemoveOptions, RetryOptions } from "../run-actions.ts";
 import type { InputOptions } from "../run-input.ts";
 import type { ListOptions } from "../runs.ts";
 import type { ViewOptions } from "../view.ts";
@@ -68,10 +68,15 @@ const RETRY: CommandSpec = {
 
 const CANCEL: CommandSpec = {
   name: "cancel",
-  description: "cancel runs",
+  description: "cancel runs, by their ids or all that filters find",
   connects: true,
-  arguments: [IDS],
-  async run(ids, options: ConnectionOptions) {
+  arguments: [{ name: "[id...]", description: "ids of runs" }],
+  options: [
+    { flags: "--flow <name>", description: "all runs of this flow that have not ended" },
+    { flags: "--project <name>", description: "all runs of this project that have not ended" },
+    { flags: "--state <state>", description: "all runs in this state or sub-state" },
+  ],
+  async run(ids, options: CancelOptions) {
     return await (await import("../run-actions.ts")).cancelRuns(ids, options);
   },
 };

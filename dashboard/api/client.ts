@@ -2,7 +2,9 @@
  * Requests to the server. Paths and records are those of the interface (protocol/). A server that wants a token makes the
  * request wait until the reader has given one.
  */
+
 import { signal } from "@preact/signals";
+import { withMarksShown } from "../format/marks.ts";
 import { readSetting, writeSetting } from "../state/settings.ts";
 
 const SETTING = "token";
@@ -130,7 +132,7 @@ export function isAbort(cause: unknown): boolean {
   return cause instanceof DOMException && cause.name === "AbortError";
 }
 
-/** What to show of any failure. */
+/** What to show of any failure: a sentence of the server, which may quote what users typed. */
 export function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
+  return withMarksShown(cause instanceof Error ? cause.message : String(cause));
 }

@@ -17,6 +17,8 @@ export interface PageTaker<P> {
   first: (page: P) => void;
   /** A page that follows what there is. */
   next: (page: P) => void;
+  /** False while the list goes on with the next page by itself. */
+  enough?: () => boolean;
 }
 
 export class PagedQuery<P extends { next_cursor?: number | null }> {
@@ -66,13 +68,16 @@ export class PagedQuery<P extends { next_cursor?: number | null }> {
       this.stale.value = false;
       this.loaded.value = true;
     });
+    if (!signal.aborted && this.#take.enough?.() === false) await this.more();
   }
 
   /** The next page, when there is one. */
   async more(): Promise<void> {
     if (this.#cursor === null || this.#loadingMore || this.stale.value) return;
+    const { signal } = this.#abort;
     this.#loadingMore = true;
-    await this.#fetch(this.#cursor, this.#abort.signal, this.#take.next);
+    do await this.#fetch(this.#cursor, signal, this.#take.next);
+    while (!signal.aborted && this.error.peek() === null && this.#cursor !== null && this.#take.enough?.() === false);
     this.#loadingMore = false;
   }
 

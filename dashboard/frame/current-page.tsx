@@ -6,7 +6,7 @@ import { type DashboardPage, pagePath } from "#protocol/dashboard-pages";
 import { offline } from "../live/link.ts";
 import { PAGES, type PageModule } from "../pages/pages.ts";
 import { Empty } from "../parts/notice.tsx";
-import { address, place, scrollKept } from "../router/router.ts";
+import { address } from "../router/router.ts";
 
 const modules = signal<ReadonlyMap<DashboardPage, PageModule>>(new Map());
 /** The page whose module did not come. */
@@ -32,9 +32,6 @@ export function CurrentPage(): JSX.Element | null {
   useLayoutEffect(() => {
     loadPage();
   }, [page, offline.value]);
-  useLayoutEffect(() => {
-    if (module !== undefined) window.scrollTo(0, scrollKept());
-  }, [place.value.path, module]);
   if (found === null)
     return (
       <Empty title="There is no such page">

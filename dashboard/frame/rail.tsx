@@ -2,10 +2,9 @@
 import type { JSX } from "preact";
 import { pagePath } from "#protocol/dashboard-pages";
 import type { ServerInfo } from "#protocol/server";
-import { tickingDuration } from "../format/duration.ts";
-import { now } from "../format/now.ts";
 import { singleKeys } from "../input/keys.ts";
 import { RAIL } from "../pages/pages.ts";
+import { uptimeText } from "../records/uptime.ts";
 import { address } from "../router/router.ts";
 
 /** The entry of the rail that a page belongs to: a run belongs to the runs. */
@@ -33,7 +32,7 @@ export function Rail({ server, open }: { server: ServerInfo | null; open: boolea
         <small>
           Millrace {server.version}
           <br />
-          up {tickingDuration(now.value * 1000 - server.started_at)} {"\u00b7"} pid {server.pid}
+          up {uptimeText(server.started_at)} {"\u00b7"} pid {server.pid}
         </small>
       )}
     </nav>

@@ -32,6 +32,17 @@ function Connection(): JSX.Element {
   );
 }
 
+/** The store takes no writes: what people do here is refused. */
+function StoreProblem({ problem }: { problem: ServerInfo["store_problem"] | undefined }): JSX.Element | null {
+  if (problem == null || link.value.state === "offline") return null;
+  return (
+    <div class="link offline" role="status" title={problem.message}>
+      <i aria-hidden="true" />
+      No writes for {tickingDuration(now.value * 1000 - problem.since)}
+    </div>
+  );
+}
+
 function Clock(): JSX.Element {
   const us = now.value * 1000;
   const other = zone.value === "utc" ? "local" : "utc";
@@ -67,6 +78,7 @@ export function TopBar({ menuOpen, server }: { menuOpen: Signal<boolean>; server
     <header class="bar">
       <Brand />
       <Connection />
+      <StoreProblem problem={server?.store_problem} />
       <Gauges server={server} />
       <button type="button" class="palette-button push" onClick={openPalette}>
         <Glyph name="search" />

@@ -1,7 +1,9 @@
 /** The one place that speaks of live changes to screen readers: failures only, one message in five seconds at most. */
+
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
+import { withMarksShown } from "../format/marks.ts";
 import { counted } from "../format/number.ts";
 import { lookOf } from "../state/look.ts";
 import { onLive } from "./link.ts";
@@ -23,7 +25,7 @@ export function Announcer(): JSX.Element {
     };
     const end = onLive("run.updated", (run) => {
       if (isDeleted(run) || (run.state.type !== "Failed" && run.state.type !== "Crashed")) return;
-      waiting.push(`${run.flow_name}, ${run.name}: ${lookOf(run.state).word}`);
+      waiting.push(withMarksShown(`${run.flow_name}, ${run.name}: ${lookOf(run.state).word}`));
       if (timer === 0) speak();
     });
     return () => {

@@ -1,7 +1,9 @@
 /** Dialogs: what floats above the page and takes the keys until it is closed. */
+
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { withMarksShown } from "../format/marks.ts";
 import { useKeys } from "../input/keys.ts";
 import { offline } from "../live/link.ts";
 
@@ -58,7 +60,9 @@ const question = signal<Question | null>(null);
 
 /** Asks back: only for what cannot be undone. The safe button has the focus. */
 export function askBack(asked: Question): void {
-  question.value = asked;
+  const { title, body, confirm } = asked;
+  const told = typeof body === "string" ? withMarksShown(body) : body;
+  question.value = { ...asked, title: withMarksShown(title), body: told, confirm: withMarksShown(confirm) };
 }
 
 /** The place of the question; once per document. */

@@ -1,6 +1,8 @@
 /** Pieces that every page is laid out with: title, section, facts, segments. */
+
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
+import { withMarksShown } from "../format/marks.ts";
 
 interface Content {
   children?: ComponentChildren;
@@ -17,7 +19,7 @@ export function PageTitle({
   actions?: ComponentChildren;
 }) {
   useEffect(() => {
-    document.title = `${title} \u00b7 Millrace`;
+    document.title = `${withMarksShown(title)} \u00b7 Millrace`;
   }, [title]);
   return (
     <div class="title">
@@ -138,8 +140,16 @@ export function Tabs({
   chosen: string;
   href: (id: string) => string;
 }) {
+  const line = useRef<HTMLElement>(null);
+  // In a narrow window the line of tabs scrolls by itself.
+  useEffect(() => {
+    const tab = line.current?.querySelector<HTMLElement>("[aria-current]");
+    if (!line.current || !tab) return;
+    const { offsetLeft, clientWidth } = line.current;
+    line.current.scrollLeft = tab.offsetLeft - offsetLeft - (clientWidth - tab.offsetWidth) / 2;
+  }, [chosen]);
   return (
-    <nav class="tabs" aria-label="Parts of this page">
+    <nav class="tabs" aria-label="Parts of this page" ref={line}>
       {tabs.map(({ id, name, count }) => (
         <a key={id} href={href(id)} aria-current={id === chosen ? "page" : undefined}>
           {name}

@@ -1,7 +1,9 @@
 /** What stands in the place of data: nothing yet, nothing found, not loaded, not reached. */
+
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { ApiError } from "../api/client.ts";
+import { withMarksShown } from "../format/marks.ts";
 
 /** Nothing here: what belongs here, how to get the first, and steps as buttons. */
 export function Empty({
@@ -41,7 +43,8 @@ export function CopyLine({ text }: { text: string }): JSX.Element {
 
 /** A part that failed: the cause, and once more. The rest of the page stays. */
 export function Failure({ what, error, again }: { what: string; error: ApiError; again: () => void }): JSX.Element {
-  const cause = error.status === 0 ? error.message : `The server answered ${error.status}: ${error.message}`;
+  const told = withMarksShown(error.message);
+  const cause = error.status === 0 ? told : `The server answered ${error.status}: ${told}`;
   return (
     <div class="banner s-failed" role="alert">
       <div>

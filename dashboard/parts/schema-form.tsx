@@ -112,9 +112,13 @@ function readText({ name, kind }: SchemaField, text: string): unknown {
   }
 }
 
-/** The parameter that a message of the server is about. */
-export function fieldIn(message: string): string | null {
-  return /parameter "([^"]+)"/.exec(message)?.[1] ?? null;
+/** The field that a message of the server is about: the one it names, or the one that holds what it names. */
+export function fieldIn(message: string, fields: readonly SchemaField[]): string | null {
+  // An answer that is no object is the one field of its form.
+  const named = /(?:parameter|answer) "([^"]+)"/.exec(message)?.[1] ?? /^(answer): /.exec(message)?.[1] ?? null;
+  if (named === null) return null;
+  const holds = (name: string) => named === name || named.startsWith(`${name}.`) || named.startsWith(`${name}[`);
+  return fields.find(({ name }) => holds(name))?.name ?? null;
 }
 
 interface FieldsProps {
@@ -126,7 +130,7 @@ interface FieldsProps {
 }
 
 export function SchemaFields({ fields, texts, change, problem }: FieldsProps): JSX.Element {
-  const wrong = fieldIn(problem);
+  const wrong = fieldIn(problem, fields);
   return (
     <>
       {fields.map((field) => (

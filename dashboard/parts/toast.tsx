@@ -2,8 +2,10 @@
  * Short messages at the bottom. One that can be undone acts only when it ends: until then nothing was sent.
  * `u` undoes the latest.
  */
+
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
+import { withMarksShown } from "../format/marks.ts";
 import { useKeys } from "../input/keys.ts";
 import { Key } from "./layout.tsx";
 
@@ -30,7 +32,7 @@ export interface ToastOptions {
 export function showToast(text: string, { undo, commit }: ToastOptions = {}): void {
   const id = ++lastId;
   const timer = window.setTimeout(() => finish(id), SECONDS * 1000);
-  toasts.value = [...toasts.value, { id, text, undo: undo ?? null, commit: commit ?? null, timer }];
+  toasts.value = [...toasts.value, { id, text: withMarksShown(text), undo: undo ?? null, commit: commit ?? null, timer }];
 }
 
 function take(id: number): Toast | undefined {

@@ -1,6 +1,8 @@
 /** Pieces of an event: what it is about and where that is shown, and what it says. */
+
 import type { JSX } from "preact";
 import type { Event, Resource } from "#protocol/event";
+import { withMarksShown } from "../format/marks.ts";
 import { lookOf, type StateLook } from "../state/look.ts";
 import { StateGlyph } from "../state/state-mark.tsx";
 
@@ -61,6 +63,6 @@ export function eventText({ payload = {} }: Event): string {
     said.push(`${name} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`);
     if (said.join("; ").length > LENGTH_MAX) break;
   }
-  const text = said.join("; ");
+  const text = withMarksShown(said.join("; "));
   return text.length > LENGTH_MAX ? `${text.slice(0, LENGTH_MAX)}\u2026` : text;
 }

@@ -1,10 +1,13 @@
 /** One sentence: why a run waits, or why it ended as it did. Empty for what needs no reason. */
+
 import type { Queue, QueuedRun } from "#protocol/queue";
 import type { Run } from "#protocol/run";
 import { duration, roughDuration, tickingDuration } from "../format/duration.ts";
+import { withMarksShown } from "../format/marks.ts";
 import { nowUs } from "../format/now.ts";
 import { ordinal } from "../format/number.ts";
 import { plannedTime } from "../format/time.ts";
+import { triesOf } from "./attempts.ts";
 import type { Waiting } from "./queue.ts";
 
 export interface WhyContext {
@@ -16,6 +19,10 @@ export interface WhyContext {
 
 /** The sentence, without a period where it is a phrase of one clause. */
 export function whyOf(run: Run, context: WhyContext): string {
+  return withMarksShown(saidOf(run, context));
+}
+
+function saidOf(run: Run, context: WhyContext): string {
   const { state } = run;
   const message = firstLine(state.message ?? "");
   switch (state.type) {
@@ -33,7 +40,7 @@ export function whyOf(run: Run, context: WhyContext): string {
       return `Asked to stop ${roughDuration(nowUs() - state.timestamp)} ago`;
     case "Failed":
     case "Crashed":
-      return message === "" && (run.attempt ?? 1) > 1 ? `On attempt ${run.attempt}` : message;
+      return message === "" && triesOf(run) > 1 ? `On attempt ${triesOf(run)}` : message;
     default:
       return message;
   }
@@ -56,7 +63,7 @@ function whyRetry(message: string, queued: QueuedRun | undefined): string {
 
 function whyRunning(run: Run, typical: number | null): string {
   if (run.start_time === null || run.start_time === undefined) return "";
-  const attempt = (run.attempt ?? 1) > 1 ? `Attempt ${run.attempt}` : "";
+  const attempt = triesOf(run) > 1 ? `Attempt ${triesOf(run)}` : "";
   const past = typical !== null && nowUs() - run.start_time > typical * 1.5 ? `Past its typical ${duration(typical)}` : "";
   return [attempt, past].filter(Boolean).join("; ");
 }
@@ -75,8 +82,6 @@ export function reasonText(queued: QueuedRun | undefined, resources: Queue["reso
     }
     case "no_engine":
       return `Waits for a free engine${place}`;
-    case "no_engine_for_module":
-      return `No engine polls for ${object}`;
     case "not_due":
       return scheduledUs === null ? "Waits for its time" : `Waits for its time, ${plannedTime(scheduledUs)}`;
     case "held":

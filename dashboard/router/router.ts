@@ -1,6 +1,7 @@
 /** The address bar is the state: the page, its filters and its tab. Links are ordinary links. */
 import { computed, signal } from "@preact/signals";
 import { pageAt } from "#protocol/dashboard-pages";
+import { endRestoring, isRestoring, restoreScroll } from "./scroll.ts";
 
 interface Place {
   path: string;
@@ -38,37 +39,81 @@ export function withParams(changes: ParamChanges): string {
   return text === "" ? place.value.path : `${place.value.path}?${text}`;
 }
 
-/** Changes values of the query. They are no step back in the history: filters are tried out quickly. */
+/** What is kept with an entry of the browser's history. */
+interface Entry {
+  /** Where the reader was on the page, in pixels from its top. */
+  y: number;
+  /** Entries of the dashboard before this one. */
+  depth: number;
+  /** Made by typing: the next letter changes the same entry. */
+  typed: boolean;
+}
+
+function entry(): Entry {
+  return { y: 0, depth: 0, typed: false, ...(history.state as Partial<Entry> | null) };
+}
+
+/** Changes values of the query without a step in the history: what is open on the page, and forms that end. */
 export function setParams(changes: ParamChanges): void {
   history.replaceState(history.state, "", withParams(changes));
+  place.value = here();
+}
+
+/** Changes values of the query as a step that Back takes back: filters, orders, tabs and views. */
+export function stepParams(changes: ParamChanges, { typed = false } = {}): void {
+  const to = withParams(changes);
+  if (to === location.pathname + location.search) return;
+  push(to, typed);
+}
+
+/** The same for a field while it is typed in: all letters are one step. */
+export function typeParams(changes: ParamChanges): void {
+  if (entry().typed) setParams(changes);
+  else stepParams(changes, { typed: true });
+}
+
+function push(to: string, typed: boolean): void {
+  endRestoring();
+  const { depth } = entry();
+  keepScroll();
+  history.pushState({ y: 0, depth: depth + 1, typed } satisfies Entry, "", to);
   place.value = here();
 }
 
 /** Goes to an address of the dashboard. */
 export function navigate(to: string): void {
   if (to === location.pathname + location.search) return;
-  history.replaceState({ y: window.scrollY }, "");
-  history.pushState(null, "", to);
-  place.value = here();
+  push(to, false);
   window.scrollTo(0, 0);
 }
 
 export function goBack(fallback: string): void {
-  if (history.length > 1 && document.referrer !== "") history.back();
-  else if (history.state === null && history.length <= 2) navigate(fallback);
-  else history.back();
+  if (entry().depth > 0) history.back();
+  else navigate(fallback);
 }
 
-/** Where the reader was on the page that the history went back to. */
-export function scrollKept(): number {
-  return (history.state as { y?: number } | null)?.y ?? 0;
+/** The browser limits how often the history may be written. */
+const KEEP_MS = 200;
+let keepTimer = 0;
+
+/** Keeps where the reader is, for when Back or Forward comes here again. */
+function scrolled(): void {
+  window.clearTimeout(keepTimer);
+  keepTimer = window.setTimeout(() => isRestoring() || keepScroll(), KEEP_MS);
+}
+
+function keepScroll(): void {
+  history.replaceState({ ...entry(), y: window.scrollY } satisfies Entry, "");
 }
 
 export function startRouter(): void {
   history.scrollRestoration = "manual";
   window.addEventListener("popstate", () => {
     place.value = here();
+    restoreScroll(entry().y);
   });
+  window.addEventListener("scroll", scrolled, { passive: true });
+  restoreScroll(entry().y);
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const link = event.target instanceof Element ? event.target.closest("a[href]") : null;

@@ -1,4 +1,4 @@
-/** A rule in code: a flow that has failed several times lately is told once more, loudly. */
+/** A rule in code: each failure of a flow that failed several times lately is told once more, loudly. */
 import { emit, rule } from "millrace";
 import { Millrace } from "millrace/client";
 
@@ -6,7 +6,7 @@ import { Millrace } from "millrace/client";
 const LATEST = 5;
 const TOO_MANY = 3;
 
-export const escalate = rule("escalate", { when: { events: ["run.failed"] }, cooldown: "10m" }, async (_event, run) => {
+export const escalate = rule("escalate", { when: { events: ["run.failed"] } }, async (_event, run) => {
   if (run === null) return { failures: 0 };
   const { items } = await new Millrace().runs.list({ flow_id: run.flow_id }, { pageSize: LATEST }).page();
   const failures = items.filter(({ state }) => state.type === "Failed").length;

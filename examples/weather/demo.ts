@@ -53,7 +53,7 @@ async function show(client: Millrace, url: string, out: Terminal): Promise<numbe
   if (flow === undefined) throw new Error(`the flow ${FLOW} was not found in ${SERVED}`);
   const run = await client.flows.run(flow.id);
   section(out, `Run ${run.id}, ${printable(run.name)}: the flow ${flow.name} of ${flow.module}`);
-  const { run: ended } = await new RunFollower(client, run.id, { log: out, progress: out }).untilEnd();
+  const ended = await new RunFollower(client, run.id, { log: out, progress: out }).untilEnd();
   const [tasks, artifacts] = await Promise.all([client.runs.tasks(run.id), client.runs.artifacts(run.id)]);
   section(out, counted(tasks.length, "task"));
   for (const line of taskLines(ended, tasks, out)) out.line(line);

@@ -1,7 +1,8 @@
 /**
  * Arguments of a tool, read by its schema: a limit out of range is moved into it, one of another type is the default, anything
  * else of the wrong type is a failure that says what is expected. An id may be sent as text, as models do now and then. Null
- * is as good as absent; undeclared arguments are ignored.
+ * is as good as absent. An argument that the schema does not declare is refused: it is most often a misspelt one, and the
+ * call would do something else than it was meant to.
  */
 import { isObject } from "./json-rpc.ts";
 import { ToolFailure } from "./tool-failure.ts";
@@ -12,6 +13,7 @@ type TypeName = "string" | "integer" | "number" | "boolean" | "object" | "array"
 interface ArgumentSchema {
   /** One type, or any of several; any JSON value without one. */
   type?: TypeName | readonly TypeName[];
+  maxLength?: number;
   minimum?: number;
   maximum?: number;
   default?: unknown;
@@ -31,18 +33,30 @@ const EXPECTED: Readonly<Record<TypeName, string>> = {
   array: "a list of strings",
 };
 
+const NAMES_SHOWN = 5;
+const NAME_LENGTH_SHOWN = 60;
 const INTEGER_TEXT = /^[+-]?\d+$/;
 
 /** The declared arguments with their defaults. Throws a ToolFailure. */
 export function readArguments(schema: object, given: unknown): Record<string, unknown> {
   const { properties = {}, required = [] } = schema as InputSchema;
+  if (given !== undefined && given !== null && !isObject(given)) throw new ToolFailure(mismatch("arguments", "object"));
   const sent = isObject(given) ? given : {};
+  const unknown = Object.keys(sent).filter((name) => !Object.hasOwn(properties, name));
+  if (unknown.length > 0) throw new ToolFailure(unknownArguments(unknown));
   const read: Record<string, unknown> = {};
   for (const [name, argument] of Object.entries(properties)) {
     const value = readArgument(name, argument, Object.hasOwn(sent, name) ? sent[name] : undefined, required.includes(name));
     if (value !== undefined) read[name] = value;
   }
   return read;
+}
+
+/** Names are the caller's: a few of them, cut short, are enough to find the mistake. */
+function unknownArguments(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_SHOWN).map((name) => JSON.stringify(name.slice(0, NAME_LENGTH_SHOWN)));
+  const more = names.length - shown.length;
+  return `unknown argument ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 function readArgument(name: string, schema: ArgumentSchema, given: unknown, required: boolean): unknown {
@@ -56,6 +70,8 @@ function readArgument(name: string, schema: ArgumentSchema, given: unknown, requ
     return schema.default;
   }
   if (!namesOf(type).some((each) => hasType(each, value))) throw new ToolFailure(mismatch(name, type));
+  if (typeof value === "string" && value.length > (schema.maxLength ?? value.length))
+    throw new ToolFailure(`${name} must have at most ${schema.maxLength} characters`);
   return value;
 }
 

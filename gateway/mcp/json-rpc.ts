@@ -1,5 +1,6 @@
 /** JSON-RPC 2.0 as text: what a message asks for, and how answers are written. Keys are sorted. */
 import { canonicalJson, parseKeepingFractions } from "#protocol/json";
+import { SENT_JSON } from "#protocol/json-scan";
 import { RPC_ERROR } from "#protocol/mcp";
 
 /** Text, a number, or null; given back as it came. */
@@ -25,7 +26,7 @@ const NO_PARAMS = {};
 export function readMessage(text: string): RpcMessage {
   let message: unknown;
   try {
-    message = parseKeepingFractions(text);
+    message = parseKeepingFractions(text, SENT_JSON);
   } catch (cause) {
     return unparsable(cause instanceof Error ? cause.message : "unreadable");
   }

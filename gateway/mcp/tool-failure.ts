@@ -24,7 +24,11 @@ const WRONG_PARAMETERS = { 422: "Nothing was created. list_flows shows the flow'
 const ADVICE: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   getRun: NO_RUN,
   cancelRun: NO_RUN,
-  resumeRun: { ...NO_RUN, 409: "Only a run in state Paused takes an answer; get_run shows its state" },
+  resumeRun: {
+    ...NO_RUN,
+    409: "Only a run in state Paused takes an answer; get_run shows its state",
+    422: "The run still waits. get_run shows the schema of its question in state.details",
+  },
   createRun: WRONG_PARAMETERS,
   createBackfill: WRONG_PARAMETERS,
   createSchedule: { 422: "Nothing was created. Correct the schedule and call again" },
@@ -67,7 +71,8 @@ export function argumentFailure(tool: string, input: object, wrong: string): Too
   const shown = Object.entries(properties).map(
     ([name, { type }]) => `${name} (${[type ?? "any JSON"].flat().join(" or ")}${required.includes(name) ? ", required" : ""})`,
   );
-  return new ToolFailure(`${wrong}. Correct that and call again; ${tool} takes ${shown.join(", ")}.`);
+  const taken = shown.length === 0 ? "no arguments" : shown.join(", ");
+  return new ToolFailure(`${wrong}. Correct that and call again; ${tool} takes ${taken}.`);
 }
 
 interface Shown {

@@ -1,5 +1,5 @@
-/** Why a request failed: the server refused it, nobody answered, the connection broke, or time ran out. */
-export type FailureReason = "refused" | "unreachable" | "cut" | "timeout";
+/** Why a call failed: the server refused it, nobody answered, the connection broke, time ran out, or a run's result was not kept. */
+export type FailureReason = "refused" | "unreachable" | "cut" | "timeout" | "result-too-large";
 
 /** What a failed request leaves behind. */
 export interface Failure {

@@ -39,6 +39,7 @@ export type { CreateOptions } from "./idempotency.ts";
 export type { AcquireOptions } from "./leases.ts";
 export { Listing, type ListOptions, type Page } from "./listing.ts";
 export type * from "./records.ts";
+export { ResultTooLargeError } from "./result-too-large-error.ts";
 export type { CreateRule } from "./rules.ts";
 export type { CreateRun, LogFilter, RunCountsFilter, RunFilter, Transition } from "./runs.ts";
 export type { StreamData, StreamMessage, StreamOptions } from "./stream.ts";
@@ -150,7 +151,10 @@ export class Millrace {
     return followStream(this.#http, options);
   }
 
-  /** Resolves when the run has ended, in whatever state, with what its flow returned. */
+  /**
+   * Resolves when the run has ended, in whatever state, with what its flow returned.
+   * @throws ResultTooLargeError when that is larger than what is stored
+   */
   waitFor<Result = unknown>(runId: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
     return this.runs.waitFor<Result>(runId, options);
   }

@@ -36,8 +36,9 @@ export interface LocalServer {
   startedAt: number;
 }
 
-/** The data directory clients look into. */
+/** The data directory clients look into. @throws TypeError for an empty name, which would stand for the working directory. */
 export function clientHome(home?: string): string {
+  if (home === "") throw new TypeError("the home must not be empty: leave it out for the default");
   return resolve(home ?? (process.env["MILLRACE_HOME"] || join(homedir(), ".millrace")));
 }
 

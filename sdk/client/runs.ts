@@ -135,7 +135,10 @@ export class Runs {
     return this.#http.get<ArtifactRow[]>(`/api/runs/${id}/artifacts`);
   }
 
-  /** Resolves when the run has ended, with what its flow returned: `waitFor<typeof daily>(id)` types the result by the flow. */
+  /**
+   * Resolves when the run has ended, with what its flow returned: `waitFor<typeof daily>(id)` types the result by the flow.
+   * @throws ResultTooLargeError when that is larger than what is stored
+   */
   waitFor<Result = unknown>(id: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
     return waitForRun<Result>(this.#http, id, options);
   }

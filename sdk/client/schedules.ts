@@ -73,8 +73,11 @@ export class Schedules {
     return this.#http.get<ScheduleFires[]>("/api/schedules/fires", options);
   }
 
-  /** Runs of all schedules whose fires lie within a time (microseconds), counted by schedule, hour and state. */
-  runs(time: { after: number; before: number }): Promise<ScheduleRuns[]> {
+  /**
+   * Runs of all schedules whose fires lie within a time (microseconds), counted by schedule, hour and state; one by one in hours in
+   * which a schedule has at most `each` (default 0).
+   */
+  runs(time: { after: number; before: number; each?: number | undefined }): Promise<ScheduleRuns[]> {
     return this.#http.get<ScheduleRuns[]>("/api/schedules/runs", time);
   }
 

@@ -1,8 +1,10 @@
 /** Waiting for the end of a run. */
 
+import { lostResultBytes } from "#protocol/state";
 import { MillraceError } from "./error.ts";
 import { type Http, pause } from "./http.ts";
 import type { Run } from "./records.ts";
+import { ResultTooLargeError } from "./result-too-large-error.ts";
 import { followStream } from "./stream.ts";
 
 /** What a flow returns, by the type of the flow (`typeof daily`) or of the result itself. */
@@ -11,7 +13,7 @@ export type ResultOf<T> = T extends (...args: never[]) => Promise<infer Result> 
 /** A run that ended, and what its flow returned. */
 export interface EndedRun<Result = unknown> {
   run: Run;
-  /** The flow's return value; undefined when it did not complete, returned nothing, or returned more than is stored (64 kB). */
+  /** The flow's return value; undefined when it did not complete or returned nothing. */
   result: ResultOf<Result> | undefined;
 }
 
@@ -35,7 +37,7 @@ export function hasEnded(run: Run): boolean {
 
 /**
  * Resolves when the run has ended, in whatever state.
- * @throws MillraceError: 404 for a run that does not exist or was deleted meanwhile, and as WaitOptions say.
+ * @throws ResultTooLargeError for a result larger than what is stored (64,000 bytes); MillraceError: 404 for a run that does not exist or was deleted meanwhile, and as WaitOptions say.
  */
 export async function waitForRun<Result>(http: Http, runId: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
   const first = await readRun(http, runId, options.signal);
@@ -53,6 +55,8 @@ export async function waitForRun<Result>(http: Http, runId: number, options: Wai
 }
 
 function endedRun<Result>(run: Run): EndedRun<Result> {
+  const lostBytes = lostResultBytes(run.state);
+  if (lostBytes !== null) throw new ResultTooLargeError(run, lostBytes);
   const details = run.state.type === "Completed" ? run.state.details : undefined;
   return { run, result: details?.["result"] as ResultOf<Result> | undefined };
 }

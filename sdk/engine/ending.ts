@@ -9,7 +9,7 @@ export type Ending =
   | { kind: "paused"; question: Question }
   | { kind: "cancelled" }
   | { kind: "timed-out"; seconds: number }
-  | { kind: "crashed"; cause: string }
+  | { kind: "crashed"; cause: string; details: Record<string, unknown> }
   /** The run was deleted or taken away: nothing is left to say about it. */
   | { kind: "gone" };
 
@@ -29,7 +29,7 @@ export function stateOf(ending: Ending, timestamp: number): State | null {
     case "timed-out":
       return { type: "Failed", name: "TimedOut", timestamp, message: `timed out after ${ending.seconds} s`, details: {} };
     case "crashed":
-      return { type: "Crashed", name: "Crashed", timestamp, message: ending.cause, details: {} };
+      return { type: "Crashed", name: "Crashed", timestamp, message: ending.cause, details: ending.details };
     case "gone":
       return null;
     default:

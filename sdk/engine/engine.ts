@@ -138,8 +138,8 @@ export class Engine {
   async #execute(item: WorkItem): Promise<void> {
     const { graceMs, heartbeatMs, lostMs, complain } = this.#settings;
     const options = { graceMs, heartbeatMs, lostMs, complain };
-    // Code left behind by an earlier run may have ended the thread meanwhile; that is no fault of this run.
-    if (!this.#keeper.thread.alive) await this.#keeper.replace();
+    // Code left behind by an earlier run may have ended the thread, and files may have changed; that is no fault of this run.
+    await this.#keeper.refresh();
     if ((item.kind ?? "run") !== "run") {
       await doJob(this.#api, this.#keeper, item, options).catch((error: unknown) =>
         complain(`job ${String(item.kind)}: ${String(error)}`),

@@ -73,6 +73,7 @@ export class FlowCalls {
   }
 
   flush(): void {
+    this.#current?.printed.flush();
     this.#batch.flush();
   }
 

@@ -44,6 +44,8 @@ export interface ReportWatcher {
   /** The run does not exist any more, or nothing was taken for ten minutes. */
   gone(reason: string): void;
   complain(text: string): void;
+  /** So many characters more wait to be sent, or less. */
+  waiting(chars: number): void;
 }
 
 /**
@@ -108,6 +110,7 @@ export class Reporter {
   /** Takes and sends nothing more. */
   close(): void {
     this.#closed = true;
+    this.#weigh(-this.#chars);
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#queue.length = 0;
     this.#settleMove({ kind: "gone" });
@@ -125,7 +128,7 @@ export class Reporter {
         last.item.logs.push(...item.logs);
         last.count += item.logs.length;
         last.chars += chars;
-        this.#chars += chars;
+        this.#weigh(chars);
         return;
       }
     }
@@ -141,7 +144,7 @@ export class Reporter {
     const entry: Entry = { seq: this.#seq, item, count, chars };
     if (item.kind === "artifact") this.#artifacts.set(item.external_id, entry);
     this.#queue.push(entry);
-    this.#chars += chars;
+    this.#weigh(chars);
   }
 
   /** Sends the head of the queue. */
@@ -229,7 +232,12 @@ export class Reporter {
   }
 
   #remove(count: number): void {
-    for (const entry of this.#queue.splice(0, count)) this.#chars -= entry.chars;
+    for (const entry of this.#queue.splice(0, count)) this.#weigh(-entry.chars);
+  }
+
+  #weigh(chars: number): void {
+    this.#chars += chars;
+    this.#watcher.waiting(chars);
   }
 
   /** The run is where it was moved to, or the move was refused. */

@@ -1,12 +1,14 @@
 import type { WorkItem } from "#protocol/engine";
-import type { State, StateType } from "#protocol/state";
+import { isStateType, isTerminal, type State, type StateType } from "#protocol/state";
 import type { AttemptOutcome } from "../attempt.ts";
 import { systemClock } from "../clock.ts";
 import type { FailureRecord } from "../failure.ts";
+import type { LogLines } from "../report-item.ts";
 import { type Ending, stateOf } from "./ending.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { OpenTaskRuns } from "./open-task-runs.ts";
 import { Reporter } from "./reporter.ts";
+import { RunChildren } from "./run-children.ts";
 import { RunStop } from "./run-stop.ts";
 import type { ServerApi, TransitionAnswer } from "./server-api.ts";
 import type { CodeKeeper, Ended, FlowFacts, RunFacts } from "./user-thread-api.ts";
@@ -33,9 +35,12 @@ export class RunControl {
   readonly #reporter: Reporter;
   readonly #heartbeat: Heartbeat;
   readonly #stop: RunStop;
+  readonly #children: RunChildren;
   readonly #open = new OpenTaskRuns();
   readonly #facts: RunFacts;
   readonly #flow: FlowFacts | undefined;
+  /** Begin and end of each attempt; the end of the latest is null until another follows. */
+  readonly #times: [fromUs: number, toUs: number | null][] = [];
 
   constructor(api: ServerApi, keeper: CodeKeeper, item: WorkItem, options: RunControlOptions) {
     this.#api = api;
@@ -51,9 +56,13 @@ export class RunControl {
       parameters: item.parameters,
     };
     this.#flow = keeper.find(item.project, item.flow);
+    this.#children = new RunChildren(item.external_id, keeper.gauges, (level, message) => this.#log(level, message));
     this.#stop = new RunStop(
-      (seconds) => void keeper.thread.api.stop(seconds),
-      () => void keeper.thread.terminate(),
+      (seconds) => {
+        void keeper.thread.api.stop(seconds);
+        void this.#children.stop();
+      },
+      () => void this.#children.kill().then(() => keeper.thread.terminate()),
       options.graceMs,
     );
     this.#heartbeat = new Heartbeat(api, item, options.heartbeatMs, options.lostMs, {
@@ -72,6 +81,7 @@ export class RunControl {
         this.#stop.request({ kind: "gone" });
       },
       complain: options.complain,
+      waiting: (chars) => keeper.gauges.addWaiting(chars),
     });
   }
 
@@ -118,18 +128,25 @@ export class RunControl {
     if (!(await this.#moves(states))) return null;
     const flow = this.#flow;
     if (flow !== undefined) return await this.#attempts(flow);
+    const name = `flow ${this.#item.project}/${this.#item.flow}`;
     const { importError } = this.#keeper;
-    const message =
-      importError?.split("\n").at(-1) ?? `flow ${this.#item.project}/${this.#item.flow} is not defined in its module`;
-    return { kind: "failed", failure: { message, exception: "FlowNotFound", traceback: importError ?? message } };
+    if (importError === null) {
+      const message = `${name} is not defined in its module`;
+      return { kind: "failed", failure: { message, exception: "FlowNotFound", traceback: message } };
+    }
+    const message = `the file of ${name} does not load as it is now: ${importError.split("\n").at(-1)}`;
+    return { kind: "failed", failure: { message, exception: "FlowNotLoaded", traceback: importError } };
   }
 
   async #attempts(flow: FlowFacts): Promise<Ending> {
     for (let attempt = 1; ; attempt += 1) {
       const early = this.#stopEnding();
       if (early !== null) return early;
+      const times: [number, number | null] = [systemClock.nowUs(), null];
+      this.#times.push(times);
       const result = await this.#attempt(flow, attempt);
       if (result.kind !== "retry") return result;
+      times[1] = systemClock.nowUs();
       const { failure, delay } = result;
       const { message, traceback, exception } = failure;
       const details = { attempt, delay, retries: flow.retries, traceback, exception };
@@ -157,6 +174,7 @@ export class RunControl {
     this.#stop.disarm();
     thread.onItems = () => undefined;
     if (outcome.kind === "ended" || outcome.lingering) await this.#replaceThread();
+    await this.#children.end(outcome.kind === "completed" && this.#stop.reason === null);
     return this.#stopEnding() ?? endingOf(outcome);
   }
 
@@ -164,7 +182,7 @@ export class RunControl {
   #stopEnding(): Ending | null {
     const { reason } = this.#stop;
     if (reason === null) return null;
-    return reason.kind === "shut-down" ? { kind: "crashed", cause: "the engine was stopped" } : reason;
+    return reason.kind === "shut-down" ? { kind: "crashed", cause: "the engine was stopped", details: {} } : reason;
   }
 
   /** The last move, and the hook for it. */
@@ -175,6 +193,9 @@ export class RunControl {
     if (state === null) return;
     const crashed = ending.kind === "crashed";
     const why = crashed ? ending.cause : ending.kind === "paused" ? "paused for input" : "the run has ended";
+    // The user thread wrote the line of every other failed attempt.
+    const unsaid = this.#times.length > 0 && (crashed || ending.kind === "timed-out");
+    if (unsaid) this.#reporter.add([this.#failedAttempt(String(state.message), crashed, nowUs)]);
     this.#reporter.add(this.#open.closing(crashed ? "Crashed" : "Cancelled", why, nowUs));
     let answer = await this.#transition(state);
     if (answer.kind === "refused" && answer.current === "Cancelling" && state.type !== "Cancelled") {
@@ -182,10 +203,22 @@ export class RunControl {
       state = { type: "Cancelled", name: "Cancelled", timestamp: nowUs, message: "cancelled", details: {} };
       answer = await this.#transition(state);
     }
-    if (answer.kind === "refused") this.#options.complain(`run ${this.#item.run_id}: ${state.name} was refused: ${answer.error}`);
+    // What becomes of a crash is decided by the server: it sets the time, and a run that may not crash again is Failed.
+    const decided = crashed && answer.kind === "refused" && isStateType(answer.current) && isTerminal(answer.current);
+    if (answer.kind === "refused" && !decided)
+      this.#options.complain(`run ${this.#item.run_id}: ${state.name} was refused: ${answer.error}`);
     this.#heartbeat.stop();
     // A crash is told by the server, whoever noticed it.
     if (answer.kind === "accepted" && !crashed && this.#flow?.hooks.includes(state.type)) await this.#runHook(state);
+  }
+
+  #failedAttempt(why: string, crashed: boolean, timestamp: number): LogLines {
+    const [attempt, attempts] = [this.#times.length, (this.#flow?.retries ?? 0) + 1];
+    // Whether a crashed run is run again is decided by the server.
+    const next = !crashed && attempt < attempts ? ", and there is no other" : "";
+    const message = `attempt ${attempt} of ${attempts} failed${next}: ${why}`;
+    const line = { run_id: this.#item.run_id, task_run_id: null, task_run_external_id: null, level: 40, logger: "millrace.run" };
+    return { kind: "logs", logs: [{ ...line, timestamp, message }] };
   }
 
   /** Calls the flow's hook for a state, and reports what it logs. */
@@ -201,7 +234,13 @@ export class RunControl {
     }
     clearTimeout(late);
     if (!thread.alive) await this.#replaceThread();
+    await this.#children.end(true);
     await this.#reporter.flush();
+  }
+
+  #log(level: number, message: string): void {
+    const line = { run_id: this.#item.run_id, task_run_id: null, task_run_external_id: null, level, logger: "millrace.run" };
+    this.#reporter.add([{ kind: "logs", logs: [{ ...line, timestamp: systemClock.nowUs(), message }] }]);
   }
 
   async #replaceThread(): Promise<void> {
@@ -229,8 +268,15 @@ export class RunControl {
     return true;
   }
 
+  /** The state of a run that was tried again says when each attempt began and ended: no event marks the end of one. */
+  #withAttempts(state: State): State {
+    if (this.#times[0]?.[1] == null) return state;
+    return { ...state, details: { ...state.details, attempts: structuredClone(this.#times) } };
+  }
+
   /** Sends moves after everything reported so far: with it, where the server takes that. */
-  async #transition(...states: State[]): Promise<TransitionAnswer> {
+  async #transition(...moves: State[]): Promise<TransitionAnswer> {
+    const states = moves.map((move) => this.#withAttempts(move));
     const gone = () => this.#stop.reason?.kind === "gone";
     if (this.#item.run_transitions === true) return gone() ? { kind: "gone" } : this.#reporter.move(states);
     await this.#reporter.flush();
@@ -258,7 +304,7 @@ function endingOf(outcome: AttemptOutcome | Ended): Ending | { kind: "retry"; fa
         ? { kind: "failed", failure: outcome.failure }
         : { kind: "retry", failure: outcome.failure, delay: outcome.retryDelaySeconds };
     case "ended":
-      return { kind: "crashed", cause: outcome.cause };
+      return { kind: "crashed", cause: outcome.cause, details: outcome.details };
     case "paused":
       return { kind: "paused", question: outcome.question };
     case "stopped":

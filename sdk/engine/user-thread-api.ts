@@ -1,6 +1,8 @@
 import type { State } from "#protocol/state";
 import type { AttemptOutcome } from "../attempt.ts";
 import type { MillraceOptions } from "../client/index.ts";
+import type { Gauges } from "../gauges.ts";
+import type { LoadedFile } from "../loaded-file.ts";
 import type { ReportItem } from "../report-item.ts";
 
 /** What the user thread is given when it starts. */
@@ -11,6 +13,8 @@ export interface UserThreadData {
   home: string;
   /** Where user code finds the server: answers, leases and variables of its runs. */
   server: MillraceOptions;
+  /** Memory of the engine's gauges. */
+  gauges: SharedArrayBuffer;
 }
 
 /** A run as the user thread needs it. */
@@ -35,6 +39,11 @@ export interface FlowFacts {
 
 export type LoadAnswer = { flows: FlowFacts[] } | { error: string; traceback: string };
 
+/** Posted before a file of user code is loaded, also by an import in the middle of a run. */
+export interface ImportedFile {
+  imported: LoadedFile;
+}
+
 /** What the control thread asks of the user thread (comlink); what happens in a run comes back on the same port, as arrays of report items. */
 export interface UserThreadApi {
   /** Imports the module; the first call. */
@@ -49,10 +58,11 @@ export interface UserThreadApi {
   hook(run: RunFacts, state: State): Promise<void>;
 }
 
-/** The thread has ended without an answer. */
+/** The thread has ended without an answer. `details` are those of the Crashed state. */
 export interface Ended {
   kind: "ended";
   cause: string;
+  details: Record<string, unknown>;
 }
 
 /** Where the code of a run executes, as the run's control sees it: a thread, or the script itself. It can end at any moment. */
@@ -69,6 +79,7 @@ export interface CodePlace {
 
 /** Keeps a place, and replaces it when it had to be ended. */
 export interface CodeKeeper {
+  readonly gauges: Gauges;
   readonly thread: CodePlace;
   /** Why the module could not be imported, null when it was. */
   readonly importError: string | null;

@@ -4,22 +4,31 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { expose } from "comlink";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
+import { followChildren } from "../child-processes.ts";
 import type { Millrace } from "../client/index.ts";
 import { captureConsole } from "../console-capture.ts";
+import { Gauges } from "../gauges.ts";
+import { ImportedFiles } from "../imported-files.ts";
 import { type LoadedFlow, loadModule } from "../load-module.ts";
+import { captureStreams } from "../stream-capture.ts";
 import { FlowCalls } from "./flow-calls.ts";
-import type { LoadAnswer, UserThreadApi, UserThreadData } from "./user-thread-api.ts";
+import { tellEnd } from "./thread-end.ts";
+import type { ImportedFile, LoadAnswer, UserThreadApi, UserThreadData } from "./user-thread-api.ts";
 
 if (parentPort === null) throw new Error("this module runs in a worker thread only");
 const port = parentPort;
-const { sourceDir, module, home, server } = workerData as UserThreadData;
+const { sourceDir, module, home, server, gauges: memory } = workerData as UserThreadData;
 
 let client: Promise<Millrace> | null = null;
 let calls = callsOf([]);
 
 const api: UserThreadApi = {
   async load(): Promise<LoadAnswer> {
+    const gauges = new Gauges(memory);
     captureConsole();
+    captureStreams({ gauges });
+    followChildren({ gauges, capturesOutput: true });
+    new ImportedFiles(sourceDir, (file) => port.postMessage({ imported: file } satisfies ImportedFile));
     const loaded = await loadModule(sourceDir, module);
     if (loaded.error !== null) return { error: loaded.error, traceback: loaded.traceback };
     calls = callsOf(loaded.flows);
@@ -33,8 +42,10 @@ const api: UserThreadApi = {
 };
 
 // What was collected leaves the thread also when user code ends it.
-process.on("exit", () => calls.flush());
-process.on("uncaughtExceptionMonitor", () => calls.flush());
+tellEnd((ended) => {
+  calls.flush();
+  port.postMessage(ended);
+});
 expose(api, nodeEndpoint(port));
 
 function callsOf(flows: readonly LoadedFlow[]): FlowCalls {

@@ -1,15 +1,17 @@
 import { Worker } from "node:worker_threads";
 import { type Remote, wrap } from "comlink";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
-import { describeFailure } from "../failure.ts";
+import { isChanged, type LoadedFile } from "../loaded-file.ts";
 import type { ReportItem } from "../report-item.ts";
-import type { CodePlace, Ended, UserThreadApi, UserThreadData } from "./user-thread-api.ts";
+import { endedByError } from "./thread-end.ts";
+import type { CodePlace, Ended, ImportedFile, UserThreadApi, UserThreadData } from "./user-thread-api.ts";
 
 /** The user thread as the control thread sees it. It can end at any moment. */
 export class UserThread implements CodePlace {
   readonly api: Remote<UserThreadApi>;
   onItems: (items: ReportItem[]) => void = () => undefined;
   readonly #worker: Worker;
+  readonly #files: LoadedFile[] = [];
   /** Calls that wait for an answer; they are told when none can come any more. */
   readonly #waiting = new Set<(ended: Ended) => void>();
   #ended: Ended | null = null;
@@ -21,16 +23,18 @@ export class UserThread implements CodePlace {
       ...(heapMb === null ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMb } }),
     });
     this.api = wrap<UserThreadApi>(nodeEndpoint(this.#worker));
-    this.#worker.on("message", (message: unknown) => {
-      // Batches of items are arrays; everything else on this port is comlink's.
-      if (Array.isArray(message)) this.onItems(message as ReportItem[]);
+    let ended: Ended | null = null;
+    this.#worker.on("message", (message: ReportItem[] | ImportedFile | Ended | object) => {
+      // Batches of items are arrays, and the last message says why the thread ends; everything else on this port is comlink's.
+      if (Array.isArray(message)) this.onItems(message);
+      else if ("imported" in message) this.#files.push(message.imported);
+      else if (isEnded(message)) ended = message;
     });
-    let cause: string | null = null;
     this.#worker.on("error", (error: unknown) => {
-      cause = causeOf(error);
+      ended ??= endedBy(error);
     });
     this.#worker.on("exit", (code) => {
-      this.#ended = { kind: "ended", cause: cause ?? `process.exit(${code}) was called` };
+      this.#ended = ended ?? { kind: "ended", cause: `the thread of the flow ended with code ${code}`, details: {} };
       for (const tell of this.#waiting) tell(this.#ended);
       this.#waiting.clear();
     });
@@ -38,6 +42,16 @@ export class UserThread implements CodePlace {
 
   get alive(): boolean {
     return this.#ended === null;
+  }
+
+  /** Whether a file that was loaded here is another one now. Costs two microseconds a file. */
+  isOutdated(): boolean {
+    return this.#files.some(isChanged);
+  }
+
+  /** Whether a file that was loaded here was changed a moment before or is missing, so that more of a change may follow. */
+  isFresh(): boolean {
+    return this.#files.some(({ settled, target }) => !settled || target === "");
   }
 
   answered<T>(call: Promise<T>): Promise<T | Ended> {
@@ -53,7 +67,17 @@ export class UserThread implements CodePlace {
   }
 }
 
-function causeOf(error: unknown): string {
-  if (error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY") return "out of memory";
-  return `uncaught ${describeFailure(error).message}`;
+function isEnded(message: unknown): message is Ended {
+  return typeof message === "object" && message !== null && "kind" in message && message.kind === "ended";
 }
+
+/** What the thread could not say itself: its heap is full, or its own start failed. */
+function endedBy(error: unknown): Ended {
+  if (error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY") {
+    const cause = `out of memory: the JavaScript heap of the flow is full (${HEAP_ADVICE})`;
+    return { kind: "ended", cause, details: { out_of_memory: true } };
+  }
+  return endedByError(error, "uncaught");
+}
+
+const HEAP_ADVICE = "NODE_OPTIONS=--max-old-space-size=MB for the server sets its size";

@@ -1,6 +1,7 @@
 /** The engine inside a script: takes one run from the server of this process and executes it, by the same protocol as engines do. */
 import type { WorkItem } from "#protocol/engine";
 import { hostIdentity } from "#protocol/host-identity";
+import { followChildren } from "../child-processes.ts";
 import { hasEnded, type Millrace, type Run } from "../client/index.ts";
 import { clientHome } from "../client/local-server.ts";
 import { captureConsole } from "../console-capture.ts";
@@ -10,9 +11,10 @@ import { DEFAULT_TIMES } from "../engine/settings.ts";
 import type { FlowDefinition } from "../flow.ts";
 import type { Registration } from "../registration.ts";
 import { RunError } from "../run-error.ts";
+import { captureStreams } from "../stream-capture.ts";
 import type { LocalSend } from "./home-server.ts";
 import { LocalChannel } from "./local-channel.ts";
-import { ScriptCode } from "./script-code.ts";
+import { gauges, ScriptCode } from "./script-code.ts";
 
 export interface RunHere {
   client: Millrace;
@@ -25,6 +27,8 @@ export interface RunHere {
 /** Executes the run and gives what the function returned. @throws RunError for every end but Completed */
 export async function executeHere({ client, send, definition, registration, run }: RunHere): Promise<unknown> {
   captureConsole();
+  captureStreams({ alsoPrint: true });
+  followChildren({ gauges, capturesOutput: false });
   const last = new LastCall(definition);
   const code = new ScriptCode({ definition: last.definition, registration }, clientHome(), client);
   const identity = {

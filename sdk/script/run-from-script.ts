@@ -4,6 +4,7 @@ import type { CreateRun, Millrace, Run } from "../client/index.ts";
 import type { FlowDefinition } from "../flow.ts";
 import { type Registration, registrationOf } from "../registration.ts";
 import { RunError } from "../run-error.ts";
+import { servedElsewhere } from "../served-elsewhere.ts";
 import { executeHere } from "./execute-here.ts";
 import { followRun } from "./follow-run.ts";
 import { withHomeServer } from "./home-server.ts";
@@ -18,6 +19,8 @@ export async function runFromScript(definition: FlowDefinition, parameters: Reco
   return await withHomeServer(async ({ client, local }) => {
     const served = local === null ? (await client.server()).served_dir : null;
     const registration = placeOf(definition, served);
+    const refused = local === null ? await servedElsewhere(client, registration) : null;
+    if (refused !== null) throw new Error(refused);
     // The option types of SDK and protocol describe the same record.
     const created = await client.runs.create({ ...registration, parameters, created_by: "script" } as CreateRun);
     const stop = cancelOnInterrupt(client, created.id);

@@ -1,15 +1,20 @@
 import type { Millrace } from "../client/index.ts";
 import { FlowCalls } from "../engine/flow-calls.ts";
 import type { CodeKeeper, CodePlace, Ended, FlowFacts } from "../engine/user-thread-api.ts";
+import { Gauges } from "../gauges.ts";
 import type { LoadedFlow } from "../load-module.ts";
 import type { ReportItem } from "../report-item.ts";
-import { echoLine } from "./log-echo.ts";
+import { echoLine, isStreamLine } from "./log-echo.ts";
+
+/** Of all runs of this script. */
+export const gauges = new Gauges();
 
 /**
  * The script as the place where the code of its run executes. It cannot be ended: code that does not stop is left behind, and
  * what it does afterwards is not recorded.
  */
 export class ScriptCode implements CodeKeeper, CodePlace {
+  readonly gauges = gauges;
   readonly importError = null;
   readonly alive = true;
   readonly api: CodePlace["api"];
@@ -19,7 +24,9 @@ export class ScriptCode implements CodeKeeper, CodePlace {
 
   constructor(flow: LoadedFlow, home: string, client: Millrace) {
     const post = (items: ReportItem[]): void => {
-      for (const item of items) if (item.kind === "logs") item.logs.forEach(echoLine);
+      for (const item of items) {
+        if (item.kind === "logs") for (const line of item.logs) if (!isStreamLine(line)) echoLine(line);
+      }
       this.onItems(items);
     };
     const { module } = flow.registration;
@@ -41,7 +48,7 @@ export class ScriptCode implements CodeKeeper, CodePlace {
 
   async terminate(): Promise<void> {
     this.#calls.abandon();
-    this.#left.resolve({ kind: "ended", cause: "the function did not stop" });
+    this.#left.resolve({ kind: "ended", cause: "the function did not stop", details: {} });
   }
 
   async replace(): Promise<string | null> {

@@ -30,7 +30,7 @@ export interface RecordedEvent {
 }
 
 /** The history of one run in the order things happened. */
-export class Recording {
+export class Recording<Result = unknown> {
   /** States of the run. */
   readonly states: State[] = [];
   readonly taskRuns: RecordedTaskRun[] = [];
@@ -49,8 +49,8 @@ export class Recording {
   }
 
   /** What the flow returned, as JSON; undefined when it returned nothing or did not complete. */
-  get result(): unknown {
-    return this.state.details["result"];
+  get result(): Result | undefined {
+    return this.state.details["result"] as Result | undefined;
   }
 
   /** The texts of the log lines. */

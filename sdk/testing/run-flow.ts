@@ -6,7 +6,7 @@ import { type ActiveRun, newActiveRun, type RunBasis } from "../active-run.ts";
 import { type AttemptOutcome, runAttempt, runFlowHook } from "../attempt.ts";
 import { captureConsole } from "../console-capture.ts";
 import { Cancelled, isPaused, TimedOut } from "../failure.ts";
-import { definitionOf, type Flow, type FlowDefinition } from "../flow.ts";
+import { definitionOf, type FlowDefinition } from "../flow.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { Recording } from "./recording.ts";
 import { TestServices } from "./test-services.ts";
@@ -36,17 +36,17 @@ export interface RunFlowOptions {
  * Resolves to what was recorded, however the run ended.
  * @throws TypeError when `flow` was not made by flow()
  */
-export async function runFlow<Parameters>(
-  flow: Flow<Parameters, unknown>,
-  parameters: Partial<Parameters> = {},
-  options: RunFlowOptions = {},
-): Promise<Recording> {
+export async function runFlow<Given extends [parameters?: object], Result>(
+  flow: (...parameters: Given) => Promise<Result>,
+  ...given: [...parameters: Given, options?: RunFlowOptions]
+): Promise<Recording<Result>> {
+  const [parameters = {}, options = {}] = given as [parameters?: Record<string, unknown>, options?: RunFlowOptions];
   const definition = definitionOf(flow);
   if (definition === undefined) throw new TypeError("runFlow() takes what flow() returned");
   captureConsole();
   const ownHome = options.home === undefined ? await mkdtemp(join(tmpdir(), "millrace-test-")) : null;
   try {
-    const run = new TestRun(definition, parameters as Record<string, unknown>, options, options.home ?? ownHome ?? "");
+    const run = new TestRun<Result>(definition, parameters, options, options.home ?? ownHome ?? "");
     await run.execute();
     return run.recording;
   } finally {
@@ -54,8 +54,8 @@ export async function runFlow<Parameters>(
   }
 }
 
-class TestRun {
-  readonly recording = new Recording();
+class TestRun<Result> {
+  readonly recording = new Recording<Result>();
   readonly #flow: FlowDefinition;
   readonly #clock: FakeClock;
   readonly #basis: Omit<RunBasis, "attempt" | "counters">;

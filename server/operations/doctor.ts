@@ -9,7 +9,7 @@ import { checkLibrary, libraryVersion } from "#storage/pragmas";
 import { openReadHandle } from "#storage/read-handle";
 import { SecretBox } from "#storage/secret-box";
 import { StorageError } from "#storage/storage-error";
-import { checkHomeFiles, KEY_FILE, STORE_FILE } from "./home-files.ts";
+import { checkHomeFiles, foreignFolder, KEY_FILE, STORE_FILE } from "./home-files.ts";
 import { OperationalError } from "./operational-error.ts";
 
 export interface DoctorOptions {
@@ -36,6 +36,8 @@ const LOG_BYTES_MAX = 256 * 1024 ** 2;
 /** @throws OperationalError when there is no such home. */
 export function examine({ home, version, totals }: DoctorOptions): DoctorReport {
   if (!statSync(home, { throwIfNoEntry: false })?.isDirectory()) throw new OperationalError(`there is no home ${home}`);
+  const foreign = foreignFolder(home);
+  if (foreign !== null) throw new OperationalError(foreign);
   const { running, pid } = lockHolder(home);
   const checks: StoreCheck[] = [homeCheck(home), spaceCheck(home), ...storeChecks(home, version, totals)];
   return { home, running, pid, checks };

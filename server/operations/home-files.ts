@@ -6,9 +6,35 @@ export const STORE_FILE = "db.sqlite";
 export const LOCK_FILE = "db.lock";
 export const KEY_FILE = "secret.key";
 
+/** Variables of the service, which people put there before the first start. */
+const SERVICE_FILE = "service.env";
+
+/** Files by which a folder is known as a home; others of a home have names that are in use elsewhere too. */
+const MARKS: ReadonlySet<string> = new Set([STORE_FILE, LOCK_FILE, KEY_FILE, SERVICE_FILE]);
+/** The root of a volume has it from the start. */
+const NOT_COUNTED = "lost+found";
+
 const HOME_MODE = 0o700;
 const FILE_MODE = 0o600;
 const ANYONE_ELSE = 0o077;
+
+/**
+ * Why a folder is not taken as a home, or null: it holds files, and none by which a home is known. To take it over would shut
+ * others out of what is there.
+ */
+export function foreignFolder(home: string): string | null {
+  const names = readdirSync(home).filter((name) => name !== NOT_COUNTED);
+  if (names.length === 0 || names.some((name) => MARKS.has(name))) return null;
+  return (
+    `${home} holds files and is not a home of Millrace: choose a new or an empty folder with --home or MILLRACE_HOME. ` +
+    `To make it a home all the same, which shuts other users out of it (mode 0700): touch ${quoted(join(home, LOCK_FILE))}`
+  );
+}
+
+/** As a shell takes it. */
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
 
 /** What is wrong with the home itself and with each file in it, as one line each. */
 export function checkHomeFiles(home: string): string[] {

@@ -29,7 +29,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
     source: data.startedAt + data.threadStarts,
     send: (batch) => thread.host.send(LOG_WRITER, batch),
     acknowledged: () => group.committed((to, message) => thread.host.send(to, message)),
-    rejected: (error) => {
+    reload: (error) => {
       const report: ExitReport = { name: DISPATCHER, message: error.message, counted: false };
       thread.host.send(EXIT_REPORTS, report);
     },
@@ -88,6 +88,8 @@ function factsOf(data: ThreadData): ServerFacts {
     emailConfigured: config.email !== null,
     liveFlows: new Set(),
     customRoutes: [],
+    codeProblems: [],
+    codeReloaded: null,
     host: config.host,
     port: config.port,
     url: "",

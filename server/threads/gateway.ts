@@ -60,6 +60,8 @@ async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promis
     newId: () => ids.uuid(),
     failed: (cause) => thread.host.kill(GATEWAY, textOf(cause)),
     defect: (cause) => thread.host.send(SERVER_LOG, { text: `gateway: ${textOf(cause)}` } satisfies LogMessage),
+    held: (what, tookUs) => thread.host.held(GATEWAY, what, tookUs),
+    warn: (text) => thread.host.send(SERVER_LOG, { level: "warn", text } satisfies LogMessage),
   });
   const { port, fallback } = await gateway.start();
   if (fallback !== null) {

@@ -1,17 +1,28 @@
 /** the log writer and the store writer around the one write handle. */
 import { LogWriter } from "#actors/log-writer/core";
 import { COMMITS, GATEWAY, LOG_WRITER, STORE_WRITER } from "#actors/names";
-import { StoreWriter } from "#actors/store-writer/shell";
+import { StoreWriter, type WatchedFiles } from "#actors/store-writer/shell";
 import type { Decided, ReadOnly } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";
 
 import { Writer } from "#storage/apply";
+import type { Database } from "#storage/driver";
+import { clearProblem, noteProblem, StoreFiles } from "#storage/store-files";
 import { closeWriteHandle, openWriteHandle } from "#storage/write-handle";
 import type { ThreadData } from "./data.ts";
 
 /** Generations of the writers over restarts of this thread. */
 const GENERATIONS_PER_THREAD = 1_000_000;
+
+function filesOf(path: string, database: Database): WatchedFiles {
+  const files = new StoreFiles(path, database);
+  return {
+    problem: () => files.problem(),
+    note: (problem) => noteProblem(path, problem),
+    clear: () => clearProblem(path),
+  };
+}
 
 export function setUp(data: ThreadData): ActorSpec[] {
   let writer: Writer | null = null;
@@ -25,10 +36,13 @@ export function setUp(data: ThreadData): ActorSpec[] {
         writer = new Writer(database, { stream: isFirst ? "new_block" : "continue" });
         // The former writer may have ended while it took no writes; this one tries again.
         if (!isFirst) {
-          out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "" } satisfies ReadOnly);
+          out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);
           out.send(GATEWAY, { kind: "Decided", commands: writer.decidedCommands } satisfies Decided);
         }
-        return new StoreWriter(writer, context.nowUs, (failed) => (failed ? database.close() : closeWriteHandle(database)));
+        const close = (failed: boolean): void => (failed ? database.close() : closeWriteHandle(database));
+        const storeWriter = new StoreWriter(writer, context.nowUs, close);
+        storeWriter.watch(filesOf(data.databasePath, database), out);
+        return storeWriter;
       },
       resent: () => true,
     },
@@ -37,7 +51,7 @@ export function setUp(data: ThreadData): ActorSpec[] {
       start: (_context, out) => {
         assert(writer !== null, "the store writer starts first");
         generation += 1;
-        out.send(COMMITS, { kind: "WriterStarted", source: null, generation, last_seq: writer.latestSeq });
+        out.send(COMMITS, { kind: "WriterStarted", source: null, generation, last_seq: writer.latestSeq, read_only: false });
         return new LogWriter(generation, writer.nextLogId);
       },
       resent: () => true,

@@ -7,6 +7,7 @@ import { writeFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { CallOutcome } from "#actors/user-code/messages";
+import type { LoadedFile } from "#sdk/loaded-file";
 import type { ChildCall, FromChild, LoadedModule, ToChild } from "./messages.ts";
 import { starvedMs } from "./starved-time.ts";
 
@@ -44,6 +45,8 @@ export class UserCodeChild {
   readonly #open = new Map<number, OpenCall>();
   readonly #ready = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<string>();
+  /** What was imported, by path. */
+  readonly #files = new Map<string, LoadedFile>();
   #loading: ((loaded: LoadedModule | string) => void) | null = null;
   #printed = "";
   #serving = false;
@@ -86,6 +89,11 @@ export class UserCodeChild {
 
   get pid(): number | undefined {
     return this.#process.pid;
+  }
+
+  /** Files of the user's as they were loaded, also by calls so far. */
+  get files(): Iterable<LoadedFile> {
+    return this.#files.values();
   }
 
   /** What was printed while modules were imported. */
@@ -180,6 +188,7 @@ export class UserCodeChild {
   #receive(message: FromChild): void {
     this.#silentLooks = null;
     if (message.kind === "Ready") this.#ready.resolve();
+    else if (message.kind === "Imported") this.#files.set(message.file.path, message.file);
     else if (message.kind === "Loaded") this.#loading?.(message);
     else if (message.kind === "Answer") this.#settle(message.id, message.answer);
   }

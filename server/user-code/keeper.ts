@@ -4,9 +4,10 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { CallOutcome } from "#actors/user-code/messages";
-import { type Discovered, type Discovery, discover, findModules, startWith } from "../discovery.ts";
+import type { LoadedFile } from "#sdk/loaded-file";
+import { type Discovered, type Discovery, discover, type FlowRegistration, findModules, startWith } from "../discovery.ts";
 import { type ChildOptions, UserCodeChild } from "./child-process.ts";
-import { FileWatch } from "./file-watch.ts";
+import { watchLoaded, watchPlaces } from "./file-watch.ts";
 import type { ChildCall } from "./messages.ts";
 
 export interface KeeperOptions extends ChildOptions {
@@ -14,6 +15,16 @@ export interface KeeperOptions extends ChildOptions {
   dir: string;
   /** Takes one line about what happened to the process. */
   complain(line: string): void;
+}
+
+/** A discovery, and what has been loaded again with other content than before. */
+export interface KeptDiscovery extends Discovery {
+  reloaded: {
+    /** Absolute paths. */
+    files: string[];
+    /** Flows whose modules import one of these files, or are one. */
+    flows: Pick<FlowRegistration, "project" | "flow">[];
+  };
 }
 
 /** Waits before a process is started again that has ended so many times in a row; the last one holds from then on. */
@@ -27,9 +38,10 @@ export class UserCodeKeeper {
   #ready: Promise<UserCodeChild | null> = Promise.resolve(null);
   #called: readonly string[] = [];
   #modules: readonly string[] = [];
+  #loaded: ReadonlyMap<string, LoadedFile> = new Map();
   /** What was loaded, and places where there may be more. */
-  #files = new FileWatch([]);
-  #places = new FileWatch([]);
+  #files = watchLoaded(this.#loaded);
+  #places = watchPlaces([]);
   #changed = false;
   #busy = false;
   #discoveries = 0;
@@ -42,8 +54,12 @@ export class UserCodeKeeper {
     this.#options = options;
   }
 
+  get dir(): string {
+    return this.#options.dir;
+  }
+
   /** Looks through the directory and starts a process with what it finds; a former one ends when its calls are answered. */
-  async discover(): Promise<Discovery> {
+  async discover(): Promise<KeptDiscovery> {
     this.#busy = true;
     this.#discoveries += 1;
     const discovering = discover(this.#options.dir, () => this.#start(), undefined, this.#stopped.signal);
@@ -55,8 +71,9 @@ export class UserCodeKeeper {
       );
     try {
       const found = await discovering;
+      const reloaded = reloadedBy(found, this.#loaded);
       this.#replace(found);
-      return found.discovery;
+      return { ...found.discovery, reloaded };
     } finally {
       this.#busy = false;
     }
@@ -113,8 +130,9 @@ export class UserCodeKeeper {
     const former = this.#ready;
     this.#called = called;
     this.#modules = modules;
-    this.#files = new FileWatch(files);
-    this.#places = new FileWatch(places);
+    this.#loaded = files;
+    this.#files = watchLoaded(files);
+    this.#places = watchPlaces(places);
     this.#ready = Promise.resolve(child);
     if (child !== null) this.#follow(child, this.#ready);
     void former.then((old) => {
@@ -152,6 +170,20 @@ export class UserCodeKeeper {
     if (this.#stopped.signal.aborted) return null;
     return await startWith(() => this.#start(), this.#options.dir, this.#called);
   }
+}
+
+function reloadedBy(
+  { discovery, files, filesOf }: Discovered,
+  former: ReadonlyMap<string, LoadedFile>,
+): KeptDiscovery["reloaded"] {
+  const used = new Set([...filesOf.values()].flat());
+  const changed = [...files.values()].filter(({ path, target, content }) => {
+    const before = former.get(path);
+    return used.has(path) && before !== undefined && (before.target !== target || before.content !== content);
+  });
+  const paths = new Set(changed.map(({ path }) => path));
+  const flows = discovery.flows.filter(({ module }) => filesOf.get(module)?.some((path) => paths.has(path)) === true);
+  return { files: [...paths], flows: flows.map(({ project, flow }) => ({ project, flow })) };
 }
 
 function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | "aborted"> {

@@ -1,5 +1,6 @@
 /** Messages between the server and the process of user code. */
 import type { CallOutcome, RouteCall, UserCall } from "#actors/user-code/messages";
+import type { LoadedFile } from "#sdk/loaded-file";
 import type { Registration, RouteRegistration, RuleRegistration } from "#sdk/registration";
 
 export type ChildCall = UserCall | RouteCall;
@@ -23,11 +24,21 @@ export interface LoadedModule {
   routes: RouteRegistration[];
   /** Whether the process has to live for it: rules, routes, or hooks of flows. */
   called: boolean;
-  /** Files that were loaded for it and are the user's, absolute. */
+  /** Paths of the files that were loaded for it and are the user's, its own included. */
   files: string[];
+  /** The first line says what is wrong and where, those after it show the code. */
   error: string | null;
+  /** What is probably meant otherwise. */
+  warnings: string[];
+  /** The package.json that does not say what the module is, null where one does or there is none. */
+  typelessPackage: string | null;
 }
 
 export type FromChild =
   /** It takes messages. */
-  { kind: "Ready" } | LoadedModule | { kind: "Answer"; id: number; answer: CallAnswer } | { kind: "Pong" };
+  | { kind: "Ready" }
+  | LoadedModule
+  /** A file of the user's is about to be loaded, also by a call. */
+  | { kind: "Imported"; file: LoadedFile }
+  | { kind: "Answer"; id: number; answer: CallAnswer }
+  | { kind: "Pong" };

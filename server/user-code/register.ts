@@ -11,16 +11,17 @@ import { ServedCode } from "./served-code.ts";
 /** User code may keep the event loop of its process for as long as one call of a rule may take. */
 const BLOCKED_MS = RULE_CALL_MS_MAX;
 
-/** @param complain takes one line about what went wrong */
-export function registerUserCode(
-  host: Host,
-  config: ServerConfig,
-  servedDir: string,
-  complain: (line: string) => void,
-): ServedCode {
-  const keeper = new UserCodeKeeper(keeperOptions(config, servedDir, complain));
+export interface CodeLines {
+  /** Takes one line about what went wrong. */
+  complain(line: string): void;
+  /** Takes one line about what went on. */
+  tell(line: string): void;
+}
+
+export function registerUserCode(host: Host, config: ServerConfig, servedDir: string, lines: CodeLines): ServedCode {
+  const keeper = new UserCodeKeeper(keeperOptions(config, servedDir, lines.complain));
   const send = (to: string, message: unknown): void => host.send(to, message);
-  const code = new ServedCode(keeper, { found: (message) => send(USER_CODE, message), complain });
+  const code = new ServedCode(keeper, { found: (message) => send(USER_CODE, message), ...lines });
   host.register({
     name: USER_CODE,
     start: ({ nowUs }, out) => {

@@ -1,9 +1,11 @@
 /** Migrations in order: the version of a database is the number of migrations it has seen. */
 import * as initial from "./0001-initial.ts";
+import * as scheduleErrorsAndReruns from "./0002-schedule-errors-and-reruns.ts";
+import * as runsEnd from "./0003-runs-by-end.ts";
 
 export interface Migration {
   name: string;
   sql: string;
 }
 
-export const MIGRATIONS: readonly Migration[] = [initial];
+export const MIGRATIONS: readonly Migration[] = [initial, scheduleErrorsAndReruns, runsEnd];

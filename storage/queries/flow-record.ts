@@ -19,6 +19,7 @@ type FlowRow = [
   parameter_schema: string | null,
   options: string | null,
   error: string | null,
+  schedule_error: string | null,
   created_at: number,
   last_seen_at: number,
 ];
@@ -33,7 +34,7 @@ export interface FlowContext {
 }
 
 const SELECT_FLOW = `SELECT id, external_id, project, name, module, source_dir, description, flow_group, tags, parameter_schema, options,
-  error, created_at, last_seen_at FROM flows`;
+  error, schedule_error, created_at, last_seen_at FROM flows`;
 
 /** The flow waited for, from its options. */
 interface After {
@@ -42,12 +43,29 @@ interface After {
 }
 
 function fields(row: FlowRow, context: FlowContext): string {
-  const [id, externalId, project, name, module, dir, description, group, tags, schema, options, error, created, seen] = row;
+  const [
+    id,
+    externalId,
+    project,
+    name,
+    module,
+    dir,
+    description,
+    group,
+    tags,
+    schema,
+    options,
+    error,
+    scheduleError,
+    created,
+    seen,
+  ] = row;
   return (
     `"id":${id},"external_id":"${bytesToUuid(externalId)}","project":${quoted(project)},"name":${quoted(name)},` +
     `"module":${quoted(module)},"source_dir":${quoted(dir)},"description":${quoted(description)},` +
     `"group":${quoted(group ?? project)},"tags":${stored(tags, "[]")},"parameter_schema":${stored(schema, "{}")},` +
     `"options":${stored(options, "{}")},"live":${flag(context.isLive(id) ? 1 : 0)},"error":${quoted(error)},` +
+    `"schedule_error":${quoted(scheduleError)},` +
     `"created_at":${created},"last_seen_at":${seen}`
   );
 }

@@ -66,7 +66,7 @@ export interface QueryArguments {
   flow_backfills: { id: number };
   backfills: { limit: number };
   backfill_values: { id: number };
-  schedule_runs: { after: number; before: number };
+  schedule_runs: { after: number; before: number; each: number };
   backfill_created: { id: number };
   backfill_updated: { id: number };
   counts: { project: string | null };
@@ -132,7 +132,7 @@ export const QUERIES: Queries = {
   flow_backfills: (statements, { id }) => backfillsOfFlow(statements, id),
   backfills: (statements, { limit }) => newestBackfills(statements, limit),
   backfill_values: (statements, { id }) => valuesOfBackfill(statements, id),
-  schedule_runs: (statements, { after, before }) => scheduleRuns(statements, after, before),
+  schedule_runs: (statements, { after, before, each }) => scheduleRuns(statements, after, before, each),
   backfill_created: (statements, { id }) => backfillCreated(statements, id),
   backfill_updated: (statements, { id }) => backfillUpdated(statements, id),
   stats: (statements, { hours, now_us }) => stats(statements, hours, now_us),

@@ -2,23 +2,29 @@
  * GET /api/runs/counts: how many runs the filters of GET /api/runs find, by the name of their state.
  *
  * Without a filter, and by flow and state alone, the ended ones come from the counts that the writer keeps and from the index of
- * sub-states; only what has not ended is counted row by row. With other filters the rows that they find are counted.
+ * sub-states; only what has not ended is counted row by row. With other filters the rows that they find are counted; with a search
+ * those among the newest runs.
  */
+import { SEARCHED_RUNS_MAX } from "#protocol/limits";
 import type { RunCountsQuery } from "#protocol/run";
 import { type StateType, SUB_STATES } from "#protocol/state";
 import { COUNT_KIND, ENDED_CODES, stateType } from "../codes.ts";
 import type { Statements } from "../statements.ts";
+import { Conditions } from "./conditions.ts";
 import { type Source, selectRuns } from "./run-filters.ts";
 import { rangeSources } from "./runs-page.ts";
 
 type Row = [state_type: number, state_name: string | null, count: number];
 
 const COLUMNS = "SELECT r.state_type, r.state_name, count(*)";
+const ALL: readonly Source[] = [{ from: "runs r NOT INDEXED", where: new Conditions() }];
 const GROUPS = "GROUP BY r.state_type, r.state_name";
 
 class Tally {
   readonly #states = new Map<string, number>();
   #total = 0;
+  /** There are runs that were not looked at. */
+  more = false;
 
   add(name: string, count: number): void {
     this.#states.set(name, (this.#states.get(name) ?? 0) + count);
@@ -27,16 +33,16 @@ class Tally {
 
   get json(): string {
     const states = [...this.#states].filter(([, count]) => count > 0).map(([name, count]) => `${JSON.stringify(name)}:${count}`);
-    return `{"total":${this.#total},"states":{${states.join(",")}}}`;
+    return `{"total":${this.#total},"states":{${states.join(",")}}${this.more ? ',"more":true' : ""}}`;
   }
 }
 
 /** Counts as JSON text. */
-export function runCounts(statements: Statements, query: RunCountsQuery): string {
+export function runCounts(statements: Statements, query: RunCountsQuery, searchedMax = SEARCHED_RUNS_MAX): string {
   const tally = new Tally();
   if (Object.values(query).every((value) => value === undefined)) countAll(statements, tally);
   else if (isKept(query)) countKept(statements, query, tally);
-  else countFound(statements, query, tally);
+  else countFound(statements, query, searchedMax, tally);
   return tally.json;
 }
 
@@ -88,20 +94,28 @@ function typesNamed(statements: Statements, name: string, count: number): [State
     .map(([type, part]) => [stateType(type), part]);
 }
 
-function countFound(statements: Statements, query: RunCountsQuery, tally: Tally): void {
+function countFound(statements: Statements, query: RunCountsQuery, searchedMax: number, tally: Tally): void {
   const selection = selectRuns(statements, query);
   if (!selection.possible) return;
-  const { conditions } = selection;
-  const sources: readonly Source[] | null = selection.sources ?? rangeSources(query);
-  if (sources === null) {
-    const sql = `${COLUMNS} FROM runs r NOT INDEXED WHERE ${conditions.sql} ${GROUPS}`;
-    addRows(tally, statements.raw<Row>(sql).all(...conditions.values));
-    return;
+  const { conditions, searched } = selection;
+  const sources = selection.sources ?? (searched ? null : rangeSources(query)) ?? ALL;
+  for (const { from, where, id = "r.id" } of sources) {
+    const wanted = where.copy();
+    const first = searched ? firstSearched(statements, { from, where, id }, Math.ceil(searchedMax / sources.length)) : null;
+    if (first !== null) {
+      wanted.add(`${id} >= ?`, first);
+      tally.more = true;
+    }
+    const sql = `${COLUMNS} FROM ${from} WHERE ${wanted.sql} AND ${conditions.sql} ${GROUPS}`;
+    addRows(tally, statements.raw<Row>(sql).all(...wanted.values, ...conditions.values));
   }
-  for (const { from, where } of sources) {
-    const sql = `${COLUMNS} FROM ${from} WHERE ${where.sql} AND ${conditions.sql} ${GROUPS}`;
-    addRows(tally, statements.raw<Row>(sql).all(...where.values, ...conditions.values));
-  }
+}
+
+/** The oldest of the newest `most` runs of a source; null when there are no more than that. */
+function firstSearched(statements: Statements, { from, where, id }: Required<Source>, most: number): number | null {
+  const sql = `SELECT ${id} FROM ${from} WHERE ${where.sql} ORDER BY ${id} DESC LIMIT 2 OFFSET ?`;
+  const [first, next] = statements.raw<[number]>(sql).all(...where.values, most - 1);
+  return first === undefined || next === undefined ? null : first[0];
 }
 
 function addRows(tally: Tally, rows: readonly Row[]): void {

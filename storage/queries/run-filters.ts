@@ -2,6 +2,7 @@
  * The filters of GET /api/runs as conditions on rows, and as sources: index reads that between them find every run the
  * filters allow, each in order of id.
  */
+import { SEARCHED_PARAMETERS_BYTES_MAX } from "#protocol/limits";
 import type { RunsQuery } from "#protocol/run";
 import { ENDED_CODES, stateCode } from "../codes.ts";
 import type { Statements } from "../statements.ts";
@@ -35,6 +36,8 @@ export interface RunSelection {
   /** Bounds on the start, and whether there are any. */
   bounds: { start_after?: number; start_before?: number };
   timed: boolean;
+  /** The filters hold words that no index finds. */
+  searched: boolean;
 }
 
 export function selectRuns(statements: Statements, filters: RunFilters): RunSelection {
@@ -43,7 +46,8 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   const tags = tagCodes(statements, filters.tags ?? []);
   const impossible = flows?.length === 0 || tags === null || typesOf(filters)?.length === 0;
   const timed = filters.start_after !== undefined || filters.start_before !== undefined;
-  const common = { conditions, bounds: filters, timed };
+  const searched = (filters.search ?? "").trim() !== "";
+  const common = { conditions, bounds: filters, timed, searched };
   if (impossible) return { ...common, possible: false, sources: [] };
   if (flows !== null) {
     conditions.add(
@@ -56,12 +60,29 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   for (const tag of tags) conditions.add("EXISTS (SELECT 1 FROM run_tags x WHERE x.tag = ? AND x.run_id = r.id)", tag);
   if (filters.name !== undefined) conditions.add(`r.name LIKE ? ESCAPE '\\'`, containsPattern(filters.name));
   if (filters.exact_name !== undefined) conditions.add("r.name = ?", filters.exact_name);
+  addSearch(statements, conditions, filters.search ?? "");
   if (filters.ended_after !== undefined) conditions.add("r.end_time >= ?", filters.ended_after);
   if (filters.ended_before !== undefined) conditions.add("r.end_time < ?", filters.ended_before);
   if (filters.schedule_id !== undefined) conditions.add("r.schedule_id = ?", filters.schedule_id);
   if (filters.backfill_id !== undefined) conditions.add("r.backfill_id = ?", filters.backfill_id);
   if (filters.scheduled_after !== undefined) conditions.add("r.scheduled_time >= ?", filters.scheduled_after);
   return { ...common, possible: true, sources: sourcesOf(statements, filters, flows, tags) };
+}
+
+/** Each word is part of one of these texts. What is read last is what may lie on pages of its own. */
+function addSearch(statements: Statements, conditions: Conditions, search: string): void {
+  for (const word of search.split(/\s+/)) {
+    if (word === "") continue;
+    const pattern = containsPattern(word);
+    const flows = statements.raw<[number]>(`SELECT id FROM flows WHERE project || '/' || name LIKE ? ESCAPE '\\'`).all(pattern);
+    const texts = ["r.name", "r.tags", "r.state_message"].map((column) => `${column} LIKE ? ESCAPE '\\'`);
+    const parameters = `octet_length(r.parameters) <= ${SEARCHED_PARAMETERS_BYTES_MAX} AND r.parameters LIKE ? ESCAPE '\\'`;
+    conditions.add(
+      `(r.flow_id IN (SELECT value FROM json_each(?)) OR ${texts.join(" OR ")} OR ${parameters})`,
+      JSON.stringify(flows.map(([id]) => id)),
+      ...[...texts, parameters].map(() => pattern),
+    );
+  }
 }
 
 function tagCodes(statements: Statements, tags: readonly string[]): number[] | null {

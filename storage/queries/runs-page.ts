@@ -4,8 +4,13 @@
  * Every sort has an index; runs that have not ended are in none of the partial ones and are read apart (they are few).
  * With a filter that few runs match, those runs are read by the filter's index and sorted; otherwise the sort's index is
  * walked and the filter applied on the way. Both find the same runs in the same order.
+ *
+ * No index finds the words of a search: a page looks through so many runs in the order of the sort, says with its cursor how far it
+ * came, and may hold fewer runs than asked for.
  */
+import { SEARCHED_RUNS_MAX } from "#protocol/limits";
 import type { RunCountsQuery, RunSort, RunsQuery } from "#protocol/run";
+import { stateCode } from "../codes.ts";
 import type { SqlValue } from "../driver.ts";
 import type { Statements } from "../statements.ts";
 import { Conditions } from "./conditions.ts";
@@ -59,6 +64,13 @@ function idPhase(descending: boolean): Phase {
   return { key: null, only: "TRUE", descending, sources: ALL };
 }
 
+/** It waits for its time: a run that waits for anything else has a name of its state that says so, or no scheduled time. */
+const COMING = `r.end_time IS NULL AND r.start_time IS NULL AND r.scheduled_time IS NOT NULL
+  AND r.state_type = ${stateCode("Scheduled")} AND r.state_name IS NULL`;
+const STARTED = "r.end_time IS NULL AND r.start_time IS NOT NULL";
+const WAITING = `r.end_time IS NULL AND r.start_time IS NULL AND NOT (${COMING})`;
+const ENDED = from("runs r INDEXED BY runs_end", "r.end_time IS NOT NULL");
+
 const SORTS: Record<RunSort, readonly Phase[]> = {
   created_desc: [idPhase(true)],
   created_asc: [idPhase(false)],
@@ -76,21 +88,28 @@ const SORTS: Record<RunSort, readonly Phase[]> = {
     },
     { key: null, only: "r.scheduled_time IS NULL", descending: false, sources: ALL },
   ],
+  activity: [
+    { key: "r.start_time", only: STARTED, descending: true, sources: [UNFINISHED] },
+    { key: null, only: WAITING, descending: true, sources: [UNFINISHED] },
+    { key: "r.end_time", only: "r.end_time IS NOT NULL", descending: true, sources: [ENDED] },
+    { key: "r.scheduled_time", only: COMING, descending: false, sources: [UNFINISHED] },
+  ],
 };
 
 export interface RunsPageOptions {
   /** Up to this many matches are read and sorted. */
   collectedMax?: number;
+  /** A search looks through so many runs. */
+  searchedMax?: number;
 }
 
 /** A page of runs as JSON text. */
 export function runsPage(statements: Statements, query: RunsQuery, options: RunsPageOptions = {}): string {
-  const collectedMax = options.collectedMax ?? COLLECTED_MAX;
-  const ids = runIds(statements, query, query.cursor ?? null, collectedMax);
+  const { ids, reached } = runIds(statements, query, query.cursor ?? null, options);
   const more = ids.length > query.limit;
   const shown = more ? ids.slice(0, query.limit) : ids;
   const items = renderRuns(statements, rowsOf(statements, shown));
-  return page(items, more ? (shown.at(-1) ?? null) : null);
+  return page(items, more ? (shown.at(-1) ?? null) : reached);
 }
 
 /** Rows of these runs, in their order. */
@@ -106,23 +125,47 @@ function rowsOf(statements: Statements, ids: readonly number[]): RunRow[] {
   return ids.map((id) => rows.get(id)).filter((row) => row !== undefined);
 }
 
-/** Ids of the page and one more, when there is one. */
-function runIds(statements: Statements, query: RunsQuery, cursor: number | null, collectedMax: number): number[] {
+interface Found {
+  /** Ids of the page and one more, when there is one. */
+  ids: number[];
+  /** The last run that a search looked at before it stopped; null when it came to the end. */
+  reached: number | null;
+}
+
+function runIds(statements: Statements, query: RunsQuery, cursor: number | null, options: RunsPageOptions): Found {
+  const { collectedMax = COLLECTED_MAX, searchedMax = SEARCHED_RUNS_MAX } = options;
+  const ids: number[] = [];
   const selection = selectRuns(statements, query);
-  if (!selection.possible) return [];
+  if (!selection.possible) return { ids, reached: null };
   const phases = SORTS[query.sort];
   const start = cursor === null ? { phase: 0, key: null } : positionOf(statements, phases, cursor);
-  if (start === null) return [];
+  if (start === null) return { ids, reached: null };
   const byId = phases.every((phase) => phase.key === null && phase.only === "TRUE");
   const collected = byId && selection.sources !== null ? null : collect(statements, query, selection, collectedMax);
-  const ids: number[] = [];
   for (const [index, phase] of phases.entries()) {
     if (index < start.phase) continue;
     const after = index === start.phase && cursor !== null ? { key: start.key, id: cursor } : null;
-    ids.push(...phaseIds(statements, phase, selection, collected, after, query.limit + 1 - ids.length));
+    const through = selection.searched && collected === null ? farthest(statements, phase, selection, after, searchedMax) : null;
+    ids.push(...phaseIds(statements, phase, selection, collected, { after, through }, query.limit + 1 - ids.length));
     if (ids.length > query.limit) break;
+    if (through !== null) return { ids, reached: through.id };
   }
-  return ids;
+  return { ids, reached: null };
+}
+
+/** Where a search that begins after a position has looked at enough runs of the phase; null when there are no more than that. */
+function farthest(statements: Statements, phase: Phase, selection: RunSelection, after: Position, searchedMax: number): Position {
+  const sources = sourcesFor(phase, selection, null);
+  const share = Math.ceil(searchedMax / sources.length);
+  const ends = sources.flatMap(({ from, where, id = "r.id" }) => {
+    const wanted = within(new Conditions().add(phase.only), phase, { after, through: null }, id);
+    const sql = `SELECT ${id}, ${phase.key ?? "NULL"} FROM ${from} WHERE ${where.sql} AND ${wanted.sql}
+      ORDER BY ${orderOf(phase, id)} LIMIT 2 OFFSET ?`;
+    const [last, next] = statements.raw<[number, SqlValue]>(sql).all(...where.values, ...wanted.values, share - 1);
+    return last === undefined || next === undefined ? [] : [last];
+  });
+  const nearest = ends.sort(inOrder(phase))[0];
+  return nearest === undefined ? null : { id: nearest[0], key: nearest[1] };
 }
 
 /** Which phase the run of the cursor is in, and its key there; by id alone it need not exist any more. */
@@ -154,8 +197,13 @@ export function rangeSources(query: RunCountsQuery): Source[] | null {
     const where = new Conditions().add("r.scheduled_time >= ?", query.scheduled_after);
     return [{ from: "runs r INDEXED BY runs_scheduled", where }];
   }
-  if (query.start_after === undefined && query.start_before === undefined) return null;
   const where = new Conditions().add("r.end_time IS NOT NULL");
+  if (query.ended_after !== undefined || query.ended_before !== undefined) {
+    if (query.ended_after !== undefined) where.add("r.end_time >= ?", query.ended_after);
+    if (query.ended_before !== undefined) where.add("r.end_time < ?", query.ended_before);
+    return [{ from: "runs r INDEXED BY runs_end", where }];
+  }
+  if (query.start_after === undefined && query.start_before === undefined) return null;
   if (query.start_after !== undefined) where.add(`${START} >= ?`, query.start_after);
   if (query.start_before !== undefined) where.add(`${START} <= ?`, query.start_before);
   return [{ from: "runs r INDEXED BY runs_start", where }, UNFINISHED];
@@ -163,29 +211,45 @@ export function rangeSources(query: RunCountsQuery): Source[] | null {
 
 type Position = { key: SqlValue; id: number } | null;
 
+/** A piece of an order: what lies beyond one run, up to and with another. */
+interface Piece {
+  after: Position;
+  through: Position;
+}
+
 function phaseIds(
   statements: Statements,
   phase: Phase,
   selection: RunSelection,
   collected: readonly number[] | null,
-  after: Position,
+  piece: Piece,
   limit: number,
 ): number[] {
   const conditions = selection.conditions.copy();
   if (phase.only !== "TRUE") conditions.add(phase.only);
-  if (collected === null && phase.sources === ALL && selection.sources === null && selection.timed)
-    return timedIds(statements, phase, selection, within(conditions, phase, after), after, limit);
+  if (collected === null && phase.sources === ALL && selection.sources === null && selection.timed && !selection.searched)
+    return timedIds(statements, phase, selection, within(conditions, phase, piece), piece.after, limit);
   const found: [number, SqlValue][] = [];
   for (const { from, where, id = "r.id" } of sourcesFor(phase, selection, collected)) {
-    const direction = phase.descending ? "DESC" : "ASC";
-    const order = phase.key === null ? `${id} ${direction}` : `${phase.key} ${direction}, r.id ${direction}`;
-    const wanted = within(conditions, phase, after, id);
-    const sql = `SELECT r.id, ${phase.key ?? "NULL"} FROM ${from} WHERE ${where.sql} AND ${wanted.sql} ORDER BY ${order} LIMIT ?`;
+    const wanted = within(conditions, phase, piece, id);
+    const sql = `SELECT r.id, ${phase.key ?? "NULL"} FROM ${from} WHERE ${where.sql} AND ${wanted.sql}
+      ORDER BY ${orderOf(phase, id)} LIMIT ?`;
     found.push(...statements.raw<[number, SqlValue]>(sql).all(...where.values, ...wanted.values, limit));
   }
+  return found
+    .sort(inOrder(phase))
+    .slice(0, limit)
+    .map(([id]) => id);
+}
+
+function orderOf(phase: Phase, id: string): string {
+  const direction = phase.descending ? "DESC" : "ASC";
+  return phase.key === null ? `${id} ${direction}` : `${phase.key} ${direction}, r.id ${direction}`;
+}
+
+function inOrder(phase: Phase) {
   const sign = phase.descending ? -1 : 1;
-  found.sort((a, b) => sign * (compareKeys(a[1], b[1]) || a[0] - b[0]));
-  return found.slice(0, limit).map(([id]) => id);
+  return (a: [number, SqlValue], b: [number, SqlValue]) => sign * (compareKeys(a[1], b[1]) || a[0] - b[0]);
 }
 
 /** By id, with bounds on the start: only the stretches of ids that have such runs are read. */
@@ -215,13 +279,20 @@ function sourcesFor(phase: Phase, selection: RunSelection, collected: readonly n
   return phase.key === null && phase.only === "TRUE" && selection.sources !== null ? selection.sources : phase.sources;
 }
 
-/** The conditions, and that a run lies beyond the position. */
-function within(conditions: Conditions, phase: Phase, after: Position, id = "r.id"): Conditions {
-  if (after === null) return conditions;
+/** The conditions, and that a run lies in the piece. */
+function within(conditions: Conditions, phase: Phase, { after, through }: Piece, id = "r.id"): Conditions {
+  const all = conditions.copy();
   const beyond = phase.descending ? "<" : ">";
-  if (phase.key === null) return conditions.copy().add(`${id} ${beyond} ?`, after.id);
-  const further = `${phase.key} ${beyond}= ? AND (${phase.key} ${beyond} ? OR r.id ${beyond} ?)`;
-  return conditions.copy().add(further, after.key, after.key, after.id);
+  const before = phase.descending ? ">" : "<";
+  if (phase.key === null) {
+    if (after !== null) all.add(`${id} ${beyond} ?`, after.id);
+    if (through !== null) all.add(`${id} ${before}= ?`, through.id);
+    return all;
+  }
+  const side = (to: string) => `${phase.key} ${to}= ? AND (${phase.key} ${to} ? OR r.id ${to}`;
+  if (after !== null) all.add(`${side(beyond)} ?)`, after.key, after.key, after.id);
+  if (through !== null) all.add(`${side(before)}= ?)`, through.key, through.key, through.id);
+  return all;
 }
 
 /** Order of keys as SQLite has it: numbers by value, text by its bytes. */

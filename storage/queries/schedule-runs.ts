@@ -9,16 +9,18 @@ const HOUR_US = 3_600_000_000;
 
 /**
  * One entry for each schedule, hour and state: how many runs, and the fire and id of the newest of them. A schedule that fires
- * hourly or less often has an entry of its own for each run.
+ * hourly or less often has an entry of its own for each run, and so has an hour with at most `each` runs of a schedule.
  */
-export function scheduleRuns(statements: Statements, after: number, before: number): string {
+export function scheduleRuns(statements: Statements, after: number, before: number, each: number): string {
   const sql = `SELECT schedule_id, state_type, state_name, count(*), max(scheduled_time), id
-    FROM runs INDEXED BY runs_scheduled
-    WHERE scheduled_time >= ? AND scheduled_time < ? AND schedule_id IS NOT NULL
-    GROUP BY schedule_id, scheduled_time / ${HOUR_US}, state_type, state_name ORDER BY schedule_id, max(scheduled_time)`;
+    FROM (SELECT *, scheduled_time / ${HOUR_US} AS hour, count(*) OVER (PARTITION BY schedule_id, scheduled_time / ${HOUR_US}) AS runs
+      FROM runs INDEXED BY runs_scheduled
+      WHERE scheduled_time >= ? AND scheduled_time < ? AND schedule_id IS NOT NULL)
+    GROUP BY schedule_id, hour, state_type, state_name, CASE WHEN runs <= ? THEN id END
+    ORDER BY schedule_id, max(scheduled_time)`;
   const entries = statements
     .raw<Row>(sql)
-    .all(after, before)
+    .all(after, before, each)
     .map(([schedule, type, name, count, time, run]) => {
       const typeName = stateType(type);
       return `[${schedule},${time},${count},"${typeName}",${quoted(name ?? typeName)},${run}]`;

@@ -163,6 +163,9 @@ t.test("a server that goes and comes back: every page notices, keeps what it has
     t.ok((await tab.page.locator(content).count()) > 0, `${path} keeps what was read`);
     if (writes !== undefined) t.ok(await tab.page.locator(writes).first().isDisabled(), `${path} writes nothing meanwhile`);
   }
+  const up = await late.page.locator(".rail small").textContent();
+  await late.page.getByText(/^Offline for [3-9] s/).waitFor();
+  t.equal(await late.page.locator(".rail small").textContent(), up, "the uptime stands still");
   // A page that was not opened before.
   await late.page.getByText(/^Offline for/).waitFor();
   await late.page.keyboard.press("g");

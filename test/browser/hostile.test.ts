@@ -15,6 +15,8 @@ const MARKUP = '"><img src=x onerror="globalThis.hit=1"><script>globalThis.hit=1
 const BACKWARDS = "\u202Etxt.exe";
 const CONTROL = "\u0000\u0007\u001B[31m\r\n\u2028\uFEFF";
 const LONG = "x".repeat(10_000);
+/** The longest name that is taken. */
+const LONG_NAME = "x".repeat(1_000);
 /** Everything at once, as a name. */
 const NAME = `${MARKUP}${BACKWARDS}${CONTROL}`;
 const flowId = await server.flowId("sync_stock_levels");
@@ -30,7 +32,7 @@ async function named(name: string, tags: string[] = []) {
 }
 
 const marked = await named(MARKUP + BACKWARDS, [MARKUP, BACKWARDS]);
-const long = await named(LONG, [LONG.slice(0, 200)]);
+const long = await named(LONG_NAME, [LONG.slice(0, 200)]);
 const hostile = await server.run("hostile");
 await server.until(hostile, "Failed");
 const { client } = server;
@@ -45,7 +47,7 @@ const ruleOf = (name: string, text: string): RuleBody => ({
   ],
 });
 const rule = await client.rules.create(ruleOf(NAME, MARKUP));
-const longRule = await client.rules.create(ruleOf(LONG, LONG));
+const longRule = await client.rules.create(ruleOf(LONG_NAME, LONG));
 const event = await client.events.emit({
   name: "hostile.came",
   payload: { [MARKUP]: BACKWARDS, text: NAME, long: LONG, list: [CONTROL, { [NAME]: LONG }] },
@@ -88,6 +90,44 @@ const ADDRESSES: readonly (readonly [address: string, shown: string])[] = [
   ["/settings", ".settings-fields :text('onerror')"],
 ];
 
+/**
+ * Texts that stand behind text of users within one line of direction: where that turns, they are read backwards. The texts of
+ * users here end in ".exe", or in the control characters behind it.
+ */
+function turned(): string[] {
+  const isolating = /isolate|plaintext/;
+  const lineOf = (node: Node): Element => {
+    let at = node.parentElement as Element;
+    for (; at.parentElement !== null; at = at.parentElement) {
+      const { display, unicodeBidi } = getComputedStyle(at);
+      if (display !== "inline" && display !== "contents") return at;
+      if (isolating.test(unicodeBidi)) return at;
+    }
+    return at;
+  };
+  const textOf = (node: Node, line: Element): string => {
+    if (node.nodeType === Node.TEXT_NODE) return node.textContent ?? "";
+    if (node !== line && (!(node instanceof Element) || isolates(node))) return "";
+    return [...node.childNodes].map((child) => textOf(child, line)).join("");
+  };
+  const isolates = (element: Element): boolean => {
+    const { display, unicodeBidi } = getComputedStyle(element);
+    return (display !== "inline" && display !== "contents") || isolating.test(unicodeBidi);
+  };
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const lines = new Set<Element>();
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode())
+    if (node.textContent?.includes("\u202E") && node.parentElement?.closest("pre, code, textarea") === null)
+      lines.add(lineOf(node));
+  return [...lines]
+    .map((line) => textOf(line, line))
+    .filter((text) => {
+      const rest = text.slice(text.lastIndexOf(".exe") + ".exe".length);
+      // What a name goes on with itself: its number among tasks, the end of a long message.
+      return /[^\s\p{Cc}\p{Cf}\uFFFD]/u.test(rest.replaceAll("[31m", "").replace(/^-\d+|^ (?:long)+/, ""));
+    });
+}
+
 async function settled({ page }: Tab, shown: string): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.getByText("Live", { exact: true }).waitFor();
@@ -111,6 +151,7 @@ t.test("hostile names and artifacts", async (t) => {
         [],
       );
       t.equal(await page.locator("main script, main iframe, main img[onerror], main object").count(), 0);
+      t.same(await page.evaluate(turned), [], "what follows the text of users is not turned with it");
       const width = () => page.evaluate(() => document.documentElement.scrollWidth);
       t.ok((await width()) <= 1440, "nothing is wider than the window");
       await page.setViewportSize({ width: 320, height: 640 });

@@ -118,6 +118,107 @@ t.test("the runs page", async (t) => {
     await context.close();
   });
 
+  t.test("runs are listed by activity: the newest end is above, what is to come is last and in order of time", async (t) => {
+    // Whatever other tests started has ended: what runs stands above what ended.
+    for (const states of [["Scheduled"], ["Pending", "Running"]])
+      for await (const run of server.client.runs.list({ states } as never)) await server.until(run, "Completed", "Failed");
+    const flow = await server.flowId("sync_stock_levels");
+    const schedule = await server.client.schedules.create(flow, { kind: "cron", cron: "0 3 * * *" });
+    const done = await server.run("sync_stock_levels");
+    await server.until(done, "Completed");
+    const { page, context } = await openRuns();
+    const hrefs = () =>
+      page.locator("tr[data-index] a.row-link").evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
+    t.equal((await hrefs())[0], `/runs/${done.id}`, "runs of the look-ahead were created later");
+    await page.goto(`${server.url}/runs?state=Scheduled`);
+    await page.locator("tr[data-index='2']").waitFor();
+    const coming = await server.client.runs.list({ schedule_id: schedule.id, sort: "scheduled_asc" }).page();
+    t.same(
+      await hrefs(),
+      coming.items.map(({ id }) => `/runs/${id}`),
+    );
+    await page.goto(`${server.url}/runs?states=Failed,Crashed`);
+    await page.locator("tr[data-index='9']").waitFor();
+    const failed = await server.client.runs.list({ states: ["Failed", "Crashed"], limit: 500 } as never).page();
+    const newest = failed.items.sort((a, b) => Number(b.end_time) - Number(a.end_time) || b.id - a.id);
+    t.same(
+      (await hrefs()).slice(0, 10),
+      newest.slice(0, 10).map(({ id }) => `/runs/${id}`),
+    );
+    await page.goto(`${server.url}/flows/${flow}`);
+    await page.locator(".flow-runs a").first().waitFor();
+    t.equal(await page.locator(".flow-runs a").first().getAttribute("href"), `/runs/${done.id}`);
+    await server.client.schedules.delete(schedule.id);
+    await context.close();
+  });
+
+  t.test("a search finds parts of flows, tags, messages and parameters", async (t) => {
+    const embedded = await server.run("embed_support_tickets");
+    await server.until(embedded, "Failed");
+    const summary = await server.run("build_regional_summary", { day: "2026-03-04", region: "far-south" });
+    const { page, context, complaints } = await openRuns();
+    const finds = async (words: string, id: number) => {
+      await page.getByRole("combobox", { name: "Search runs" }).fill(words);
+      await page.waitForURL((url) => url.searchParams.get("q") === words);
+      await page.waitForFunction(() => document.querySelector("table.table")?.getAttribute("aria-busy") === "false");
+      await page.locator(`a.row-link[href='/runs/${id}']`).waitFor();
+    };
+    await finds("embed", embedded.id);
+    await finds("OUT of memory", embedded.id);
+    await finds("far-south regional", summary.id);
+    const tagged = (await server.client.runs.list({ tags: ["team-a"], limit: 1 } as never).page()).items[0];
+    await finds(`team-a ${tagged?.name}`, tagged?.id ?? 0);
+    t.equal(await page.locator("tr[data-index]").count(), 1, "every word must be found");
+    await page.getByRole("combobox", { name: "Search runs" }).fill("nothing has this");
+    await page.getByText("No run matches").waitFor();
+    await server.client.runs.cancel(summary.id);
+    t.same(complaints, []);
+    await context.close();
+  });
+
+  t.test("Show brings the reader to the new runs, and Escape gives up the selection before it leaves the page", async (t) => {
+    const { page, context } = await openRuns();
+    await page.evaluate(() => window.scrollTo(0, 2_000));
+    await page.locator("tr[data-index='60']").waitFor();
+    const run = await server.run("embed_support_tickets");
+    await page.getByRole("button", { name: /1 new run above/ }).click();
+    await page.waitForFunction(() => window.scrollY === 0);
+    await page.getByRole("row", { name: new RegExp(run.name) }).waitFor();
+    await page.keyboard.press("j");
+    await page.keyboard.press("x");
+    await page.getByText("1 selected").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByText("1 selected").waitFor({ state: "detached" });
+    t.equal(new URL(page.url()).pathname, "/runs");
+    await context.close();
+  });
+
+  t.test("Back takes back one filter, and comes to the place in the list that was left", async (t) => {
+    const { page, context } = await openRuns();
+    await page.getByRole("button", { name: /^Completed/ }).click();
+    await page.waitForURL(/state=Completed/);
+    await page.getByRole("combobox", { name: "Search runs" }).pressSequentially("seed-2");
+    await page.waitForURL(/q=seed-2/);
+    await page.goBack();
+    await page.waitForURL((url) => url.search === "?state=Completed");
+    await page.goBack();
+    await page.waitForURL((url) => url.pathname === "/runs" && url.search === "");
+    await page.locator("tr[data-index='60']").waitFor({ state: "detached" });
+    // Beyond the first page of the list, which comes in parts.
+    await page.waitForFunction(() => {
+      window.scrollTo(0, 5_000);
+      return window.scrollY === 5_000;
+    });
+    const row = page.locator("tr[data-index='165']");
+    const name = await row.textContent();
+    await row.locator("a.row-link").click();
+    await page.waitForURL(/\/runs\/\d+$/);
+    await page.goBack();
+    await page.waitForFunction(() => window.scrollY === 5_000);
+    t.equal(await row.textContent(), name);
+    await context.close();
+  });
+
   t.test("deleting can be undone until its message ends", async (t) => {
     const run = await server.run("sync_stock_levels");
     await server.until(run, "Completed");

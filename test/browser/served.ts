@@ -1,5 +1,5 @@
 /** A real server in a process of its own, on a temporary home, with flows and runs in every state that pages show. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,6 +22,8 @@ export interface ServedOptions {
   engines?: boolean;
   /** True: schedules fire. Otherwise they are paused, and nothing happens at a quarter past but what a test does. */
   schedules?: boolean;
+  /** Further files beside the flows, by name. */
+  files?: Readonly<Record<string, string>>;
 }
 
 export class Served {
@@ -52,11 +54,11 @@ export class Served {
     this.client = new Millrace({ url: this.url, token });
   }
 
-  static async start({ runs = 0, token, engines = true, schedules = false }: ServedOptions = {}): Promise<Served> {
+  static async start({ runs = 0, token, engines = true, schedules = false, files = {} }: ServedOptions = {}): Promise<Served> {
     const home = mkdtempSync(join(tmpdir(), "millrace-browser-"));
     if (runs > 0) seedStore(join(home, "home"), runs, SEED);
     else mkdirSync(join(home, "home"));
-    const flows = copyOfFlows();
+    const flows = copyOfFlows(files);
     const args = ["--home", join(home, "home"), "--max-engines", "8", "--no-open"];
     if (!engines) args.push("--no-engines");
     if (token !== undefined) args.push("--token", token);
@@ -95,6 +97,11 @@ export class Served {
     await this.#stop();
     rmSync(this.#home, { recursive: true, force: true });
     rmSync(dirname(this.#flows), { recursive: true, force: true });
+  }
+
+  /** Puts a file beside the flows; the server reads them again. */
+  addFile(name: string, text: string): void {
+    writeFileSync(join(this.#flows, name), text);
   }
 
   async flowId(name: string): Promise<number> {
@@ -138,11 +145,12 @@ export class Served {
 }
 
 /** A server writes changed settings beside the flows. They find the package only from within it. */
-function copyOfFlows(): string {
+function copyOfFlows(files: Readonly<Record<string, string>>): string {
   const built = join(ROOT, "dist");
   mkdirSync(built, { recursive: true });
   const copy = join(mkdtempSync(join(built, "served-")), "flows");
   cpSync(FLOWS, copy, { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(copy, name), text);
   return copy;
 }
 

@@ -19,7 +19,7 @@ async function open(path: string) {
 
 t.test("the overview says what needs somebody, and a bar of the strip leads to its runs", async (t) => {
   const { page, context, complaints } = await open("/");
-  await page.getByRole("heading", { level: 1, name: /flows are failing.*waits for your answer/ }).waitFor();
+  await page.getByRole("heading", { level: 1, name: /waits for your answer.*flows are failing/ }).waitFor();
   await page.getByText("Asks: Send 42 invoices, 18,240.50 EUR in total?").waitFor();
   await page.getByText(/2 of 2 taken/).waitFor();
   // Asked anew until both say the same: a run of a schedule may end in between.
@@ -41,6 +41,105 @@ t.test("the overview says what needs somebody, and a bar of the strip leads to i
     .first()
     .waitFor();
   t.same(complaints, []);
+  await context.close();
+});
+
+t.test(
+  "what needs somebody has questions first and single failures last, frequent failures, and files that do not load",
+  async (t) => {
+    for (let count = 0; count < 2; count += 1) await server.until(await server.run("embed_support_tickets"), "Failed");
+    const stations = [40, 40, 5].map((count) => server.run("ingest_station_observations", { count }));
+    for (const run of await Promise.all(stations)) await server.until(run, "Failed", "Completed");
+    const good = await server.run("ingest_station_observations", { count: 1 });
+    await server.until(good, "Completed");
+    server.addFile("broken.ts", 'import "millrace";\nthrow new Error("no such table: prices");\n');
+    const { page, context, complaints } = await open("/");
+    const rows = page.locator(".needs > li");
+    await rows.filter({ hasText: "broken.ts" }).filter({ hasText: "no such table: prices" }).waitFor();
+    await rows.filter({ hasText: "Fails often" }).filter({ hasText: "ingest_station_observations" }).waitFor();
+    await rows.filter({ hasText: "Failed 3 times in a row" }).waitFor();
+    const texts = await rows.allTextContents();
+    const order = [/Paused for input/, /broken\.ts/, /Failed 3 times in a row/, /Fails often/, /^Failed [^0-9]/];
+    const places = order.map((wanted) => texts.findIndex((text) => wanted.test(text)));
+    t.equal(places[0], 0);
+    t.same(
+      places,
+      [...places].sort((a, b) => a - b),
+    );
+    t.notOk(places.includes(-1), texts.join("\n"));
+    const title = await page.getByRole("heading", { level: 1 }).textContent();
+    for (const part of ["waits for your answer", "file is in error", "failing", "fails often", "is full"]) t.match(title, part);
+    t.same(complaints, []);
+    await context.close();
+  },
+);
+
+t.test("a schedule that fires each minute is drawn over the whole of the next week", async (t) => {
+  const flow = await server.flowId("sync_stock_levels");
+  const { id } = await server.client.schedules.create(flow, { kind: "cron", cron: "* * * * *" });
+  const { page, context, complaints } = await open("/schedules?away=1");
+  const row = page.getByRole("row").filter({ has: page.locator(`a[href*='schedule=${id}']`) });
+  await row.locator(".cal-band").nth(6).waitFor();
+  const widths = await row.locator("td").evaluateAll((cells) =>
+    cells.map((cell) => {
+      const bands = [...cell.querySelectorAll<HTMLElement>(".cal-band")];
+      return Math.round(bands.reduce((sum, band) => sum + Number.parseFloat(band.style.width), 0));
+    }),
+  );
+  t.same(widths, Array(7).fill(100));
+  await server.client.schedules.delete(id);
+  t.same(complaints, []);
+  await context.close();
+});
+
+t.test("the agenda tells runs of one hour one by one", async (t) => {
+  const [schedule] = await server.client.schedules.list(await server.flowId("sync_stock_levels"));
+  const { page, context } = await openTab(browser);
+  const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000_000 - 3_600_000_000;
+  const run = (minute: number, id: number) => [schedule?.id, hour + minute * 60_000_000, 1, "Failed", "Failed", id];
+  // Runs of past fires cannot be had without waiting for them.
+  await page.route("**/api/schedules/runs?*", async (route) => {
+    const each = Number(new URL(route.request().url()).searchParams.get("each"));
+    const merged = [[schedule?.id, hour + 5 * 60_000_000, 2, "Failed", "Failed", 2]];
+    await route.fulfill({ json: each >= 2 ? [run(0, 1), run(5, 2)] : merged });
+  });
+  await page.goto(`${server.url}/schedules?view=agenda&away=${new Date().getHours() === 0 ? -1 : 0}`);
+  const failed = page.locator(".agenda-rows li").filter({ hasText: "Failed" });
+  await failed.nth(1).waitFor();
+  t.same(
+    (await failed.locator("time").allTextContents()).map((text) => text.slice(-2)),
+    ["00", "05"],
+  );
+  await context.close();
+});
+
+t.test("in a narrow window the chosen tab is in view, and the schedules begin with today", async (t) => {
+  const { page, context } = await openTab(browser, { width: 390, height: 844 });
+  await page.goto(`${server.url}/runs/${scene.completed.id}?tab=input`);
+  const tab = page.locator(".tabs [aria-current]");
+  await tab.getByText("Input").waitFor();
+  await page.waitForFunction(() => {
+    const { left, right } = document.querySelector(".tabs [aria-current]")?.getBoundingClientRect() ?? { left: -1, right: 0 };
+    return left >= 0 && right <= window.innerWidth;
+  });
+  await page.goto(`${server.url}/schedules`);
+  await page.locator(".agenda h2").first().waitFor();
+  const weekday = new Intl.DateTimeFormat("en-GB", { weekday: "short", timeZone: "Europe/Berlin" }).format(new Date());
+  t.match(await page.locator(".agenda h2").first().textContent(), weekday);
+  t.equal(await page.locator(".agenda h2").count(), 7);
+  t.same(await page.getByRole("group", { name: "View" }).getByRole("button").allTextContents(), ["Day", "Week"]);
+  await context.close();
+});
+
+t.test("a run that ended without tasks has none, not none yet", async (t) => {
+  const run = await server.run("embed_support_tickets");
+  await server.until(run, "Failed");
+  const { page, context } = await open(`/runs/${run.id}?tab=tasks`);
+  for (const tab of ["tasks", "timeline", "graph"]) {
+    await page.goto(`${server.url}/runs/${run.id}?tab=${tab}`);
+    await page.getByText("No tasks", { exact: true }).waitFor();
+  }
+  t.equal(await page.getByText("No tasks yet").count(), 0);
   await context.close();
 });
 
@@ -145,6 +244,9 @@ t.test("a backfill is tried dry, made, and cancelled; only dates are offered", a
   await page.getByRole("button", { name: "Cancel 12 runs" }).click();
   await page.locator(".value-grid li.s-cancelled").nth(11).waitFor();
   t.match(await server.client.backfills.newest(), [{ cancelled: true }]);
+  await page.goto(`${server.url}/queue`);
+  await page.locator(".resources li").filter({ hasText: "db-warehouse" }).waitFor();
+  t.equal(await page.getByText(/the cap of backfill/).count(), 0, "nothing of it is left among the resources");
   t.same(complaints, []);
   await context.close();
 });

@@ -98,7 +98,7 @@ const TASK_RUN_KEYS = [
 ];
 const FLOW_KEYS = [
   ...["id", "external_id", "project", "name", "module", "source_dir", "description", "group", "tags", "parameter_schema"],
-  ...["options", "live", "error", "created_at", "last_seen_at"],
+  ...["options", "live", "error", "schedule_error", "created_at", "last_seen_at"],
 ];
 const RULE_KEYS = [
   ...["id", "external_id", "name", "enabled", "source", "module", "when", "do", "once", "cooldown_seconds", "max_per_minute"],

@@ -193,7 +193,7 @@ export class EveryEvent {
     await this.call("POST", `/api/schedules/${daily["id"]}/resume`);
     await this.call("DELETE", `/api/schedules/${daily["id"]}`);
     // Its first run becomes late while the rest happens, and its fires are missed while the server is down.
-    await this.call("POST", path, { kind: "interval", interval: 0.5, catchup: "latest" });
+    await this.call("POST", path, { kind: "interval", interval: 1, catchup: "latest" });
     const backfill = await this.call("POST", `/api/flows/${flow_id}/backfill`, {
       parameter: "day",
       start: "2026-01-01",

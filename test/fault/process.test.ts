@@ -3,7 +3,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { examine } from "#server/operations/doctor";
@@ -30,9 +30,9 @@ const DRAIN_MAX_MS = 90_000;
 /** Fewer of both than there are engines, so that runs wait for them. */
 const RESOURCES = "[resources]\ndesk = 6\ntool = 3\n";
 
-/** Starts a server on a home; its address is in the discovery file once it listens. */
+/** Starts a server on a home within the folder that it serves; its address is in the discovery file once it listens. */
 function serve(program: string, home: string): ChildProcess {
-  const args = [program, "serve", home, "--home", home, "--port", "0", "--no-open", "--no-engines"];
+  const args = [program, "serve", dirname(home), "--home", home, "--port", "0", "--no-open", "--no-engines"];
   return spawnNode(args, { stdio: "ignore" });
 }
 
@@ -91,8 +91,9 @@ t.test("kill -9 every two seconds under 200 creates/s and 8 engines loses, doubl
   const built = await buildPackage();
   t.teardown(() => built.remove());
   const program = built.pathOf("cli/main");
-  const home = mkdtempSync(join(tmpdir(), "millrace-kill-"));
-  writeFileSync(join(home, "millrace.toml"), RESOURCES, { mode: 0o600 });
+  const folder = mkdtempSync(join(tmpdir(), "millrace-kill-"));
+  const home = join(folder, "home");
+  writeFileSync(join(folder, "millrace.toml"), RESOURCES, { mode: 0o600 });
   let child = serve(program, home);
   t.teardown(() => child.kill("SIGKILL"));
   let url: string | null = null;
@@ -141,5 +142,5 @@ t.test("kill -9 every two seconds under 200 creates/s and 8 engines loses, doubl
   child.kill("SIGTERM");
   t.same(await ended, [0, null], "an orderly stop at the end");
   checkHome(t, home);
-  rmSync(home, { recursive: true });
+  rmSync(folder, { recursive: true });
 });

@@ -51,6 +51,9 @@ t.test("serve, run flows against it, look at them, stop it", async (t) => {
 
   const listed = await millrace("runs", "ls", "--home", home, "--json", "--state", "failed");
   t.match(JSON.parse(listed.out), [{ flow_name: "broken", state: { type: "Failed" } }]);
+  t.match(await millrace("artifacts", "ls", "--home", home, "--kind", "bogus"), { code: 3, errors: /Known: markdown, table/ });
+  const none = await millrace("runs", "cancel", "--flow", "sum", "--home", home);
+  t.match(none, { code: 0, out: "No run that has not ended matches.\n" });
   const [run] = JSON.parse((await millrace("runs", "ls", "--home", home, "--json", "--flow", "sum")).out);
   t.match((await millrace("runs", "show", String(run.id), "--home", home)).out, /add-0 {2}● Completed/);
   t.match(await millrace("runs", "logs", String(run.id), "--home", home, "-f"), { code: 0, out: /adding 41 1\n/ });

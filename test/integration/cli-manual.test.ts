@@ -23,6 +23,7 @@ t.test("what is done by hand", { timeout: 240_000 }, async (t) => {
       code: 3,
       errors: `millrace: run ${id} waits for an answer: Publish?. Give it: millrace runs input ${id} ANSWER\n`,
     });
+    t.match(await cli("runs", "input", String(id), "{}"), { code: 3, out: "", errors: /answer "publish" is required/ });
     const answer = '{"publish":true}';
     t.same(await cli("runs", "input", String(id), answer), {
       code: 0,

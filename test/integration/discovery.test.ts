@@ -29,10 +29,10 @@ t.test("flows are found in folders, tests and declarations and other people's fo
     "no-flow.ts": 'import "millrace"; export const x = 1;',
     "script.ts": `// Cleans up what millrace has left.\nimport { writeFileSync } from "node:fs";\nwriteFileSync("${join(t.testdirName, "ran")}", "x");\n`,
   });
-  const { flows, errors, warnings } = await discoverFlows(dir);
+  const { flows, problems, warnings } = await discoverFlows(dir);
   t.same(names(flows), ["a", "b", "c"]);
   t.match(flows[2], { module: "nested/deep/c.ts", source_dir: dir, flow: "c" });
-  t.same(errors, []);
+  t.same(problems, []);
   t.same(warnings, []);
   t.notOk(existsSync(join(dir, "ran")), "a script that has nothing to do with flows is not run");
 });
@@ -46,13 +46,13 @@ t.test("a module that throws, ends its process or never ends is reported, the ot
     "e-waits.ts": 'import "millrace";\nawait new Promise((resolve) => setTimeout(resolve, 3600e3));\n',
     "f-works.ts": FLOW("works"),
   });
-  const { flows, errors } = await discoverFlows(dir, { importMs: 6_000, depthMax: 3, filesMax: 100 });
+  const { flows, problems } = await discoverFlows(dir, { importMs: 6_000, depthMax: 3, filesMax: 100 });
   t.same(names(flows), ["works"]);
   t.same(
-    errors.map((error) => error.module),
+    problems.map((error) => error.module),
     ["a-throws.ts", "b-syntax.ts", "c-exits.ts", "d-hangs.ts", "e-waits.ts"],
   );
-  const [throws, syntax, exits, hangs, waits] = errors.map((error) => error.error);
+  const [throws, syntax, exits, hangs, waits] = problems.map((error) => error.error);
   t.match(throws, /no such table/);
   t.match(syntax, /SyntaxError|Expression expected|Unexpected|Expected/);
   t.equal(exits, "it ended the process with code 4 while it was imported\ncannot connect");
@@ -62,9 +62,9 @@ t.test("a module that throws, ends its process or never ends is reported, the ot
 
 t.test("one flow has one module", async (t) => {
   const dir = t.testdir({ "a.ts": FLOW("same"), "b.ts": 'import "millrace";\nexport * from "./a.ts";\n' });
-  const { flows, errors } = await discoverFlows(dir);
+  const { flows, problems } = await discoverFlows(dir);
   t.same(names(flows), ["same"]);
-  t.match(errors, [{ module: "b.ts", error: /is already exported by a\.ts/ }]);
+  t.match(problems, [{ module: "b.ts", error: /is already exported by a\.ts/ }]);
 });
 
 t.test("depth and number of files are bounded, and it is said so", async (t) => {

@@ -13,6 +13,8 @@ export interface StartedEngine {
   exited: Promise<number | null>;
   /** What it has written to standard error. */
   complaints: () => string;
+  /** Resolves when that holds the text. */
+  complained: (text: string) => Promise<void>;
 }
 
 interface Teardown {
@@ -41,11 +43,14 @@ export async function startEngine(t: Teardown, module: string, args: string[] = 
   engine.stderr?.on("data", (chunk: Buffer) => {
     errors += chunk.toString();
   });
+  const complained = async (text: string): Promise<void> => {
+    while (!errors.includes(text) && engine.stderr !== null) await once(engine.stderr, "data");
+  };
   const exited = once(engine, "exit").then(([code]) => code as number | null);
   t.teardown(async () => {
     server.close();
     engine.kill("SIGKILL");
     await exited;
   });
-  return { server, engine, exited, complaints: () => errors };
+  return { server, engine, exited, complaints: () => errors, complained };
 }

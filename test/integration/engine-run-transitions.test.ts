@@ -89,4 +89,6 @@ t.test("a cancel, a time limit and the end of the thread are reported with the t
   t.same(late.history, ["Pending", "Running", "TimedOut"]);
   const exited = await other.ended(other.enqueue("exits", {}, TOGETHER));
   t.match(exited.state, { type: "Crashed", message: "process.exit(3) was called" });
+  await other.ended(other.enqueue("fresh", {}, TOGETHER));
+  t.equal(stopping.complaints(), "", "a crash that the server has decided is no news");
 });

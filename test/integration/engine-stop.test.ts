@@ -37,19 +37,32 @@ t.test("a run out of time ends as TimedOut, whatever its code does, and is not t
   const busy = await server.ended(server.enqueue("timed-busy"));
   t.same(busy.history, ["Pending", "Running", "TimedOut"]);
   t.match(busy.state, { type: "Failed", message: "timed out after 0.7 s" });
+  t.match(
+    server.logs(busy).at(-1),
+    /^attempt 1 of 1 failed: timed out/,
+    "a line of the log does not speak of retries that were never asked for",
+  );
   const hung = await server.ended(server.enqueue("timed-hang"));
+  t.match(server.logs(hung).at(-1), /^attempt 1 of 3 failed, and there is no other: timed out/);
   t.same(hung.history, ["Pending", "Running", "TimedOut"]);
 });
 
 t.test("process.exit, an uncaught error and a full heap end the run as Crashed with their cause", async (t) => {
   const exited = await server.ended(server.enqueue("exits"));
   t.match(exited.state, { type: "Crashed", message: "process.exit(3) was called" });
-  t.same(server.logs(exited), ["about to exit"]);
+  t.match(exited.state.details, { exit_code: 3, traceback: /process\.exit\(3\) was called\n.*stopping\.ts:\d+/s });
+  t.same(server.logs(exited), ["about to exit", "attempt 1 of 1 failed: process.exit(3) was called"]);
   t.match(exited.items.at(-1), { kind: "task_run_transition", state: { type: "Crashed" } });
   const uncaught = await server.ended(server.enqueue("uncaught"));
   t.match(uncaught.state, { type: "Crashed", message: "uncaught TypeError: from a callback" });
+  t.match(uncaught.state.details, { exception: "TypeError", traceback: /^TypeError: from a callback\n.*stopping\.ts:\d+/ });
+  const rejected = await server.ended(server.enqueue("rejects"));
+  t.match(rejected.state, { type: "Crashed", message: "unhandled rejection: Error: lost" });
+  t.match(rejected.state.details, {
+    traceback: /^Error: lost\n.*stopping\.ts:\d+.*\[cause\]: RangeError: root\n.*stopping\.ts/s,
+  });
   const memory = await server.ended(server.enqueue("memory"));
-  t.match(memory.state, { type: "Crashed", message: "out of memory" });
+  t.match(memory.state, { type: "Crashed", message: "out of memory", details: { out_of_memory: true } });
   t.same((await server.ended(server.enqueue("fresh"))).state.details, { result: 1 });
 });
 

@@ -66,14 +66,14 @@ t.test("an event is answered with its record, whose number only the commit knows
 t.test("a read-only store refuses writes and still answers reads", async (t) => {
   const server = await new StubServer().start();
   t.teardown(() => server.stop());
-  server.gateway.receive({ kind: "ReadOnly", on: true, status: 507, error: "the disk is full" });
+  server.gateway.receive({ kind: "ReadOnly", on: true, status: 507, error: "the disk is full", since: 7 });
   const create = await server.send("POST", "/api/runs", { body: "{}" });
   t.equal(create.status, 507);
   t.match(create.text, /disk is full/);
   t.equal((await server.send("GET", "/api/health")).status, 200);
   t.equal((await server.send("GET", "/api/runs")).status, 200);
   t.equal((await server.send("GET", "/api/server")).status, 200);
-  server.gateway.receive({ kind: "ReadOnly", on: false, status: 507, error: "" });
+  server.gateway.receive({ kind: "ReadOnly", on: false, status: 507, error: "", since: 7 });
   t.equal((await server.send("POST", "/api/runs", { body: "{}" })).status, 200);
 });
 

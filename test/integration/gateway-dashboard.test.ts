@@ -76,14 +76,26 @@ t.test("the dashboard at the gateway", async (t) => {
     t.equal(head.headers["content-length"], "7");
   });
 
-  t.test("whatever is neither of the API nor a file is the document, which says so", async (t) => {
-    for (const path of ["/nothing", "/runs/abc", "/runs/12/more", "/api", "/mcp/more", "/runsx"]) {
-      const page = await server.send("GET", path);
-      t.equal(page.status, 200, path);
-      t.match(page.text, "the document");
-      t.match(page.headers["content-type"], "text/html");
-    }
-  });
+  t.test(
+    "a path that is no page, file or part of the API is 404; a browser gets the document with it, which says so",
+    async (t) => {
+      const none = ["/foo.php", "/nothing", "/runs/abc", "/runs/{id}", "/runs/12/more", "/api", "/mcp/more", "/runsx"];
+      for (const path of none) {
+        const plain = await server.send("GET", path);
+        t.equal(plain.status, 404, path);
+        t.match(JSON.parse(plain.text), { error: String });
+        t.notMatch((await server.send("GET", path, { headers: { accept: "*/*, image/png" } })).text, "the document");
+        const page = await server.send("GET", path, { headers: { accept: "text/html,application/xml;q=0.9,*/*;q=0.8" } });
+        t.equal(page.status, 404, path);
+        t.match(page.text, "the document");
+        t.match(page.headers["content-type"], "text/html");
+        t.match(String(page.headers["content-security-policy"]), "default-src 'none'");
+        t.equal((await server.send("POST", path, { body: "{}" })).status, 404);
+      }
+      t.equal((await server.send("HEAD", "/foo.php")).status, 404);
+      t.equal((await server.send("GET", "/flows/12/")).status, 200, "a slash at the end does not matter");
+    },
+  );
 
   t.test("a file that is not of this build is not found, nor is an unknown path of the API", async (t) => {
     const paths = [
@@ -131,5 +143,5 @@ t.test("without a build, a landing page says how to make one", async (t) => {
   t.equal(page.status, 200);
   t.match(page.text, "npm run build:dashboard");
   t.match(String(page.headers["content-security-policy"]), "default-src 'none'");
-  t.equal((await server.send("GET", "/assets/index-abc.js")).status, 404);
+  for (const path of ["/assets/index-abc.js", "/foo.php"]) t.equal((await server.send("GET", path)).status, 404);
 });

@@ -58,8 +58,15 @@ t.test("the tour: a run, a failure, a schedule, a rule", async (t) => {
   t.match(flows.find(({ name }) => name === "greeting")?.schedules, [{ schedule: { kind: "interval", interval: 3600 } }]);
 
   const rule = await createRule(t, url, readJson("tour/rule.json"));
+  const [first] = readJson<[RuleBody]>("guides/rules.json");
+  const told = await createRule(t, url, first);
   const failed = await client.flows.run(await flowId(client, "fragile"));
   t.match((await client.waitFor(failed.id)).run.state, { type: "Failed", message: /divide by zero/ });
+  const fired = await next(
+    ({ event, data }) =>
+      event === "event.created" && "name" in data && data.name === "rule.fired" && data.payload["rule_id"] === told,
+  );
+  t.ok(fired, "the first rule of the guide on rules fires in the tour's folder too");
   const made = await next(
     ({ event, data }) => event === "run.updated" && "created_by" in data && data.created_by === `rule:${rule}`,
   );

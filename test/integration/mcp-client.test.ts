@@ -14,6 +14,7 @@ import { startServer } from "#server/main";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const SCHEMA = { type: "object", properties: { day: { type: "string", format: "date", default: "2026-01-01" } } };
+const ANSWER = { type: "object", properties: { yes: { type: "boolean" } }, required: ["yes"] };
 const ORDERS = { project: "shop", flow: "orders", module: "shop.ts", source_dir: "/nowhere", parameter_schema: SCHEMA };
 const ENGINE = "test-engine";
 const TOKEN = "secret";
@@ -85,7 +86,7 @@ async function fill(t: Test, { api, url }: { api: Millrace; url: string }) {
   for (const _transport of Object.keys(TRANSPORTS)) {
     const { id } = await api.runs.create(ORDERS);
     await api.runs.transition(id, { type: "Running" });
-    await api.runs.transition(id, { type: "Paused" });
+    await api.runs.transition(id, { type: "Paused", details: { prompt: "Go on?", schema: ANSWER } });
     paused.push(id);
   }
   await send("/api/rules", {
@@ -120,6 +121,16 @@ t.test("the official client over both transports", async (t) => {
         return call(t, client, tool, args);
       };
       await t.test("reads", (t) => reads(t, use, stored.failed));
+      await t.test("an answer that does not fit its question is refused by field", async (t) => {
+        const refused = await client.callTool({
+          name: "resume_run",
+          arguments: { run_id: stored.paused.at(-1), input: { yes: "perhaps" } },
+        });
+        t.match(refused, {
+          isError: true,
+          content: [{ text: /^answer "yes": expected boolean\. The run still waits\. get_run/ }],
+        });
+      });
       await t.test("changes", (t) => changes(t, use, stored.paused));
       t.same([...called].sort(), Object.keys(MCP_TOOLS).sort(), "every tool was called");
       await t.test("reads resources and renders the prompt", (t) => resourcesAndPrompt(t, client, stored.failed));

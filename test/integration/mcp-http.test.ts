@@ -195,7 +195,7 @@ t.test("an answer that comes during the stop still reaches its client", async (t
 
 t.test("while nothing can be written, reads go on and writes say so", async (t) => {
   const server = await start(t);
-  server.gateway.receive({ kind: "ReadOnly", on: true, status: 507, error: "disk is full" });
+  server.gateway.receive({ kind: "ReadOnly", on: true, status: 507, error: "disk is full", since: 7 });
   t.match(await tool(server, "cancel_run", { run_id: 1 }), { isError: true, text: /disk is full\. Nothing was changed/ });
   t.match(await tool(server, "list_runs", {}), { isError: false, value: { runs: [] } });
 });

@@ -38,10 +38,10 @@ t.test(
   async (t) => {
     const done = await runScript(SCRIPT, home, "sums", "4");
     t.equal(done.code, 0, done.stderr);
-    t.equal(done.stdout, 'printed 4\n{"result":{"sum":5}}\n', "what the flow prints is seen");
+    t.equal(done.stdout, 'printed 4\nwritten without console\n{"result":{"sum":5}}\n', "what the flow prints is seen");
     t.match(done.stderr, "INFO logged");
     const failed = await runScript(SCRIPT, home, "sums", "-1");
-    t.match(JSON.parse(failed.stdout.split("\n")[1] ?? ""), { state: "Failed", run: 2, cause: true });
+    t.match(JSON.parse(failed.stdout.trimEnd().split("\n").at(-1) ?? ""), { state: "Failed", run: 2, cause: true });
     const scripts = await Promise.all([runScript(SCRIPT, home, "sums", "6"), runScript(SCRIPT, home, "sums", "7")]);
     t.same(
       scripts.map(({ code }) => code),
@@ -51,6 +51,10 @@ t.test(
 
     const { server, client } = await serve();
     const script = await client.runs.get(1);
+    t.match((await historyOf(client, 1)).lines, [
+      [20, "millrace.print", "printed 4"],
+      [20, "millrace.stdout", "written without console"],
+    ]);
     t.match(script, { created_by: "script", state: { type: "Completed" }, parameters: { n: 4 } });
     t.match((await client.runs.get(2)).state, { type: "Failed", message: "RangeError: negative" });
     const served = await client.flows.run(script.flow_id, { parameters: { n: 4 } });
@@ -60,7 +64,7 @@ t.test(
     await t.test("with a server the script submits and follows", async (t) => {
       const followed = await runScript(SCRIPT, home, "sums", "8");
       t.equal(followed.code, 0, followed.stderr);
-      t.same(followed.stdout.split("\n").sort(), ["", "printed 8", '{"result":{"sum":9}}']);
+      t.same(followed.stdout.split("\n").sort(), ["", "printed 8", "written without console", '{"result":{"sum":9}}']);
       const [newest] = await client.runs.list().first(1);
       t.match(newest, { created_by: "script", state: { type: "Completed" } });
       t.match(newest?.engine_id, /^engine-/, "an engine of the server has run it");

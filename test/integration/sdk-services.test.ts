@@ -26,6 +26,13 @@ t.test("what flows ask of their server", { timeout: 120_000 }, async (t) => {
     const asking = (await client.runs.tasks(id)).find(({ external_id }) => external_id === state.details["task_run"]);
     t.match(asking, { name: "ask", state: { type: "Cancelled", message: "paused for input" } });
     t.match(state.details["schema"], { type: "object", required: ["publish"] });
+    await t.rejects(client.runs.resume(id, {}), { status: 422, message: /answer "publish" is required/ });
+    await t.rejects(client.runs.resume(id, { publish: "perhaps" }), {
+      status: 422,
+      message: /answer "publish": expected boolean/,
+    });
+    t.equal((await client.runs.get(id)).state.name, "Paused", "a refused answer changes nothing");
+    t.same(await client.runs.answers(id), [null]);
     await client.runs.resume(id, { publish: true });
     const { result, run } = await client.waitFor<{ first: unknown; second: unknown }>(id);
     t.same(result, { first: null, second: { publish: true } }, run.state.message ?? "");

@@ -164,6 +164,7 @@ async function useMcp(server: ServedProcess, heard: Heard): Promise<void> {
   await call("get_variable", { name: "team/key", value: MARKER });
   await call("set_variable", { name: "team/key", value: { password: MARKER }, secret: true });
   await call("set_variable", { name: "team/key", value: MARKER, overwrite: "no" });
+  await call("set_variable", { name: "team/key", value: MARKER });
   await call("set_variable", { name: "NOT ALLOWED", value: MARKER, secret: true });
   await call("list_events", {});
 }

@@ -1,8 +1,9 @@
 /** Files of user code that change while it is served. */
-import { rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import type { UserCall } from "#actors/user-code/messages";
+import type { CodeFound, UserCall } from "#actors/user-code/messages";
+import { ServedCode } from "#server/user-code/served-code";
 import { keep } from "../support/kept-code.ts";
 
 t.test("changed files are loaded by a fresh process, while calls under way have their answer from the former one", async (t) => {
@@ -35,7 +36,7 @@ t.test("a module that cannot be imported any more fails its own calls, not those
   const { keeper, call, dir } = await keep(t, { "code.ts": rule("code"), "other.ts": rule("other") });
   writeFileSync(join(dir, "code.ts"), "import 'millrace'; nonsense(");
   const discovery = await keeper.discover();
-  t.match(discovery, { rules: [{ name: "other" }], errors: [{ module: "code.ts", partly: false }] });
+  t.match(discovery, { rules: [{ name: "other" }], problems: [{ module: "code.ts", kind: "file" }] });
   t.match(await call("code"), { type: "failed", error: /module code\.ts cannot be imported: SyntaxError/ });
   const other: UserCall = { type: "rule", module: "other.ts", name: "other", event: {}, run: null };
   t.same(await keeper.call(other, 60_000), { type: "rule", detail: "other" });
@@ -60,4 +61,34 @@ t.test("where nothing is called no process is kept", async (t) => {
   });
   t.match(await call("say"), { type: "failed", error: /module code\.ts is not served/ });
   keeper.stop();
+});
+
+t.test("it is said which files were loaded again, and for how many flows", async (t) => {
+  const flows = (name: string) => `import { flow } from "millrace"; import { word } from "./word.ts";
+    export const ${name} = flow("${name}", async () => word); export const ${name}Too = flow("${name}-too", async () => word);`;
+  const files = {
+    "a.ts": flows("a"),
+    "b.ts": flows("b"),
+    "c.ts": `import { flow } from "millrace"; export const c = flow("c", async () => 1);`,
+    "word.ts": "export const word = 1;",
+  };
+  const { keeper, dir, lines } = await keep(t, files);
+  const found: CodeFound[] = [];
+  const told: string[] = [];
+  const code = new ServedCode(keeper, {
+    found: (message) => found.push(message),
+    complain: (line) => lines.push(line),
+    tell: (line) => told.push(line),
+  });
+  writeFileSync(join(dir, "word.ts"), "export const word = 2;");
+  await code.discoverAgain();
+  t.same(told, ["code of 4 flows reloaded: word.ts changed"]);
+  t.match(found.at(-1)?.reloaded, { files: 1, names: ["word.ts"], flows: [{ flow: "a" }, { flow: "a-too" }, {}, {}] });
+  mkdirSync(join(dir, "data"));
+  await code.discoverAgain();
+  t.equal(found.at(-1)?.reloaded, null, "nothing that was loaded has changed");
+  writeFileSync(join(dir, "a.ts"), "import 'millrace'; nonsense(");
+  await code.discoverAgain();
+  t.equal(told.length, 1, "a file that does not load was not reloaded");
+  t.match(lines.at(-1), /^a\.ts could not be used: /);
 });

@@ -60,6 +60,7 @@ function stateOf(id: number, stage: number, at: number): RunStateValues {
     null,
     0,
     failed ? 1 : 0,
+    0,
   ];
 }
 
@@ -146,6 +147,7 @@ function fill(path: string): void {
       "{}",
       "{}",
       null,
+      null,
       1,
       1,
     );
@@ -213,6 +215,11 @@ function timeLists(path: string): void {
   runs("late", { state_name: "Late" });
   runs("of an unknown tag", { tags: ["none"] });
   runs("name has 4711", { name: "4711" });
+  runs("search of no run", { sort: "activity", search: "nowhere" });
+  runs("search of a flow", { sort: "activity", search: "flow-7" });
+  runs("search of no run, failed", { sort: "activity", search: "nowhere", states: ["Failed"] });
+  run("counts of a search", "run_counts", () => ({ query: { search: "nowhere" } }));
+  run("counts of a search, one flow", "run_counts", () => ({ query: { search: "nowhere", flow_id: 7 } }));
   runs("started in an old window", { start_after: START_US + 1_000_000, start_before: START_US + 3_000_000 });
   runs("started before", { start_before: START_US + 100_000_000 });
   runs("by duration, started in an old window", {

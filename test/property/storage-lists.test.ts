@@ -4,6 +4,7 @@ import fc from "fast-check";
 import t from "tap";
 import type { EventsQuery } from "#protocol/event";
 import type { Primitive } from "#protocol/feed";
+import { SEARCHED_PARAMETERS_BYTES_MAX } from "#protocol/limits";
 import { RUN_SORTS, type RunSort, type RunsQuery } from "#protocol/run";
 import { isTerminal, STATE_TYPES } from "#protocol/state";
 import type { TaskRunsQuery } from "#protocol/task-run";
@@ -47,6 +48,8 @@ const runSpec = fc.record({
   scheduled: optionalTime,
   schedule: small,
   backfill: small,
+  message: fc.constantFrom(null, null, "Disk full", "late"),
+  parameters: fc.constantFrom({}, {}, { day: "4711" }, { pad: "4711".repeat(SEARCHED_PARAMETERS_BYTES_MAX) }),
 });
 
 /** A schedule has one run for a time: the others are of no schedule. */
@@ -78,6 +81,7 @@ const query = fc.record(
     schedule_id: fc.integer({ min: 1, max: 2 }),
     backfill_id: fc.integer({ min: 1, max: 2 }),
     scheduled_after: time,
+    search: fc.constantFrom("ETA", "p/", "q/a", "a_", "%", "disk full", "disk  p", "4711", "y", " ", "none"),
   },
   { requiredKeys: [] },
 );
@@ -116,8 +120,20 @@ function matches(run: RunSpec, q: Partial<RunsQuery>): boolean {
     (q.start_before === undefined || start <= q.start_before) &&
     (q.schedule_id === undefined || run.schedule === q.schedule_id) &&
     (q.backfill_id === undefined || run.backfill === q.backfill_id) &&
-    (q.scheduled_after === undefined || (run.scheduled !== null && run.scheduled >= q.scheduled_after))
+    (q.scheduled_after === undefined || (run.scheduled !== null && run.scheduled >= q.scheduled_after)) &&
+    (q.search ?? "").split(" ").every((word) => textsOf(run).some((text) => text.toLowerCase().includes(word.toLowerCase())))
   );
+}
+
+function parametersOf({ parameters = {} }: RunSpec): string[] {
+  const text = JSON.stringify(parameters);
+  return text === "{}" || text.length > SEARCHED_PARAMETERS_BYTES_MAX ? [] : [text];
+}
+
+function textsOf(run: RunSpec): string[] {
+  const flow = FLOWS[run.flow - 1];
+  const tags = run.tags.length === 0 ? [] : [JSON.stringify(run.tags)];
+  return [run.name, `${flow?.project}/${flow?.name}`, ...tags, run.message ?? "", ...parametersOf(run)];
 }
 
 /** Null is below every number, so it comes first upwards and last downwards; scheduled_asc has it last. */
@@ -130,7 +146,16 @@ const KEYS: Record<RunSort, (run: RunSpec) => number | string> = {
   duration_asc: (run) => durationOf(run) ?? -1,
   name_asc: (run) => run.name,
   scheduled_asc: (run) => run.scheduled ?? Number.MAX_SAFE_INTEGER,
+  activity: (run) => activity(run),
 };
+
+/** Upwards: what runs, what waits, what ended and what is to come; the newest first, but of what is to come the next. */
+function activity(run: RunSpec): number {
+  if (run.end !== null) return 2_000_000 - run.end - run.id / 1e4;
+  if (run.start !== null) return -run.start - run.id / 1e4;
+  const coming = run.scheduled !== null && run.type === "Scheduled" && run.stateName === "Scheduled";
+  return coming ? 3_000_000 + (run.scheduled ?? 0) : 1_000_000 - run.id;
+}
 
 function expected(runs: readonly RunSpec[], q: Partial<RunsQuery>, sort: RunSort): number[] {
   const sign = sort.endsWith("_desc") ? -1 : 1;
@@ -162,18 +187,31 @@ function walk(read: (cursor: number | null) => string): number[] {
 t.test("pages of runs visit what the filters allow once, in the order of the sort", async (t) => {
   const property = fc.property(
     fc.array(runSpec, { minLength: 1, maxLength: 60 }).map(onePerFire),
-    fc.array(fc.tuple(query, fc.constantFrom(...RUN_SORTS), fc.integer({ min: 1, max: 7 }), fc.constantFrom(0, 5, 4_000)), {
-      minLength: 4,
-      maxLength: 12,
-    }),
+    fc.array(
+      fc.tuple(
+        query,
+        fc.constantFrom(...RUN_SORTS),
+        fc.integer({ min: 1, max: 7 }),
+        fc.constantFrom(0, 5, 4_000),
+        fc.constantFrom(1, 7, 4_000),
+      ),
+      {
+        minLength: 4,
+        maxLength: 12,
+      },
+    ),
     (specs, queries) => {
       const store = openStore();
       const runs = fill(store, specs);
-      for (const [filters, sort, limit, collectedMax] of queries) {
+      for (const [filters, sort, limit, collectedMax, searchedMax] of queries) {
         const got = walk((cursor) =>
-          runsPage(store.statements, { ...filters, sort, limit, ...(cursor === null ? {} : { cursor }) }, { collectedMax }),
+          runsPage(
+            store.statements,
+            { ...filters, sort, limit, ...(cursor === null ? {} : { cursor }) },
+            { collectedMax, searchedMax },
+          ),
         );
-        t.strictSame(got, expected(runs, filters, sort), `${sort} ${collectedMax} ${JSON.stringify(filters)}`);
+        t.strictSame(got, expected(runs, filters, sort), `${sort} ${collectedMax} ${searchedMax} ${JSON.stringify(filters)}`);
       }
       store.database.close();
     },
@@ -232,6 +270,37 @@ const EVENT_QUERIES: Partial<EventsQuery>[] = [
   { resource_kind: "run" },
   { resource_kind: "task_run" },
 ];
+
+t.test("a search looks through a bounded number of runs, and says where it stopped", async (t) => {
+  const store = openStore();
+  const spec = { flow: 1, type: "Completed", sub: null, created: 1, start: 1, length: 1, schedule: null } as const;
+  const rest = { scheduled: null, backfill: null, message: null, parameters: {} };
+  const specs = Array.from(
+    { length: 30 },
+    (_, index) => ({ ...spec, ...rest, tags: [] as string[], name: index === 2 ? "alpha" : "Zeta" }) as const,
+  );
+  const runs = fill(store, specs);
+  const pageOf = (cursor: number | undefined): Page =>
+    JSON.parse(
+      runsPage(
+        store.statements,
+        { sort: "activity", limit: 5, search: "alp", ...(cursor === undefined ? {} : { cursor }) },
+        { collectedMax: 0, searchedMax: 10 },
+      ),
+    );
+  t.same(pageOf(undefined), { items: [], next_cursor: runs[20]?.id }, "the ten newest");
+  t.same(pageOf(runs[20]?.id), { items: [], next_cursor: runs[10]?.id });
+  const last = pageOf(runs[10]?.id);
+  t.same(
+    last.items.map(({ id }) => id),
+    [runs[2]?.id],
+  );
+  t.equal(last.next_cursor, null);
+  const counts = (search: string, most: number) => JSON.parse(runCounts(store.statements, { search }, most));
+  t.same(counts("zeta", 10), { total: 10, states: { Completed: 10 }, more: true });
+  t.same(counts("zeta", 30), { total: 29, states: { Completed: 29 } });
+  store.database.close();
+});
 
 t.test("pages of task runs and events agree with a plain filter, over many stretches of ids", async (t) => {
   const store = openStore();

@@ -259,8 +259,10 @@ export class ModelEngine {
     this.#ask("Report", 0, body, null, answered);
     const more = this.#ports.random.weighted({ none: 14, again: 3, next: 3 });
     if (more === "again") this.#askTwice("Report", 0, body);
-    // Nothing says that an engine waits for an answer before it sends the next numbers.
-    if (more === "next") this.#ask("Report", 0, JSON.stringify({ ...head, events: this.#events(job) }), null, () => undefined);
+    // An engine waits for the answer to its moves, which says whether they were taken. For nothing else: while the store takes no
+    // writes, a report that is refused and sent again may come behind one with later numbers.
+    if (more === "next" && moves.length === 0)
+      this.#ask("Report", 0, JSON.stringify({ ...head, events: this.#events(job) }), null, () => undefined);
   }
 
   #events(job: Job): unknown[] {

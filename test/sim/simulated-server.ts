@@ -319,7 +319,7 @@ export class SimulatedServer implements Control {
         if (this.#around.sends(batch, this)) host.send(LOG_WRITER, batch);
       },
       acknowledged: () => this.group?.committed((to, message) => host.send(to, message)),
-      rejected: (error) => {
+      reload: (error) => {
         host.send(EXIT_REPORTS, { name: DISPATCHER, message: error.message, counted: false } satisfies ExitReport);
       },
     });
@@ -382,7 +382,7 @@ export class SimulatedServer implements Control {
           const writer = new ObservedWriter(this.#around, { stream: isFirst ? "new_block" : "continue" });
           this.#writer = writer;
           if (!isFirst) {
-            out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "" } satisfies ReadOnly);
+            out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);
             out.send(GATEWAY, { kind: "Decided", commands: writer.decidedCommands } satisfies Decided);
           }
           return new StoreWriter(writer, context.nowUs, () => undefined);
@@ -394,7 +394,13 @@ export class SimulatedServer implements Control {
         start: (_context, out) => {
           if (this.#writer === null) throw new Error("the store writer starts first");
           generation += 1;
-          out.send(COMMITS, { kind: "WriterStarted", source: null, generation, last_seq: this.#writer.latestSeq });
+          out.send(COMMITS, {
+            kind: "WriterStarted",
+            source: null,
+            generation,
+            last_seq: this.#writer.latestSeq,
+            read_only: false,
+          });
           return new LogWriter(generation, this.#writer.nextLogId);
         },
         resent: () => true,
@@ -492,6 +498,8 @@ function factsOf(startedAt: number): ServerFacts {
     emailConfigured: false,
     liveFlows: new Set(),
     customRoutes: [],
+    codeProblems: [],
+    codeReloaded: null,
     host: "127.0.0.1",
     port: 4270,
     url: "",

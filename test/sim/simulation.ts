@@ -329,8 +329,8 @@ class Simulation {
       },
       restarted: (names, error) => {
         this.trace.add(`supervisor: ${names.join(", ")} restarted`);
-        // A supervisor with much to start again may come to it only after the faults have stopped.
-        if (this.#calm && !/simulated|^thread \w+ ended$/.test(error.message))
+        // A supervisor with much to start again may come to it only after the faults have stopped, and so may a refusing store.
+        if (this.#calm && !/simulated|^thread \w+ ended$|^the store takes writes again$/.test(error.message))
           this.#violation ??= new Violation("no defects", `${names[0]} was restarted without a fault: ${error.message}`);
       },
       coreStarted: () => {

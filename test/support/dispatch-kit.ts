@@ -173,6 +173,11 @@ export class DispatchKit {
     return this.#deliver(RECORDS, { kind: "RegisterFlows", flows, gone: [], errors: [] }, 0);
   }
 
+  /** Code of these flows was loaded again because one file had changed. */
+  reload(name: string, flows: Pick<FlowRegistration, "project" | "flow">[]): Outcome {
+    return this.#deliver(RECORDS, { kind: "ReloadCode", files: 1, names: [name], flows }, 0);
+  }
+
   /** The rules that discovery found; those of broken modules are not known. */
   registerRules(rules: DeclaredRule[], broken: string[] = []): Outcome {
     return this.#deliver(RECORDS, { kind: "RegisterRules", rules, broken }, 0);
@@ -264,7 +269,8 @@ export class DispatchKit {
       committedTurn: () => kit.committed ?? kit.turn,
       lastSeq: () => 0,
       announceEpoch: () => undefined,
-      halted: false,
+      readOnly: false,
+      takes: (message) => !("epoch" in message) || message.epoch === kit.epoch,
       nextTurn: () => {
         kit.turn += 1;
         return kit.turn;

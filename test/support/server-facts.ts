@@ -12,6 +12,8 @@ export function serverFacts(): ServerFacts {
     emailConfigured: false,
     liveFlows: new Set(),
     customRoutes: [],
+    codeProblems: [],
+    codeReloaded: null,
     host: "127.0.0.1",
     port: 0,
     url: "",

@@ -47,6 +47,7 @@ const RULES: readonly Rule[] = [
     pattern: /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\buuidv7\(|\bV7Generator\b|\bgetRandomValues\b/g,
     places: {
       "actors/ids.ts": "the source of ids",
+      "protocol/json.ts": "a mark that no sender can guess; gone before anything is decided",
       "storage/secret-box.ts": "nonces of the encryption",
       "server/": "names of files that are moved into place",
       "cli/": CLIENT_SIDE,
@@ -72,6 +73,7 @@ const RULES: readonly Rule[] = [
     pattern: /\bprocess\.kill\(/g,
     places: {
       "actors/engines/": "the owner of engine processes",
+      "protocol/run-processes.ts": "engines and the server end the child processes of a run",
       "sdk/client/local-server.ts": "asks whether the server of a home lives",
       "storage/lock.ts": "asks whether the holder of the lock lives",
       "server/": "the server ends its own children",

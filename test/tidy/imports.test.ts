@@ -68,7 +68,7 @@ const DIRECTIONS: readonly Direction[] = [
   },
   {
     from: "server/",
-    allows: ["runtime", "protocol", "storage", "actors", "gateway", "sdk/load-module", "sdk/registration"],
+    allows: ["runtime", "protocol", "storage", "actors", "gateway", "sdk/load-module", "sdk/loaded-file", "sdk/registration"],
     reason: "puts the parts together",
   },
   {
@@ -84,7 +84,7 @@ const DIRECTIONS: readonly Direction[] = [
   },
   {
     from: "dashboard/",
-    allows: ["protocol/dashboard-pages", "protocol/state"],
+    allows: ["protocol/dashboard-pages", "protocol/run-progress", "protocol/state"],
     types: ["protocol"],
     reason: "the browser gets records as types, and of values only what is small and alone",
   },

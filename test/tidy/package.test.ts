@@ -1,9 +1,12 @@
+import { createRequire } from "node:module";
 import t from "tap";
 import { PRODUCT_FOLDERS, readText } from "./sources.ts";
 
 interface PackageFile {
   version: string;
+  engines: { node: string };
   dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
   imports: Record<string, Record<string, string>>;
   exports: Record<string, Record<string, string> | string>;
   scripts: Record<string, string>;
@@ -28,9 +31,19 @@ t.test("the lock file installs anywhere", async (t) => {
   t.equal(lock.version, settings.version);
 });
 
-t.test("the one third-party binary is pinned to the letter", async (t) => {
-  t.match(settings.dependencies["uWebSockets.js"], /^npm:uws-pack@\d+\.\d+\.\d+$/);
-  t.match(settings.dependencies["better-sqlite3"], /^\d+\.\d+\.\d+$/);
+t.test("the binaries of third parties are pinned to the letter", async (t) => {
+  t.match(settings.devDependencies["uWebSockets.js"], /^npm:uws-pack@\d+\.\d+\.\d+$/);
+  t.match(settings.devDependencies["better-sqlite3"], /^\d+\.\d+\.\d+$/);
+});
+
+t.test("every dependency runs on each Node that the package says it runs on", async (t) => {
+  const semver = createRequire(import.meta.url)("semver") as { subset(inner: string, outer: string): boolean };
+  const needed = Object.entries(lock.packages).flatMap(([name, { dev, engines }]) => {
+    const range = name === "" || dev === true ? undefined : (engines as { node?: string } | undefined)?.node;
+    return range === undefined ? [] : [{ name, range }];
+  });
+  t.ok(needed.length > 3, "dependencies say what they need");
+  for (const { name, range } of needed) t.ok(semver.subset(settings.engines.node, range), `${name} needs Node ${range}`);
 });
 
 t.test("sources and build are reached under the same names", async (t) => {

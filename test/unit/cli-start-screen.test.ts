@@ -9,19 +9,20 @@ const pipe = new Terminal({ write: () => undefined }, {});
 
 function screen(discovery: Partial<StartScreen["discovery"]>): string {
   const { config } = loadConfig({ home: "/data/home", token: "secret-token", maxEngines: "2" }, {}, "/data/flows");
-  const found = { flows: [], rules: [], routes: [], errors: [], warnings: [], ...discovery };
+  const found = { flows: [], rules: [], routes: [], schedules: new Map(), problems: [], warnings: [], ...discovery };
   return renderStartScreen(
     { url: "http://127.0.0.1:4270", servedDir: "/data/flows", config, discovery: found, startMs: 120 },
     pipe,
   ).join("\n");
 }
 
-function flowNamed(flow: string, schedules: unknown[] = []): FlowRegistration {
-  return { flow, project: "shop", module: "daily.ts", options: { schedules } } as unknown as FlowRegistration;
+function flowNamed(flow: string): FlowRegistration {
+  return { flow, project: "shop", module: "daily.ts", options: {} } as unknown as FlowRegistration;
 }
 
 t.test("the screen has the address, what is served, the flows and how to stop, and never the token", async (t) => {
-  const text = screen({ flows: [flowNamed("daily", [{}, {}])] });
+  const daily = flowNamed("daily");
+  const text = screen({ flows: [daily], schedules: new Map([[daily, 2]]) });
   t.match(text, /Millrace is ready after 120 ms/);
   t.match(text, /Address {2}http:\/\/127\.0\.0\.1:4270 {2}\(a token is needed\)/);
   t.match(text, /Serving {2}\/data\/flows/);
@@ -33,7 +34,7 @@ t.test("the screen has the address, what is served, the flows and how to stop, a
 
 t.test("files that could not be used are named with their error", async (t) => {
   const text = screen({
-    errors: [{ module: "bad.ts", source_dir: "/data/flows", error: "no such table\nmore", partly: false }],
+    problems: [{ module: "bad.ts", source_dir: "/data/flows", kind: "file", error: "no such table\nmore" }],
     warnings: ["too many files"],
   });
   t.match(text, /1 file could not be used:\n {2}■ bad\.ts {2}no such table\n {4}more/);
@@ -52,7 +53,7 @@ t.test("rules and routes of the code are named, and what is wrong with one of th
   const text = screen({
     rules: [{ name: "alert", module: "alert.ts" } as DeclaredRule],
     routes: Array.from({ length: 8 }, (_, index) => route(`r${index}`)),
-    errors: [{ module: "alert.ts", source_dir: "/data/flows", error: 'rule "late": at: unknown time zone', partly: true }],
+    problems: [{ module: "alert.ts", source_dir: "/data/flows", kind: "part", error: 'rule "late": at: unknown time zone' }],
   });
   t.match(text, /No flows were found\./);
   t.match(text, /Rules {4}alert\n/);

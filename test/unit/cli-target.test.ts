@@ -1,9 +1,11 @@
 import { join } from "node:path";
 import t from "tap";
-import { parseParameters, parseTarget } from "#cli/flow-target";
+import { loadTarget, parseParameters, parseTarget } from "#cli/flow-target";
 import { exitCodeOf } from "#cli/run";
 import { stateFilter } from "#cli/runs";
-import type { Run } from "#sdk/client/index";
+import { nextText } from "#cli/schedules";
+import { plannedIn, runsText } from "#cli/status";
+import type { Millrace, Run, ScheduleRow } from "#sdk/client/index";
 
 t.test("a target is a file with a flow, a file, or a name", async (t) => {
   const dir = t.testdir({ "a.ts": "" });
@@ -38,10 +40,56 @@ t.test("parameters are JSON where they look like it, text where the flow wants t
   t.throws(() => parseParameters(["novalue"], schema), { name: "CommandError", message: /"novalue" is not a parameter/ });
 });
 
-t.test("a state is a type in any case, or a sub-state", async (t) => {
-  t.same(stateFilter("failed"), { state_type: "Failed" });
-  t.same(stateFilter("AwaitingRetry"), { state_name: "AwaitingRetry" });
-  t.same(stateFilter(undefined), {});
+t.test(
+  "a state is a type or a sub-state in any case, or a name that a run has; another is refused with the known ones",
+  async (t) => {
+    const list = ({ state_name }: { state_name?: string }) => ({ first: async () => (state_name === "Resuming" ? [{}] : []) });
+    const client = { runs: { list } } as unknown as Millrace;
+    t.same(await stateFilter(client, "failed"), { state_type: "Failed" });
+    t.same(await stateFilter(client, "awaitingretry"), { state_name: "AwaitingRetry" });
+    t.same(await stateFilter(client, "Resuming"), { state_name: "Resuming" });
+    t.same(await stateFilter(client, undefined), {});
+    await t.rejects(stateFilter(client, "Bogus"), {
+      name: "CommandError",
+      message: 'there is no state "Bogus"',
+      advice: /Known: Scheduled, .*Failed.*Late/,
+    });
+  },
+);
+
+t.test("a large integer on the command line keeps its digits", async (t) => {
+  const parameters = parseParameters(["big=9007199254740993", "list=[9007199254740993, 1]"], null);
+  t.equal(JSON.stringify(parameters), '{"big":9007199254740993,"list":[9007199254740993,1]}');
+});
+
+t.test("the next fire of a schedule is told in the zone of the schedule", async (t) => {
+  const row = { active: true, paused_reason: null, next_fire: Date.UTC(2026, 0, 5, 23, 30) * 1000 };
+  const next = (timezone: string) =>
+    nextText({ ...row, schedule: { kind: "cron", cron: "30 8 * * *", timezone } } as ScheduleRow);
+  t.equal(next("Asia/Tokyo"), "2026-01-06 08:30:00");
+  t.equal(next("UTC"), "2026-01-05 23:30:00");
+});
+
+t.test("a file of another language is answered with the line of millrace.toml that its flows need", async (t) => {
+  const dir = t.testdir({ "greetings.py": "" });
+  const path = join(dir, "greetings.py");
+  for (const text of [path, `${path}:broken`]) {
+    const target = parseTarget(text);
+    if (target.kind !== "file") throw new Error("a file was named");
+    const advice = /\[engines\]\n"\*\.py" = "python3 engine\.py"\n/;
+    await t.rejects(loadTarget(target, null), { name: "CommandError", message: /greetings\.py is no module/, advice });
+  }
+});
+
+t.test("runs that are planned for later are not told as queued", async (t) => {
+  const reason = { object: null, text: "", retries: false, since: 0, due: null };
+  const reasons = [
+    { ...reason, code: "not_due" as const, count: 3 },
+    { ...reason, code: "no_engine" as const, count: 1 },
+  ];
+  t.equal(plannedIn({ reasons }), 3);
+  t.equal(runsText(5, 1, 3), "5 runs not ended, 1 of them queued, 3 planned for later");
+  t.equal(runsText(1, 1, 0), "1 run not ended, 1 of them queued");
 });
 
 t.test("the exit code says how the run ended", async (t) => {

@@ -1,12 +1,13 @@
 import t from "tap";
 import { renderArtifact } from "#cli/artifacts";
 import { eventLine } from "#cli/event-tail";
+import { renderFlow, renderFlows } from "#cli/flows";
 import { whenText } from "#cli/rules";
 import { renderRun } from "#cli/run-details";
 import { type Output, Terminal } from "#cli/terminal";
 import { jsonOrText } from "#cli/value";
 import { show } from "#cli/view";
-import { type ArtifactListItem, type Event, Millrace, type RuleRow, type Run } from "#sdk/client/index";
+import { type ArtifactListItem, type Event, type FlowSummary, Millrace, type RuleRow, type Run } from "#sdk/client/index";
 
 const TIME = 1_767_225_600_000_000;
 
@@ -149,4 +150,32 @@ t.test("a view is shown once as text or as JSON", async (t) => {
     t.equal(code, 0);
     t.equal(texts.join(""), text);
   }
+});
+
+t.test("a flow whose declared schedule is wrong is served, and says what is wrong", async (t) => {
+  const flow: FlowSummary = {
+    ...{ id: 1, external_id: "x", project: "p", name: "daily", module: "m.ts", source_dir: "/d", description: null, group: "p" },
+    ...{ tags: [], parameter_schema: {}, options: {}, live: true, error: null, created_at: TIME, last_seen_at: TIME },
+    ...{ recent_runs: [], triggers: [], triggered_by: null, upstreams: [], batch_key: null, schedules: [], results: [] },
+    schedule_error: 'schedule 0: invalid cron expression "nope"',
+  };
+  t.match(renderFlows([flow], pipe).join("\n"), 'served; schedule 0: invalid cron expression "nope"');
+  t.match(renderFlow(flow, pipe).join("\n"), 'served; schedule 0: invalid cron expression "nope"');
+  t.notMatch(renderFlow({ ...flow, schedule_error: null }, pipe).join("\n"), "served;");
+});
+
+t.test("the next fire of a flow is told in the zone of its schedule, which is named", async (t) => {
+  const fire = (id: number, hour: number, timezone: string | null) => ({
+    ...{ id, active: true, paused_reason: null, next_fire: Date.UTC(2026, 0, 5, hour, 30) * 1000 },
+    schedule: { kind: "cron", cron: "30 8 * * *", timezone },
+  });
+  const flow = {
+    ...{ id: 1, name: "daily", project: "p", module: "m.ts", source_dir: "/d", description: null, group: "p", tags: [] },
+    ...{ parameter_schema: {}, options: {}, live: true, error: null, schedule_error: null, triggers: [], upstreams: [] },
+    schedules: [fire(2, 23, "Asia/Tokyo"), fire(1, 22, "America/New_York")],
+  } as unknown as FlowSummary;
+  const shown = renderFlow(flow, pipe).join("\n");
+  t.match(shown, "next 2026-01-06 08:30:00 Asia/Tokyo");
+  t.match(shown, "next 2026-01-05 17:30:00 America/New_York");
+  t.match(renderFlows([flow], pipe).join("\n"), "2026-01-05 17:30:00 America/New_York", "the first of all");
 });

@@ -8,7 +8,7 @@ function setup() {
   const client = new CommitClient({
     source: 7,
     send: (message) => sent.push(message.kind === "Batch" ? { ...message } : message),
-    rejected: (error) => rejections.push(error.message),
+    reload: (error) => rejections.push(error.message),
   });
   let turn = 0;
   return {
@@ -21,7 +21,7 @@ function setup() {
     },
     /** The writers tell of their start; `source`: in answer to the client with that number. */
     writers: (generation: number, source: number | null = null) =>
-      client.deliver({ kind: "WriterStarted", source, generation, last_seq: 5 }, "ordinary"),
+      client.deliver({ kind: "WriterStarted", source, generation, last_seq: 5, read_only: false }, "ordinary"),
     acknowledge: (number: number, last_seq = 9) =>
       client.deliver({ kind: "Acknowledged", number, first_event_id: 0, last_seq }, "ordinary"),
     reject: (number: number) => client.deliver({ kind: "Rejected", number, error: "disk full", disk_full: true }, "ordinary"),
@@ -149,41 +149,49 @@ t.test("an announcement travels behind everything collected so far", async (t) =
   const client = new CommitClient({
     source: 1,
     send: (message) => message.kind === "Batch" && sent.push(message),
-    rejected: () => undefined,
+    reload: () => undefined,
   });
-  client.deliver({ kind: "WriterStarted", source: null, generation: 1, last_seq: 0 }, "ordinary");
+  client.deliver({ kind: "WriterStarted", source: null, generation: 1, last_seq: 0, read_only: false }, "ordinary");
   client.deliver({ decision: { ...emptyDecision(), replies: [1, 200, null] }, turn: 1 }, "ordinary");
   client.announce(42);
   t.match(sent, [{ epoch: 42, replies: [1, 200, null] }]);
 });
 
-t.test("a refused batch discards what follows and is told once; later decisions wait until writes work", async (t) => {
-  const { client, decide, writers, reject, rejections, take } = setup();
-  writers(1);
-  for (const id of [1, 2, 3]) {
-    decide(id);
+t.test(
+  "a refused batch discards what follows and is told once; until writes work answers alone pass, then the group loads again",
+  async (t) => {
+    const { client, decide, writers, reject, rejections, acknowledge, take } = setup();
+    writers(1);
+    for (const id of [1, 2, 3]) {
+      decide(id);
+      client.flush();
+    }
+    take();
+    reject(1);
+    reject(2);
+    t.equal(rejections.length, 1);
+    t.match(rejections[0], /disk full/);
+    decide(4);
     client.flush();
-  }
-  take();
-  reject(1);
-  reject(2);
-  t.equal(rejections.length, 1);
-  t.match(rejections[0], /disk full/);
-  decide(4);
-  client.flush();
-  t.same(take(), []);
-  let settled = false;
-  const waiting = client.settled().then(() => {
-    settled = true;
-  });
-  await Promise.resolve();
-  t.equal(settled, false, "the group loads again when the store takes writes");
-  client.deliver({ kind: "Writable" }, "ordinary");
-  await waiting;
-  decide(5);
-  client.flush();
-  t.match(take(), [{ ids: [5] }], "what was decided in between is not true");
-});
+    t.same(take(), []);
+    await client.settled();
+    t.ok(client.readOnly);
+    decide(5);
+    const row = { ...emptyDecision(), ops: [1], replies: [6, 200, null] };
+    client.deliver({ decision: row, turn: 9 }, "ordinary");
+    client.flush();
+    t.match(take(), [{ ids: [5] }], "a read is answered, a write is not");
+    acknowledge(3);
+    client.deliver({ kind: "Writable" }, "ordinary");
+    t.match(rejections, [/disk full/, /takes writes again/]);
+    decide(7);
+    await client.settled();
+    decide(8);
+    client.flush();
+    client.deliver({ kind: "Acknowledged", number: 4, first_event_id: 0, last_seq: 9 }, "ordinary");
+    t.match(take(), [{ ids: [8] }], "what was decided in between is not true");
+  },
+);
 
 t.test("writers that start again after a refusal take writes again", async (t) => {
   const { client, decide, writers, reject, take } = setup();

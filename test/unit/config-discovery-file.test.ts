@@ -1,7 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, lchownSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { type DiscoveryRecord, prepareHome, removeDiscoveryFile, writeDiscoveryFile } from "#server/discovery-file";
+import {
+  type DiscoveryRecord,
+  prepareHome,
+  refusePlanted,
+  removeDiscoveryFile,
+  writeDiscoveryFile,
+} from "#server/discovery-file";
 
 const record: DiscoveryRecord = {
   auth: false,
@@ -29,6 +35,24 @@ t.test("a home that everyone can write to is refused and left as it is", async (
   chmodSync(home, 0o1777);
   t.throws(() => prepareHome(home), { name: "ConfigError", message: /written to by everyone/ });
   t.equal(statSync(home).mode & 0o7777, 0o1777);
+});
+
+t.test("a folder with files of something else is refused and left as it is, until it is made a home", async (t) => {
+  const home = t.testdir({ "thesis.md": "text" });
+  chmodSync(home, 0o755);
+  t.throws(() => prepareHome(home), { name: "ConfigError", message: `touch ${home}/db.lock` });
+  t.equal(statSync(home).mode & 0o777, 0o755);
+  writeFileSync(join(home, "db.lock"), "");
+  prepareHome(home);
+  t.equal(statSync(home).mode & 0o777, 0o700);
+});
+
+t.test("a folder is a home by its store, its key, or the variables of the service; the root of a volume is empty", async (t) => {
+  for (const name of ["db.sqlite", "secret.key", "service.env", "lost+found"]) {
+    const home = t.testdir({ [name]: "" });
+    prepareHome(home);
+    t.equal(statSync(home).mode & 0o777, 0o700, name);
+  }
 });
 
 t.test("a file in the place of the home is refused", async (t) => {
@@ -65,4 +89,18 @@ t.test("only the process it names removes the file", async (t) => {
   removeDiscoveryFile(home);
   t.notOk(existsSync(join(home, "server.json")));
   removeDiscoveryFile(home);
+});
+
+t.test("a link that another user put into the home is refused, one of our own is not", async (t) => {
+  const home = t.testdir({ "db.lock": "", "server.log": t.fixture("symlink", "/nowhere") });
+  const uid = process.getuid?.() ?? 0;
+  refusePlanted(home, uid);
+  prepareHome(home);
+  // Root may have made what a user's home holds.
+  const other = { name: "ConfigError", message: /server\.log belongs to another user/ };
+  if (uid !== 0) t.throws(() => refusePlanted(home, uid + 1), other);
+  else {
+    lchownSync(join(home, "server.log"), 12_345, 12_345);
+    t.throws(() => prepareHome(home), other);
+  }
 });

@@ -77,6 +77,21 @@ t.test("the cause is told where it is known", async (t) => {
   t.equal(kit.run(id).state.message, "the engine could not be started: ENOENT");
 });
 
+t.test("the last state of a run whose engine died says why, in words and as data, also at the limit", async (t) => {
+  for (const [crash_retries, state] of [
+    [1, { type: "Crashed", message: "it was killed", details: { signal: "SIGKILL" } }],
+    [
+      0,
+      { type: "Failed", message: "crash limit reached: it was killed", details: { signal: "SIGKILL", crash: "it was killed" } },
+    ],
+  ] as const) {
+    const kit = new DispatchKit();
+    const id = startRun(kit, "e1", { options: { crash_retries } });
+    kit.tell({ kind: "EngineGone", engine_id: "e1", cause: "it was killed", details: { signal: "SIGKILL" } });
+    t.match(kit.run(id).state, state);
+  }
+});
+
 t.test("a run that was only taken, or is Pending, crashes as well; a paused one does not", async (t) => {
   for (const [type, end] of [
     [null, "Crashed"],
@@ -109,12 +124,50 @@ t.test("the limit: of the flow, else the default; then the run has failed", asyn
     }
     const last = kit.run(reruns + 1);
     t.match(last, {
-      state: { type: "Failed", message: "crash limit reached", details: { crash: "engine process exited unexpectedly" } },
+      state: {
+        type: "Failed",
+        message: "crash limit reached: engine process exited unexpectedly",
+        details: { crash: "engine process exited unexpectedly" },
+      },
       attempt: reruns,
       failure_count: 1,
     });
     t.equal(kit.state.runs.size, 0, "no further rerun");
   }
+});
+
+/** A run that an engine holds goes through one retry. */
+function retry(kit: DispatchKit, id: number): void {
+  move(kit, id, "Scheduled", { name: "AwaitingRetry", message: "no", details: { delay: 60 } });
+  kit.pass(2 * SECOND_US);
+  move(kit, id, "Running", { name: "Retrying" });
+}
+
+t.test("attempts are counted over retries and reruns; the crash limit counts reruns alone", async (t) => {
+  const kit = new DispatchKit({ settings: { rerunDelaySeconds: [0, 0] } });
+  const id = startRun(kit, "e1", { name: "job-7", options: { retries: 3, crash_retries: 1 } });
+  t.equal(kit.run(id).attempt, 0);
+  retry(kit, id);
+  retry(kit, id);
+  t.match(kit.run(id), { attempt: 2, reruns: 0, failure_count: 2 });
+  gone(kit);
+  t.match(kit.run(id), { state: { type: "Crashed" }, attempt: 2 }, "two retries are no reruns: there is one to come");
+  const again = kit.pass(SECOND_US);
+  t.match(operations(again, "insert_run"), [{ name: "job-retry-1", attempt: 3, reruns: 1 }]);
+  const second = Number(workOf(poll(kit, "e2"))?.["run_id"]);
+  move(kit, second, "Pending");
+  move(kit, second, "Running");
+  retry(kit, second);
+  t.match(kit.run(second), { attempt: 4, reruns: 1 });
+  const retried = move(kit, second, "Failed");
+  t.match(operations(retried, "update_run"), [{ attempt: 4 }], "stored with the state");
+  t.match(kit.send("RetryRun", { target: second }).reply?.body, { name: "job-retry-2", attempt: 0 }, "a new run begins at 0");
+  for (const engine of ["e3", "e4"]) {
+    t.equal(workOf(poll(kit, engine))?.["flow"], "job");
+    gone(kit, engine);
+    kit.pass(SECOND_US);
+  }
+  t.match(kit.run(second + 2), { state: { message: /^crash limit reached/ }, attempt: 1, reruns: 1 });
 });
 
 t.test("all runs of an engine end with it; what they held is free", async (t) => {
@@ -192,6 +245,19 @@ t.test("a run that has not started 15 s after its time is Late, once, in one eve
   t.equal(operations(late, "insert_event")[0]?.["payload"], JSON.stringify({ scheduled_time: dueUs, name: "timed" }));
   t.same(eventNames(kit.pass(100 * SECOND_US)), []);
   t.equal(workOf(poll(kit, "e1"))?.["run_id"], id);
+});
+
+t.test("a run that has started is never Late: it waits for its own retry, or to go on after an answer", async (t) => {
+  const kit = new DispatchKit();
+  const dueUs = START_US + SECOND_US;
+  const id = scheduleRun(kit, dueUs);
+  kit.pass(SECOND_US);
+  poll(kit, "e1");
+  move(kit, id, "Pending");
+  move(kit, id, "Running");
+  move(kit, id, "Scheduled", { name: "AwaitingRetry", message: "no", details: { delay: 20 } });
+  t.same(eventNames(kit.pass(100 * SECOND_US)), []);
+  t.equal(kit.run(id).state.name, "AwaitingRetry");
 });
 
 t.test("a run without a scheduled time is never Late; one that started in time neither", async (t) => {

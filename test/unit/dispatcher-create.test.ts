@@ -40,6 +40,18 @@ t.test("a new run is Scheduled, stored and announced in one decision", async (t)
   t.same(outcome.stream.map(({ kind }) => kind).sort(), announced);
 });
 
+t.test("a creation that is refused registers no flow, and changes none", async (t) => {
+  const kit = new DispatchKit();
+  const refused = create(kit, { parameter_schema: SCHEMA, parameters: { count: "x" } });
+  t.equal(refused.reply?.status, 422);
+  t.same(operations(refused, "insert_flow"), []);
+  t.same(eventNames(refused), []);
+  t.equal(create(kit, { parameter_schema: SCHEMA, parameters: { label: "a" } }).reply?.status, 201);
+  const again = create(kit, { parameter_schema: { ...SCHEMA, required: ["count"] }, parameters: { count: "x" } });
+  t.equal(again.reply?.status, 422);
+  t.same(again.ops, []);
+});
+
 t.test("a name that is missing, null or empty is generated and never repeats", async (t) => {
   const kit = new DispatchKit();
   const names = new Set<string>();
@@ -127,14 +139,6 @@ t.test("a registration refreshes what it names and leaves the rest", async (t) =
   t.equal(operations(outcome, "update_flow").length, 1);
   kit.send("CreateRun", { body: { project: "shop", flow: "job" } });
   t.equal(flow?.module, "moved.py", "without module and source_dir nothing is registered");
-});
-
-t.test("a registration stays also when its run is refused", async (t) => {
-  const kit = new DispatchKit();
-  const refused = create(kit, { parameters: { unknown: 1 } });
-  t.equal(refused.reply?.status, 422);
-  t.equal(operations(refused, "insert_flow").length, 1);
-  t.equal(kit.send("CreateRun", { body: { project: "shop", flow: "job" } }).reply?.status, 201);
 });
 
 t.test("a live flow ignores the registration part", async (t) => {

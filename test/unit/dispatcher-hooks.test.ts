@@ -46,7 +46,7 @@ t.test("ends by the server, by people and by rules call hooks; ends by the engin
   const kit = kitOf({ crashRetriesDefault: 0 });
   const first = startRun(kit, "e1", HOOKED, OWNS);
   t.same(hooks(kit.tell({ kind: "EngineGone", engine_id: "e1", cause: null })), ["Failed"], "crash limit reached");
-  t.equal(kit.run(first).state.message, "crash limit reached");
+  t.equal(kit.run(first).state.message, "crash limit reached: engine process exited unexpectedly");
   const forced = createId(kit, HOOKED);
   t.same(hooks(move(kit, forced, "Completed", { force: true })), ["Completed"]);
   const held = createId(kit, HOOKED);

@@ -162,6 +162,41 @@ t.test("engines that die before their first poll are started again after growing
   t.equal(kit.run(1).state.type, "Scheduled", "the run waits");
 });
 
+t.test(
+  "why engines end before their first poll is said by the run, and once to the log, but not where they told it",
+  async (t) => {
+    const kit = setup({ enginesMax: 1, enginePatterns: ["*.py"] });
+    const end = (number: number, cause: string | null) =>
+      kit
+        .tell({ kind: "EngineGone", engine_id: `engine-4242-${number}`, cause })
+        .orders.filter(({ kind }) => kind === "StartFailed");
+    const reason = (run: number) => kit.send("ExplainRun", { target: run }).reply?.body["reason"];
+    demand(kit, { module: "greet.py" });
+    t.match(end(1, "no such program"), [{ engine_id: "engine-4242-1", module: "greet.py", cause: "no such program" }]);
+    t.match(reason(1), {
+      code: "engine_start_failed",
+      object: "greet.py",
+      text: /: no such program; see the command of "\*\.py"/,
+    });
+    kit.pass(SECOND_US);
+    t.same(end(2, "no such program"), []);
+    kit.pass(10 * SECOND_US);
+    t.match(end(3, "exit code 1"), [{ cause: "exit code 1" }]);
+    t.match(reason(1), { text: /exit code 1/ });
+    kit.pass(10 * SECOND_US);
+    idle(kit, "engine-4242-4", { module: "greet.py" });
+    demand(kit, { module: "greet.py" });
+    t.match(reason(2), { code: "no_engine" }, "an engine has come");
+
+    const failing = setup({ enginesMax: 1 });
+    demand(failing);
+    failing.send("EngineFailed", {
+      body: { engine_id: "engine-4242-1", source_dir: SOURCE_DIR, module: OURS, traceback: "Error: no such table" },
+    });
+    t.same(failing.tell({ kind: "EngineGone", engine_id: "engine-4242-1", cause: "exit code 1" }).orders, []);
+  },
+);
+
 t.test("one that polled forgets former failures", async (t) => {
   const kit = setup({ enginesMax: 1 });
   demand(kit);

@@ -236,6 +236,29 @@ t.test("pause gives everything back, resume queues the run with its answer", asy
   t.match(operations(again, "insert_answer"), [{ ordinal: 2, value: "null" }], "null is an answer, and each one is kept");
 });
 
+t.test("an answer that does not fit the schema of its question is refused by field, and the run stays paused", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit, "e1");
+  const schema = { type: "object", properties: { send: { type: "boolean" } }, required: ["send"] };
+  move(kit, id, "Paused", { message: "send?", details: { prompt: "send?", schema } });
+  const refused = kit.send("ResumeRun", { target: id, body: { input: {} } });
+  t.match(refused.reply, { status: 422, body: { error: 'answer "send" is required' } });
+  t.same(operations(refused, "insert_answer"), []);
+  t.equal(kit.run(id).state.type, "Paused");
+  t.equal(kit.send("ResumeRun", { target: id, body: { input: { send: true } } }).reply?.status, 200);
+});
+
+t.test("an answer to an engine that converts answers by itself is refused only where it has the wrong form", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit, "e1");
+  const details = { prompt: "who?", schema: { type: "string" } };
+  move(kit, id, "Paused", { details: { ...details, answer_checked: true } });
+  const refused = kit.send("ResumeRun", { target: id, body: { input: 1 } });
+  t.match(refused.reply, { status: 422, body: { error: "answer: expected string" } });
+  move(kit, id, "Paused", { details, force: true });
+  t.equal(kit.send("ResumeRun", { target: id, body: { input: 1 } }).reply?.status, 200);
+});
+
 t.test("resume: refused unless paused, not found when unknown", async (t) => {
   const kit = new DispatchKit();
   const id = startRun(kit);

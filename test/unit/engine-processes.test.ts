@@ -1,17 +1,19 @@
 /** Real processes: start, watch, signal. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { matchesPattern } from "#actors/engines/pattern";
+import { fatalReportOptions, processEnd } from "#actors/engines/process-end";
 import { isSameProcess, readProcess, userOf } from "#actors/engines/process-table";
 import { EngineProcesses } from "#actors/engines/shell";
 import { Outbox } from "#runtime/effect";
 
 const WAIT = "setInterval(() => undefined, 1000)";
 
-function setup(script = WAIT) {
+function setup(script = WAIT, reportFolder = tmpdir(), ...nodeOptions: string[]) {
   const told: Record<string, unknown>[] = [];
   const waiting: { kind: string; resolve: (message: Record<string, unknown>) => void }[] = [];
   const hear = (_to: string, message: unknown) => {
@@ -22,7 +24,14 @@ function setup(script = WAIT) {
       entry.resolve(news);
     }
   };
-  const options = { command: [process.execPath, "-e", script, "--"], commands: [], environment: { FROM_SERVER: "yes" } };
+  const options = {
+    command: [process.execPath, ...fatalReportOptions(reportFolder), ...nodeOptions, "-e", script, "--"],
+    commands: [],
+    environment: { FROM_SERVER: "yes" },
+    reportFolder,
+    staying: (runs: number) => hear("", { kind: "staying", runs }),
+    complain: (text: string) => hear("", { kind: "complaint", text }),
+  };
   const processes = new EngineProcesses(options, () => 0, hear);
   const ask = (message: Parameters<EngineProcesses["receive"]>[0]) => {
     const out = new Outbox();
@@ -49,16 +58,60 @@ t.test("an engine is started with its key and tells of its end", async (t) => {
   const { ask, next } = setup(script);
   const gone = next("EngineGone");
   ask({ kind: "Spawn", engine_id: "engine-1-1", key: key(dir, { isolated: true, nice: 3 }) });
-  t.match(await gone, { engine_id: "engine-1-1", cause: null });
+  t.match(await gone, { engine_id: "engine-1-1", cause: "engine process exited with code 0" });
   const [args, environment, id] = JSON.parse((await import("node:fs")).readFileSync(join(dir, "said"), "utf8"));
   t.same(args, ["--engine-id", "engine-1-1", "--source-dir", dir, "--module", "jobs.ts", "--once", "--nice", "3"]);
   t.same([environment, id], ["yes", "engine-1-1"]);
 });
 
+t.test("the end of an engine is told with its exit code, its signal, or why its Node gave up", async (t) => {
+  const FULL_HEAP = "let all = [1]; for (;;) all = all.concat(all)";
+  for (const [script, cause, details, ...nodeOptions] of [
+    ["process.exit(7)", "engine process exited with code 7", { exit_code: 7 }],
+    ["process.kill(process.pid, 'SIGSEGV')", "engine process was ended by SIGSEGV: native code failed", { signal: "SIGSEGV" }],
+    ["process.kill(process.pid, 'SIGKILL')", /^engine process was killed from outside \(SIGKILL\)/, { signal: "SIGKILL" }],
+    [FULL_HEAP, /gave up: .*heap out of memory$/, { signal: "SIGABRT", out_of_memory: true }, "--max-old-space-size=20"],
+  ] as const) {
+    const folder = t.testdir({});
+    const { ask, next } = setup(script, folder, ...nodeOptions);
+    const gone = next("EngineGone");
+    ask({ kind: "Spawn", engine_id: "engine-1-1", key: key(folder) });
+    t.match(await gone, { cause, details }, script);
+    t.same(readdirSync(folder), [], "no report is left");
+  }
+});
+
+t.test("a process that is no child of the server and gave up is told with its reason", async (t) => {
+  const folder = t.testdir({});
+  const { ask, next } = setup(WAIT, folder);
+  const script = "setTimeout(() => { let all = [1]; for (;;) all = all.concat(all) }, 200)";
+  const args = [...fatalReportOptions(folder), "--max-old-space-size=20", "-e", script];
+  const child = spawn(process.execPath, args, { stdio: "ignore" });
+  ask({ kind: "Watch", engine_id: "far", source_dir: "/s", module: "m.ts", pid: child.pid ?? 0 });
+  const gone = next("EngineGone");
+  await once(child, "exit");
+  ask({ kind: "Look" });
+  t.match(await gone, { engine_id: "far", cause: /heap out of memory$/, details: { out_of_memory: true } });
+});
+
+t.test("a kill by the system for memory is told from other kills, also behind a shell", async (t) => {
+  const end = (code: number | null, signal: NodeJS.Signals | null, memoryKill: boolean | null) =>
+    processEnd(code, signal, { memoryKill, fatalError: null });
+  t.same(end(null, "SIGKILL", true), {
+    cause: "engine process was killed by the system: out of memory",
+    details: { signal: "SIGKILL", out_of_memory: true },
+  });
+  t.match(end(137, null, true), { cause: /out of memory$/, details: { exit_code: 137, signal: "SIGKILL" } });
+  t.match(end(null, "SIGKILL", false).cause, /from outside \(SIGKILL\)$/);
+  t.match(end(null, "SIGKILL", null).cause, /the system does so when memory runs out$/);
+  t.equal(end(null, "SIGTERM", true).cause, "engine process was ended by SIGTERM");
+});
+
 t.test("a program that is not there is told as the cause", async (t) => {
   const told: unknown[] = [];
   const gone = new Promise<unknown>((resolve) => {
-    const options = { command: ["/no/such/program"], commands: [], environment: {} };
+    const silent = { staying: () => undefined, complain: () => undefined };
+    const options = { command: ["/no/such/program"], commands: [], environment: {}, reportFolder: null, ...silent };
     const processes = new EngineProcesses(
       options,
       () => 0,
@@ -185,4 +238,36 @@ t.test("patterns: star and question mark, everything else as it is", async (t) =
   ] as const) {
     t.equal(matchesPattern(pattern, module), matches, `${pattern} ${module}`);
   }
+});
+
+t.test(
+  "what an engine that died has left in its process group ends, and one that ended as it should is left alone",
+  async (t) => {
+    for (const code of [0, 3]) {
+      const file = join(t.testdirName, `left-${code}`);
+      mkdirSync(t.testdirName, { recursive: true });
+      const script = `const { pid } = require("child_process").spawn("sleep", ["300"], { stdio: "ignore" });
+      require("fs").writeFileSync(${JSON.stringify(file)}, String(pid));
+      process.exit(${code});`;
+      const { ask, next } = setup(script);
+      const gone = next("EngineGone");
+      ask({ kind: "Spawn", engine_id: `engine-${code}`, key: key(t.testdirName) });
+      await gone;
+      const pid = Number(readFileSync(file, "utf8"));
+      if (code === 0) {
+        t.ok(readProcess(pid).alive);
+        process.kill(pid, "SIGKILL");
+      } else while (readProcess(pid).alive) await new Promise((resolve) => setImmediate(resolve));
+    }
+  },
+);
+
+t.test("processes with the mark of a run end with it, whatever they make of SIGTERM", async (t) => {
+  const { ask } = setup();
+  const env = { ...process.env, MILLRACE_RUN: "a-run-of-this-test" };
+  const child = spawn("sh", ["-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done"], { env, detached: true });
+  const ended = once(child, "exit");
+  await once(child.stdout, "data");
+  ask({ kind: "EndProcesses", run: "a-run-of-this-test" });
+  t.same(await ended, [null, "SIGKILL"]);
 });

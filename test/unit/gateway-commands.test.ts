@@ -104,37 +104,46 @@ t.test("what a core has seen is never refused: its connection is cut after 25 s"
 
 t.test("a read-only store refuses writes at once, lets reads pass and holds transitions", async (t) => {
   const { commands, submit, commandsSent } = setup(1);
-  commands.readOnly({ kind: "ReadOnly", on: true, status: 507, error: "disk is full" });
+  commands.readOnly({ kind: "ReadOnly", on: true, status: 507, error: "disk is full", since: 7 });
   const create = submit("CreateRun");
   t.equal(create.status, 507);
   t.match((create.json() as { error: string }).error, /disk is full/);
   submit("GetServer");
+  const report = submit("Report");
+  t.equal(report.status, 503, "which engines repeat");
   const transition = submit("TransitionRun");
   t.same(
     commandsSent().map(({ kind }) => kind),
     ["GetServer"],
   );
   t.ok(transition.open);
-  commands.readOnly({ kind: "ReadOnly", on: false, status: 507, error: "" });
+  commands.readOnly({ kind: "ReadOnly", on: false, status: 507, error: "", since: 7 });
   t.equal(commandsSent().at(-1)?.kind, "TransitionRun");
   t.equal(submit("CreateRun").status, 0);
 });
 
-t.test("writes in flight when the store became read-only are refused once the core has started anew", async (t) => {
-  const { commands, submit, commandsSent } = setup(1);
-  const create = submit("CreateRun");
-  const poll = submit("Work", 30_000);
-  const transition = submit("TransitionRun");
-  commands.readOnly({ kind: "ReadOnly", on: true, status: 503, error: "I/O error" });
-  t.ok(create.open, "its answer may still come");
-  commands.reloaded(2);
-  t.equal(create.status, 503);
-  t.equal(poll.status, 503);
-  t.ok(transition.open);
-  t.equal(commandsSent().length, 3);
-  commands.readOnly({ kind: "ReadOnly", on: false, status: 503, error: "" });
-  t.match(commandsSent().at(-1), { kind: "TransitionRun", epoch: 2 });
-});
+t.test(
+  "writes in flight when the store becomes read-only are refused at once, transitions are cut within a second",
+  async (t) => {
+    const { time, commands, submit, commandsSent } = setup(1);
+    const create = submit("CreateRun");
+    const poll = submit("Work", 30_000);
+    const transition = submit("TransitionRun");
+    commands.readOnly({ kind: "ReadOnly", on: true, status: 503, error: "I/O error", since: 7 });
+    t.equal(create.status, 503);
+    t.equal(poll.status, 503);
+    t.ok(transition.open);
+    commands.reloaded(2);
+    t.equal(commandsSent().length, 3);
+    const later = submit("TransitionRun");
+    time.pass(900_000);
+    t.ok(later.wasCut);
+    t.ok(transition.wasCut);
+    submit("TransitionRun");
+    commands.readOnly({ kind: "ReadOnly", on: false, status: 503, error: "", since: 7 });
+    t.match(commandsSent().at(-1), { kind: "TransitionRun", epoch: 2 });
+  },
+);
 
 t.test("a long-poll expires after its own time and is answered by the core", async (t) => {
   const { time, commands, submit, notices } = setup(1);
@@ -203,7 +212,7 @@ t.test("server information carries the newest stream number", async (t) => {
   const { commands, submit } = setup(1);
   const exchange = submit("GetServer");
   commands.settle([1000, 200, '{"version":"1","stream_seq":0}']);
-  t.same(exchange.json(), { version: "1", stream_seq: 77 });
+  t.same(exchange.json(), { version: "1", stream_seq: 77, store_problem: null });
 });
 
 t.test(

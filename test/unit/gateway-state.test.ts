@@ -34,6 +34,8 @@ function setup() {
     newId: () => "id",
     failed: (cause: unknown) => void defects.push(cause),
     defect: (cause: unknown) => void defects.push(cause),
+    warn: (text: string) => void defects.push(text),
+    held: () => undefined,
   };
   const reads = {
     endpoint: () => new LocalEndpoint(true, () => undefined),

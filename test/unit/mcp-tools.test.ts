@@ -88,7 +88,7 @@ t.test("a server that is read-only calls no tool that changes something", async 
 });
 
 t.test("wrong arguments are told with those that the tool takes", async (t) => {
-  const { text } = await call(api().context, "get_run", { id: 5 });
+  const { text } = await call(api().context, "get_run", { run_id: "five" });
   t.equal(text, "run_id must be an integer. Correct that and call again; get_run takes run_id (integer, required).");
   t.match((await call(api().context, "resume_run", {})).text, /takes run_id \(integer, required\), input \(any JSON, required\)/);
   t.match((await call(api().context, "backfill", { flow: 1 })).text, /interval \(string or number\)/);
@@ -125,7 +125,7 @@ t.test("arguments are read by the schema", async (t) => {
   ])
     t.same(read("list_runs", { limit }), { limit: expected }, `limit ${limit}`);
   t.same(read("list_runs", undefined), { limit: 20 });
-  t.same(read("list_runs", { flow: "x", project: null, undeclared: 1 }), { limit: 20, flow: "x" });
+  t.same(read("list_runs", { flow: "x", project: null }), { limit: 20, flow: "x" });
   t.throws(() => read("list_runs", { flow: 5 }), { message: "flow must be a string" });
   for (const run_id of [undefined, null, "nine", " 9", "9.0", "99999999999999999999", 1.5, {}])
     t.throws(() => read("get_run", { run_id }), { message: "run_id must be an integer" });
@@ -135,6 +135,24 @@ t.test("arguments are read by the schema", async (t) => {
   t.throws(() => read("run_flow", { flow: "f", tags: ["a", 1] }), { message: "tags must be a list of strings" });
   t.same(read("resume_run", { run_id: 1 }), { run_id: 1, input: null }, "a missing answer is null");
   t.same(read("resume_run", { run_id: 1, input: false }), { run_id: 1, input: false });
+});
+
+t.test("an argument that a tool does not declare is refused, and the known ones are named", async (t) => {
+  for (const [name] of tools) {
+    const { context, asked } = api();
+    const { isError, text } = await call(context, name, { praority: 5 });
+    t.equal(isError, true, name);
+    t.match(text, /^unknown argument "praority"/);
+    t.match(text, new RegExp(`; ${name} takes (no arguments|\\w+ \\()`));
+    t.same(asked, [], "nothing is done");
+  }
+  const { text } = await call(api().context, "run_flow", { flow: "leads", priority: 5 });
+  t.match(text, /^unknown argument "priority"\. .*run_flow takes flow \(string, required\), .*parameters \(object\)/);
+  const many = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${at}${"x".repeat(1_000)}`, at]));
+  const said = await call(api().context, "list_rules", many);
+  t.match(said.text, /and 45 more\. Correct that and call again; list_rules takes no arguments\.$/);
+  t.ok(said.text.length < 600, "what the caller sent is cut short");
+  t.match(await call(api().context, "list_rules", [1]), { isError: true, text: /^arguments must be an object/ });
 });
 
 t.test("a result is indented JSON with sorted keys, and the same as structured content", async (t) => {

@@ -6,9 +6,12 @@ import {
   isExactInteger,
   parseJson,
   parseKeepingFractions,
+  prettyJson,
   roundIntegers,
   toTransferable,
 } from "#protocol/json";
+import { SENT_JSON } from "#protocol/json-scan";
+import { JSON_VALUES_MAX, NUMBER_LENGTH_MAX } from "#protocol/limits";
 
 t.test("integers beyond 2^53 keep their digits, at any depth", async (t) => {
   for (const text of ["9007199254740993", "-9007199254740993", "18446744073709551615", "123456789012345678901234567890"]) {
@@ -104,3 +107,63 @@ function reversed(value: unknown): unknown {
   const entries = Object.entries(value).reverse();
   return Object.fromEntries(entries.map(([key, part]) => [key, reversed(part)]));
 }
+
+t.test("texts that a client sent are refused beyond a limit before they cost anything", async (t) => {
+  const sent = (text: string) => parseJson(text, SENT_JSON);
+  t.throws(() => sent(`[${"1,".repeat(JSON_VALUES_MAX)}1]`), { message: /more than 200000 values/ });
+  t.throws(() => sent(`{${'"a":"b",'.repeat(JSON_VALUES_MAX / 2)}"a":1}`), { message: /more than 200000 values/ });
+  t.equal((sent(`[${"1,".repeat(JSON_VALUES_MAX - 3)}1]`) as unknown[]).length, JSON_VALUES_MAX - 2);
+  t.throws(() => sent(`{"a":${"1".repeat(NUMBER_LENGTH_MAX + 1)}}`), { message: /longer than 1000 characters/ });
+  t.throws(() => sent(`{"a":1.${"0".repeat(NUMBER_LENGTH_MAX)}}`), { message: /longer than 1000 characters/ });
+  t.equal(canonicalJson(sent(`[${"1".repeat(NUMBER_LENGTH_MAX)}]`)), `[${"1".repeat(NUMBER_LENGTH_MAX)}]`);
+  const stored = `[${"1".repeat(NUMBER_LENGTH_MAX + 1)}${",1".repeat(JSON_VALUES_MAX)}]`;
+  t.equal(canonicalJson(parseJson(stored)), stored, "what was stored before the limits is read all the same");
+});
+
+t.test("a number beyond the range of doubles is refused instead of becoming null", async (t) => {
+  for (const text of ["1e400", "-1E+309", "1.5e999"])
+    t.throws(() => parseJson(`{"a":${text}}`, SENT_JSON), { message: /beyond 1.79/ });
+  t.same(parseJson('{"a":1e308,"b":1e-400,"c":"1e400"}', SENT_JSON), { a: 1e308, b: 0, c: "1e400" });
+});
+
+t.test("malformed numbers are refused as JSON.parse refuses them", async (t) => {
+  const long = "92345678901234567";
+  for (const text of [
+    `0${long}`,
+    `${long}.`,
+    `[${long} 1.0]`,
+    `{${long}:1.0}`,
+    `{"a":1,2.0:3}`,
+    `1.0"a"`,
+    `--${long}`,
+    "[2.]",
+    "[1.0e]",
+  ]) {
+    t.throws(() => JSON.parse(text), SyntaxError);
+    t.throws(() => parseKeepingFractions(text), SyntaxError, text);
+  }
+});
+
+t.test("keeping numbers changes nothing else of what JSON.parse reads", async (t) => {
+  const number = fc.constantFrom("92345678901234567", "2.0", "-0.0", "1e3", "1.5", "7", "1763679000000000");
+  const key = fc.constantFrom("__proto__", "a", "1", "92345678901234567", "2.0");
+  const { text } = fc.letrec<{ text: string }>((tie) => ({
+    text: fc.oneof(
+      { depthSize: "small" },
+      number,
+      fc.string().map((each) => JSON.stringify(each)),
+      fc.array(tie("text")).map((parts) => `[${parts.join(" ,")}]`),
+      fc.array(fc.tuple(key, tie("text"))).map((parts) => `{${parts.map(([name, part]) => `"${name}": ${part}`).join(",")}}`),
+    ),
+  }));
+  fc.assert(
+    fc.property(text, (source) => {
+      t.same(roundIntegers(parseKeepingFractions(source)), roundIntegers(JSON.parse(source)));
+      const again = canonicalJson(parseKeepingFractions(source));
+      return (
+        canonicalJson(parseKeepingFractions(again)) === again &&
+        prettyJson(JSON.parse(source)) === JSON.stringify(JSON.parse(canonicalJson(JSON.parse(source))), null, 2)
+      );
+    }),
+  );
+});

@@ -1,6 +1,6 @@
 import t from "tap";
 import { canonicalJson, parseJson, parseKeepingFractions } from "#protocol/json";
-import { checkParameters, parameterDefaults } from "#protocol/parameters";
+import { checkAnswer, checkParameters, parameterDefaults } from "#protocol/parameters";
 
 const schemaOf = (property: unknown) => ({ type: "object", properties: { x: property } });
 const accepts = (property: unknown, value: unknown) => checkParameters(schemaOf(property), { x: value }).ok;
@@ -72,4 +72,106 @@ t.test("a number written like 1.0 is no integer, and is passed on as it was writ
   t.notOk(checkParameters(schemaOf({ anyOf: [{ type: "integer" }, { type: "null" }] }), sent).ok);
   const checked = checkParameters(schemaOf({ type: "number" }), sent);
   t.equal(checked.ok && canonicalJson(checked.parameters), '{"x":1.0}');
+});
+
+t.test(
+  "an answer that does not fit the schema of its question is told by its field; without a schema anything fits",
+  async (t) => {
+    const schema = {
+      type: "object",
+      properties: { send: { type: "boolean" }, copies: { type: "integer", default: 1 } },
+      required: ["send", "copies"],
+    };
+    t.equal(checkAnswer(schema, {}), 'answer "send" is required');
+    t.equal(checkAnswer(schema, { send: "perhaps" }), 'answer "send": expected boolean');
+    t.equal(checkAnswer(schema, "yes"), "answer: expected object");
+    t.equal(checkAnswer({ type: "integer" }, null), "answer: expected integer");
+    t.equal(checkAnswer({ enum: ["a", "b"] }, "c"), 'answer: expected one of "a", "b"');
+    t.equal(
+      checkAnswer(schema, { send: "yes", other: 1 }),
+      null,
+      "as text, with a default left out, with a property that is not named",
+    );
+    t.equal(checkAnswer({ type: "integer" }, "7"), null);
+    for (const none of [undefined, null, {}, true]) for (const answer of [null, 1, {}]) t.equal(checkAnswer(none, answer), null);
+  },
+);
+
+t.test("below the first level the same rules hold, and a misfit is named by its path", async (t) => {
+  const limits = {
+    type: "object",
+    properties: {
+      rate: { type: "number" },
+      mode: { enum: ["fast", "slow"] },
+      days: { type: "integer", default: 3 },
+      deep: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
+    },
+    required: ["rate", "days"],
+  };
+  const errorOf = (property: unknown, x: unknown): string | null => {
+    const checked = checkParameters(schemaOf(property), { x } as Record<string, unknown>);
+    return checked.ok ? null : checked.error;
+  };
+  t.equal(errorOf(limits, { rate: "x" }), 'parameter "x.rate": expected number');
+  t.equal(errorOf(limits, { mode: "fast" }), 'parameter "x.rate" is required');
+  t.equal(errorOf(limits, { rate: 1, mode: "none" }), 'parameter "x.mode": expected one of "fast", "slow"');
+  t.equal(errorOf(limits, { rate: 1, deep: {} }), 'parameter "x.deep.n" is required');
+  t.equal(errorOf(limits, { rate: 1, deep: { n: 1.5 } }), 'parameter "x.deep.n": expected integer');
+  t.equal(errorOf(limits, { rate: "2.5", mode: "slow", days: "4", deep: { n: "7" } }), null, "text as at the first level");
+  t.equal(errorOf(limits, { rate: 1, other: 1 }), null, "JSON Schema lets further properties through");
+  t.equal(errorOf({ ...limits, additionalProperties: false }, { rate: 1, other: 1 }), 'parameter "x.other" is not declared');
+  t.match(errorOf({ anyOf: [limits, { type: "null" }] }, { rate: "x" }), /"x": expected object or null/);
+  t.equal(errorOf({ anyOf: [limits, { type: "null" }] }, null), null);
+  const fraction = parseKeepingFractions('{"x":{"rate":1,"deep":{"n":1.0}}}') as Record<string, unknown>;
+  t.match(checkParameters(schemaOf(limits), fraction), { ok: false, error: /"x\.deep\.n": expected integer/ });
+  const skipped = {
+    type: "object",
+    properties: { a: { type: "array", items: { type: "string" } }, b: { minimum: 5, format: "x" } },
+  };
+  t.equal(errorOf(skipped, { a: [1], b: 1 }), null, "keywords that are no rule of the server are passed over");
+  t.equal(errorOf({ oneOf: [{ type: "string" }], allOf: [{ type: "string" }], not: {} }, 1), null);
+});
+
+t.test("references to a place in the same schema are followed, in circles too; others say nothing", async (t) => {
+  const $defs = {
+    "a/b": { type: "object", properties: { n: { type: "integer" }, next: { $ref: "#/$defs/a~1b" } }, required: ["n"] },
+    circle: { $ref: "#/$defs/circle" },
+    either: { anyOf: [{ $ref: "#/$defs/either" }, { $ref: "#/$defs/either" }] },
+  };
+  const withRef = ($ref: string) => ({ $defs, type: "object", properties: { x: { $ref, default: { n: 1 } } }, required: ["x"] });
+  const check = ($ref: string, x: unknown) => checkParameters(withRef($ref), { x } as Record<string, unknown>);
+  t.match(check("#/$defs/a~1b", { n: "no" }), { ok: false, error: 'parameter "x.n": expected integer' });
+  t.match(check("#/$defs/a%7E1b", 5), { ok: false, error: 'parameter "x": expected object' });
+  t.match(check("#/$defs/a~1b", { n: 1, next: { n: 2, next: {} } }), {
+    ok: false,
+    error: 'parameter "x.next.next.n" is required',
+  });
+  t.match(check("#/$defs/a~1b", { n: 1, next: { n: 2 } }), { ok: true });
+  t.same(checkParameters(withRef("#/$defs/a~1b"), {}), { ok: true, parameters: { x: { n: 1 } } }, "its default is filled in");
+  for (const other of [
+    "#/$defs/none",
+    "#/$defs/circle",
+    "#/$defs/either",
+    "https://example.org/x.json",
+    "#name",
+    "#/$defs/__proto__",
+  ])
+    t.match(check(other, 5), { ok: true }, other);
+  const root = { $ref: "#/$defs/p", $defs: { p: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] } } };
+  t.match(checkParameters(root, { n: "x" }), { ok: false, error: /"n": expected integer/ });
+  t.match(checkParameters(root, {}), { ok: false, error: /"n" is required/ });
+});
+
+t.test("a schema that multiplies its branches costs a bounded amount of work", async (t) => {
+  const $defs = Object.fromEntries(
+    Array.from({ length: 40 }, (_, at) => {
+      const next = { $ref: `#/$defs/d${at + 1}` };
+      return [`d${at}`, { anyOf: [next, next, next, { type: "string" }] }];
+    }),
+  );
+  const schema = { $defs: { ...$defs, d40: { type: "string" } }, properties: { x: { $ref: "#/$defs/d0" } } };
+  const startMs = performance.now();
+  checkParameters(schema, { x: 5 });
+  t.ok(performance.now() - startMs < 2_500);
+  t.match(checkAnswer(schema, { x: 5 }), null, "what is not looked at is left to the flow");
 });

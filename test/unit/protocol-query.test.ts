@@ -72,6 +72,7 @@ t.test("an unknown sort means the default; tags are split; text is decoded", asy
   t.equal(accepted(RunsQuery, "sort=name_asc")["sort"], "name_asc");
   t.same(accepted(RunsQuery, "tags=a, b,,c")["tags"], ["a", "b", "c"]);
   t.equal(accepted(RunsQuery, "name=a%20b+c")["name"], "a b c");
+  t.match(refusal(RunsQuery, `search=${"x".repeat(201)}`), { status: 400, message: /at most 200 characters/ });
 });
 
 t.test("path ids: no int64 is 400, beyond 2^53 is not found", async (t) => {

@@ -1,13 +1,6 @@
 import t from "tap";
-import {
-  checkEmittedName,
-  checkMatchedName,
-  EVENTS,
-  nearestName,
-  RESERVED_PREFIXES,
-  STATES,
-  VOCABULARY,
-} from "#protocol/vocabulary";
+import { nearestName } from "#protocol/nearest-name";
+import { checkEmittedName, checkMatchedName, EVENTS, RESERVED_PREFIXES, STATES, VOCABULARY } from "#protocol/vocabulary";
 
 t.test("33 events, each once and under a reserved prefix", async (t) => {
   t.equal(EVENTS.length, 33);
@@ -41,6 +34,8 @@ t.test("names under a reserved prefix must be in the catalogue; the nearest real
   t.equal(checkEmittedName("run.failed"), null);
   t.match(checkEmittedName("run.faild"), /did you mean "run\.failed"\?/);
   t.match(checkEmittedName("schedule.pause"), /did you mean "schedule\.paused"\?/);
+  t.match(checkEmittedName("run.finished"), /did you mean "run\.completed"\?/, "by what it means, where letters say nothing");
+  t.match(checkMatchedName("task_run.started"), /did you mean "task_run\.running"\?/);
   t.match(checkEmittedName("run.updated"), /run\.updated/);
   t.match(checkEmittedName("run.something.entirely.else"), /known: run\.scheduled, run\.pending/);
   t.type(checkEmittedName("run"), "string");

@@ -1,18 +1,20 @@
 import t from "tap";
 import type { Actor, ActorSpec } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-import { Host } from "#runtime/host";
+import { Host, STALL_US, type Stall } from "#runtime/host";
 import { ManualTime } from "./manual-time.ts";
 
 function setup() {
   const time = new ManualTime();
   const exits: [string, string][] = [];
   const deferred: (() => void)[] = [];
+  const stalls: Stall[] = [];
   const host = new Host({
     clock: { nowUs: time.now, monotonicUs: time.now },
     alarm: time.alarm(),
     defer: (turn) => deferred.push(turn),
     exited: (name, error) => exits.push([name, error.message]),
+    stalled: (stall) => stalls.push(stall),
   });
   const outside: unknown[] = [];
   let flushes = 0;
@@ -25,7 +27,7 @@ function setup() {
   const run = () => {
     for (let turn = deferred.shift(); turn !== undefined; turn = deferred.shift()) turn();
   };
-  return { host, time, exits, outside, run, deferred, flushes: () => flushes };
+  return { host, time, exits, stalls, outside, run, deferred, flushes: () => flushes };
 }
 
 /** An actor made of one function. */
@@ -402,4 +404,46 @@ t.test("a timer that an actor sets while it starts runs out in time, although th
   started.resolve({ receive: () => undefined });
   await starting;
   t.equal(host.nextTimerUs(), nowUs() + 500);
+});
+
+t.test("what a flush sends leaves in the same turn, also by a link that was flushed before", async (t) => {
+  const { host, outside, deferred, flushes } = setup();
+  const sentOn: unknown[] = [];
+  const gatherer = { waiting: [] as unknown[] };
+  host.attach("gatherer", {
+    deliver: (message) => gatherer.waiting.push(message),
+    flush: () => {
+      for (const message of gatherer.waiting.splice(0)) {
+        sentOn.push(message);
+        host.send("outside", message);
+      }
+    },
+  });
+  host.register(
+    actor("a", (message, out) => {
+      out.send("outside", "first");
+      out.send("gatherer", message);
+    }),
+  );
+  await host.start("a");
+  host.send("a", "x");
+  deferred.shift()?.();
+  t.same(sentOn, ["x"]);
+  t.same(outside, ["first", "x"]);
+  t.equal(flushes(), 2, "the link was flushed again");
+});
+
+t.test("work that holds the thread for too long is named, in steps and outside of them", async (t) => {
+  const { host, run, time, stalls } = setup();
+  host.register(actor("a", (message) => time.pass((message as { us: number }).us)));
+  await host.start("a");
+  for (const us of [STALL_US, STALL_US + 1]) host.send("a", { kind: `Work${us}`, us });
+  run();
+  const slow = { actor: "a", what: "Work250001", tookUs: STALL_US + 1 };
+  t.same(stalls, [slow]);
+  t.match(figure(host, "a"), { stalls: 1, last_stall: "Work250001: 250 ms" });
+  host.held("a", "POST /api/runs", STALL_US);
+  host.held("a", "POST /api/runs", 2_000_000);
+  t.same(stalls, [slow, { actor: "a", what: "POST /api/runs", tookUs: 2_000_000 }]);
+  t.match(figure(host, "a"), { stalls: 2, last_stall: "POST /api/runs: 2000 ms" });
 });

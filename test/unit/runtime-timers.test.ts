@@ -1,3 +1,6 @@
+import { setImmediate } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import t from "tap";
 import { Timers } from "#runtime/timers";
@@ -150,4 +153,22 @@ t.test("a timer that is set after a step ahead does not wait for the alarm of on
   wall.timers.set("x", "soon", wall.nowUs + 10, "soon");
   wall.pass(10);
   t.same(wall.fired, ["in an hour", "soon"]);
+});
+
+t.test("a timer that is replaced or cancelled is kept no longer, however far ahead it was due", async (t) => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const wall = new Wall();
+  const messages: WeakRef<object>[] = [];
+  for (let index = 0; index < 3_000; index += 1) {
+    const message = { index };
+    messages.push(new WeakRef(message));
+    wall.timers.set("x", String(index % 3), wall.nowUs + DAY_US - index, message);
+  }
+  wall.timers.cancel("x", "0");
+  // Within one turn of the loop whatever a WeakRef was made of stays.
+  await setImmediate();
+  collect();
+  t.equal(messages.filter((message) => message.deref() !== undefined).length, 2);
+  t.equal(wall.timers.size, 2);
 });

@@ -1,7 +1,7 @@
 import t, { type Test } from "tap";
 import { eventNames, operations } from "../support/decision-record.ts";
 import { DispatchKit, type KitOptions, type Outcome, START_US } from "../support/dispatch-kit.ts";
-import { createId, MODULE, move, poll, SOURCE_DIR, startRun, workOf } from "../support/dispatch-steps.ts";
+import { create, createId, MODULE, move, poll, SOURCE_DIR, startRun, workOf } from "../support/dispatch-steps.ts";
 
 const SECOND = 1_000_000;
 const HOUR = 3600 * SECOND;
@@ -266,8 +266,35 @@ t.test("declared schedules are reconciled: set again, kept when detached, remove
   const gone = kit.register([registration([])]);
   t.equal(operations(gone, "delete_schedule").length, 1);
   kit.register([registration([{ kind: "cron", cron: "nope" }])]);
-  t.match(kit.state.flowByName("shop", "job")?.error, /schedule 0: invalid cron expression/);
+  t.match(kit.state.flowByName("shop", "job")?.schedule_error, /schedule 0: invalid cron expression/);
 });
+
+t.test(
+  "a flow whose declared schedule is wrong loads, runs by hand and after its upstream; the error goes with the mistake",
+  async (t) => {
+    const kit = new DispatchKit();
+    const flow = (name: string, options: Record<string, unknown>) => ({
+      project: "shop",
+      flow: name,
+      module: MODULE,
+      source_dir: "/flows",
+      options,
+    });
+    const nope = { kind: "cron", cron: "nope" };
+    const hourly = { kind: "interval", interval: 3600, key: "hourly" };
+    const found = kit.register([flow("job", { schedules: [nope, hourly], after: { flow: "first" } }), flow("first", {})]);
+    const error = /^schedule 0: invalid cron expression "nope"/;
+    t.match(operations(found, "update_flow").at(-1), { error: null, schedule_error: error });
+    t.match(kit.state.flowByName("shop", "job"), { error: null, schedule_error: error });
+    t.match(operations(found, "put_schedule"), [{ code_key: "hourly" }], "its other schedules are stored");
+    t.match(create(kit, { flow: "job" }).reply, { status: 201 });
+    const first = createId(kit, { flow: "first" });
+    t.match(operations(move(kit, first, "Completed", { force: true }), "insert_run"), [{ name: /^job-after-/ }]);
+    t.match(kit.state.flowByName("shop", "job"), { schedule_error: error }, "and it stays told");
+    const mended = kit.register([flow("job", { schedules: [hourly] })]);
+    t.match(operations(mended, "update_flow").at(-1), { error: null, schedule_error: null });
+  },
+);
 
 t.test("projected fires follow the runs, at most a hundred for each schedule", async (t) => {
   const { kit } = scheduled({ kind: "cron", cron: "0 3 * * *" });
@@ -310,6 +337,12 @@ t.test("fires of all schedules: up to a moment and a count, skipped ones marked,
   t.strictSame(fires({ limit: 3, before: second })[0]?.["fires"], expected.slice(0, 1));
   t.equal(fires({ limit: 3, before: second })[0]?.["more"], false);
   t.equal(fires({ limit: 3 }).length, 1);
+  t.strictSame(fires({ limit: 3, before: second })[0]?.["more_hours"], undefined, "there are no more");
+  // The time of the test is a full hour.
+  const hour = START_US + 3600 * SECOND;
+  const end = hour + 2 * 3600 * SECOND;
+  t.strictSame(fires({ limit: 3, before: end })[0]?.["more_hours"], [hour, hour + 3600 * SECOND], "hours that have more");
+  t.strictSame(fires({ limit: 1, before: end })[0]?.["more_hours"], [hour], "no more of them than fires");
   const nightly = kit.send("CreateSchedule", { target: 1, body: { kind: "cron", cron: "0 3 * * *" } }).reply?.body;
   t.strictSame(
     fires({ limit: 3, schedule_id: (nightly as unknown as { id: number }).id }).map(({ schedule_id }) => schedule_id),

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import t from "tap";
 import { flow } from "#sdk/flow";
-import { ParameterError, run, Type, task } from "#sdk/index";
+import { Abort, ParameterError, run, Type, task } from "#sdk/index";
 import { loadModule } from "#sdk/load-module";
 import { FakeClock, runFlow } from "#sdk/testing/index";
 
@@ -83,7 +83,11 @@ t.test("the return value is kept as JSON up to a limit, above it its size", asyn
   t.same((await runFlow(flow("object", () => ({ at: new Date(0) })))).state.details, {
     result: { at: "1970-01-01T00:00:00.000Z" },
   });
-  t.same((await runFlow(flow("large", () => "x".repeat(70_000)))).state.details, { result_bytes: 70_002 });
+  const large = await runFlow(flow("large", () => "x".repeat(70_000)));
+  t.same(large.state.details, { result_bytes: 70_002 });
+  t.match(large.messages, [
+    /^the result is not kept: it has 70002 bytes as JSON, more than the 64000 that are stored\. Write it/,
+  ]);
   const circular: Record<string, unknown> = {};
   circular["self"] = circular;
   const recording = await runFlow(flow("circular", () => circular));
@@ -192,10 +196,12 @@ t.test("a module that cannot be imported is answered with an error and advice", 
     "page.tsx": "export const x = <b />;",
     "twice.ts": 'import { flow } from "millrace"; export const a = flow("x", () => 1); export const b = flow("x", () => 2);',
   });
-  for (const file of ["enum.ts", "alias.ts", "page.tsx"]) {
-    const loaded = await loadModule(directory, file);
-    t.match(loaded, { flows: [], error: /name it with --import/ }, file);
-  }
+  const wrong = [
+    ["enum.ts", /^enum\.ts:1:8: .*write an object instead/],
+    ["alias.ts", /write a relative path/],
+    ["page.tsx", /Compile the file to JavaScript/],
+  ] as const;
+  for (const [file, error] of wrong) t.match(await loadModule(directory, file), { flows: [], error }, file);
   const loaded = await loadModule(directory, "throws.ts");
   t.equal(loaded.error, "RangeError: at the top");
   t.equal("traceback" in loaded && loaded.traceback.split("\n").at(-1), "RangeError: at the top");
@@ -224,4 +230,46 @@ t.test("run gives the parameters as the flow gets them, and nothing outside a ru
   const recording = await runFlow(shown, { m: "4" as unknown as number });
   t.same(recording.result, { n: 3, m: 4, name: "test-run", flow: "shown", aborted: false });
   t.throws(() => run.id, /only available inside a run/);
+});
+
+t.test("each failed attempt of a flow and of a task leaves a line with its number, the wait and the reason", async (t) => {
+  let tries = 0;
+  const fetch = task("fetch", { retries: 1, retryDelay: 90 }, () => {
+    tries += 1;
+    throw new TypeError(`try ${tries}`, { cause: new Error(`cause ${tries}`) });
+  });
+  const load = flow("load", { retries: 1, retryDelay: 2.5 }, async () => {
+    await fetch();
+  });
+  const { messages } = await runFlow(load);
+  t.equal(messages.length, 6);
+  t.match(
+    messages[0],
+    /^attempt 1 of 2 failed, the next begins in 90 s: TypeError: try 1\n {4}at .*\[cause\]: Error: cause 1\n/s,
+  );
+  t.match(messages[1], /^attempt 2 of 2 failed: TypeError: try 2$/);
+  t.match(messages[2], /^attempt 1 of 2 failed, the next begins in 2\.5 s: TypeError: try 2\n {4}at /);
+  t.match(messages[5], /^attempt 2 of 2 failed: TypeError: try 4$/);
+  const given = await runFlow(
+    flow("given-up", { retries: 3 }, () => {
+      throw new Abort("no such table");
+    }),
+  );
+  t.same(given.messages, ["attempt 1 of 4 failed, and there is no other: Abort: no such table"]);
+});
+
+t.test("a traceback keeps its form and shows every cause, however deep", async (t) => {
+  const chained = (left: number): Error => new Error(`level ${left}`, left === 0 ? {} : { cause: chained(left - 1) });
+  const both = new AggregateError([new RangeError("first"), chained(1)], "both failed");
+  for (const [error, ...parts] of [
+    [chained(2), /^Error: level 2\n.* \{\n {2}\[cause\]: Error: level 1\n.*\[cause\]: Error: level 0\n.*\}$/s],
+    [chained(12), /^Error: level 12\n/, /\[innermost cause\]: Error: level 0\n/],
+    [both, /^AggregateError: both failed\n/, /RangeError: first/, /Error: level 1\n/, /\[cause\]: Error: level 0/],
+  ] as const) {
+    const failing = flow("failing", () => {
+      throw error;
+    });
+    const traceback = String((await runFlow(failing)).state.details["traceback"]);
+    for (const part of parts) t.match(traceback, part);
+  }
 });

@@ -80,3 +80,13 @@ t.test("schemas of @sinclair/typebox and plain JSON Schema are accepted as they 
   const typed = flow("typed", { parameters: built }, async ({ n, mode }) => `${mode.toUpperCase()} ${n.toFixed(0)}`);
   t.equal((await runFlow(typed, { n: 3 })).result, "SLOW 3");
 });
+
+t.test("text inside objects and lists becomes a number or a boolean too", async (t) => {
+  const limits = Type.Object({ rate: Type.Number(), strict: Type.Optional(Type.Boolean()) });
+  const checker = checkerOf(Type.Object({ limits, days: Type.Array(Type.Integer()) }));
+  t.same(await checker.prepare({ limits: { rate: "0.5", strict: "no" }, days: ["1", 2] }), {
+    limits: { rate: 0.5, strict: false },
+    days: [1, 2],
+  });
+  await t.rejects(checker.prepare({ limits: { rate: "x" }, days: [] }), /limits\.rate: must be number/);
+});

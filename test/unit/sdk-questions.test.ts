@@ -117,7 +117,8 @@ t.test("a retry asks the same questions again and gets the same answers", async 
   });
   const recording = await runFlow(flaky, {}, { answers: ["yes"] });
   t.equal(recording.result, "yes");
-  t.same(recording.messages, ["answer yes", "answer yes"]);
+  t.match(recording.messages, ["answer yes", /^attempt 1 of 2 failed, .*Error: first/, "answer yes"]);
+  t.equal(recording.messages.length, 3);
 });
 
 t.test("questions without words, and outside a run, are refused", async (t) => {

@@ -17,6 +17,7 @@ interface Sent {
 function setUp(answer: (events: Sent[]) => ReportAnswer | undefined = () => undefined) {
   const requests: Sent[][] = [];
   const told: string[] = [];
+  const weight = { chars: 0 };
   const api = {
     report: async (_: WorkItem, texts: string[]) => {
       const events = texts.map((text) => JSON.parse(text) as Sent);
@@ -29,8 +30,11 @@ function setUp(answer: (events: Sent[]) => ReportAnswer | undefined = () => unde
     cancelRequested: () => told.push("cancel"),
     gone: (reason) => told.push(`gone: ${reason}`),
     complain: (text) => told.push(text),
+    waiting: (chars) => {
+      weight.chars += chars;
+    },
   });
-  return { reporter, requests, told };
+  return { reporter, requests, told, weight };
 }
 
 function line(message: string): ReportItem {
@@ -204,4 +208,18 @@ t.test("the answers tell of cancels and of runs that are gone; then nothing more
   await reporter.flush();
   t.same(told, ["contact", "cancel", "gone: the run is gone"]);
   t.equal(requests.length, 2);
+});
+
+t.test("what waits to be sent is weighed until it was sent or given up", async (t) => {
+  const { reporter, weight } = setUp();
+  reporter.add([line("x".repeat(1_000))]);
+  t.ok(weight.chars > 1_000);
+  await reporter.flush();
+  t.equal(weight.chars, 0);
+  reporter.add([line("y"), line("z")]);
+  t.ok(weight.chars > 0);
+  reporter.close();
+  t.equal(weight.chars, 0);
+  reporter.close();
+  t.equal(weight.chars, 0);
 });

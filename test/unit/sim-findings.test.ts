@@ -212,7 +212,7 @@ t.test(
     const commits = new CommitClient({
       source: 1,
       send: (message) => void (message.kind === "Batch" && batches.push(message)),
-      rejected: () => undefined,
+      reload: () => undefined,
     });
     const decide = (value: string): void => {
       const decision = emptyDecision();
@@ -228,7 +228,7 @@ t.test(
         if (effect.kind === "Send" && effect.to === "commits") commits.deliver(effect.message, effect.lane);
     };
     const stored = (): unknown => disk.database.prepareRaw<unknown[]>("SELECT value FROM variables WHERE name = 'a'").get()?.[0];
-    commits.deliver({ kind: "WriterStarted", source: null, generation: 1, last_seq: 0 }, "ordinary");
+    commits.deliver({ kind: "WriterStarted", source: null, generation: 1, last_seq: 0, read_only: false }, "ordinary");
     decide("refused");
     decide("behind it");
     disk.refusal = "io";

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import type { Primitive } from "#protocol/feed";
@@ -75,6 +75,24 @@ t.test("the database of another program is refused for what it is, and stays as 
   }
 });
 
+t.test("runs of a store from before attempts counted retries keep their number of reruns", async (t) => {
+  const database = openDriver(":memory:", { readonly: false, busyWaitMs: 0 });
+  migrate(database, MIGRATIONS.slice(0, 1));
+  const columns =
+    "external_id, flow_id, state_type, state_timestamp, created_at, priority, report_seq, crash_count, failure_count";
+  const insert = `INSERT INTO runs (id, ${columns}, created_by, name, attempt) VALUES (?, ?, 1, 0, 0, 0, 0, 0, 0, 0, 'x', 'n', ?)`;
+  for (const [id, attempt] of [
+    [1, 0],
+    [2, 3],
+  ] as const)
+    database.prepare(insert).run(id, `${id}`, attempt);
+  migrate(database);
+  t.same(database.prepareRaw<[number, number]>("SELECT attempt, reruns FROM runs ORDER BY id").all(), [
+    [0, 0],
+    [3, 3],
+  ]);
+});
+
 t.test("a failed migration leaves the version before it", async (t) => {
   const database = openDriver(":memory:", { readonly: false, busyWaitMs: 0 });
   const broken = { name: "broken", sql: "CREATE TABLE half (id INTEGER); CREATE TABLE half (id INTEGER)" };
@@ -113,6 +131,10 @@ for (const command of [undefined, null]) {
     t.equal(readFileSync(join(home, "db.lock"), "utf8"), `${process.pid}\n`);
     t.equal(statSync(join(home, "db.lock")).mode & 0o777, 0o600);
     t.equal(other(), `HomeLockedError ${process.pid}`);
+    if (command === undefined) {
+      rmSync(join(home, "db.lock"));
+      t.equal(other(), "HomeLockedError null", "also when the lock file was removed");
+    }
     lock.release();
     t.equal(other(), "taken", "free once given up, and after the end of the process that held it");
     t.equal(other(), "taken");

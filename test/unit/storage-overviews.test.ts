@@ -61,7 +61,19 @@ t.test("runs of fires are counted by schedule, hour and state, and one alone kee
     { schedule: 8, scheduled: at + 2 * HOUR_US },
     { scheduled: at },
   ]);
-  t.strictSame(read(store, "schedule_runs", { after: at, before: at + 2 * HOUR_US }), [
+  const runs = (each: number) => read(store, "schedule_runs", { after: at, before: at + 2 * HOUR_US, each });
+  t.strictSame(runs(2), runs(0), "three runs in the hour");
+  t.strictSame(
+    runs(3).map(([, time, count]: [number, number, number]) => [time, count]),
+    [
+      [at, 1],
+      [at + QUARTER_US, 1],
+      [at + 2 * QUARTER_US, 1],
+      [at + 5, 1],
+    ],
+    "one by one",
+  );
+  t.strictSame(runs(0), [
     [7, at + QUARTER_US, 2, "Completed", "Completed", 2],
     [7, at + 2 * QUARTER_US, 1, "Failed", "TimedOut", 3],
     [8, at + 5, 1, "Scheduled", "Scheduled", 4],

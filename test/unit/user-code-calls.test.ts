@@ -173,19 +173,25 @@ t.test("a request goes to the handler with its time, and its answer to the gatew
 t.test("what was found is handed on, to a gateway that starts later too", async (t) => {
   const { routes, tell } = setUp();
   const route = { id: 1, method: "GET", path: "/x", source: "m.ts", limit_ms: 1 } as const;
+  const problem = { module: "m.ts", kind: "file", error: "no such table" } as const;
   routes.push(route);
   const flows = { kind: "RegisterFlows", flows: [], gone: [], errors: [] } as const;
   const rules = { kind: "RegisterRules", rules: [], broken: [] } as const;
+  const reloaded = { kind: "ReloadCode", files: 1 } as const;
   const effects = tell({
     kind: "CodeFound",
     flows: { ...flows, flows: [], gone: [], errors: [] },
     rules: { ...rules, rules: [], broken: [] },
     routes: [route],
+    problems: [problem],
+    reloaded: { ...reloaded, names: ["m.ts"], flows: [] },
   });
   t.match(effects, [
     { to: "records", message: flows },
     { to: "records", message: rules },
+    { to: "records", message: reloaded },
     { to: "records", message: { kind: "CustomRoutes", routes: [route] } },
+    { to: "records", message: { kind: "CodeProblems", problems: [problem] } },
     { to: "gateway", message: { kind: "CustomRoutes", routes: [route] } },
   ]);
   t.match(tell({ kind: "GatewayStarted" }), [{ to: "gateway", message: { kind: "CustomRoutes", routes: [route] } }]);

@@ -13,7 +13,7 @@ import { type Column, Table, TIME_WIDTH } from "../../parts/table/table.tsx";
 import { ARTIFACT_KIND_WORDS, titleOf } from "../../records/artifact-view.tsx";
 import { useFlows } from "../../records/flows.ts";
 import { FlowName } from "../../records/run-parts.tsx";
-import { param, setParams, withParams } from "../../router/router.ts";
+import { param, stepParams, withParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { type ArtifactFilters, ArtifactList } from "./artifact-list.ts";
 import { ArtifactPanel } from "./artifact-panel.tsx";
@@ -129,7 +129,7 @@ function Filters({ filters }: { filters: ArtifactFilters }): JSX.Element {
   const names = flows.map(({ project, name }) => `${project} / ${name}`).sort();
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    setParams({ key, artifact: null });
+    stepParams({ key, artifact: null });
   };
   const any = param("kind") !== "" || param("flow") !== "" || filters.key !== "";
   return (
@@ -143,13 +143,13 @@ function Filters({ filters }: { filters: ArtifactFilters }): JSX.Element {
         label="Kind"
         options={[["", "Every kind"], ...Object.entries(ARTIFACT_KIND_WORDS)]}
         chosen={filters.kind}
-        choose={(kind) => setParams({ kind, artifact: null })}
+        choose={(kind) => stepParams({ kind, artifact: null })}
       />
       <Select
         label="Flow"
         options={[["", "Every flow"], ...names.map((name) => [name, name] as const)]}
         chosen={param("flow")}
-        choose={(flow) => setParams({ flow, artifact: null })}
+        choose={(flow) => stepParams({ flow, artifact: null })}
       />
       {any && (
         <a class="button quiet" href="/artifacts">
@@ -169,7 +169,13 @@ function Nothing({ filters }: { filters: ArtifactFilters }): JSX.Element {
     );
   return (
     <Empty title="No artifact matches">
-      {filters.key === "" ? "No artifact fits these filters." : `No artifact has the key ${filters.key}, spelled so.`}{" "}
+      {filters.key === "" ? (
+        "No artifact fits these filters."
+      ) : (
+        <>
+          No artifact has the key <bdi>{filters.key}</bdi>, spelled so.
+        </>
+      )}{" "}
       <a href="/artifacts">All artifacts</a>
     </Empty>
   );

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { BackfillPreview, BackfillStatus } from "#protocol/backfill";
 import type { FlowSummary } from "#protocol/flow";
 import { ask, messageOf } from "../../api/client.ts";
-import { count, counted } from "../../format/number.ts";
+import { counted } from "../../format/number.ts";
 import { offline } from "../../live/link.ts";
 import { Section, Select } from "../../parts/layout.tsx";
 import { fieldIn, fieldsOf, type SchemaField, SchemaFields, valuesOf } from "../../parts/schema-form.tsx";
@@ -93,7 +93,7 @@ function FlowBackfill({ flow }: { flow: FlowSummary }): JSX.Element {
         }}
         problem={problem}
       />
-      <Outcome preview={preview} problem={others.some(({ name }) => name === fieldIn(problem)) ? "" : problem} />
+      <Outcome preview={preview} problem={fieldIn(problem, others) === null ? problem : ""} />
       <div class="row wrap">
         {preview === null ? (
           <button type="submit" class="button primary" disabled={offline.value}>
@@ -170,8 +170,8 @@ function Outcome({ preview, problem }: { preview: BackfillPreview | null; proble
   if (preview === null) return null;
   return (
     <p class="sunk wide" role="status">
-      It would create <b>{count(preview.runs)}</b> runs, from {preview.parameter} <b>{preview.first}</b> to <b>{preview.last}</b>.{" "}
-      {preview.note}
+      It would create <b>{counted(preview.runs, "run")}</b>, from <bdi>{preview.parameter}</bdi> <b>{preview.first}</b> to{" "}
+      <b>{preview.last}</b>.
     </p>
   );
 }

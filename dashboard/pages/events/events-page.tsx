@@ -31,9 +31,13 @@ export function Page(): JSX.Element {
     paused.value = !paused.value;
     if (!paused.value) list.showNews();
   };
+  const showNews = () => {
+    list.showNews();
+    window.scrollTo(0, 0);
+  };
   useKeys(
     [
-      { keys: ".", does: "show new events", run: () => list.showNews() },
+      { keys: ".", does: "show new events", run: showNews },
       { keys: "p", does: "pause or resume the feed", run: pause },
     ],
     { group: "Events" },
@@ -52,7 +56,7 @@ export function Page(): JSX.Element {
         }
       />
       <FilterBar filters={filters} />
-      {news.length > 0 && <NewsBar text={counted(news.length, "new event")} show={() => list.showNews()} />}
+      {news.length > 0 && <NewsBar text={counted(news.length, "new event")} show={showNews} />}
       {list.pages.error.value !== null && (
         <Failure what="The list" error={list.pages.error.value} again={() => list.pages.reload()} />
       )}
@@ -123,7 +127,7 @@ function Foot({
 function Nothing({ filters }: { filters: EventFilters }): JSX.Element {
   if (!hasFilters(filters))
     return (
-      <Empty title="No events yet" command={`npx millrace emit shop.price.changed`}>
+      <Empty title="No events yet" command={'await emit("shop.price.changed", { article: "tea" })'}>
         Every meaningful change is recorded here: runs, tasks, schedules, rules, and what flows and clients emit.
       </Empty>
     );

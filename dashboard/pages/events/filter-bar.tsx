@@ -6,7 +6,7 @@ import { useQuery } from "../../api/query.ts";
 import { useKeys } from "../../input/keys.ts";
 import { Key, Select } from "../../parts/layout.tsx";
 import { useFlows } from "../../records/flows.ts";
-import { setParams } from "../../router/router.ts";
+import { stepParams, typeParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { type EventFilters, hasFilters, KINDS, RANGES } from "./filters.ts";
 
@@ -22,7 +22,7 @@ function NameSearch({ name }: { name: string }): JSX.Element {
   }, [name]);
   useEffect(() => {
     if (text.trim() === name) return;
-    const timer = window.setTimeout(() => setParams({ name: text.trim() }), TYPING_MS);
+    const timer = window.setTimeout(() => typeParams({ name: text.trim() }), TYPING_MS);
     return () => window.clearTimeout(timer);
   }, [text]);
   useKeys([{ keys: "/", does: "filter by name", run: () => field.current?.focus() }], { group: "Events" });
@@ -67,24 +67,24 @@ export function FilterBar({ filters }: { filters: EventFilters }): JSX.Element {
         label="About"
         options={[["", "About anything"], ...kinds.map((kind) => [kind, `About a ${kind.replace("_", " ")}`] as const)]}
         chosen={filters.kind}
-        choose={(kind) => setParams({ kind })}
+        choose={(kind) => stepParams({ kind })}
       />
       <Select
         label="Flow"
         options={[["", "Any flow"], ...flows.map(({ id, project, name }) => [String(id), `${project} / ${name}`] as const)]}
         chosen={filters.flow}
-        choose={(flow) => setParams({ flow })}
+        choose={(flow) => stepParams({ flow })}
       />
       <Select
         label="Occurred within"
         options={RANGES.map(([id, text]) => [id, text] as const)}
         chosen={filters.range}
-        choose={(range) => setParams({ range })}
+        choose={(range) => stepParams({ range })}
       />
       {extras
         .filter(([, value]) => value !== "")
         .map(([name, , text]) => (
-          <button type="button" class="button" key={name} onClick={() => setParams({ [name]: null })}>
+          <button type="button" class="button" key={name} onClick={() => stepParams({ [name]: null })}>
             {text} <Glyph name="close" size={12} />
             <span class="sr">take away</span>
           </button>

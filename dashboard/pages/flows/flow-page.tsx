@@ -1,15 +1,17 @@
 /** One flow: how it goes, how it is run, when it fires, and what it is tied to. */
+
 import type { ComponentChildren, JSX } from "preact";
 import type { BackfillStatus } from "#protocol/backfill";
 import type { FlowSummary } from "#protocol/flow";
 import type { Run, RunCounts, RunsPage } from "#protocol/run";
 import { ask, messageOf } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
+import { withMarksShown } from "../../format/marks.ts";
 import { count, counted } from "../../format/number.ts";
 import { fullTime, plannedTime, shortTime } from "../../format/time.ts";
 import { askBack } from "../../parts/dialog.tsx";
 import { Facts, PageTitle, Section } from "../../parts/layout.tsx";
-import { Empty, Failure, Loading } from "../../parts/notice.tsx";
+import { Banner, Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { showToast } from "../../parts/toast.tsx";
 import { BackfillLine } from "../../records/backfill-line.tsx";
 import { useFlows } from "../../records/flows.ts";
@@ -48,12 +50,18 @@ function Loaded({ flow, flows }: { flow: FlowSummary; flows: readonly FlowSummar
         <span aria-hidden="true">/</span>
         <span>{flow.project}</span>
       </nav>
-      <PageTitle title={flow.name} beside={<Standing flow={flow} />} actions={<Actions flow={flow} />} />
+      <PageTitle title={flow.name} beside={<Standing flow={flow} brief />} actions={<Actions flow={flow} />} />
       {flow.description && <p class="sub">{flow.description}</p>}
       {flow.error !== null && (
         <div class="banner s-failed">
           <pre>{flow.error}</pre>
         </div>
+      )}
+      {flow.schedule_error !== null && (
+        <Banner token="late">
+          <b>A schedule that its code declares is wrong and does not fire.</b> <bdi>{flow.schedule_error}</bdi>. The flow can be
+          run by hand.
+        </Banner>
       )}
       <Facts facts={factsOf(flow, flows)} />
       <div class="flow-two">
@@ -172,7 +180,9 @@ function factsOf(flow: FlowSummary, flows: readonly FlowSummary[]): (readonly [s
       const value = options[name];
       return value === undefined || value === null || value === 0 ? null : ([word, String(value)] as const);
     }),
-    resources.length > 0 ? ["Resources", resources.map(([name, amount]) => `${name} ${amount}`).join(", ")] : null,
+    resources.length > 0
+      ? ["Resources", resources.map(([name, amount]) => `${withMarksShown(name)} ${amount}`).join(", ")]
+      : null,
     disable ? ["Paused after", `${disable[0]} failures in ${disable[1]} s, for ${disable[2]} s`] : null,
     flow.tags.length > 0 ? ["Tags", flow.tags.join(", ")] : null,
     ["Seen", fullTime(flow.last_seen_at)],
@@ -181,7 +191,7 @@ function factsOf(flow: FlowSummary, flows: readonly FlowSummary[]): (readonly [s
 
 function Runs({ flow }: { flow: FlowSummary }): JSX.Element {
   const live = { "run.updated": (run: Run | { deleted: true }) => "deleted" in run || run.flow_id === flow.id };
-  const runs = useQuery<RunsPage>(`/api/runs?flow_id=${flow.id}&sort=start_desc&limit=${RUNS_SHOWN}`, { live });
+  const runs = useQuery<RunsPage>(`/api/runs?flow_id=${flow.id}&sort=activity&limit=${RUNS_SHOWN}`, { live });
   const counts = useQuery<RunCounts>(`/api/runs/counts?flow_id=${flow.id}`, { live });
   const typical = useTypical();
   const all = (

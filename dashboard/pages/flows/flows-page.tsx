@@ -8,11 +8,13 @@ import { useKeys } from "../../input/keys.ts";
 import { Key, PageTitle } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { type Column, Table, TIME_WIDTH } from "../../parts/table/table.tsx";
+import { CodeProblems } from "../../records/code-problems.tsx";
 import { useFlows } from "../../records/flows.ts";
 import { pausedText, scheduleText } from "../../records/schedule-words.ts";
 import { firstLine } from "../../records/why.ts";
-import { param, setParams } from "../../router/router.ts";
+import { param, stepParams, typeParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
+import { Reloaded } from "./reloaded.tsx";
 import { ResultStrip } from "./result-strip.tsx";
 import "./flows.css";
 
@@ -22,12 +24,18 @@ export function nextFireOf({ schedules }: FlowSummary): number | null {
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** What is to be known of a flow: that it does not load, is paused, or is not served now. */
-export function Standing({ flow }: { flow: FlowSummary }): JSX.Element {
+/** What is to be known of a flow: that it does not load, is paused, or is not served now. `brief` where the cause stands below. */
+export function Standing({ flow, brief = false }: { flow: FlowSummary; brief?: boolean }): JSX.Element {
   if (flow.error !== null)
     return (
       <span class="standing s-failed" title={flow.error}>
-        <Glyph name="flow-error" /> <span class="cut">Does not load: {firstLine(flow.error)}</span>
+        <Glyph name="flow-error" /> <span class="cut">Does not load{brief ? "" : `: ${firstLine(flow.error)}`}</span>
+      </span>
+    );
+  if (flow.schedule_error !== null)
+    return (
+      <span class="standing s-late" title={flow.schedule_error}>
+        <Glyph name="late" /> <span class="cut">Wrong schedule{brief ? "" : `: ${firstLine(flow.schedule_error)}`}</span>
       </span>
     );
   const paused = flow.schedules.length > 0 ? flow.schedules.map(pausedText).find((text) => text !== null) : undefined;
@@ -101,6 +109,7 @@ export function Page(): JSX.Element {
   return (
     <>
       <PageTitle title="Flows" beside={flows.data !== null && <span class="faint">{count(flows.data.length)}</span>} />
+      <Reloaded />
       <div class="toolbar">
         <label class="field search flow-search">
           <Glyph name="search" />
@@ -109,11 +118,12 @@ export function Page(): JSX.Element {
             type="text"
             placeholder="Flow, project or tag"
             value={param("q")}
-            onInput={(event) => setParams({ q: event.currentTarget.value })}
+            onInput={(event) => typeParams({ q: event.currentTarget.value })}
           />
           <Key name="/" />
         </label>
       </div>
+      <CodeProblems />
       {flows.error !== null && <Failure what="The flows" error={flows.error} again={flows.refresh} />}
       {flows.data === null && flows.error === null && <Loading rows={10} />}
       {flows.data?.length === 0 && (
@@ -123,7 +133,7 @@ export function Page(): JSX.Element {
       )}
       {flows.data !== null && flows.data.length > 0 && shown.length === 0 && (
         <Empty title="No flow matches">
-          <button type="button" class="button small" onClick={() => setParams({ q: null })}>
+          <button type="button" class="button small" onClick={() => stepParams({ q: null })}>
             All {counted(flows.data.length, "flow")}
           </button>
         </Empty>

@@ -28,7 +28,7 @@ export function RunForm({ flow }: { flow: FlowSummary }): JSX.Element {
       setBusy(false);
     }
   };
-  const elsewhere = problem !== "" && !fields.some(({ name }) => name === fieldIn(problem));
+  const elsewhere = problem !== "" && fieldIn(problem, fields) === null;
   return (
     <Section title="Run it">
       <form class="run-form" onSubmit={submit} noValidate>
@@ -49,7 +49,7 @@ export function RunForm({ flow }: { flow: FlowSummary }): JSX.Element {
           </p>
         )}
         <button type="submit" class="button primary" disabled={busy || flow.error !== null || offline.value}>
-          Run {flow.name}
+          Run <bdi>{flow.name}</bdi>
         </button>
       </form>
     </Section>

@@ -3,9 +3,11 @@ import type { Event } from "#protocol/event";
 import type { FlowSummary } from "#protocol/flow";
 import type { Queue } from "#protocol/queue";
 import type { Run } from "#protocol/run";
+import type { CodeProblem } from "#protocol/server";
+import type { Stats } from "#protocol/stats";
 import { roughDuration } from "../../format/duration.ts";
 import { nowUs } from "../../format/now.ts";
-import { counted, listed } from "../../format/number.ts";
+import { count, counted, listed } from "../../format/number.ts";
 import { failuresInARow, RESULTS } from "../../records/flows.ts";
 import { waitingById } from "../../records/queue.ts";
 import { firstLine, whyOf } from "../../records/why.ts";
@@ -26,23 +28,99 @@ export interface Need {
   run?: number;
 }
 
+/** So many failures of a flow within the hours looked at, and such a share of what ended, are more than chance. */
+const OFTEN_MIN = 3;
+const OFTEN_SHARE = 0.1;
+/** Whole hours of the clock: the one that runs, and the one before. */
+export const RATE_HOURS = 2;
+
 export interface Sources {
   flows: readonly FlowSummary[];
   late: readonly Run[];
   paused: readonly Run[];
   lapsed: readonly Event[];
   queue: Queue | null;
+  problems: readonly CodeProblem[];
+  /** What ended within the last RATE_HOURS, by flow. */
+  ended: Stats["flows"];
 }
 
-export function collectNeeds({ flows, late, paused, lapsed, queue }: Sources): Need[] {
+/** What wants a person, by kind. */
+function kindsOf({ flows, queue, problems, ended }: Sources) {
+  const inError = flows.filter(({ error }) => error !== null);
+  const wrongSchedules = flows.filter(({ error, schedule_error }) => error === null && schedule_error !== null);
+  const saySo = new Set([...inError, ...wrongSchedules].map(({ module }) => module));
+  const inARow = flows.filter((flow) => failuresInARow(flow) > 1);
+  const often = ended.filter((flow) => failsOften(flow) && !inARow.some(({ id }) => id === flow.flow_id));
+  return {
+    inError,
+    wrongSchedules,
+    inARow,
+    often,
+    failedOnce: flows.filter((flow) => failuresInARow(flow) === 1 && !often.some(({ flow_id }) => flow_id === flow.id)),
+    // Flows that a file has, and that are in error with it, say so themselves.
+    files: problems.filter(({ kind, module }) => kind !== "warning" && !saySo.has(module)),
+    full: (queue?.resources ?? []).filter(({ used, total, waiting }) => used >= total && waiting > 0),
+  };
+}
+
+/** A question holds up a person's work, what does not load a flow; then what is late or fails again and again; last a single failure. */
+export function collectNeeds(sources: Sources): Need[] {
+  const { late, paused, lapsed, queue } = sources;
+  const { inError, inARow, often, failedOnce, wrongSchedules, files, full } = kindsOf(sources);
+  const oldest = (a: Run, b: Run) => (a.scheduled_time ?? a.created_at) - (b.scheduled_time ?? b.created_at);
+  const newest = (a: FlowSummary, b: FlowSummary) => latestRun(b) - latestRun(a);
   return [
-    ...flows.filter((flow) => failuresInARow(flow) > 0).map(failing),
-    ...late.map((run) => lateRun(run, queue)),
-    ...paused.map(pausedRun),
+    ...paused.toSorted((a, b) => a.state.timestamp - b.state.timestamp).map(pausedRun),
+    ...files.map(fileInError),
+    ...inError.map(flowInError),
+    ...late.toSorted(oldest).map((run) => lateRun(run, queue)),
     ...lapsed.map(lapsedExpectation),
-    ...(queue?.resources ?? []).filter(({ used, total, waiting }) => used >= total && waiting > 0).map(fullResource),
-    ...flows.filter(({ error }) => error !== null).map(flowInError),
+    ...wrongSchedules.map(wrongSchedule),
+    ...inARow.toSorted((a, b) => failuresInARow(b) - failuresInARow(a) || newest(a, b)).map(failing),
+    ...often.toSorted((a, b) => wrongOf(b) - wrongOf(a)).map(failsOftenNeed),
+    ...full.map(fullResource),
+    ...failedOnce.toSorted(newest).map(failing),
   ];
+}
+
+function latestRun({ results = [] }: FlowSummary): number {
+  return results[0]?.[0] ?? 0;
+}
+
+type Ended = Stats["flows"][number];
+
+function wrongOf({ states }: Ended): number {
+  return (states["Failed"] ?? 0) + (states["Crashed"] ?? 0);
+}
+
+function allOf({ states }: Ended): number {
+  return Object.values(states).reduce((sum, part) => sum + part, 0);
+}
+
+/** True for a flow whose failures are many, however its latest run ended. */
+function failsOften(flow: Ended): boolean {
+  return wrongOf(flow) >= OFTEN_MIN && wrongOf(flow) >= OFTEN_SHARE * allOf(flow);
+}
+
+function failsOftenNeed(flow: Ended): Need {
+  const [wrong, all] = [wrongOf(flow), allOf(flow)];
+  return {
+    ...{ id: `often ${flow.flow_id}`, glyph: "failed", hue: "failed", what: `Fails often, ${Math.round((wrong / all) * 100)} %` },
+    ...{
+      name: `${flow.project} / ${flow.flow}`,
+      why: `${count(wrong)} of ${counted(all, "run")} went wrong in the last two hours`,
+    },
+    ...{ since: null, action: "Show failures", href: `/runs?flow_id=${flow.flow_id}&states=Failed,Crashed` },
+  };
+}
+
+function fileInError({ module, kind, error }: CodeProblem): Need {
+  const what = kind === "file" ? "File does not load" : "File is used only in part";
+  return {
+    ...{ id: `file ${module} ${error}`, glyph: "flow-error", hue: "failed", what, name: module, why: firstLine(error) },
+    ...{ since: null, action: "Open flows", href: "/flows" },
+  };
 }
 
 function failing(flow: FlowSummary): Need {
@@ -117,20 +195,28 @@ function flowInError({ id, project, name, error, schedules }: FlowSummary): Need
   };
 }
 
-/** One sentence of health: what is wrong, or that nothing is. */
+function wrongSchedule({ id, project, name, schedule_error }: FlowSummary): Need {
+  return {
+    ...{ id: `schedule ${id}`, glyph: "late", hue: "late", what: "Wrong schedule", name: `${project} / ${name}` },
+    ...{ why: `${firstLine(schedule_error ?? "")}: it does not fire`, since: null, action: "Open flow", href: `/flows/${id}` },
+  };
+}
+
+/** One sentence of health: what is wrong, the most urgent first, or that nothing is. */
 export function healthSentence(sources: Sources, late: number, paused: number): string {
-  const failingFlows = sources.flows.filter((flow) => failuresInARow(flow) > 0).length;
-  const broken = sources.flows.filter(({ error }) => error !== null).length;
-  const full = (sources.queue?.resources ?? []).filter(({ used, total, waiting }) => used >= total && waiting > 0).length;
+  const { inError, inARow, often, failedOnce, wrongSchedules, files, full } = kindsOf(sources);
   const say = (number: number, one: string, verbs: readonly [string, string], many?: string) =>
     number === 0 ? [] : [`${counted(number, one, many)} ${number === 1 ? verbs[0] : verbs[1]}`];
   const parts = [
-    ...say(failingFlows, "flow", ["is failing", "are failing"]),
-    ...say(late, "run", ["is late", "are late"]),
     ...say(paused, "run", ["waits for your answer", "wait for your answer"]),
+    ...say(files.length, "file", ["is in error", "are in error"]),
+    ...say(inError.length, "flow", ["does not load", "do not load"]),
+    ...say(late, "run", ["is late", "are late"]),
     ...say(sources.lapsed.length, "expectation", ["lapsed", "lapsed"]),
-    ...say(full, "resource", ["is full", "are full"]),
-    ...say(broken, "flow", ["does not load", "do not load"]),
+    ...say(wrongSchedules.length, "flow", ["has a wrong schedule", "have a wrong schedule"]),
+    ...say(inARow.length + failedOnce.length, "flow", ["is failing", "are failing"]),
+    ...say(often.length, "flow", ["fails often", "fail often"]),
+    ...say(full.length, "resource", ["is full", "are full"]),
   ];
-  return parts.length === 0 ? "Nothing needs you." : `${parts.slice(0, 3).join(", ")}.`;
+  return parts.length === 0 ? "Nothing needs you." : `${parts.join(", ")}.`;
 }

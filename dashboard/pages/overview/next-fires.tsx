@@ -28,7 +28,7 @@ function FireRow({ fire: { time, of, skippedBy, hasRun }, words }: { fire: Fire;
       </time>
       <Glyph name={glyph} />
       <a class="cut" href={`/schedules?schedule=${of.schedule_id}`} title={`${of.project} / ${of.flow}`}>
-        {of.project} / {of.flow}
+        <bdi>{of.project}</bdi> / <bdi>{of.flow}</bdi>
       </a>
       <span class="meta faint">
         {note}, {when}

@@ -10,11 +10,12 @@ import { count } from "../../format/number.ts";
 import { PageTitle, Section } from "../../parts/layout.tsx";
 import { useNarrow } from "../../parts/media.ts";
 import { Failure, Loading } from "../../parts/notice.tsx";
+import { useCodeProblems } from "../../records/code-problems.tsx";
 import { inOrder, useFires } from "../../records/fires.ts";
 import { useFlows } from "../../records/flows.ts";
 import { useQueue } from "../../records/queue.ts";
 import { scheduleText } from "../../records/schedule-words.ts";
-import { collectNeeds, healthSentence, type Sources } from "./needs.ts";
+import { collectNeeds, healthSentence, RATE_HOURS, type Sources } from "./needs.ts";
 import { NeedsList } from "./needs-list.tsx";
 import { NextFires } from "./next-fires.tsx";
 import { RunningNow } from "./running-now.tsx";
@@ -27,7 +28,8 @@ const DAY_US = 86_400_000_000;
 const LISTED = 50;
 const RUNNING_SHOWN = 8;
 const FIRES_SHOWN = 10;
-const FIRES_OF_A_SCHEDULE = 100;
+/** One a minute for the hours to come of the strip. */
+const FIRES_OF_A_SCHEDULE = 360;
 const WIDE = { quarters: 1, width: 1208, perText: "per 15 min" };
 const NARROW = { quarters: 4, width: 358, perText: "per hour" };
 const LIVE = { live: { "run.updated": true } } as const;
@@ -43,15 +45,18 @@ function useSources() {
   );
   const counts = useQuery<RunCounts>("/api/runs/counts", LIVE);
   const queue = useQueue();
+  const ended = useQuery<Stats>(`/api/stats?hours=${RATE_HOURS}`, { ...LIVE, everyMs: MINUTE_MS });
   const sources: Sources = {
     flows: flows.data ?? [],
     late: late.data?.items ?? [],
     paused: paused.data?.items ?? [],
     lapsed: lapsed.data?.items ?? [],
     queue,
+    problems: useCodeProblems(),
+    ended: ended.data?.flows ?? [],
   };
-  const failed = [flows, late, paused, lapsed, counts].find(({ error }) => error !== null) as Query<unknown> | undefined;
-  const loaded = flows.data !== null && late.data !== null && paused.data !== null && counts.data !== null;
+  const failed = [flows, late, paused, lapsed, counts, ended].find(({ error }) => error !== null) as Query<unknown> | undefined;
+  const loaded = ended.data !== null && flows.data !== null && late.data !== null && paused.data !== null && counts.data !== null;
   return { sources, counts: counts.data?.states ?? {}, loaded, failed };
 }
 

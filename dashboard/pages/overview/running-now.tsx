@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import type { Run } from "#protocol/run";
 import { DurationBar } from "../../records/run-parts.tsx";
+import { ProgressOfRun } from "../../records/run-progress.tsx";
 import { useTypical } from "../../records/typical.ts";
 import { lookOf } from "../../state/look.ts";
 import { StateGlyph } from "../../state/state-mark.tsx";
@@ -22,6 +23,7 @@ export function RunningNow({ runs }: { runs: readonly Run[] }): JSX.Element {
                 <StateGlyph look={lookOf(run.state)} size={12} /> {run.project}
                 {run.state.name !== "Running" && `, ${lookOf(run.state).word}`}
               </span>
+              <ProgressOfRun id={run.id} />
             </div>
             <DurationBar run={run} typical={typical.value.get(run.flow_id) ?? null} />
           </li>

@@ -18,7 +18,7 @@ export function reasonKey({ code, object, retries = false }: { code: string; obj
 function lookOfReason({ code, retries }: QueueReason): readonly [glyph: string, hue: string] {
   if (retries) return ["awaiting-retry", "awaiting-retry"];
   if (code === "resource") return ["awaiting-resource", "awaiting-resource"];
-  if (code === "no_engine_for_module") return ["lapsed", "late"];
+  if (code === "no_engine_for_module" || code === "engine_start_failed") return ["lapsed", "late"];
   return code === "not_due" || code === "held" ? ["scheduled", "scheduled"] : ["pending", "pending"];
 }
 
@@ -81,6 +81,7 @@ export function Reasons({ queue }: { queue: Queue }): JSX.Element {
             <span class="num strong">{count(reason.count)}</span>
             <a
               class="cut"
+              title={reason.text}
               href={withParams({ why: chosen === key ? null : key })}
               aria-current={chosen === key ? "true" : undefined}
             >

@@ -1,8 +1,10 @@
 /** Resources as cells: one for each unit, with how long its holder has had it. Many units are a bar. */
+
 import type { JSX } from "preact";
 import type { QueueResource, ResourceHolder } from "#protocol/queue";
 import type { Run } from "#protocol/run";
 import { duration, roughDuration } from "../../format/duration.ts";
+import { withMarksShown } from "../../format/marks.ts";
 import { count } from "../../format/number.ts";
 import { useTypical } from "../../records/typical.ts";
 import { resourceWords } from "../../records/why.ts";
@@ -17,6 +19,11 @@ interface Holding {
   long: boolean;
 }
 
+/** The cap of a backfill stays known for reruns; between them nothing is to be seen of it. */
+function isShown({ name, used, waiting }: QueueResource): boolean {
+  return !name.startsWith("backfill:") || used > 0 || waiting > 0;
+}
+
 export function Resources({
   resources,
   started,
@@ -25,7 +32,8 @@ export function Resources({
   started: ReadonlyMap<number, Run>;
 }): JSX.Element {
   const typical = useTypical().value;
-  if (resources.length === 0)
+  const ordered = resources.filter(isShown).sort((a, b) => b.waiting - a.waiting || a.name.localeCompare(b.name));
+  if (ordered.length === 0)
     return (
       <p class="calm dim">
         No resource is known. Flows name what they need,{" "}
@@ -35,7 +43,6 @@ export function Resources({
         say how much there is.
       </p>
     );
-  const ordered = [...resources].sort((a, b) => b.waiting - a.waiting || a.name.localeCompare(b.name));
   const isLong = ({ run_id, held_secs }: ResourceHolder) => {
     const usual = typical.get(started.get(run_id)?.flow_id ?? 0);
     return usual !== undefined && held_secs * US_PER_SECOND > usual;
@@ -79,7 +86,8 @@ function Cells({ resource, holdings }: { resource: QueueResource; holdings: read
       {holdings.map(({ holder, long }, index) => {
         const age = roughDuration(holder.held_secs * US_PER_SECOND);
         const units = holder.amount === 1 ? "" : `, ${holder.amount} units`;
-        const who = `held by ${holder.run_name || `run ${holder.run_id}`} for ${duration(holder.held_secs * US_PER_SECOND)}${units}`;
+        const name = withMarksShown(holder.run_name || `run ${holder.run_id}`);
+        const who = `held by ${name} for ${duration(holder.held_secs * US_PER_SECOND)}${units}`;
         return (
           <li key={`${holder.run_id} ${index}`} style={{ flexGrow: holder.amount > 1 ? holder.amount : 0 }}>
             <a class={`slot ${long ? "s-late" : "s-running"}`} href={`/runs/${holder.run_id}`} title={who}>

@@ -5,6 +5,7 @@ import type { Vocabulary } from "#protocol/vocabulary";
 import { Select } from "../../parts/layout.tsx";
 import { TokenField } from "../../parts/token-field.tsx";
 import type { MatchDraft } from "./rule-draft.ts";
+import type { MatchList } from "./rule-problem.ts";
 
 /** What the fields of a rule offer. */
 export interface Offered {
@@ -26,20 +27,21 @@ interface MatchFieldsProps {
   offered: Offered;
   /** False where a clock arms the rule, and no event does. */
   withEvents?: boolean;
-  wrong: boolean;
+  /** The list that holds a name that is wrong. */
+  wrong: MatchList | "";
 }
 
 export function MatchFields({ clause, match, change, offered, withEvents = true, wrong }: MatchFieldsProps): JSX.Element {
   const { vocabulary, flows } = offered;
   const projects = [...new Set(flows.map(({ project }) => project))].sort();
   const tags = [...new Set(flows.flatMap((flow) => flow.tags))].sort();
-  const field = (name: "events" | "flows" | "states" | "tags", known: readonly string[], placeholder: string) => (
+  const field = (name: MatchList, known: readonly string[], placeholder: string) => (
     <TokenField
       label={`${clause}: ${name}`}
       tokens={match[name]}
       change={(tokens) => change({ ...match, [name]: tokens })}
       {...{ known, placeholder }}
-      wrong={wrong && (name === "events" || name === "states")}
+      wrong={wrong === name}
     />
   );
   return (

@@ -264,7 +264,13 @@ function When({ draft, change, offered, problem, at, swap }: PartProps): JSX.Ele
       )}
       <At problem={problem} field="at" />
       {draft.armed === "event" && (
-        <MatchFields clause="When" match={draft.when} change={(when) => change({ when })} offered={offered} wrong={at("when")} />
+        <MatchFields
+          clause="When"
+          match={draft.when}
+          change={(when) => change({ when })}
+          offered={offered}
+          wrong={at("when") ? problem.list : ""}
+        />
       )}
       <At problem={problem} field="when" swap={swap} />
     </Clause>
@@ -292,7 +298,7 @@ function Unless({ draft, change, offered, problem, at, swap }: PartProps): JSX.E
             match={draft.unless}
             change={(unless) => change({ unless })}
             offered={offered}
-            wrong={at("unless")}
+            wrong={at("unless") ? problem.list : ""}
           />
           <label class="row">
             <span class="dim">{clock ? "in the last" : "within"}</span>

@@ -50,7 +50,7 @@ function About({ expectation: { run_id, flow_id, key } }: { expectation: Expecta
   if (flow === undefined) return <span class="cut">{key}</span>;
   return (
     <a class="cut" href={`/flows/${flow.id}`}>
-      {flow.project} / {flow.name}
+      <bdi>{flow.project}</bdi> / <bdi>{flow.name}</bdi>
     </a>
   );
 }

@@ -1,23 +1,29 @@
 /** Where in the form a message of the server belongs, and what it proposes. */
+import { messageOf } from "../../api/client.ts";
 import { DraftError } from "./rule-draft.ts";
+
+/** The lists of names in a match. */
+export type MatchList = "events" | "flows" | "states" | "tags";
 
 export interface RuleProblem {
   /** "name", "when", "unless", "at", "within", "do", "do.0", "cooldown_seconds", "max_per_minute"; "" for the whole rule. */
   field: string;
   text: string;
+  /** The list of a match that holds the wrong name; "" where the text is about no name. */
+  list: MatchList | "";
   /** The name that was wrong and the nearest that is there. */
   swap: { wrong: string; right: string } | null;
 }
 
-export const NO_PROBLEM: RuleProblem = { field: "", text: "", swap: null };
+export const NO_PROBLEM: RuleProblem = { field: "", text: "", list: "", swap: null };
 
 const FIELD = /^(name|when|unless|within|at|do|once|cooldown_seconds|max_per_minute|allow_self)\b[^:]*:\s*(.*)$/s;
 const NEEDS = /^(unless|within|at)\b/;
 
 export function problemOf(cause: unknown): RuleProblem {
-  const text = cause instanceof Error ? cause.message : String(cause);
-  if (cause instanceof DraftError) return { field: cause.field, text, swap: null };
-  return { ...placeOf(text), swap: swapIn(text) };
+  const text = messageOf(cause);
+  if (cause instanceof DraftError) return { field: cause.field, text, list: "", swap: null };
+  return { ...placeOf(text), list: listIn(text), swap: swapIn(text) };
 }
 
 function placeOf(text: string): { field: string; text: string } {
@@ -28,6 +34,11 @@ function placeOf(text: string): { field: string; text: string } {
   const lacking = NEEDS.exec(text);
   if (lacking !== null) return { field: lacking[1] ?? "", text };
   return { field: text.includes("at least one action") ? "do" : "", text };
+}
+
+function listIn(text: string): RuleProblem["list"] {
+  if (/\bunknown state "/.test(text)) return "states";
+  return /\bevent name\b|\bexpected event\b|\bneeds when events\b/.test(text) ? "events" : "";
 }
 
 function swapIn(text: string): RuleProblem["swap"] {

@@ -1,6 +1,8 @@
 /** Rules in words, for lists. */
+
 import type { RuleAction, RuleMatch, RuleRow } from "#protocol/rule";
 import { secondsText } from "../../format/duration.ts";
+import { withMarksShown } from "../../format/marks.ts";
 import { listed } from "../../format/number.ts";
 import { scheduleText } from "../../records/schedule-words.ts";
 
@@ -14,7 +16,7 @@ export function matchText(match: RuleMatch | null | undefined): string {
     ...(project == null || project === "" ? [] : [`in project ${project}`]),
     ...((tags ?? []).length > 0 ? [`with tag ${(tags ?? []).join(" or ")}`] : []),
   ];
-  return parts.join(" ");
+  return withMarksShown(parts.join(" "));
 }
 
 /** What makes a rule fire. */
@@ -54,7 +56,7 @@ export function actionText({ kind, flow, schedule_id, url, state_type, to, calla
 }
 
 export function doText({ do: actions }: RuleRow): string {
-  return (actions ?? []).map(actionText).join(", ");
+  return withMarksShown((actions ?? []).map(actionText).join(", "));
 }
 
 function hostOf(url: string): string {

@@ -5,9 +5,11 @@ import type { RunExplanation } from "#protocol/queue";
 import type { Run } from "#protocol/run";
 import { isTerminal } from "#protocol/state";
 import { useQuery } from "../../api/query.ts";
+import { withMarksShown } from "../../format/marks.ts";
 import { clockTime, fullTime, sameDay, shortTime } from "../../format/time.ts";
 import { offline } from "../../live/link.ts";
 import { Facts, Key, PageTitle, RunNumber } from "../../parts/layout.tsx";
+import { triesOf } from "../../records/attempts.ts";
 import { cancelRuns, deleteRuns, isActive } from "../../records/run-actions.ts";
 import { creatorAddress, creatorOf } from "../../records/run-parts.tsx";
 import { navigate, withParams } from "../../router/router.ts";
@@ -99,12 +101,13 @@ function Cause({ run }: { run: Run }): JSX.Element | null {
   if (state.type === "Failed" || state.type === "Crashed") {
     const [first = "", ...rest] = (state.message ?? "").split("\n");
     const traceback = state.details?.["traceback"];
+    const tried = triesOf(run);
     return (
       <div class={`banner cause s-${lookOf(state).token}`}>
         <div>
           <b>{first === "" ? `${lookOf(state).word} without a message` : first}</b>{" "}
           {rest.length > 0 && <span class="dim">{rest.join(" ")}</span>}
-          {(run.attempt ?? 1) > 1 && <span class="dim"> On attempt {run.attempt}.</span>}
+          {tried > 1 && <span class="dim"> On attempt {tried}.</span>}
           {typeof traceback === "string" && traceback !== "" && (
             <details>
               <summary>Where it was thrown</summary>
@@ -135,7 +138,7 @@ function Waits({ run }: { run: Run }): JSX.Element | null {
   return (
     <div class={`banner s-${lookOf(run.state).token}`}>
       <div>
-        <b>{`${reason.text.charAt(0).toUpperCase()}${reason.text.slice(1)}.`}</b>
+        <b>{`${withMarksShown(reason.text).charAt(0).toUpperCase()}${withMarksShown(reason.text).slice(1)}.`}</b>
         {data?.place !== null && data?.place !== undefined && <span class="dim"> It is number {data.place} in line.</span>}
         {data !== null && data.holders.length > 0 && (
           <span class="dim">
@@ -172,7 +175,7 @@ function factsOf(run: Run): Parameters<typeof Facts>[0]["facts"] {
             ? shortTime(began)
             : `${shortTime(began)}, ${sameDay(began, ended) ? clockTime(ended) : shortTime(ended)}`,
         ],
-    (run.attempt ?? 0) > 0 ? ["Attempt", String(run.attempt)] : null,
+    triesOf(run) > 1 ? ["Attempt", String(triesOf(run))] : null,
     run.crash_count > 0 ? ["Crashes", String(run.crash_count)] : null,
     maker === "" ? null : ["Created by", address === null ? maker : <a href={address}>{maker}</a>],
     run.parent_run_id ? ["Again of", <a href={`/runs/${run.parent_run_id}`}>#{run.parent_run_id}</a>] : null,

@@ -1,7 +1,9 @@
 /** What went into a run: its parameters and the answers that people gave; and what it returned. */
 import type { JSX } from "preact";
 import type { RunInput } from "#protocol/run";
+import { lostResultBytes } from "#protocol/state";
 import { useQuery } from "../../api/query.ts";
+import { bytes } from "../../format/number.ts";
 import { Section } from "../../parts/layout.tsx";
 import type { TabProps } from "./run-page.tsx";
 
@@ -15,6 +17,7 @@ export function Tab({ run }: TabProps): JSX.Element {
   }).data;
   const given = answers?.inputs ?? [];
   const result = run.state.details?.["result"];
+  const lostBytes = lostResultBytes(run.state);
   return (
     <div class="stack">
       <Section title="Parameters">
@@ -25,6 +28,11 @@ export function Tab({ run }: TabProps): JSX.Element {
           {given.map((answer, index) => (
             <Json key={index} value={answer} />
           ))}
+        </Section>
+      )}
+      {lostBytes !== null && (
+        <Section title="Result">
+          <p>{`It is not kept: ${bytes(lostBytes)} as JSON is more than is stored. The log of the run names the limit.`}</p>
         </Section>
       )}
       {result !== undefined && (

@@ -6,6 +6,7 @@ import { isTerminal, type StateType } from "#protocol/state";
 import { duration } from "../../format/duration.ts";
 import { now, nowUs } from "../../format/now.ts";
 import { counted } from "../../format/number.ts";
+import { attemptsOf } from "../../records/attempts.ts";
 import { lookOf } from "../../state/look.ts";
 
 interface Stretch {
@@ -17,18 +18,25 @@ interface Stretch {
 
 const WORKS: ReadonlySet<string> = new Set(["Running"]);
 
-/** One stretch per event of the run, until the next one. */
+/** One stretch per event of the run, until the next one; an attempt that failed ends in a wait for the next, without an event. */
 function stretchesOf(run: Run, events: readonly Event[], endUs: number): Stretch[] {
   const stretches: Stretch[] = [];
+  const ends = attemptsOf(run).map(([, toUs]) => toUs);
+  const waiting = { type: "Scheduled", name: "AwaitingRetry" } as const;
+  const add = (state: { type: StateType; name: string }, us: number) => {
+    const { token, word } = lookOf(state);
+    if (us > 0) stretches.push({ token, word, us, works: WORKS.has(state.type) });
+  };
   for (const [index, event] of events.entries()) {
     const type = (event.payload?.["state_type"] ?? "") as StateType;
     const name = String(event.payload?.["state"] ?? type);
     if (type === undefined || isTerminal(type)) continue;
     // Before its time a run waits for nothing.
     const from = type === "Scheduled" ? Math.max(event.occurred, run.scheduled_time ?? 0) : event.occurred;
-    const us = (events[index + 1]?.occurred ?? endUs) - from;
-    const { token, word } = lookOf({ type, name });
-    if (us > 0) stretches.push({ token, word, us, works: WORKS.has(type) });
+    const to = events[index + 1]?.occurred ?? endUs;
+    const failed = WORKS.has(type) ? (ends.find((end) => end !== null && end > from && end < to) ?? to) : to;
+    add({ type, name }, failed - from);
+    add(waiting, to - failed);
   }
   return stretches;
 }

@@ -28,7 +28,9 @@ export function RerunDialog(): JSX.Element | null {
   if (run === null) return null;
   return (
     <Dialog label={`Run ${run.flow_name} again`} close={close}>
-      <h2>Run {run.flow_name} again?</h2>
+      <h2>
+        Run <bdi>{run.flow_name}</bdi> again?
+      </h2>
       <Form run={run} />
     </Dialog>
   );
@@ -66,7 +68,7 @@ function Fields({ run, schema }: { run: Run; schema: FlowSummary["parameter_sche
       setBusy(false);
     }
   };
-  const elsewhere = problem !== "" && !fields.some(({ name }) => name === fieldIn(problem));
+  const elsewhere = problem !== "" && fieldIn(problem, fields) === null;
   return (
     <form onSubmit={submit} noValidate>
       <p class="dialog-text">

@@ -5,7 +5,7 @@ import type { Run } from "#protocol/run";
 import { ask, messageOf } from "../../api/client.ts";
 import { offline } from "../../live/link.ts";
 import { kindOfText, valueOfText } from "../../parts/json-text.ts";
-import { fieldsOf, type SchemaField, SchemaFields, valuesOf } from "../../parts/schema-form.tsx";
+import { fieldIn, fieldsOf, type SchemaField, SchemaFields, valuesOf } from "../../parts/schema-form.tsx";
 import { showToast } from "../../parts/toast.tsx";
 
 type Node = Readonly<Record<string, unknown>>;
@@ -37,6 +37,7 @@ export function ResumeForm({ run }: { run: Run }): JSX.Element {
   const set = (name: string, value: string) => setTexts({ ...texts, [name]: value });
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
+    setProblem("");
     try {
       await ask(`/api/runs/${run.id}/resume`, { method: "POST", body: { input: given(question, texts) } });
       showToast(`${run.name} was answered; its next attempt is scheduled.`);
@@ -45,7 +46,7 @@ export function ResumeForm({ run }: { run: Run }): JSX.Element {
     }
   };
   return (
-    <form class="banner s-paused resume" onSubmit={submit}>
+    <form class="banner s-paused resume" onSubmit={submit} noValidate={question !== null}>
       <div class="resume-question">
         <b>{run.state.message || "The run waits for an answer"}</b>
         {question === null ? (
@@ -63,7 +64,7 @@ export function ResumeForm({ run }: { run: Run }): JSX.Element {
         ) : (
           <SchemaFields fields={question.fields} texts={texts} change={set} problem={problem} />
         )}
-        {problem !== "" && (
+        {problem !== "" && fieldIn(problem, question?.fields ?? []) === null && (
           <p class="problem" role="alert">
             {problem}.
           </p>

@@ -8,7 +8,7 @@ import { useKeys } from "../../input/keys.ts";
 import { Tabs } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { cancelRuns, isActive } from "../../records/run-actions.ts";
-import { param, setParams, withParams } from "../../router/router.ts";
+import { param, stepParams, withParams } from "../../router/router.ts";
 import type { PageProps } from "../pages.ts";
 import { RunHeader } from "./header.tsx";
 import { useMoves } from "./moves.ts";
@@ -57,7 +57,7 @@ function Loaded({ run }: { run: Run }): JSX.Element {
   const tab = TABS.find(({ id }) => id === param("tab")) ?? (TABS[0] as TabEntry);
   const neighbours = useNeighbours(run);
   const moves = useMoves(run.id);
-  const go = (id: string) => () => setParams({ tab: id });
+  const go = (id: string) => () => stepParams({ tab: id });
   useKeys(
     [
       { keys: "l", does: "logs", run: go("logs") },

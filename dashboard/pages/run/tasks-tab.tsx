@@ -10,12 +10,12 @@ import { Segments } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { type Column, Table, TIME_WIDTH } from "../../parts/table/table.tsx";
 import { firstLine } from "../../records/why.ts";
-import { param, setParams, withParams } from "../../router/router.ts";
+import { param, stepParams, withParams } from "../../router/router.ts";
 import { StateMark } from "../../state/state-mark.tsx";
 import type { TabProps } from "./run-page.tsx";
 import { wentWrong } from "./task-groups.ts";
 import { TaskGroups } from "./task-groups-list.tsx";
-import { useTasks } from "./tasks.ts";
+import { noTasks, useTasks } from "./tasks.ts";
 
 const COLUMNS: readonly Column<TaskRun>[] = [
   { id: "state", head: "State", width: "152px", narrow: "start", cell: ({ state }) => <StateMark state={state} /> },
@@ -64,11 +64,11 @@ export function Tab({ run }: TabProps): JSX.Element {
   const cursor = useSignal<number | string | null>(null);
   const failedOnly = param("tasks") === "failed";
   const name = param("task");
-  const toggle = () => setParams({ tasks: failedOnly ? null : "failed" });
+  const toggle = () => stepParams({ tasks: failedOnly ? null : "failed" });
   useKeys([{ keys: "f", does: "failed tasks only", run: toggle }], { group: "Tasks" });
   if (error !== null && tasks === null) return <Failure what="The list of tasks" error={error} again={refresh} />;
   if (tasks === null) return <Loading />;
-  if (tasks.length === 0) return <Empty title="No tasks yet">A flow that calls no task has none.</Empty>;
+  if (tasks.length === 0) return <Empty title={noTasks(run)}>A flow that calls no task has none.</Empty>;
   const shown = tasks.filter((task) => (!failedOnly || wentWrong(task)) && (name === "" || task.name === name));
   return (
     <div class="split">

@@ -1,6 +1,7 @@
 /** The task runs of a run: read once, then kept true by the stream, so that ten thousand of them are not read every second. */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
+import type { Run } from "#protocol/run";
 import type { TaskRun } from "#protocol/task-run";
 import { type ApiError, ask, isAbort, mayPass } from "../../api/client.ts";
 import { linkTried, onLive, onReset } from "../../live/link.ts";
@@ -15,6 +16,11 @@ export interface Tasks {
   tasks: readonly TaskRun[] | null;
   error: ApiError | null;
   refresh: () => void;
+}
+
+/** The heading where tasks would stand. */
+export function noTasks({ end_time }: Run): string {
+  return end_time === null || end_time === undefined ? "No tasks yet" : "No tasks";
 }
 
 export function useTasks(runId: number): Tasks {

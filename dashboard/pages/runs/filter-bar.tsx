@@ -8,14 +8,16 @@ import { count } from "../../format/number.ts";
 import { plannedTime } from "../../format/time.ts";
 import { useKeys } from "../../input/keys.ts";
 import { Key, Select } from "../../parts/layout.tsx";
-import { navigate, type ParamChanges, setParams } from "../../router/router.ts";
+import { navigate, type ParamChanges, stepParams, typeParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { lookOfName, STATE_ORDER } from "../../state/look.ts";
 import { hasFilters, RANGES, type RunFilters, WENT_WRONG } from "./filters.ts";
 
 const TYPING_MS = 150;
+/** What the server takes. */
+const SEARCH_LENGTH_MAX = 200;
 
-/** What the words of the search field ask for: "#12" is a run, "tag:x" a tag, a flow's name that flow, else a part of a name. */
+/** What the words of the search field ask for: "#12" is a run, "tag:x" a tag, a flow's name that flow, else words to search for. */
 function searched(text: string, flows: readonly FlowSummary[]): ParamChanges | number {
   const number = /^#(\d+)$/.exec(text.trim().replaceAll(" ", ""))?.[1];
   if (number !== undefined) return Number(number);
@@ -26,9 +28,9 @@ function searched(text: string, flows: readonly FlowSummary[]): ParamChanges | n
   return { q: null, tag: tags, flow: flow.name, project: words.includes("/") ? flow.project : null };
 }
 
-function textOf({ name, tags, flow, project }: RunFilters): string {
+function textOf({ search, tags, flow, project }: RunFilters): string {
   const flowText = flow === "" ? "" : project === "" ? flow : `${project}/${flow}`;
-  return [...tags.split(",").flatMap((tag) => (tag === "" ? [] : [`tag:${tag}`])), flowText, name].filter(Boolean).join(" ");
+  return [...tags.split(",").flatMap((tag) => (tag === "" ? [] : [`tag:${tag}`])), flowText, search].filter(Boolean).join(" ");
 }
 
 function Search({ filters, flows }: { filters: RunFilters; flows: readonly FlowSummary[] }): JSX.Element {
@@ -38,13 +40,15 @@ function Search({ filters, flows }: { filters: RunFilters; flows: readonly FlowS
   const outside = textOf(filters);
   // Filters that were changed elsewhere show in the field, unless it is being typed in.
   useEffect(() => {
-    if (document.activeElement !== field.current) setText(outside);
+    if (document.activeElement === field.current) return;
+    typed.current = false;
+    setText(outside);
   }, [outside]);
   useEffect(() => {
     if (!typed.current) return;
     const timer = window.setTimeout(() => {
       const asked = searched(text, flows);
-      if (typeof asked !== "number") setParams(asked);
+      if (typeof asked !== "number") typeParams(asked);
     }, TYPING_MS);
     return () => window.clearTimeout(timer);
   }, [text, flows]);
@@ -57,7 +61,8 @@ function Search({ filters, flows }: { filters: RunFilters; flows: readonly FlowS
         ref={field}
         type="text"
         list="flow-names"
-        placeholder="Run, flow, tag: or #id"
+        maxLength={SEARCH_LENGTH_MAX}
+        placeholder="Flow, tag, message, parameter or #id"
         value={text}
         onInput={(event) => {
           typed.current = true;
@@ -124,10 +129,10 @@ function Chips({ filters, counts, stale }: { filters: RunFilters; counts: RunCou
           key={chip.id}
           class={`chip ${chip.token === null ? "" : `s-${chip.token}`} ${chip.count === 0 ? "zero" : ""}`}
           aria-pressed={chip.chosen}
-          onClick={() => setParams(chip.change)}
+          onClick={() => stepParams(chip.change)}
         >
           {chip.token !== null && <Glyph name={chip.token} />}
-          {chip.word} {chip.count !== null && <b>{count(chip.count)}</b>}
+          {chip.word} {chip.count !== null && <b>{`${count(chip.count)}${counts?.more ? "+" : ""}`}</b>}
         </button>
       ))}
       <button type="button" class="chip" aria-expanded={all} onClick={() => setAll(!all)}>
@@ -148,7 +153,7 @@ export function FilterBar({ filters, counts, stale }: FilterBarProps): JSX.Eleme
   const flows = useQuery<FlowSummary[]>("/api/flows", { live: { "flow.registered": true } }).data ?? [];
   const projects = [...new Set(flows.map(({ project }) => project))].sort();
   const failed = filters.states === WENT_WRONG;
-  const toggle = () => setParams({ states: failed ? null : WENT_WRONG, state: null });
+  const toggle = () => stepParams({ states: failed ? null : WENT_WRONG, state: null });
   useKeys([{ keys: "f", does: "went wrong only", run: toggle }], { group: "Runs" });
   return (
     <>
@@ -158,14 +163,14 @@ export function FilterBar({ filters, counts, stale }: FilterBarProps): JSX.Eleme
           label="Started within"
           options={RANGES.map(([id, text]) => [id, text] as const)}
           chosen={filters.range}
-          choose={(range) => setParams({ range })}
+          choose={(range) => stepParams({ range })}
         />
         {projects.length > 1 && (
           <Select
             label="Project"
             options={[["", "Any project"], ...projects.map((name) => [name, name] as const)]}
             chosen={filters.project}
-            choose={(project) => setParams({ project })}
+            choose={(project) => stepParams({ project })}
           />
         )}
         <Extra filters={filters} />
@@ -192,7 +197,7 @@ function Extra({ filters }: { filters: RunFilters }): JSX.Element {
   return (
     <>
       {between && (
-        <button type="button" class="button" onClick={() => setParams({ ended_from: null, ended_to: null })}>
+        <button type="button" class="button" onClick={() => stepParams({ ended_from: null, ended_to: null })}>
           Ended {plannedTime(Number(filters.ended_from))} to {plannedTime(Number(filters.ended_to))}{" "}
           <Glyph name="close" size={12} />
           <span class="sr">take away</span>
@@ -201,7 +206,7 @@ function Extra({ filters }: { filters: RunFilters }): JSX.Element {
       {extras
         .filter(([, value]) => value !== "")
         .map(([name, , text]) => (
-          <button type="button" class="button" key={name} onClick={() => setParams({ [name]: null })}>
+          <button type="button" class="button" key={name} onClick={() => stepParams({ [name]: null })}>
             {text} <Glyph name="close" size={12} />
             <span class="sr">take away</span>
           </button>

@@ -22,7 +22,8 @@ export interface RunFilters {
   flow_id: string;
   state_name: string;
   states: string;
-  name: string;
+  /** Words of the search. */
+  search: string;
   tags: string;
   schedule_id: string;
   backfill_id: string;
@@ -41,7 +42,7 @@ export function readFilters(): RunFilters {
     flow_id: param("flow_id"),
     state_name: param("state"),
     states: param("states"),
-    name: param("q"),
+    search: param("q"),
     tags: param("tag"),
     schedule_id: param("schedule"),
     backfill_id: param("backfill"),
@@ -67,7 +68,7 @@ function common(filters: RunFilters): QueryValues {
 /** The address of a page of runs. */
 export function listPath(filters: RunFilters, limit: number, cursor: number | null): string {
   const { state_name, states, sort } = filters;
-  return withQuery("/api/runs", { ...common(filters), state_name, states, sort, limit, cursor });
+  return withQuery("/api/runs", { ...common(filters), state_name, states, sort: sort === "" ? "activity" : sort, limit, cursor });
 }
 
 /** The counts that the chips show: by all filters but that of the state. */
@@ -90,6 +91,16 @@ export function hasFilters({ sort: _sort, ...filters }: RunFilters): boolean {
   return Object.values(filters).some((value) => value !== "");
 }
 
+/** Each word is part of one of the texts that the server searches. */
+function finds(search: string, { name, project, flow_name, tags, state, parameters }: Run): boolean {
+  const texts = [name, `${project}/${flow_name}`, ...(tags ?? []), state.message ?? "", JSON.stringify(parameters ?? {})];
+  const found = texts.join("\n").toLowerCase();
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => found.includes(word));
+}
+
 /** True when a run that the stream brought belongs into the list. */
 export function fits(run: Run, filters: RunFilters): boolean {
   const is = (wanted: string, value: string | number | null | undefined) => wanted === "" || wanted === String(value ?? "");
@@ -102,7 +113,7 @@ export function fits(run: Run, filters: RunFilters): boolean {
     is(filters.flow_id, run.flow_id) &&
     is(filters.state_name, run.state.name) &&
     (filters.states === "" || filters.states.split(",").includes(run.state.type)) &&
-    run.name.toLowerCase().includes(filters.name.toLowerCase()) &&
+    finds(filters.search, run) &&
     filters.tags.split(",").every((tag) => tag === "" || run.tags?.includes(tag) === true) &&
     is(filters.schedule_id, run.schedule_id) &&
     is(filters.backfill_id, run.backfill_id) &&

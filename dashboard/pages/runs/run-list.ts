@@ -1,19 +1,27 @@
 /**
  * The rows of the runs page: pages of the server in the order of the sort, kept true by the stream. A row that changes is drawn
- * alone. New rows enter at once while the reader is at the top of the newest runs; else they are counted until asked for.
+ * alone. By activity, runs enter and move to their place at once while the reader is at the top; else they are counted until asked
+ * for.
  */
 import { type Signal, signal } from "@preact/signals";
 import type { Run, RunsPage } from "#protocol/run";
 import { PagedQuery, type PagePath } from "../../api/paged-query.ts";
 import { onLive } from "../../live/link.ts";
 import { isDeleted } from "../../live/messages.ts";
+import { compareActivity, type Phase, phaseOf } from "./activity.ts";
 import { fits, listPath, type RunFilters } from "./filters.ts";
 
 const PAGE = 100;
+/** A search goes on by itself until so many runs more are found. */
+const FOUND_AT_ONCE = 50;
+/** Rows move to their places together. */
+const SETTLE_MS = 300;
 
 export interface RunRow {
   id: number;
   run: Signal<Run>;
+  /** Where the run stood in the order when it entered. */
+  phase: Phase;
 }
 
 export class RunList {
@@ -27,37 +35,49 @@ export class RunList {
   readonly pages: PagedQuery<RunsPage>;
 
   #filters: RunFilters;
+  #wanted = FOUND_AT_ONCE;
+  #settling = 0;
   readonly #known = new Map<number, RunRow>();
   readonly #end = onLive("run.updated", (run) => this.#take(run));
 
   constructor(filters: RunFilters) {
     this.#filters = filters;
-    this.pages = new PagedQuery(pathOf(filters), {
+    this.pages = new PagedQuery(this.#path(), {
       first: ({ items }) => {
         this.#known.clear();
         this.rows.value = items.map((run) => this.#rowFor(run));
         this.news.value = [];
+        this.#wanted = FOUND_AT_ONCE;
       },
       next: ({ items }) => {
         // A run that entered meanwhile is not listed twice.
         const added = items.filter(({ id }) => !this.#known.has(id)).map((run) => this.#rowFor(run));
         this.rows.value = [...this.rows.value, ...added];
       },
+      // Pages of a search may be short, or empty, before its end.
+      enough: () => this.#filters.search === "" || this.rows.peek().length >= this.#wanted,
     });
+  }
+
+  /** More rows, for a reader who comes near the end. */
+  more(): void {
+    this.#wanted = this.rows.peek().length + FOUND_AT_ONCE;
+    this.pages.more();
   }
 
   show(filters: RunFilters): void {
     this.#filters = filters;
-    this.pages.show(pathOf(filters));
+    this.pages.show(this.#path());
   }
 
   end(): void {
+    window.clearTimeout(this.#settling);
     this.pages.end();
     this.#end();
   }
 
   #rowFor(run: Run): RunRow {
-    const row = { id: run.id, run: signal(run) };
+    const row = { id: run.id, run: signal(run), phase: phaseOf(run) };
     this.#known.set(run.id, row);
     return row;
   }
@@ -68,7 +88,7 @@ export class RunList {
       this.#drop(message.id);
       return;
     }
-    if (known !== undefined) known.run.value = message;
+    if (known !== undefined) this.#changed(known, message);
     else if (this.pages.loaded.peek() && fits(message, this.#filters)) this.#arrived(message);
   }
 
@@ -77,19 +97,60 @@ export class RunList {
     this.news.value = this.news.value.filter((run) => run.id !== id);
   }
 
+  /** A row whose run moved: what began or ended has another place. */
+  #changed(row: RunRow, run: Run): void {
+    const before = phaseOf(row.run.peek());
+    row.run.value = run;
+    const after = phaseOf(run);
+    if (before === after || !this.#byActivity) return;
+    if (this.#mayMove()) this.#settle();
+    else if (before === "coming") this.news.value = [...this.news.peek().filter(({ id }) => id !== run.id), run];
+  }
+
   /** A run that belongs into the list and is not in it. */
   #arrived(run: Run): void {
-    const newest = this.rows.peek()[0]?.id ?? 0;
-    const last = this.rows.peek().at(-1)?.id ?? 0;
-    const byAge = this.#filters.sort === "" || this.#filters.sort === "created_desc";
-    // It is older than what was loaded so far, and comes with its page.
-    if (byAge && run.id < last && !this.pages.complete.peek()) return;
-    if (byAge && run.id > newest && this.news.peek().length === 0 && this.atTop())
-      this.rows.value = [this.#rowFor(run), ...this.rows.peek()];
+    const last = this.rows.peek().at(-1);
+    // It stands behind what was loaded so far, and comes with its page.
+    if (this.#byActivity && !this.pages.complete.peek() && (last === undefined || compareActivity(run, last.run.peek()) > 0))
+      return;
+    if (this.#byActivity && (this.#mayMove() || phaseOf(run) === "coming")) this.#enter(run);
     else this.news.value = [...this.news.peek().filter(({ id }) => id !== run.id), run];
   }
-}
 
-function pathOf(filters: RunFilters): PagePath {
-  return (cursor) => listPath(filters, PAGE, cursor);
+  get #byActivity(): boolean {
+    return this.#filters.sort === "";
+  }
+
+  #mayMove(): boolean {
+    return this.atTop() && this.news.peek().length === 0;
+  }
+
+  #enter(run: Run): void {
+    const rows = this.rows.peek();
+    const at = rows.findIndex((row) => compareActivity(run, row.run.peek()) < 0);
+    this.rows.value = rows.toSpliced(at === -1 ? rows.length : at, 0, this.#rowFor(run));
+  }
+
+  #settle(): void {
+    if (this.#settling !== 0) return;
+    this.#settling = window.setTimeout(() => {
+      this.#settling = 0;
+      if (!this.#mayMove()) return;
+      this.rows.value = this.rows.peek().toSorted((a, b) => compareActivity(a.run.peek(), b.run.peek()));
+    }, SETTLE_MS);
+  }
+
+  #path(): PagePath {
+    const filters = this.#filters;
+    return (cursor) => listPath(filters, PAGE, cursor === null ? null : this.#standing(cursor));
+  }
+
+  /** The run after which the next page begins: the last that entered before `cursor` and still stands where it stood. */
+  #standing(cursor: number): number {
+    if (!this.#byActivity || !this.#known.has(cursor)) return cursor;
+    const stands = (row: RunRow) => phaseOf(row.run.peek()) === row.phase;
+    const entered = [...this.#known.values()];
+    const until = entered.findIndex(({ id }) => id === cursor);
+    return entered.slice(0, until + 1).findLast(stands)?.id ?? cursor;
+  }
 }

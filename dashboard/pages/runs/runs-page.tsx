@@ -14,7 +14,8 @@ import { Table } from "../../parts/table/table.tsx";
 import { useQueue, waitingById } from "../../records/queue.ts";
 import { cancelRuns, deleteRuns, isActive, leaving } from "../../records/run-actions.ts";
 import { useTypical } from "../../records/typical.ts";
-import { setParams } from "../../router/router.ts";
+import { stepParams } from "../../router/router.ts";
+import { isRestoring } from "../../router/scroll.ts";
 import { runColumns } from "./columns.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { countsPath, filterKey, hasFilters, type RunFilters, readFilters, totalPath } from "./filters.ts";
@@ -34,8 +35,10 @@ export function Page(): JSX.Element {
   const columns = useColumns();
   const rows = useComputed(() => list.rows.value.filter(({ id }) => !leaving.value.has(id)));
   const listed = useQuery<RunCounts>(filters.states === "" ? null : totalPath(filters), { live: { "run.updated": true } });
-  const total = (filters.states === "" ? totalOf(filters, counts.data) : listed.data?.total) ?? rows.value.length;
-  useKeys([{ keys: ".", does: "show new runs", run: () => list.pages.reload() }], { group: "Runs" });
+  const more = counts.data?.more === true;
+  const known = filters.states === "" ? totalOf(filters, counts.data) : (listed.data?.total ?? null);
+  const total = known === null ? rows.value.length : Math.max(known, more ? rows.value.length : 0);
+  useKeys([{ keys: ".", does: "show new runs", run: () => showNews(list) }], { group: "Runs" });
   const clear = () => {
     selection.value = new Set();
   };
@@ -50,7 +53,7 @@ export function Page(): JSX.Element {
       )}
       {!list.pages.loaded.value && list.pages.error.value === null && <Loading rows={12} />}
       {list.pages.loaded.value && rows.value.length === 0 && !list.pages.stale.value && (
-        <Nothing filters={filters} all={counts.data?.total ?? 0} />
+        <Nothing filters={filters} all={counts.data?.total ?? 0} complete={list.pages.complete.value} />
       )}
       {rows.value.length > 0 && (
         <Table<RunRow>
@@ -62,9 +65,9 @@ export function Page(): JSX.Element {
           {...{ total, cursor, selection }}
           stale={list.pages.stale.value}
           narrowHeight={NARROW_HEIGHT}
-          nearEnd={() => list.pages.more()}
-          sorted={{ by: filters.sort, choose: (sort) => setParams({ sort }) }}
-          foot={({ first, last }) => <Foot {...{ first, last, total, chosen }} clear={clear} />}
+          nearEnd={() => list.more()}
+          sorted={{ by: filters.sort, choose: (sort) => stepParams({ sort }) }}
+          foot={({ first, last }) => <Foot {...{ first, last, total, more, chosen, clear }} />}
         />
       )}
     </>
@@ -77,7 +80,7 @@ function useRunList(filters: RunFilters): RunList {
   const first = useRef(true);
   list.atTop = () => window.scrollY <= TOP_PX && !document.hidden;
   useEffect(() => {
-    if (!first.current) window.scrollTo(0, 0);
+    if (!first.current && !isRestoring()) window.scrollTo(0, 0);
     first.current = false;
     list.show(filters);
   }, [key]);
@@ -100,24 +103,32 @@ function totalOf(filters: RunFilters, counts: RunCounts | null): number | null {
   return filters.state_name === "" ? counts.total : (counts.states[filters.state_name] ?? 0);
 }
 
+/** The list from its top on, where what is new stands. */
+function showNews(list: RunList): void {
+  window.scrollTo(0, 0);
+  list.pages.reload();
+}
+
 /** New rows never move the page: they wait above it. */
 function News({ list }: { list: RunList }): JSX.Element | null {
   const news = list.news.value;
   if (news.length === 0) return null;
   const wrong = news.filter(({ state }) => state.type === "Failed" || state.type === "Crashed").length;
   const note = wrong > 0 ? `${wrong} of them went wrong` : "";
-  return <NewsBar text={counted(news.length, "new run")} note={note} show={() => list.pages.reload()} />;
+  return <NewsBar text={counted(news.length, "new run")} note={note} show={() => showNews(list)} />;
 }
 
 interface FootProps {
   first: number;
   last: number;
   total: number;
+  /** There may be more than the total. */
+  more: boolean;
   chosen: () => Run[];
   clear: () => void;
 }
 
-function Foot({ first, last, total, chosen, clear }: FootProps): JSX.Element {
+function Foot({ first, last, total, more, chosen, clear }: FootProps): JSX.Element {
   const runs = chosen();
   const active = runs.filter(isActive);
   const act = (what: (runs: readonly Run[]) => void, on: readonly Run[]) => () => {
@@ -144,7 +155,8 @@ function Foot({ first, last, total, chosen, clear }: FootProps): JSX.Element {
         </div>
       )}
       <span class="push">
-        Rows {count(first)} to {count(last)} of {count(total)}
+        Rows {count(first)} to {count(last)} of {more ? "at least " : ""}
+        {count(total)}
       </span>
       <span class="row keys-hint">
         <Key name="j" /> <Key name="k" /> move <Key name="x" /> select <Key name="f" /> went wrong <Key name="?" /> keys
@@ -153,7 +165,8 @@ function Foot({ first, last, total, chosen, clear }: FootProps): JSX.Element {
   );
 }
 
-function Nothing({ filters, all }: { filters: RunFilters; all: number }): JSX.Element {
+function Nothing({ filters, all, complete }: { filters: RunFilters; all: number; complete: boolean }): JSX.Element {
+  if (!complete) return <p class="calm dim">{"No run so far; older runs are being searched\u2026"}</p>;
   if (!hasFilters(filters))
     return (
       <Empty title="No runs yet" command="npx millrace run FLOW">
@@ -165,12 +178,12 @@ function Nothing({ filters, all }: { filters: RunFilters; all: number }): JSX.El
       <p>{all === 0 ? "No run fits these filters." : `${counted(all, "run")} fit all filters but that of the state.`}</p>
       <p class="row wrap">
         {filters.range !== "" && (
-          <button type="button" class="button small" onClick={() => setParams({ range: null })}>
+          <button type="button" class="button small" onClick={() => stepParams({ range: null })}>
             Any time
           </button>
         )}
         {(filters.state_name !== "" || filters.states !== "") && (
-          <button type="button" class="button small" onClick={() => setParams({ state: null, states: null })}>
+          <button type="button" class="button small" onClick={() => stepParams({ state: null, states: null })}>
             Any state
           </button>
         )}

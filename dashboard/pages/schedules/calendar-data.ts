@@ -15,6 +15,8 @@ export interface Mark {
   wrong: boolean;
   /** No run exists yet, or the fire was skipped. */
   kind: "run" | "projected" | "skipped";
+  /** It stands for all fires of its hour. */
+  hour: boolean;
 }
 
 export interface Line {
@@ -53,6 +55,7 @@ function marksOf(runs: readonly ScheduleRuns[], fires: ScheduleFires | null, now
       marks.push(runMark(made.run, time, 1));
     }
   }
+  for (const time of fires?.more_hours ?? []) marks.push(hourMark(time));
   for (const { run, left } of coming) if (left > 0) marks.push(runMark(run, run[1], left));
   return marks.sort((a, b) => a.time - b.time);
 }
@@ -66,12 +69,27 @@ function runMark([schedule, , told, type, name, run]: ScheduleRuns, time: number
   const look: StateLook = lookOf({ type, name });
   const wrong = type === "Failed" || type === "Crashed";
   const href = told === 1 ? `/runs/${run}` : `/runs?schedule=${schedule}&state=${name}`;
-  const text = count === 1 ? look.word : `${look.word}, ${count} runs`;
-  return { time, count, glyph: look.token, token: look.token, text, href, wrong, kind: "run" };
+  const text = count === 1 ? look.word : `${look.word}, ${count} runs within the hour`;
+  return { time, count, glyph: look.token, token: look.token, text, href, wrong, kind: "run", hour: count > 1 };
 }
 
 function fireMark(time: number, kind: "projected" | "skipped"): Mark {
   const glyph = kind === "skipped" ? "skipped-fire" : "projected";
   const text = kind === "skipped" ? "Skipped by a person" : "Projected, no run yet";
-  return { time, count: kind === "skipped" ? 1 : 0, glyph, token: "scheduled", text, href: null, wrong: false, kind };
+  return {
+    time,
+    count: kind === "skipped" ? 1 : 0,
+    glyph,
+    token: "scheduled",
+    text,
+    href: null,
+    wrong: false,
+    kind,
+    hour: false,
+  };
+}
+
+/** Of fires that are many only the hours are told. */
+function hourMark(time: number): Mark {
+  return { ...fireMark(time, "projected"), text: "Projected, as all fires of this hour", hour: true };
 }

@@ -73,7 +73,7 @@ function LineHead({ line: { schedule, flow }, chosen }: { line: Line; chosen: bo
         </span>
         {paused === null ? (
           <span class="cut meta faint">
-            {flow.project}, {scheduleText(schedule.schedule)}
+            <bdi>{flow.project}</bdi>, {scheduleText(schedule.schedule)}
           </span>
         ) : (
           <span class="meta s-paused paused-note">
@@ -87,13 +87,13 @@ function LineHead({ line: { schedule, flow }, chosen }: { line: Line; chosen: bo
 
 function Cell({ line, day, nowUs }: { line: Line; day: CalendarDay; nowUs: number }): JSX.Element {
   const marks = line.marks.filter(({ time }) => time >= day.from && time < day.to);
-  const fires = marks.reduce((sum, mark) => sum + Math.max(1, mark.count), 0);
+  const band = marks.reduce((sum, mark) => sum + Math.max(1, mark.count), 0) > GLYPHS_PER_DAY || marks.some(isHourToCome);
   const at = (us: number) => ((us - day.from) / (day.to - day.from)) * 100;
   const now = nowUs >= day.from && nowUs < day.to ? <i class="now-line" style={{ left: `${at(nowUs)}%` }} /> : null;
   return (
     <td class={day.hours === 24 ? "" : "odd"}>
       <div class="cell">
-        {fires > GLYPHS_PER_DAY ? (
+        {band ? (
           <Band marks={marks} at={at} day={day} nowUs={nowUs} />
         ) : (
           marks.map((mark) => <MarkLink key={`${mark.time} ${mark.text}`} mark={mark} left={at(mark.time)} />)
@@ -102,6 +102,10 @@ function Cell({ line, day, nowUs }: { line: Line; day: CalendarDay; nowUs: numbe
       </div>
     </td>
   );
+}
+
+function isHourToCome({ hour, kind }: Mark): boolean {
+  return hour && kind === "projected";
 }
 
 function MarkLink({ mark, left }: { mark: Mark; left: number }): JSX.Element {
@@ -208,7 +212,7 @@ function AgendaDay({ day, lines }: { day: CalendarDay; lines: readonly Line[] })
             <time class="strong">{minuteTime(mark.time)}</time>
             <Glyph name={mark.glyph} />
             <a class="cut" href={mark.href ?? withParams({ schedule: String(line.schedule.id) })}>
-              {line.flow.project} / {line.flow.name}
+              <bdi>{line.flow.project}</bdi> / <bdi>{line.flow.name}</bdi>
             </a>
             <span class="meta faint">{mark.text}</span>
           </li>

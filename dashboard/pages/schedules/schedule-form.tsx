@@ -144,7 +144,7 @@ interface FieldsProps {
 function SpecFields({ draft, change, problem }: FieldsProps & { problem: string }): JSX.Element {
   const field = {
     cron: { label: "Cron", hint: "Minute, hour, day of the month, month, weekday" },
-    interval: { label: "Seconds between fires", hint: "900 is a quarter of an hour" },
+    interval: { label: "Seconds between fires", hint: "At least 1; 900 is a quarter of an hour" },
     rrule: { label: "RFC 5545 rule", hint: "DTSTART and RRULE, a line each" },
   }[draft.kind];
   const props = {

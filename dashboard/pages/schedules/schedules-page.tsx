@@ -12,7 +12,7 @@ import { useNarrow } from "../../parts/media.ts";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { useFires } from "../../records/fires.ts";
 import { useFlows } from "../../records/flows.ts";
-import { param, setParams } from "../../router/router.ts";
+import { param, setParams, stepParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { Agenda, Calendar } from "./calendar.tsx";
 import { type Line, linesOf } from "./calendar-data.ts";
@@ -22,31 +22,44 @@ import { SidePanel } from "./side-panel.tsx";
 import "./schedules.css";
 
 const MINUTE_MS = 60_000;
-/** Every quarter of an hour for a week. */
+/** Every quarter of an hour for a week; of the time after that the server tells the hours in which a schedule fires. */
 const FIRES_OF_A_SCHEDULE = 700;
+/** Runs of the agenda are listed one by one up to a fire in five minutes. */
+const EACH_PER_HOUR = 12;
 const VIEWS = { day: 1, week: 7, agenda: 7 } as const;
 type View = keyof typeof VIEWS;
+/** In a narrow window every view is a list. */
+const VIEWS_NARROW = [
+  ["day", "Day"],
+  ["week", "Week"],
+] as const;
+const VIEWS_WIDE = [...VIEWS_NARROW, ["agenda", "Agenda"]] as const;
 
 /** The days that are shown, from the address: a view, and how many of its lengths away from today. */
-function usePeriod() {
+function usePeriod(narrow: boolean) {
   const view: View = param("view") in VIEWS ? (param("view") as View) : "week";
   const away = Math.trunc(Number(param("away"))) || 0;
   const length = VIEWS[view];
   const today = dayNumber(now.value * 1000);
-  const first = (view === "week" ? mondayOf(today) : today) + away * length;
-  const go = (step: number) => () => setParams({ away: step === 0 ? null : String(away + step) });
+  // A list that begins with the days gone by hides today below them.
+  const first = (view === "week" && !narrow ? mondayOf(today) : today) + away * length;
+  const go = (step: number) => () => stepParams({ away: step === 0 ? null : String(away + step) });
   return { view, days: daysFrom(first, length), go };
 }
 
 export function Page(): JSX.Element {
-  const { view, days, go } = usePeriod();
   const narrow = useNarrow();
+  const { view, days, go } = usePeriod(narrow);
+  const agenda = narrow || view === "agenda";
   const from = days[0]?.from ?? 0;
   const to = days.at(-1)?.to ?? 0;
   const flows = useFlows();
-  const runs = useQuery<ScheduleRuns[]>(withQuery("/api/schedules/runs", { after: from, before: to }), {
-    live: { "run.updated": (run) => "deleted" in run || run.schedule_id !== null },
-  });
+  const runs = useQuery<ScheduleRuns[]>(
+    withQuery("/api/schedules/runs", { after: from, before: to, each: agenda ? EACH_PER_HOUR : null }),
+    {
+      live: { "run.updated": (run) => "deleted" in run || run.schedule_id !== null },
+    },
+  );
   const fires = useFires(FIRES_OF_A_SCHEDULE, Math.max(to, now.peek() * 1000));
   const nowUs = Math.floor(now.value / MINUTE_MS) * MINUTE_MS * 1000;
   const lines = linesOf(flows.data ?? [], runs.data ?? [], fires.data ?? [], nowUs).filter(
@@ -55,10 +68,9 @@ export function Page(): JSX.Element {
   const chosen = lines.find(({ schedule }) => String(schedule.id) === param("schedule")) ?? null;
   useScheduleKeys(lines, chosen, go);
   const failed = [flows, runs, fires].find(({ error }) => error !== null);
-  const agenda = narrow || view === "agenda";
   return (
     <>
-      <PageTitle title="Schedules" actions={<Actions view={view} go={go} />} />
+      <PageTitle title="Schedules" actions={<Actions {...{ view, narrow, go }} />} />
       <div class="row wrap sub">
         <b class="ink">{view === "day" ? day(from) : `${day(from)} to ${day(to - 1)}`}</b>
         <span>Times in {zoneName()}</span>
@@ -102,18 +114,14 @@ function Form({
   return <ScheduleForm key={edited?.schedule.id ?? "new"} flows={flows} row={edited?.schedule ?? null} flowId={flowId} />;
 }
 
-function Actions({ view, go }: { view: View; go: (step: number) => () => void }): JSX.Element {
+function Actions({ view, narrow, go }: { view: View; narrow: boolean; go: (step: number) => () => void }): JSX.Element {
   return (
     <>
       <Segments
         label="View"
-        options={[
-          ["day", "Day"],
-          ["week", "Week"],
-          ["agenda", "Agenda"],
-        ]}
-        chosen={view}
-        choose={(next) => setParams({ view: next === "week" ? null : next, away: null })}
+        options={narrow ? VIEWS_NARROW : VIEWS_WIDE}
+        chosen={narrow && view === "agenda" ? "week" : view}
+        choose={(next: View) => stepParams({ view: next === "week" ? null : next, away: null })}
       />
       <span class="row">
         <button type="button" class="button" aria-label="Earlier" onClick={go(-1)}>

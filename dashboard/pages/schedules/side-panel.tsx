@@ -28,7 +28,7 @@ export function SidePanel({ line, flows }: { line: Line; flows: readonly FlowSum
     <aside class="side" aria-label="The chosen schedule">
       <h2>
         <a href={`/flows/${flow.id}`}>
-          {flow.project} / {flow.name}
+          <bdi>{flow.project}</bdi> / <bdi>{flow.name}</bdi>
         </a>
       </h2>
       <dl class="key-values">
@@ -173,7 +173,8 @@ function SkipMore({ line, ahead, flows }: SkipMoreProps): JSX.Element {
           <b>Also skipped downstream</b>
           {downstream.map(({ id, project, name }) => (
             <p key={id} class="dim">
-              {project} / {name}: {counted(fires.length, "run")} will be created as Skipped, because it runs after this flow.
+              <bdi>{project}</bdi> / <bdi>{name}</bdi>: {counted(fires.length, "run")} will be created as Skipped, because it runs
+              after this flow.
             </p>
           ))}
         </div>

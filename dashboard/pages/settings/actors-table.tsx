@@ -61,7 +61,7 @@ const COLUMNS: readonly Column<ActorInfo>[] = [
     width: "96px",
     align: "right",
     medium: false,
-    cell: ({ step_max_us }) => stepText(step_max_us),
+    cell: ({ step_max_us, last_stall }) => <span title={last_stall ?? ""}>{stepText(step_max_us)}</span>,
   },
   { id: "dropped", head: "Dropped", width: "76px", align: "right", cell: ({ dropped }) => <Figure value={dropped} /> },
   { id: "restarts", head: "Restarts", width: "76px", align: "right", cell: ({ restarts }) => <Figure value={restarts} /> },

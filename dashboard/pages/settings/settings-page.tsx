@@ -2,12 +2,11 @@
 import type { JSX } from "preact";
 import type { ServerInfo, Settings } from "#protocol/server";
 import { useQuery } from "../../api/query.ts";
-import { tickingDuration } from "../../format/duration.ts";
-import { now } from "../../format/now.ts";
 import { bytes, count } from "../../format/number.ts";
 import { fullTime } from "../../format/time.ts";
 import { PageTitle, Section } from "../../parts/layout.tsx";
 import { Banner, Failure, Loading } from "../../parts/notice.tsx";
+import { uptimeText } from "../../records/uptime.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { ActorsTable } from "./actors-table.tsx";
 import { Browser } from "./browser.tsx";
@@ -27,13 +26,14 @@ export function Page(): JSX.Element {
       <PageTitle title="Settings" />
       <p class="sub">
         {data !== null && `Millrace ${data.version}`}
-        {server !== null && `, up ${tickingDuration(now.value * 1000 - server.started_at)}, since ${fullTime(server.started_at)}`}
+        {server !== null && `, up ${uptimeText(server.started_at)}, since ${fullTime(server.started_at)}`}
       </p>
       {error !== null && <Failure what="The settings" error={error} again={settings.refresh} />}
       {data === null && error === null && <Loading rows={8} />}
       {data?.secret_key_missing === true && (
         <Banner token="failed">
-          <b>The key of the secrets is missing.</b> Secret variables cannot be read until its file is back in {data.home}.
+          <b>The key of the secrets is missing.</b> Secret variables cannot be read until its file is back in{" "}
+          <bdi>{data.home}</bdi>.
         </Banner>
       )}
       <div class="settings-two">

@@ -1,10 +1,12 @@
 /** Variables: what flows read by name. Secrets are written here and never shown. */
+
 import { signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import type { VariableRow } from "#protocol/variable";
 import { ask, messageOf } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
+import { withMarksShown } from "../../format/marks.ts";
 import { count } from "../../format/number.ts";
 import { fullTime, shortTime } from "../../format/time.ts";
 import { useKeys } from "../../input/keys.ts";
@@ -12,7 +14,7 @@ import { Key, PageTitle } from "../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { type Column, Table, TIME_WIDTH } from "../../parts/table/table.tsx";
 import { showToast } from "../../parts/toast.tsx";
-import { param, setParams, withParams } from "../../router/router.ts";
+import { param, setParams, typeParams, withParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { VariableDialog } from "./variable-dialog.tsx";
 import "./variables.css";
@@ -64,7 +66,7 @@ const COLUMNS: readonly Column<VariableRow>[] = [
         </span>
       ) : (
         <span class="cut mono" title={JSON.stringify(value, null, 2)}>
-          {JSON.stringify(value)}
+          {withMarksShown(JSON.stringify(value) ?? "")}
         </span>
       ),
   },
@@ -124,7 +126,7 @@ export function Page(): JSX.Element {
       )}
       {query.data === null && query.error === null && <Loading />}
       {query.data?.length === 0 && (
-        <Empty title="No variables yet" command="npx millrace variable set NAME VALUE">
+        <Empty title="No variables yet" command="npx millrace variables set NAME VALUE">
           What several flows need, or what changes without a change of code, belongs here.
         </Empty>
       )}
@@ -171,7 +173,7 @@ function Filter({ found, all }: { found: number; all: number }): JSX.Element {
           type="text"
           placeholder="Name or tag"
           value={param("q")}
-          onInput={(event) => setParams({ q: event.currentTarget.value })}
+          onInput={(event) => typeParams({ q: event.currentTarget.value })}
           onKeyDown={(event) => event.key === "Escape" && field.current?.blur()}
         />
         <Key name="/" />

@@ -266,6 +266,9 @@ function useRowKeys<T>(props: TableProps<T>, scrollTo: (index: number) => void):
     const row = current();
     if (row !== undefined) select(selection, keyOf(row), selection?.peek().has(keyOf(row)) === false);
   };
+  const clear = () => {
+    if (selection !== undefined) selection.value = new Set();
+  };
   const bindings = [
     { keys: "j", does: "next row", run: () => move(at() + 1) },
     { keys: "k", does: "previous row", run: () => move(at() === -1 ? 0 : at() - 1) },
@@ -276,6 +279,7 @@ function useRowKeys<T>(props: TableProps<T>, scrollTo: (index: number) => void):
           { keys: "o", does: "open the row in a new tab", run: open((address) => window.open(address, "_blank", "noopener")) },
         ]),
     ...(selection === undefined ? [] : [{ keys: "x", does: "select the row", run: mark }]),
+    ...(selection === undefined || selection.value.size === 0 ? [] : [{ keys: "Escape", does: "select nothing", run: clear }]),
   ];
   useKeys(props.keys === false ? [] : bindings, { group: props.label });
 }

@@ -2,12 +2,14 @@
  * The process of user code: imports the modules it is told to and calls their rules, routes and hooks. It ends with its
  * parent. Whatever user code does to it (a loop, an exit, a full heap) happens to this process alone.
  */
-import { registerHooks } from "node:module";
-import { sep } from "node:path";
-import { fileURLToPath } from "node:url";
+import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
+import { followChildren } from "#sdk/child-processes";
 import { captureConsole } from "#sdk/console-capture";
+import { typelessPackage } from "#sdk/import-failure";
+import { ImportedFiles } from "#sdk/imported-files";
 import { type Exported, loadModule } from "#sdk/load-module";
+import { captureStreams } from "#sdk/stream-capture";
 import type { FromChild, LoadedModule, ToChild } from "../messages.ts";
 // What flow files import: loaded here, so that the time for their import is theirs alone.
 import "#sdk/index";
@@ -16,15 +18,13 @@ import { Calls } from "./calls.ts";
 const WATCH_HEAP_MB = 16;
 
 const channel = takeChannel();
-/** The user's files as they are loaded. */
-const files = new Set<string>();
-/** Absolute path of the served directory, with a slash at its end. */
-let served = "";
+let imported: ImportedFiles | null = null;
 const modules = new Map<string, Exported | string>();
 const calls = new Calls(modules, process.env["MILLRACE_HOME"] ?? "", channel);
 
 captureConsole();
-noteFiles();
+captureStreams();
+followChildren({ capturesOutput: true });
 process.on("disconnect", () => process.exit());
 process.on("message", (message: ToChild) => void receive(message));
 watchParent();
@@ -46,19 +46,20 @@ async function receive(message: ToChild): Promise<void> {
 }
 
 async function load(sourceDir: string, module: string): Promise<LoadedModule> {
-  files.clear();
-  served = `${sourceDir}${sep}`;
-  const { error, ...exported } = await loadModule(sourceDir, module);
-  modules.set(module, error ?? exported);
-  const { flows, rules, routes } = exported;
+  imported ??= new ImportedFiles(sourceDir, (file) => channel({ kind: "Imported", file }));
+  const answer = await loadModule(sourceDir, module);
+  modules.set(module, answer.error ?? answer);
+  const { flows, rules, routes } = answer;
   const loaded: LoadedModule = {
     kind: "Loaded",
     flows: flows.map(({ registration }) => registration),
     rules: rules.map(({ registration }) => registration),
     routes: routes.map(({ registration }) => registration),
     called: hasFunctions(rules) || routes.length > 0 || flows.some(({ registration }) => registration.options.hooks.length > 0),
-    files: [...files],
-    error,
+    files: imported.of(resolve(sourceDir, module)),
+    error: answer.error === null ? null : [answer.error, answer.frame].filter(Boolean).join("\n"),
+    warnings: answer.error === null ? answer.warnings : [],
+    typelessPackage: typelessPackage(resolve(sourceDir, module)),
   };
   // What user code declared may hold anything; what is stored is JSON.
   return JSON.parse(JSON.stringify(loaded)) as LoadedModule;
@@ -81,20 +82,4 @@ function takeChannel(): (message: FromChild) => void {
   const send = process.send?.bind(process);
   Object.defineProperty(process, "send", { value: undefined });
   return (message) => void send?.(message);
-}
-
-/** Notes what is loaded, but for this package and installed ones: these do not change while the server runs. */
-function noteFiles(): void {
-  const own = fileURLToPath(new URL("../../../", import.meta.url));
-  const isOfPackage = (path: string): boolean =>
-    path.includes(`${sep}node_modules${sep}`) || (path.startsWith(own) && !path.startsWith(served));
-  registerHooks({
-    load(url, context, next) {
-      if (url.startsWith("file:")) {
-        const path = fileURLToPath(url);
-        if (!isOfPackage(path)) files.add(path);
-      }
-      return next(url, context);
-    },
-  });
 }

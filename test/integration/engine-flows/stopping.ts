@@ -40,6 +40,11 @@ export const uncaught = flow("uncaught", async () => {
   await new Promise(() => undefined);
 });
 
+export const rejects = flow("rejects", async () => {
+  setImmediate(() => void Promise.reject(new Error("lost", { cause: new RangeError("root") })));
+  await new Promise(() => undefined);
+});
+
 export const memory = flow("memory", async () => {
   const kept: number[][] = [];
   for (;;) {

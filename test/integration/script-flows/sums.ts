@@ -5,6 +5,7 @@ const add = task("add", async (a: number, b: number) => a + b);
 
 export const sums = flow("sums", { parameters: Type.Object({ n: Type.Integer() }) }, async ({ n }) => {
   console.log("printed", n);
+  process.stdout.write("written without console\n");
   log.info("logged");
   const sum = await add(n, 1);
   await emit("sums.added", { sum });

@@ -25,7 +25,8 @@ export function checkReload(disk: SimulatedDisk, live: LiveState, nowUs: number)
     committedTurn: () => 0,
     lastSeq: () => 0,
     announceEpoch: () => undefined,
-    halted: false,
+    readOnly: false,
+    takes: () => true,
     nextTurn: () => 0,
   };
   resume(loaded, stored, ports, new Outbox());

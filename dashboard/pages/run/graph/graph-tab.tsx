@@ -8,7 +8,7 @@ import { withParams } from "../../../router/router.ts";
 import { Glyph } from "../../../state/glyph.tsx";
 import { lookOfName } from "../../../state/look.ts";
 import type { TabProps } from "../run-page.tsx";
-import { useTasks } from "../tasks.ts";
+import { noTasks, useTasks } from "../tasks.ts";
 import { useLayout } from "./laid-out.ts";
 import { BOX, type Layout, type Point } from "./layout-shapes.ts";
 import { type GraphBox, type GraphModel, graphOf, NODES_MAX } from "./model.ts";
@@ -19,7 +19,7 @@ export function Tab({ run }: TabProps): JSX.Element {
   const model = useMemo(() => graphOf(tasks ?? []), [tasks]);
   if (error !== null && tasks === null) return <Failure what="The list of tasks" error={error} again={refresh} />;
   if (tasks === null) return <Loading />;
-  if (tasks.length === 0) return <Empty title="No tasks yet">A flow that calls no task has no graph.</Empty>;
+  if (tasks.length === 0) return <Empty title={noTasks(run)}>A flow that calls no task has no graph.</Empty>;
   if (model.by === "none")
     return (
       <Empty title="Too many to be drawn">

@@ -12,7 +12,7 @@ import { Key, Select } from "../../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../../parts/notice.tsx";
 import { useVirtualRows } from "../../../parts/table/virtual-rows.ts";
 import { showToast } from "../../../parts/toast.tsx";
-import { param, setParams } from "../../../router/router.ts";
+import { param, stepParams, typeParams } from "../../../router/router.ts";
 import { Glyph } from "../../../state/glyph.tsx";
 import { readSetting, writeSetting } from "../../../state/settings.ts";
 import { LogLines } from "./log-lines.ts";
@@ -56,7 +56,7 @@ export function LogPanel({ run, docked = false }: { run: Run; docked?: boolean }
     <div class={docked ? "log-docked" : ""}>
       <div class="log-bar">
         <Search />
-        <Select label="Level" options={LEVELS} chosen={level} choose={(chosen) => setParams({ level: chosen })} />
+        <Select label="Level" options={LEVELS} chosen={level} choose={(chosen) => stepParams({ level: chosen })} />
         <button type="button" class="button quiet" aria-pressed={wrap.value} onClick={toggleWrap}>
           {wrap.value ? "Wrapped" : "Unwrapped"} <Key name="w" />
         </button>
@@ -87,7 +87,7 @@ function NoLines({ filtered }: { filtered: boolean }): JSX.Element {
     return <Empty title="Nothing was written">What the flow and its tasks log, and what they print, stands here.</Empty>;
   return (
     <Empty title="No line matches">
-      <button type="button" class="button small" onClick={() => setParams({ level: null, find: null })}>
+      <button type="button" class="button small" onClick={() => stepParams({ level: null, find: null })}>
         Every line
       </button>
     </Empty>
@@ -107,7 +107,7 @@ function Search(): JSX.Element {
       first.current = false;
       return;
     }
-    const timer = window.setTimeout(() => setParams({ find: text }), TYPING_MS);
+    const timer = window.setTimeout(() => typeParams({ find: text }), TYPING_MS);
     return () => window.clearTimeout(timer);
   }, [text]);
   useKeys([{ keys: "/", does: "search the log", run: () => field.current?.focus() }], { group: "Logs" });

@@ -6,12 +6,13 @@ import { useKeys } from "../../../input/keys.ts";
 import { Section, Segments } from "../../../parts/layout.tsx";
 import { useWide } from "../../../parts/media.ts";
 import { Empty, Failure, Loading } from "../../../parts/notice.tsx";
-import { param, setParams } from "../../../router/router.ts";
+import { ProgressOfRun } from "../../../records/run-progress.tsx";
+import { param, stepParams } from "../../../router/router.ts";
 import { LogPanel } from "../logs/log-panel.tsx";
 import { attemptStarts } from "../moves.ts";
 import type { TabProps } from "../run-page.tsx";
 import { TaskGroups } from "../task-groups-list.tsx";
-import { useTasks } from "../tasks.ts";
+import { noTasks, useTasks } from "../tasks.ts";
 import { Chart } from "./chart.tsx";
 import { type TimelineRow, timelineRows } from "./rows.ts";
 import "./timeline.css";
@@ -21,10 +22,11 @@ export function Tab({ run, moves }: TabProps): JSX.Element {
   const wide = useWide();
   return (
     <>
+      {run.state.type !== "Completed" && <ProgressOfRun id={run.id} />}
       {error !== null && tasks === null && <Failure what="The list of tasks" error={error} again={refresh} />}
       {tasks === null && error === null && <Loading />}
       {tasks?.length === 0 && (
-        <Empty title="No tasks yet">
+        <Empty title={noTasks(run)}>
           {run.start_time ? "The flow has called no task; what it wrote is in the log." : "The run has not started."}
         </Empty>
       )}
@@ -43,7 +45,7 @@ export function Tab({ run, moves }: TabProps): JSX.Element {
 
 function Tasks({ run, moves, tasks }: TabProps & { tasks: NonNullable<ReturnType<typeof useTasks>["tasks"]> }): JSX.Element {
   const failedOnly = param("tasks") === "failed";
-  const toggle = () => setParams({ tasks: failedOnly ? null : "failed" });
+  const toggle = () => stepParams({ tasks: failedOnly ? null : "failed" });
   useKeys([{ keys: "f", does: "failed tasks only", run: toggle }], { group: "Timeline" });
   const rows = useMemo(() => timelineRows(tasks, { failedOnly, starts: attemptStarts(moves ?? []) }), [tasks, failedOnly, moves]);
   return (

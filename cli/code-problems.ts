@@ -1,0 +1,32 @@
+/** What is wrong in the served directory, as `serve`, `flows ls`, `status` and `run` show it. */
+import type { CodeProblem } from "#protocol/server";
+import { counted } from "./format.ts";
+import { printable, type Terminal } from "./terminal.ts";
+
+const MARKS = { file: "\u25a0", part: "\u25a0", warning: "\u25c6" } as const;
+
+/** One paragraph for what cannot be used and one for what is probably meant otherwise; no lines where all is well. */
+export function problemLines(problems: readonly CodeProblem[], terminal: Terminal): string[] {
+  const unused = problems.filter(({ kind }) => kind !== "warning");
+  const warnings = problems.filter(({ kind }) => kind === "warning");
+  return [
+    ...paragraph(unused, `${unusedText(unused)} could not be used:`, "red", terminal),
+    ...paragraph(warnings, "Probably meant otherwise:", "yellow", terminal),
+  ];
+}
+
+function unusedText(unused: readonly CodeProblem[]): string {
+  const files = unused.filter(({ kind }) => kind === "file").length;
+  return files === unused.length ? counted(files, "file") : "Files, or something in them,";
+}
+
+function paragraph(problems: readonly CodeProblem[], head: string, style: "red" | "yellow", terminal: Terminal): string[] {
+  if (problems.length === 0) return [];
+  const lines = ["", terminal.paint(style, head)];
+  for (const { module, kind, error } of problems) {
+    const [first = "", ...rest] = printable(error).split("\n");
+    lines.push(`${terminal.paint(style, MARKS[kind])} ${terminal.paint("bold", printable(module))}  ${first}`);
+    lines.push(...rest.map((line) => `  ${terminal.paint("dim", line)}`));
+  }
+  return lines;
+}

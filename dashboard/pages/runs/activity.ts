@@ -1,0 +1,23 @@
+/** The order of runs by what happens, as the server has it: what runs, what waits, what ended, and what is to come. */
+import type { Run } from "#protocol/run";
+
+export type Phase = "started" | "waiting" | "ended" | "coming";
+
+const PHASES: readonly Phase[] = ["started", "waiting", "ended", "coming"];
+
+export function phaseOf({ state, start_time, end_time, scheduled_time }: Run): Phase {
+  if (end_time !== null && end_time !== undefined) return "ended";
+  if (start_time !== null && start_time !== undefined) return "started";
+  const waitsForTime = state.type === "Scheduled" && state.name === "Scheduled";
+  return waitsForTime && scheduled_time !== null && scheduled_time !== undefined ? "coming" : "waiting";
+}
+
+/** The newest first, but of what is to come the next. */
+export function compareActivity(a: Run, b: Run): number {
+  const phase = phaseOf(a);
+  const between = PHASES.indexOf(phase) - PHASES.indexOf(phaseOf(b));
+  if (between !== 0) return between;
+  if (phase === "coming") return (a.scheduled_time ?? 0) - (b.scheduled_time ?? 0) || a.id - b.id;
+  if (phase === "started") return (b.start_time ?? 0) - (a.start_time ?? 0) || b.id - a.id;
+  return (phase === "ended" ? (b.end_time ?? 0) - (a.end_time ?? 0) : 0) || b.id - a.id;
+}

@@ -1,0 +1,28 @@
+/** How far a run is, by what its flow or its tasks say with progress(). Nothing for runs that say nothing. */
+import type { JSX } from "preact";
+import type { ArtifactsPage } from "#protocol/artifact";
+import { progressOf, progressText, type RunProgress } from "#protocol/run-progress";
+import { withQuery } from "../api/client.ts";
+import { useQuery } from "../api/query.ts";
+
+/** A run has one for the flow and one for each task that calls progress(). */
+const READ_MAX = 500;
+
+export function useProgress(runId: number): RunProgress | null {
+  const query = useQuery<ArtifactsPage>(withQuery("/api/artifacts", { run_id: runId, kind: "progress", limit: READ_MAX }), {
+    live: { "artifact.updated": ({ run_id, kind }) => run_id === runId && kind === "progress" },
+  });
+  return query.data === null ? null : progressOf(query.data.items);
+}
+
+/** A bar and "40 %, reading". */
+export function ProgressOfRun({ id }: { id: number }): JSX.Element | null {
+  const progress = useProgress(id);
+  if (progress === null) return null;
+  return (
+    <span class="row run-progress">
+      <progress max={100} value={progress.value} aria-label="Progress" />
+      <span class="num cut dim">{progressText(progress)}</span>
+    </span>
+  );
+}

@@ -1,0 +1,36 @@
+/** References of a JSON Schema to a place in itself: `{ "$ref": "#/$defs/Limits" }`. */
+
+/** References that lead on to references; more is a circle, or made to take long. */
+const REFERENCES_MAX = 32;
+
+/** The schema that stands where a reference points, also over several; the schema itself without one; undefined where nothing is. */
+export function localSchema(root: unknown, schema: unknown): unknown {
+  let found = schema;
+  for (let followed = 0; followed <= REFERENCES_MAX; followed += 1) {
+    const reference = typeof found === "object" && found !== null ? (found as { $ref?: unknown }).$ref : undefined;
+    if (typeof reference !== "string") return found;
+    found = at(root, reference);
+  }
+  return undefined;
+}
+
+/** What a JSON Pointer in a fragment (`#/a/b`) points to; other references are not local. */
+function at(root: unknown, reference: string): unknown {
+  if (reference === "#") return root;
+  if (!reference.startsWith("#/")) return undefined;
+  let found = root;
+  for (const part of reference.slice(2).split("/")) {
+    const name = decoded(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, name)) return undefined;
+    found = (found as Record<string, unknown>)[name];
+  }
+  return found;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Fields of bodies that their schema does not have. They are ignored, as the interface has it; the server's log names each once,
+ * so that somebody who misspelt one finds it.
+ */
+
+type Node = Readonly<Record<string, unknown>>;
+
+/** Fields named by one instance: clients misspell a few, and one that sends others for ever fills no log. */
+const NAMED_MAX = 100;
+const NAME_LENGTH_MAX = 60;
+const ITEMS_LOOKED_AT = 100;
+const LEVELS_LOOKED_AT = 4;
+/** Kept and handed to engines as they were sent, unknown fields included. */
+const KEPT_WHOLE: ReadonlySet<unknown> = new Set(["FlowOptions"]);
+
+export class UnknownFields {
+  readonly #named = new Set<string>();
+
+  /** The line that names the unknown fields of a body that passed its schema; null where there are none that were not named. */
+  line(route: string, schema: object, body: unknown): string | null {
+    if (this.#named.size >= NAMED_MAX) return null;
+    const found = new Set<string>();
+    collect(schema as Node, body, "", found, 0);
+    const fresh = [...found].filter((field) => !this.#named.has(`${route} ${field}`)).slice(0, NAMED_MAX - this.#named.size);
+    for (const field of fresh) this.#named.add(`${route} ${field}`);
+    if (fresh.length === 0) return null;
+    const fields = fresh.map((field) => JSON.stringify(field)).join(", ");
+    return `${route}: the body has fields that it does not take, which are ignored and named only once: ${fields}`;
+  }
+}
+
+function collect(schema: Node, value: unknown, path: string, found: Set<string>, level: number): void {
+  if (level > LEVELS_LOOKED_AT || found.size >= NAMED_MAX) return;
+  if (Array.isArray(value)) {
+    const items = branchesOf(schema).find((branch) => isNode(branch["items"]))?.["items"];
+    if (isNode(items)) for (const each of value.slice(0, ITEMS_LOOKED_AT)) collect(items, each, `${path}[]`, found, level + 1);
+    return;
+  }
+  if (!isNode(value)) return;
+  // A map takes any key. Of several forms a body may have, a field of any is a known one.
+  const forms = branchesOf(schema).filter((branch) => isNode(branch["properties"]));
+  if (forms.length === 0 || forms.some(({ title }) => KEPT_WHOLE.has(title))) return;
+  for (const [name, each] of Object.entries(value)) {
+    const place = path === "" ? name.slice(0, NAME_LENGTH_MAX) : `${path}.${name.slice(0, NAME_LENGTH_MAX)}`;
+    const property = forms.map((form) => propertyOf(form, name)).find(isNode);
+    if (property === undefined) found.add(place);
+    else collect(property, each, place, found, level + 1);
+  }
+}
+
+function branchesOf(schema: Node): Node[] {
+  const { anyOf } = schema;
+  return Array.isArray(anyOf) ? anyOf.filter(isNode).flatMap(branchesOf) : [schema];
+}
+
+function propertyOf(form: Node, name: string): unknown {
+  const properties = form["properties"] as Node;
+  return Object.hasOwn(properties, name) ? properties[name] : undefined;
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,27 @@
+import type { ActiveRun } from "./active-run.ts";
+import type { FailureRecord } from "./failure.ts";
+import { writeLog } from "./log.ts";
+import type { RetryOptions } from "./retry.ts";
+
+/** Adds the line of a failed attempt to the run's log: which one it was, when the next begins, and why. */
+export function logFailedAttempt(
+  run: ActiveRun,
+  taskRunId: string | null,
+  { retries = 0 }: RetryOptions,
+  attempt: number,
+  delaySeconds: number | null,
+  { message, traceback }: FailureRecord,
+): void {
+  const which = `attempt ${attempt} of ${retries + 1} failed`;
+  if (delaySeconds === null) {
+    const next = attempt <= retries ? ", and there is no other" : "";
+    return writeLog(run, taskRunId, 40, "millrace.run", `${which}${next}: ${message}`);
+  }
+  // The last state has the traceback of the last attempt; of the others it is in the log only.
+  const reason = traceback.startsWith(message) ? traceback : `${message}\n${traceback}`;
+  writeLog(run, taskRunId, 30, "millrace.run", `${which}, the next begins in ${secondsText(delaySeconds)}: ${reason}`);
+}
+
+function secondsText(seconds: number): string {
+  return `${Number(seconds.toFixed(seconds < 10 ? 2 : 0))} s`;
+}

@@ -1,0 +1,21 @@
+import { RESULT_BYTES_MAX } from "#protocol/limits";
+import { MillraceError } from "./error.ts";
+import type { Run } from "./records.ts";
+
+/** A run completed, and what its flow returned is larger than what is stored of a result (64,000 bytes as JSON). */
+export class ResultTooLargeError extends MillraceError {
+  /** The run, which is Completed. */
+  readonly run: Run;
+  /** Size of the result as JSON. */
+  readonly bytes: number;
+
+  constructor(run: Run, bytes: number) {
+    const advice = "let the flow write it to a file or publish an artifact, and return where it is";
+    super(`the result of run ${run.id} has ${bytes} bytes, more than the ${RESULT_BYTES_MAX} that are stored; ${advice}`, {
+      reason: "result-too-large",
+      status: 0,
+    });
+    this.run = run;
+    this.bytes = bytes;
+  }
+}

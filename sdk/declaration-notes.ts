@@ -1,0 +1,48 @@
+/**
+ * What the declarations of a module lead one to doubt: options that do not exist, flows that no export names. In a process that
+ * serves flow files, whoever imports the module takes these notes; a script has no screen but its own.
+ */
+import { nearestName } from "#protocol/nearest-name";
+import { shared } from "./shared-state.ts";
+
+export interface DeclarationNotes {
+  warnings: string[];
+  /** Names of the flows that were declared. */
+  flows: string[];
+}
+
+/** Names every option of a type once, so that none can be forgotten. */
+export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
+
+/** Collects what is declared while `load` imports a module. */
+export async function withNotes<T>(load: () => Promise<T>): Promise<{ value: T; notes: DeclarationNotes }> {
+  const notes: DeclarationNotes = { warnings: [], flows: [] };
+  shared.notes = notes;
+  try {
+    return { value: await load(), notes };
+  } finally {
+    shared.notes = null;
+  }
+}
+
+export function noteFlow(name: string): void {
+  shared.notes?.flows.push(name);
+}
+
+/** @param owner what has the options, as its author calls it: `flow "daily"` */
+export function noteUnknownOptions<Options>(owner: string, given: unknown, known: OptionNames<Options>): void {
+  if (typeof given !== "object" || given === null) return;
+  const names = Object.keys(known);
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(known, name)) continue;
+    const nearest = nearestName(name, names);
+    const advice = nearest === null ? `known are ${names.join(", ")}` : `did you mean "${nearest}"?`;
+    warn(`${owner} has the unknown option "${name}", which does nothing; ${advice}`);
+  }
+}
+
+function warn(text: string): void {
+  if (shared.notes != null) shared.notes.warnings.push(text);
+  // In a served process declarations of later are those of runs: their module was looked at when it was imported.
+  else if (!shared.served) process.stderr.write(`millrace: ${text}\n`);
+}

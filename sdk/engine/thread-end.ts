@@ -1,0 +1,30 @@
+/** Why the user thread ends, said by the thread itself as its last message. */
+import { describeFailure } from "../failure.ts";
+import type { Ended } from "./user-thread-api.ts";
+
+/** Calls `tell` when user code ends this thread: with an error that nothing catches, or with process.exit. */
+export function tellEnd(tell: (ended: Ended) => void): void {
+  let uncaught: Ended | null = null;
+  process.on("uncaughtExceptionMonitor", (error, origin) => {
+    // With a listener of its own, user code goes on.
+    if (process.listenerCount("uncaughtException") > 0) return;
+    uncaught = endedByError(error, origin === "unhandledRejection" ? "unhandled rejection:" : "uncaught");
+  });
+  process.on("exit", (code) => tell(uncaught ?? exited(code)));
+}
+
+/** The end by an error that nothing caught; `how` is said before it. */
+export function endedByError(error: unknown, how: string): Ended {
+  const { message, exception, traceback } = describeFailure(error);
+  return { kind: "ended", cause: `${how} ${message}`, details: { exception, traceback } };
+}
+
+/** The stack of this call leads to the line of user code that called process.exit. */
+function exited(code: number): Ended {
+  const { traceback } = describeFailure(new ProcessExit(`process.exit(${code}) was called`));
+  return { kind: "ended", cause: `process.exit(${code}) was called`, details: { exit_code: code, traceback } };
+}
+
+class ProcessExit extends Error {
+  override name = "ProcessExit";
+}

@@ -1,0 +1,11 @@
+/**
+ * What is wrong with the schedules that a flow declares, apart from what keeps its module from loading; and the number of reruns
+ * after a crash that led to a run, which `attempt` was until it counted retries too.
+ */
+export const name = "schedule-errors-and-reruns";
+
+export const sql = `
+ALTER TABLE flows ADD COLUMN schedule_error TEXT;
+ALTER TABLE runs ADD COLUMN reruns INTEGER NOT NULL DEFAULT 0;
+UPDATE runs SET reruns = attempt WHERE attempt > 0;
+`;

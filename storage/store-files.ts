@@ -1,0 +1,90 @@
+/**
+ * Whether the files that the write handle has open are still those in the home, and whole. SQLite does not notice: it goes on
+ * with files that have no name any more. A trouble is noted in a file beside the store, for the next start.
+ * The files are never opened here: closing them would drop the locks that SQLite holds on them.
+ */
+import { readFileSync, rmSync, type Stats, statSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import type { Database } from "./driver.ts";
+import { StorageError } from "./storage-error.ts";
+
+const NOTE_SUFFIX = ".problem";
+
+export class StoreFiles {
+  readonly #path: string;
+  readonly #database: Database;
+  readonly #pageBytes: number;
+  readonly #identities = new Map<string, string>();
+  /** The contents are lost: the same file in its place does not bring them back. */
+  #truncated: string | null = null;
+
+  constructor(path: string, database: Database) {
+    this.#path = path;
+    this.#database = database;
+    this.#pageBytes = Number(database.pragma("page_size"));
+    for (const file of [path, `${path}-wal`]) {
+      const stats = statSync(file, { throwIfNoEntry: false });
+      if (stats !== undefined) this.#identities.set(file, identityOf(stats));
+    }
+  }
+
+  /** What is wrong, null while nothing is. */
+  problem(): string | null {
+    for (const [file, identity] of this.#identities) {
+      const stats = statSync(file, { throwIfNoEntry: false });
+      if (stats === undefined) return `${file} was removed or renamed while the server runs`;
+      if (identityOf(stats) !== identity) return `${file} was replaced while the server runs`;
+    }
+    if (this.#truncated === null && this.#lacksPages()) this.#truncated = `${this.#path} was truncated while the server runs`;
+    return this.#truncated;
+  }
+
+  /** Every page is in the file, or in the part of the log that is not copied yet. A checkpoint beside this one only adds to the file. */
+  #lacksPages(): boolean {
+    const outstanding = this.#framesNotCopied();
+    const size = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+    if (outstanding === null || size === 0) return size === 0;
+    return Number(this.#database.pragma("page_count")) - Math.floor(size / this.#pageBytes) > outstanding;
+  }
+
+  #framesNotCopied(): number | null {
+    try {
+      const [, log = 0, copied = 0] =
+        this.#database.prepareRaw<[number, number, number]>("PRAGMA wal_checkpoint(NOOP)").get() ?? [];
+      return log - copied;
+    } catch {
+      // A damaged file: commits and reads say so.
+      return null;
+    }
+  }
+}
+
+function identityOf({ dev, ino }: Stats): string {
+  return `${dev}:${ino}`;
+}
+
+/** For the next start; the disk or the home may not take it. */
+export function noteProblem(path: string, text: string): void {
+  try {
+    writeFileSync(`${path}${NOTE_SUFFIX}`, `${text}\n`, { mode: 0o600, flag: "wx" });
+  } catch {
+    // Noted before, or there is no place for it.
+  }
+}
+
+export function clearProblem(path: string): void {
+  rmSync(`${path}${NOTE_SUFFIX}`, { force: true });
+}
+
+/** @throws StorageError when a server noted that the store was taken away from it. */
+export function refuseNoted(path: string): void {
+  const note = `${path}${NOTE_SUFFIX}`;
+  let text: string;
+  try {
+    text = readFileSync(note, "utf8").trim();
+  } catch {
+    return;
+  }
+  const advice = `Restore a backup with \`millrace restore FILE\`, or put back what was there; to go on with what is in ${basename(path)} now, or with an empty store, remove ${note}`;
+  throw new StorageError("corrupt", `the store was taken away from a server: ${text}. ${advice}`);
+}

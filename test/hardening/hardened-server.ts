@@ -1,0 +1,134 @@
+/** A server in a process of its own, with one record of each kind, as the hardening tests attack it. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Known } from "./large-requests.ts";
+
+const ROOT = resolve(import.meta.dirname, "../..");
+const START_LIMIT_MS = 120_000;
+
+export interface HardenedServer {
+  url: string;
+  pid: number;
+  home: string;
+  /** What the process printed. */
+  output(): string;
+  /** Null while the process lives. */
+  ended(): string | null;
+  stop(): Promise<void>;
+}
+
+/** Starts the command line from source, without engines. */
+export async function startHardenedServer(flags: readonly string[] = [], home?: string): Promise<HardenedServer> {
+  const scratch = mkdtempSync(join(tmpdir(), "millrace-hardening-"));
+  const served = join(scratch, "flows");
+  const used = home ?? join(scratch, "home");
+  mkdirSync(served);
+  const args = [
+    "-u",
+    "NODE_OPTIONS",
+    process.execPath,
+    "--conditions=millrace-src",
+    join(ROOT, "cli/main.ts"),
+    "serve",
+    served,
+    "--home",
+    used,
+  ];
+  const child = spawn("env", [...args, "--port", "0", "--no-engines", "--no-open", ...flags], {
+    cwd: ROOT,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  const keep = (text: Buffer): void => {
+    output = (output + text.toString()).slice(-100_000);
+  };
+  child.stdout?.on("data", keep);
+  child.stderr?.on("data", keep);
+  let ended: string | null = null;
+  child.once("exit", (code, signal) => {
+    ended = signal ?? `code ${code}`;
+  });
+  const url = await urlOf(child, used, () => output);
+  return {
+    url,
+    pid: child.pid ?? 0,
+    home: used,
+    output: () => output,
+    ended: () => ended,
+    stop: async () => {
+      if (ended === null) {
+        child.kill("SIGTERM");
+        const limit = setTimeout(() => child.kill("SIGKILL"), 10_000);
+        await once(child, "exit");
+        clearTimeout(limit);
+      }
+      rmSync(scratch, { recursive: true, force: true });
+    },
+  };
+}
+
+async function urlOf(child: ChildProcess, home: string, output: () => string): Promise<string> {
+  const begin = performance.now();
+  while (child.exitCode === null && child.signalCode === null && performance.now() - begin < START_LIMIT_MS) {
+    try {
+      const { url, pid } = JSON.parse(readFileSync(join(home, "server.json"), "utf8")) as { url: string; pid: number };
+      if (pid === child.pid && (await fetch(`${url}/api/health`)).ok) return url;
+    } catch {
+      // Not there yet.
+    }
+    await pause(20);
+  }
+  child.kill("SIGKILL");
+  throw new Error(`the server did not start\n${output()}`);
+}
+
+/** Makes one record of each kind and says which values name them. */
+export async function seedRecords(url: string): Promise<Known> {
+  const post = async (path: string, body: unknown): Promise<Record<string, unknown>> => {
+    const answer = await fetch(`${url}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as Record<string, unknown>;
+  };
+  const schema = { type: "object", properties: { day: { type: "string", format: "date" }, data: {} } };
+  const run = await post("/api/runs", {
+    flow: "flow",
+    project: "project",
+    module: "flow.ts",
+    source_dir: "/nowhere",
+    parameter_schema: schema,
+  });
+  const schedule = await post(`/api/flows/${run["flow_id"]}/schedules`, { kind: "interval", interval: 86_400 });
+  const rule = await post("/api/rules", {
+    name: "rule",
+    when: { events: ["never"] },
+    do: [{ kind: "webhook", url: "http://127.0.0.1:1/" }],
+  });
+  await post("/api/variables", { name: "variable", value: 1 });
+  return {
+    "runs.id": run["id"],
+    "flows.id": run["flow_id"],
+    "schedules.id": schedule["id"],
+    "rules.id": rule["id"],
+    name: "variable",
+    flow: "flow",
+    project: "project",
+    run_id: run["id"],
+    engine_id: "engine",
+    source_dir: "/nowhere",
+    module: "flow.ts",
+    pid: process.pid,
+    kind: "interval",
+    interval: 86_400,
+    parameter: "day",
+    start: "2026-01-01",
+    end: "2026-01-02",
+  };
+}

@@ -1,0 +1,235 @@
+/**
+ * Requests that are as large as a limit allows in one place: each text, list, map and number of each body, each tool's arguments,
+ * each query parameter and each header, filled with what costs a careless reader most. Made from the interface description.
+ */
+
+import { BODY_BYTES_MAX } from "#protocol/limits";
+import { MCP_TOOLS } from "#protocol/mcp-tools";
+import { openapiDocument } from "#protocol/openapi";
+import { ROUTES } from "#protocol/routes";
+
+type Node = Readonly<Record<string, unknown>>;
+
+export interface LargeRequest {
+  /** Which place is filled with what, for the report. */
+  name: string;
+  method: string;
+  path: string;
+  headers: Readonly<Record<string, string>>;
+  /** Made when it is sent: all of them together do not fit into memory. */
+  body: (() => string) | null;
+}
+
+/** Values that exist on the server, by the name of the path parameter or field that takes them. */
+export type Known = Readonly<Record<string, unknown>>;
+
+/** Room for what stands around the filled place. */
+const AROUND_BYTES = 4_096;
+const FILL_BYTES = BODY_BYTES_MAX - AROUND_BYTES;
+/** Beyond it servers refuse a header block. */
+const HEADER_FILL = 8_000;
+
+/** Texts of a given length that careless patterns and scans pay for. */
+const TEXTS: Readonly<Record<string, (length: number) => string>> = {
+  letters: (length) => "a".repeat(length),
+  digits: (length) => "1".repeat(length),
+  "inner spaces": (length) => `1${" ".repeat(length - 2)}x`,
+  "template openings": (length) => "{{ a ".repeat(length / 5),
+  commas: (length) => "a,".repeat(length / 2),
+  quotes: (length) => `"\\`.repeat(length / 4),
+  astral: (length) => "😀".repeat(length / 4),
+};
+
+/** JSON text of a value of about this many bytes. */
+const VALUES: Readonly<Record<string, (bytes: number) => string>> = {
+  "one integer": (bytes) => "1".repeat(bytes),
+  "list of 1.0": (bytes) => `[${"1.0,".repeat(bytes / 4)}1]`,
+  "list of integers": (bytes) => `[${"92345678901234567,".repeat(bytes / 18)}1]`,
+  "list of texts": (bytes) => `[${'"t",'.repeat(bytes / 4)}"t"]`,
+  "different texts": (bytes) =>
+    `[${Array.from({ length: bytes / 12 }, (_, index) => `"t${String(index).padStart(8, "0")}"`).join(",")}]`,
+  "list of objects": (bytes) => `[${'{"a":1},'.repeat(bytes / 8)}1]`,
+  keys: (bytes) => `{${Array.from({ length: bytes / 13 }, (_, index) => `"k${String(index).padStart(7, "0")}":1`).join(",")}}`,
+  "map of fractions": (bytes) => `{"a":[${"1.0,".repeat(bytes / 4 - 4)}1]}`,
+  "map of integers": (bytes) => `{"a":${"1".repeat(bytes)}}`,
+  "map of objects": (bytes) => `{"a":[${'{"a":1},'.repeat(bytes / 8 - 4)}1]}`,
+  nested: (bytes) => `[${`${"[".repeat(100)}${"]".repeat(100)},`.repeat(bytes / 201)}1]`,
+};
+
+const documented = openapiDocument() as {
+  paths: Record<string, Record<string, Node>>;
+  components: { schemas: Record<string, Node> };
+};
+
+function bodySchema({ path, method }: (typeof ROUTES)[number]): Node {
+  const operation = documented.paths[path]?.[method.toLowerCase()] as {
+    requestBody: { content: Record<string, { schema: Node }> };
+  };
+  return operation.requestBody.content["application/json"]?.schema ?? {};
+}
+
+/** All of them; `sizes` are shares of the limit, so that what is just accepted is tried as well as what is not. */
+export function* largeRequests(known: Known, sizes: readonly number[] = [1, 0.12, 0.015]): Generator<LargeRequest> {
+  for (const size of sizes) {
+    const bytes = Math.floor(FILL_BYTES * size);
+    for (const route of ROUTES) {
+      if (!route.described || route.body === undefined) continue;
+      const schema = bodySchema(route);
+      for (const [name, body] of filledBodies(schema, known, bytes))
+        yield {
+          name: `${route.method} ${route.path} ${name}, ${bytes} bytes`,
+          method: route.method,
+          path: pathOf(route.path, known),
+          headers: JSON_TYPE,
+          body,
+        };
+    }
+    for (const [tool, { input }] of Object.entries(MCP_TOOLS))
+      for (const [name, body] of filledBodies(input as unknown as Node, known, bytes))
+        yield {
+          name: `tool ${tool} ${name}, ${bytes} bytes`,
+          method: "POST",
+          path: "/mcp",
+          headers: JSON_TYPE,
+          body: () => call(tool, body()),
+        };
+  }
+  yield* largeHeads(known);
+}
+
+const JSON_TYPE = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+
+function call(tool: string, args: string): string {
+  return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${args}}}`;
+}
+
+/** Headers and query parameters of every route, with every text that a header can carry. */
+function* largeHeads(known: Known): Generator<LargeRequest> {
+  const texts = Object.entries(TEXTS).filter(([name]) => name !== "astral");
+  for (const header of [
+    "authorization",
+    "host",
+    "origin",
+    "accept",
+    "accept-encoding",
+    "content-type",
+    "idempotency-key",
+    "last-event-id",
+    "cookie",
+    "mcp-session-id",
+    "x-millrace-rule-depth",
+  ])
+    for (const [name, make] of texts) {
+      const value = header === "authorization" ? `bearer a${make(HEADER_FILL)}b` : make(HEADER_FILL);
+      for (const path of ["/api/runs", "/mcp", "/"])
+        yield { name: `header ${header} of ${path}, ${name}`, method: "GET", path, headers: { [header]: value }, body: null };
+    }
+  for (const route of ROUTES) {
+    const properties = (route.query as { properties?: Record<string, unknown> } | undefined)?.properties ?? {};
+    for (const parameter of Object.keys(properties))
+      for (const [name, make] of texts)
+        yield {
+          name: `${route.method} ${route.path} ?${parameter}, ${name}`,
+          method: route.method,
+          path: `${pathOf(route.path, known)}?${parameter}=${encodeURIComponent(make(HEADER_FILL / 4))}`,
+          headers: {},
+          body: null,
+        };
+  }
+}
+
+/** A small request that the route takes, about what is known. */
+export function sampleRequest(route: (typeof ROUTES)[number], known: Known): { path: string; body: unknown } {
+  const path = pathOf(route.path, known);
+  if (!route.described || route.body === undefined) return { path, body: undefined };
+  return { path, body: sampleOf(bodySchema(route), known, "") };
+}
+
+function pathOf(path: string, known: Known): string {
+  return path.replace(/\{(\w+)\}/g, (_, name: string) => String(known[`${path.split("/")[2]}.${name}`] ?? known[name] ?? 1));
+}
+
+/** Bodies of a schema with one place filled each. */
+function* filledBodies(schema: Node, known: Known, bytes: number): Generator<[name: string, body: () => string]> {
+  const sample = sampleOf(schema, known, "");
+  for (const place of placesOf(schema, "")) {
+    const fills =
+      place.type === "string"
+        ? Object.entries(TEXTS).map(([name, make]) => [name, () => jsonText(make(bytes), bytes)] as const)
+        : Object.entries(VALUES).map(([name, make]) => [name, () => make(bytes)] as const);
+    for (const [name, fill] of fills) yield [`${place.path} filled with ${name}`, () => withValue(sample, place.path, fill())];
+  }
+}
+
+function jsonText(text: string, bytes: number): string {
+  const json = JSON.stringify(text);
+  return json.length <= bytes ? json : JSON.stringify(text.slice(0, text.length / 2));
+}
+
+const MARK = "the place that is filled";
+
+function withValue(sample: unknown, path: string, json: string): string {
+  if (path === "") return json;
+  const copy = structuredClone(sample) as Record<string, unknown>;
+  const keys = path.split(".");
+  let holder = copy;
+  for (const key of keys.slice(0, -1)) {
+    holder[key] ??= {};
+    holder = holder[key] as Record<string, unknown>;
+  }
+  holder[keys.at(-1) ?? ""] = MARK;
+  return JSON.stringify(copy).replace(JSON.stringify(MARK), () => json);
+}
+
+interface Place {
+  path: string;
+  type: unknown;
+}
+
+/** Places of a schema that hold more than a fixed amount; inside lists the first item stands for all. */
+function* placesOf(schema: Node, path: string): Generator<Place> {
+  const node = resolved(schema);
+  const branches = (node["anyOf"] ?? node["oneOf"]) as Node[] | undefined;
+  if (branches !== undefined) {
+    for (const branch of branches) if (branch["type"] !== "null") yield* placesOf(branch, path);
+    return;
+  }
+  if (node["const"] !== undefined || node["enum"] !== undefined || node["type"] === "boolean") return;
+  const { type, properties, items } = node as { type?: unknown; properties?: Record<string, Node>; items?: Node };
+  yield { path, type };
+  if (type === "object")
+    for (const [name, property] of Object.entries(properties ?? {}))
+      yield* placesOf(property, path === "" ? name : `${path}.${name}`);
+  if (type === "array" && items !== undefined) yield* placesOf(items, `${path}.0`);
+}
+
+/** A small value that fits the schema. */
+function sampleOf(schema: Node, known: Known, name: string): unknown {
+  const node = resolved(schema);
+  if (Object.hasOwn(known, name)) return known[name];
+  if (node["const"] !== undefined) return node["const"];
+  const allowed = node["enum"] as unknown[] | undefined;
+  if (allowed !== undefined) return allowed[0];
+  const branches = (node["anyOf"] ?? node["oneOf"]) as Node[] | undefined;
+  if (branches !== undefined) return sampleOf(branches[0] ?? {}, known, name);
+  const { properties = {}, required = [] } = node as { properties?: Record<string, Node>; required?: string[] };
+  switch (node["type"]) {
+    case "object":
+      return Object.fromEntries(required.map((key) => [key, sampleOf(properties[key] ?? {}, known, key)]));
+    case "array":
+      return node["items"] === undefined ? [] : [sampleOf(node["items"] as Node, known, "")];
+    case "integer":
+    case "number":
+      return 1;
+    case "boolean":
+      return true;
+    default:
+      return "a";
+  }
+}
+
+function resolved(schema: Node): Node {
+  const reference = schema["$ref"];
+  if (typeof reference !== "string") return schema;
+  return resolved(documented.components.schemas[reference.split("/").at(-1) ?? ""] ?? {});
+}

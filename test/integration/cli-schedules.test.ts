@@ -1,0 +1,25 @@
+/** The commands for schedules, with a real server and a schedule in another zone than that of the machine. */
+import { join } from "node:path";
+import t from "tap";
+import { Millrace } from "#sdk/client/index";
+import { millrace, serve } from "../support/command-line.ts";
+
+const FLOW = { project: "shop", flow: "orders", module: "shop.py", source_dir: "/nowhere" };
+/** Far from the zone of any machine, and without summer time. */
+const ZONE = "Pacific/Kiritimati";
+
+t.test("skipping, taking it back and resuming name fires in the zone of their schedule", { timeout: 120_000 }, async (t) => {
+  const folder = t.testdir();
+  const home = join(folder, "home");
+  await serve(t, folder, home);
+  const client = new Millrace({ home });
+  const { flow_id } = await client.runs.create(FLOW);
+  const schedule = await client.schedules.create(flow_id, { kind: "cron", cron: "0 6 * * *", timezone: ZONE });
+  const id = String(schedule.id);
+  const said = async (...args: string[]) => (await millrace("schedules", ...args, "--home", home)).out.trim();
+  t.match(await said("skip", id, "--next", "1"), /^Skipped \d{4}-\d\d-\d\d 06:00:00 Pacific\/Kiritimati\.$/);
+  const next = new RegExp(`^Schedule ${id} runs next \\d{4}-\\d\\d-\\d\\d 06:00:00 Pacific/Kiritimati\\.$`);
+  t.match(await said("skip", id, "--undo", String(schedule.next_fire)), next);
+  await said("pause", id);
+  t.match(await said("resume", id), next);
+});

@@ -1,0 +1,2 @@
+console.log("forked");
+process.send("sent", () => process.disconnect());
