@@ -54,7 +54,7 @@ export function registerActors(threads: Threads, config: ServerConfig, data: Sha
     start: () => {
       const database = openCheckpointHandle(data.databasePath);
       return new Checkpointer(
-        () => checkpoint(database),
+        () => checkpoint(data.databasePath, database),
         () => database.close(),
       );
     },

@@ -3,6 +3,7 @@
  * The library's floor (pragmas.ts) makes that safe.
  */
 import { type Database, openDriver } from "./driver.ts";
+import { lacksPages } from "./missing-pages.ts";
 import { BUSY_WAIT_MS } from "./pragmas.ts";
 import { toStorageError } from "./storage-error.ts";
 
@@ -18,8 +19,12 @@ export function openCheckpointHandle(path: string): Database {
   }
 }
 
-/** Copies what can be copied without holding anybody up; returns the pages in the log and how many of them are copied. */
-export function checkpoint(database: Database): { logPages: number; copiedPages: number } {
-  const row = database.prepareRaw<[busy: number, log: number, copied: number]>("PRAGMA wal_checkpoint(PASSIVE)").get();
-  return { logPages: row?.[1] ?? 0, copiedPages: row?.[2] ?? 0 };
+/**
+ * Copies what can be copied without holding anybody up. False, and nothing is copied, when pages are missing in the file: the
+ * copy would give a truncated file its length back, and nobody could see any more that it lacks pages.
+ */
+export function checkpoint(path: string, database: Database): boolean {
+  if (lacksPages(path, database, Number(database.pragma("page_size")))) return false;
+  database.prepareRaw("PRAGMA wal_checkpoint(PASSIVE)").get();
+  return true;
 }

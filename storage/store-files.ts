@@ -6,6 +6,7 @@
 import { readFileSync, rmSync, type Stats, statSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { Database } from "./driver.ts";
+import { lacksPages } from "./missing-pages.ts";
 import { StorageError } from "./storage-error.ts";
 
 const NOTE_SUFFIX = ".problem";
@@ -35,27 +36,9 @@ export class StoreFiles {
       if (stats === undefined) return `${file} was removed or renamed while the server runs`;
       if (identityOf(stats) !== identity) return `${file} was replaced while the server runs`;
     }
-    if (this.#truncated === null && this.#lacksPages()) this.#truncated = `${this.#path} was truncated while the server runs`;
+    if (this.#truncated === null && lacksPages(this.#path, this.#database, this.#pageBytes))
+      this.#truncated = `${this.#path} was truncated while the server runs`;
     return this.#truncated;
-  }
-
-  /** Every page is in the file, or in the part of the log that is not copied yet. A checkpoint beside this one only adds to the file. */
-  #lacksPages(): boolean {
-    const outstanding = this.#framesNotCopied();
-    const size = statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
-    if (outstanding === null || size === 0) return size === 0;
-    return Number(this.#database.pragma("page_count")) - Math.floor(size / this.#pageBytes) > outstanding;
-  }
-
-  #framesNotCopied(): number | null {
-    try {
-      const [, log = 0, copied = 0] =
-        this.#database.prepareRaw<[number, number, number]>("PRAGMA wal_checkpoint(NOOP)").get() ?? [];
-      return log - copied;
-    } catch {
-      // A damaged file: commits and reads say so.
-      return null;
-    }
   }
 }
 

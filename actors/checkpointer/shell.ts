@@ -14,21 +14,23 @@ export interface Checkpoint {
 }
 export interface Checkpointed {
   kind: "Checkpointed";
+  /** False when pages seem to be missing in the file of the store. */
+  copied: boolean;
 }
 
 export class Checkpointer implements Actor<Checkpoint> {
-  readonly #copy: () => void;
+  readonly #copy: () => boolean;
   readonly #close: () => void;
 
-  /** `copy` copies the log as far as it goes without holding anybody up. */
-  constructor(copy: () => void, close: () => void) {
+  /** `copy` copies the log as far as it goes without holding anybody up; false when the file is not fit for it. */
+  constructor(copy: () => boolean, close: () => void) {
     this.#copy = copy;
     this.#close = close;
   }
 
   receive(_message: Checkpoint, out: Outbox): void {
-    this.#copy();
-    out.send(STORE_WRITER, { kind: "Checkpointed" } satisfies Checkpointed);
+    const copied = this.#copy();
+    out.send(STORE_WRITER, { kind: "Checkpointed", copied } satisfies Checkpointed);
   }
 
   stop(): void {

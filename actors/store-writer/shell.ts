@@ -99,6 +99,8 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     if (message.kind === "Hello") return this.#greet(message, out);
     if (message.kind === "FeedRead") return this.#feedRead(message.seq, out);
     this.#checkpointAskedUs = null;
+    // The checkpointer reads beside commits; whether pages are missing is decided here, between two of them.
+    if (!message.copied) this.#look(out);
   }
 
   /** A gateway that has caught up learns where the numbers stand, and so that some are missing. */
