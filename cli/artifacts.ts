@@ -3,6 +3,7 @@
 import type { ArtifactListItem, Millrace } from "#sdk/client/index";
 import { type ConnectionOptions, connect } from "./connection.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
+import { flowsNamed } from "./flow-target.ts";
 import { dateTime } from "./format.ts";
 import { positive } from "./runs.ts";
 import { renderTable } from "./table.ts";
@@ -28,6 +29,7 @@ export async function listArtifacts(options: ListOptions): Promise<number> {
   if (kind !== undefined) await checkKind(kind);
   const filter = { flow, project, kind, key, run_id: options.run === undefined ? undefined : positive("--run", options.run) };
   const client = connect(options);
+  if (flow !== undefined) await flowsNamed(client, flow, project);
   return await show(client, options, {
     read: () => client.artifacts.list(filter, { pageSize: Math.min(limit, PAGE_MAX) }).first(limit),
     lines: (rows, out) => (rows.length > 0 ? renderArtifacts(rows, out) : out.live ? ["No artifact matches."] : []),

@@ -1,5 +1,6 @@
 /** The client as the command line uses it, and its failures in the words of the command line. */
 
+import { parseJson } from "#protocol/json";
 import { Millrace, type MillraceError } from "#sdk/client/index";
 import { CommandError } from "./exit-code.ts";
 
@@ -14,7 +15,7 @@ export interface ConnectionOptions {
 export function connect(options: ConnectionOptions): Millrace {
   const { home, url } = options;
   const token = options.token ?? (process.env["MILLRACE_TOKEN"] || null);
-  return new Millrace({ home, url, token });
+  return new Millrace({ home, url, token, parse: parseJson });
 }
 
 /** One line for a failure of the client: its cause, and what to do about it. */

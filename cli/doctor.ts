@@ -66,7 +66,7 @@ function unchecked(running: boolean, checks: DoctorReport["checks"]): string[] {
   for (const check of checks) if (check.unchecked !== null) lines.push(`  ${check.id.padEnd(4)} ${check.unchecked}`);
   if (running) {
     lines.push(
-      "  The server went on meanwhile: this is one state of its store. What it holds in memory (heartbeats, parked requests,",
+      "  The server went on during the checks: this is one state of its store. What it holds in memory (heartbeats, parked requests,",
       "  work that is being decided) was not looked at. Stop it and look again to be sure.",
     );
   }

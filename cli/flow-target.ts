@@ -105,21 +105,28 @@ export async function findTarget(client: Millrace, target: NameTarget): Promise<
   return { flow: name, project, parameter_schema };
 }
 
-/** Looks a flow up by name. */
-export async function findFlow(client: Millrace, target: NameTarget): Promise<FlowSummary> {
-  const flows = await client.flows.list(target.project === null ? {} : { project: target.project });
-  const matches = flows.filter((flow) => flow.name === target.flow);
-  const [only] = matches;
-  if (only === undefined) {
-    const known = flows.map((flow) => flow.name).slice(0, KNOWN_SHOWN);
-    const has = known.length === 0 ? "It has no flows yet; name a file: millrace run FILE:FLOW." : `It has: ${known.join(", ")}.`;
-    throw new CommandError(`the server knows no flow "${target.flow}"`, `${has}${await unusedFiles(client)}`);
-  }
-  if (matches.length > 1) {
-    const choices = matches.map((flow) => `${flow.project}/${flow.name}`).join(", ");
-    throw new CommandError(`flow "${target.flow}" exists in several projects`, `Name one: ${choices}.`);
-  }
-  return only;
+/** Looks a flow up by name. @throws CommandError when there is none, or one in each of several projects. */
+export async function findFlow(client: Millrace, { flow, project }: NameTarget): Promise<FlowSummary> {
+  const [first, ...others] = await flowsNamed(client, flow, project ?? undefined);
+  if (others.length === 0) return first;
+  const choices = [first, ...others].map((match) => `${match.project}/${match.name}`).join(", ");
+  throw new CommandError(`flow "${flow}" exists in several projects`, `Name one: ${choices}.`);
+}
+
+/** The flows of a name, one per project. @throws CommandError that names those there are when there is none of that name. */
+export async function flowsNamed(
+  client: Millrace,
+  name: string,
+  project: string | undefined,
+): Promise<[FlowSummary, ...FlowSummary[]]> {
+  const flows = await client.flows.list({ project });
+  const [first, ...others] = flows.filter((flow) => flow.name === name);
+  if (first !== undefined) return [first, ...others];
+  const known = flows.map((flow) => flow.name).slice(0, KNOWN_SHOWN);
+  const where = project === undefined ? "It has" : `Project ${project} has`;
+  const has =
+    known.length === 0 ? `${where} no flows yet; name a file: millrace run FILE:FLOW.` : `${where}: ${known.join(", ")}.`;
+  throw new CommandError(`the server knows no flow "${name}"`, `${has}${await unusedFiles(client)}`);
 }
 
 /** Files that the flow may stand in, each with its error. */

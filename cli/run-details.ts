@@ -1,14 +1,14 @@
 /** `millrace runs show`: one run with its tasks and artifacts. */
 
 import { progressOf, progressText } from "#protocol/run-progress";
-import type { State } from "#protocol/state";
+import { rerunAt, type State } from "#protocol/state";
 import type { ArtifactRow, Millrace, Run, RunExplanation, TaskRun } from "#sdk/client/index";
 import { connect } from "./connection.ts";
 import { counted, dateTime, stateLook, stateText } from "./format.ts";
 import { resultText, tracebackLines } from "./outcome-lines.ts";
 import { durationOf, positive } from "./runs.ts";
 import { renderTable } from "./table.ts";
-import { attemptsOf, renderTaskFailures, renderTasks } from "./task-rows.ts";
+import { renderTaskFailures, renderTasks } from "./task-rows.ts";
 import { printable, type Terminal } from "./terminal.ts";
 import { show, type ViewOptions } from "./view.ts";
 
@@ -84,7 +84,8 @@ export function wayOn(run: Run): string[] {
 }
 
 function facts(run: Run, artifacts: readonly ArtifactRow[], terminal: Terminal): string[] {
-  const attempts = attemptsOf(run);
+  const attempts = run.start_time === null ? 0 : (run.attempt ?? 0) + 1;
+  const rerunUs = rerunAt(run.state);
   const progress = progressOf(artifacts);
   const rows: [string, string][] = [
     ["Created", `${dateTime(run.created_at)} by ${printable(run.created_by)}`],
@@ -92,6 +93,7 @@ function facts(run: Run, artifacts: readonly ArtifactRow[], terminal: Terminal):
     ["Duration", durationOf(run)],
     ["Progress", progress === null ? "" : printable(progressText(progress))],
     ["Attempts", attempts > 1 ? String(attempts) : ""],
+    ["Run again", rerunUs === null ? "" : `at ${dateTime(rerunUs)}`],
     ["Again of", run.parent_run_id == null ? "" : `run ${run.parent_run_id}`],
     ["Tags", printable(run.tags.join(", "))],
     ["Parameters", Object.keys(run.parameters).length === 0 ? "" : printable(JSON.stringify(run.parameters))],

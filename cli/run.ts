@@ -3,7 +3,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { Millrace, MillraceError, type Run } from "#sdk/client/index";
+import { setTimeout as sleep } from "node:timers/promises";
+import { rerunAt } from "#protocol/state";
+import { type Millrace, MillraceError, type Run } from "#sdk/client/index";
 import { type ConnectionOptions, connect } from "./connection.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
 import {
@@ -16,9 +18,14 @@ import {
   parseTarget,
 } from "./flow-target.ts";
 import { RunFollower } from "./follow-run.ts";
-import { counted, duration, stateLook, stateText } from "./format.ts";
+import { counted, dateTime, duration, stateLook, stateText } from "./format.ts";
 import { resultText, tracebackLines } from "./outcome-lines.ts";
 import { printable, Terminal } from "./terminal.ts";
+
+/** A rerun that has not come this long after its time does not come. */
+const RERUN_LATE_MS = 30_000;
+const RERUN_POLL_MS = 500;
+const RERUN_PAGE = 100;
 
 export interface FollowedOptions extends ConnectionOptions {
   quiet?: boolean;
@@ -72,8 +79,9 @@ async function runWithOwnServer(target: FileTarget, options: RunOptions): Promis
   const empty = mkdtempSync(join(tmpdir(), "millrace-run-"));
   try {
     const server = await startServer(loaded, empty);
+    const { token } = loaded.config;
     try {
-      return await submit(new Millrace({ url: server.url, token: loaded.config.token }), target, null, options);
+      return await submit(connect({ url: server.url, ...(token === null ? {} : { token }) }), target, null, options);
     } finally {
       await server.stop();
       await server.stopped;
@@ -120,23 +128,73 @@ function headLine({ id, name, project, flow_name }: Run, terminal: Terminal): st
   return `Run ${id}  ${terminal.paint("bold", printable(name))}  of ${project}/${flow_name}`;
 }
 
-/** Follows a run to its end, cancelling it when this process is interrupted; gives the exit code. */
+/**
+ * Follows a run to its end, and after a crash its rerun; cancels the run when this process is interrupted. Gives the exit code of
+ * the latest run.
+ */
 export async function follow(client: Millrace, created: Run, options: FollowedOptions): Promise<number> {
   const quiet = options.quiet === true || options.json === true;
   const out = new Terminal(process.stdout);
-  if (!quiet) out.line(headLine(created, out));
-  const cancel = cancelOnInterrupt(client, created.id);
-  try {
-    const follower = new RunFollower(client, created.id, { log: quiet ? null : out, progress: quiet ? null : out });
-    const ended = await follower.untilEnd();
-    if (options.json === true) out.json(ended);
-    else if (options.quiet !== true) for (const line of endLines(ended, out)) out.line(line);
+  for (let run = created; ; ) {
+    if (!quiet) out.line(headLine(run, out));
+    const ended = await followOne(client, run, quiet ? null : out);
+    const dueUs = rerunAt(ended.state);
+    if (options.quiet !== true && (options.json !== true || dueUs === null)) say(ended, options, out);
     const failed = ended.state.type === "Failed" || ended.state.type === "Crashed";
     if (failed && options.quiet === true) new Terminal(process.stderr).line(`millrace: run ${ended.id} ${failureText(ended)}`);
-    return exitCodeOf(ended);
+    if (dueUs === null) return exitCodeOf(ended);
+    if (!quiet)
+      out.line(out.paint("dim", `It is run again at ${dateTime(dueUs)}. Press Ctrl-C to leave; it is run again all the same.`));
+    const rerun = await rerunOf(client, ended, dueUs);
+    if (rerun === null) {
+      if (options.json === true) out.json(ended);
+      return exitCodeOf(ended);
+    }
+    run = rerun;
+  }
+}
+
+async function followOne(client: Millrace, { id }: Run, out: Terminal | null): Promise<Run> {
+  const cancel = cancelOnInterrupt(client, id);
+  try {
+    return await new RunFollower(client, id, { log: out, progress: out }).untilEnd();
   } finally {
     cancel();
   }
+}
+
+function say(ended: Run, options: FollowedOptions, out: Terminal): void {
+  if (options.json === true) out.json(ended);
+  else for (const line of endLines(ended, out)) out.line(line);
+}
+
+/** The run that the server creates for a crashed one; null when none came, as after the cancel of a backfill, and at a signal. */
+async function rerunOf(client: Millrace, crashed: Run, dueUs: number): Promise<Run | null> {
+  const lastMs = dueUs / 1000 + RERUN_LATE_MS;
+  let left = false;
+  const leave = () => {
+    left = true;
+  };
+  process.on("SIGINT", leave).on("SIGTERM", leave);
+  try {
+    for (let listedMs = 0; listedMs < lastMs && !left; ) {
+      await sleep(RERUN_POLL_MS);
+      listedMs = Date.now();
+      const rerun = await createdFor(client, crashed);
+      if (rerun !== null) return rerun;
+    }
+    return null;
+  } finally {
+    process.off("SIGINT", leave).off("SIGTERM", leave);
+  }
+}
+
+async function createdFor(client: Millrace, { id, flow_name, project }: Run): Promise<Run | null> {
+  for await (const run of client.runs.list({ flow: flow_name, project }, { pageSize: RERUN_PAGE })) {
+    if (run.parent_run_id === id && run.created_by === `crash:${id}`) return run;
+    if (run.id <= id) return null;
+  }
+  return null;
 }
 
 /** 0 completed, 1 failed or crashed, 2 any other end; a skipped run did not run. */

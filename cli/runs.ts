@@ -4,6 +4,7 @@ import { STATE_TYPES, SUB_STATES } from "#protocol/state";
 import type { Millrace, Run } from "#sdk/client/index";
 import { connect } from "./connection.ts";
 import { CommandError } from "./exit-code.ts";
+import { flowsNamed } from "./flow-target.ts";
 import { dateTime, duration, stateLook, stateText } from "./format.ts";
 import { renderTable } from "./table.ts";
 import { printable, type Terminal } from "./terminal.ts";
@@ -25,6 +26,7 @@ export async function listRuns(options: ListOptions): Promise<number> {
   const limit = positive("--limit", options.limit);
   const { flow, project } = options;
   const client = connect(options);
+  if (flow !== undefined) await flowsNamed(client, flow, project);
   const filter = { flow, project, ...(await stateFilter(client, options.state)) };
   const filtered = Object.values(filter).some((value) => value !== undefined);
   return await show(client, options, {

@@ -4,6 +4,7 @@ import type { Millrace, ScheduleRow, StreamMessage } from "#sdk/client/index";
 import { parseDuration } from "#sdk/duration";
 import { type ConnectionOptions, connect } from "./connection.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
+import { flowsNamed } from "./flow-target.ts";
 import { dateTime } from "./format.ts";
 import { positive } from "./runs.ts";
 import { renderTable } from "./table.ts";
@@ -22,10 +23,10 @@ interface ListedSchedule extends ScheduleRow {
 
 export async function listSchedules(options: ListOptions): Promise<number> {
   const client = connect(options);
+  const { flow, project } = options;
   return await show(client, options, {
     async read() {
-      const flows = await client.flows.list({ project: options.project });
-      const wanted = flows.filter(({ name }) => options.flow === undefined || name === options.flow);
+      const wanted = await (flow === undefined ? client.flows.list({ project }) : flowsNamed(client, flow, project));
       return wanted.flatMap(({ name, project, schedules }) =>
         schedules.map((schedule): ListedSchedule => ({ ...schedule, flow: name, project })),
       );

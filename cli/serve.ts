@@ -50,7 +50,9 @@ class StopSignals {
   readonly #asked = new AbortController();
   #limit: NodeJS.Timeout | undefined;
   readonly #terminal: Terminal;
-  readonly #handler = () => this.#signalled();
+  /** How a second signal is sent, in the words of whoever sent the first. */
+  #again = "Ctrl-C";
+  readonly #handler = (signal: NodeJS.Signals) => this.#signalled(signal);
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
@@ -76,10 +78,11 @@ class StopSignals {
   #tellStaying(runs: number): void {
     if (runs === 0) return;
     const which = runs === 1 ? "1 run goes on in its engine" : `${runs} runs go on in their engines`;
-    this.#terminal.line(`${which}; the next server on this home takes over. A second Ctrl-C ends only the server.`);
+    this.#terminal.line(`${which}; the next server on this home takes over. A second ${this.#again} ends only the server.`);
   }
 
-  #signalled(): void {
+  #signalled(signal: NodeJS.Signals): void {
+    this.#again = signal === "SIGINT" ? "Ctrl-C" : signal;
     if (this.asked.aborted) process.kill(process.pid, "SIGKILL");
     this.#asked.abort();
     if (this.#server === null) this.#limit = setTimeout(() => process.kill(process.pid, "SIGKILL"), START_LEFT_MS).unref();

@@ -56,6 +56,12 @@ export function lostResultBytes({
   return typeof bytes === "number" ? bytes : null;
 }
 
+/** When the server runs a crashed run again, in microseconds; null for a run that it does not run again. */
+export function rerunAt({ type, details }: Pick<State, "type"> & { details?: State["details"] | undefined }): number | null {
+  const dueUs = type === "Crashed" ? details?.["rerun_at"] : null;
+  return typeof dueUs === "number" ? dueUs : null;
+}
+
 /** True when the text is one of the nine types. */
 export function isStateType(text: string): text is StateType {
   return KNOWN.has(text);

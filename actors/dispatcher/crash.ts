@@ -31,17 +31,19 @@ export function crashRun(turn: Turn, run: Run, cause: string, details: Record<st
       details: { ...details, crash: cause },
     });
   }
-  moveRun(turn, run, { type: "Crashed", name: "Crashed", message: cause, ...end });
-  scheduleRerun(turn, run);
+  const rerun_at = scheduleRerun(turn, run);
+  moveRun(turn, run, { type: "Crashed", name: "Crashed", message: cause, ...end, details: { ...details, rerun_at } });
   if (run.flow.options.hasCrashHooks && !isServedHere(turn, run.flow)) queueHooks(turn, run);
 }
 
-/** The wait is stored, so that a restart neither forgets nor repeats the rerun. */
-function scheduleRerun(turn: Turn, run: Run): void {
+/** Says when the run is run again. The wait is stored, so that a restart neither forgets nor repeats the rerun. */
+function scheduleRerun(turn: Turn, run: Run): number {
   const [least, most] = turn.state.settings.rerunDelaySeconds;
   const waitUs = Math.round((least + turn.ids.random() * (most - least)) * 1e6);
-  putOperation(turn.decision.ops, "put_rerun", run.id, turn.nowUs + waitUs);
+  const dueUs = turn.nowUs + waitUs;
+  putOperation(turn.decision.ops, "put_rerun", run.id, dueUs);
   turn.state.deadlines.wait("rerun", run.id, waitUs);
+  return dueUs;
 }
 
 /** Creates the rerun of a crashed run: a run of its own with the same parameters. */

@@ -51,11 +51,14 @@ const RETRY_AFTER_MAX_MS = 10_000;
 const REFUSED_CODES = new Set(["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "EACCES"]);
 
 export class Http {
+  /** Makes values of JSON text. */
+  readonly parse: (text: string) => unknown;
   readonly #find: () => Promise<Peer>;
   #peer: Promise<Peer> | null = null;
 
-  constructor(find: () => Promise<Peer>) {
+  constructor(find: () => Promise<Peer>, parse: (text: string) => unknown) {
     this.#find = find;
+    this.parse = parse;
   }
 
   /** The server this client speaks to; found once and again after the connection was lost. */
@@ -72,7 +75,7 @@ export class Http {
   async json<T>(method: string, path: string, call: Call = {}): Promise<T> {
     const text = await this.#text(method, path, call);
     // The server's schemas are the source of these types; checking each answer again would double the cost of a read.
-    return (text === "" ? null : JSON.parse(text)) as T;
+    return (text === "" ? null : this.parse(text)) as T;
   }
 
   async #text(method: string, path: string, call: Call): Promise<string> {

@@ -57,6 +57,8 @@ export interface MillraceOptions {
   socket?: string | undefined;
   /** Data directory whose server is meant (Node only). Default: MILLRACE_HOME, or ~/.millrace. */
   home?: string | undefined;
+  /** Makes values of the JSON text that the server sends. Default: JSON.parse, which rounds integers beyond 2^53. */
+  parse?: ((text: string) => unknown) | undefined;
   /** Another way to a server, in place of all others: asked at the first request, and again after its connection was lost. */
   peer?: (() => Promise<Peer>) | undefined;
 }
@@ -79,7 +81,7 @@ export class Millrace {
   readonly #http: Http;
 
   constructor(options: MillraceOptions = {}) {
-    this.#http = new Http(options.peer ?? (() => findPeer(options)));
+    this.#http = new Http(options.peer ?? (() => findPeer(options)), options.parse ?? JSON.parse);
     this.runs = new Runs(this.#http);
     this.taskRuns = new TaskRuns(this.#http);
     this.flows = new Flows(this.#http);

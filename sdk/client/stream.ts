@@ -115,7 +115,7 @@ async function* connection(
     const answer = await http.open("GET", "/api/stream", { query: { since }, signal: ends });
     if (answer.status !== 200) throw refusal("GET", "/api/stream", answer.status, await answer.text());
     for await (const frame of readFrames(listening(answer.chunks(), heard))) {
-      const message = messageOf(frame);
+      const message = messageOf(frame, http.parse);
       if (message !== null) yield message;
     }
   } finally {
@@ -140,10 +140,10 @@ async function* listening(chunks: AsyncIterable<Uint8Array>, heard: () => void):
   }
 }
 
-function messageOf(frame: Frame): StreamMessage | null {
+function messageOf(frame: Frame, parse: (text: string) => unknown): StreamMessage | null {
   try {
     const seq = frame.id === null ? null : Number(frame.id);
-    return { event: frame.event, seq, data: JSON.parse(frame.data) } as StreamMessage;
+    return { event: frame.event, seq, data: parse(frame.data) } as StreamMessage;
   } catch {
     return null;
   }

@@ -49,15 +49,23 @@ t.test("serve, run flows against it, look at them, stop it", async (t) => {
     errors: /knows no flow "nothing"\. It has: broken, sum\./,
   });
 
+  for (const list of ["runs", "schedules", "artifacts"]) {
+    const unknown = await millrace(list, "ls", "--home", home, "--flow", "nothing");
+    t.match(unknown, { code: 3, errors: /knows no flow "nothing"\. It has: broken, sum\./ }, list);
+  }
+  const [run] = JSON.parse((await millrace("runs", "ls", "--home", home, "--json", "--flow", "sum")).out);
+  const large = await millrace("run", "sum", "--home", home, "-p", "a=9007199254740993", "--json");
+  t.match(large.out, /"a": 9007199254740993\b/);
+  const shown = await millrace("runs", "show", String(JSON.parse(large.out).id), "--home", home);
+  t.match(shown.out, /^Parameters +\{"a":9007199254740993/m);
   const listed = await millrace("runs", "ls", "--home", home, "--json", "--state", "failed");
   t.match(JSON.parse(listed.out), [{ flow_name: "broken", state: { type: "Failed" } }]);
   t.match(await millrace("artifacts", "ls", "--home", home, "--kind", "bogus"), { code: 3, errors: /Known: markdown, table/ });
   const none = await millrace("runs", "cancel", "--flow", "sum", "--home", home);
   t.match(none, { code: 0, out: "No run that has not ended matches.\n" });
-  const [run] = JSON.parse((await millrace("runs", "ls", "--home", home, "--json", "--flow", "sum")).out);
   t.match((await millrace("runs", "show", String(run.id), "--home", home)).out, /add-0 {2}● Completed/);
   t.match(await millrace("runs", "logs", String(run.id), "--home", home, "-f"), { code: 0, out: /adding 41 1\n/ });
-  t.match((await millrace("flows", "ls", "--home", home)).out, /flows\/sum +maths\.ts +● +served\n/);
+  t.match((await millrace("flows", "ls", "--home", home)).out, /flows\/sum +maths\.ts +●● +served\n/);
   t.match(
     (await millrace("flows", "show", "sum", "--home", home)).out,
     /^Flow \d+ {2}flows\/sum\n.*Parameters {2}a {2}b=1\n.*● Completed/s,

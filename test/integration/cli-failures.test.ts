@@ -5,6 +5,7 @@ import { Millrace, ResultTooLargeError } from "#sdk/client/index";
 import { millrace, startCommand } from "../support/cli-process.ts";
 
 const FLOWS = `
+import { existsSync, writeFileSync } from "node:fs";
 import { flow, task } from "millrace";
 const at = (n: number) => { if (n === 77) throw new Error("no 77", { cause: new TypeError("root of it") }); return n; };
 const square = task("square", at);
@@ -16,6 +17,12 @@ export const rejects = flow("rejects", { crashRetries: 0 }, async () => {
 });
 export const exits = flow("exits", { crashRetries: 0 }, () => process.exit(7));
 export const killed = flow("killed", { crashRetries: 0 }, async () => { process.kill(process.pid, "SIGKILL"); await later(); });
+export const once = flow("once", { crashRetries: 1 }, () => {
+  const marker = new URL("marker", import.meta.url);
+  if (existsSync(marker)) return "the second time";
+  writeFileSync(marker, "");
+  process.exit(8);
+});
 export const large = flow("large", () => "x".repeat(70_000));
 export const retried = flow("retried", { retries: 1, retryDelay: 0.1 }, () => {
   throw new AggregateError([new Error("first"), new RangeError("second")], "both failed");
@@ -23,7 +30,7 @@ export const retried = flow("retried", { retries: 1, retryDelay: 0.1 }, () => {
 `;
 
 t.test("why runs failed is shown by run, runs show and runs logs", async (t) => {
-  const root = t.testdir({ flows: { "fails.ts": FLOWS } });
+  const root = t.testdir({ flows: { "fails.ts": FLOWS, "millrace.toml": "[server]\ncrash_rerun_delay_secs = 0.1" } });
   const home = join(root, "home");
   const server = startCommand(["serve", join(root, "flows"), "--home", home, "--port", "0", "--no-open"]);
   t.teardown(() => server.child.kill("SIGKILL"));
@@ -38,7 +45,7 @@ t.test("why runs failed is shown by run, runs show and runs logs", async (t) => 
 
   const mapped = await run("mapped");
   for (const text of [mapped.out, mapped.show, mapped.logs]) {
-    t.match(text, /^■ Failed.*Error: no 77\n {4}at .*fails\.ts:3.*\[cause\]: TypeError: root of it\n.*fails\.ts:3/ms);
+    t.match(text, /^■ Failed.*Error: no 77\n {4}at .*fails\.ts:4.*\[cause\]: TypeError: root of it\n.*fails\.ts:4/ms);
   }
   t.match(mapped.out, /ERROR +square-77 +attempt 1 of 1 failed: Error: no 77\n/);
   t.match(mapped.show, /^square × 199 +● Completed +up to .*\nsquare-77 +■ Failed .*Error: no 77\n$/m);
@@ -61,6 +68,15 @@ t.test("why runs failed is shown by run, runs show and runs logs", async (t) => 
   }
   t.match((await run("exits")).show, /crash limit reached: process\.exit\(7\) was called\n.*fails\.ts:\d+/s);
   t.match((await run("killed")).show, /crash limit reached: engine process was killed from outside \(SIGKILL\)/);
+
+  const once = await millrace("--home", home, "run", "once");
+  t.equal(once.code, 0, "the code of the rerun");
+  t.match(
+    once.out,
+    /^Run (\d+) .*\n■ Crashed.*process\.exit\(8\).*It is run again at .*\nRun \d+ .*\n● Completed.*Result: "the second time"/s,
+  );
+  const crashed = await millrace("--home", home, "runs", "show", /^Run (\d+)/.exec(once.out)?.[1] ?? "");
+  t.match(crashed.out, /^Run again +at /m);
 
   const large = await run("large");
   t.match(
