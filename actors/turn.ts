@@ -38,6 +38,15 @@ export const CLIENT_ROUTES: Readonly<Partial<Record<CommandKind, string>>> = {
   PatchVariable: "PATCH /api/variables/{name}",
 };
 
+/** An event with all that it says but its payload; the others are read through their run or flow. */
+export interface GivenEvent {
+  name: string;
+  run: Run | null;
+  flow_id: number | null;
+  resource: object;
+  related: readonly object[];
+}
+
 type CountOperation = "count_runs" | "count_task_runs";
 
 export class Turn {
@@ -147,27 +156,35 @@ export class Turn {
     this.#event(name, this.nowUs, run.id, run.flow.id, taskId, null, state, null, null, null, payloadText);
   }
 
-  /** An event stored as it is given; `command` is answered with it once it is stored. Returns the id it will have. */
-  givenEvent(
-    command: Command | null,
-    event: {
-      name: string;
-      run: Run | null;
-      flow_id: number | null;
-      resource: unknown;
-      related: unknown[];
-      payload: unknown;
-    },
-  ): number {
-    const [resource, related] = [event.resource, event.related].map((part) => JSON.stringify(part));
-    const texts = [resource ?? null, related ?? null, canonicalJson(event.payload)] as const;
-    const { run } = event;
-    const identity = [event.name, this.nowUs, run?.id ?? null, event.flow_id] as const;
+  /** An event stored as it is given. Returns the id it will have. */
+  givenEvent({ payload, ...event }: GivenEvent & { payload: unknown }): number {
+    return this.#putEvent(event, canonicalJson(payload), 0);
+  }
+
+  /** An event that a client records: the command is answered with it once it is stored. */
+  emittedEvent(command: Command, event: GivenEvent, payloadText: string): void {
+    this.#putEvent(event, payloadText, command.id);
+    this.#keepAnswer(command, 201, null);
+  }
+
+  #putEvent({ name, run, flow_id, resource, related }: GivenEvent, payloadText: string, command: number): number {
+    const texts = [JSON.stringify(resource), JSON.stringify(related), payloadText] as const;
     const state = run === null ? null : runStateText(run.state);
-    putOperation(this.decision.ops, "insert_event", ...identity, null, null, state, null, ...texts);
+    putOperation(
+      this.decision.ops,
+      "insert_event",
+      name,
+      this.nowUs,
+      run?.id ?? null,
+      flow_id,
+      null,
+      null,
+      state,
+      null,
+      ...texts,
+    );
     this.#noteChain();
-    this.stream("event.created", command?.id ?? 0);
-    if (command !== null) this.#keepAnswer(command, 201, null);
+    this.stream("event.created", command);
     return this.state.rules.take("event");
   }
 

@@ -139,7 +139,10 @@ export type LogsReport = Static<typeof LogsReport>;
 export const CustomReport = Type.Object({
   kind: Type.Literal("custom"),
   seq,
-  name: NameText,
+  name: about(
+    `Blank, beyond ${NAME_LENGTH_MAX} characters or under a reserved prefix, the event is left out, which the run's log says`,
+    Type.String(),
+  ),
   payload: optional(about(`Beyond ${PAYLOAD_BYTES_MAX} bytes the event is left out, which the run's log says`, AnyJson)),
   task_run_external_id: optional(Id),
 });

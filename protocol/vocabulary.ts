@@ -4,6 +4,7 @@
  */
 
 import Type, { type Static } from "typebox";
+import { NAME_LENGTH_MAX } from "./limits.ts";
 import { nearestName } from "./nearest-name.ts";
 import { Strings } from "./scalar.ts";
 import { STATE_TYPES, SUB_STATES } from "./state.ts";
@@ -156,13 +157,23 @@ export function isCatalogueEvent(name: string): name is EventName {
 }
 
 /**
- * Checks the name of an event that is to be emitted. Returns null when it may be used, else what is wrong:
- * the name is blank, or it is under a reserved prefix and not in the catalogue.
+ * Checks the name of an event that a client or user code records; returns null or what is wrong. Names of the catalogue are
+ * refused too: rules act on them, so they are the server's word alone.
  */
 export function checkEmittedName(name: string): string | null {
+  const wrong = checkReportedName(name);
+  return wrong === null ? null : (checkReserved(name.trim(), false) ?? wrong);
+}
+
+/** As checkEmittedName, without the name that was meant: a report may hold a hundred thousand names, and that search takes time. */
+export function checkReportedName(name: string): string | null {
   const trimmed = name.trim();
   if (trimmed === "") return "event name is required";
-  return checkReserved(trimmed, false);
+  // Characters are code points, as in JSON Schema.
+  if (name.length > NAME_LENGTH_MAX && [...name].length > NAME_LENGTH_MAX)
+    return `event name: expected at most ${NAME_LENGTH_MAX} characters`;
+  const prefix = reservedPrefix(trimmed);
+  return prefix === undefined ? null : `event name "${trimmed}": only the server records events under "${prefix}"`;
 }
 
 /** Checks a name of a rule's match, which may also be a prefix ending in `*`; returns null or what is wrong. */
@@ -196,8 +207,12 @@ function meantName(name: string): string | null {
   return meant !== null && KNOWN_NAMES.has(meant) ? meant : null;
 }
 
+function reservedPrefix(name: string): string | undefined {
+  return RESERVED_PREFIXES.find((each) => name.startsWith(each) || name === each.slice(0, -1));
+}
+
 function checkReserved(name: string, wildcard: boolean): string | null {
-  const prefix = RESERVED_PREFIXES.find((each) => name.startsWith(each) || name === each.slice(0, -1));
+  const prefix = reservedPrefix(name);
   if (prefix === undefined || KNOWN_NAMES.has(name)) return null;
   if (wildcard && name.endsWith("*") && NAMES.some((known) => known.startsWith(name.slice(0, -1)))) return null;
   const refused = `event name "${name}": nothing emits it, and names under "${prefix}" are reserved`;

@@ -6,7 +6,7 @@ import { shared } from "./shared-state.ts";
  * Records an event that rules can match and people can see: inside a run it is about that run, outside it stands for itself.
  *
  * Inside a run the event is recorded at once, in order with the run's log lines; outside the promise tells when it is stored.
- * @param name any name but those under the prefixes of the server, such as "run."
+ * @param name any name but those under the prefixes of the server, such as "run.", whose events the server alone records
  * @throws TypeError at once for such a name and for a payload that is no JSON object
  */
 export function emit(name: string, payload: object = {}): Promise<void> {

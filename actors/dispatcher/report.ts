@@ -12,6 +12,7 @@ import { canonicalJson, parseJson } from "#protocol/json";
 import { exceedsBytes } from "#protocol/json-size";
 import { ARTIFACT_BYTES_MAX, LOG_MESSAGE_LENGTH_MAX, PAYLOAD_BYTES_MAX } from "#protocol/limits";
 import { eventsOfSlice, type SlicedReport, sliceEnds } from "#protocol/report-slices";
+import { checkReportedName } from "#protocol/vocabulary";
 import { levelBit } from "#storage/feed";
 import { putOperation } from "#storage/ops";
 import { type Run, withEntry } from "../live-state/run.ts";
@@ -138,7 +139,7 @@ function keyOfFormer(run: Run, { engine_id, lease }: ReportHead, fenced: boolean
   return run.otherSequences.has(engine_id) ? engine_id : "";
 }
 
-/** Applies one event; false when it was about nothing known. */
+/** Applies one event; false when it was about nothing known, or is not for an engine to say. */
 function applyEvent(turn: Turn, run: Run, event: ReportEvent, standing: Standing, logs: LogsByRun): boolean {
   const fenced = standing === "fenced";
   switch (event.kind) {
@@ -151,8 +152,7 @@ function applyEvent(turn: Turn, run: Run, event: ReportEvent, standing: Standing
       collectLogs(turn, run, event.logs, logs);
       return true;
     case "custom":
-      recordCustomEvent(turn, run, event, logs);
-      return true;
+      return recordCustomEvent(turn, run, event, logs);
     case "run_transition":
       if (standing === "leased") moveByReport(turn, run, event.state);
       return standing === "leased";
@@ -226,12 +226,24 @@ function appendLogs(turn: Turn, logs: LogsByRun): void {
   }
 }
 
-/** An event whose payload is above the limit is left out, which the run's log says; the rest of the report is taken. */
-function recordCustomEvent(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "custom" }>, logs: LogsByRun): void {
+/**
+ * An event whose payload is above the limit, or whose name is not for user code, is left out, which the run's log says; the rest
+ * of the report is taken. False for such a name.
+ */
+function recordCustomEvent(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "custom" }>, logs: LogsByRun): boolean {
+  const wrong = checkReportedName(event.name);
+  if (wrong !== null) {
+    warn(turn, run, logs, `an event was not recorded: ${wrong}`);
+    return false;
+  }
   const payload = canonicalJson(event.payload ?? {});
-  if (!exceedsBytes(payload, PAYLOAD_BYTES_MAX))
-    return turn.customEvent(event.name, run, taskIdOf(run, event.task_run_external_id), payload);
-  const text = `event "${event.name}" was not recorded: its payload exceeds ${PAYLOAD_BYTES_MAX} bytes`;
+  if (exceedsBytes(payload, PAYLOAD_BYTES_MAX))
+    warn(turn, run, logs, `event "${event.name}" was not recorded: its payload exceeds ${PAYLOAD_BYTES_MAX} bytes`);
+  else turn.customEvent(event.name, run, taskIdOf(run, event.task_run_external_id), payload);
+  return true;
+}
+
+function warn(turn: Turn, run: Run, logs: LogsByRun, text: string): void {
   addLine(logs, run, [null, WARNING, OUR_LOGGER, turn.nowUs, text]);
 }
 
@@ -240,7 +252,7 @@ function putArtifact(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "
   const data = canonicalJson(event.data);
   if (exceedsBytes(data, ARTIFACT_BYTES_MAX)) {
     const name = event.key == null ? event.artifact_kind : `"${event.key}"`;
-    return addLine(logs, run, [null, WARNING, OUR_LOGGER, turn.nowUs, `artifact ${name} exceeds 1 MB and was not stored`]);
+    return warn(turn, run, logs, `artifact ${name} exceeds 1 MB and was not stored`);
   }
   const known = turn.state.findArtifact(run, event.external_id);
   const id = known?.id ?? turn.state.nextIds.artifact;

@@ -39,7 +39,7 @@ export function markWaiting(turn: Turn): void {
 /** The event that a run waits for a resource, about the resource. */
 function recordExhausted(turn: Turn, run: Run, resource: string): void {
   const { external_id, name, flow } = run;
-  turn.givenEvent(null, {
+  turn.givenEvent({
     name: "resource.exhausted",
     run,
     flow_id: flow.id,

@@ -12,15 +12,15 @@ import type { Turn } from "../turn.ts";
 export function emitEvent(turn: Turn, command: Command): void {
   const body = command.body as EmitEventBody;
   if (body.name.trim() === "") return turn.refuse(command, refuse("event_name_blank"));
-  const wrong = checkEmittedName(body.name.trim());
+  const wrong = checkEmittedName(body.name);
   if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
   const payload: Record<string, unknown> = { ...(body.payload ?? {}) };
   const run = body.run_id == null ? undefined : turn.state.findRun(body.run_id);
   if (body.run_id != null && run === undefined) return turn.refuse(command, refuse("run_not_found", body.run_id));
   const flow = body.flow_id == null ? run?.flow : turn.state.flows.get(body.flow_id);
   if (body.flow_id != null && flow === undefined) return turn.refuse(command, refuse("flow_not_found", body.flow_id));
-  const related: unknown[] = [];
-  let resource: unknown = { kind: "custom", id: "", name: body.name };
+  const related: object[] = [];
+  let resource: object = { kind: "custom", id: "", name: body.name };
   if (body.resource != null) resource = { kind: body.resource.kind, id: body.resource.id, name: body.resource.name ?? "" };
   else if (run !== undefined) {
     resource = { kind: "run", id: run.external_id, name: run.name };
@@ -32,8 +32,9 @@ export function emitEvent(turn: Turn, command: Command): void {
     resource = { kind: "flow", id: flowKey(flow.project, flow.name), name: flow.name };
     payload["project"] ??= flow.project;
   }
-  if (exceedsBytes(canonicalJson(payload), PAYLOAD_BYTES_MAX))
+  const payloadText = canonicalJson(payload);
+  if (exceedsBytes(payloadText, PAYLOAD_BYTES_MAX))
     return turn.refuse(command, refuse("value_too_large", "payload", PAYLOAD_BYTES_MAX));
   const about = { run: run ?? null, flow_id: flow?.id ?? null };
-  turn.givenEvent(command, { name: body.name, ...about, resource, related, payload });
+  turn.emittedEvent(command, { name: body.name, ...about, resource, related }, payloadText);
 }

@@ -6,7 +6,7 @@ import type { Turn } from "../turn.ts";
 
 /** Records an event whose resource is the flow; `run` is the one that led to it. */
 export function flowEvent(turn: Turn, flow: Flow, name: EventName, run: Run | null, payload: Record<string, unknown>): void {
-  turn.givenEvent(null, {
+  turn.givenEvent({
     name,
     run,
     flow_id: flow.id,

@@ -14,11 +14,11 @@ type Payload = Readonly<Record<string, unknown>>;
 export function ruleEvent(turn: Turn, name: EventName, rule: Rule, about: About, payload: Payload): number {
   const run = about.run_id === null ? undefined : turn.state.findRun(about.run_id);
   const flow = run?.flow ?? (about.flow_id === null ? undefined : turn.state.flows.get(about.flow_id));
-  const related: unknown[] = [];
+  const related: object[] = [];
   if (run !== undefined) related.push({ kind: "run", id: run.external_id, name: run.name });
   if (flow !== undefined) related.push({ kind: "flow", id: flowKey(flow.project, flow.name), name: flow.name });
   const resource = { kind: "rule", id: rule.external_id, name: rule.name };
-  return turn.givenEvent(null, { name, run: run ?? null, flow_id: flow?.id ?? null, resource, related, payload });
+  return turn.givenEvent({ name, run: run ?? null, flow_id: flow?.id ?? null, resource, related, payload });
 }
 
 /** Says that something about a rule failed outside of a firing. */

@@ -29,7 +29,7 @@ export function scheduleRow(turn: Turn, schedule: Schedule): ScheduleRow {
 export function scheduleEvent(turn: Turn, schedule: Schedule, name: string, payload: Record<string, unknown>): void {
   const { flow, spec } = schedule;
   const shown = spec.kind === "cron" ? spec.cron : spec.kind === "interval" ? `every ${spec.interval} s` : spec.rrule;
-  turn.givenEvent(null, {
+  turn.givenEvent({
     name,
     run: null,
     flow_id: flow.id,

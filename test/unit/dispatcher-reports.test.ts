@@ -234,6 +234,32 @@ t.test("an artifact above the limit is left out and the log says so; the rest is
   t.equal(operations(outcome, "put_task_run").length, 1);
 });
 
+t.test(
+  "a custom event that only the server may record is skipped, its number is consumed and the run's log says so",
+  async (t) => {
+    const kit = new DispatchKit();
+    const run = startRun(kit);
+    const names = ["run.completed", " rule.fired", "run.nonsense", "", " ", "n".repeat(1_001), "order.paid"];
+    const outcome = report(
+      kit,
+      run,
+      names.map((name, at) => ({ kind: "custom", seq: at + 1, name })),
+    );
+    t.same(outcome.reply?.body, { applied: 1, skipped: 6, last_seq: 7, cancel: false });
+    t.same(eventNames(outcome), ["order.paid"]);
+    const warnings = (outcome.logs[0]?.lines ?? []).map(([, level, , , text]) => [level, text]);
+    t.equal(warnings.length, 6);
+    t.match(warnings, [
+      [30, 'an event was not recorded: event name "run.completed": only the server records events under "run."'],
+      [30, /"rule.fired"/],
+      [30, /"run.nonsense"/],
+      [30, "an event was not recorded: event name is required"],
+      [30, /name is required/],
+      [30, /at most 1000 characters$/],
+    ]);
+  },
+);
+
 t.test("a move of an unknown task run is skipped, its number is consumed", async (t) => {
   const kit = new DispatchKit();
   const run = startRun(kit);

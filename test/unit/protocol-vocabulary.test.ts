@@ -1,6 +1,14 @@
 import t from "tap";
 import { nearestName } from "#protocol/nearest-name";
-import { checkEmittedName, checkMatchedName, EVENTS, RESERVED_PREFIXES, STATES, VOCABULARY } from "#protocol/vocabulary";
+import {
+  checkEmittedName,
+  checkMatchedName,
+  checkReportedName,
+  EVENTS,
+  RESERVED_PREFIXES,
+  STATES,
+  VOCABULARY,
+} from "#protocol/vocabulary";
 
 t.test("33 events, each once and under a reserved prefix", async (t) => {
   t.equal(EVENTS.length, 33);
@@ -30,8 +38,10 @@ t.test("states: nine types, then the sub-states with their types", async (t) => 
   t.same(JSON.parse(JSON.stringify(VOCABULARY)), VOCABULARY);
 });
 
-t.test("names under a reserved prefix must be in the catalogue; the nearest real one is named", async (t) => {
-  t.equal(checkEmittedName("run.failed"), null);
+t.test("names under a reserved prefix are refused; the nearest real one is named", async (t) => {
+  for (const name of ["run.failed", " rule.fired\n"])
+    t.match(checkEmittedName(name), /only the server records events under "(run|rule)\."$/, "also those of the catalogue");
+  t.equal(checkMatchedName("run.failed"), null, "rules match them");
   t.match(checkEmittedName("run.faild"), /did you mean "run\.failed"\?/);
   t.match(checkEmittedName("schedule.pause"), /did you mean "schedule\.paused"\?/);
   t.match(checkEmittedName("run.finished"), /did you mean "run\.completed"\?/, "by what it means, where letters say nothing");
@@ -44,6 +54,14 @@ t.test("names under a reserved prefix must be in the catalogue; the nearest real
 
 t.test("other names are never checked", async (t) => {
   for (const name of ["order.paid", "runs.failed", "running", "Run.failed", "ürün"]) t.equal(checkEmittedName(name), null, name);
+});
+
+t.test("a report's names are refused for the same reasons, in a time that does not grow with them", async (t) => {
+  for (const name of ["", " ", "run.failed", "run.nonsense", "run.", "flow", "run.*", "n".repeat(1_001)]) {
+    t.type(checkReportedName(name), "string", name);
+    t.type(checkEmittedName(name), "string", name);
+  }
+  for (const name of ["order.paid", "n".repeat(1_000), "😀".repeat(1_000)]) t.equal(checkReportedName(name), null);
 });
 
 t.test("a wildcard is a match, not a name", async (t) => {

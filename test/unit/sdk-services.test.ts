@@ -93,6 +93,8 @@ t.test("emit() records custom events and refuses names that nothing emits", asyn
     { name: "etl.step", payload: { rows: 3 }, taskRun: "tell-0" },
   ]);
   t.throws(() => emit("run.fialed"), /did you mean "run.failed"/);
+  t.throws(() => emit("run.completed"), { name: "TypeError", message: /only the server records events under "run\."/ });
+  t.throws(() => emit("n".repeat(1_001)), /at most 1000 characters/);
   t.throws(() => emit(" "), /event name is required/);
   t.throws(() => emit("etl.step", [1]), {
     name: "TypeError",
