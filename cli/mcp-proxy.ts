@@ -5,7 +5,7 @@
 
 import { parseJson } from "#protocol/json";
 import { MCP_SESSION_IDLE_US } from "#protocol/limits";
-import { mcpInstructions, RPC_ERROR } from "#protocol/mcp";
+import { isRpcId, mcpInstructions, RPC_ERROR } from "#protocol/mcp";
 import { isReadOnlyTool, readOnlyRefusal } from "#protocol/mcp-tools";
 import { MillraceError } from "#sdk/client/error";
 import type { Answer, Peer } from "#sdk/client/http";
@@ -183,8 +183,9 @@ function wantsAnswer(message: unknown): boolean {
   return Array.isArray(message) || (isObject(message) && Object.hasOwn(message, "id"));
 }
 
+/** Null where the id is none. */
 function idOf(message: unknown): unknown {
-  return isObject(message) ? (message["id"] ?? null) : null;
+  return isObject(message) && isRpcId(message["id"]) ? message["id"] : null;
 }
 
 function methodOf(message: unknown): unknown {
@@ -203,7 +204,7 @@ function refuseChange(message: unknown): string | null {
   if (typeof name === "string" && isReadOnlyTool(name)) return null;
   const text = readOnlyRefusal(String(name), "this connection was opened with --read-only");
   return JSON.stringify({
-    id: message["id"] ?? null,
+    id: idOf(message),
     jsonrpc: "2.0",
     result: { content: [{ text, type: "text" }], isError: true },
   });

@@ -2,10 +2,25 @@
 import Type from "typebox";
 import { BackfillStatus } from "./backfill.ts";
 import { CATCHUP_COUNT_DEFAULT, EXPRESSION_LENGTH_MAX, PARAMETERS_BYTES_MAX, SCHEDULE_INTERVAL_SECONDS_MIN } from "./limits.ts";
-import { ADDS, CHANGES, ENDS, FLOW, FLOW_FILTER, input, type McpTool, output, PROJECT, READS, text, whole } from "./mcp-tool.ts";
+import {
+  ADDS,
+  CHANGES,
+  ENDS,
+  FLOW,
+  FLOW_FILTER,
+  input,
+  type McpTool,
+  oneOf,
+  output,
+  PROJECT,
+  READS,
+  text,
+  whole,
+} from "./mcp-tool.ts";
 import { FreeMap, nullable, sizedJson } from "./scalar.ts";
-import { CatchupPolicy, Schedule, ScheduleRow } from "./schedule.ts";
+import { CATCHUP_POLICIES, CatchupPolicy, SCHEDULE_KINDS, Schedule, ScheduleRow } from "./schedule.ts";
 
+const CATCHUP = oneOf(CATCHUP_POLICIES, "What happens to fires missed while the server was down");
 const SCHEDULE_ID = whole("Id of the schedule");
 
 /** When a schedule fires; which of these a schedule has follows from its kind. */
@@ -55,12 +70,10 @@ export const SCHEDULE_TOOLS = {
     input: input({
       flow: FLOW,
       project: Type.Optional(text("Project of the flow")),
-      kind: text("cron, interval or rrule"),
+      kind: oneOf(SCHEDULE_KINDS, "What the schedule is: each kind has an argument of its name"),
       ...WHEN,
       day_or: Type.Optional(Type.Boolean({ description: "Cron: day of month or day of week, instead of both", default: true })),
-      catchup: Type.Optional(
-        Type.Unsafe<string>({ ...text("Fires missed while the server was down: skip, latest or all"), default: "skip" }),
-      ),
+      catchup: Type.Optional({ ...CATCHUP, default: "skip" }),
       catchup_max: Type.Optional(
         Type.Integer({ description: "How many of them at most, with all", default: CATCHUP_COUNT_DEFAULT }),
       ),
@@ -77,7 +90,7 @@ export const SCHEDULE_TOOLS = {
       schedule_id: SCHEDULE_ID,
       ...WHEN,
       day_or: Type.Optional(Type.Boolean({ description: "Cron: day of month or day of week, instead of both" })),
-      catchup: Type.Optional(text("Fires missed while the server was down: skip, latest or all")),
+      catchup: Type.Optional(CATCHUP),
       catchup_max: Type.Optional(whole("How many of them at most, with all")),
     }),
     output: SHOWN_SCHEDULE,

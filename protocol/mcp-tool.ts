@@ -39,6 +39,11 @@ export function text(description: string) {
   return Type.String({ description, maxLength: TEXT_LENGTH_MAX });
 }
 
+/** Text that is one of these. */
+export function oneOf<T extends string>(values: readonly T[], description: string) {
+  return Type.Unsafe<T>({ type: "string", enum: [...values], description });
+}
+
 export function whole(description: string) {
   return Type.Integer({ description });
 }

@@ -2,6 +2,8 @@
  * The Model Context Protocol endpoint as data: versions, instructions, resource templates and prompts.
  * The tools are in mcp-tools.ts. Nothing here answers anything; gateway/mcp/ does.
  */
+import { isExactInteger } from "./json.ts";
+
 /** The version that `initialize` answers with, whatever the client asked for. */
 export const MCP_PROTOCOL_VERSION = "2025-06-18";
 
@@ -29,6 +31,11 @@ export const RPC_ERROR = {
   /** By the stdio proxy: the server asks for a token, or rejected the one it got. */
   unauthorized: -32001,
 } as const;
+
+/** What may stand as the id of a JSON-RPC request: text, a number of any length, or null. */
+export function isRpcId(id: unknown): boolean {
+  return id === null || typeof id === "string" || typeof id === "number" || isExactInteger(id);
+}
 
 /** What a model is told when it connects. */
 export function mcpInstructions(readOnly: boolean): string {
@@ -70,10 +77,20 @@ export function resourceUri(part: McpResourceTemplate["part"], run: number | "{i
   return `${MCP_SCHEME}://runs/${run}/${part}`;
 }
 
+export interface PromptArgument {
+  name: string;
+  description: string;
+  required: boolean;
+  /** What its value looks like. The message reads like the person's own words, so nobody else's text gets into it. */
+  form: RegExp;
+  /** The form in words. */
+  expected: string;
+}
+
 export interface McpPrompt {
   title: string;
   description: string;
-  arguments: readonly { name: string; description: string; required: boolean }[];
+  arguments: readonly PromptArgument[];
   /** The text of its one message, from the arguments. */
   render(values: Readonly<Record<string, string>>): string;
 }
@@ -82,7 +99,7 @@ export const MCP_PROMPTS: Readonly<Record<string, McpPrompt>> = {
   diagnose_run: {
     title: "Diagnose a run",
     description: "Find out why a run failed, and what to do next",
-    arguments: [{ name: "run_id", description: "Id of the run", required: true }],
+    arguments: [{ name: "run_id", description: "Id of the run", required: true, form: /^\d{1,16}$/, expected: "an integer" }],
     render: ({ run_id = "" }) =>
       `Find out why run ${run_id} failed. Call explain_failure with run_id ${run_id}, then read its failed task runs, ` +
       "error logs and events. Summarise the root cause in two sentences and suggest one next step.",

@@ -6,13 +6,20 @@ export function nearestName(name: string, names: readonly string[]): string | nu
   let least = Number.POSITIVE_INFINITY;
   const given = name.toLowerCase();
   for (const candidate of names) {
+    // The distance is at least the difference in length, and looking for it takes time with the length of both.
+    if (Math.abs(candidate.length - given.length) > letters(candidate)) continue;
     const distance = editDistance(given, candidate.toLowerCase());
     if (distance < least) {
       least = distance;
       nearest = candidate;
     }
   }
-  return nearest !== null && least <= Math.max(1, Math.floor(nearest.length / 3)) ? nearest : null;
+  return nearest !== null && least <= letters(nearest) ? nearest : null;
+}
+
+/** How many letters a name may differ in to be close. */
+function letters(name: string): number {
+  return Math.max(1, Math.floor(name.length / 3));
 }
 
 /** Levenshtein distance with one row of memory. */

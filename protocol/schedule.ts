@@ -12,9 +12,10 @@ import {
 import { about, Count, ExpressionText, Id, Int64, NameText, nullable, optional, sent, Timestamp } from "./scalar.ts";
 
 /** What happens to fires missed while the server was down. */
-export const CatchupPolicy = Type.Unsafe<"skip" | "latest" | "all">({
+export const CATCHUP_POLICIES = ["skip", "latest", "all"] as const;
+export const CatchupPolicy = Type.Unsafe<(typeof CATCHUP_POLICIES)[number]>({
   type: "string",
-  enum: ["skip", "latest", "all"],
+  enum: [...CATCHUP_POLICIES],
   title: "CatchupPolicy",
 });
 export type CatchupPolicy = Static<typeof CatchupPolicy>;
@@ -44,6 +45,7 @@ const intervalFields = {
 };
 const rruleFields = { kind: Type.Literal("rrule"), rrule: about("RFC 5545, with DTSTART", ExpressionText), timezone };
 
+export const SCHEDULE_KINDS = ["cron", "interval", "rrule"] as const;
 /** When a schedule fires: a five-field cron expression, an interval in seconds, or an RFC 5545 rule. */
 export const Schedule = Type.Union([Type.Object(cronFields), Type.Object(intervalFields), Type.Object(rruleFields)], {
   title: "Schedule",

@@ -13,6 +13,8 @@ type TypeName = "string" | "integer" | "number" | "boolean" | "object" | "array"
 interface ArgumentSchema {
   /** One type, or any of several; any JSON value without one. */
   type?: TypeName | readonly TypeName[];
+  /** The only values. */
+  enum?: readonly string[];
   maxLength?: number;
   minimum?: number;
   maximum?: number;
@@ -34,7 +36,7 @@ const EXPECTED: Readonly<Record<TypeName, string>> = {
 };
 
 const NAMES_SHOWN = 5;
-const NAME_LENGTH_SHOWN = 60;
+const TEXT_LENGTH_SHOWN = 60;
 const INTEGER_TEXT = /^[+-]?\d+$/;
 
 /** The declared arguments with their defaults. Throws a ToolFailure. */
@@ -54,9 +56,13 @@ export function readArguments(schema: object, given: unknown): Record<string, un
 
 /** Names are the caller's: a few of them, cut short, are enough to find the mistake. */
 function unknownArguments(names: readonly string[]): string {
-  const shown = names.slice(0, NAMES_SHOWN).map((name) => JSON.stringify(name.slice(0, NAME_LENGTH_SHOWN)));
+  const shown = names.slice(0, NAMES_SHOWN).map(shortened);
   const more = names.length - shown.length;
   return `unknown argument ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function shortened(text: string): string {
+  return JSON.stringify(text.slice(0, TEXT_LENGTH_SHOWN));
 }
 
 function readArgument(name: string, schema: ArgumentSchema, given: unknown, required: boolean): unknown {
@@ -72,6 +78,8 @@ function readArgument(name: string, schema: ArgumentSchema, given: unknown, requ
   if (!namesOf(type).some((each) => hasType(each, value))) throw new ToolFailure(mismatch(name, type));
   if (typeof value === "string" && value.length > (schema.maxLength ?? value.length))
     throw new ToolFailure(`${name} must have at most ${schema.maxLength} characters`);
+  if (typeof value === "string" && schema.enum?.includes(value) === false)
+    throw new ToolFailure(`${name} must be one of ${schema.enum.join(", ")}, not ${shortened(value)}`);
   return value;
 }
 

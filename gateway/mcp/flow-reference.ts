@@ -13,8 +13,21 @@ export async function findFlow(ask: AskApi, reference: string, project?: string 
     const choices = named.map((each) => `${each.project}/${each.name}`).join(", ");
     throw new ToolFailure(`flow "${reference}" exists in several projects; use project/flow: ${choices}`);
   }
-  if (flow === undefined) throw new ToolFailure(`flow "${reference}" is not registered. list_flows shows which flows there are.`);
+  if (flow === undefined) throw notRegistered(reference);
   return flow;
+}
+
+function notRegistered(reference: string): ToolFailure {
+  return new ToolFailure(`flow "${reference}" is not registered. list_flows shows which flows there are.`);
+}
+
+/** For a list that is empty: a flow it was asked for may be one that there is not. Throws a ToolFailure then. */
+export async function requireFlow(ask: AskApi, reference?: string | undefined, project?: string | undefined): Promise<void> {
+  if (reference === undefined) return;
+  const wanted = flowFilter({ project, flow: reference });
+  const flows = (await ask("listFlows", { query: { project: wanted.project } })) as FlowSummary[];
+  if (!flows.some((flow) => flow.name === wanted.flow && flow.project === (wanted.project ?? flow.project)))
+    throw notRegistered(reference);
 }
 
 interface FlowFilter {

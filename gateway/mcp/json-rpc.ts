@@ -1,7 +1,7 @@
 /** JSON-RPC 2.0 as text: what a message asks for, and how answers are written. Keys are sorted. */
 import { canonicalJson, parseKeepingFractions } from "#protocol/json";
 import { SENT_JSON } from "#protocol/json-scan";
-import { RPC_ERROR } from "#protocol/mcp";
+import { isRpcId, RPC_ERROR } from "#protocol/mcp";
 
 /** Text, a number, or null; given back as it came. */
 export type RpcId = unknown;
@@ -32,9 +32,11 @@ export function readMessage(text: string): RpcMessage {
   }
   if (Array.isArray(message)) return invalid(null, "batches are not supported; send one message per request");
   if (!isObject(message) || !Object.hasOwn(message, "id")) return { kind: "notification" };
-  const { id, method, params } = message;
+  const { jsonrpc, id, method, params } = message;
   // An answer to a request of ours; we send none, so it is as good as a notification.
   if (method === undefined && ("result" in message || "error" in message)) return { kind: "notification" };
+  if (!isRpcId(id)) return invalid(null, "id must be a string, a number or null");
+  if (jsonrpc !== "2.0") return invalid(id, 'jsonrpc must be "2.0"');
   if (typeof method !== "string") return invalid(id, "method must be a string");
   return { kind: "request", id, method, params: isObject(params) ? params : NO_PARAMS };
 }

@@ -54,7 +54,8 @@ const METHODS: Readonly<Record<string, Method>> = {
     result: {
       prompts: Object.entries(MCP_PROMPTS).map(([name, prompt]) => {
         const { title, description } = prompt;
-        return { name, title, description, arguments: prompt.arguments };
+        const shown = prompt.arguments.map(({ name, description, required }) => ({ name, description, required }));
+        return { name, title, description, arguments: shown };
       }),
     },
   }),
@@ -104,6 +105,8 @@ function renderPrompt({ name, arguments: given }: Params): RpcOutcome {
     const value = isObject(given) ? given[argument.name] : undefined;
     const text = typeof value === "string" || typeof value === "number" ? String(value).trim() : "";
     if (text === "" && argument.required) return rpcError("invalid_params", `${argument.name} is required`);
+    if (text !== "" && !argument.form.test(text))
+      return rpcError("invalid_params", `${argument.name} must be ${argument.expected}`);
     values[argument.name] = text;
   }
   const message = { role: "user", content: { type: "text", text: prompt.render(values) } };

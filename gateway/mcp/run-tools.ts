@@ -10,8 +10,9 @@ import type { McpTool } from "#protocol/mcp-tool";
 import type { Run, RunsPage } from "#protocol/run";
 import { isTerminal } from "#protocol/state";
 import type { TaskRun } from "#protocol/task-run";
+import { checkMatchedName } from "#protocol/vocabulary";
 import type { AskApi } from "./api-calls.ts";
-import { findFlow, flowFilter } from "./flow-reference.ts";
+import { findFlow, flowFilter, requireFlow } from "./flow-reference.ts";
 import { ToolFailure } from "./tool-failure.ts";
 
 export interface ToolContext {
@@ -40,6 +41,7 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
   list_runs: async ({ ask }, { flow, project, name, ...filters }) => {
     const query = { ...filters, ...flowFilter({ project, flow }), exact_name: name };
     const page = (await ask("listRuns", { query })) as RunsPage;
+    if (page.items.length === 0) await requireFlow(ask, flow, project);
     return { runs: page.items, next_cursor: page.next_cursor };
   },
   get_run: async ({ ask }, { run_id: id }) => {
@@ -49,6 +51,8 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
   run_logs: async ({ ask }, { run_id: id, min_level: level, search, tail, limit, cursor: after }) =>
     logsOfRun(ask, id, { level, search, tail, limit, after }),
   list_events: async ({ ask }, query) => {
+    const wrong = query.name === undefined ? null : checkMatchedName(query.name);
+    if (wrong !== null) throw new ToolFailure(`${wrong}. Correct the name and call again.`);
     const page = (await ask("listEvents", { query })) as EventsPage;
     return { events: page.items, next_cursor: page.next_cursor };
   },
@@ -56,6 +60,7 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
     const page = (await ask("listArtifacts", {
       query: { ...filters, ...flowFilter({ project, flow }), after },
     })) as ArtifactsPage;
+    if (page.items.length === 0) await requireFlow(ask, flow, project);
     return { artifacts: page.items, next_cursor: page.next_cursor };
   },
   explain_failure: async ({ ask }, { run_id: id }) => {

@@ -152,7 +152,7 @@ t.test("read-only: nothing that changes state is offered or let through", async 
   t.match(await host.tool("run_flow", { flow: "f" }), { isError: true, text: /^run_flow was not called: .*--read-only/ });
   t.match(await host.tool("list_runs"), { isError: false, value: { runs: [] } });
   // What is under way when the input ends is still answered.
-  host.write({ id: 2, method: "ping" });
+  host.write({ jsonrpc: "2.0", id: 2, method: "ping" });
   t.same(await host.end(), { code: 0, left: ['{"id":2,"jsonrpc":"2.0","result":{}}'] });
 });
 

@@ -8,6 +8,7 @@ import { mcpInstructions } from "#protocol/mcp";
 import type { McpTool } from "#protocol/mcp-tool";
 import { isReadOnlyTool, listTools, MCP_TOOLS } from "#protocol/mcp-tools";
 import { ROUTES } from "#protocol/routes";
+import { STATE_TYPES } from "#protocol/state";
 
 const tools = Object.entries<McpTool>(MCP_TOOLS);
 const FLOWS = [
@@ -51,6 +52,11 @@ const ARGUMENTS = {
   start: "2026-01-01",
   end: "2026-01-02",
 };
+
+/** Those of the arguments that a tool cannot do without. */
+function neededBy({ required = [] }: { required?: readonly string[] }): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(ARGUMENTS).filter(([name]) => required.includes(name)));
+}
 
 t.test("each tool has a handler, and one that only reads asks for nothing else", async (t) => {
   t.same(Object.keys(TOOL_HANDLERS).sort(), tools.map(([name]) => name).sort());
@@ -155,6 +161,53 @@ t.test("an argument that a tool does not declare is refused, and the known ones 
   t.match(await call(api().context, "list_rules", [1]), { isError: true, text: /^arguments must be an object/ });
 });
 
+t.test("a value that an argument cannot have is refused, and the known ones are named", async (t) => {
+  const known: Record<string, readonly string[]> = {};
+  for (const [name, { input }] of tools)
+    for (const [argument, schema] of Object.entries(input.properties as Record<string, { enum?: readonly string[] }>)) {
+      if (schema.enum === undefined) continue;
+      known[`${name} ${argument}`] = schema.enum;
+      const { context, asked } = api();
+      const { isError, text } = await call(context, name, { ...neededBy(input), [argument]: "Fialed" });
+      t.equal(isError, true, `${name} ${argument}`);
+      t.match(
+        text,
+        `${argument} must be one of ${schema.enum.join(", ")}, not "Fialed". Correct that and call again; ${name} takes`,
+      );
+      t.same(asked, [], "nothing is done");
+    }
+  t.same(known, {
+    "list_runs state_type": STATE_TYPES,
+    "list_artifacts kind": ["markdown", "table", "progress", "link", "image"],
+    "create_schedule kind": ["cron", "interval", "rrule"],
+    "create_schedule catchup": ["skip", "latest", "all"],
+    "edit_schedule catchup": ["skip", "latest", "all"],
+  });
+  const events = (name: string) => call(api().context, "list_events", { name });
+  t.match(await events("run.fialed"), { isError: true, text: /nothing emits it.*did you mean "run\.failed"\?.*call again/ });
+  t.match(await events(`run.${"x".repeat(65_000)}`), { isError: true });
+  for (const name of ["run.failed", "run.*", "order.paid", "*"]) t.match(await events(name), { isError: false }, name);
+});
+
+t.test("an empty list says so where there is no flow of that name", async (t) => {
+  for (const tool of ["list_runs", "list_artifacts"]) {
+    const list = (args: object) => call(api().context, tool, args);
+    t.match(await list({ flow: "laeds" }), { isError: true, text: /^flow "laeds" is not registered\. list_flows/ }, tool);
+    t.match(await list({ flow: "shop/leads" }), { isError: true }, tool);
+    for (const args of [{ flow: "leads" }, { flow: "crm/leads" }, { flow: "orders", project: "shop" }, {}])
+      t.match(await list(args), { isError: false }, `${tool} ${JSON.stringify(args)}`);
+  }
+});
+
+t.test("run_flow refuses what is no argument of it beside the flow's name, and starts nothing", async (t) => {
+  for (const wrong of ["params", "parameter", "priority", "tag"]) {
+    const { context, asked } = api();
+    const { isError, text } = await call(context, "run_flow", { flow: "leads", [wrong]: {} });
+    t.match({ isError, text }, { isError: true, text: new RegExp(`^unknown argument "${wrong}"`) });
+    t.same(asked, []);
+  }
+});
+
 t.test("a result is indented JSON with sorted keys, and the same as structured content", async (t) => {
   const { context } = api({ cancelRun: { state: 1, id: 2 } });
   const { isError, text, structuredContent } = await call(context, "cancel_run", { run_id: 2 });
@@ -197,7 +250,8 @@ t.test("lists take a flow by name or with its project", async (t) => {
   await call(context, "list_runs", { flow: "shop/orders", name: "n", cursor: 9 });
   await call(context, "list_artifacts", { flow: "orders", project: "shop", cursor: 9 });
   t.match(asked[0]?.request.query, { project: "shop", flow: "orders", exact_name: "n", limit: 20, cursor: 9 });
-  t.match(asked[1]?.request.query, { project: "shop", flow: "orders", limit: 50, after: 9 });
+  const artifacts = asked.find(({ operation }) => operation === "listArtifacts");
+  t.match(artifacts?.request.query, { project: "shop", flow: "orders", limit: 50, after: 9 });
 });
 
 t.test("explain_failure gives a verdict", async (t) => {
@@ -274,7 +328,7 @@ t.test("a schedule is shown with its next fires", async (t) => {
     active: true,
   };
   const { context, asked } = api({ createSchedule: row, previewSchedule: { next: [1, 2, 3], timezone: "UTC" } });
-  const args = { flow: "crm/leads", kind: "cron", cron: "0 3 * * *" };
+  const args = { flow: "crm/leads", kind: "cron", cron: "0 3 * * *" } as const;
   t.same(await TOOL_HANDLERS.create_schedule(context, args), { next_fires: [1, 2, 3], schedule: row });
   t.match(asked[1], { operation: "createSchedule", request: { id: 3, body: { kind: "cron", cron: "0 3 * * *" } } });
   t.match(asked[2]?.request.body, { kind: "cron", count: 3 });
