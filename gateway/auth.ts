@@ -2,12 +2,14 @@
  * Who may ask: the Host and Origin checks and the token.
  *
  * These apply to TCP only; the Unix socket is trusted by its file permission. The Host check keeps out pages whose name
- * was rebound to this address, the Origin check pages of other sites, the token everybody else.
+ * was rebound to this address, the Origin check pages of other sites, the token everybody else. Where there is no token, a page
+ * of another site could still tell by a picture or script whether a GET is 200 or 404: what its browser says of it is refused.
  */
 import { hash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
 import { type Refusal, refuse } from "#protocol/errors";
 import { isLoopbackHost } from "./address.ts";
+import type { HeadFacts } from "./head-facts.ts";
 import type { Exchange } from "./transport-port.ts";
 
 export interface AccessOptions {
@@ -20,6 +22,9 @@ export interface AccessOptions {
 const DECIDED_MAX = 1000;
 
 const SCHEME = "bearer";
+
+/** An address in brackets, or a name; with or without a port. */
+const HOST = /^(?:\[([0-9a-f:.]+)\]|([^\s:/?#@[\]]+))(?::\d*)?$/;
 
 export class Access {
   readonly #tokenHash: Buffer | null;
@@ -34,14 +39,13 @@ export class Access {
     this.#anyAddress = options.host === "0.0.0.0" || options.host === "::" || options.host === "";
   }
 
-  /** Before routing: where the request says it comes from and goes to. That it names one host only is RFC 9112, 3.2. */
-  checkSource(exchange: Exchange): Refusal | null {
-    if (exchange.repeats("host")) return refuse("repeated_host");
+  /** Before routing: where the request says it comes from and goes to. */
+  checkSource(exchange: Exchange, head: HeadFacts): Refusal | null {
     if (exchange.trusted) return null;
-    const host = exchange.header("host");
+    const { host, origin } = head;
     if (!this.#isServed(host)) return refuse("host_not_allowed", host);
-    const origin = exchange.header("origin");
-    return origin === "" || originMatches(origin, host) ? null : refuse("origin_not_allowed", origin);
+    if (origin !== "" && !originMatches(origin, host)) return refuse("origin_not_allowed", origin);
+    return this.#tokenHash === null && isOfOtherSite(head) && !opensPage(exchange, head) ? refuse("other_site") : null;
   }
 
   /** After routing: the token, where the server has one. */
@@ -76,12 +80,10 @@ function sha256(text: string): Buffer {
   return hash("sha256", text, "buffer");
 }
 
-/** The name of a Host header: lower case, without port and brackets. */
+/** The name of a Host header, in lower case and without port and brackets; empty where it is none. */
 function nameOf(host: string): string {
-  const text = host.trim().toLowerCase();
-  if (text.startsWith("[")) return text.slice(1, Math.max(1, text.indexOf("]")));
-  const colon = text.lastIndexOf(":");
-  return colon === -1 ? text : text.slice(0, colon);
+  const parts = HOST.exec(host.trim().toLowerCase());
+  return parts?.[1] ?? parts?.[2] ?? "";
 }
 
 function unbracketed(name: string): string {
@@ -92,4 +94,15 @@ function unbracketed(name: string): string {
 function originMatches(origin: string, host: string): boolean {
   const start = origin.indexOf("://");
   return start !== -1 && origin.slice(start + 3).toLowerCase() === host.trim().toLowerCase();
+}
+
+/** True for what a page of another site asks for, or one of another port or name beside ours: a browser tells them apart. */
+function isOfOtherSite({ site }: HeadFacts): boolean {
+  return site === "cross-site" || site === "same-site";
+}
+
+/** True when a person goes to a page by a link of another site: that site sees nothing of the answer. */
+function opensPage({ method, path }: Exchange, { mode, destination }: HeadFacts): boolean {
+  const reads = method === "GET" || method === "HEAD";
+  return reads && mode === "navigate" && destination === "document" && !path.startsWith("/api/") && path !== "/mcp";
 }

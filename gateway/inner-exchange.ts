@@ -27,9 +27,7 @@ export class InnerExchange implements Exchange {
     return "";
   }
 
-  repeats(): boolean {
-    return false;
-  }
+  eachHeader(): void {}
 
   headerList(): HeaderList {
     return [];

@@ -1,5 +1,5 @@
 /** A request of this process to its own gateway: no connection, the same way through routes, reads and commands. */
-import type { Exchange, ExchangeWatcher, HeaderList } from "./transport-port.ts";
+import type { Exchange, ExchangeWatcher, HeaderList, HeaderVisitor } from "./transport-port.ts";
 
 export interface LocalRequest {
   method: string;
@@ -65,8 +65,8 @@ class LocalExchange implements Exchange {
     return this.#headers.get(name) ?? "";
   }
 
-  repeats(): boolean {
-    return false;
+  eachHeader(visit: HeaderVisitor): void {
+    for (const [name, value] of this.#headers) visit(name, value);
   }
 
   headerList(): HeaderList {

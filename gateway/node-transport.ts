@@ -8,10 +8,18 @@
  */
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { Server as NetServer } from "node:net";
+import { Server as NetServer, type Socket } from "node:net";
 import { type Alarm, createSystemAlarm } from "#runtime/timers";
 import { checkSocketPath, isLoopbackHost, listenError, SOCKET_MODE, socketError } from "./address.ts";
-import type { Exchange, ExchangeWatcher, HeaderList, Method, RequestHandler, Transport } from "./transport-port.ts";
+import type {
+  Exchange,
+  ExchangeWatcher,
+  HeaderList,
+  HeaderVisitor,
+  Method,
+  RequestHandler,
+  Transport,
+} from "./transport-port.ts";
 
 /** Of the head of a request, as uWebSockets.js has it and reads it from the same variable. */
 const HEAD_BYTES_MAX = Number(process.env["UWS_HTTP_MAX_HEADERS_SIZE"]) || 4096;
@@ -26,6 +34,9 @@ const BACKLOG = 512;
 const NOTHING = new Uint8Array(0);
 /** Of ASCII alone: in UTF-8 and Latin-1 alike. */
 const PLAIN = /^\p{ASCII}*$/u;
+
+/** Connections that end with the answer under way: what follows on them is no request, though the library reads it as one. */
+const ENDING = new WeakSet<Socket>();
 
 /** UTF-8 text as Latin-1, which is how node writes it down. */
 function encoded(text: string): string {
@@ -64,7 +75,17 @@ class NodeExchange implements Exchange {
     // What goes wrong on the connection ends it; `close` follows.
     this.#response.on("error", () => undefined);
     this.#request.on("error", () => undefined);
-    this.#guard(() => this.#handler.request(this));
+    const refused = this.#refusedStatus();
+    if (refused === null) this.#guard(() => this.#handler.request(this));
+    else this.respond(refused, [], null, true);
+  }
+
+  /** The library reads versions that nobody speaks, and chunks of one that has none (RFC 9112, 6.1). */
+  #refusedStatus(): number | null {
+    const { httpVersion, headers } = this.#request;
+    if (httpVersion === "1.1") return null;
+    if (httpVersion !== "1.0") return 505;
+    return headers["transfer-encoding"] === undefined ? null : 400;
   }
 
   header(name: string): string {
@@ -75,8 +96,9 @@ class NodeExchange implements Exchange {
     return "";
   }
 
-  repeats(name: string): boolean {
-    return this.#request.rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length > 1;
+  eachHeader(visit: HeaderVisitor): void {
+    const raw = this.#request.rawHeaders;
+    for (let index = 0; index < raw.length; index += 2) visit((raw[index] ?? "").toLowerCase(), raw[index + 1] ?? "");
   }
 
   headerList(): HeaderList {
@@ -116,7 +138,10 @@ class NodeExchange implements Exchange {
     }
     const written = headers.map(encoded);
     if (status !== 204 && status !== 304) written.push("content-length", String(body === null ? 0 : Buffer.byteLength(body)));
-    if (close) written.push("connection", "close");
+    if (close) {
+      written.push("connection", "close");
+      ENDING.add(this.#request.socket);
+    }
     this.#response.writeHead(status, written);
     this.#endWith(body);
   }
@@ -246,12 +271,14 @@ class NodeTransport implements Transport {
       headersTimeout: IDLE_MS,
       keepAliveTimeout: IDLE_MS,
       connectionsCheckingInterval: CHECK_MS,
+      // The gateway asks for it itself, so that nothing behind is read.
+      requireHostHeader: false,
       // A whole request may take long, a body has its pace.
       requestTimeout: 0,
     };
-    const server = createServer(options, (request, response) =>
-      new NodeExchange(this.#handler, request, response, trusted).handle(),
-    );
+    const server = createServer(options, (request, response) => {
+      if (!ENDING.has(request.socket)) new NodeExchange(this.#handler, request, response, trusted).handle();
+    });
     // Each request that waits on a connection listens for its end.
     return server.on("connection", (socket) => socket.setMaxListeners(0));
   }

@@ -3,13 +3,15 @@ import type { RouteResponse } from "#protocol/custom-route";
 import { type Refusal, refuse } from "#protocol/errors";
 import type { Exchange, HeaderList } from "./transport-port.ts";
 
-const JSON_HEADERS: HeaderList = ["content-type", "application/json"];
+/** Of every answer of the API: no browser takes it for another type, or shows it to pages of other sites. */
+export const API_HEADERS: HeaderList = ["x-content-type-options", "nosniff", "cross-origin-resource-policy", "same-origin"];
+const JSON_HEADERS: HeaderList = ["content-type", "application/json", ...API_HEADERS];
 /** A second is enough for an actor to be running again. */
 const RETRY_HEADERS: HeaderList = [...JSON_HEADERS, "retry-after", "1"];
 
 /** Sends an answer whose body already is JSON text; null is none. */
 export function reply(exchange: Exchange, status: number, body: string | Uint8Array | null): void {
-  exchange.respond(status, body === null ? [] : JSON_HEADERS, body);
+  exchange.respond(status, body === null ? API_HEADERS : JSON_HEADERS, body);
 }
 
 /** Says no. With `close` the connection ends too, because the rest of the body is not wanted. */
@@ -24,7 +26,7 @@ export function replyMessage(exchange: Exchange, body: string, session: string |
 
 /** Taken, and nothing to say. */
 export function replyNothing(exchange: Exchange, status: 202 | 204): void {
-  exchange.respond(status, [], null);
+  exchange.respond(status, API_HEADERS, null);
 }
 
 /** What the handler of a custom route answered. */
@@ -39,7 +41,7 @@ export function replyMethodNotAllowed(exchange: Exchange, allow: string): void {
 
 /** What may be done with a path. */
 export function replyOptions(exchange: Exchange, allow: string): void {
-  exchange.respond(204, ["allow", allow], null);
+  exchange.respond(204, ["allow", allow, ...API_HEADERS], null);
 }
 
 /** A file of the dashboard, that it has not changed, or the document that says that there is no such page. */

@@ -11,6 +11,7 @@ import { createSystemAlarm } from "#runtime/timers";
 import { Access } from "./auth.ts";
 import { CustomRouteTable } from "./custom-routes.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { HeadFacts } from "./head-facts.ts";
 import { Pages } from "./pages.ts";
 import { Reads } from "./reads.ts";
 import { replyDefect, replyMethodNotAllowed, replyOptions, replyRefusal } from "./reply.ts";
@@ -95,6 +96,8 @@ class HttpGateway implements Gateway, RequestHandler {
   readonly #ports: Required<GatewayPorts>;
   readonly #access: Access;
   readonly #reads: Reads;
+  /** Of the request that is being looked at. */
+  readonly #head = new HeadFacts();
   #transport: Transport | null = null;
   /** Requests for custom routes: no part of what is remembered, so a failure there is none of theirs. */
   readonly #custom: CustomRouteTable;
@@ -179,10 +182,16 @@ class HttpGateway implements Gateway, RequestHandler {
   }
 
   #route(exchange: Exchange): void {
-    const source = this.#access.checkSource(exchange);
+    const head = this.#head.read(exchange);
+    const framing = head.framingRefusal();
+    if (framing !== null) {
+      // What came before us may have read it as another request than we would.
+      replyRefusal(exchange, framing, true);
+      return;
+    }
+    const source = this.#access.checkSource(exchange, head);
     if (source !== null) {
-      // What came before us may have read a request with two hosts as another one than we would.
-      replyRefusal(exchange, source, source.status === 400);
+      replyRefusal(exchange, source);
       return;
     }
     const match = this.#state.router.match(exchange.path);

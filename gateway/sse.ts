@@ -8,6 +8,7 @@
  */
 import { STREAM_KEEP_ALIVE_MS, STREAM_RING_COUNT } from "#protocol/limits";
 import type { Alarm } from "#runtime/timers";
+import { API_HEADERS } from "./reply.ts";
 import { backlogFrames, COMMENT_FRAME, coalescedFrames, helloFrame, resyncFrame } from "./sse-frame.ts";
 import type { StreamRing } from "./stream-ring.ts";
 import type { Exchange, ExchangeWatcher, HeaderList } from "./transport-port.ts";
@@ -20,7 +21,7 @@ const KEEP_ALIVE_CHECK_US = 1_000_000;
 /** So many waiting messages are sent before their time is up, so that none falls out of the ring unsent. */
 const FLUSH_COUNT = STREAM_RING_COUNT / 4;
 
-const STREAM_HEADERS: HeaderList = ["content-type", "text/event-stream", "cache-control", "no-cache"];
+const STREAM_HEADERS: HeaderList = ["content-type", "text/event-stream", "cache-control", "no-cache", ...API_HEADERS];
 
 export interface StreamTiming {
   /** Microseconds that never step back. */

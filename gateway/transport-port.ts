@@ -10,6 +10,8 @@ export type HeaderList = readonly string[];
 
 export type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" | (string & {});
 
+export type HeaderVisitor = (name: string, value: string) => void;
+
 /** What happens to an exchange after its head was handled. */
 export interface ExchangeWatcher {
   /** A piece of the body. The bytes are valid only during the call. */
@@ -33,8 +35,8 @@ export interface Exchange {
   readonly open: boolean;
   /** The first value of a header, "" without one. Only while the head is being handled. */
   header(name: string): string;
-  /** True when a header comes more than once. Only while the head is being handled. */
-  repeats(name: string): boolean;
+  /** Calls for every header, in order, with its name in lower case. Only while the head is being handled. */
+  eachHeader(visit: HeaderVisitor): void;
   /** Every header, in order. Only while the head is being handled. */
   headerList(): HeaderList;
   /** True when the peer is on this host. Only while the exchange is open. */

@@ -22,6 +22,7 @@ import {
   type Exchange,
   type ExchangeWatcher,
   type HeaderList,
+  type HeaderVisitor,
   ListenError,
   type Method,
   type RequestHandler,
@@ -64,11 +65,12 @@ function writeCorked(): void {
   corked.exchange?.writeWhole(corked.status, corked.headers, corked.body, corked.close);
 }
 
-/** How often a header was met; in place of a closure per request, as above. */
-const counted = { name: "", times: 0 };
+/** Who hears of the headers that are being gone through; in place of a closure per request, as above. */
+const visited: { exchange: UwsExchange | null; visit: HeaderVisitor } = { exchange: null, visit: () => undefined };
 
-function count(name: string): void {
-  if (name === counted.name) counted.times += 1;
+function visitHeader(name: string, value: string): void {
+  if (name === "transfer-encoding") visited.exchange?.endConnection();
+  visited.visit(name, value);
 }
 
 /** Where a request came in: loopback listeners are reached from this host only. */
@@ -86,6 +88,9 @@ class UwsExchange implements Exchange {
   #request: uws.HttpRequest | null;
   #watcher: ExchangeWatcher | null = null;
   #begun = false;
+  #endsConnection = false;
+  /** The answer after which the connection ends, until it is sent. */
+  #last: (() => void) | null = null;
   /** The library sends the line break that ends a chunk with the next chunk, and strict clients wait for it. */
   #filler = "";
 
@@ -109,18 +114,26 @@ class UwsExchange implements Exchange {
       this.#handler.failed(this, cause);
     }
     this.#request = null;
-    if (this.open) this.#response.onAborted(() => this.#aborted());
+    if (this.open || this.#last !== null) this.#response.onAborted(() => this.#aborted());
   }
 
   header(name: string): string {
     return this.#request === null ? "" : this.#request.getHeader(name);
   }
 
-  repeats(name: string): boolean {
-    counted.name = name;
-    counted.times = 0;
-    this.#request?.forEach(count);
-    return counted.times > 1;
+  eachHeader(visit: HeaderVisitor): void {
+    visited.exchange = this;
+    visited.visit = visit;
+    this.#request?.forEach(visitHeader);
+    visited.exchange = null;
+  }
+
+  /**
+   * The connection ends with the answer. The library takes ends of chunks that are none, so what follows a chunked body may be
+   * part of it.
+   */
+  endConnection(): void {
+    this.#endsConnection = true;
   }
 
   headerList(): HeaderList {
@@ -160,6 +173,24 @@ class UwsExchange implements Exchange {
       return;
     }
     this.open = false;
+    if (close || this.#endsConnection) this.#respondLast(status, headers, body);
+    else this.#send(status, headers, body, false);
+  }
+
+  /**
+   * Once the library has read what came with this request: until then it would take what follows for further requests. Those find
+   * this one without an answer, for which the library closes the connection.
+   */
+  #respondLast(status: number, headers: HeaderList, body: string | Uint8Array | null): void {
+    const kept = typeof body === "string" || body === null ? body : body.slice();
+    this.#last = () => this.#send(status, headers, kept, true);
+    setImmediate(() => {
+      this.#last?.();
+      this.#last = null;
+    });
+  }
+
+  #send(status: number, headers: HeaderList, body: string | Uint8Array | null, close: boolean): void {
     corked.exchange = this;
     corked.status = status;
     corked.headers = headers;
@@ -173,13 +204,17 @@ class UwsExchange implements Exchange {
   writeWhole(status: number, headers: HeaderList, body: string | Uint8Array | null, close: boolean): void {
     const response = this.#response;
     this.#writeHead(status, headers);
-    if (this.method === "HEAD") {
+    const bodiless = this.method === "HEAD" || status === 204 || status === 304;
+    if (close) {
+      // `endWithoutBody` can close only where it writes a length.
+      response.end(bodiless ? "" : (body ?? ""), true);
+    } else if (this.method === "HEAD") {
       response.writeHeader("content-length", String(body === null ? 0 : Buffer.byteLength(body)));
       response.endWithoutBody();
-    } else if (status === 204 || status === 304) {
+    } else if (bodiless) {
       response.endWithoutBody();
     } else {
-      response.end(body ?? "", close);
+      response.end(body ?? "");
     }
   }
 
@@ -213,7 +248,7 @@ class UwsExchange implements Exchange {
   end(): void {
     if (!this.open) return;
     this.open = false;
-    this.#response.cork(() => this.#response.end());
+    this.#response.cork(() => this.#response.end(undefined, this.#endsConnection));
   }
 
   cut(): void {
@@ -229,6 +264,7 @@ class UwsExchange implements Exchange {
   }
 
   #aborted(): void {
+    this.#last = null;
     if (!this.open) return;
     this.open = false;
     try {

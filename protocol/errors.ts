@@ -41,7 +41,10 @@ export const REFUSALS = {
   repeated_query: { status: 400, message: (name: string) => `query parameter ${name}: given more than once` },
   bad_path: { status: 400, message: (name: string) => `path parameter ${name}: expected an integer` },
   bad_idempotency_key: { status: 400, message: (max: number) => `Idempotency-Key: expected 1 to ${max} characters` },
-  repeated_host: { status: 400, message: () => "header Host: expected one, got several" },
+  bad_content_length: { status: 400, message: () => "header Content-Length: expected one number" },
+  bad_transfer_encoding: { status: 400, message: () => "header Transfer-Encoding: expected chunked, without a Content-Length" },
+  bad_target: { status: 400, message: () => "expected a path as the target of the request" },
+  not_one_host: { status: 400, message: (count: number) => `header Host: expected one, got ${count}` },
   mcp_session_missing: { status: 400, message: () => "header Mcp-Session-Id is required" },
   mcp_version: {
     status: 400,
@@ -57,6 +60,8 @@ export const REFUSALS = {
     message: (host: string) => `host "${host}" is not allowed; see allowed_hosts in millrace.toml`,
   },
   origin_not_allowed: { status: 403, message: (origin: string) => `origin "${origin}" does not match the host` },
+
+  other_site: { status: 403, message: () => "pages of other sites may not ask; open the dashboard itself" },
 
   // 404: nothing there
   not_found: { status: 404, message: () => "not found" },

@@ -1,11 +1,12 @@
 /**
- * Where requests of rules may go: loopback and public addresses. Link-local addresses, where clouds keep their metadata, and
- * private networks are refused, in whatever form they are written. A name is resolved once; the connection goes to what was
- * checked.
+ * Where requests of rules may go: loopback and public addresses. Every other range of the special-purpose registries of IANA
+ * is refused (private and link-local networks, shared, documentation, benchmarking, relays, multicast, reserved), and the
+ * addresses at which clouds keep their metadata. A name is resolved once; the connection goes to what was checked.
  */
-import { lookup as resolveName } from "node:dns";
+import { type LookupAddress, type LookupAllOptions, lookup as resolveName } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
+/** iana.org/assignments/iana-ipv4-special-registry without 127.0.0.0/8, and multicast. */
 const REFUSED_4: readonly (readonly [string, number])[] = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
@@ -13,20 +14,42 @@ const REFUSED_4: readonly (readonly [string, number])[] = [
   ["169.254.0.0", 16],
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],
+  ["192.0.2.0", 24],
+  ["192.31.196.0", 24],
+  ["192.52.193.0", 24],
+  ["192.88.99.0", 24],
   ["192.168.0.0", 16],
+  ["192.175.48.0", 24],
   ["198.18.0.0", 15],
+  ["198.51.100.0", 24],
+  ["203.0.113.0", 24],
+  // Multicast and all that is reserved above it.
   ["224.0.0.0", 3],
+  // Metadata of Azure: the only such address that lies in public space.
+  ["168.63.129.16", 32],
 ];
+/** Of IPv6, IANA has given out 2000::/3 alone; all other ranges of its registry lie outside and are refused by that. */
+const GLOBAL_6 = ["2000::", 3] as const;
 const REFUSED_6: readonly (readonly [string, number])[] = [
-  ["::", 128],
-  ["fc00::", 7],
-  ["fe80::", 9],
-  ["ff00::", 8],
+  // Protocol assignments, Teredo and benchmarking among them.
+  ["2001::", 23],
+  ["2001:db8::", 32],
+  // 6to4: an IPv4 address inside, reached through a relay.
+  ["2002::", 16],
+  ["2620:4f:8000::", 48],
+  ["3fff::", 20],
 ];
+/** NAT64: how hosts without IPv4 reach a public IPv4 address, which stands in the last 32 bits. */
+const NAT64 = ["64:ff9b::", 96] as const;
 
-const refused = new BlockList();
-for (const [address, prefix] of REFUSED_4) refused.addSubnet(address, prefix, "ipv4");
-for (const [address, prefix] of REFUSED_6) refused.addSubnet(address, prefix, "ipv6");
+const refused4 = new BlockList();
+for (const [address, prefix] of REFUSED_4) refused4.addSubnet(address, prefix, "ipv4");
+const refused6 = new BlockList();
+for (const [address, prefix] of REFUSED_6) refused6.addSubnet(address, prefix, "ipv6");
+const global6 = new BlockList();
+global6.addSubnet(...GLOBAL_6, "ipv6");
+const nat64 = new BlockList();
+nat64.addSubnet(...NAT64, "ipv6");
 
 /** What is wrong with a target, or null. A name is checked when it is resolved. */
 export function checkTarget(url: URL): string | null {
@@ -38,19 +61,22 @@ export function checkTarget(url: URL): string | null {
 }
 
 export function isAllowed(address: string): boolean {
-  if (isIP(address) === 4) return !refused.check(address, "ipv4");
-  const inner = embedded4(address);
-  return inner === null ? !refused.check(address, "ipv6") : !refused.check(inner, "ipv4");
+  if (isIP(address) === 4) return !refused4.check(address, "ipv4");
+  if (nat64.check(address, "ipv6")) return isPublic4(last4(address));
+  const groups = groupsOf(address);
+  if (groups.every((group, index) => group === (index === 7 ? 1 : 0))) return true;
+  return global6.check(address, "ipv6") && !refused6.check(address, "ipv6");
 }
 
-/** The IPv4 address inside an IPv6 one: mapped, compatible, NAT64 and 6to4 forms. */
-function embedded4(address: string): string | null {
-  const groups = groupsOf(address);
-  const head = groups.slice(0, 6).join(":");
-  const [high = 0, low = 0] = groups.slice(6);
-  if (head === "0:0:0:0:0:65535" || head === "100:65435:0:0:0:0") return dotted(high, low);
-  if (head === "0:0:0:0:0:0" && (high !== 0 || low > 1)) return dotted(high, low);
-  return groups[0] === 0x2002 ? dotted(groups[1] ?? 0, groups[2] ?? 0) : null;
+/** Behind a translator, loopback is somebody else's. */
+function isPublic4(address: string): boolean {
+  return !refused4.check(address, "ipv4") && !address.startsWith("127.");
+}
+
+/** The IPv4 address in the last 32 bits of an IPv6 one. */
+function last4(address: string): string {
+  const [high = 0, low = 0] = groupsOf(address).slice(6);
+  return dotted(high, low);
 }
 
 function dotted(high: number, low: number): string {
@@ -73,15 +99,23 @@ function hex(high: string, low: string): string {
   return (Number(high) * 256 + Number(low)).toString(16);
 }
 
+type Resolver = (
+  name: string,
+  options: LookupAllOptions,
+  resolved: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
 /** Resolves a name for a connection and refuses it when any of its addresses is not allowed. */
-export const checkedLookup: LookupFunction = (hostname, options, callback) => {
-  resolveName(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error !== null) return callback(error, "", 0);
-    const wrong = addresses.find(({ address }) => !isAllowed(address));
-    const first = addresses[0];
-    if (wrong !== undefined || first === undefined)
-      return callback(new Error(`${hostname} resolves to ${wrong?.address ?? "nothing"}, which is not allowed`), "", 0);
-    if (options.all) callback(null, addresses);
-    else callback(null, first.address, first.family);
-  });
-};
+export function checkedLookup(resolve: Resolver = resolveName): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, "", 0);
+      const wrong = addresses.find(({ address }) => !isAllowed(address));
+      const first = addresses[0];
+      if (wrong !== undefined || first === undefined)
+        return callback(new Error(`${hostname} resolves to ${wrong?.address ?? "nothing"}, which is not allowed`), "", 0);
+      if (options.all) callback(null, addresses);
+      else callback(null, first.address, first.family);
+    });
+  };
+}

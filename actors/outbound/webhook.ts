@@ -1,6 +1,7 @@
 /** One webhook: up to three tries, each with its own time limit; redirects are followed where their targets are allowed. */
-import { Agent, request } from "undici";
+import { Agent, type Dispatcher, request } from "undici";
 import { WEBHOOK_REDIRECTS_MAX } from "#protocol/limits";
+import { RULE_DEPTH_HEADER } from "#protocol/rule";
 import type { OutboundDone, WebhookRequest } from "../rules/messages.ts";
 import { inAttempts } from "./attempts.ts";
 import { checkedLookup, checkTarget } from "./target.ts";
@@ -9,18 +10,25 @@ import { checkedLookup, checkTarget } from "./target.ts";
 const TRY_MS = 5_000;
 /** As much of an answer is read; the rest is dropped with the connection. */
 const ANSWER_BYTES_MAX = 64 * 1024;
-/** Headers that are meant for the first target only. */
-const PRIVATE_HEADERS = new Set(["authorization", "cookie", "proxy-authorization"]);
+/** Headers that another origin may see. Any other may be a credential of the first target, or name it (Host). */
+const PUBLIC_HEADERS: ReadonlySet<string> = new Set([
+  "accept",
+  "accept-language",
+  "content-type",
+  "user-agent",
+  "idempotency-key",
+  RULE_DEPTH_HEADER,
+]);
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 type Sent = Pick<WebhookRequest, "url" | "method" | "headers" | "body">;
 
 export function createAgent(): Agent {
-  return new Agent({ connect: { lookup: checkedLookup, timeout: TRY_MS }, keepAliveTimeout: 1_000 });
+  return new Agent({ connect: { lookup: checkedLookup(), timeout: TRY_MS }, keepAliveTimeout: 1_000 });
 }
 
-export function sendWebhook(agent: Agent, sent: Sent, stopped: AbortSignal): Promise<OutboundDone["result"]> {
+export function sendWebhook(agent: Dispatcher, sent: Sent, stopped: AbortSignal): Promise<OutboundDone["result"]> {
   return inAttempts("webhook", stopped, async (attempt) => {
     try {
       const status = await attemptOnce(agent, sent, AbortSignal.any([stopped, AbortSignal.timeout(TRY_MS)]));
@@ -35,7 +43,7 @@ export function sendWebhook(agent: Agent, sent: Sent, stopped: AbortSignal): Pro
 class TargetRefused extends Error {}
 
 /** Sends once and follows redirects; the status of the last answer. */
-async function attemptOnce(agent: Agent, sent: Sent, signal: AbortSignal): Promise<number> {
+async function attemptOnce(agent: Dispatcher, sent: Sent, signal: AbortSignal): Promise<number> {
   let { method, body, headers } = sent;
   let url = targetOf(sent.url);
   for (let redirects = 0; ; redirects += 1) {
@@ -46,7 +54,7 @@ async function attemptOnce(agent: Agent, sent: Sent, signal: AbortSignal): Promi
     if (redirects >= WEBHOOK_REDIRECTS_MAX) throw new TargetRefused(`more than ${WEBHOOK_REDIRECTS_MAX} redirects`);
     const next = targetOf(location, url);
     if (next.origin !== url.origin)
-      headers = Object.fromEntries(Object.entries(headers).filter(([name]) => !PRIVATE_HEADERS.has(name)));
+      headers = Object.fromEntries(Object.entries(headers).filter(([name]) => PUBLIC_HEADERS.has(name)));
     if (answer.statusCode < 307 && method !== "GET" && method !== "HEAD") {
       method = "GET";
       body = null;

@@ -190,6 +190,13 @@ t.test("names under which the server is addressed", async (t) => {
     "[::2]",
     "127.0.0.1.evil.example",
     "build.example.org",
+    "[::1].evil.example",
+    "[::1]evil.example:80",
+    "localhost:80.evil.example",
+    "localhost:80@evil.example",
+    "evil.example/.localhost",
+    "[::1",
+    "::1",
   ]) {
     t.equal(await status({ host }), 403, host);
   }

@@ -1,5 +1,5 @@
 /** An exchange in memory: keeps what was sent and lets a test play the client. */
-import type { Exchange, ExchangeWatcher, HeaderList } from "#gateway/transport-port";
+import type { Exchange, ExchangeWatcher, HeaderList, HeaderVisitor } from "#gateway/transport-port";
 
 export interface RecordedRequest {
   method?: string;
@@ -40,8 +40,8 @@ export class RecordedExchange implements Exchange {
     return this.#headers[name] ?? "";
   }
 
-  repeats(): boolean {
-    return false;
+  eachHeader(visit: HeaderVisitor): void {
+    for (const [name, value] of Object.entries(this.#headers)) visit(name, value);
   }
 
   headerList(): HeaderList {
