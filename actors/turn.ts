@@ -27,6 +27,9 @@ import { COMMITS, SERVER_LOG } from "./names.ts";
 /** A kept answer that is an event: its id follows. */
 const EVENT_ANSWER = "event:";
 
+/** What an engine takes to tell of a move; beyond that its clock is another one than the server's. */
+const CLOCKS_APART_US = 1_000_000;
+
 /** Routes of clients whose bodies are parsed here. */
 export const CLIENT_ROUTES: Readonly<Partial<Record<CommandKind, string>>> = {
   CreateRun: "POST /api/runs",
@@ -73,6 +76,11 @@ export class Turn {
     this.ids = ids;
     this.out = out;
     this.number = number;
+  }
+
+  /** When what is decided now came in: what measures how old something is goes by this. */
+  get receivedUs(): number {
+    return this.nowUs;
   }
 
   /** A run that has no row yet. */
@@ -304,6 +312,7 @@ function runStateValues(run: Run): RunStateValues {
     state.timestamp,
     state.message,
     detailsText(state),
+    Math.abs(run.movedUs - state.timestamp) > CLOCKS_APART_US ? run.movedUs : null,
     run.start_time,
     run.end_time,
     run.total_run_time,

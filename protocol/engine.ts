@@ -23,6 +23,7 @@ import {
   nullable,
   optional,
   PathText,
+  ReportedTime,
   sent,
   Timestamp,
 } from "./scalar.ts";
@@ -90,7 +91,7 @@ const ReportedState = Type.Object({
   name: optional(NameText),
   message: optional(about(`Cut beyond ${MESSAGE_LENGTH_MAX} characters`, Type.String())),
   details: Type.Optional(about(`Replaced by their size beyond ${DETAILS_BYTES_MAX} bytes`, FreeMap)),
-  timestamp: Timestamp,
+  timestamp: ReportedTime,
 });
 
 /** A task run exists now; its first move follows. */
@@ -122,7 +123,7 @@ export const ReportedLog = Type.Object({
   task_run_external_id: optional(Id),
   level: Int32,
   logger: NameText,
-  timestamp: Timestamp,
+  timestamp: ReportedTime,
   message: about(`Cut beyond ${LOG_MESSAGE_LENGTH_MAX} characters`, Type.String()),
 });
 export type ReportedLog = Static<typeof ReportedLog>;

@@ -29,6 +29,7 @@ import {
   nullable,
   optional,
   PathText,
+  ReportedTime,
   Strings,
   sent,
   sizedJson,
@@ -133,7 +134,9 @@ export const TransitionBody = Type.Object(
     details: Type.Optional(about(`Replaced by their size beyond ${DETAILS_BYTES_MAX} bytes`, FreeMap)),
     force: Type.Optional(about("Move it whatever state it is in", Type.Boolean())),
     lease: optional(about("From the work item; a lease that is over moves nothing", Int64)),
-    timestamp: optional(about("The same move with the same time again changes nothing", Timestamp)),
+    timestamp: optional(
+      about("By the clock of the engine, with a lease. The same move with the same time again changes nothing", ReportedTime),
+    ),
   },
   { title: "TransitionBody" },
 );

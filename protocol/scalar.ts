@@ -29,6 +29,12 @@ export const Timestamp = Type.Integer({
   description: "Microseconds since the Unix epoch, UTC",
   ...SAFE,
 });
+/** A time by the clock of an engine. Any integer is taken, because to refuse a report for it would lose the run's work. */
+export const ReportedTime = Type.Integer({
+  format: "int64",
+  description:
+    "Microseconds since the Unix epoch, UTC, from 0 to the year 2255. Outside that the time of receipt stands instead, which the run's log says",
+});
 /** A number; bounded so that an integer kept as text beyond 2^53 (json.ts) never stands where a number is expected. */
 export const Double = Type.Number({ format: "double", ...SAFE });
 /** A number of at least 0: amounts of a resource. */

@@ -177,6 +177,7 @@ export class Writer {
       const first_event_id = this.#counters.get("events") + 1;
       const first_seq = this.#counters.take("stream", batch.stream.length / 2);
       this.#applyLogs(logs);
+      this.#events.received(batch.received_us ?? null);
       this.#applyOps(batch.ops, batch.number);
       const result = { number: batch.number, first_event_id, logs: logs.appended, first_seq };
       results.push(result);

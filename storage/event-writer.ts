@@ -28,9 +28,10 @@ const INSERT_FOR_RUNS = `${NUMBERS}
   INSERT INTO events (id, name, occurred, run_id, flow_id, state_type) SELECT ? + i, ?, ?, ? + i, ?, ? FROM numbers`;
 const CHAIN_FOR_RUNS = `${NUMBERS} INSERT INTO event_chains (event_id, depth) SELECT ? + i, ? FROM numbers`;
 
-const PUT_TIMES = `INSERT INTO event_times (stretch, occurred_min, occurred_max, log_id) VALUES (?, ?, ?, ?)
+const PUT_TIMES = `INSERT INTO event_times (stretch, occurred_min, occurred_max, received_max, log_id) VALUES (?, ?, ?, ?, ?)
   ON CONFLICT (stretch) DO UPDATE SET occurred_min = min(occurred_min, excluded.occurred_min),
-    occurred_max = max(occurred_max, excluded.occurred_max), log_id = excluded.log_id`;
+    occurred_max = max(occurred_max, excluded.occurred_max),
+    received_max = max(coalesce(received_max, excluded.received_max), excluded.received_max), log_id = excluded.log_id`;
 
 interface Times {
   stretch: number;
@@ -45,12 +46,18 @@ export class EventWriter {
   readonly #stretches: Stretches;
   #bound: Primitive[] = [];
   #times: Times = { stretch: -1, min: 0, max: 0 };
+  #receivedUs: number | null = null;
 
   constructor(statements: Statements, counters: Counters, names: Names, stretches: Stretches) {
     this.#statements = statements;
     this.#counters = counters;
     this.#names = names;
     this.#stretches = stretches;
+  }
+
+  /** When the core decided what comes now; null where it is not told: then the times of the events are taken. */
+  received(us: number | null): void {
+    this.#receivedUs = us;
   }
 
   /** Takes the next id for the event whose values start at `at`. */
@@ -120,7 +127,7 @@ export class EventWriter {
   #flushTimes(): void {
     const { stretch, min, max } = this.#times;
     if (stretch < 0) return;
-    this.#statements.raw(PUT_TIMES).run(stretch, min, max, this.#counters.get("logs"));
+    this.#statements.raw(PUT_TIMES).run(stretch, min, max, this.#receivedUs ?? max, this.#counters.get("logs"));
     this.#times = { stretch: -1, min: 0, max: 0 };
   }
 }

@@ -25,6 +25,8 @@ export interface Batch extends Decision {
   number: number;
   /** The start of the writers this batch was sent to; another one drops it, because it will be sent again. */
   generation: number;
+  /** When the core decided it, by the clock that retention goes by. */
+  received_us?: number;
   /** Set on the batch that announces a start of the core: the feed passes it on as Reloaded. */
   epoch: number | null;
 }

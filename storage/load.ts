@@ -53,6 +53,7 @@ export interface RunRow {
   state_timestamp: number;
   state_message: string | null;
   state_details: string;
+  state_received: number | null;
   start_time: number | null;
   end_time: number | null;
   total_run_time: number | null;
@@ -365,12 +366,16 @@ export function hasSecrets(statements: Statements): boolean {
   return statements.raw("SELECT 1 FROM variables WHERE secret = 1 LIMIT 1").get() !== undefined;
 }
 
-/** Ids of runs that ended before a time, the earliest first. */
+/**
+ * Ids of runs that ended before a time, the earliest first. By the clock of the server: an engine whose clock is wrong neither
+ * ends its runs long ago nor keeps them for ever.
+ */
 export function runsEndedBefore(statements: Statements, beforeUs: number, limit: number): number[] {
   const sql = `SELECT id FROM runs INDEXED BY runs_start WHERE end_time IS NOT NULL AND coalesce(start_time, created_at) < ?
-    AND end_time < ? ORDER BY coalesce(start_time, created_at) LIMIT ?`;
-  return statements
-    .raw<[number]>(sql)
-    .all(beforeUs, beforeUs, limit)
-    .map(([id]) => id);
+    AND end_time < ? AND state_received IS NULL ORDER BY coalesce(start_time, created_at) LIMIT ?`;
+  const received = `SELECT id FROM runs INDEXED BY runs_received WHERE end_time IS NOT NULL AND state_received IS NOT NULL
+    AND state_received < ? ORDER BY state_received LIMIT ?`;
+  const ids = statements.raw<[number]>(sql).all(beforeUs, beforeUs, limit);
+  const rest = limit - ids.length;
+  return [...ids, ...(rest > 0 ? statements.raw<[number]>(received).all(beforeUs, rest) : [])].map(([id]) => id);
 }

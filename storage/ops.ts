@@ -16,6 +16,8 @@ export const RUN_STATE = [
   "state_timestamp",
   "state_message",
   "state_details",
+  /** When the server took the state; null where `state_timestamp` says it, as it does but for engines whose clock is wrong. */
+  "state_received",
   "start_time",
   "end_time",
   "total_run_time",

@@ -16,7 +16,7 @@ const FREE_PAGES_KEPT = 1_024;
 const COUNTS_KEPT_HOURS = 32 * 24;
 
 const OLD_STRETCHES = `SELECT stretch, log_id FROM event_times
-  WHERE occurred_max < ? AND (stretch + 1) * ${STRETCH_IDS} - 1 <= ? ORDER BY stretch LIMIT ?`;
+  WHERE coalesce(received_max, occurred_max) < ? AND (stretch + 1) * ${STRETCH_IDS} - 1 <= ? ORDER BY stretch LIMIT ?`;
 const OLD_BLOCKS = "SELECT id FROM log_blocks WHERE id <= ? ORDER BY id LIMIT ?";
 
 /** The kind of resource of an event that does not say it: events of task runs have a state, events sent from inside them none. */

@@ -46,6 +46,8 @@ export interface RunSpec {
   schedule: number | null;
   backfill: number | null;
   message?: string | null;
+  /** When the server took the state, where its time says something else. */
+  received?: number | null;
   parameters?: Record<string, unknown>;
 }
 
@@ -62,6 +64,7 @@ export function runState(run: RunSpec): RunStateValues {
     1,
     message,
     "{}",
+    run.received ?? null,
     run.start,
     end,
     durationOf({ ...run, end }),

@@ -121,6 +121,7 @@ function draftRun(flow: Flow, externalId: string, name: string, parametersText: 
     backfill_id: null,
     parent_run_id: null,
     state: NOTHING_YET,
+    movedUs: 0,
     ...UNSTARTED,
     taskCounts: {},
   };
@@ -161,6 +162,7 @@ export function addRuns(turn: Turn, flow: Flow, backfill: Backfill, draft: Backf
     run.created_at = turn.nowUs;
     run.backfill_id = backfill.id;
     run.state = state;
+    run.movedUs = turn.receivedUs;
     turn.state.fileRun(run, turn.number);
     if (turn.ruleDepth > 0) continueChain(turn, run, run);
     if (keyed) noteKeyedRun(turn, run);

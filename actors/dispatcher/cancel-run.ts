@@ -69,7 +69,7 @@ export function timeoutKill(turn: Turn, run: Run, started: number): void {
     failTimedOut(turn, run, seconds);
   } else if (run.state.name !== "TimedOut" || engine?.ownsStop === true) return;
   // An engine that asked for work since then ended the run by itself and may hold another one.
-  if (engine === undefined || engine.poll !== null || engine.lastWorkUs > (run.end_time ?? 0)) return;
+  if (engine === undefined || engine.poll !== null || engine.lastWorkUs > run.movedUs) return;
   signalEngine(turn, engine, "SIGKILL");
   for (const id of [...engine.runs]) {
     const other = turn.state.runs.get(id);

@@ -68,6 +68,7 @@ export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     backfill_id: wanted.backfillId ?? null,
     parent_run_id: wanted.parentRunId ?? null,
     state: scheduled,
+    movedUs: turn.receivedUs,
     ...UNSTARTED,
     taskCounts: {},
   };

@@ -1,6 +1,7 @@
 /**
  * Applies an accepted move to a run or a task run: counters, times, events, and what a run gives back when it ends or pauses.
  */
+import { INTEGER_MAX } from "#protocol/limits";
 import { isTerminal, type State } from "#protocol/state";
 import { putOperation } from "#storage/ops";
 import type { Run } from "../live-state/run.ts";
@@ -46,6 +47,7 @@ export function moveRun(
 ): void {
   const before = run.state;
   const revived = isTerminal(before.type) && !isTerminal(state.type);
+  run.movedUs = turn.receivedUs;
   if (isTerminal(before.type)) turn.countEnded(run.flow, "", run, -1);
   run.state = state;
   if (state.type === "Failed" || state.name === "AwaitingRetry") run.failure_count += 1;
@@ -54,7 +56,7 @@ export function moveRun(
   if (state.type === "Running") run.start_time ??= state.timestamp;
   if (isTerminal(state.type)) {
     run.end_time = state.timestamp;
-    run.total_run_time = run.start_time === null ? null : Math.max(0, state.timestamp - run.start_time);
+    run.total_run_time = durationOf(run.start_time, state.timestamp);
   } else if (revived) {
     run.end_time = null;
     run.total_run_time = null;
@@ -87,9 +89,7 @@ function afterMove(turn: Turn, run: Run, state: State): void {
     releaseRun(turn, run);
     enqueue(turn, run);
   }
-  if (state.type === "Running" && options.timeoutSeconds !== null) {
-    armTimeout(turn, run, options.timeoutSeconds);
-  }
+  if (state.type === "Running" && options.timeoutSeconds !== null) armTimeout(turn, run, options.timeoutSeconds, 0);
   if (state.type === "Cancelling") armCancel(turn, run);
   if (state.type === "Cancelled") {
     run.answers = 0;
@@ -99,11 +99,17 @@ function afterMove(turn: Turn, run: Run, state: State): void {
   if (state.type === "Failed") noteFailure(turn, run);
 }
 
-/** The time that a run has from its last start on. What it had before the server was started counts by the wall clock. */
-export function armTimeout(turn: Turn, run: Run, seconds: number): void {
-  const { timestamp } = run.state;
-  const waitUs = seconds * 1e6;
-  turn.state.deadlines.wait("timeout", run.id, Math.min(waitUs, timestamp + waitUs - turn.nowUs), timestamp);
+/**
+ * The time that a run has from its last start on, by the clock of the server: that of an engine may be wrong. `passedUs` of it
+ * were over before the core was started.
+ */
+export function armTimeout(turn: Turn, run: Run, seconds: number, passedUs: number): void {
+  turn.state.deadlines.wait("timeout", run.id, seconds * 1e6 - Math.max(0, passedUs), run.state.timestamp);
+}
+
+/** Null before the first start. Times that were stored before they had bounds may be further apart than an integer goes. */
+function durationOf(startUs: number | null, endUs: number): number | null {
+  return startUs === null ? null : Math.min(INTEGER_MAX, Math.max(0, endUs - startUs));
 }
 
 /** Whoever asked for it: a run that does not end by itself within the grace is ended. */
@@ -123,7 +129,7 @@ export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): voi
   if (state.type === "Running") task.start_time ??= state.timestamp;
   if (isTerminal(state.type)) {
     task.end_time = state.timestamp;
-    task.total_run_time = task.start_time === null ? null : Math.max(0, state.timestamp - task.start_time);
+    task.total_run_time = durationOf(task.start_time, state.timestamp);
   } else {
     task.end_time = null;
     task.total_run_time = null;

@@ -13,7 +13,6 @@ import { exceedsBytes } from "#protocol/json-size";
 import { ARTIFACT_BYTES_MAX, LOG_MESSAGE_LENGTH_MAX, PAYLOAD_BYTES_MAX } from "#protocol/limits";
 import { eventsOfSlice, type SlicedReport, sliceEnds } from "#protocol/report-slices";
 import { checkReportedName } from "#protocol/vocabulary";
-import { levelBit } from "#storage/feed";
 import { putOperation } from "#storage/ops";
 import { type Run, withEntry } from "../live-state/run.ts";
 import type { TaskRun } from "../live-state/task-run.ts";
@@ -22,20 +21,14 @@ import { touchContact } from "./contact.ts";
 import { sequenceKeyOf } from "./hand-out.ts";
 import { moveTask } from "./moves.ts";
 import { newReport, type OpenReport, type ReportHead } from "./open-reports.ts";
+import { holdTimes, warnOfTimes } from "./reported-time.ts";
+import { addLine, addWarning, appendLogs, type LogsByRun } from "./run-log.ts";
 import { cutText } from "./sent-text.ts";
 import { decideTransition } from "./transition.ts";
 import { moveByReport } from "./transition-run.ts";
 
-type LogLine = [number | null, number, string, number, string];
-
-/** Log lines of one report by run: the lines, and the levels among them. */
-type LogsByRun = Map<Run, { lines: LogLine[]; levels: number }>;
-
 /** How a report stands to the assignment of its run: under its lease, under none (told by its process), or under one that is over. */
 type Standing = "leased" | "unleased" | "fenced";
-
-const WARNING = 30;
-const OUR_LOGGER = "millrace.run";
 
 export function report(turn: Turn, command: Command): void {
   const opened = openReport(turn, command);
@@ -89,12 +82,15 @@ function applySlice(turn: Turn, run: Run, open: OpenReport, events: readonly Rep
   const sequence = sequenceOf(run, open.head, fenced);
   let last = sequence.last;
   const logs: LogsByRun = new Map();
+  let wrongTimes = 0;
   for (const event of events) {
     open.movesRun ||= event.kind === "run_transition";
     if (event.seq <= last) continue;
     last = event.seq;
+    wrongTimes += holdTimes(event, turn.nowUs);
     if (applyEvent(turn, run, event, standing, logs)) open.applied += 1;
   }
+  if (wrongTimes > 0) warnOfTimes(turn, run, logs, wrongTimes);
   open.wroteTurn = last > sequence.last ? turn.number : 0;
   if (last > sequence.last) {
     sequence.advance(last);
@@ -209,23 +205,6 @@ function collectLogs(turn: Turn, run: Run, sent: Extract<ReportEvent, { kind: "l
   }
 }
 
-function addLine(logs: LogsByRun, run: Run, line: LogLine): void {
-  let entry = logs.get(run);
-  if (entry === undefined) {
-    entry = { lines: [], levels: 0 };
-    logs.set(run, entry);
-  }
-  entry.lines.push(line);
-  entry.levels |= levelBit(line[1]);
-}
-
-function appendLogs(turn: Turn, logs: LogsByRun): void {
-  for (const [run, { lines, levels }] of logs) {
-    turn.decision.logs.push(run.id, run.attempt, lines.length, levels, JSON.stringify(lines));
-    turn.stream("log.appended", 0);
-  }
-}
-
 /**
  * An event whose payload is above the limit, or whose name is not for user code, is left out, which the run's log says; the rest
  * of the report is taken. False for such a name.
@@ -233,18 +212,14 @@ function appendLogs(turn: Turn, logs: LogsByRun): void {
 function recordCustomEvent(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "custom" }>, logs: LogsByRun): boolean {
   const wrong = checkReportedName(event.name);
   if (wrong !== null) {
-    warn(turn, run, logs, `an event was not recorded: ${wrong}`);
+    addWarning(turn, run, logs, `an event was not recorded: ${wrong}`);
     return false;
   }
   const payload = canonicalJson(event.payload ?? {});
   if (exceedsBytes(payload, PAYLOAD_BYTES_MAX))
-    warn(turn, run, logs, `event "${event.name}" was not recorded: its payload exceeds ${PAYLOAD_BYTES_MAX} bytes`);
+    addWarning(turn, run, logs, `event "${event.name}" was not recorded: its payload exceeds ${PAYLOAD_BYTES_MAX} bytes`);
   else turn.customEvent(event.name, run, taskIdOf(run, event.task_run_external_id), payload);
   return true;
-}
-
-function warn(turn: Turn, run: Run, logs: LogsByRun, text: string): void {
-  addLine(logs, run, [null, WARNING, OUR_LOGGER, turn.nowUs, text]);
 }
 
 /** An artifact above the limit is left out, which the run's log says; the rest of the report is taken. */
@@ -252,7 +227,7 @@ function putArtifact(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "
   const data = canonicalJson(event.data);
   if (exceedsBytes(data, ARTIFACT_BYTES_MAX)) {
     const name = event.key == null ? event.artifact_kind : `"${event.key}"`;
-    return warn(turn, run, logs, `artifact ${name} exceeds 1 MB and was not stored`);
+    return addWarning(turn, run, logs, `artifact ${name} exceeds 1 MB and was not stored`);
   }
   const known = turn.state.findArtifact(run, event.external_id);
   const id = known?.id ?? turn.state.nextIds.artifact;

@@ -9,6 +9,7 @@ import type { Turn } from "../turn.ts";
 import { touchContact } from "./contact.ts";
 import { crashRun, ENGINE_EXITED } from "./crash.ts";
 import { moveRun } from "./moves.ts";
+import { isHeldTime, timeOfMove } from "./reported-time.ts";
 import { decideTransition } from "./transition.ts";
 
 export function transitionRun(turn: Turn, command: Command): void {
@@ -19,13 +20,14 @@ export function transitionRun(turn: Turn, command: Command): void {
   const force = body.force === true;
   const lease = body.lease ?? null;
   if (lease !== null && !force && lease !== run.assignment_id) return turn.refuse(command, refuse("stale_lease", run.id));
-  const timestamp = lease === null ? turn.nowUs : (body.timestamp ?? turn.nowUs);
-  if (isRepetition(run, body, lease !== null, timestamp)) {
+  const sent = lease === null ? null : (body.timestamp ?? null);
+  if (isRepetition(run, body, lease !== null, sent ?? turn.nowUs)) {
     run.repeatable = false;
     return turn.replyRun(command, 200, run);
   }
   // A lease is over when the run pauses or is taken back; only the end of a run has words of its own for that.
   if (lease !== null && !force && !run.assigned && !isEnded(run)) return turn.refuse(command, refuse("stale_lease", run.id));
+  const timestamp = sent === null ? turn.nowUs : timeOfMove(turn, run, sent);
   const decision = decideTransition(run.state, { ...body, timestamp }, turn.nowUs, force);
   if (!decision.accepted) return turn.refuse(command, refuseTransition(decision.reason, body.type, run.state));
   touchContact(turn, run);
@@ -60,5 +62,6 @@ function isRepetition(
 ): boolean {
   const same = run.state.type === body.type && run.state.name === (body.name ? body.name : body.type);
   if (!same) return false;
-  return leased ? run.state.timestamp === timestamp : run.repeatable;
+  // Of a time that was replaced nothing is stored to compare it with.
+  return leased ? run.state.timestamp === timestamp || !isHeldTime(timestamp) : run.repeatable;
 }

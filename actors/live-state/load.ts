@@ -155,7 +155,7 @@ function place(turn: Turn, run: Run): void {
   const { type } = run.state;
   const { timeoutSeconds } = run.flow.options;
   if (type === "Scheduled" && !run.assigned) enqueue(turn, run);
-  if (type === "Running" && timeoutSeconds !== null) armTimeout(turn, run, timeoutSeconds);
+  if (type === "Running" && timeoutSeconds !== null) armTimeout(turn, run, timeoutSeconds, turn.receivedUs - run.movedUs);
   if (type === "Cancelling") armCancel(turn, run);
 }
 
@@ -168,6 +168,7 @@ function toRun(loaded: LoadedRun, flow: Flow): Run {
     tags: JSON.parse(row.tags) as string[],
     parametersText: row.parameters,
     state: stateOf(row),
+    movedUs: row.state_received ?? row.state_timestamp,
     otherSequences: new Map(Object.entries(parseMap(row.other_sequences ?? "{}") as Record<string, number>)),
     tasks: new Map(tasks.map((task) => [task.external_id, task])),
     artifacts: new Map(),

@@ -32,6 +32,8 @@ export interface Run {
   backfill_id: number | null;
   parent_run_id: number | null;
   state: State;
+  /** When the server took the state, by its own clock; `state.timestamp` may be of an engine whose clock is wrong. */
+  movedUs: number;
   start_time: number | null;
   end_time: number | null;
   total_run_time: number | null;

@@ -54,6 +54,8 @@ export interface CommitClientOptions {
   /** Which start of the core thread this is; larger for later ones. */
   source: number;
   send(message: Batch | Hello): void;
+  /** The time that retention goes by. */
+  receivedUs?(): number;
   /** A batch was committed. */
   acknowledged?(): void;
   /**
@@ -120,7 +122,8 @@ export class CommitClient implements Endpoint {
     if (this.#generation === 0 || this.#unacknowledged.length >= WINDOW || this.#isEmpty()) return;
     this.#number += 1;
     const identity = { kind: "Batch", source: this.#options.source, number: this.#number, epoch: this.#epoch } as const;
-    const batch: Batch = { ...identity, generation: this.#generation, ...this.#collecting };
+    const received = this.#options.receivedUs === undefined ? {} : { received_us: this.#options.receivedUs() };
+    const batch: Batch = { ...identity, generation: this.#generation, ...received, ...this.#collecting };
     this.#collecting = emptyDecision();
     this.#epoch = null;
     this.#unacknowledged.push({ batch, turn: this.#collectingTurn });

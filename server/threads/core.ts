@@ -28,6 +28,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const commits = new CommitClient({
     source: data.startedAt + data.threadStarts,
     send: (batch) => thread.host.send(LOG_WRITER, batch),
+    receivedUs: () => clock.nowUs(),
     acknowledged: () => group.committed((to, message) => thread.host.send(to, message)),
     reload: (error) => {
       const report: ExitReport = { name: DISPATCHER, message: error.message, counted: false };

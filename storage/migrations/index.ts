@@ -2,10 +2,11 @@
 import * as initial from "./0001-initial.ts";
 import * as scheduleErrorsAndReruns from "./0002-schedule-errors-and-reruns.ts";
 import * as runsEnd from "./0003-runs-by-end.ts";
+import * as timesOfReceipt from "./0004-times-of-receipt.ts";
 
 export interface Migration {
   name: string;
   sql: string;
 }
 
-export const MIGRATIONS: readonly Migration[] = [initial, scheduleErrorsAndReruns, runsEnd];
+export const MIGRATIONS: readonly Migration[] = [initial, scheduleErrorsAndReruns, runsEnd, timesOfReceipt];

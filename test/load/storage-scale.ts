@@ -50,6 +50,7 @@ function stateOf(id: number, stage: number, at: number): RunStateValues {
     at,
     null,
     "{}",
+    null,
     start,
     end,
     end === null ? null : end - at,

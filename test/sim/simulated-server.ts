@@ -318,6 +318,7 @@ export class SimulatedServer implements Control {
       send: (batch) => {
         if (this.#around.sends(batch, this)) host.send(LOG_WRITER, batch);
       },
+      receivedUs: () => time.nowUs(),
       acknowledged: () => this.group?.committed((to, message) => host.send(to, message)),
       reload: (error) => {
         host.send(EXIT_REPORTS, { name: DISPATCHER, message: error.message, counted: false } satisfies ExitReport);

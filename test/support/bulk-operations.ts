@@ -32,7 +32,25 @@ function runs(value: (column: string) => Primitive): Primitive[] {
     const parameters = `${value("parameters_head")}${text}${value("parameters_tail")}`;
     const identity = [Number(value("first_id")) + index, bytesToUuid(bytes), value("flow_id"), name, parameters] as const;
     const origin = [value("tags"), value("priority"), 0, value("created_by"), created, null, null] as const;
-    const state = ["Scheduled", "Scheduled", created, null, null, null, null, null, null, null, null, 0, null, 0, 0, 0] as const;
+    const state = [
+      "Scheduled",
+      "Scheduled",
+      created,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      0,
+      null,
+      0,
+      0,
+      0,
+    ] as const;
     putOperation(ops, "insert_run", ...identity, ...origin, value("backfill_id"), null, ...state);
   }
   return ops;

@@ -1,0 +1,52 @@
+/**
+ * Times by the clocks of engines. They are kept as they were told as long as the store and every client can hold them; in place of
+ * others the time of receipt is taken, because a report that is refused for its time would lose the work of its run.
+ */
+import type { ReportEvent } from "#protocol/engine";
+import { INTEGER_MAX } from "#protocol/limits";
+import type { Run } from "../live-state/run.ts";
+import type { Turn } from "../turn.ts";
+import { addWarning, appendLogs, type LogsByRun } from "./run-log.ts";
+
+/** From the Unix epoch to the year 2255, where microseconds leave the integers that are exact. */
+export function isHeldTime(us: unknown): us is number {
+  return typeof us === "number" && us >= 0 && us <= INTEGER_MAX;
+}
+
+/** Puts `receivedUs` in the place of times in an event that cannot be held; how many there were. */
+export function holdTimes(event: ReportEvent, receivedUs: number): number {
+  switch (event.kind) {
+    case "task_run_transition":
+    case "run_transition":
+      if (isHeldTime(event.state.timestamp)) return 0;
+      event.state.timestamp = receivedUs;
+      return 1;
+    case "logs": {
+      const wrong = event.logs.filter(({ timestamp }) => !isHeldTime(timestamp));
+      for (const line of wrong) line.timestamp = receivedUs;
+      return wrong.length;
+    }
+    default:
+      return 0;
+  }
+}
+
+/** Says in the log of a run that times of its engine were replaced. */
+export function warnOfTimes(turn: Turn, run: Run, logs: LogsByRun, count: number): void {
+  const which = count === 1 ? "a time of its engine lies" : `${count} times of its engine lie`;
+  addWarning(
+    turn,
+    run,
+    logs,
+    `${which} before 1970 or after 2255; the time of receipt stands instead. Is the engine's clock set?`,
+  );
+}
+
+/** The time of a move by its engine's clock, or of its receipt where that cannot be held, which the run's log then says. */
+export function timeOfMove(turn: Turn, run: Run, sentUs: number): number {
+  if (isHeldTime(sentUs)) return sentUs;
+  const logs: LogsByRun = new Map();
+  warnOfTimes(turn, run, logs, 1);
+  appendLogs(turn, logs);
+  return turn.nowUs;
+}
