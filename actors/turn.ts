@@ -260,7 +260,12 @@ export class Turn {
   #nameUnknownFields(kind: CommandKind, schema: TSchema, body: unknown): void {
     const route = CLIENT_ROUTES[kind];
     const line = route === undefined ? null : this.state.unknownFields.line(route, schema, body);
-    if (line !== null) this.out.send(SERVER_LOG, { level: "warn", text: line });
+    if (line !== null) this.warn(line);
+  }
+
+  /** A line in the server's log. */
+  warn(text: string): void {
+    this.out.send(SERVER_LOG, { level: "warn", text });
   }
 
   /** Writes the rows touched so far; what is touched later is written again. */

@@ -101,6 +101,7 @@ export const REFUSALS = {
     status: 409,
     message: () => "secret.key is missing while secrets are stored under it; restore the file or delete them",
   },
+  secret_kept: { status: 409, message: (name: string) => `variable ${name} is secret, and an agent cannot make it plain` },
   secret_unreadable: {
     status: 409,
     message: (name: string) => `variable ${name} cannot be decrypted: secret.key is missing or another one`,

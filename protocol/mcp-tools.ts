@@ -26,7 +26,9 @@ const OTHER_TOOLS = {
       name: text("Lower-case letters, digits and _ . / -"),
       value: sizedJson(VARIABLE_BYTES_MAX, AnyJson, "Any JSON value"),
       secret: Type.Optional(
-        Type.Boolean({ description: "Encrypt it and never show it again; default false, but a secret stays one" }),
+        Type.Boolean({
+          description: "Encrypt it at rest and mask it; default false, but what is secret stays so: false is refused",
+        }),
       ),
       tags: Type.Optional(Names),
     }),

@@ -35,7 +35,7 @@ export const VariableBody = Type.Object(
     value: sizedJson(VARIABLE_BYTES_MAX, AnyJson),
     overwrite: Type.Optional(Type.Boolean({ description: "false: refused with 409 where it exists", default: true })),
     secret: Type.Optional(
-      about("Encrypted at rest and never shown; what was secret stays so unless this is false", Type.Boolean()),
+      about("Encrypted at rest and masked in answers; what was secret stays so unless this is false", Type.Boolean()),
     ),
     tags: Type.Optional(Names),
   },
@@ -45,7 +45,11 @@ export type VariableBody = Static<typeof VariableBody>;
 
 /** Body of PATCH /api/variables/{name}; each field alone. */
 export const VariablePatch = Type.Object(
-  { secret: optional(Type.Boolean()), tags: optional(Names), value: Type.Optional(sizedJson(VARIABLE_BYTES_MAX, AnyJson)) },
+  {
+    secret: optional(about("false makes a secret plain: without a value the answer shows what was stored", Type.Boolean())),
+    tags: optional(Names),
+    value: Type.Optional(sizedJson(VARIABLE_BYTES_MAX, AnyJson)),
+  },
   { title: "VariablePatch" },
 );
 export type VariablePatch = Static<typeof VariablePatch>;

@@ -56,7 +56,7 @@ export class ServerVariables implements VariableStore {
     return (await this.#ask(removed)) ?? false;
   }
 
-  /** The server never shows a secret, so it is opened here, with the key of the home. */
+  /** The server masks secrets, so one is opened here, with the key of the home. */
   #open(name: string, sealed: string | undefined): unknown {
     const path = join(this.#home, SECRET_KEY_FILE);
     const key = readKey(path);

@@ -1,4 +1,7 @@
-/** Variables: named JSON values. Secret ones are sealed before they leave this step and are never shown again. */
+/**
+ * Variables: named JSON values. Secret ones are sealed before they leave this step, and masked wherever they are shown until
+ * somebody makes them plain: a person or a program may, an agent may not.
+ */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { canonicalJson } from "#protocol/json";
@@ -29,6 +32,8 @@ export function createVariable(turn: Turn, command: Command, secrets: Secrets): 
   if (body === undefined) return;
   const known = turn.state.variables.find(body.name);
   if (known !== null && body.overwrite === false) return turn.refuse(command, refuse("variable_exists", body.name));
+  if (known?.secret === true && body.secret === false && command.mcp_client !== undefined)
+    return turn.refuse(command, refuse("secret_kept", body.name));
   const value = canonicalJson(body.value);
   if (isTooLarge(value)) return turn.refuse(command, refuse("variable_too_large", VARIABLE_BYTES_MAX));
   // What was secret stays secret unless it is said to be plain: overwriting must not reveal the next value by omission.
@@ -79,6 +84,8 @@ function put(
   { plain, ...rest }: PlainVariable,
 ): void {
   if (rest.secret && !secrets.present && turn.state.hasSecrets()) return turn.refuse(command, refuse("secret_key_missing"));
+  if (!rest.secret && turn.state.variables.find(name)?.secret === true)
+    turn.warn(`variable ${name} is no longer secret: its value is stored and shown as it is`);
   store(turn, command, status, name, { ...rest, value: rest.secret ? secrets.seal(plain) : plain });
 }
 

@@ -34,7 +34,7 @@ const SET: CommandSpec = {
   arguments: [NAME, { name: "<value>", description: "JSON, or a text; - reads it from standard input" }],
   options: [
     { flags: "--secret", description: "encrypt it at rest and mask it everywhere" },
-    { flags: "--plain", description: "no longer a secret" },
+    { flags: "--plain", description: "no longer a secret: the value is stored and shown as it is" },
     { flags: "--text", description: "take the value as a text, also where it could be JSON" },
     { flags: "--tag <tag>", description: "a tag; repeat for more", repeats: true },
     { flags: "--no-overwrite", description: "fail if there is one of this name" },

@@ -12,7 +12,18 @@ import { LeaseManager } from "#actors/leases/core";
 import type { Backfill } from "#actors/live-state/backfill";
 import { type DispatchSettings, LiveState } from "#actors/live-state/live-state";
 import type { Run } from "#actors/live-state/run";
-import { COMMITS, DISPATCHER, ENGINE_PROCESSES, LEASES, OUTBOUND, RECORDS, RULES, SCHEDULER, USER_CODE } from "#actors/names";
+import {
+  COMMITS,
+  DISPATCHER,
+  ENGINE_PROCESSES,
+  LEASES,
+  OUTBOUND,
+  RECORDS,
+  RULES,
+  SCHEDULER,
+  SERVER_LOG,
+  USER_CODE,
+} from "#actors/names";
 import { Records } from "#actors/records/core";
 import type { FlowRegistration } from "#actors/records/register-flow";
 import type { Outgoing, RulesMessage } from "#actors/rules/messages";
@@ -41,6 +52,8 @@ export interface Outcome extends DecisionRecord {
   outgoing: Outgoing[];
   /** What the rule engine was told. */
   toRules: RulesMessage[];
+  /** Lines for the server's log. */
+  serverLog: string[];
 }
 
 export interface KitOptions {
@@ -53,6 +66,7 @@ export interface KitOptions {
 
 export interface SentCommand {
   target?: number;
+  targetName?: string;
   body?: unknown;
   local?: boolean;
   idempotency?: IdempotencyKey | null;
@@ -158,6 +172,7 @@ export class DispatchKit {
     const body = parsed === "core" && typeof sent.body !== "string" ? JSON.stringify(sent.body ?? null) : (sent.body ?? null);
     const { target = 0, local = true, idempotency = null } = sent;
     const command: Command = { kind, id, epoch: this.epoch, target, body, idempotency, local };
+    if (sent.targetName !== undefined) command.target_name = sent.targetName;
     if (sent.mcpClient !== undefined) command.mcp_client = sent.mcpClient;
     if (sent.ruleDepth !== undefined) command.rule_depth = sent.ruleDepth;
     return this.#deliver(actor, command, id);
@@ -203,7 +218,9 @@ export class DispatchKit {
     const decided = mergeDecisions(outcomes);
     const orders = outcomes.flatMap((outcome) => outcome.orders);
     const outgoing = outcomes.flatMap((outcome) => outcome.outgoing);
-    return { ...decided, reply: null, command: 0, orders, outgoing, toRules: outcomes.flatMap((outcome) => outcome.toRules) };
+    const toRules = outcomes.flatMap((outcome) => outcome.toRules);
+    const serverLog = outcomes.flatMap((outcome) => outcome.serverLog);
+    return { ...decided, reply: null, command: 0, orders, outgoing, toRules, serverLog };
   }
 
   #wait(untilUs: number): void {
@@ -217,6 +234,7 @@ export class DispatchKit {
     const orders: EngineProcessesMessage[] = [];
     const outgoing: Outgoing[] = [];
     const toRules: RulesMessage[] = [];
+    const serverLog: string[] = [];
     const waiting: { to: string; message: unknown }[] = [{ to, message }];
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const out = new Outbox();
@@ -224,13 +242,14 @@ export class DispatchKit {
       for (const sent of this.#perform(next.to, out, orders)) {
         if (sent.to === OUTBOUND || sent.to === USER_CODE) outgoing.push(sent.message as Outgoing);
         else if (sent.to === RULES) toRules.push(sent.message as RulesMessage);
+        else if (sent.to === SERVER_LOG) serverLog.push((sent.message as { text: string }).text);
         else if (sent.to === COMMITS) decisions.push(decodeDecision((sent.message as DecisionMessage).decision));
         else waiting.push(sent);
       }
     }
     const decided = mergeDecisions(decisions);
     const reply = decided.replies.find((answer) => answer.command === command) ?? null;
-    return { ...decided, reply, command, orders, outgoing, toRules };
+    return { ...decided, reply, command, orders, outgoing, toRules, serverLog };
   }
 
   /** Sets timers, collects orders, and returns what is sent to others. */

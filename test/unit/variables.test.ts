@@ -2,6 +2,8 @@ import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
+import type { McpTool } from "#protocol/mcp-tool";
+import { MCP_TOOLS } from "#protocol/mcp-tools";
 import { SecretBox } from "#storage/secret-box";
 import { operations } from "../support/decision-record.ts";
 import { DispatchKit } from "../support/dispatch-kit.ts";
@@ -54,4 +56,30 @@ t.test("values are at most 64 KiB as JSON text, names are checked", async (t) =>
   t.equal(create("too-large", "x".repeat(65_535)), 422);
   t.equal(create("Upper", 1), 422);
   t.equal(create("null", null), 201);
+});
+
+t.test("a secret that is made plain is shown, and the server's log says so", async (t) => {
+  const kit = new DispatchKit();
+  const make = (secret: boolean | undefined, more: object = {}) =>
+    kit.send("CreateVariable", { body: { name: "tok", value: "marker", secret }, ...more });
+  make(true);
+  const shown = kit.send("PatchVariable", { targetName: "tok", body: { secret: false } });
+  t.match(shown.reply, { status: 200, body: { value: "marker", secret: false } });
+  t.same(shown.serverLog, ["variable tok is no longer secret: its value is stored and shown as it is"]);
+  t.same(make(false).serverLog, [], "it was plain already");
+  make(true);
+  t.match(make(false), { reply: { status: 201, body: { secret: false } }, serverLog: [/^variable tok is no longer secret/] });
+});
+
+t.test("no tool for agents makes a secret plain", async (t) => {
+  const kit = new DispatchKit();
+  const set = (secret?: boolean) =>
+    kit.send("CreateVariable", { body: { name: "tok", value: "marker", secret }, mcpClient: "editor" });
+  t.match(set(true).reply, { status: 201, body: { secret: true } });
+  const refused = set(false);
+  t.match(refused.reply, { status: 409, body: { error: "variable tok is secret, and an agent cannot make it plain" } });
+  t.same(operations(refused, "put_variable"), []);
+  t.match(set().reply, { body: { value: "********", secret: true } }, "another value stays secret");
+  for (const [name, { input }] of Object.entries<McpTool>(MCP_TOOLS))
+    if ("secret" in input.properties) t.equal(name, "set_variable");
 });

@@ -5,7 +5,7 @@ import type { VariableRow } from "#protocol/variable";
 import { ApiError, ask, messageOf } from "../../api/client.ts";
 import { fullTime } from "../../format/time.ts";
 import { offline } from "../../live/link.ts";
-import { Dialog } from "../../parts/dialog.tsx";
+import { askBack, Dialog } from "../../parts/dialog.tsx";
 import { kindOfText, textOfValue, valueOfText } from "../../parts/json-text.ts";
 import { showToast } from "../../parts/toast.tsx";
 
@@ -79,9 +79,10 @@ export function VariableDialog({ known, close, remove }: DialogProps): JSX.Eleme
   };
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    send(false);
+    const reveals = before?.secret === true && !draft.secret && draft.text === "";
+    if (reveals) askToReveal(draft.name, () => send(false));
+    else send(false);
   };
-  const reveals = before?.secret === true && !draft.secret && draft.text === "";
   const title = before === null ? "New variable" : before.name;
   return (
     <Dialog label={title} close={close}>
@@ -107,13 +108,24 @@ export function VariableDialog({ known, close, remove }: DialogProps): JSX.Eleme
               Overwrite {draft.name}
             </button>
           )}
-          <button type="submit" class="button primary" disabled={busy || reveals || offline.value}>
+          <button type="submit" class="button primary" disabled={busy || offline.value}>
             {before === null ? "Store" : "Change"}
           </button>
         </div>
       </form>
     </Dialog>
   );
+}
+
+/** Whoever has seen the value cannot be made to forget it. */
+function askToReveal(name: string, act: () => void): void {
+  askBack({
+    title: `Show the value of ${name}?`,
+    body: "It is no longer encrypted then, and everybody who can read this server sees it. The server's log says so.",
+    confirm: "Show 1 value",
+    keep: "Keep it secret",
+    act,
+  });
 }
 
 interface FieldsProps {
@@ -128,7 +140,7 @@ function Fields({ draft, before, change }: FieldsProps): JSX.Element {
   const hint = kept
     ? secret
       ? "Empty: the value stays as it is."
-      : "A value that was secret is not shown: give a new one."
+      : "Empty: the value that was secret will be shown. A new one replaces it unseen."
     : null;
   return (
     <>
@@ -169,7 +181,7 @@ function Fields({ draft, before, change }: FieldsProps): JSX.Element {
       </label>
       <label class="row check variable-secret">
         <input type="checkbox" checked={secret} onChange={(event) => change({ secret: event.currentTarget.checked })} />
-        Secret: encrypted at rest, never shown again
+        Secret: encrypted at rest, masked
       </label>
     </>
   );

@@ -1,4 +1,4 @@
-/** Variables: what flows read by name. Secrets are written here and never shown. */
+/** Variables: what flows read by name. The values of secrets are masked. */
 
 import { signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -118,8 +118,8 @@ export function Page(): JSX.Element {
         }
       />
       <p class="sub">
-        Named values that flows read with <code class="mono">variable.get()</code>. Secrets are encrypted at rest, and never
-        shown.
+        Named values that flows read with <code class="mono">variable.get()</code>. Secrets are encrypted at rest, and masked
+        until somebody makes them plain.
       </p>
       {query.error !== null && query.data === null && (
         <Failure what="The list of variables" error={query.error} again={query.refresh} />
