@@ -236,7 +236,9 @@ export class Turn {
   }
 
   refuse(command: Command, refusal: Refusal): void {
-    this.reply(command, refusal.status, refusal.body());
+    // A passing lack is not the answer to keep: the client is told to try again.
+    if (refusal.status === 503) this.decision.replies.push(command.id, refusal.status, refusal.body());
+    else this.reply(command, refusal.status, refusal.body());
   }
 
   /** Parses and checks a body that came as text. Refuses and returns undefined when it is not what the schema says. */

@@ -11,12 +11,16 @@ const RETRY_HEADERS: HeaderList = [...JSON_HEADERS, "retry-after", "1"];
 
 /** Sends an answer whose body already is JSON text; null is none. */
 export function reply(exchange: Exchange, status: number, body: string | Uint8Array | null): void {
-  exchange.respond(status, body === null ? API_HEADERS : JSON_HEADERS, body);
+  exchange.respond(status, body === null ? API_HEADERS : headersOf(status), body);
 }
 
 /** Says no. With `close` the connection ends too, because the rest of the body is not wanted. */
 export function replyRefusal(exchange: Exchange, refusal: Refusal, close = false): void {
-  exchange.respond(refusal.status, refusal.status === 503 ? RETRY_HEADERS : JSON_HEADERS, refusal.body(), close);
+  exchange.respond(refusal.status, headersOf(refusal.status), refusal.body(), close);
+}
+
+function headersOf(status: number): HeaderList {
+  return status === 503 ? RETRY_HEADERS : JSON_HEADERS;
 }
 
 /** The answer to an MCP message, and the session it opened. */

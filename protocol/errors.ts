@@ -136,6 +136,11 @@ export const REFUSALS = {
   route_timed_out: { status: 504, message: (why: string) => why },
   busy: { status: 503, message: () => "too many requests in progress; try again" },
   unavailable: { status: 503, message: () => "the server is restarting a part of itself; try again" },
+  no_room_for_runs: {
+    status: 503,
+    message: (wanted: number, max: number) =>
+      `no room for ${wanted === 1 ? "another run" : `${wanted} more runs`}: ${max} may be unfinished ([server] max_unfinished_runs); try again when some have ended`,
+  },
   store_unavailable: { status: 503, message: (why: string) => `the store takes no writes: ${why}` },
   disk_full: { status: 507, message: (why: string) => `the store takes no writes: ${why}` },
 } as const satisfies Record<string, Row>;

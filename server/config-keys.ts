@@ -35,6 +35,7 @@ export interface ServerTable {
   maxEngines?: number;
   engineMaxRuns?: number;
   maxExternalEngines?: number;
+  maxUnfinishedRuns?: number;
   userCodeHeapMb?: number;
   cancelGraceSecs?: number;
   crashRerunDelaySecs?: [number, number];
@@ -94,6 +95,12 @@ export const SERVER_KEYS: Keys<ServerTable> = {
     check: integer(0),
     about: "Engines started by others that may poll at one time",
     standard: "10000",
+  },
+  maxUnfinishedRuns: {
+    key: "max_unfinished_runs",
+    check: integer(1),
+    about: "Runs that may wait, run or be paused at one time; large ones count as several. Beyond it runs are refused with 503",
+    standard: "what fits into 40 % of the heap that the server was started with: 250000 for each GB",
   },
   userCodeHeapMb: {
     key: "user_code_heap_mb",

@@ -81,6 +81,8 @@ export interface ServerConfig {
   engineMaxRuns: number;
   /** Engines started by others that may poll at one time. */
   maxExternalEngines: number;
+  /** Runs that may be unfinished at one time; null: as many as fit into the heap. */
+  maxUnfinishedRuns: number | null;
   /** Commands for modules in other languages, in the order of the file; the first pattern that fits counts. */
   engineCommands: EngineCommand[];
   /** Heap in MB of the process of user code: rules in code, hooks and custom routes. */
@@ -184,6 +186,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
       defaults.engineMaxRuns ??
       DEFAULT_ENGINE_MAX_RUNS,
     maxExternalEngines: server.maxExternalEngines ?? DEFAULT_MAX_EXTERNAL_ENGINES,
+    maxUnfinishedRuns: server.maxUnfinishedRuns ?? null,
     engineCommands: file.engineCommands,
     userCodeHeapMb: server.userCodeHeapMb ?? DEFAULT_USER_CODE_HEAP_MB,
     cancelGraceSecs: server.cancelGraceSecs ?? DEFAULT_CANCEL_GRACE_SECS,

@@ -1,19 +1,17 @@
 /**
- * What the core reads: at its start everything that lives, without a look at history, and later single runs that have
- * ended when a command names one. Rows have the columns of ops.ts, states as text, JSON columns as text.
+ * What the core reads at its start: everything that lives, without a look at history; its runs are read by load-runs.ts. Rows
+ * have the columns of ops.ts, states as text, JSON columns as text.
  */
 
-import { bytesToUuid, uuidToBytes } from "#protocol/uuid";
+import { uuidToBytes } from "#protocol/uuid";
 import { COUNT_KIND, type Counted, stateType } from "./codes.ts";
 import { readCounters } from "./counters.ts";
-import type { Database, SqlValue } from "./driver.ts";
-import { OPERATIONS, type OperationName } from "./ops.ts";
+import type { Database } from "./driver.ts";
 import { countsOfBackfill } from "./queries/backfill-record.ts";
+import { records } from "./records.ts";
 import { Statements } from "./statements.ts";
 
 export { hasOldHistory } from "./trim-history.ts";
-
-type Value = SqlValue;
 
 export interface FlowRow {
   id: number;
@@ -33,73 +31,11 @@ export interface FlowRow {
   last_seen_at: number;
 }
 
-export interface RunRow {
-  id: number;
-  external_id: string;
-  flow_id: number;
-  name: string;
-  parameters: string;
-  tags: string;
-  priority: number;
-  reruns: number;
-  created_by: string;
-  created_at: number;
-  scheduled_time: number | null;
-  schedule_id: number | null;
-  backfill_id: number | null;
-  parent_run_id: number | null;
-  state_type: string;
-  state_name: string;
-  state_timestamp: number;
-  state_message: string | null;
-  state_details: string;
-  state_received: number | null;
-  start_time: number | null;
-  end_time: number | null;
-  total_run_time: number | null;
-  engine_id: string | null;
-  engine_pid: number | null;
-  assignment_id: number | null;
-  report_seq: number;
-  other_sequences: string | null;
-  crash_count: number;
-  failure_count: number;
-  attempt: number;
-}
-
-export interface TaskRunRow {
-  id: number;
-  external_id: string;
-  run_id: number;
-  name: string;
-  task_key: string;
-  dynamic_key: string;
-  parents: string;
-  state_type: string;
-  state_name: string;
-  state_timestamp: number;
-  state_message: string | null;
-  state_details: string;
-  start_time: number | null;
-  end_time: number | null;
-  total_run_time: number | null;
-  crash_count: number;
-  failure_count: number;
-  created_at: number;
-}
-
 export interface LeaseRow {
   id: number;
   run_id: number;
   kind: string;
   resources: string;
-  created_at: number;
-}
-
-export interface AnswerRow {
-  run_id: number;
-  ordinal: number;
-  value: string;
   created_at: number;
 }
 
@@ -169,22 +105,10 @@ export interface CountRow {
   count: number;
 }
 
-export interface LoadedRun {
-  run: RunRow;
-  task_runs: TaskRunRow[];
-  answers: AnswerRow[];
-}
-
-/** Everything the core holds in memory. */
+/** Everything the core holds in memory, but for its unfinished runs. */
 export interface LoadedStore {
   flows: FlowRow[];
-  /** Runs that have not ended, by id. */
-  runs: RunRow[];
-  /** Their task runs, by id. */
-  task_runs: TaskRunRow[];
   leases: LeaseRow[];
-  /** Answers of the runs above, by run and ordinal. */
-  answers: AnswerRow[];
   engines: EngineRow[];
   reruns: { run_id: number; due: number }[];
   schedules: ScheduleRow[];
@@ -199,40 +123,6 @@ export interface LoadedStore {
   /** Number of the last committed batch of each source. */
   commits: { source: number; number: number }[];
 }
-
-const EMPTY: Readonly<Record<string, string>> = {
-  tags: "[]",
-  parents: "[]",
-  parameters: "{}",
-  parameter_schema: "{}",
-  options: "{}",
-  state_details: "{}",
-  extra_parameters: "{}",
-};
-
-/** Reads rows as records: external ids and states as text, empty JSON filled in. */
-function records<Row>(statements: Statements, operation: OperationName, table: string, rest: string, ...values: Value[]): Row[] {
-  const columns: readonly string[] = OPERATIONS[operation];
-  const sql = `SELECT ${columns.join(", ")} FROM ${table} ${rest}`;
-  return statements
-    .raw<Value[]>(sql)
-    .all(...values)
-    .map((row) => toRecord(columns, row) as Row);
-}
-
-function toRecord(columns: readonly string[], row: readonly Value[]): Record<string, Value> {
-  const record: Record<string, Value> = {};
-  for (const [index, column] of columns.entries()) {
-    const value = row[index] ?? null;
-    if (column === "external_id" && value instanceof Uint8Array) record[column] = bytesToUuid(value);
-    else if (column === "state_type") record[column] = stateType(Number(value));
-    else if (column === "state_name") record[column] = value ?? record["state_type"] ?? null;
-    else record[column] = value ?? EMPTY[column] ?? null;
-  }
-  return record;
-}
-
-const UNFINISHED = "(SELECT id FROM runs INDEXED BY runs_unfinished WHERE end_time IS NULL)";
 
 export function loadStore(database: Database): LoadedStore {
   const statements = new Statements(database);
@@ -252,10 +142,7 @@ function readAll(statements: Statements): LoadedStore {
   >;
   return {
     flows: records<FlowRow>(statements, "insert_flow", "flows", "ORDER BY id"),
-    runs: records<RunRow>(statements, "insert_run", "runs", `WHERE id IN ${UNFINISHED} ORDER BY id`),
-    task_runs: records<TaskRunRow>(statements, "put_task_run", "task_runs", `WHERE run_id IN ${UNFINISHED} ORDER BY id`),
     leases: records<LeaseRow>(statements, "insert_lease", "leases", "ORDER BY id"),
-    answers: records<AnswerRow>(statements, "insert_answer", "answers", `WHERE run_id IN ${UNFINISHED} ORDER BY run_id, ordinal`),
     engines: records<EngineRow>(statements, "put_engine", "engines", "ORDER BY id"),
     reruns: records<{ run_id: number; due: number }>(statements, "put_rerun", "reruns", "ORDER BY run_id"),
     schedules: records<ScheduleRow>(statements, "put_schedule", "schedules", "ORDER BY id"),
@@ -290,7 +177,7 @@ function unfinishedBackfills(statements: Statements): LoadedBackfill[] {
 
 /** A backfill with the counts of its runs; null when there is none. */
 export function loadBackfill(statements: Statements, id: number): LoadedBackfill | null {
-  const backfill = records<BackfillRow>(statements, "put_backfill", "backfills", "WHERE id = ?", id)[0];
+  const backfill = records<BackfillRow>(statements, "put_backfill", "backfills", "WHERE id = ?", [id])[0];
   return backfill === undefined ? null : { backfill, counts: countsOfBackfill(statements, id) };
 }
 
@@ -305,17 +192,6 @@ function readCounts(statements: Statements): CountRow[] {
       state_type: stateType(state),
       count,
     }));
-}
-
-/** One run of any state with its task runs and answers; null when there is none. */
-export function loadRun(statements: Statements, id: number): LoadedRun | null {
-  const run = records<RunRow>(statements, "insert_run", "runs", "WHERE id = ?", id)[0];
-  if (run === undefined) return null;
-  return {
-    run,
-    task_runs: records<TaskRunRow>(statements, "put_task_run", "task_runs", "WHERE run_id = ? ORDER BY id", id),
-    answers: records<AnswerRow>(statements, "insert_answer", "answers", "WHERE run_id = ? ORDER BY ordinal", id),
-  };
 }
 
 /** The id and creation time of an artifact of a run by its external id; null when there is none. */

@@ -123,7 +123,6 @@ function draftRun(flow: Flow, externalId: string, name: string, parametersText: 
     state: NOTHING_YET,
     movedUs: 0,
     ...UNSTARTED,
-    taskCounts: {},
   };
 }
 

@@ -11,6 +11,7 @@ import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { addRuns, type BackfillDraft, draftRuns, newDraft, readWanted, type WantedRuns } from "./backfill-draft.ts";
 import { textOf } from "./backfill-values.ts";
+import { lackOfRoom } from "./create-run.ts";
 import { queueBulkCheck } from "./jobs.ts";
 import type { BackfillSlice } from "./messages.ts";
 
@@ -22,6 +23,8 @@ export function createBackfillCommand(turn: Turn, command: Command): void {
   const wanted = readWanted(flow, body);
   if (typeof wanted === "string") return turn.refuse(command, refuse("invalid", wanted));
   if (body.dry_run === true) return turn.replyJson(command, 200, previewOf(flow, wanted));
+  const full = lackOfRoom(turn, wanted.units.length);
+  if (full !== null) return turn.refuse(command, full);
   goOn(turn, flow, newDraft(command, body, flow, wanted));
 }
 
@@ -46,8 +49,11 @@ function goOn(turn: Turn, flow: Flow, draft: BackfillDraft): void {
     const next: BackfillSlice = { kind: "BackfillSlice", id, epoch, draft };
     return turn.out.setTimer(`backfill ${id}`, turn.nowUs, next);
   }
-  // The same request may have been decided while this one was prepared.
-  if (!turn.answerAgain(command)) create(turn, flow, draft);
+  // The same request may have been decided while this one was prepared, and others may have taken the room.
+  if (turn.answerAgain(command)) return;
+  const full = lackOfRoom(turn, draft.runs.length);
+  if (full !== null) return turn.refuse(command, full);
+  create(turn, flow, draft);
 }
 
 function create(turn: Turn, flow: Flow, draft: BackfillDraft): void {

@@ -43,6 +43,7 @@ function scheduleRerun(turn: Turn, run: Run): number {
   const dueUs = turn.nowUs + waitUs;
   putOperation(turn.decision.ops, "put_rerun", run.id, dueUs);
   turn.state.deadlines.wait("rerun", run.id, waitUs);
+  turn.state.room.keepForRerun(run.id);
   return dueUs;
 }
 
@@ -51,6 +52,7 @@ export function rerun(turn: Turn, runId: number): void {
   // A server that is stopping leaves the stored rerun to the next one.
   if (turn.state.stopping) return;
   putOperation(turn.decision.ops, "delete_rerun", runId);
+  turn.state.room.giveUpRerun(runId);
   const crashed = turn.state.findRun(runId);
   if (crashed === undefined || crashed.state.type !== "Crashed") return;
   if (crashed.backfill_id !== null && turn.state.findBackfill(crashed.backfill_id)?.cancelled) return;
@@ -67,5 +69,6 @@ export function rerun(turn: Turn, runId: number): void {
     priority: crashed.priority,
     attempt: crashed.attempt + 1,
     reruns,
+    hasPlace: true,
   });
 }

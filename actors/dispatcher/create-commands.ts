@@ -9,7 +9,7 @@ import { CreateRunBody, CreateRunForFlowBody } from "#protocol/run";
 import type { Flow } from "../live-state/flow.ts";
 import { registerFlow, schemaAfter } from "../records/register-flow.ts";
 import type { Turn } from "../turn.ts";
-import { createRun } from "./create-run.ts";
+import { createRun, lackOfRoom } from "./create-run.ts";
 
 type Asked = Pick<CreateRunForFlowBody, "name" | "parameters" | "tags">;
 
@@ -61,6 +61,8 @@ function createFor(
   if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
   const text = canonicalJson(checked.parameters);
   if (exceedsBytes(text, PARAMETERS_BYTES_MAX)) return turn.refuse(command, refuse("parameters_too_large", PARAMETERS_BYTES_MAX));
+  const full = lackOfRoom(turn, 1);
+  if (full !== null) return turn.refuse(command, full);
   const { name, tags } = asked;
   const run = createRun(turn, flow(), { name: name ?? null, parametersText: text, tags: tags ?? [], createdBy });
   turn.replyRun(command, 201, run);

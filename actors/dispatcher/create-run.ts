@@ -1,8 +1,10 @@
 /** Creating runs: the one place where a run comes into being, whoever asks for it. */
+import { type Refusal, refuse } from "#protocol/errors";
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/state";
 import type { Flow } from "../live-state/flow.ts";
-import { type Run, UNSTARTED } from "../live-state/run.ts";
+import { NO_DETAILS, type Run, UNSTARTED } from "../live-state/run.ts";
+import { SERVER_LOG } from "../names.ts";
 import { continueChain } from "../rules/chain.ts";
 import type { Turn } from "../turn.ts";
 import { noteKeyedRun } from "./fan-in.ts";
@@ -31,6 +33,8 @@ export interface NewRun {
   details?: Record<string, unknown>;
   /** The state it ends in at once, whatever the overlap policy says. */
   outcome?: EndedAtOnce;
+  /** Room for it is kept: it follows from a run that had a place. */
+  hasPlace?: true;
 }
 
 /** A state that ends a run when it is created, and the extra payload of its event. */
@@ -49,7 +53,7 @@ export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     name: "Scheduled",
     timestamp: turn.nowUs,
     message: null,
-    details: wanted.details ?? {},
+    details: wanted.details ?? NO_DETAILS,
   };
   const run: Run = {
     id,
@@ -70,17 +74,40 @@ export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     state: scheduled,
     movedUs: turn.receivedUs,
     ...UNSTARTED,
-    taskCounts: {},
   };
   if (wanted.parametersText.length > PARAMETERS_IN_MEMORY_BYTES_MAX) state.dropLargeParameters(run, turn.number);
   turn.newRun(run);
+  const full = wanted.hasPlace === true || state.room.hasFor(1) ? undefined : endForLackOfRoom(turn);
+  state.room.count(run);
   if (wanted.follows !== undefined || turn.ruleDepth > 0) continueChain(turn, run, wanted.follows ?? run);
   turn.countRun(flow, null, "Scheduled");
   state.countInBackfill(run, null, "Scheduled");
   turn.runEvent("run.scheduled", run);
   noteKeyedRun(turn, run);
-  admitRun(turn, run, wanted.outcome);
+  admitRun(turn, run, wanted.outcome ?? full);
   return run;
+}
+
+/** What becomes of a run that a schedule or another run asks for: nobody would see a refusal, and a run that Failed can be retried. */
+function endForLackOfRoom(turn: Turn): EndedAtOnce {
+  logLackOfRoom(turn);
+  const { message } = refuse("no_room_for_runs", 1, turn.state.room.max);
+  const details = { reason: "no_room" };
+  return { state: { type: "Failed", name: "Failed", timestamp: turn.nowUs, message, details }, extra: null };
+}
+
+function logLackOfRoom({ state, nowUs, out }: Turn): void {
+  if (!state.room.isToBeTold(nowUs)) return;
+  const text = `${state.room.max} runs are unfinished, the most that may be ([server] max_unfinished_runs): requests for further runs are answered 503, runs of schedules and of flows that follow others fail`;
+  out.send(SERVER_LOG, { level: "warn", text });
+}
+
+/** The refusal of so many more runs, or null when there is room for them. */
+export function lackOfRoom(turn: Turn, runs: number): Refusal | null {
+  const { room } = turn.state;
+  if (room.hasFor(runs)) return null;
+  logLackOfRoom(turn);
+  return refuse("no_room_for_runs", runs, room.max);
 }
 
 /** Queues a new run, or ends it at once. */

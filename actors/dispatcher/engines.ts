@@ -12,6 +12,9 @@ import { engineKeyOf } from "./queue.ts";
 export function findEngine(turn: Turn, request: WorkRequest, local: boolean): Engine {
   const known = turn.state.engines.get(request.engine_id);
   if (known !== undefined) {
+    // Put last: the first of them is the one that polled longest ago.
+    turn.state.engines.delete(known.id);
+    turn.state.engines.set(known.id, known);
     known.ownsStop = request.owns_stop === true;
     known.wanted = request.run_id ?? null;
     return known;
@@ -103,7 +106,20 @@ export function mustLeave(turn: Turn, engine: Engine): boolean {
   if (stopping || engine.exitRequested) return true;
   if (engine.runsDone > 0 && engine.key.isolated) return true;
   if (engine.runsDone >= settings.engineRunsMax) return true;
-  return !engine.spawned && engines.size - pool.size > settings.externalEnginesMax;
+  return !engine.spawned && engines.size - pool.size > settings.externalEnginesMax && !dropIdleEngine(turn, engine);
+}
+
+/**
+ * Makes room for an external engine: the one that was heard of longest ago is forgotten, unless it holds a run or waits for work.
+ * One that polls again is taken for new. False when all of them work or wait.
+ */
+function dropIdleEngine(turn: Turn, newcomer: Engine): boolean {
+  for (const engine of turn.state.engines.values()) {
+    if (engine === newcomer || engine.spawned || engine.poll !== null || engine.runs.size > 0) continue;
+    forgetEngine(turn, engine);
+    return true;
+  }
+  return false;
 }
 
 /** Signals the process of an engine on this host; the main thread checks that it is still the same process. */

@@ -7,7 +7,7 @@ import { putOperation } from "#storage/ops";
 import { backfillOfTag } from "../live-state/backfill.ts";
 import type { Engine, ParkedPoll } from "../live-state/engine.ts";
 import type { LiveState } from "../live-state/live-state.ts";
-import { isEnded, needsOf, type Run, type WaitReason, withEntry } from "../live-state/run.ts";
+import { isEnded, needsOf, type Run, type WaitReason, withSequence } from "../live-state/run.ts";
 import { LEASES } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import { type KeyQueue, keyOfRun } from "./queue.ts";
@@ -151,9 +151,9 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
 
 /** The numbers of the engine that held the run so far stay known, so that its late reports are told from the next engine's. */
 function rememberSequence(run: Run): void {
-  if (run.report_seq === 0) return;
-  run.otherSequences = withEntry(run.otherSequences, run.engine_id ?? "", run.report_seq);
-  run.otherSequences = withEntry(run.otherSequences, sequenceKeyOf(run.assignment_id), run.report_seq);
+  if (run.assignment_id === 0) return;
+  run.otherSequences = withSequence(run.otherSequences, run.engine_id ?? "", run.report_seq);
+  run.otherSequences = withSequence(run.otherSequences, sequenceKeyOf(run.assignment_id), run.report_seq);
 }
 
 /** The key of the report numbers of an assignment that is over. */

@@ -2,7 +2,7 @@
  * Applies an accepted move to a run or a task run: counters, times, events, and what a run gives back when it ends or pauses.
  */
 import { INTEGER_MAX } from "#protocol/limits";
-import { isTerminal, type State } from "#protocol/state";
+import { isTerminal, type State, type StateType } from "#protocol/state";
 import { putOperation } from "#storage/ops";
 import type { Run } from "../live-state/run.ts";
 import type { TaskRun } from "../live-state/task-run.ts";
@@ -138,9 +138,12 @@ export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): voi
   if (isTerminal(state.type)) turn.countEnded(run.flow, task.name, { ...task, state }, 1);
   turn.countTask(run.flow, from, state.type);
   if (from !== state.type) {
-    run.taskCounts[from] = (run.taskCounts[from] ?? 1) - 1;
-    if (run.taskCounts[from] === 0) delete run.taskCounts[from];
-    run.taskCounts[state.type] = (run.taskCounts[state.type] ?? 0) + 1;
+    const counts: Partial<Record<StateType, number>> = { ...run.taskCounts };
+    const left = (counts[from] ?? 1) - 1;
+    if (left > 0) counts[from] = left;
+    else delete counts[from];
+    counts[state.type] = (counts[state.type] ?? 0) + 1;
+    run.taskCounts = counts;
   }
   turn.touchTask(task);
   const event = TASK_EVENTS[Object.hasOwn(TASK_EVENTS, state.name) ? state.name : state.type];

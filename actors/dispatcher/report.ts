@@ -14,7 +14,7 @@ import { ARTIFACT_BYTES_MAX, LOG_MESSAGE_LENGTH_MAX, PAYLOAD_BYTES_MAX } from "#
 import { eventsOfSlice, type SlicedReport, sliceEnds } from "#protocol/report-slices";
 import { checkReportedName } from "#protocol/vocabulary";
 import { putOperation } from "#storage/ops";
-import { type Run, withEntry } from "../live-state/run.ts";
+import { type Run, withEntry, withSequence } from "../live-state/run.ts";
 import type { TaskRun } from "../live-state/task-run.ts";
 import type { Turn } from "../turn.ts";
 import { touchContact } from "./contact.ts";
@@ -124,15 +124,18 @@ function sequenceOf(run: Run, head: ReportHead, fenced: boolean): { last: number
   return {
     last: run.otherSequences.get(key) ?? 0,
     advance: (to) => {
-      run.otherSequences = withEntry(run.otherSequences, key, to);
+      run.otherSequences = withSequence(run.otherSequences, key, to);
     },
   };
 }
 
-/** Reports under a lease go by the lease: its engine may have been given the run again. */
+/**
+ * Reports under a lease go by the lease: its engine may have been given the run again. Only leases and engines that the run was
+ * handed out to have a sequence of their own, so that numbers somebody made up take no memory.
+ */
 function keyOfFormer(run: Run, { engine_id, lease }: ReportHead, fenced: boolean): string {
-  if (fenced && lease !== null) return sequenceKeyOf(lease);
-  return run.otherSequences.has(engine_id) ? engine_id : "";
+  const key = fenced && lease !== null ? sequenceKeyOf(lease) : engine_id;
+  return run.otherSequences.has(key) ? key : "";
 }
 
 /** Applies one event; false when it was about nothing known, or is not for an engine to say. */
@@ -178,7 +181,8 @@ function createTask(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "t
   };
   turn.state.nextIds.task_run += 1;
   run.tasks = withEntry(run.tasks, task.external_id, task);
-  run.taskCounts.Pending = (run.taskCounts.Pending ?? 0) + 1;
+  run.taskCounts = { ...run.taskCounts, Pending: (run.taskCounts.Pending ?? 0) + 1 };
+  run.parentsCount += task.parents.length;
   turn.countTask(run.flow, null, "Pending");
   turn.touchTask(task);
 }

@@ -3,7 +3,7 @@ import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { isEnded } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
-import { createRun } from "./create-run.ts";
+import { createRun, lackOfRoom } from "./create-run.ts";
 import { nameOfRerun } from "./run-names.ts";
 
 export function retryRunCommand(turn: Turn, command: Command): void {
@@ -12,6 +12,8 @@ export function retryRunCommand(turn: Turn, command: Command): void {
   if (ended === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
   if (!isEnded(ended)) return turn.refuse(command, refuse("run_not_ended", ended.state.name));
   if (state.stopping) return turn.refuse(command, refuse("stopping"));
+  const full = lackOfRoom(turn, 1);
+  if (full !== null) return turn.refuse(command, full);
   const run = createRun(turn, ended.flow, {
     name: nameOfRerun(ended.name, ended.reruns + 1),
     parametersText: state.parametersOf(ended),

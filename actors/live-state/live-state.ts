@@ -17,15 +17,14 @@ import { Ledger } from "../leases/ledger.ts";
 import type { StoredVariable } from "../records/variables.ts";
 import { NO_RULES, RuleBook } from "../rules/rule.ts";
 import { type Backfill, BackfillBook, backfillTag, countMove } from "./backfill.ts";
+import { EndedRuns } from "./ended-runs.ts";
 import { type Engine, type EngineKey, engineKeyText } from "./engine.ts";
 import { concurrencyResource, type Flow, flowKey } from "./flow.ts";
 import { RecentRows } from "./recent-rows.ts";
 import type { Run } from "./run.ts";
 import { isEnded } from "./run.ts";
+import { RunRoom } from "./run-room.ts";
 import { ScheduleBook } from "./schedule.ts";
-
-/** Ended runs kept in memory. Engines send their last report within seconds; at 4,000 runs/s this is half a second, then the store is asked. */
-const ENDED_KEPT_MAX = 2048;
 
 /** Answers of which it is known what they are about; an answer that cannot be delivered is reported within moments. */
 const ANSWERS_REMEMBERED_MAX = 4096;
@@ -102,6 +101,7 @@ export interface DispatchSettings {
   enginesMax: number;
   engineRunsMax: number;
   externalEnginesMax: number;
+  unfinishedRunsMax: number;
   /** Module patterns beyond our own that the pool has a command for. */
   enginePatterns: readonly string[];
   /** Host name and boot id, as engines announce theirs. */
@@ -148,7 +148,9 @@ export interface EngineJob {
 
 export class LiveState {
   readonly flows = new Map<number, Flow>();
+  /** Those that have not ended. */
   readonly runs = new Map<number, Run>();
+  readonly room: RunRoom;
   readonly engines = new Map<string, Engine>();
   readonly ledger = new Ledger();
   readonly queue = new WorkQueue();
@@ -192,7 +194,7 @@ export class LiveState {
   /** Answers under an Idempotency-Key whose commit is not known yet. */
   readonly #answers = new Map<string, { answer: StoredAnswer; turn: number }>();
   readonly #large: { run: Run; turn: number }[] = [];
-  readonly #ended = new Map<number, { run: Run; turn: number }>();
+  readonly #ended = new EndedRuns();
   /** Runs whose deletion is not committed yet: the store still has them. */
   readonly #removed = new Map<number, number>();
 
@@ -202,6 +204,7 @@ export class LiveState {
     this.variables = new RecentRows((name) => reader.findVariable(name));
     this.nextIds = nextIds;
     this.settings = settings;
+    this.room = new RunRoom(settings.unfinishedRunsMax);
     for (const [name, total] of settings.resourceTotals) this.ledger.setTotal(name, total);
   }
 
@@ -247,12 +250,12 @@ export class LiveState {
 
   /** A run of any state; undefined when there is none. */
   findRun(id: number): Run | undefined {
-    const known = this.runs.get(id) ?? this.#ended.get(id)?.run;
+    const known = this.runs.get(id) ?? this.#ended.get(id);
     if (known !== undefined) return known;
     if (id >= this.nextIds.run || id < 1 || this.#removed.has(id)) return undefined;
     const stored = this.reader.readRun(id);
     if (stored === null) return undefined;
-    if (isEnded(stored)) this.#ended.set(id, { run: stored, turn: 0 });
+    if (isEnded(stored)) this.#ended.put(stored, 0);
     return stored;
   }
 
@@ -319,9 +322,10 @@ export class LiveState {
 
   /** Moves a run between the unfinished and the ended ones, after its state changed in `turn`. */
   fileRun(run: Run, turn: number): void {
+    this.room.count(run);
     if (isEnded(run)) {
       this.runs.delete(run.id);
-      this.#ended.set(run.id, { run, turn });
+      this.#ended.put(run, turn);
     } else {
       this.#ended.delete(run.id);
       this.runs.set(run.id, run);
@@ -329,6 +333,7 @@ export class LiveState {
   }
 
   removeRun(run: Run, turn: number): void {
+    this.room.forget(run);
     this.runs.delete(run.id);
     this.#ended.delete(run.id);
     this.#removed.set(run.id, turn);
@@ -336,7 +341,7 @@ export class LiveState {
 
   /** Ended runs that are still in memory. */
   endedRuns(): Run[] {
-    return [...this.#ended.values()].map((entry) => entry.run);
+    return this.#ended.all();
   }
 
   /** Parameters above the bound stay in memory only until their run is committed. */
@@ -365,10 +370,7 @@ export class LiveState {
       if (turn > committedTurn) break;
       this.#removed.delete(id);
     }
-    for (const [id, entry] of this.#ended) {
-      if (this.#ended.size <= ENDED_KEPT_MAX || entry.turn > committedTurn) return;
-      this.#ended.delete(id);
-    }
+    this.#ended.trim(committedTurn);
   }
 
   /** Remembers which run an answer is about, for the case that it cannot be delivered. */

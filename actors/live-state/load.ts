@@ -1,5 +1,6 @@
 /** Builds the live state from the store: rows become records, the queue and the deadlines are made anew. */
 
+import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { State, StateType } from "#protocol/state";
 import type { Outbox } from "#runtime/effect";
 import {
@@ -9,15 +10,12 @@ import {
   findVariable,
   hasOldHistory,
   hasSecrets,
-  type LoadedRun,
   type LoadedStore,
   loadBackfill,
-  loadRun,
-  type RunRow,
   runsEndedBefore,
-  type TaskRunRow,
 } from "#storage/load";
 import { chainOf, hasFired, loadRules } from "#storage/load-rules";
+import { LEFT_IN_STORE, type LoadedRun, loadRun, type RunRow, type TaskRunRow, unfinishedRuns } from "#storage/load-runs";
 import type { Statements } from "#storage/statements";
 import { addEngine, newEngine } from "../dispatcher/engines.ts";
 import { enqueue } from "../dispatcher/hand-out.ts";
@@ -30,10 +28,13 @@ import { type Flow, readOptions } from "./flow.ts";
 import { type DispatchSettings, LiveState, type RunReader } from "./live-state.ts";
 import { toBackfill } from "./load-backfills.ts";
 import { loadSchedules } from "./load-schedules.ts";
-import { isEnded, type Run } from "./run.ts";
+import { isEnded, NO_DETAILS, type Run, UNSTARTED } from "./run.ts";
 import type { TaskRun } from "./task-run.ts";
 
-/** The state without its queue; `resume` fills that in. `statements` serve later reads of single runs. */
+/** Lists of tags that runs share when they are loaded. */
+const SHARED_TAGS_MAX = 1_000;
+
+/** The state without its queue, which `resume` fills in. `statements` serve later reads of single runs as well. */
 export function loadLiveState(
   stored: LoadedStore,
   statements: Statements,
@@ -77,16 +78,16 @@ export function loadLiveState(
     };
     state.putFlow(flow);
   }
-  loadRuns(state, stored);
+  loadRuns(state, statements);
+  loadLeases(state, stored);
   loadSchedules(state, stored);
   for (const loaded of stored.backfills) state.addBackfill(toBackfill(loaded));
   return state;
 }
 
-/** Every id is above all that were given, also those that only unfinished runs know. */
+/** Every id is above all that were given; loadRuns looks at those that only unfinished runs know. */
 function nextIdsOf(stored: LoadedStore): LiveState["nextIds"] {
   const { next_ids } = stored;
-  const assignments = stored.runs.map((run) => Math.abs(run.assignment_id ?? 0) + 1);
   return {
     flow: next_ids.flows,
     run: next_ids.runs,
@@ -94,19 +95,34 @@ function nextIdsOf(stored: LoadedStore): LiveState["nextIds"] {
     artifact: next_ids.artifacts,
     schedule: next_ids.schedules,
     backfill: next_ids.backfills,
-    lease: assignments.reduce((most, id) => Math.max(most, id), next_ids.leases),
+    lease: next_ids.leases,
   };
 }
 
-function loadRuns(state: LiveState, stored: LoadedStore): void {
-  const tasks = Map.groupBy(stored.task_runs, (task) => task.run_id);
-  const answers = Map.groupBy(stored.answers, (answer) => answer.run_id);
-  for (const row of stored.runs) {
-    const flow = state.flows.get(row.flow_id);
+function loadRuns(state: LiveState, statements: Statements): void {
+  const { nextIds } = state;
+  const known = new Map<string, string[]>();
+  for (const loaded of unfinishedRuns(statements)) {
+    const flow = state.flows.get(loaded.run.flow_id);
+    nextIds.lease = Math.max(nextIds.lease, Math.abs(loaded.run.assignment_id ?? 0) + 1);
     if (flow === undefined) continue;
-    const loaded = { run: row, task_runs: tasks.get(row.id) ?? [], answers: answers.get(row.id) ?? [] };
-    state.runs.set(row.id, toRun(loaded, flow));
+    const run = toRun(loaded, flow);
+    run.tags = sharedTags(known, loaded.run.tags, run.tags);
+    state.runs.set(run.id, run);
+    state.room.count(run);
   }
+}
+
+/** Runs of one flow usually have the same tags: one list for all. */
+function sharedTags(known: Map<string, string[]>, text: string, tags: string[]): string[] {
+  const shared = known.get(text);
+  if (shared !== undefined) return shared;
+  if (known.size >= SHARED_TAGS_MAX) known.clear();
+  known.set(text, tags);
+  return tags;
+}
+
+function loadLeases(state: LiveState, stored: LoadedStore): void {
   for (const lease of stored.leases) {
     const { id, run_id } = lease;
     if (!state.runs.has(run_id)) continue;
@@ -135,7 +151,10 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "
   for (const run of [...state.runs.values()]) place(turn, run);
   // A rerun that seems further away than any is from before the clock was set back.
   const longestUs = state.settings.rerunDelaySeconds[1] * 1e6;
-  for (const { run_id, due } of stored.reruns) state.deadlines.wait("rerun", run_id, Math.min(due - turn.nowUs, longestUs));
+  for (const { run_id, due } of stored.reruns) {
+    state.deadlines.wait("rerun", run_id, Math.min(due - turn.nowUs, longestUs));
+    state.room.keepForRerun(run_id);
+  }
   for (const backfill of state.backfills.all()) {
     const flow = state.flows.get(backfill.flow_id);
     if (!backfill.prefiltered && flow !== undefined) queueBulkCheck(turn, flow, backfill.id);
@@ -166,14 +185,15 @@ function toRun(loaded: LoadedRun, flow: Flow): Run {
     ...fieldsOf(row),
     flow,
     tags: JSON.parse(row.tags) as string[],
-    parametersText: row.parameters,
+    parametersText: isKept(row.parameters) ? row.parameters : null,
     state: stateOf(row),
     movedUs: row.state_received ?? row.state_timestamp,
-    otherSequences: new Map(Object.entries(parseMap(row.other_sequences ?? "{}") as Record<string, number>)),
-    tasks: new Map(tasks.map((task) => [task.external_id, task])),
-    artifacts: new Map(),
-    answers: loaded.answers.length,
-    taskCounts: {},
+    otherSequences: mapOf(Object.entries(parseMap(row.other_sequences ?? "{}") as Record<string, number>)),
+    tasks: mapOf(tasks.map((task) => [task.external_id, task])),
+    artifacts: UNSTARTED.artifacts,
+    answers: loaded.answers,
+    taskCounts: countsOf(tasks),
+    parentsCount: tasks.reduce((sum, { parents }) => sum + parents.length, 0),
     assigned: (row.assignment_id ?? 0) > 0,
     acknowledged: row.state_type !== "Scheduled",
     lastContactUs: row.state_timestamp,
@@ -183,13 +203,28 @@ function toRun(loaded: LoadedRun, flow: Flow): Run {
     place: "none",
     placeStamp: 0,
     waiting: null,
+    places: 0,
   };
-  for (const task of tasks) {
-    const type = task.state?.type ?? "Pending";
-    run.taskCounts[type] = (run.taskCounts[type] ?? 0) + 1;
-  }
   if (isEnded(run)) run.assigned = false;
   return run;
+}
+
+function mapOf<V>(entries: [string, V][]): ReadonlyMap<string, V> {
+  return entries.length === 0 ? UNSTARTED.tasks : new Map(entries);
+}
+
+function countsOf(tasks: readonly TaskRun[]): Run["taskCounts"] {
+  if (tasks.length === 0) return UNSTARTED.taskCounts;
+  const counts: Partial<Record<StateType, number>> = {};
+  for (const { state } of tasks) {
+    const type = state?.type ?? "Pending";
+    counts[type] = (counts[type] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function isKept(parametersText: string): boolean {
+  return parametersText !== LEFT_IN_STORE && parametersText.length <= PARAMETERS_IN_MEMORY_BYTES_MAX;
 }
 
 /** The columns that are kept as they are. */
@@ -239,7 +274,7 @@ function stateOf(row: StateColumns): State {
     name: row.state_name,
     timestamp: row.state_timestamp,
     message: row.state_message,
-    details: parseMap(row.state_details),
+    details: row.state_details === "{}" ? NO_DETAILS : parseMap(row.state_details),
   };
 }
 

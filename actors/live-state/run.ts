@@ -50,7 +50,9 @@ export interface Run {
   /** Number of answers given to its pauses. */
   answers: number;
   tasks: ReadonlyMap<string, TaskRun>;
-  taskCounts: Partial<Record<StateType, number>>;
+  taskCounts: Readonly<Partial<Record<StateType, number>>>;
+  /** Ids that its task runs name as their parents, counted with repetitions. */
+  parentsCount: number;
   /** True from hand-out until the run ends, pauses or is taken back. */
   assigned: boolean;
   /** The engine has shown that it knows of its assignment (transition, report or heartbeat). */
@@ -70,9 +72,14 @@ export interface Run {
   /** Grows whenever the run leaves its place, so that stale queue entries are recognised. */
   placeStamp: number;
   waiting: WaitReason | null;
+  /** How many places it takes in the room for unfinished runs (run-room.ts). */
+  places: number;
 }
 
 const EMPTY = new Map<never, never>();
+const NO_COUNTS = {};
+/** Details of a state that has none. */
+export const NO_DETAILS: Readonly<Record<string, never>> = Object.freeze({});
 
 /** What every run has before it is started for the first time. Most that wait hold nothing else, so they share it. */
 export const UNSTARTED = {
@@ -89,6 +96,8 @@ export const UNSTARTED = {
   answers: 0,
   tasks: EMPTY,
   artifacts: EMPTY,
+  taskCounts: NO_COUNTS,
+  parentsCount: 0,
   assigned: false,
   acknowledged: false,
   lastContactUs: 0,
@@ -98,12 +107,26 @@ export const UNSTARTED = {
   place: "none",
   placeStamp: 0,
   waiting: null,
+  places: 0,
 } as const;
 
 /** A map of a run with one more entry: runs without any share one, which stays empty. */
 export function withEntry<K, V>(map: ReadonlyMap<K, V>, key: K, value: V): ReadonlyMap<K, V> {
   if (map.size === 0) return new Map([[key, value]]);
   return (map as Map<K, V>).set(key, value);
+}
+
+/** Assignments of a run that are over and whose report numbers are known, two entries each. */
+const FORMER_SEQUENCES_MAX = 100;
+
+/** As withEntry, of report numbers: those of the oldest assignments go where there are too many. */
+export function withSequence(sequences: ReadonlyMap<string, number>, key: string, last: number): ReadonlyMap<string, number> {
+  const changed = withEntry(sequences, key, last);
+  if (changed.size <= FORMER_SEQUENCES_MAX) return changed;
+  const entries = [...changed];
+  return new Map(
+    entries.filter(([each], index) => each === "" || each === key || index >= entries.length - FORMER_SEQUENCES_MAX),
+  );
 }
 
 export function isEnded(run: Run): boolean {

@@ -76,7 +76,9 @@ function layOut(turn: Turn, schedule: Schedule): void {
     if (fire <= turn.nowUs) continue;
     reachedUs = fire;
     const skip = skips.get(fire);
-    if (!runs.has(fire) && !ended.has(fire) && skip?.by !== "delete") createFireRun(turn, schedule, fire, "schedule");
+    // Where there is no room for it yet, its run is created when the fire is decided.
+    const isMissing = !runs.has(fire) && !ended.has(fire) && skip?.by !== "delete" && turn.state.room.hasFor(1);
+    if (isMissing) createFireRun(turn, schedule, fire, "schedule");
     const run = runs.get(fire);
     if (skip === undefined && run !== undefined && isHeld(run)) starting += 1;
   }

@@ -1,10 +1,12 @@
 /** the dispatch group and its commit client. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
+import { getHeapStatistics } from "node:v8";
 import { isSameProcess } from "#actors/engines/process-table";
 import { DispatchGroup } from "#actors/group";
 import { createIdSource } from "#actors/ids";
 import type { DispatchSettings } from "#actors/live-state/live-state";
+import { unfinishedRunsIn } from "#actors/live-state/run-room";
 import { COMMITS, DISPATCHER, LOG_WRITER } from "#actors/names";
 import type { ServerFacts } from "#actors/records/server-info";
 import { CommitClient } from "#actors/store-writer/commit-client";
@@ -69,6 +71,7 @@ function settingsOf(data: ThreadData): DispatchSettings {
     enginesMax: config.maxEngines,
     engineRunsMax: config.engineMaxRuns,
     externalEnginesMax: config.maxExternalEngines,
+    unfinishedRunsMax: config.maxUnfinishedRuns ?? unfinishedRunsIn(getHeapStatistics().heap_size_limit),
     enginePatterns: config.engineCommands.map(({ pattern }) => pattern),
     host: data.host,
     servedDir: data.servedDir,

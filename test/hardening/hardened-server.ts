@@ -1,7 +1,7 @@
 /** A server in a process of its own, with one record of each kind, as the hardening tests attack it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -21,16 +21,22 @@ export interface HardenedServer {
   stop(): Promise<void>;
 }
 
-/** Starts the command line from source, without engines. */
-export async function startHardenedServer(flags: readonly string[] = [], home?: string): Promise<HardenedServer> {
+/** Starts the command line from source, without engines. `config`: the text of millrace.toml. */
+export async function startHardenedServer(
+  flags: readonly string[] = [],
+  home?: string,
+  options: { heapMb?: number; config?: string } = {},
+): Promise<HardenedServer> {
   const scratch = mkdtempSync(join(tmpdir(), "millrace-hardening-"));
   const served = join(scratch, "flows");
   const used = home ?? join(scratch, "home");
   mkdirSync(served);
+  if (options.config !== undefined) writeFileSync(join(served, "millrace.toml"), options.config);
   const args = [
     "-u",
     "NODE_OPTIONS",
     process.execPath,
+    ...(options.heapMb === undefined ? [] : [`--max-old-space-size=${options.heapMb}`]),
     "--conditions=millrace-src",
     join(ROOT, "cli/main.ts"),
     "serve",

@@ -6,7 +6,8 @@ import type { Primitive } from "#protocol/feed";
 import { isTerminal, STATE_TYPES, type StateType } from "#protocol/state";
 import { type CommitResult, Writer } from "#storage/apply";
 import type { Database } from "#storage/driver";
-import { type LoadedStore, loadRun, loadStore } from "#storage/load";
+import { type LoadedStore, loadStore } from "#storage/load";
+import { loadRun, unfinishedRuns } from "#storage/load-runs";
 import { type LogLine, readLines } from "#storage/log-blocks";
 import { putOperation } from "#storage/ops";
 import {
@@ -145,7 +146,7 @@ function checkStore(t: Test, store: Store, model: Model): void {
   const loaded: LoadedStore = loadStore(store.database);
   const living = [...model.runs.values()].filter((run) => !isTerminal(run.type));
   t.strictSame(
-    loaded.runs.map((run) => [run.id, run.state_type, JSON.parse(run.tags)]),
+    [...unfinishedRuns(store.statements)].map(({ run }) => [run.id, run.state_type, JSON.parse(run.tags)]),
     living.map((run) => [run.id, run.type, run.tags]),
     "unfinished runs",
   );

@@ -361,6 +361,7 @@ class Simulation {
       enginesMax: 4,
       engineRunsMax: 20,
       externalEnginesMax: 1000,
+      unfinishedRunsMax: 100_000,
       enginePatterns: [],
       host: HOST,
       servedDir: null,

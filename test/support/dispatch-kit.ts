@@ -98,6 +98,7 @@ export const SETTINGS: DispatchSettings = {
   enginesMax: 2,
   engineRunsMax: 100,
   externalEnginesMax: 10_000,
+  unfinishedRunsMax: 1_000_000,
   enginePatterns: [],
   host: "this-host boot-1",
   servedDir: "/flows",

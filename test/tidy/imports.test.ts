@@ -32,6 +32,7 @@ const DIRECTIONS: readonly Direction[] = [
       "storage/feed",
       "storage/log-blocks",
       "storage/load",
+      "storage/load-runs",
       "storage/load-rules",
       "storage/load-events",
       "storage/event-match",

@@ -87,6 +87,7 @@ open_browser = false
 allowed_hosts = ["build.example.org"]
 durability = "full"
 max_external_engines = 7
+max_unfinished_runs = 9
 socket = "run/m.sock"
 [defaults]
 catchup = "latest"
@@ -113,6 +114,7 @@ from = "millrace@example.org"
     allowedHosts: ["build.example.org"],
     durability: "full",
     maxExternalEngines: 7,
+    maxUnfinishedRuns: 9,
     socket: join(dir, "run/m.sock"),
     catchupDefault: "latest",
     retainDays: 0,

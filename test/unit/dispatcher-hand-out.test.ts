@@ -197,8 +197,24 @@ t.test("an engine leaves: isolated and done, out of runs, told to, too many exte
     t.equal(exitOf(worn, "e1"), leaves);
   }
   const crowded = new DispatchKit({ settings: { externalEnginesMax: 1 } });
-  t.equal(exitOf(crowded, "e1"), false);
-  t.equal(exitOf(crowded, "e2"), true);
+  const waiting = poll(crowded, "e1");
+  t.equal(exitOf(crowded, "e2"), true, "all others wait for work or do some");
+  t.equal(crowded.state.engines.has("e1"), true);
+  crowded.notice("Expired", waiting.command);
+  t.equal(exitOf(crowded, "e2"), false, "the idle one has made room");
+  t.equal(crowded.state.engines.has("e1"), false);
+});
+
+t.test("engine ids that somebody makes up lock out no engine: the oldest idle ones are forgotten", async (t) => {
+  const kit = new DispatchKit({ settings: { externalEnginesMax: 10 } });
+  const busy = startRun(kit, "busy");
+  const parked = poll(kit, "parked", { module: "other.py" });
+  for (let count = 0; count < 50; count += 1) t.equal(poll(kit, `made-up-${count}`, { wait_ms: 0 }).reply?.body["exit"], false);
+  t.equal(kit.state.engines.size, 10);
+  t.equal(kit.run(busy).state.type, "Running");
+  const next = createId(kit, { module: "other.py", flow: "next" });
+  t.equal(kit.run(next).engine_id, "parked", `the poll ${parked.command} still waited`);
+  t.match(move(kit, busy, "Completed").reply, { status: 200 });
 });
 
 t.test("a changed module: idle engines leave at once, busy ones after their run", async (t) => {

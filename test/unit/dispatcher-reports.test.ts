@@ -72,6 +72,44 @@ t.test("a report of every kind is applied in one decision", async (t) => {
   t.match(body, { report_seq: 7, task_counts: { Completed: 1 } });
 });
 
+t.test(
+  "a lease that was never handed out takes no effect: reports under such share one sequence, like those of strangers",
+  async (t) => {
+    const kit = new DispatchKit();
+    const run = startRun(kit);
+    report(kit, run, [created(1)]);
+    const before = kit.run(run).otherSequences.size;
+    for (let lease = 1_000; lease < 1_200; lease += 1) {
+      const outcome = report(kit, run, [logs(2 * lease, line(run, "x")), moved(2 * lease + 1, "Running")], { lease });
+      t.match(outcome.reply, { status: 200, body: { applied: 1 } });
+      t.same(operations(outcome, "put_task_run"), [], "no state");
+    }
+    t.equal(kit.run(run).otherSequences.size, before + 1, "one sequence for all");
+    t.match(report(kit, run, [logs(5, line(run, "y"))], { lease: 77 }).reply, { body: { applied: 0, skipped: 1 } });
+  },
+);
+
+t.test("a lease that was handed out and is over keeps its own sequence, also when nothing was reported under it", async (t) => {
+  const kit = new DispatchKit();
+  const run = createId(kit);
+  const ours = { pid: 2000, owns_stop: true };
+  const first = poll(kit, "e1", ours);
+  kit.notice("Undelivered", first.command);
+  const lease = Number(workOf(first)?.["lease"]);
+  t.equal(workOf(poll(kit, "e2", { ...ours, pid: 2001 }))?.["run_id"], run);
+  report(kit, run, [logs(9, line(run, "of a stranger"))], { lease: 500, engine_id: "stranger" });
+  t.match(report(kit, run, [logs(1, line(run, "late"))], { lease }).reply, { body: { applied: 1, skipped: 0 } });
+});
+
+t.test("report numbers of assignments are forgotten, the oldest first, when a run was handed out very often", async (t) => {
+  const kit = new DispatchKit();
+  const run = createId(kit);
+  for (let count = 0; count < 200; count += 1) kit.notice("Undelivered", poll(kit, `e${count}`, { pid: 2000 + count }).command);
+  t.equal(kit.run(run).otherSequences.size, 100);
+  t.ok(kit.run(run).otherSequences.has("e198"));
+  t.notOk(kit.run(run).otherSequences.has("e1"));
+});
+
 t.test("the same report again changes nothing; gaps are fine", async (t) => {
   const kit = new DispatchKit();
   const run = startRun(kit);
