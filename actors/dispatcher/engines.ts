@@ -65,8 +65,9 @@ export function addEngine(turn: Turn, engine: Engine): void {
   engine.spawned = spawned !== undefined;
   if (spawned !== undefined) spawned.polled = true;
   if (!engine.local) return;
+  const { id: engine_id, pid, pidStarted: pid_started } = engine;
   const { source_dir, module } = engine.key;
-  turn.out.send(ENGINE_PROCESSES, { kind: "Watch", engine_id: engine.id, pid: engine.pid, source_dir, module });
+  turn.out.send(ENGINE_PROCESSES, { kind: "Watch", engine_id, pid, pid_started, source_dir, module });
 }
 
 /** The engine that holds a run now; signals to its process are about this run. */
@@ -122,7 +123,7 @@ function dropIdleEngine(turn: Turn, newcomer: Engine): boolean {
   return false;
 }
 
-/** Signals the process of an engine on this host; the main thread checks that it is still the same process. */
+/** Signals the process of an engine on this host; the main thread checks that it is the engine, and still the same process. */
 export function signalEngine(turn: Turn, engine: Engine, signal: "SIGTERM" | "SIGKILL"): void {
   if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Signal", engine_id: engine.id, pid: engine.pid, signal });
 }

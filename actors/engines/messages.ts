@@ -2,8 +2,11 @@
 import type { EngineKey } from "../live-state/engine.ts";
 
 export type EngineProcessesMessage =
-  /** An engine polls: its process and the file of its module are watched from now on. */
-  | { kind: "Watch"; engine_id: string; pid: number; source_dir: string; module: string }
+  /**
+   * An engine polls: its process and the file of its module are watched from now on. `pid_started` is when the process started,
+   * null where that is not known yet.
+   */
+  | { kind: "Watch"; engine_id: string; pid: number; pid_started: number | null; source_dir: string; module: string }
   | { kind: "Unwatch"; engine_id: string }
   | { kind: "Spawn"; engine_id: string; key: EngineKey }
   | { kind: "Signal"; engine_id: string; pid: number; signal: "SIGTERM" | "SIGKILL" }

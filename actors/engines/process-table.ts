@@ -1,7 +1,8 @@
 /** What the system knows of a process: whether it lives, and when it started, so that a reused pid is told from the old process. */
 import { readFileSync } from "node:fs";
 
-/** Position of the start time (in clock ticks since boot) behind the command name in /proc/<pid>/stat, see proc(5). */
+/** Positions of the parent and the start time (in clock ticks since boot) behind the command name in /proc/<pid>/stat, see proc(5). */
+const PARENT_FIELD = 1;
 const START_TIME_FIELD = 19;
 
 export interface ProcessState {
@@ -19,13 +20,26 @@ export function readProcess(pid: number): ProcessState {
     return { alive: (cause as NodeJS.ErrnoException).code === "EPERM", started: null };
   }
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The command name is in parentheses and may hold anything, so what follows is counted from the last one.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const fields = readFields(pid);
     return { alive: fields[0] !== "Z" && fields[0] !== "X", started: Number(fields[START_TIME_FIELD]) };
   } catch {
     return { alive: true, started: null };
   }
+}
+
+/** Null where it cannot be read. */
+export function parentOf(pid: number): number | null {
+  try {
+    return Number(readFields(pid)[PARENT_FIELD]);
+  } catch {
+    return null;
+  }
+}
+
+function readFields(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  // The command name is in parentheses and may hold anything, so what follows is counted from the last one.
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /** The same process as the one that was seen before: alive, with the same start time where both are known. */

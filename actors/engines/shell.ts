@@ -2,7 +2,8 @@
  * The engine processes: starts, watches and signals processes on the main thread.
  *
  * Messages in: orders of the dispatcher. Messages out: engines that have gone, start times, changed modules.
- * It signals only its own children and processes that are still the ones it saw at their first poll.
+ * It signals only its own children, and processes that are the engine they are said to be and still the ones that it saw at
+ * their first poll.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
@@ -13,6 +14,7 @@ import type { Outbox } from "#runtime/effect";
 import type { EngineGone, EngineSeen, ModuleChanged } from "../dispatcher/messages.ts";
 import type { EngineKey } from "../live-state/engine.ts";
 import { DISPATCHER } from "../names.ts";
+import { ClaimedProcesses } from "./claimed-process.ts";
 import { end, endGroup } from "./left-processes.ts";
 import type { EngineProcessesMessage, PoolReport } from "./messages.ts";
 import { matchesPattern } from "./pattern.ts";
@@ -41,6 +43,8 @@ export interface EngineProcessesOptions {
 interface Watched {
   pid: number;
   started: number | null;
+  /** Whether the process is the engine: looked at when it first polls, when its connection is there for certain. */
+  isEngine: Promise<boolean>;
 }
 
 interface Child {
@@ -62,6 +66,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
   readonly #send: (to: string, message: unknown) => void;
   readonly #watched = new Map<string, Watched>();
   readonly #children = new Map<string, Child>();
+  readonly #claimed = new ClaimedProcesses();
   /** Modules of living engines, and which module each has. */
   readonly #modules = new Map<string, WatchedModule>();
   readonly #moduleOf = new Map<string, string>();
@@ -83,7 +88,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     switch (message.kind) {
       case "Watch":
         this.#rememberModule(message.engine_id, message.source_dir, message.module);
-        return this.#watch(message.engine_id, message.pid, out);
+        return this.#watch(message, out);
       case "Unwatch":
         this.#watched.delete(message.engine_id);
         if (!this.#children.has(message.engine_id)) this.#forgetModule(message.engine_id);
@@ -114,10 +119,11 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     for (const { process: child } of this.#children.values()) child.unref();
   }
 
-  #watch(engineId: string, pid: number, out: Outbox): void {
-    const { started } = readProcess(pid);
-    this.#watched.set(engineId, { pid, started });
-    out.send(DISPATCHER, { kind: "EngineSeen", engine_id: engineId, pid_started: started } satisfies EngineSeen);
+  #watch({ engine_id, pid, pid_started }: EngineProcessesMessage & { kind: "Watch" }, out: Outbox): void {
+    const started = pid_started ?? readProcess(pid).started;
+    const isEngine = this.#children.has(engine_id) ? Promise.resolve(true) : this.#claimed.isEngine(pid, engine_id);
+    this.#watched.set(engine_id, { pid, started, isEngine });
+    out.send(DISPATCHER, { kind: "EngineSeen", engine_id, pid_started: started } satisfies EngineSeen);
   }
 
   #spawn(engineId: string, key: EngineKey): void {
@@ -174,7 +180,19 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
       return;
     }
     const seen = this.#watched.get(engineId);
-    if (pid <= 1 || pid === process.pid || seen?.pid !== pid || !isSameProcess(pid, seen.started)) return;
+    if (pid <= 1 || pid === process.pid || seen?.pid !== pid) return;
+    this.#signalOther(engineId, seen, signal).catch((error: unknown) =>
+      this.#options.complain(`the process of engine ${engineId} was not signalled: ${String(error)}`),
+    );
+  }
+
+  /** Signals an engine that others have started. */
+  async #signalOther(engineId: string, { pid, started, isEngine }: Watched, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    if (!(await isEngine) && !(await this.#claimed.isEngine(pid, engineId))) {
+      const text = `engine ${engineId} says that it is process ${pid}, but nothing else does: that process gets no ${signal}`;
+      return this.#options.complain(text);
+    }
+    if (!isSameProcess(pid, started)) return;
     const owner = userOf(pid);
     if (owner !== null && owner !== process.getuid?.()) return;
     try {

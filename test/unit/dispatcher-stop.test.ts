@@ -294,3 +294,15 @@ t.test("a transition whose answer was lost may be repeated once, by its lease as
   t.equal(move(kit, id, "Completed", { lease: 999 }).reply?.status, 409, "a lease that is over moves nothing");
   t.equal(kit.run(id).state.type, "Running");
 });
+
+t.test("an engine from elsewhere that names no host is neither watched nor signalled", async (t) => {
+  const kit = new DispatchKit();
+  const id = createId(kit);
+  const polled = poll(kit, "far", { pid: 77 }, false);
+  move(kit, id, "Running");
+  t.same(polled.orders, [], "its pid says nothing about a process of this host");
+  cancel(kit, id);
+  const outcome = kit.pass(60 * SECOND_US);
+  t.equal(kit.run(id).state.type, "Cancelled");
+  t.same(outcome.orders, []);
+});

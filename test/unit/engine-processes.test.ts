@@ -1,7 +1,8 @@
 /** Real processes: start, watch, signal. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
@@ -12,6 +13,10 @@ import { EngineProcesses } from "#actors/engines/shell";
 import { Outbox } from "#runtime/effect";
 
 const WAIT = "setInterval(() => undefined, 1000)";
+/** Connect with the port they are given and tell a pid: their own, or that of a child that lives for as long as they do. */
+const ENGINE_ITSELF = `require("net").connect(Number(process.argv[1]), "127.0.0.1").write(String(process.pid)); ${WAIT}`;
+const ENGINE_OF_PARENT = `const child = require("child_process").spawn("sleep", ["300"]); child.on("exit", () => process.exit());
+  require("net").connect(Number(process.argv[1]), "127.0.0.1").write(String(child.pid)); ${WAIT}`;
 
 function setup(script = WAIT, reportFolder = tmpdir(), ...nodeOptions: string[]) {
   const told: Record<string, unknown>[] = [];
@@ -45,8 +50,9 @@ function setup(script = WAIT, reportFolder = tmpdir(), ...nodeOptions: string[])
 
 const key = (source_dir: string, more = {}) => ({ source_dir, module: "jobs.ts", isolated: false, nice: 0, ...more });
 
-async function stranger(t: { teardown(fn: () => void): void }): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ["-e", WAIT], { stdio: "ignore" });
+/** A process that the server did not start; arguments after its script do nothing. */
+async function stranger(t: { teardown(fn: () => void): void }, ...args: string[]): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ["-e", WAIT, "--", ...args], { stdio: "ignore" });
   t.teardown(() => child.kill("SIGKILL"));
   await once(child, "spawn");
   return child;
@@ -87,7 +93,7 @@ t.test("a process that is no child of the server and gave up is told with its re
   const script = "setTimeout(() => { let all = [1]; for (;;) all = all.concat(all) }, 200)";
   const args = [...fatalReportOptions(folder), "--max-old-space-size=20", "-e", script];
   const child = spawn(process.execPath, args, { stdio: "ignore" });
-  ask({ kind: "Watch", engine_id: "far", source_dir: "/s", module: "m.ts", pid: child.pid ?? 0 });
+  ask({ kind: "Watch", engine_id: "far", pid_started: null, source_dir: "/s", module: "m.ts", pid: child.pid ?? 0 });
   const gone = next("EngineGone");
   await once(child, "exit");
   ask({ kind: "Look" });
@@ -142,7 +148,7 @@ t.test("a process that polls is watched: its start time is told, and its end", a
   const child = await stranger(t);
   const pid = child.pid ?? 0;
   const seen = next("EngineSeen");
-  ask({ kind: "Watch", engine_id: "far", source_dir: "/s", module: "m.ts", pid });
+  ask({ kind: "Watch", engine_id: "far", pid_started: null, source_dir: "/s", module: "m.ts", pid });
   t.match(await seen, { engine_id: "far", pid_started: readProcess(pid).started });
   const ended = once(child, "exit");
   ask({ kind: "Look" });
@@ -155,16 +161,73 @@ t.test("a process that polls is watched: its start time is told, and its end", a
 
 t.test("a watched process is signalled; one that was never seen, another pid, this process and pid 1 are not", async (t) => {
   const { ask } = setup();
-  const [watched, other] = [await stranger(t), await stranger(t)];
+  const id = ["--engine-id", "far"];
+  const [watched, other] = [await stranger(t, ...id), await stranger(t, ...id)];
   const signal = (engine_id: string, pid: number) => ask({ kind: "Signal", engine_id, pid, signal: "SIGKILL" });
   signal("unseen", other.pid ?? 0);
-  ask({ kind: "Watch", engine_id: "far", source_dir: "/s", module: "m.ts", pid: watched.pid ?? 0 });
+  ask({ kind: "Watch", engine_id: "far", pid_started: null, source_dir: "/s", module: "m.ts", pid: watched.pid ?? 0 });
   signal("far", other.pid ?? 0);
   for (const pid of [process.pid, 1, 0, -1]) signal("far", pid);
   const ended = once(watched, "exit");
   signal("far", watched.pid ?? 0);
   t.same(await ended, [null, "SIGKILL"]);
   t.equal(readProcess(other.pid ?? 0).alive, true);
+});
+
+t.test("a process that is not the engine that claims its pid gets no signal, and a line says so", async (t) => {
+  const { ask, next, told } = setup();
+  // Of a shell that has ended, so that this test is not its parent.
+  const pid = Number(execFileSync("sh", ["-c", "sleep 300 > /dev/null 2>&1 & echo $!"], { encoding: "utf8" }));
+  t.teardown(() => process.kill(pid, "SIGKILL"));
+  const named = await stranger(t, "--engine-id", "another");
+  for (const claimed of [pid, named.pid ?? 0]) {
+    ask({ kind: "Watch", engine_id: "far", source_dir: "/s", module: "m.ts", pid: claimed, pid_started: null });
+    for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+      const complaint = next("complaint");
+      ask({ kind: "Signal", engine_id: "far", pid: claimed, signal });
+      t.match(await complaint, { text: `engine far says that it is process ${claimed}, but nothing else does` });
+    }
+    t.ok(readProcess(claimed).alive);
+  }
+  t.equal(told.filter(({ kind }) => kind === "complaint").length, 4);
+});
+
+t.test("a process is the engine where it, or its parent, holds a connection with the server", async (t) => {
+  for (const [host, script] of [
+    ["127.0.0.1", ENGINE_ITSELF],
+    ["::", ENGINE_ITSELF],
+    ["127.0.0.1", ENGINE_OF_PARENT],
+  ] as const) {
+    const { ask } = setup();
+    const listener = createServer();
+    await once(listener.listen(0, host), "listening");
+    const { port } = listener.address() as AddressInfo;
+    const child = spawn(process.execPath, ["-e", script, String(port)], { stdio: "ignore" });
+    t.teardown(() => child.kill("SIGKILL"));
+    const [socket] = (await once(listener, "connection")) as [Socket];
+    const pid = Number(String((await once(socket, "data"))[0]));
+    ask({ kind: "Watch", engine_id: "far", source_dir: "/s", module: "m.ts", pid, pid_started: null });
+    ask({ kind: "Signal", engine_id: "far", pid, signal: "SIGKILL" });
+    t.equal(String((await once(socket, "close"))[0]), "false", `${host} ${script}`);
+    t.equal(readProcess(pid).alive, false);
+    listener.close();
+  }
+});
+
+t.test("a process that started at another time than the engine gets no signal", async (t) => {
+  const { ask, next } = setup();
+  const child = await stranger(t, "--engine-id", "far");
+  const pid = child.pid ?? 0;
+  const { started } = readProcess(pid);
+  t.type(started, "number");
+  const seen = next("EngineSeen");
+  ask({ kind: "Watch", engine_id: "far", source_dir: "/s", module: "m.ts", pid, pid_started: (started ?? 0) - 1 });
+  t.match(await seen, { pid_started: (started ?? 0) - 1 });
+  const gone = next("EngineGone");
+  ask({ kind: "Signal", engine_id: "far", pid, signal: "SIGKILL" });
+  ask({ kind: "Look" });
+  t.match(await gone, { engine_id: "far" });
+  t.ok(readProcess(pid).alive);
 });
 
 for (const [module, file] of [
@@ -205,7 +268,7 @@ t.test("the module of an engine that was started by others is looked at for as l
     utimesSync(join(dir, "jobs.ts"), seconds, seconds);
     ask({ kind: "Look" });
   };
-  ask({ kind: "Watch", engine_id: "far", pid: child.pid ?? 0, source_dir: dir, module: "jobs.ts" });
+  ask({ kind: "Watch", engine_id: "far", pid: child.pid ?? 0, pid_started: null, source_dir: dir, module: "jobs.ts" });
   change(1);
   t.equal(changed(), 1);
   ask({ kind: "Unwatch", engine_id: "far" });

@@ -1,0 +1,48 @@
+/** An engine says which process it is: the server believes it only where something else says so too. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { ServedHome, type ServedProcess, until } from "./served-home.ts";
+
+const KEY = { module: "m.ts", source_dir: "/nowhere" };
+
+/** Puts a run into the hands of an engine with this pid, which then does not heed that the run is cancelled. */
+async function cancelUnderPid(server: ServedProcess, engine_id: string, pid: number): Promise<void> {
+  const created = await server.call("POST", "/api/runs", { ...KEY, flow: "f", project: "p" });
+  const id = Number(created.body["id"]);
+  const polled = await server.call("POST", "/api/engine/work", { ...KEY, engine_id, pid, wait_ms: 0 });
+  t.match(polled.body, { run: { run_id: id } });
+  for (const type of ["Pending", "Running"]) await server.call("POST", `/api/runs/${id}/transition`, { type });
+  await server.call("POST", `/api/runs/${id}/cancel`);
+  await until(async () => {
+    const { state } = (await server.call("GET", `/api/runs/${id}`)).body as { state: { type: string; message: string } };
+    return state.type === "Cancelled" && state.message === "killed" ? true : null;
+  });
+}
+
+t.test("a cancel ends the process of an engine, and not one that has nothing to do with it", async (t) => {
+  const home = new ServedHome();
+  t.teardown(() => home.remove());
+  writeFileSync(join(home.path, "db.lock"), "");
+  writeFileSync(join(home.path, "millrace.toml"), "[server]\ncancel_grace_secs = 0.1\n");
+  const server = await home.serve();
+  // This test plays the engine: the first process is a child of it, the second one is nobody's.
+  const own: ChildProcess = spawn("sleep", ["300"], { stdio: "ignore" });
+  const ended = once(own, "exit");
+  const unrelated = Number(execFileSync("sh", ["-c", "sleep 300 > /dev/null 2>&1 & echo $!"], { encoding: "utf8" }));
+  t.teardown(() => {
+    own.kill("SIGKILL");
+    process.kill(unrelated, "SIGKILL");
+  });
+  await cancelUnderPid(server, "kit-2", unrelated);
+  await cancelUnderPid(server, "kit-1", own.pid ?? 0);
+  t.same(await ended, [null, "SIGTERM"]);
+  const told = (signal: string): boolean =>
+    server.output
+      .join("")
+      .includes(`engine kit-2 says that it is process ${unrelated}, but nothing else does: that process gets no ${signal}`);
+  await until(async () => (told("SIGTERM") && told("SIGKILL") ? true : null));
+  t.ok(process.kill(unrelated, 0), "it lives");
+});
