@@ -227,7 +227,7 @@ function changesNothing(message: object): boolean {
 /** The command that killed an actor changed nothing: its client learns that at once, the others are sent again. */
 function answerDefect(message: unknown, _error: Error, out: Outbox): void {
   if (!isOfGateway(message) || !("id" in message)) return;
-  const refusal = refuse("internal");
+  const refusal = refuse("internal", `in command ${message.id}`);
   const decision = { ...emptyDecision(), replies: [Number(message.id), refusal.status, refusal.body()] };
   out.send(COMMITS, { decision, turn: 0 });
 }

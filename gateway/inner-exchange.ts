@@ -17,6 +17,8 @@ export class InnerExchange implements Exchange {
   readonly #local: boolean;
   readonly #settle: (outcome: InnerOutcome) => void;
   #watcher: ExchangeWatcher | null = null;
+  /** Of an answer in parts: its status and what there is of it. */
+  #begun: { status: number; body: string } | null = null;
 
   constructor(local: boolean, settle: (outcome: InnerOutcome) => void) {
     this.#local = local;
@@ -44,20 +46,21 @@ export class InnerExchange implements Exchange {
   readBody(): void {}
 
   respond(status: number, _headers: HeaderList, body: string | Uint8Array | null): void {
-    const text = body === null ? "" : typeof body === "string" ? body : Buffer.from(body).toString();
-    this.#end({ kind: "answered", status, body: text });
+    this.#end({ kind: "answered", status, body: textOf(body) });
   }
 
-  begin(): boolean {
-    throw new Error("an inner request is answered at once, not in pieces");
+  begin(status: number, _headers: HeaderList, first: string | Uint8Array): boolean {
+    this.#begun = { status, body: "" };
+    return this.write(first);
   }
 
-  write(): boolean {
-    return this.begin();
+  write(piece: string | Uint8Array): boolean {
+    if (this.#begun !== null) this.#begun.body += textOf(piece);
+    return this.open;
   }
 
   end(): void {
-    this.begin();
+    if (this.#begun !== null) this.#end({ kind: "answered", ...this.#begun });
   }
 
   cut(): void {
@@ -76,4 +79,9 @@ export class InnerExchange implements Exchange {
     this.open = false;
     this.#settle(outcome);
   }
+}
+
+function textOf(body: string | Uint8Array | null): string {
+  if (body === null || typeof body === "string") return body ?? "";
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString();
 }

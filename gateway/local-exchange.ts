@@ -41,6 +41,7 @@ class LocalExchange implements Exchange {
   readonly #stopWaiting: () => void;
   #watcher: ExchangeWatcher | null = null;
   readonly #pieces: Uint8Array[] = [];
+  #begun = false;
   #ended = false;
   #failure: Error | null = null;
   #wake: () => void = () => undefined;
@@ -90,6 +91,11 @@ class LocalExchange implements Exchange {
 
   respond(status: number, headers: HeaderList, body: string | Uint8Array | null): void {
     if (!this.open) return;
+    // A second answer cannot follow a part of the first.
+    if (this.#begun) {
+      this.cut();
+      return;
+    }
     this.#start(status, headers);
     if (body !== null && this.method !== "HEAD") this.#take(body);
     this.end();
@@ -97,7 +103,12 @@ class LocalExchange implements Exchange {
 
   begin(status: number, headers: HeaderList, first: string | Uint8Array): boolean {
     if (!this.open) return false;
+    this.#begun = true;
     this.#start(status, headers);
+    if (this.method === "HEAD") {
+      this.end();
+      return false;
+    }
     return this.write(first);
   }
 

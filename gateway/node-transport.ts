@@ -150,6 +150,10 @@ class NodeExchange implements Exchange {
     if (!this.open) return false;
     this.#response.on("drain", () => this.#writable());
     this.#response.writeHead(status, headers.map(encoded));
+    if (this.method === "HEAD") {
+      this.#endWith(null);
+      return false;
+    }
     return this.write(first);
   }
 

@@ -55,6 +55,9 @@ function read<N extends QueryName>(
   return { query, arguments: args, here, missing };
 }
 
+/** What belongs to a run or task run. */
+const ofOwner = (id: number, query: { after?: number; limit?: number }) => ({ id, query });
+
 /** By operation of the route table. */
 export const READS: Readonly<Record<string, Read>> = {
   getRun: read("run", (id) => ({ id }), always, runMissing),
@@ -64,31 +67,33 @@ export const READS: Readonly<Record<string, Read>> = {
     (_id, query: QueryArguments["run_counts"]["query"]) => ({ query }),
     (query) => !Object.values(query).some((value) => value !== undefined),
   ),
-  listRunTasks: read("run_tasks", (id) => ({ id }), never, runMissing),
+  listRunTasks: read("run_tasks", ofOwner, never, runMissing),
   getRunGraph: read("run_graph", (id) => ({ id }), never, runMissing),
   getRunInput: read("run_input", (id) => ({ id }), always, runMissing),
-  listRunArtifacts: read("run_artifacts", (id) => ({ id }), never, runMissing),
+  listRunArtifacts: read("run_artifacts", ofOwner, never, runMissing),
   listRunLogs: read("run_logs", (id, query: QueryArguments["run_logs"]["query"]) => ({ id, query }), never, runMissing),
   getTaskRun: read("task_run", (id) => ({ id }), always, taskRunMissing),
   listTaskRuns: read("task_runs", (_id, query: QueryArguments["task_runs"]["query"]) => ({ query }), isFirstPage),
-  listTaskRunArtifacts: read("task_run_artifacts", (id) => ({ id }), never, taskRunMissing),
+  listTaskRunArtifacts: read("task_run_artifacts", ofOwner, never, taskRunMissing),
   listTaskRunLogs: read(
     "task_run_logs",
     (id, query: QueryArguments["task_run_logs"]["query"]) => ({ id, query }),
     never,
     taskRunMissing,
   ),
-  getFlow: read("flow_summary", (id, _query, context) => ({ id, ...context }), always, flowMissing),
+  getFlow: read("flow_summary", (id, _query, { live, now_us }) => ({ id, live, now_us }), never, flowMissing),
   listFlows: read(
     "flow_summaries",
-    (_id, query: { project?: string; results: number }, context) => ({
+    (_id, query: { project?: string; name?: string; results: number }, { live, now_us }) => ({
       project: query.project ?? null,
+      ...(query.name !== undefined && { name: query.name }),
       results: query.results,
-      ...context,
+      live,
+      now_us,
     }),
     never,
   ),
-  listSchedules: read("flow_schedules", (id, _query, context) => ({ id, ...context }), always),
+  listSchedules: read("flow_schedules", (id, _query, { now_us }) => ({ id, now_us }), always),
   getBackfill: read(
     "backfill",
     (id) => ({ id }),

@@ -6,18 +6,20 @@
 import { availableParallelism } from "node:os";
 import { type Refusal, refuse } from "#protocol/errors";
 import type { StreamKind } from "#protocol/feed";
+import { WHOLE_ANSWER_BYTES_MAX } from "#protocol/limits";
 import { parseQuery } from "#protocol/query";
 import type { SlicedReport } from "#protocol/report-slices";
 import type { Route } from "#protocol/route";
-import { type QueryArguments, type QueryName, runQuery } from "#storage/queries/named";
+import { type QueryArguments, type QueryName, runPart, runQuery } from "#storage/queries/named";
 import { openReadHandle } from "#storage/read-handle";
-import { REPORT_HEAP_MB_MAX, ReadPool } from "#storage/read-pool";
+import { READ_LIMIT_MS, REPORT_HEAP_MB_MAX, ReadPool } from "#storage/read-pool";
 import { Statements } from "#storage/statements";
 import { StorageError } from "#storage/storage-error";
 import type { Endpoint } from "./endpoint.ts";
 import { type PathValue, readPathValue } from "./path-value.ts";
 import { READS, type Read } from "./read-table.ts";
-import { reply, replyDefect, replyRefusal } from "./reply.ts";
+import { reply, replyRefusal } from "./reply.ts";
+import { type SentPart, StreamedAnswer, UnsentBytes } from "./streamed-answer.ts";
 import type { Exchange } from "./transport-port.ts";
 
 /** More readers than this only fight over the same pages. */
@@ -40,19 +42,27 @@ const ROWS: Partial<Record<StreamKind, QueryName>> = {
   "backfill.updated": "backfill_updated",
 };
 
+export interface ReadsPorts {
+  /** A read that cannot be answered, or whose answer cannot be finished. */
+  failed(exchange: Exchange, cause: unknown): void;
+  /** Told about defects that cost a report. */
+  defect(cause: unknown): void;
+}
+
 export class Reads {
   readonly #statements: Statements;
   readonly #pool: ReadPool;
   readonly #reportPool: ReadPool;
-  readonly #defect: (cause: unknown) => void;
+  readonly #ports: ReadsPorts;
+  readonly #unsent = new UnsentBytes();
   #live: readonly number[] = [];
 
-  constructor(path: string, defect: (cause: unknown) => void) {
+  constructor(path: string, ports: ReadsPorts) {
     this.#statements = new Statements(openReadHandle(path));
     this.#pool = new ReadPool({ path, threads: Math.min(READER_THREADS_MAX, Math.max(1, availableParallelism() - 1)) });
     // One thread: large reports are rare, and each takes much memory while it is parsed.
     this.#reportPool = new ReadPool({ path, threads: 1, heapMb: REPORT_HEAP_MB_MAX });
-    this.#defect = defect;
+    this.#ports = ports;
   }
 
   /** Flows that the running server has registered from code. */
@@ -77,15 +87,18 @@ export class Reads {
     } as QueryArguments[typeof name]);
   }
 
-  /** Answers a GET. */
+  /** Answers a GET. What a query makes here is its first part; readers make the others. */
   answer(exchange: Exchange, read: Read, { id, name }: PathValue, query: Readonly<Record<string, unknown>>): void {
     const args = read.arguments(id, query as never, { ...this.#context(), name });
+    const missing = () => replyRefusal(exchange, read.missing(id, name));
     if (read.here(query)) {
-      this.#finish(exchange, read, { id, name }, runQuery(this.#statements, read.query, args));
+      const part = runPart(this.#statements, read.query, args);
+      if (part === null) missing();
+      else this.#send(exchange, { body: part.text, next: this.#continuation(read.query, part.next) });
       return;
     }
-    this.#pool.run(read.query, args).then(
-      (bytes) => this.#finish(exchange, read, { id, name }, bytes),
+    this.#readPart(read.query, args).then(
+      (part) => (part === null ? missing() : this.#send(exchange, part)),
       (cause: unknown) => this.#fail(exchange, cause),
     );
   }
@@ -96,7 +109,7 @@ export class Reads {
       const sliced = await this.#reportPool.sliceReport(text);
       return sliced.ok ? { ok: true, value: sliced.report } : { ok: false, refusal: refuse(sliced.code, sliced.detail) };
     } catch (cause) {
-      this.#defect(cause);
+      this.#ports.defect(cause);
       return { ok: false, refusal: refuse("busy") };
     }
   }
@@ -110,18 +123,32 @@ export class Reads {
     return { live: this.#live, now_us: Date.now() * 1000 };
   }
 
-  #finish(exchange: Exchange, read: Read, { id, name }: PathValue, body: string | Uint8Array | null): void {
-    if (body === null) replyRefusal(exchange, read.missing(id, name));
-    else reply(exchange, 200, body);
+  #send(exchange: Exchange, part: SentPart): void {
+    const { body, next } = part;
+    if (next === null && body.length <= WHOLE_ANSWER_BYTES_MAX) reply(exchange, 200, body);
+    else if (this.#unsent.exhausted) replyRefusal(exchange, refuse("busy"));
+    else StreamedAnswer.begin(exchange, { unsent: this.#unsent, failed: this.#ports.failed }, part);
+  }
+
+  async #readPart<N extends QueryName>(name: N, args: QueryArguments[N]): Promise<SentPart | null> {
+    const part = await this.#pool.run(name, args);
+    return part === null ? null : { body: part.bytes, next: this.#continuation(name, part.next) };
+  }
+
+  #continuation<N extends QueryName>(name: N, next: QueryArguments[N] | null): SentPart["next"] {
+    if (next === null) return null;
+    return async () => {
+      const part = await this.#readPart(name, next);
+      if (part === null) throw new Error(`what ${name} is about was deleted while its answer was made`);
+      return part;
+    };
   }
 
   #fail(exchange: Exchange, cause: unknown): void {
-    if (cause instanceof StorageError && cause.fault === "query") {
-      replyRefusal(exchange, refuse("busy"));
-      return;
-    }
-    this.#defect(cause);
-    replyDefect(exchange);
+    const fault = cause instanceof StorageError ? cause.fault : null;
+    if (fault === "queue") replyRefusal(exchange, refuse("busy"));
+    else if (fault === "query") replyRefusal(exchange, refuse("read_too_long", READ_LIMIT_MS));
+    else this.#ports.failed(exchange, cause);
   }
 }
 

@@ -14,6 +14,12 @@ export function reply(exchange: Exchange, status: number, body: string | Uint8Ar
   exchange.respond(status, body === null ? API_HEADERS : headersOf(status), body);
 }
 
+/** Begins an answer of JSON text in parts; false: the connection has not taken this one. */
+export function beginReply(exchange: Exchange, first: string | Uint8Array): boolean {
+  // Between two parts, a space means nothing in JSON.
+  return exchange.begin(200, JSON_HEADERS, first, " ");
+}
+
 /** Says no. With `close` the connection ends too, because the rest of the body is not wanted. */
 export function replyRefusal(exchange: Exchange, refusal: Refusal, close = false): void {
   exchange.respond(refusal.status, headersOf(refusal.status), refusal.body(), close);
@@ -58,7 +64,7 @@ export function replyFile(
   exchange.respond(status, headers, body);
 }
 
-/** A defect of ours: the client learns no more than that. */
-export function replyDefect(exchange: Exchange): void {
-  replyRefusal(exchange, refuse("internal"));
+/** A defect of ours: the client learns no more than under which id the log has it. */
+export function replyDefect(exchange: Exchange, id: string): void {
+  replyRefusal(exchange, refuse("internal", id));
 }

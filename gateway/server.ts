@@ -109,7 +109,10 @@ class HttpGateway implements Gateway, RequestHandler {
     this.#options = options;
     this.#ports = { defect: tellDefect, warn: tellDefect, held: () => undefined, ...ports };
     this.#access = new Access(options);
-    this.#reads = new Reads(options.database_path, this.#ports.defect);
+    this.#reads = new Reads(options.database_path, {
+      failed: (exchange, cause) => this.failed(exchange, cause),
+      defect: this.#ports.defect,
+    });
     this.#state = new GatewayState(options, this.#ports, this.#reads);
     this.#custom = new CustomRouteTable({
       send: (message) => ports.sendRoute(message),
@@ -211,8 +214,10 @@ class HttpGateway implements Gateway, RequestHandler {
   }
 
   failed(exchange: Exchange, cause: unknown): void {
-    this.#ports.defect(cause);
-    if (exchange.open) replyDefect(exchange);
+    const id = this.#ports.newId();
+    const { method, path } = exchange;
+    this.#ports.defect(new Error(`error ${id} of ${method} ${path.slice(0, PATH_LENGTH_SHOWN)}: ${messageOf(cause)}`, { cause }));
+    if (exchange.open) replyDefect(exchange, id);
   }
 
   async #listen(host: string, wanted: number, socket: string | null): Promise<{ port: number; fallback: string | null }> {
@@ -249,6 +254,10 @@ class HttpGateway implements Gateway, RequestHandler {
 
 function isRouteMessage(message: GatewayMessage): message is RouteMessage {
   return message.kind === "RouteAnswer" || message.kind === "CustomRoutes" || message.kind === "RouteRequestsLost";
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
 }
 
 function tellDefect(cause: unknown): void {

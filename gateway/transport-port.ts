@@ -18,7 +18,7 @@ export interface ExchangeWatcher {
   data(bytes: Uint8Array, last: boolean): void;
   /** The client went away before the answer was complete; nothing can be sent any more. */
   aborted(): void;
-  /** The connection takes more, after a write that returned false. */
+  /** The connection has taken everything, after a write that returned false. */
   writable(): void;
 }
 
@@ -50,6 +50,7 @@ export interface Exchange {
   /**
    * Starts an answer without a known length, with its first piece; false: wait for `writable`. `filler` means nothing to the
    * client: a server library that ends a piece only when the next one begins sends it after each, so that no piece waits.
+   * HEAD gets the head alone, without a length, which ends it.
    */
   begin(status: number, headers: HeaderList, first: string | Uint8Array, filler: string): boolean;
   /** Continues it; false: wait for `writable`. */

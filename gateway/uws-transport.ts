@@ -220,6 +220,14 @@ class UwsExchange implements Exchange {
 
   begin(status: number, headers: HeaderList, first: string | Uint8Array, filler: string): boolean {
     if (!this.open) return false;
+    if (this.method === "HEAD") {
+      this.open = false;
+      this.#response.cork(() => {
+        this.#writeHead(status, headers);
+        this.#response.endWithoutBody();
+      });
+      return false;
+    }
     this.#begun = true;
     this.#filler = filler;
     this.#response.onWritable(() => {
@@ -274,8 +282,9 @@ class UwsExchange implements Exchange {
     }
   }
 
+  /** The library sends nothing of what waits until more is written, and asks again once the system takes more. */
   #writable(): void {
-    if (!this.open) return;
+    if (!this.open || !this.#response.write(this.#filler)) return;
     try {
       this.#watcher?.writable();
     } catch (cause) {

@@ -130,11 +130,15 @@ export const REFUSALS = {
   // 431, 500 to 504, 507: the server's side
   header_too_large: { status: 431, message: () => "request header is too large" },
   settings_not_written: { status: 500, message: (why: string) => `the settings could not be written to millrace.toml: ${why}` },
-  internal: { status: 500, message: () => "internal error" },
+  internal: { status: 500, message: (id: string) => `internal error ${id}; the server's log has its cause` },
   route_failed: { status: 500, message: (why: string) => why },
   route_ended: { status: 502, message: (why: string) => why },
   route_timed_out: { status: 504, message: (why: string) => why },
   busy: { status: 503, message: () => "too many requests in progress; try again" },
+  read_too_long: {
+    status: 503,
+    message: (ms: number) => `the read took longer than ${ms} ms; ask for less, or try again when the server has less to do`,
+  },
   unavailable: { status: 503, message: () => "the server is restarting a part of itself; try again" },
   no_room_for_runs: {
     status: 503,

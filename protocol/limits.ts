@@ -87,6 +87,19 @@ export const VARIABLE_NAME_LENGTH_MAX = 128;
 export const IDEMPOTENCY_KEEP_US = 24 * 3_600 * 1_000_000;
 export const IDEMPOTENCY_KEY_LENGTH_MAX = 255;
 
+/**
+ * One part of an answer, about: a list is made and sent part by part, the next one when the connection has taken the last, so that
+ * neither a reader nor the gateway holds more of it. A single record may be larger. A character counts as one.
+ */
+export const ANSWER_PART_BYTES_MAX = 256 * KIB;
+/** A page in order of ids ends early at about this size, with its cursor: clients parse it as one text. */
+export const ANSWER_PAGE_BYTES_MAX = 16 * MIB;
+/** Answers up to this size are sent whole: the system takes them at once. Of larger ones it is counted what a connection does not take. */
+export const WHOLE_ANSWER_BYTES_MAX = 64 * KIB;
+/** Parts of answers that connections have not taken, all together; beyond it lists are answered 503. */
+export const ANSWERS_UNSENT_BYTES_MAX = 128 * MIB;
+/** Task runs or artifacts of a run in one answer, where the client asks for pages of them. */
+export const RUN_PARTS_PAGE_MAX = 1_000;
 /** Page sizes: [default, maximum]; the minimum is 1. Larger limits are lowered silently, 0 is raised to 1. */
 export const RUNS_PAGE = [50, 500] as const;
 /** Runs that a page of a search looks through at most (about 25 ms of a reader thread); the next page goes on from there. */

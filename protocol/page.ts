@@ -1,6 +1,7 @@
 /** Pages of list endpoints: `items` and the cursor of the next page, null on the last one. */
-import Type, { type TSchema } from "typebox";
-import { Int64, nullable, sent } from "./scalar.ts";
+import Type, { type Static, type TSchema } from "typebox";
+import { RUN_PARTS_PAGE_MAX } from "./limits.ts";
+import { about, Int64, nullable, sent } from "./scalar.ts";
 
 /** A page object under the given component name. */
 export function pageOf<T extends TSchema>(title: string, item: T) {
@@ -11,3 +12,16 @@ export function pageOf<T extends TSchema>(title: string, item: T) {
 export function pageLimit([standard, maximum]: readonly [number, number]) {
   return Type.Integer({ minimum: 1, maximum, default: standard });
 }
+
+/** Query of the lists of what belongs to one run or task run, oldest first. An addition of ours: without it they are whole. */
+export const PartsQuery = Type.Object({
+  after: Type.Optional(about("Only those after this id", Int64)),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: RUN_PARTS_PAGE_MAX,
+      description: "How many at most; all without it. Fewer than that are the last ones",
+    }),
+  ),
+});
+export type PartsQuery = Static<typeof PartsQuery>;

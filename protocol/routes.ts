@@ -21,6 +21,7 @@ import { RunGraph } from "./graph.ts";
 import { AcquireRequest, AcquireResponse, ReleaseRequest, ReleaseResponse } from "./lease.ts";
 import { REPORT_BYTES_MAX } from "./limits.ts";
 import { LogsPage, LogsQuery } from "./log.ts";
+import { PartsQuery } from "./page.ts";
 import { Queue, RunExplanation } from "./queue.ts";
 import { type Route, row } from "./route.ts";
 import { Expectation, ExpectationsQuery, RuleBody, RuleFiring, RulePatch, RuleRow, RuleTest, RuleTestQuery } from "./rule.ts";
@@ -158,14 +159,22 @@ const RUNS: readonly Route[] = [
     { body: TransitionBody },
   ),
   row("GET /api/runs/{id}/graph", "getRunGraph", "Task runs of a run as a graph", "read", { 200: RunGraph, ...NotFound }),
-  row("GET /api/runs/{id}/tasks", "listRunTasks", "Task runs of a run, oldest first", "read", {
-    200: Type.Array(TaskRun),
-    ...NotFound,
-  }),
-  row("GET /api/runs/{id}/artifacts", "listRunArtifacts", "Artifacts of a run, oldest first", "read", {
-    200: Type.Array(ArtifactRow),
-    ...NotFound,
-  }),
+  row(
+    "GET /api/runs/{id}/tasks",
+    "listRunTasks",
+    "Task runs of a run, oldest first",
+    "read",
+    { 200: Type.Array(TaskRun), ...BadQuery, ...NotFound },
+    { query: PartsQuery },
+  ),
+  row(
+    "GET /api/runs/{id}/artifacts",
+    "listRunArtifacts",
+    "Artifacts of a run, oldest first",
+    "read",
+    { 200: Type.Array(ArtifactRow), ...BadQuery, ...NotFound },
+    { query: PartsQuery },
+  ),
   row(
     "GET /api/runs/{id}/logs",
     "listRunLogs",
@@ -198,10 +207,14 @@ const TASK_RUNS: readonly Route[] = [
     { query: TaskRunsQuery },
   ),
   row("GET /api/task-runs/{id}", "getTaskRun", "One task run", "read", { 200: TaskRun, ...NotFound }),
-  row("GET /api/task-runs/{id}/artifacts", "listTaskRunArtifacts", "Artifacts of a task run, oldest first", "read", {
-    200: Type.Array(ArtifactRow),
-    ...NotFound,
-  }),
+  row(
+    "GET /api/task-runs/{id}/artifacts",
+    "listTaskRunArtifacts",
+    "Artifacts of a task run, oldest first",
+    "read",
+    { 200: Type.Array(ArtifactRow), ...BadQuery, ...NotFound },
+    { query: PartsQuery },
+  ),
   row(
     "GET /api/task-runs/{id}/logs",
     "listTaskRunLogs",

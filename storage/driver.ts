@@ -10,6 +10,8 @@ export interface Statement<Row> {
   run(...values: SqlValue[]): { changes: number };
   get(...values: SqlValue[]): Row | undefined;
   all(...values: SqlValue[]): Row[];
+  /** Row by row; none is read before it is asked for. Leaving the loop ends the statement. */
+  iterate(...values: SqlValue[]): IterableIterator<Row>;
 }
 
 export interface Database {

@@ -87,9 +87,9 @@ function nameOf(statements: Statements, code: number): string {
 }
 
 /** The newest events, newest first. */
-export function latestEvents(statements: Statements, limit: number): SeenEvent[] {
-  const rows = statements.raw<SeenRow>(`${SELECT_SEEN} ORDER BY e.id DESC LIMIT ?`).all(limit);
-  return rows.map((row) => seen(statements, row));
+export function* latestEvents(statements: Statements, limit: number): Generator<SeenEvent> {
+  const rows = statements.raw<SeenRow>(`${SELECT_SEEN} ORDER BY e.id DESC LIMIT ?`).iterate(limit);
+  for (const row of rows) yield seen(statements, row);
 }
 
 /** The event with this id, or null when it is gone. */
@@ -108,7 +108,7 @@ export function* eventsBetween(statements: Statements, name: string, fromUs: num
   const text = name.replace(/\*$/, "");
   for (const [stretch] of stretches) {
     const first = stretch * STRETCH_IDS;
-    const rows = statements.raw<SeenRow>(sql).all(first, first + STRETCH_IDS - 1, fromUs, toUs, text, text);
+    const rows = statements.raw<SeenRow>(sql).iterate(first, first + STRETCH_IDS - 1, fromUs, toUs, text, text);
     for (const row of rows) yield seen(statements, row);
   }
 }

@@ -6,6 +6,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Piscina } from "piscina";
 import type { Sliced } from "#protocol/report-slices";
+import type { AnswerPart } from "./queries/answer-part.ts";
 import type { QueryArguments, QueryName } from "./queries/named.ts";
 import { StorageError } from "./storage-error.ts";
 
@@ -16,6 +17,8 @@ export interface ReadPoolOptions {
   threads: number;
   /** Heap of a thread at most, `HEAP_MB_MAX` unless given. */
   heapMb?: number;
+  /** Queries that run or wait for a thread at most, `QUERIES_MAX` unless given. */
+  queriesMax?: number;
 }
 
 export interface ReadTask<N extends QueryName> {
@@ -23,6 +26,9 @@ export interface ReadTask<N extends QueryName> {
   name: N;
   args: QueryArguments[N];
 }
+
+/** A part of an answer as bytes, whose memory goes over to the caller. */
+export type ReadPart<A> = Omit<AnswerPart<A>, "text"> & { bytes: Uint8Array };
 
 /** A whole report to be cut up. */
 export interface SliceTask {
@@ -32,14 +38,14 @@ export interface SliceTask {
 /** A query that takes longer is given up, and its thread replaced. */
 export const READ_LIMIT_MS = 10_000;
 
-/** Queries that wait for a thread; beyond it the caller is told to come back. */
-const QUEUE_MAX = 1_000;
+/** Queries that run or wait for a thread; beyond it the caller is told to come back. */
+const QUERIES_MAX = 1_000;
 
 /** A thread with nothing to read ends after this, and gives its memory back. */
 const IDLE_MS = 60_000;
 
-/** Heap of a reader: a page of 10,000 log lines takes some 30 MB. */
-const HEAP_MB_MAX = 256;
+/** Heap of a reader, which makes answers in parts: records of stores that had no limits yet, of 64 MB each, fit too. */
+const HEAP_MB_MAX = 512;
 /** Heap of a thread that parses reports: the largest body, as objects and as text. */
 export const REPORT_HEAP_MB_MAX = 1_024;
 
@@ -52,6 +58,7 @@ export class ReadPool {
   readonly #options: ReadPoolOptions;
   #pool: Promise<Piscina> | null = null;
   #closed = false;
+  #queries = 0;
 
   constructor(options: ReadPoolOptions) {
     this.#options = options;
@@ -63,12 +70,17 @@ export class ReadPool {
   }
 
   /**
-   * JSON text of the result as bytes, null when what the query is about does not exist.
-   * `limitMs` is what is left of the time of the request. Rejects with a StorageError (fault "query" at the time limit or with a full queue).
+   * The first part of the result, or the one that the arguments ask for; null when what the query is about does not exist.
+   * `limitMs` is what is left of the time of the request. Rejects with a StorageError: fault "query" at the time limit, "queue"
+   * with a full queue, "reader" for whatever else.
    */
-  async run<N extends QueryName>(name: N, args: QueryArguments[N], limitMs = READ_LIMIT_MS): Promise<Uint8Array | null> {
+  async run<N extends QueryName>(
+    name: N,
+    args: QueryArguments[N],
+    limitMs = READ_LIMIT_MS,
+  ): Promise<ReadPart<QueryArguments[N]> | null> {
     const task: ReadTask<N> = { path: this.#options.path, name, args };
-    return (await this.#run(task, name, limitMs)) as Uint8Array | null;
+    return (await this.#run(task, name, limitMs)) as ReadPart<QueryArguments[N]> | null;
   }
 
   /** Checks and cuts up a report. Rejects as `run` does. */
@@ -91,6 +103,17 @@ export class ReadPool {
   }
 
   async #run(task: object, what: string, limitMs: number): Promise<unknown> {
+    const { queriesMax = QUERIES_MAX } = this.#options;
+    if (this.#queries >= queriesMax) throw new StorageError("queue", `${what}: ${queriesMax} queries wait for a reader`);
+    this.#queries += 1;
+    try {
+      return await this.#runCounted(task, what, limitMs);
+    } finally {
+      this.#queries -= 1;
+    }
+  }
+
+  async #runCounted(task: object, what: string, limitMs: number): Promise<unknown> {
     const pool = await this.#started();
     const limit = new AbortController();
     if (limitMs <= 0) limit.abort();
@@ -98,15 +121,16 @@ export class ReadPool {
     try {
       return await pool.run(task, { signal: limit.signal });
     } catch (error) {
-      const message = limit.signal.aborted ? `${what} took longer than ${limitMs} ms` : String(error);
-      throw new StorageError("query", message, null, error);
+      if (limit.signal.aborted) throw new StorageError("query", `${what} took longer than ${limitMs} ms`, null, error);
+      const message = error instanceof Error ? error.message : String(error);
+      throw new StorageError("reader", `${what}: ${message}`, null, error);
     } finally {
       clearTimeout(timer);
     }
   }
 
   async #started(): Promise<Piscina> {
-    if (this.#closed) throw new StorageError("query", "the reader pool is closed");
+    if (this.#closed) throw new StorageError("reader", "the reader pool is closed");
     this.#pool ??= this.#start();
     return this.#pool;
   }
@@ -119,7 +143,8 @@ export class ReadPool {
       minThreads: 0,
       maxThreads: this.#options.threads,
       idleTimeout: IDLE_MS,
-      maxQueue: QUEUE_MAX,
+      // Tasks that can be aborted are not counted there: #run does that.
+      maxQueue: Number.POSITIVE_INFINITY,
       resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMb ?? HEAP_MB_MAX },
     });
   }

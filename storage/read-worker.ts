@@ -1,11 +1,12 @@
 /** Entry of a reader thread: one read-only handle, one task at a time, no transaction between queries. */
 import { type Sliced, sliceReport } from "#protocol/report-slices";
-import { type QueryName, runQuery } from "./queries/named.ts";
+import { driverErrorCode } from "./driver.ts";
+import { type QueryName, runPart } from "./queries/named.ts";
 import { openReadHandle } from "./read-handle.ts";
-import { loadPool, type ReadTask, type SliceTask } from "./read-pool.ts";
+import { loadPool, type ReadPart, type ReadTask, type SliceTask } from "./read-pool.ts";
 import { Statements } from "./statements.ts";
 
-const { move } = await loadPool();
+const piscina = await loadPool();
 
 let open: { path: string; statements: Statements } | null = null;
 
@@ -20,9 +21,22 @@ export default function perform<N extends QueryName>(task: ReadTask<N> | SliceTa
   return "report" in task ? (sliceReport(task.report) satisfies Sliced) : answer(task);
 }
 
-/** The result as bytes whose memory goes over to the caller; null when what the query is about does not exist. */
+/** A part of the result as bytes whose memory goes over to the caller; null when what the query is about does not exist. */
 function answer<N extends QueryName>(task: ReadTask<N>): unknown {
-  const text = runQuery(statementsOf(task.path), task.name, task.args);
+  const part = readPart(task);
+  if (part === null) return null;
   // Bytes of their own: a slice of Node's shared pool could not be handed over.
-  return text === null ? null : move(new TextEncoder().encode(text));
+  const bytes = new TextEncoder().encode(part.text);
+  const value: ReadPart<unknown> = { bytes, next: part.next };
+  return piscina.move({ [piscina.transferableSymbol]: bytes.buffer, [piscina.valueSymbol]: value });
+}
+
+/** Errors lose their code on the way to another thread. */
+function readPart<N extends QueryName>({ path, name, args }: ReadTask<N>) {
+  try {
+    return runPart(statementsOf(path), name, args);
+  } catch (cause) {
+    const code = driverErrorCode(cause);
+    throw code === null || !(cause instanceof Error) ? cause : new Error(`${code}: ${cause.message}`, { cause });
+  }
 }

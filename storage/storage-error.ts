@@ -18,8 +18,12 @@ export type StorageFault =
   | "library"
   /** An operation that must not fail did; `batch` says which batch held it. */
   | "operation"
-  /** A query name or argument that the pool doesn't know, or its time limit. */
-  | "query";
+  /** A query took longer than its time limit. */
+  | "query"
+  /** More queries wait for a reader than may. */
+  | "queue"
+  /** A reader ended, or could not read. */
+  | "reader";
 
 export class StorageError extends Error {
   readonly fault: StorageFault;

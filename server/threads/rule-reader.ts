@@ -33,10 +33,10 @@ export function ruleReader(databasePath: string, thread: ThreadHost): ActorSpec 
 
 async function ask(pool: ReadPool, question: RuleQuestion): Promise<string> {
   await pool.ready();
-  const bytes =
+  const part =
     question.query === "rendered_actions"
       ? await pool.run(question.query, question.args, RENDER_LIMIT_MS)
       : await pool.run(question.query, question.args, READ_LIMIT_MS);
-  if (bytes === null) throw new Error(`${question.query} has no answer`);
-  return DECODER.decode(bytes);
+  if (part === null) throw new Error(`${question.query} has no answer`);
+  return DECODER.decode(part.bytes);
 }

@@ -1,17 +1,32 @@
 /** GET /api/runs/{id}/input: the answers that a person gave to a run's pauses. */
 import type { Statements } from "../statements.ts";
+import { type AnswerPart, arrayPart, type Continued, wholeAnswer } from "./answer-part.ts";
+
+export interface AnswersArguments extends Continued {
+  id: number;
+  /** Answers in the parts before. */
+  count?: number;
+}
 
 /**
- * `{input: latest}` as JSON text, null when none was stored. `inputs` has all answers in order; it is left out where `input`
- * says the same, because clients compare the record of a single answer as a whole.
+ * `{input: latest}`, null when none was stored. `inputs` has all answers in order; it is left out where `input` says the same,
+ * because clients compare the record of a single answer as a whole.
  */
-export function answersOfRun(statements: Statements, run: number): string {
-  const sql = "SELECT value FROM answers WHERE run_id = ? ORDER BY ordinal";
-  const values = statements
-    .raw<[string]>(sql)
-    .all(run)
-    .map(([value]) => value);
-  const latest = values.at(-1) ?? "null";
-  const said = values.length === 0 || (values.length === 1 && latest !== "null");
-  return said ? `{"input":${latest}}` : `{"input":${latest},"inputs":[${values.join(",")}]}`;
+export function answersOfRun(statements: Statements, args: AnswersArguments): AnswerPart<AnswersArguments> {
+  const { id: run, made, count: before = 0 } = args;
+  const count = statements.raw<[number]>("SELECT count(*) FROM answers WHERE run_id = ?").get(run)?.[0] ?? 0;
+  const newest = "SELECT value FROM answers WHERE run_id = ? ORDER BY ordinal DESC LIMIT 1";
+  const latest = made === undefined ? (statements.raw<[string]>(newest).get(run)?.[0] ?? "null") : "";
+  const said = count === 0 || (count === 1 && latest !== "null");
+  if (made === undefined && said) return wholeAnswer(`{"input":${latest}}`);
+  const sql = "SELECT value FROM answers WHERE run_id = ? ORDER BY ordinal LIMIT -1 OFFSET ?";
+  const rows = statements.raw<[string]>(sql).iterate(run, before);
+  const part = arrayPart(
+    args,
+    rows,
+    ([value]) => value,
+    (_last, done) => ({ count: before + done }),
+  );
+  const opened = made === undefined ? `{"input":${latest},"inputs":${part.text}` : part.text;
+  return { ...part, text: part.next === null ? `${opened}}` : opened };
 }

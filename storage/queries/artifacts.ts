@@ -2,9 +2,11 @@
 import type { ArtifactsQuery } from "#protocol/artifact";
 import { bytesToUuid } from "#protocol/uuid";
 import type { Statements } from "../statements.ts";
+import { type AnswerPart, arrayPart, type PageArguments, pagePart } from "./answer-part.ts";
 import { Conditions } from "./conditions.ts";
 import { flowIds } from "./filters.ts";
-import { page, quoted } from "./json.ts";
+import { quoted } from "./json.ts";
+import { type OwnedArguments, restOf } from "./task-runs-page.ts";
 
 type ArtifactRow = [
   id: number,
@@ -44,22 +46,43 @@ export function artifactById(statements: Statements, id: number): string | null 
   return row === undefined ? null : render(row);
 }
 
-/** Artifacts of a run as a JSON array. */
-export function artifactsOfRun(statements: Statements, run: number): string {
-  const rows = statements.raw<ArtifactRow>(`SELECT ${COLUMNS} FROM artifacts a WHERE a.run_id = ? ORDER BY a.id`).all(run);
-  return `[${rows.map(render).join(",")}]`;
+/** A part of the artifacts of a run, oldest first. */
+export function artifactsOfRun(statements: Statements, args: OwnedArguments): AnswerPart<OwnedArguments> {
+  return artifactsOf(statements, "a.run_id", args);
 }
 
-/** Artifacts of a task run as a JSON array. */
-export function artifactsOfTaskRun(statements: Statements, taskRun: number): string {
-  const sql = `SELECT ${COLUMNS} FROM artifacts a WHERE a.task_run_id = ? ORDER BY a.id`;
-  return `[${statements.raw<ArtifactRow>(sql).all(taskRun).map(render).join(",")}]`;
+/** A part of the artifacts of a task run, oldest first. */
+export function artifactsOfTaskRun(statements: Statements, args: OwnedArguments): AnswerPart<OwnedArguments> {
+  return artifactsOf(statements, "a.task_run_id", args);
 }
 
-/** A page of artifacts across runs as JSON text. */
-export function artifactsPage(statements: Statements, query: ArtifactsQuery): string {
+function artifactsOf(statements: Statements, owner: string, args: OwnedArguments): AnswerPart<OwnedArguments> {
+  const { after = 0, limit = -1 } = args.query ?? {};
+  const sql = `SELECT ${COLUMNS} FROM artifacts a WHERE ${owner} = ? AND a.id > ? ORDER BY a.id LIMIT ?`;
+  const rows = statements.raw<ArtifactRow>(sql).iterate(args.id, after, limit);
+  return arrayPart(args, rows, render, ([last], count) => ({ query: restOf(args.query, last, count) }));
+}
+
+export interface ArtifactsArguments extends PageArguments {
+  query: ArtifactsQuery;
+}
+
+/** A part of a page of artifacts across runs. */
+export function artifactsPage(statements: Statements, args: ArtifactsArguments): AnswerPart<ArtifactsArguments> {
+  const { query } = args;
+  return pagePart(args, {
+    limit: query.limit,
+    rows: findRows(statements, query),
+    render: renderListed,
+    cursor: ([id]) => id,
+    rest: ([after], count) => ({ query: { ...query, after, limit: query.limit - count } }),
+  });
+}
+
+/** Artifacts of the page, and one more when there is one. */
+function findRows(statements: Statements, query: ArtifactsQuery): Iterable<ListRow> {
   const flows = flowIds(statements, query);
-  if (flows?.length === 0) return page([], null);
+  if (flows?.length === 0) return [];
   const where = new Conditions();
   if (query.kind !== undefined) where.add("a.kind = ?", query.kind);
   if (query.key !== undefined) where.add("a.key = ?", query.key);
@@ -69,10 +92,7 @@ export function artifactsPage(statements: Statements, query: ArtifactsQuery): st
   const sql = `SELECT ${COLUMNS}, r.name, f.name, f.project FROM artifacts a ${indexFor(query)}
     CROSS JOIN runs r ON r.id = a.run_id CROSS JOIN flows f ON f.id = r.flow_id
     WHERE ${where.sql} ORDER BY a.id DESC LIMIT ?`;
-  const rows = statements.raw<ListRow>(sql).all(...where.values, query.limit + 1);
-  const more = rows.length > query.limit;
-  const shown = more ? rows.slice(0, query.limit) : rows;
-  return page(shown.map(renderListed), more ? (shown.at(-1)?.[0] ?? null) : null);
+  return statements.raw<ListRow>(sql).iterate(...where.values, query.limit + 1);
 }
 
 function indexFor(query: ArtifactsQuery): string {

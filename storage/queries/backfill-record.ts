@@ -3,6 +3,7 @@
 import { bytesToUuid } from "#protocol/uuid";
 import { stateType } from "../codes.ts";
 import type { Statements } from "../statements.ts";
+import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { flag, quoted, stored } from "./json.ts";
 
 type BackfillRow = [
@@ -52,31 +53,56 @@ export function backfillById(statements: Statements, id: number): string | null 
   return row === undefined ? null : render(statements, row);
 }
 
-/** Backfills of a flow, oldest first, as a JSON array; empty for an unknown flow. */
-export function backfillsOfFlow(statements: Statements, flow: number): string {
-  const rows = statements.raw<BackfillRow>(`${SELECT_BACKFILL} WHERE flow_id = ? ORDER BY id`).all(flow);
-  return `[${rows.map((row) => render(statements, row)).join(",")}]`;
+export interface FlowBackfillsArguments extends Continued {
+  id: number;
+  after?: number;
 }
 
-/** The newest backfills of all flows, newest first, as a JSON array. */
-export function newestBackfills(statements: Statements, limit: number): string {
-  const rows = statements.raw<BackfillRow>(`${SELECT_BACKFILL} ORDER BY id DESC LIMIT ?`).all(limit);
-  return `[${rows.map((row) => render(statements, row)).join(",")}]`;
+/** A part of the backfills of a flow, oldest first; empty for an unknown flow. */
+export function backfillsOfFlow(statements: Statements, args: FlowBackfillsArguments): AnswerPart<FlowBackfillsArguments> {
+  const rows = statements.raw<BackfillRow>(`${SELECT_BACKFILL} WHERE flow_id = ? AND id > ? ORDER BY id`);
+  return arrayPart(
+    args,
+    rows.iterate(args.id, args.after ?? 0),
+    (row) => render(statements, row),
+    ([after]) => ({ after }),
+  );
 }
 
-/** The values of a backfill with their runs, in the order of their creation, as a JSON array; null when there is none. */
-export function valuesOfBackfill(statements: Statements, id: number): string | null {
+export interface BackfillsArguments extends Continued {
+  limit: number;
+  before?: number;
+}
+
+/** A part of the newest backfills of all flows, newest first. */
+export function newestBackfills(statements: Statements, args: BackfillsArguments): AnswerPart<BackfillsArguments> {
+  const { limit, before = Number.MAX_SAFE_INTEGER } = args;
+  const rows = statements.raw<BackfillRow>(`${SELECT_BACKFILL} WHERE id < ? ORDER BY id DESC LIMIT ?`).iterate(before, limit);
+  return arrayPart(
+    args,
+    rows,
+    (row) => render(statements, row),
+    ([last], count) => ({ before: last, limit: limit - count }),
+  );
+}
+
+/** A part of the values of a backfill with their runs, in the order of their creation; null when there is none. */
+export function valuesOfBackfill(
+  statements: Statements,
+  args: FlowBackfillsArguments,
+): AnswerPart<FlowBackfillsArguments> | null {
+  const { id, after = 0 } = args;
   const found = statements.raw<[string]>("SELECT parameter FROM backfills WHERE id = ?").get(id);
   if (found === undefined) return null;
   const sql = `SELECT id, state_type, state_name, json_extract(parameters, ?) FROM runs INDEXED BY runs_backfill
-    WHERE backfill_id = ? ORDER BY id`;
+    WHERE backfill_id = ? AND id > ? ORDER BY id`;
   const path = `$.${JSON.stringify(found[0])}`;
-  const rows = statements.raw<[number, number, string | null, string | null]>(sql).all(path, id);
-  const values = rows.map(([run, type, name, value]) => {
+  const rows = statements.raw<[number, number, string | null, string | null]>(sql).iterate(path, id, after);
+  const renderValue = ([run, type, name, value]: [number, number, string | null, string | null]): string => {
     const typeName = stateType(type);
     return `[${quoted(value)},${run},"${typeName}",${quoted(name ?? typeName)}]`;
-  });
-  return `[${values.join(",")}]`;
+  };
+  return arrayPart(args, rows, renderValue, ([last]) => ({ after: last }));
 }
 
 /** Data of the stream message backfill.created. */

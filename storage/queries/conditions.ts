@@ -28,7 +28,20 @@ export class Conditions {
   }
 }
 
-/** A LIKE pattern that finds the text anywhere, wildcards taken literally (ESCAPE '\'); LIKE ignores the case of ASCII letters. */
-export function containsPattern(text: string): string {
-  return `%${text.replaceAll(/[\\%_]/g, "\\$&")}%`;
+/** That the column holds the text anywhere; the case of ASCII letters is ignored. */
+export interface Containment {
+  sql: string;
+  value: string;
+}
+
+/** LIKE is the faster one, but reads texts up to their first NUL only. */
+export function contains(column: string, text: string): Containment {
+  return text.includes("\0")
+    ? { sql: `instr(lower(${column}), lower(?)) > 0`, value: text }
+    : { sql: `${column} LIKE ? ESCAPE '\\'`, value: `%${text.replaceAll(/[\\%_]/g, "\\$&")}%` };
+}
+
+export function addContains(conditions: Conditions, column: string, text: string): void {
+  const { sql, value } = contains(column, text);
+  conditions.add(sql, value);
 }

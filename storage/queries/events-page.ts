@@ -3,9 +3,9 @@ import type { EventsQuery } from "#protocol/event";
 import { isUuid, uuidToBytes } from "#protocol/uuid";
 import { STRETCH_IDS, STRETCH_KIND } from "../codes.ts";
 import type { Statements } from "../statements.ts";
-import { Conditions, containsPattern } from "./conditions.ts";
+import { type AnswerPart, type PageArguments, pagePart } from "./answer-part.ts";
+import { Conditions } from "./conditions.ts";
 import { type EventContext, type EventRow, renderEvent, SELECT_EVENT } from "./event-record.ts";
-import { page } from "./json.ts";
 import { type StretchFilter, stretchesOf } from "./stretch-walk.ts";
 
 /** Which rows a page may have: conditions on `e`, what the coarse index knows, and whether an exact index serves. */
@@ -16,43 +16,57 @@ interface EventSelection {
   from: string;
 }
 
-/** A page of events as JSON text. */
-export function eventsPage(statements: Statements, query: EventsQuery, context: EventContext): string {
-  const rows = eventRows(statements, query, query.limit + 1);
-  const more = rows.length > query.limit;
-  const shown = more ? rows.slice(0, query.limit) : rows;
-  return page(
-    shown.map((row) => renderEvent(row, context)),
-    more ? (shown.at(-1)?.[0] ?? null) : null,
-  );
+export interface EventsArguments extends PageArguments {
+  query: EventsQuery;
+}
+
+/** A part of a page of events. */
+export function eventsPage(statements: Statements, args: EventsArguments, context: EventContext): AnswerPart<EventsArguments> {
+  const { query } = args;
+  return pagePart(args, {
+    limit: query.limit,
+    rows: eventRows(statements, query, query.limit + 1),
+    render: (row) => renderEvent(row, context),
+    cursor: ([id]) => id,
+    rest: ([cursor], count) => ({ query: { ...query, cursor, limit: query.limit - count } }),
+  });
 }
 
 /** Rows that match, in the order of the query, at most `limit`. */
-export function eventRows(statements: Statements, query: EventsQuery, limit: number): EventRow[] {
+function* eventRows(statements: Statements, query: EventsQuery, limit: number): Generator<EventRow> {
   const selection = selectEvents(statements, query);
-  if (selection === null) return [];
+  if (selection === null) return;
   const { conditions, stretches, from } = selection;
   const descending = !query.ascending;
   if (query.cursor !== undefined) conditions.add(`e.id ${descending ? "<" : ">"} ?`, query.cursor);
   if (from !== "events e" || stretches.length === 0) {
     const range = from === "events e" ? timeRange(statements, query) : null;
     if (range !== null) conditions.add("e.id BETWEEN ? AND ?", ...range);
-    return select(statements, from, conditions, descending, limit);
+    yield* select(statements, from, conditions, descending, limit);
+    return;
   }
-  const rows: EventRow[] = [];
+  let left = limit;
   for (const [first, last] of stretchesOf(statements, stretches, query.cursor ?? null, descending)) {
     if (!timesOverlap(statements, query, first)) continue;
     const within = conditions.copy().add("e.id BETWEEN ? AND ?", first, last);
-    rows.push(...select(statements, "events e NOT INDEXED", within, descending, limit - rows.length));
-    if (rows.length >= limit) break;
+    for (const row of select(statements, "events e NOT INDEXED", within, descending, left)) {
+      left -= 1;
+      yield row;
+    }
+    if (left <= 0) return;
   }
-  return rows;
 }
 
-function select(statements: Statements, from: string, conditions: Conditions, descending: boolean, limit: number): EventRow[] {
+function select(
+  statements: Statements,
+  from: string,
+  conditions: Conditions,
+  descending: boolean,
+  limit: number,
+): Iterable<EventRow> {
   const base = SELECT_EVENT.replace("FROM events e JOIN", `FROM ${from} CROSS JOIN`);
   const sql = `${base} WHERE ${conditions.sql} ORDER BY e.id ${descending ? "DESC" : "ASC"} LIMIT ?`;
-  return statements.raw<EventRow>(sql).all(...conditions.values, limit);
+  return statements.raw<EventRow>(sql).iterate(...conditions.values, limit);
 }
 
 function selectEvents(statements: Statements, query: EventsQuery): EventSelection | null {
@@ -81,10 +95,9 @@ function selectEvents(statements: Statements, query: EventsQuery): EventSelectio
 
 /** Codes of the names that the filter means: one, or all with the prefix before `*`. */
 function nameCodes(statements: Statements, name: string): number[] {
+  const prefix = name.slice(0, -1);
   const rows = name.endsWith("*")
-    ? statements
-        .raw<[number]>(`SELECT id FROM names WHERE name LIKE ? ESCAPE '\\' AND substr(name, 1, ?) = ?`)
-        .all(containsPattern(name.slice(0, -1)).slice(1), name.length - 1, name.slice(0, -1))
+    ? statements.raw<[number]>("SELECT id FROM names WHERE substr(name, 1, length(?)) = ?").all(prefix, prefix)
     : statements.raw<[number]>("SELECT id FROM names WHERE name = ?").all(name);
   return rows.map(([id]) => id);
 }

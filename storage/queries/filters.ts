@@ -34,7 +34,7 @@ export function stateCodeOf(type: string): number | null {
 
 /** Codes of state types; words that are none match nothing. */
 export function stateCodesOf(types: readonly string[]): number[] {
-  return types.map(stateCodeOf).filter((code) => code !== null);
+  return [...new Set(types)].map(stateCodeOf).filter((code) => code !== null);
 }
 
 /** The states that these filters allow of the rows called `alias`; a name equal to its type is stored as NULL. */

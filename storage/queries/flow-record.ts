@@ -3,6 +3,7 @@ import { RECENT_RUNS_COUNT } from "#protocol/limits";
 import { bytesToUuid } from "#protocol/uuid";
 import { ENDED_CODES, stateType } from "../codes.ts";
 import type { Statements } from "../statements.ts";
+import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { flag, quoted, stored } from "./json.ts";
 import { schedulesOfFlow } from "./schedule-record.ts";
 
@@ -23,6 +24,9 @@ type FlowRow = [
   created_at: number,
   last_seen_at: number,
 ];
+
+/** What of a flow says which flows it waits for. */
+type UpstreamRow = [project: string, name: string, options: string];
 
 /** What the store doesn't know about flows. */
 export interface FlowContext {
@@ -80,16 +84,29 @@ export function flowById(statements: Statements, id: number, context: FlowContex
 export function flowSummary(statements: Statements, id: number, context: FlowContext): string | null {
   const row = statements.raw<FlowRow>(`${SELECT_FLOW} WHERE id = ?`).get(id);
   if (row === undefined) return null;
-  const project = statements.raw<FlowRow>(`${SELECT_FLOW} WHERE project = ?`).all(row[2]);
-  return summary(statements, row, triggersOf(project), context);
+  return summary(statements, row, triggersOf(statements, row[2]), context);
 }
 
-/** Summaries of all flows, or of a project's, by project and name, as a JSON array. */
-export function flowSummaries(statements: Statements, project: string | null, context: FlowContext): string {
-  const sql = `${SELECT_FLOW} WHERE ? IS NULL OR project = ? ORDER BY project, name`;
-  const rows = statements.raw<FlowRow>(sql).all(project, project);
-  const triggers = triggersOf(rows);
-  return `[${rows.map((row) => summary(statements, row, triggers, context)).join(",")}]`;
+export interface FlowsArguments extends Continued {
+  project: string | null;
+  /** Only flows of this name; asked for by the server itself. */
+  name?: string;
+  results?: number;
+  live: readonly number[];
+  now_us: number;
+  /** The flows after this project and name. */
+  after?: [project: string, name: string];
+}
+
+/** A part of the summaries of all flows, or of a project's, by project and name. */
+export function flowSummaries(statements: Statements, args: FlowsArguments, context: FlowContext): AnswerPart<FlowsArguments> {
+  const { project, name = null, after = ["", ""] } = args;
+  const sql = `${SELECT_FLOW} WHERE (project, name) > (?, ?) AND project = coalesce(?, project) AND name = coalesce(?, name)
+    ORDER BY project, name`;
+  const triggers = triggersOf(statements, project);
+  const rows = statements.raw<FlowRow>(sql).iterate(...after, project, name);
+  const render = (row: FlowRow): string => summary(statements, row, triggers, context);
+  return arrayPart(args, rows, render, (last) => ({ after: [last[2], last[3]] }));
 }
 
 function summary(statements: Statements, row: FlowRow, triggers: Map<string, string[]>, context: FlowContext): string {
@@ -108,13 +125,17 @@ function nameKey(project: string, name: string): string {
   return JSON.stringify([project, name]);
 }
 
-/** Names of the flows that wait for each flow, by project and name, in order. */
-function triggersOf(rows: readonly FlowRow[]): Map<string, string[]> {
+/** Names of the flows that wait for each flow of a project, or of all, by project and name, in order. */
+function triggersOf(statements: Statements, project: string | null): Map<string, string[]> {
+  const sql = `SELECT project, name, options FROM flows WHERE project = coalesce(?, project) AND instr(options, '"after"') > 0
+    ORDER BY name`;
   const triggers = new Map<string, string[]>();
-  for (const row of rows) {
-    for (const upstream of afterOf(row[10]).upstreams) {
-      const key = nameKey(row[2], upstream);
-      triggers.set(key, [...(triggers.get(key) ?? []), row[3]].sort());
+  for (const [own, name, options] of statements.raw<UpstreamRow>(sql).iterate(project)) {
+    for (const upstream of afterOf(options).upstreams) {
+      const key = nameKey(own, upstream);
+      const waiting = triggers.get(key);
+      if (waiting === undefined) triggers.set(key, [name]);
+      else waiting.push(name);
     }
   }
   return triggers;

@@ -1,36 +1,82 @@
-/** Log lines of a run or task run, oldest first; `after` is exclusive. */
+/**
+ * Log lines of a run or task run, oldest first; `after` is exclusive. The last lines of a log are found backwards and, where they
+ * are more than one part holds, made forwards from the first of them.
+ */
+import { ANSWER_PART_BYTES_MAX } from "#protocol/limits";
 import type { LogsQuery } from "#protocol/log";
 import { levelBit } from "../feed.ts";
 import { type LogLine, readLines } from "../log-blocks.ts";
 import type { Statements } from "../statements.ts";
+import { type AnswerPart, type PageArguments, pagePart, wholeAnswer } from "./answer-part.ts";
 import { page, quoted } from "./json.ts";
 
 type BlockRow = [id: number, count: number, lines: string | Uint8Array];
+type NumberedLine = [id: number, line: LogLine];
 
-/** Blocks read at once: one report has some ten lines, so a page takes few of these. */
-const BLOCKS_READ = 64;
+export interface LogsArguments extends PageArguments {
+  /** Of the run, or of the task run. */
+  id: number;
+  query: LogsQuery;
+  /** The lines asked for are the last ones of the log: no cursor leads on from them. */
+  last?: true;
+}
+
+/** A part of a page of log lines; `taskRun` null for all lines of the run. */
+export function logsPage(
+  statements: Statements,
+  run: number,
+  taskRun: number | null,
+  args: LogsArguments,
+): AnswerPart<LogsArguments> {
+  const { query, last } = args;
+  if (query.tail === true) return tailPage(statements, run, taskRun, args);
+  return pagePart(args, {
+    limit: query.limit,
+    rows: matchingLines(statements, run, taskRun, query),
+    render: ([id, line]) => renderLine(run, id, line),
+    cursor: ([id]) => id,
+    rest: ([after], count) => ({ query: { ...query, after, limit: query.limit - count } }),
+    endsEarly: last !== true,
+  });
+}
+
+/** The last lines; where they do not fit into one part, all of them from the first. */
+function tailPage(statements: Statements, run: number, taskRun: number | null, args: LogsArguments): AnswerPart<LogsArguments> {
+  const { query } = args;
+  const items: string[] = [];
+  let length = 0;
+  let first = query.after ?? 0;
+  let count = 0;
+  for (const [id, line] of matchingLines(statements, run, taskRun, query)) {
+    if (length < ANSWER_PART_BYTES_MAX) {
+      const item = renderLine(run, id, line);
+      items.push(item);
+      length += item.length;
+    }
+    first = id;
+    count += 1;
+    if (count === query.limit) break;
+  }
+  if (items.length === count) return wholeAnswer(page(items.reverse(), null));
+  const forwards = { ...query, tail: false, after: first - 1, limit: count };
+  return logsPage(statements, run, taskRun, { ...args, query: forwards, last: true });
+}
+
+/** Lines that the query asks for, newest first with `tail`. */
+function* matchingLines(statements: Statements, run: number, taskRun: number | null, query: LogsQuery): Generator<NumberedLine> {
+  const level = query.level ?? null;
+  const search = query.search === undefined || query.search === "" ? null : query.search.toLowerCase();
+  for (const numbered of linesOf(statements, run, query, level === null ? 0xff : levelsFrom(level))) {
+    const [task, lineLevel, , , message] = numbered[1];
+    if (taskRun !== null && task !== taskRun) continue;
+    if (level !== null && lineLevel < level) continue;
+    if (search === null || message.toLowerCase().includes(search)) yield numbered;
+  }
+}
 
 /** Bits of a level and all above it. */
 function levelsFrom(level: number): number {
   return ~(levelBit(level) - 1) & 0xff;
-}
-
-/** A page of log lines as JSON text; `taskRun` null for all lines of the run. */
-export function logsPage(statements: Statements, run: number, taskRun: number | null, query: LogsQuery): string {
-  const level = query.level ?? null;
-  const search = query.search === undefined || query.search === "" ? null : query.search.toLowerCase();
-  const items: string[] = [];
-  let last: number | null = null;
-  for (const [id, line] of linesOf(statements, run, query, level === null ? 0xff : levelsFrom(level))) {
-    const [task, lineLevel, , , message] = line;
-    if (taskRun !== null && task !== taskRun) continue;
-    if (level !== null && lineLevel < level) continue;
-    if (search !== null && !message.toLowerCase().includes(search)) continue;
-    if (items.length === query.limit) return query.tail === true ? page(items.reverse(), null) : page(items, last);
-    items.push(renderLine(run, id, line));
-    last = id;
-  }
-  return page(query.tail === true ? items.reverse() : items, null);
 }
 
 /** Lines with a larger id than `after`, from blocks that have a level of the mask; newest first with `tail`. */
@@ -39,23 +85,13 @@ function* linesOf(
   run: number,
   { after = 0, tail = false }: LogsQuery,
   mask: number,
-): Generator<[number, LogLine]> {
-  const order = tail ? "DESC" : "ASC";
+): Generator<NumberedLine> {
   const sql = `SELECT id, count, lines FROM log_blocks INDEXED BY log_blocks_run
-    WHERE run_id = ? AND id > ? AND id < ? AND level_mask & ? != 0 ORDER BY id ${order} LIMIT ${BLOCKS_READ}`;
-  let from = after;
-  let to = Number.MAX_SAFE_INTEGER;
-  for (;;) {
-    const blocks = statements.raw<BlockRow>(sql).all(run, from, to, mask);
-    for (const [id, count, stored] of blocks) {
-      const first = id - count + 1;
-      const lines = readLines(stored).map((line, index): [number, LogLine] => [first + index, line]);
-      for (const numbered of tail ? lines.reverse() : lines) if (numbered[0] > after) yield numbered;
-    }
-    const last = blocks.at(-1);
-    if (last === undefined || blocks.length < BLOCKS_READ) return;
-    if (tail) to = last[0];
-    else from = last[0];
+    WHERE run_id = ? AND id > ? AND level_mask & ? != 0 ORDER BY id ${tail ? "DESC" : "ASC"}`;
+  for (const [id, count, stored] of statements.raw<BlockRow>(sql).iterate(run, after, mask)) {
+    const first = id - count + 1;
+    const lines = readLines(stored).map((line, index): NumberedLine => [first + index, line]);
+    for (const numbered of tail ? lines.reverse() : lines) if (numbered[0] > after) yield numbered;
   }
 }
 

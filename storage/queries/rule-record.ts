@@ -4,6 +4,7 @@ import { EXPECTATIONS_PAGE, FIRINGS_COUNT_MAX } from "#protocol/limits";
 import type { FullSpec } from "#protocol/rule-spec";
 import { bytesToUuid } from "#protocol/uuid";
 import type { Statements } from "../statements.ts";
+import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { flag, quoted } from "./json.ts";
 
 type RuleRow = [
@@ -45,23 +46,43 @@ export function ruleById(statements: Statements, id: number): string | null {
   return row === undefined ? null : render(row);
 }
 
-/** All rules by id, as a JSON array. */
-export function rules(statements: Statements): string {
-  return `[${statements.raw<RuleRow>(`${SELECT_RULE} ORDER BY id`).all().map(render).join(",")}]`;
+export interface RulesArguments extends Continued {
+  after?: number;
 }
 
-/** Firings of a rule whose actions are all done, newest first; none of a rule that is gone. */
-export function firingsOfRule(statements: Statements, rule: number): string {
+/** A part of all rules, by id. */
+export function rules(statements: Statements, args: RulesArguments): AnswerPart<RulesArguments> {
+  const rows = statements.raw<RuleRow>(`${SELECT_RULE} WHERE id > ? ORDER BY id`).iterate(args.after ?? 0);
+  return arrayPart(args, rows, render, ([after]) => ({ after }));
+}
+
+export interface FiringsArguments extends Continued {
+  id: number;
+  before?: number;
+  limit?: number;
+}
+
+type FiringRow = [
+  id: number,
+  rule_id: number,
+  event_id: number | null,
+  run_id: number | null,
+  timestamp: number,
+  outcomes: string,
+];
+
+/** A part of the firings of a rule whose actions are all done, newest first; none of a rule that is gone. */
+export function firingsOfRule(statements: Statements, args: FiringsArguments): AnswerPart<FiringsArguments> {
+  const { id: rule, before = Number.MAX_SAFE_INTEGER, limit = FIRINGS_COUNT_MAX } = args;
   const sql = `SELECT id, rule_id, event_id, run_id, timestamp, outcomes FROM firings
-    WHERE rule_id = ? AND pending IS NULL AND EXISTS (SELECT 1 FROM rules WHERE rules.id = firings.rule_id) ORDER BY id DESC LIMIT ?`;
-  const rows = statements
-    .raw<[number, number, number | null, number | null, number, string]>(sql)
-    .all(rule, FIRINGS_COUNT_MAX)
-    .map(
-      ([id, ruleId, event, run, timestamp, outcomes]) =>
-        `{"id":${id},"rule_id":${ruleId},"event_id":${event},"run_id":${run},"timestamp":${timestamp},"outcomes":${outcomes}}`,
-    );
-  return `[${rows.join(",")}]`;
+    WHERE rule_id = ? AND pending IS NULL AND id < ? AND EXISTS (SELECT 1 FROM rules WHERE rules.id = firings.rule_id)
+    ORDER BY id DESC LIMIT ?`;
+  const rows = statements.raw<FiringRow>(sql).iterate(rule, before, limit);
+  return arrayPart(args, rows, renderFiring, ([last], count) => ({ before: last, limit: limit - count }));
+}
+
+function renderFiring([id, rule, event, run, timestamp, outcomes]: FiringRow): string {
+  return `{"id":${id},"rule_id":${rule},"event_id":${event},"run_id":${run},"timestamp":${timestamp},"outcomes":${outcomes}}`;
 }
 
 /** Expectations of a rule, newest first, or null when there is no such rule. */

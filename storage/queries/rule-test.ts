@@ -56,7 +56,8 @@ function isMeant(wanted: FullMatch | null, event: SeenEvent): boolean {
 }
 
 function latestMatch(statements: Statements, wanted: FullMatch | null): SeenEvent | null {
-  return latestEvents(statements, TEST_EVENTS).find((event) => isMeant(wanted, event)) ?? null;
+  for (const event of latestEvents(statements, TEST_EVENTS)) if (isMeant(wanted, event)) return event;
+  return null;
 }
 
 function noEvent(eventId: number | null): string {

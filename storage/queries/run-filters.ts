@@ -6,7 +6,7 @@ import { SEARCHED_PARAMETERS_BYTES_MAX } from "#protocol/limits";
 import type { RunsQuery } from "#protocol/run";
 import { ENDED_CODES, stateCode } from "../codes.ts";
 import type { Statements } from "../statements.ts";
-import { Conditions, containsPattern } from "./conditions.ts";
+import { addContains, Conditions, contains } from "./conditions.ts";
 import { addStartFilters, addStateFilters, allFlowIds, flowIds, stateCodeOf, stateCodesOf } from "./filters.ts";
 
 /** The filters of the query; limit, sort and cursor are taken elsewhere. `exact_name` is asked for by the server itself. */
@@ -57,8 +57,8 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   }
   addStateFilters(conditions, "r", filters);
   addStartFilters(conditions, "r", filters);
-  for (const tag of tags) conditions.add("EXISTS (SELECT 1 FROM run_tags x WHERE x.tag = ? AND x.run_id = r.id)", tag);
-  if (filters.name !== undefined) conditions.add(`r.name LIKE ? ESCAPE '\\'`, containsPattern(filters.name));
+  addTags(conditions, tags);
+  if (filters.name !== undefined) addContains(conditions, "r.name", filters.name);
   if (filters.exact_name !== undefined) conditions.add("r.name = ?", filters.exact_name);
   addSearch(statements, conditions, filters.search ?? "");
   if (filters.ended_after !== undefined) conditions.add("r.end_time >= ?", filters.ended_after);
@@ -69,25 +69,36 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   return { ...common, possible: true, sources: sourcesOf(statements, filters, flows, tags) };
 }
 
+/** Few tags are looked up one by one; SQL has no room for a term for each of many. */
+const TAG_TERMS_MAX = 8;
+
+function addTags(conditions: Conditions, tags: readonly number[]): void {
+  if (tags.length > TAG_TERMS_MAX) {
+    const carried = "SELECT count(*) FROM run_tags x WHERE x.run_id = r.id AND x.tag IN (SELECT value FROM json_each(?))";
+    conditions.add(`(${carried}) = ?`, JSON.stringify(tags), tags.length);
+  } else for (const tag of tags) conditions.add("EXISTS (SELECT 1 FROM run_tags x WHERE x.tag = ? AND x.run_id = r.id)", tag);
+}
+
 /** Each word is part of one of these texts. What is read last is what may lie on pages of its own. */
 function addSearch(statements: Statements, conditions: Conditions, search: string): void {
   for (const word of search.split(/\s+/)) {
     if (word === "") continue;
-    const pattern = containsPattern(word);
-    const flows = statements.raw<[number]>(`SELECT id FROM flows WHERE project || '/' || name LIKE ? ESCAPE '\\'`).all(pattern);
-    const texts = ["r.name", "r.tags", "r.state_message"].map((column) => `${column} LIKE ? ESCAPE '\\'`);
-    const parameters = `octet_length(r.parameters) <= ${SEARCHED_PARAMETERS_BYTES_MAX} AND r.parameters LIKE ? ESCAPE '\\'`;
+    const named = contains("project || '/' || name", word);
+    const flows = statements.raw<[number]>(`SELECT id FROM flows WHERE ${named.sql}`).all(named.value);
+    const texts = ["r.name", "r.tags", "r.state_message"].map((column) => contains(column, word));
+    const parameters = contains("r.parameters", word);
     conditions.add(
-      `(r.flow_id IN (SELECT value FROM json_each(?)) OR ${texts.join(" OR ")} OR ${parameters})`,
+      `(r.flow_id IN (SELECT value FROM json_each(?)) OR ${texts.map(({ sql }) => sql).join(" OR ")} OR
+        octet_length(r.parameters) <= ${SEARCHED_PARAMETERS_BYTES_MAX} AND ${parameters.sql})`,
       JSON.stringify(flows.map(([id]) => id)),
-      ...[...texts, parameters].map(() => pattern),
+      ...[...texts, parameters].map(({ value }) => value),
     );
   }
 }
 
 function tagCodes(statements: Statements, tags: readonly string[]): number[] | null {
   const codes: number[] = [];
-  for (const tag of tags) {
+  for (const tag of new Set(tags)) {
     const row = statements.raw<[number]>("SELECT id FROM names WHERE name = ?").get(tag);
     if (row === undefined) return null;
     codes.push(row[0]);

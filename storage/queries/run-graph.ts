@@ -1,24 +1,54 @@
 /** The graph of a run: its task runs and which waited on which. */
+import { ANSWER_PART_BYTES_MAX } from "#protocol/limits";
 import { bytesToUuid } from "#protocol/uuid";
 import type { Statements } from "../statements.ts";
+import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { quoted } from "./json.ts";
 import { renderState } from "./state-record.ts";
 import { SELECT_TASK_RUN, type TaskRunRow } from "./task-run-record.ts";
 
-/** JSON text of the graph; edges to unknown task runs are left out. */
-export function runGraph(statements: Statements, run: number): string {
-  const rows = statements.raw<TaskRunRow>(`${SELECT_TASK_RUN} WHERE t.run_id = ? ORDER BY t.id`).all(run);
-  const ids = new Map(rows.map((row) => [bytesToUuid(row[1]), row[0]]));
-  const edges: string[] = [];
-  for (const row of rows) {
-    const parents = row[17];
-    if (parents === null) continue;
+export interface GraphArguments extends Continued {
+  id: number;
+  /** The nodes are there: the edges come after those to this task run. */
+  edgesAfter?: number;
+  /** There are edges before. */
+  edgesMade?: boolean;
+  /** The nodes come after this one. */
+  nodesAfter?: number;
+}
+
+/** A part of the graph: its nodes, then its edges. Edges to unknown task runs are left out. */
+export function runGraph(statements: Statements, args: GraphArguments): AnswerPart<GraphArguments> {
+  const { id: run, made, nodesAfter = 0, edgesAfter } = args;
+  if (edgesAfter !== undefined) return edgesPart(statements, args, "", edgesAfter);
+  const rows = statements.raw<TaskRunRow>(`${SELECT_TASK_RUN} WHERE t.run_id = ? AND t.id > ? ORDER BY t.id`);
+  const nodes = arrayPart(args, rows.iterate(run, nodesAfter), renderNode, (last) => ({ nodesAfter: last[0] }));
+  const text = made === undefined ? `{"run_id":${run},"nodes":${nodes.text}` : nodes.text;
+  return nodes.next === null ? edgesPart(statements, args, `${text},"edges":[`, 0) : { ...nodes, text };
+}
+
+/** Edges to the task runs after one, behind what this part holds already. */
+function edgesPart(statements: Statements, args: GraphArguments, before: string, done: number): AnswerPart<GraphArguments> {
+  const { id: run } = args;
+  const ids = new Map<string, number>();
+  const all = statements.raw<[Uint8Array, number]>("SELECT external_id, id FROM task_runs WHERE run_id = ?");
+  for (const [externalId, id] of all.iterate(run)) ids.set(bytesToUuid(externalId), id);
+  const sql = "SELECT id, parents FROM task_runs WHERE run_id = ? AND id > ? AND parents IS NOT NULL ORDER BY id";
+  let text = before;
+  let after = done;
+  let separator = args.edgesMade === true ? "," : "";
+  for (const [id, parents] of statements.raw<[number, string]>(sql).iterate(run, done)) {
+    if (text.length >= ANSWER_PART_BYTES_MAX)
+      return { text, next: { ...args, edgesAfter: after, edgesMade: separator !== "", made: 0 } };
     for (const parent of JSON.parse(parents) as string[]) {
       const from = ids.get(parent.toLowerCase());
-      if (from !== undefined) edges.push(`{"from":${from},"to":${row[0]}}`);
+      if (from === undefined) continue;
+      text += `${separator}{"from":${from},"to":${id}}`;
+      separator = ",";
     }
+    after = id;
   }
-  return `{"run_id":${run},"nodes":[${rows.map(renderNode).join(",")}],"edges":[${edges.join(",")}]}`;
+  return { text: `${text}]}`, next: null };
 }
 
 function renderNode(row: TaskRunRow): string {

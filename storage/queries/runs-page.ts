@@ -13,12 +13,14 @@ import type { RunCountsQuery, RunSort, RunsQuery } from "#protocol/run";
 import { stateCode } from "../codes.ts";
 import type { SqlValue } from "../driver.ts";
 import type { Statements } from "../statements.ts";
+import { type AnswerPart, type PageArguments, pagePart } from "./answer-part.ts";
 import { Conditions } from "./conditions.ts";
-import { page } from "./json.ts";
 import { type RunSelection, type Source, selectRuns } from "./run-filters.ts";
-import { type RunRow, renderRuns, SELECT_RUN } from "./run-record.ts";
+import { type RunRow, renderRun, SELECT_RUN, tasksCounted } from "./run-record.ts";
 import { runStretches } from "./stretch-walk.ts";
 
+/** Counting a task run takes as long as writing so many characters. */
+const COUNTED_TASK_WEIGHT = 4;
 /** Up to this many matches are read and sorted: about 5 ms. */
 const COLLECTED_MAX = 4_000;
 
@@ -103,29 +105,42 @@ export interface RunsPageOptions {
   searchedMax?: number;
 }
 
-/** A page of runs as JSON text. */
-export function runsPage(statements: Statements, query: RunsQuery, options: RunsPageOptions = {}): string {
-  const { ids, reached } = runIds(statements, query, query.cursor ?? null, options);
-  const more = ids.length > query.limit;
-  const shown = more ? ids.slice(0, query.limit) : ids;
-  const items = renderRuns(statements, rowsOf(statements, shown));
-  return page(items, more ? (shown.at(-1) ?? null) : reached);
+export interface RunsArguments extends PageArguments {
+  query: RunsQuery;
+  /** What a former part has found: the runs of the page that are not done, and one more when there is one. */
+  found?: Found;
 }
+
+/** A part of a page of runs. */
+export function runsPage(statements: Statements, args: RunsArguments, options: RunsPageOptions = {}): AnswerPart<RunsArguments> {
+  const { query } = args;
+  const found = args.found ?? runIds(statements, query, query.cursor ?? null, options);
+  const { ids, reached } = found;
+  const shown = ids.slice(0, query.limit);
+  return pagePart(args, {
+    limit: query.limit,
+    rows: rowsOf(statements, shown),
+    render: renderRun,
+    weigh: (row) => COUNTED_TASK_WEIGHT * tasksCounted(row),
+    cursor: ([id]) => id,
+    // A run that was deleted since is no reason to end.
+    reached: ids.length > shown.length ? (shown.at(-1) ?? null) : reached,
+    rest: ([last], count) => ({
+      query: { ...query, limit: query.limit - count },
+      found: { ids: ids.slice(ids.indexOf(last) + 1), reached },
+    }),
+    endsEarly: isById(SORTS[query.sort]),
+  });
+}
+
+const SELECT_RUNS = SELECT_RUN.replace("FROM runs r JOIN", "FROM json_each(?) j CROSS JOIN runs r ON r.id = j.value CROSS JOIN");
 
 /** Rows of these runs, in their order. */
-function rowsOf(statements: Statements, ids: readonly number[]): RunRow[] {
-  if (ids.length === 0) return [];
-  const sql = `${SELECT_RUN} WHERE r.id IN (${ids.map(() => "?").join(", ")})`;
-  const rows = new Map(
-    statements
-      .raw<RunRow>(sql)
-      .all(...ids)
-      .map((row) => [row[0], row]),
-  );
-  return ids.map((id) => rows.get(id)).filter((row) => row !== undefined);
+function rowsOf(statements: Statements, ids: readonly number[]): Iterable<RunRow> {
+  return ids.length === 0 ? [] : statements.raw<RunRow>(SELECT_RUNS).iterate(JSON.stringify(ids));
 }
 
-interface Found {
+export interface Found {
   /** Ids of the page and one more, when there is one. */
   ids: number[];
   /** The last run that a search looked at before it stopped; null when it came to the end. */
@@ -140,8 +155,7 @@ function runIds(statements: Statements, query: RunsQuery, cursor: number | null,
   const phases = SORTS[query.sort];
   const start = cursor === null ? { phase: 0, key: null } : positionOf(statements, phases, cursor);
   if (start === null) return { ids, reached: null };
-  const byId = phases.every((phase) => phase.key === null && phase.only === "TRUE");
-  const collected = byId && selection.sources !== null ? null : collect(statements, query, selection, collectedMax);
+  const collected = isById(phases) && selection.sources !== null ? null : collect(statements, query, selection, collectedMax);
   for (const [index, phase] of phases.entries()) {
     if (index < start.phase) continue;
     const after = index === start.phase && cursor !== null ? { key: start.key, id: cursor } : null;
@@ -151,6 +165,11 @@ function runIds(statements: Statements, query: RunsQuery, cursor: number | null,
     if (through !== null) return { ids, reached: through.id };
   }
   return { ids, reached: null };
+}
+
+/** True for the order of ids, in which any run is a cursor. */
+function isById(phases: readonly Phase[]): boolean {
+  return phases.every((phase) => phase.key === null && phase.only === "TRUE");
 }
 
 /** Where a search that begins after a position has looked at enough runs of the phase; null when there are no more than that. */

@@ -1,6 +1,7 @@
 /** Schedule records (interface: "ScheduleRow"). */
 import { bytesToUuid } from "#protocol/uuid";
 import type { Statements } from "../statements.ts";
+import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { flag, quoted } from "./json.ts";
 
 type ScheduleRow = [
@@ -42,6 +43,19 @@ function render(row: ScheduleRow): string {
 export function scheduleById(statements: Statements, id: number, nowUs: number): string | null {
   const row = statements.raw<ScheduleRow>(`${SELECT_SCHEDULE} WHERE s.id = ?`).get(nowUs, id);
   return row === undefined ? null : render(row);
+}
+
+export interface FlowSchedulesArguments extends Continued {
+  id: number;
+  now_us: number;
+  after?: number;
+}
+
+/** A part of the schedules of a flow, in order of id. */
+export function flowSchedules(statements: Statements, args: FlowSchedulesArguments): AnswerPart<FlowSchedulesArguments> {
+  const sql = `${SELECT_SCHEDULE} WHERE s.flow_id = ? AND s.id > ? ORDER BY s.id`;
+  const rows = statements.raw<ScheduleRow>(sql).iterate(args.now_us, args.id, args.after ?? 0);
+  return arrayPart(args, rows, render, ([after]) => ({ after }));
 }
 
 /** Schedules of a flow in order of id, as a JSON array. */

@@ -1,29 +1,38 @@
 /** GET /api/schedules/runs: the runs of fires within a time, by schedule and hour; for calendars. */
 import { stateType } from "../codes.ts";
 import type { Statements } from "../statements.ts";
+import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { quoted } from "./json.ts";
 
 type Row = [schedule_id: number, state_type: number, state_name: string | null, count: number, time: number, run_id: number];
 
 const HOUR_US = 3_600_000_000;
 
+export interface ScheduleRunsArguments extends Continued {
+  after: number;
+  before: number;
+  each: number;
+  /** Entries in the parts before. */
+  skip?: number;
+}
+
 /**
  * One entry for each schedule, hour and state: how many runs, and the fire and id of the newest of them. A schedule that fires
  * hourly or less often has an entry of its own for each run, and so has an hour with at most `each` runs of a schedule.
  */
-export function scheduleRuns(statements: Statements, after: number, before: number, each: number): string {
+export function scheduleRuns(statements: Statements, args: ScheduleRunsArguments): AnswerPart<ScheduleRunsArguments> {
+  const { after, before, each, skip = 0 } = args;
   const sql = `SELECT schedule_id, state_type, state_name, count(*), max(scheduled_time), id
     FROM (SELECT *, scheduled_time / ${HOUR_US} AS hour, count(*) OVER (PARTITION BY schedule_id, scheduled_time / ${HOUR_US}) AS runs
       FROM runs INDEXED BY runs_scheduled
       WHERE scheduled_time >= ? AND scheduled_time < ? AND schedule_id IS NOT NULL)
     GROUP BY schedule_id, hour, state_type, state_name, CASE WHEN runs <= ? THEN id END
-    ORDER BY schedule_id, max(scheduled_time)`;
-  const entries = statements
-    .raw<Row>(sql)
-    .all(after, before, each)
-    .map(([schedule, type, name, count, time, run]) => {
-      const typeName = stateType(type);
-      return `[${schedule},${time},${count},"${typeName}",${quoted(name ?? typeName)},${run}]`;
-    });
-  return `[${entries.join(",")}]`;
+    ORDER BY schedule_id, max(scheduled_time), id LIMIT -1 OFFSET ?`;
+  const rows = statements.raw<Row>(sql).iterate(after, before, each, skip);
+  return arrayPart(args, rows, render, (_last, done) => ({ skip: skip + done }));
+}
+
+function render([schedule, type, name, count, time, run]: Row): string {
+  const typeName = stateType(type);
+  return `[${schedule},${time},${count},"${typeName}",${quoted(name ?? typeName)},${run}]`;
 }

@@ -2,52 +2,85 @@
 import type { TaskRunsQuery } from "#protocol/task-run";
 import { ENDED_CODES, STRETCH_KIND } from "../codes.ts";
 import type { Statements } from "../statements.ts";
-import { Conditions, containsPattern } from "./conditions.ts";
+import { type AnswerPart, arrayPart, type Continued, type PageArguments, pagePart } from "./answer-part.ts";
+import { addContains, Conditions } from "./conditions.ts";
 import { addStartFilters, addStateFilters, flowIds, stateCodeOf } from "./filters.ts";
-import { page } from "./json.ts";
-import { stretchesOf } from "./stretch-walk.ts";
+import { type StretchFilter, stretchesOf } from "./stretch-walk.ts";
 import { renderTaskRun, SELECT_TASK_RUN, type TaskRunRow } from "./task-run-record.ts";
 
-/** The task runs of a run, oldest first, as JSON text. */
-export function taskRunsOfRun(statements: Statements, run: number): string {
-  const rows = statements.raw<TaskRunRow>(`${SELECT_TASK_RUN} WHERE t.run_id = ? ORDER BY t.id`).all(run);
-  return `[${rows.map(renderTaskRun).join(",")}]`;
+/** What belongs to a run or task run: all of it, or as many as asked for after an id. */
+export interface OwnedArguments extends Continued {
+  id: number;
+  query?: { after?: number; limit?: number };
 }
 
-/** A page of task runs as JSON text. */
-export function taskRunsPage(statements: Statements, query: TaskRunsQuery): string {
-  const rows = findRows(statements, query);
-  const more = rows.length > query.limit;
-  const shown = more ? rows.slice(0, query.limit) : rows;
-  return page(shown.map(renderTaskRun), more ? (shown.at(-1)?.[0] ?? null) : null);
+/** A part of the task runs of a run, oldest first. */
+export function taskRunsOfRun(statements: Statements, args: OwnedArguments): AnswerPart<OwnedArguments> {
+  const { after = 0, limit = -1 } = args.query ?? {};
+  const sql = `${SELECT_TASK_RUN} WHERE t.run_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`;
+  const rows = statements.raw<TaskRunRow>(sql).iterate(args.id, after, limit);
+  return arrayPart(args, rows, renderTaskRun, (last, count) => ({ query: restOf(args.query, last[0], count) }));
 }
 
-function findRows(statements: Statements, query: TaskRunsQuery): TaskRunRow[] {
+/** What is asked for after the last of so many items. */
+export function restOf(query: OwnedArguments["query"], last: number, count: number): { after: number; limit?: number } {
+  return query?.limit === undefined ? { after: last } : { after: last, limit: query.limit - count };
+}
+
+export interface TaskRunsArguments extends PageArguments {
+  query: TaskRunsQuery;
+}
+
+/** A part of a page of task runs. */
+export function taskRunsPage(statements: Statements, args: TaskRunsArguments): AnswerPart<TaskRunsArguments> {
+  const { query } = args;
+  return pagePart(args, {
+    limit: query.limit,
+    rows: findRows(statements, query),
+    render: renderTaskRun,
+    cursor: ([id]) => id,
+    rest: ([cursor], count) => ({ query: { ...query, cursor, limit: query.limit - count } }),
+  });
+}
+
+/** Task runs of the page, and one more when there is one. */
+function* findRows(statements: Statements, query: TaskRunsQuery): Generator<TaskRunRow> {
   const flows = flowIds(statements, query);
   const code = query.state_type === undefined ? null : stateCodeOf(query.state_type);
-  if (flows?.length === 0 || (query.state_type !== undefined && code === null)) return [];
+  if (flows?.length === 0 || (query.state_type !== undefined && code === null)) return;
   const conditions = new Conditions();
   if (flows !== null) conditions.add("r.flow_id IN (SELECT value FROM json_each(?))", JSON.stringify(flows));
   addStateFilters(conditions, "t", query);
   addStartFilters(conditions, "t", query);
-  if (query.name !== undefined) conditions.add(`t.name LIKE ? ESCAPE '\\'`, containsPattern(query.name));
+  if (query.name !== undefined) addContains(conditions, "t.name", query.name);
   const limit = query.limit + 1;
   if (query.run_id !== undefined) conditions.add("t.run_id = ?", query.run_id);
-  if (query.run_id !== undefined) return select(statements, "", conditions, query.cursor ?? null, limit);
-  if (code !== null && !ENDED_CODES.includes(code)) {
-    conditions.add("t.end_time IS NULL");
-    return select(statements, "INDEXED BY task_runs_unfinished", conditions, query.cursor ?? null, limit);
-  }
+  const cursor = query.cursor ?? null;
   const wanted = stretchFilters(statements, query, flows, code);
-  if (wanted === null) return [];
-  if (wanted.length === 0) return select(statements, "NOT INDEXED", conditions, query.cursor ?? null, limit);
-  const rows: TaskRunRow[] = [];
-  for (const [first, last] of stretchesOf(statements, wanted, query.cursor ?? null, true)) {
+  if (query.run_id !== undefined) yield* select(statements, "", conditions, cursor, limit);
+  else if (code !== null && !ENDED_CODES.includes(code))
+    yield* select(statements, "INDEXED BY task_runs_unfinished", conditions.add("t.end_time IS NULL"), cursor, limit);
+  else if (wanted?.length === 0) yield* select(statements, "NOT INDEXED", conditions, cursor, limit);
+  else if (wanted !== null) yield* selectWithin(statements, wanted, conditions, cursor, limit);
+}
+
+/** Rows of the stretches of ids in which the filters have matches. */
+function* selectWithin(
+  statements: Statements,
+  wanted: readonly StretchFilter[],
+  conditions: Conditions,
+  cursor: number | null,
+  limit: number,
+): Generator<TaskRunRow> {
+  let left = limit;
+  for (const [first, last] of stretchesOf(statements, wanted, cursor, true)) {
     const within = conditions.copy().add("t.id BETWEEN ? AND ?", first, last);
-    rows.push(...select(statements, "NOT INDEXED", within, query.cursor ?? null, limit - rows.length));
-    if (rows.length >= limit) break;
+    for (const row of select(statements, "NOT INDEXED", within, cursor, left)) {
+      left -= 1;
+      yield row;
+    }
+    if (left <= 0) return;
   }
-  return rows;
 }
 
 /** What the coarse index knows of the filters: per filter the kind and the values wanted; null when nothing can match. */
@@ -69,9 +102,9 @@ function select(
   conditions: Conditions,
   cursor: number | null,
   limit: number,
-): TaskRunRow[] {
+): Iterable<TaskRunRow> {
   const all = conditions.copy();
   if (cursor !== null) all.add("t.id < ?", cursor);
   const base = SELECT_TASK_RUN.replace("FROM task_runs t JOIN", `FROM task_runs t ${index} CROSS JOIN`);
-  return statements.raw<TaskRunRow>(`${base} WHERE ${all.sql} ORDER BY t.id DESC LIMIT ?`).all(...all.values, limit);
+  return statements.raw<TaskRunRow>(`${base} WHERE ${all.sql} ORDER BY t.id DESC LIMIT ?`).iterate(...all.values, limit);
 }

@@ -1,6 +1,7 @@
 /** Variable records (interface: "VariableRow"). The value of a secret never leaves the store but as its ciphertext. */
 import { SECRET_MASK } from "#protocol/variable";
 import type { Statements } from "../statements.ts";
+import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { flag, quoted, stored } from "./json.ts";
 
 type VariableRow = [name: string, value: string, secret: number, tags: string | null, created_at: number, updated_at: number];
@@ -22,8 +23,18 @@ export function variableByName(statements: Statements, name: string, raw: boolea
   return row === undefined ? null : render(row, raw);
 }
 
-/** All variables by name, as a JSON array. */
-export function variables(statements: Statements): string {
-  const rows = statements.raw<VariableRow>(`${SELECT_VARIABLE} ORDER BY name`).all();
-  return `[${rows.map((row) => render(row, false)).join(",")}]`;
+export interface VariablesArguments extends Continued {
+  /** The variables after this name. */
+  after?: string;
+}
+
+/** A part of all variables, by name. */
+export function variables(statements: Statements, args: VariablesArguments): AnswerPart<VariablesArguments> {
+  const rows = statements.raw<VariableRow>(`${SELECT_VARIABLE} WHERE name > ? ORDER BY name`).iterate(args.after ?? "");
+  return arrayPart(
+    args,
+    rows,
+    (row) => render(row, false),
+    ([after]) => ({ after }),
+  );
 }

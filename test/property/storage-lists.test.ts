@@ -204,12 +204,13 @@ t.test("pages of runs visit what the filters allow once, in the order of the sor
       const store = openStore();
       const runs = fill(store, specs);
       for (const [filters, sort, limit, collectedMax, searchedMax] of queries) {
-        const got = walk((cursor) =>
-          runsPage(
-            store.statements,
-            { ...filters, sort, limit, ...(cursor === null ? {} : { cursor }) },
-            { collectedMax, searchedMax },
-          ),
+        const got = walk(
+          (cursor) =>
+            runsPage(
+              store.statements,
+              { query: { ...filters, sort, limit, ...(cursor === null ? {} : { cursor }) } },
+              { collectedMax, searchedMax },
+            ).text,
         );
         t.strictSame(got, expected(runs, filters, sort), `${sort} ${collectedMax} ${searchedMax} ${JSON.stringify(filters)}`);
       }
@@ -284,9 +285,9 @@ t.test("a search looks through a bounded number of runs, and says where it stopp
     JSON.parse(
       runsPage(
         store.statements,
-        { sort: "activity", limit: 5, search: "alp", ...(cursor === undefined ? {} : { cursor }) },
+        { query: { sort: "activity", limit: 5, search: "alp", ...(cursor === undefined ? {} : { cursor }) } },
         { collectedMax: 0, searchedMax: 10 },
-      ),
+      ).text,
     );
   t.same(pageOf(undefined), { items: [], next_cursor: runs[20]?.id }, "the ten newest");
   t.same(pageOf(runs[20]?.id), { items: [], next_cursor: runs[10]?.id });
@@ -337,7 +338,9 @@ t.test("pages of task runs and events agree with a plain filter, over many stret
       .filter((task) => q.run_id === undefined || Math.ceil(task.id / 3) === q.run_id)
       .map((task) => task.id)
       .reverse();
-    const got = walk((cursor) => taskRunsPage(store.statements, { ...q, limit: 50, ...(cursor === null ? {} : { cursor }) }));
+    const got = walk(
+      (cursor) => taskRunsPage(store.statements, { query: { ...q, limit: 50, ...(cursor === null ? {} : { cursor }) } }).text,
+    );
     t.strictSame(got, want, JSON.stringify(q));
   }
   const context = eventContext(store.statements);
@@ -350,8 +353,10 @@ t.test("pages of task runs and events agree with a plain filter, over many stret
         .filter((event) => event.at >= (q.after ?? 0) && event.at <= (q.before ?? Number.MAX_SAFE_INTEGER))
         .filter(() => q.resource_kind !== "task_run")
         .map((event) => event.id);
-      const got = walk((cursor) =>
-        eventsPage(store.statements, { ...q, limit: 50, ascending, ...(cursor === null ? {} : { cursor }) }, context),
+      const got = walk(
+        (cursor) =>
+          eventsPage(store.statements, { query: { ...q, limit: 50, ascending, ...(cursor === null ? {} : { cursor }) } }, context)
+            .text,
       );
       t.strictSame(got, ascending ? want : want.reverse(), JSON.stringify({ ...q, ascending }));
     }

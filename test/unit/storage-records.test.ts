@@ -50,7 +50,7 @@ t.test("log pages: after, level, search, task run and limit, over several blocks
     }
   });
   const page = (query: object, task: number | null = null) =>
-    JSON.parse(logsPage(store.statements, 1, task, { limit: 1_000, ...query })) as {
+    JSON.parse(logsPage(store.statements, 1, task, { id: task ?? 1, query: { limit: 1_000, ...query } }).text) as {
       items: { id: number; message: string }[];
       next_cursor: number | null;
     };
@@ -194,6 +194,6 @@ t.test("flows, graph, artifacts, counts and answers have the fields of the inter
   });
   t.equal(Object.keys(all.runs).length, 9);
   t.match(JSON.parse(counts(store.statements, "none")), { flows: {}, task_runs: {}, active: 0 });
-  t.match(JSON.parse(answersOfRun(store.statements, 1)), { input: { b: 1 }, inputs: ["first", { b: 1 }] });
-  t.match(JSON.parse(answersOfRun(store.statements, 2)), { input: null });
+  t.match(JSON.parse(answersOfRun(store.statements, { id: 1 }).text), { input: { b: 1 }, inputs: ["first", { b: 1 }] });
+  t.match(JSON.parse(answersOfRun(store.statements, { id: 2 }).text), { input: null });
 });

@@ -1,0 +1,94 @@
+/**
+ * An answer that is sent part by part: the next one is asked for when the connection has taken the last, so that a client which
+ * reads slowly, or not at all, costs no more than one part. What all connections together have not taken is bounded.
+ */
+import { ANSWERS_UNSENT_BYTES_MAX } from "#protocol/limits";
+import { beginReply } from "./reply.ts";
+import type { Exchange, ExchangeWatcher } from "./transport-port.ts";
+
+export interface SentPart {
+  body: string | Uint8Array;
+  /** Makes the next part; null: this is the last one. */
+  next: (() => Promise<SentPart>) | null;
+}
+
+/** Bytes of answers that connections have not taken. */
+export class UnsentBytes {
+  #bytes = 0;
+
+  get exhausted(): boolean {
+    return this.#bytes >= ANSWERS_UNSENT_BYTES_MAX;
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+  }
+}
+
+export interface StreamPorts {
+  unsent: UnsentBytes;
+  /** An answer that cannot be finished. */
+  failed(exchange: Exchange, cause: unknown): void;
+}
+
+export class StreamedAnswer implements ExchangeWatcher {
+  readonly #exchange: Exchange;
+  readonly #ports: StreamPorts;
+  #next: SentPart["next"] = null;
+  /** Of the part that the connection has not taken. */
+  #waiting = 0;
+
+  private constructor(exchange: Exchange, ports: StreamPorts) {
+    this.#exchange = exchange;
+    this.#ports = ports;
+  }
+
+  static begin(exchange: Exchange, ports: StreamPorts, first: SentPart): void {
+    const answer = new StreamedAnswer(exchange, ports);
+    exchange.watch(answer);
+    answer.#sent(first, beginReply(exchange, first.body));
+  }
+
+  data(): void {}
+
+  aborted(): void {
+    this.#settle();
+  }
+
+  writable(): void {
+    if (this.#waiting === 0) return;
+    this.#settle();
+    this.#goOn();
+  }
+
+  #sent({ body, next }: SentPart, taken: boolean): void {
+    this.#next = next;
+    if (!this.#exchange.open) return;
+    if (taken) {
+      this.#goOn();
+      return;
+    }
+    this.#waiting = body.length;
+    this.#ports.unsent.add(this.#waiting);
+  }
+
+  #settle(): void {
+    this.#ports.unsent.add(-this.#waiting);
+    this.#waiting = 0;
+  }
+
+  #goOn(): void {
+    if (this.#next === null) {
+      this.#exchange.end();
+      return;
+    }
+    this.#next().then(
+      (part) => {
+        if (this.#exchange.open) this.#sent(part, this.#exchange.write(part.body));
+      },
+      (cause: unknown) => {
+        if (this.#exchange.open) this.#ports.failed(this.#exchange, cause);
+      },
+    );
+  }
+}
