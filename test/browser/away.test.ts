@@ -5,8 +5,8 @@
 import type { Page } from "playwright-core";
 import t from "tap";
 import type { RuleBody } from "#sdk/client/index";
-import { launch, openTab } from "./browser.ts";
-import { Served } from "./served.ts";
+import { browse } from "./browse.ts";
+import { openTab } from "./browser.ts";
 
 interface Case {
   path: string;
@@ -21,12 +21,7 @@ interface Case {
 }
 
 // Without engines the queue has runs for as long as they are looked at.
-const server = await Served.start({ engines: false });
-const browser = await launch();
-t.teardown(async () => {
-  await browser.close();
-  await server.close();
-});
+const { server, browser, open } = await browse(t, { engines: false });
 const { client } = server;
 
 const ROW = "tr[data-index]";
@@ -154,8 +149,7 @@ t.test("a server that goes and comes back: every page notices, keeps what it has
     await tab.page.getByText("Live", { exact: true }).waitFor();
     if (writes !== undefined) t.ok(await tab.page.locator(writes).first().isEnabled());
   }
-  const late = await openTab(browser);
-  await late.page.goto(`${server.url}/events`);
+  const late = await open("/events");
   await late.page.locator(ROW).first().waitFor();
   await server.stop();
   for (const { path, content, writes, tab } of tabs) {

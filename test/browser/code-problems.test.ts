@@ -1,22 +1,15 @@
 /** Files that do not load are listed with their errors on the flows page, which also says that code was loaded again. */
 import t from "tap";
-import { launch, openTab } from "./browser.ts";
-import { Served } from "./served.ts";
+import { browse } from "./browse.ts";
 
 const GOOD = 'import { flow } from "millrace";\nexport const tidy_up = flow("tidy_up", async () => {});\n';
 const SYNTAX = 'import { flow } from "millrace";\nexport const late = flow("late" async () => {});\n';
 const OPTION = 'import { flow } from "millrace";\nexport const odd = flow("odd", { retrys: 3 }, async () => {});\n';
 
-const server = await Served.start({ files: { "tidy.ts": GOOD, "late.ts": SYNTAX, "odd.ts": OPTION } });
-const browser = await launch();
-t.teardown(async () => {
-  await browser.close();
-  await server.close();
-});
+const { server, open } = await browse(t, { files: { "tidy.ts": GOOD, "late.ts": SYNTAX, "odd.ts": OPTION } });
 
 t.test("files that do not load stand on the flows page with place and code frame, until they are mended", async (t) => {
-  const { page, context, complaints } = await openTab(browser);
-  await page.goto(`${server.url}/flows`);
+  const { page, context, complaints } = await open("/flows");
   const section = page.locator("section").filter({ has: page.getByRole("heading", { name: "Problems of the code" }) });
   const syntax = section.getByRole("listitem").filter({ hasText: "late.ts does not load:" });
   await syntax.getByText(/late\.ts:2:\d+/).waitFor();
@@ -39,8 +32,7 @@ t.test("files that do not load stand on the flows page with place and code frame
 });
 
 t.test("the flows page says of how many flows the code was reloaded, and which file changed", async (t) => {
-  const { page, context, complaints } = await openTab(browser);
-  await page.goto(`${server.url}/flows`);
+  const { page, context, complaints } = await open("/flows");
   await page.getByRole("link", { name: "tidy_up", exact: true }).waitFor();
   server.addFile("tidy.ts", `${GOOD}// Another line.\n`);
   const line = page.getByText(/^Code of 1 flow reloaded .*tidy\.ts changed$/);

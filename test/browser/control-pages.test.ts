@@ -1,21 +1,10 @@
 /** Queue and engines, rules, events and settings: what they show is the server's, and their main tasks are done by keys. */
 import t from "tap";
-import { launch, openTab } from "./browser.ts";
+import { browse } from "./browse.ts";
 import { startScene } from "./scene.ts";
 
 const scene = await startScene();
-const { server } = scene;
-const browser = await launch();
-t.teardown(async () => {
-  await browser.close();
-  await server.close();
-});
-
-async function open(path: string) {
-  const tab = await openTab(browser);
-  await tab.page.goto(server.url + path);
-  return tab;
-}
+const { server, open } = await browse(t, scene.server);
 
 t.test("the queue says what is held up and by whom; a reason is a filter, and a row opens by keys", async (t) => {
   const { page, context, complaints } = await open("/queue");

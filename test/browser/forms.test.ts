@@ -1,7 +1,6 @@
 /** Forms say what is wrong at the field that is wrong, and pages say what was: commands that exist, attempts, waits. */
 import t from "tap";
-import { launch, openTab } from "./browser.ts";
-import { Served } from "./served.ts";
+import { browse } from "./browse.ts";
 
 /** Flows that the other tests have no use for. */
 const REPORTS = `import { flow, rrule, Type } from "millrace";
@@ -9,18 +8,7 @@ export const board = flow("weekly_board_report", { schedules: [rrule("FREQ=WEEKL
 const limits = Type.Object({ rate: Type.Number() });
 export const limited = flow("limited_import", { parameters: Type.Object({ limits }) }, () => "done");
 `;
-const server = await Served.start({ files: { "reports.ts": REPORTS } });
-const browser = await launch();
-t.teardown(async () => {
-  await browser.close();
-  await server.close();
-});
-
-async function open(path: string) {
-  const tab = await openTab(browser);
-  await tab.page.goto(server.url + path);
-  return tab;
-}
+const { server, open } = await browse(t, { files: { "reports.ts": REPORTS } });
 
 t.test("an answer that lacks a field is refused at that field, and the run goes on waiting", async (t) => {
   const run = await server.run("approve_invoices");

@@ -1,15 +1,10 @@
 /** What users call things and publish is shown as text: nothing of it runs, and the layout holds. */
 import t from "tap";
 import type { RuleBody } from "#sdk/client/index";
-import { launch, openTab, type Tab } from "./browser.ts";
-import { Served } from "./served.ts";
+import { browse } from "./browse.ts";
+import { openTab, type Tab } from "./browser.ts";
 
-const server = await Served.start();
-const browser = await launch();
-t.teardown(async () => {
-  await browser.close();
-  await server.close();
-});
+const { server, browser } = await browse(t);
 
 const MARKUP = '"><img src=x onerror="globalThis.hit=1"><script>globalThis.hit=1</script>';
 const BACKWARDS = "\u202Etxt.exe";

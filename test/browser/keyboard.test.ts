@@ -1,15 +1,9 @@
 /** Eight tasks from beginning to end by the keyboard alone. */
 import type { Page } from "playwright-core";
 import t from "tap";
-import { launch, openTab } from "./browser.ts";
-import { Served } from "./served.ts";
+import { browse } from "./browse.ts";
 
-const server = await Served.start();
-const browser = await launch();
-t.teardown(async () => {
-  await browser.close();
-  await server.close();
-});
+const { server, open } = await browse(t);
 
 const failed = await server.run("ingest_station_observations", { count: 20 });
 const running = await server.run("export_orders_to_erp");
@@ -18,8 +12,7 @@ await server.until(failed, "Failed");
 await server.until(running, "Running");
 await server.until(paused, "Paused");
 
-const { page } = await openTab(browser);
-await page.goto(server.url);
+const { page } = await open("/");
 await page.getByText("Live", { exact: true }).waitFor();
 
 const press = async (...keys: string[]) => {

@@ -1,22 +1,18 @@
 /** Runs of ten thousand tasks and of a hundred thousand log lines: what is drawn and asked for is bounded. */
 import t from "tap";
 import type { Run } from "#sdk/client/index";
-import { launch, openTab } from "./browser.ts";
-import { Served } from "./served.ts";
+import { browse } from "./browse.ts";
+import { openTab } from "./browser.ts";
 
 const TASKS = 10_000;
 const LINES = 100_000;
 /** Elements drawn of a list: the rows in the window, and some beside it. */
 const ROWS_MAX = 100;
 
-const server = await Served.start();
-const browser = await launch();
-t.teardown(async () => {
-  await browser.close();
-  await server.close();
-});
+const { server, browser } = await browse(t);
 
-async function open(path: string) {
+/** A page, and what it asks for from its beginning. */
+async function openCounted(path: string) {
   const tab = await openTab(browser);
   const requests: string[] = [];
   tab.page.on("request", (request) => requests.push(new URL(request.url()).pathname));
@@ -30,7 +26,7 @@ let lines: Run;
 
 t.test("ten thousand tasks while they run: one request, then the stream", async (t) => {
   tasks = await server.run("many_tasks", { count: TASKS });
-  const { page, context, complaints, requests } = await open(`/runs/${tasks.id}?tab=tasks`);
+  const { page, context, complaints, requests } = await openCounted(`/runs/${tasks.id}?tab=tasks`);
   await server.until(tasks, "Completed");
   const table = page.getByRole("table", { name: "Tasks" });
   await page.waitForFunction(
@@ -49,7 +45,7 @@ t.test("ten thousand tasks while they run: one request, then the stream", async 
 });
 
 t.test("ten thousand tasks", async (t) => {
-  const { page, context, complaints, requests } = await open(`/runs/${tasks.id}`);
+  const { page, context, complaints, requests } = await openCounted(`/runs/${tasks.id}`);
   await page.getByText("1 row for 10,000 tasks: what is alike is folded").waitFor();
   t.ok((await page.locator(".timeline li").count()) < ROWS_MAX);
   await page.getByRole("link", { name: /^Tasks/ }).click();
@@ -72,7 +68,7 @@ t.test("ten thousand tasks", async (t) => {
 
 t.test("the tail follows a run that writes", async (t) => {
   lines = await server.run("many_lines", { count: LINES });
-  const { page, context, complaints } = await open(`/runs/${lines.id}?tab=logs`);
+  const { page, context, complaints } = await openCounted(`/runs/${lines.id}?tab=logs`);
   await server.until(lines, "Completed");
   await page.getByText(/^100,0\d\d lines, ended$/).waitFor();
   await page.getByText(`line ${LINES} of ${LINES}`).waitFor();
@@ -82,7 +78,7 @@ t.test("the tail follows a run that writes", async (t) => {
 });
 
 t.test("a hundred thousand log lines", async (t) => {
-  const { page, context, complaints, requests } = await open(`/runs/${lines.id}?tab=logs`);
+  const { page, context, complaints, requests } = await openCounted(`/runs/${lines.id}?tab=logs`);
   await page.getByText(/^100,0\d\d lines, ended$/).waitFor();
   const drawn = page.locator(".log li");
   await page.getByText(`line ${LINES} of ${LINES}`).waitFor();

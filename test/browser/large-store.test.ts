@@ -3,18 +3,12 @@
  * (test/browser/slow/large-store.test.ts). How long the first rows take is measured by test/browser/figures.ts.
  */
 import t from "tap";
-import { launch } from "./browser.ts";
+import { browse } from "./browse.ts";
 import { checkLargeStore } from "./large-store.ts";
-import { Served } from "./served.ts";
 
 const RUNS = 50_000;
 
 t.test("fifty thousand runs", async (t) => {
-  const server = await Served.start({ runs: RUNS, engines: false });
-  const browser = await launch();
-  t.teardown(async () => {
-    await browser.close();
-    await server.close();
-  });
+  const { server, browser } = await browse(t, { runs: RUNS, engines: false });
   await checkLargeStore(t, browser, server, RUNS);
 });

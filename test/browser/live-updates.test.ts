@@ -3,9 +3,9 @@
  * last state. A minute of 200 a second, with the longest block of the page's thread, is measured by test/browser/figures.ts.
  */
 import t from "tap";
-import { launch, openTab } from "./browser.ts";
+import { browse } from "./browse.ts";
+import { openTab } from "./browser.ts";
 import { LiveUpdates } from "./live-updates.ts";
-import { Served } from "./served.ts";
 
 const UPDATES = 2_000;
 const RUNS = 100;
@@ -13,12 +13,7 @@ const ROWS_MAX = 100;
 const GROWTH_MAX = 30_000_000;
 
 t.test("updates in a flood", async (t) => {
-  const server = await Served.start({ runs: 2_000, engines: false });
-  const browser = await launch();
-  t.teardown(async () => {
-    await browser.close();
-    await server.close();
-  });
+  const { server, browser } = await browse(t, { runs: 2_000, engines: false });
   const updates = await LiveUpdates.start(server, RUNS);
   const { page, context, complaints } = await openTab(browser);
   const requests: string[] = [];

@@ -1,7 +1,8 @@
 /** Every page opens, complains of nothing, and can be used by everybody: in both themes, and on a narrow window. */
 import t from "tap";
 import { violations, violationsOfColours } from "./accessibility.ts";
-import { launch, openTab } from "./browser.ts";
+import { browse } from "./browse.ts";
+import { openTab } from "./browser.ts";
 import { type Scene, startScene } from "./scene.ts";
 
 /** Address and the heading that says it is there. A page that is added gets its line. */
@@ -38,11 +39,7 @@ const PAGES: readonly (readonly [address: (scene: Scene) => string, heading: (sc
 const CONTENT = ".panel > *, table.table, .empty, .strip, .calendar, .agenda-rows li, .run-form, .backfill-form, .rule-form";
 
 const scene = await startScene();
-const browser = await launch();
-t.teardown(async () => {
-  await browser.close();
-  await scene.server.close();
-});
+const { browser } = await browse(t, scene.server);
 // One tab for all: each page is read anew, its scripts come from the cache.
 const { page, complaints } = await openTab(browser, { theme: "light" });
 

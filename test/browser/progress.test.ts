@@ -1,7 +1,6 @@
 /** How far a run is stands where it is listed as running and on its first tab, and follows what progress() says. */
 import t from "tap";
-import { launch, openTab } from "./browser.ts";
-import { Served } from "./served.ts";
+import { browse } from "./browse.ts";
 
 const CLIMB = `
 import { flow, progress, signal } from "millrace";
@@ -14,18 +13,12 @@ export const climb = flow("climb", async () => {
 });
 `;
 
-const server = await Served.start({ files: { "climb.ts": CLIMB } });
-const browser = await launch();
-t.teardown(async () => {
-  await browser.close();
-  await server.close();
-});
+const { server, open } = await browse(t, { files: { "climb.ts": CLIMB } });
 
 t.test("the percentage of a run is under Running now and on its first tab, and follows", async (t) => {
   const run = await server.run("climb");
   await server.until(run, "Running");
-  const { page, context, complaints } = await openTab(browser);
-  await page.goto(server.url);
+  const { page, context, complaints } = await open("/");
   const row = page.locator(".running-now li").filter({ hasText: "climb" });
   await row.getByText("40 %, reading").waitFor();
   const task = { run_id: run.id, kind: "progress" as const };

@@ -1,20 +1,8 @@
 /** Artifacts and variables: what they show is the server's, secrets are masked until a person says otherwise, and nothing is overwritten unsaid. */
 import t from "tap";
-import { launch, openTab } from "./browser.ts";
-import { Served } from "./served.ts";
+import { browse } from "./browse.ts";
 
-const server = await Served.start();
-const browser = await launch();
-t.teardown(async () => {
-  await browser.close();
-  await server.close();
-});
-
-async function open(path: string) {
-  const tab = await openTab(browser);
-  await tab.page.goto(server.url + path);
-  return tab;
-}
+const { server, open } = await browse(t);
 
 const run = await server.run("sync_stock_levels");
 await server.until(run, "Completed");

@@ -1,20 +1,8 @@
 /** The page of a run: timeline and brush, docked log, graph, running again, and answering. */
 import t from "tap";
-import { launch, openTab } from "./browser.ts";
-import { Served } from "./served.ts";
+import { browse } from "./browse.ts";
 
-const server = await Served.start();
-const browser = await launch();
-t.teardown(async () => {
-  await browser.close();
-  await server.close();
-});
-
-async function open(path: string, width = 1440) {
-  const tab = await openTab(browser, { width });
-  await tab.page.goto(server.url + path);
-  return tab;
-}
+const { server, open } = await browse(t);
 
 /** The run that the page is about. */
 async function runAt(url: string) {

@@ -1,19 +1,12 @@
 /** The runs page: filters, keys, and what happens live. */
 import t from "tap";
-import { launch, openTab } from "./browser.ts";
-import { Served } from "./served.ts";
+import { browse } from "./browse.ts";
 
 t.test("the runs page", async (t) => {
-  const server = await Served.start({ runs: 300 });
-  const browser = await launch();
-  t.teardown(async () => {
-    await browser.close();
-    await server.close();
-  });
+  const { server, open } = await browse(t, { runs: 300 });
 
   async function openRuns(query = "") {
-    const tab = await openTab(browser);
-    await tab.page.goto(`${server.url}/runs${query}`);
+    const tab = await open(`/runs${query}`);
     await tab.page.locator("table.table tbody tr[data-index]").first().waitFor();
     return tab;
   }

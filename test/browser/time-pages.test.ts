@@ -1,21 +1,11 @@
 /** Overview, flows, schedules and backfills: what they show is the server's, and their main tasks are done by keys. */
 import t from "tap";
-import { launch, openTab } from "./browser.ts";
+import { browse } from "./browse.ts";
+import { openTab } from "./browser.ts";
 import { startScene } from "./scene.ts";
 
 const scene = await startScene();
-const { server } = scene;
-const browser = await launch();
-t.teardown(async () => {
-  await browser.close();
-  await server.close();
-});
-
-async function open(path: string) {
-  const tab = await openTab(browser);
-  await tab.page.goto(server.url + path);
-  return tab;
-}
+const { server, browser, open } = await browse(t, scene.server);
 
 t.test("the overview says what needs somebody, and a bar of the strip leads to its runs", async (t) => {
   const { page, context, complaints } = await open("/");
@@ -114,8 +104,7 @@ t.test("the agenda tells runs of one hour one by one", async (t) => {
 });
 
 t.test("in a narrow window the chosen tab is in view, and the schedules begin with today", async (t) => {
-  const { page, context } = await openTab(browser, { width: 390, height: 844 });
-  await page.goto(`${server.url}/runs/${scene.completed.id}?tab=input`);
+  const { page, context } = await open(`/runs/${scene.completed.id}?tab=input`, { width: 390, height: 844 });
   const tab = page.locator(".tabs [aria-current]");
   await tab.getByText("Input").waitFor();
   await page.waitForFunction(() => {

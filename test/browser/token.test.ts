@@ -1,17 +1,10 @@
 /** A server with a token: the dashboard asks for it once, and keeps it. */
 import t from "tap";
-import { launch, openTab } from "./browser.ts";
-import { Served } from "./served.ts";
+import { browse } from "./browse.ts";
 
 t.test("the token is asked for and tried before it is kept", async (t) => {
-  const server = await Served.start({ token: "open sesame" });
-  const browser = await launch();
-  t.teardown(async () => {
-    await browser.close();
-    await server.close();
-  });
-  const { page } = await openTab(browser);
-  await page.goto(`${server.url}/runs`);
+  const { open } = await browse(t, { token: "open sesame" });
+  const { page } = await open("/runs");
   const field = page.getByLabel("Token", { exact: true }).and(page.locator("input"));
   await field.fill("wrong");
   await page.getByRole("button", { name: "Continue" }).click();
