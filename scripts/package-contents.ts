@@ -1,7 +1,17 @@
 /** What the published package consists of. */
 
 /** Folders of the sources that are compiled into dist/. */
-export const PACKAGED_FOLDERS = ["runtime", "protocol", "storage", "actors", "gateway", "server", "sdk", "cli"] as const;
+export const PACKAGED_FOLDERS = [
+  "runtime",
+  "system",
+  "protocol",
+  "storage",
+  "actors",
+  "gateway",
+  "server",
+  "sdk",
+  "cli",
+] as const;
 
 /** Folder of dist/ that holds the built dashboard. */
 export const DASHBOARD_FOLDER = "dashboard";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause, setImmediate as served } from "node:timers/promises";
 import { uuidv7 } from "uuidv7";
-import { RUN_MARK } from "#protocol/run-processes";
+import { RUN_MARK } from "#system/run-processes";
 import { currentScope, type Scope } from "./active-run.ts";
 import type { Gauges } from "./gauges.ts";
 import type { StreamName } from "./printed-lines.ts";

@@ -1,6 +1,6 @@
 /** What an engine has left behind when it ended: SIGTERM, and after a grace SIGKILL. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { CHILD_GRACE_MS, listProcesses, type SystemProcess, signalAll } from "#protocol/run-processes";
+import { CHILD_GRACE_MS, listProcesses, type SystemProcess, signalAll } from "#system/run-processes";
 
 /** Ends the processes of an engine's process group: whatever started them, they were the engine's. */
 export async function endGroup(group: number): Promise<void> {

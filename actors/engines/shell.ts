@@ -8,9 +8,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { processesOf } from "#protocol/run-processes";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
+import { processesOf } from "#system/run-processes";
 import type { EngineGone, EngineSeen, ModuleChanged } from "../dispatcher/messages.ts";
 import type { EngineKey } from "../live-state/engine.ts";
 import { DISPATCHER } from "../names.ts";

@@ -7,7 +7,7 @@ import {
   type SystemProcess,
   signalAll,
   unmarkedBelow,
-} from "#protocol/run-processes";
+} from "#system/run-processes";
 import type { Gauges } from "../gauges.ts";
 
 /** How often it is looked which are left. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { hostIdentity } from "#protocol/host-identity";
+import { hostIdentity } from "#system/host-identity";
 import type { ServerAddress } from "./connection.ts";
 import type { EngineSettings } from "./engine.ts";
 

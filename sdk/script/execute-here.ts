@@ -1,6 +1,6 @@
 /** The engine inside a script: takes one run from the server of this process and executes it, by the same protocol as engines do. */
 import type { WorkItem } from "#protocol/engine";
-import { hostIdentity } from "#protocol/host-identity";
+import { hostIdentity } from "#system/host-identity";
 import { followChildren } from "../child-processes.ts";
 import { hasEnded, type Millrace, type Run } from "../client/index.ts";
 import { clientHome } from "../client/local-server.ts";

@@ -1,5 +1,5 @@
 import t from "tap";
-import { listFromPs, listProcesses, processesOf } from "#protocol/run-processes";
+import { listFromPs, listProcesses, processesOf } from "#system/run-processes";
 import { startEngine } from "./engine-process.ts";
 import type { ServedRun } from "./protocol-server.ts";
 

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { listProcesses } from "#protocol/run-processes";
+import { listProcesses } from "#system/run-processes";
 import { startCommand } from "../support/cli-process.ts";
 import { until } from "./served-home.ts";
 

@@ -73,7 +73,7 @@ const RULES: readonly Rule[] = [
     pattern: /\bprocess\.kill\(/g,
     places: {
       "actors/engines/": "the owner of engine processes",
-      "protocol/run-processes.ts": "engines and the server end the child processes of a run",
+      "system/run-processes.ts": "engines and the server end the child processes of a run",
       "sdk/client/local-server.ts": "asks whether the server of a home lives",
       "storage/lock.ts": "asks whether the holder of the lock lives",
       "server/": "the server ends its own children",

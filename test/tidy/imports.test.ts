@@ -16,6 +16,7 @@ interface Direction {
 /** The first row that a file's path begins with holds. */
 const DIRECTIONS: readonly Direction[] = [
   { from: "runtime/", allows: [], reason: "the actor runtime knows nothing of Millrace" },
+  { from: "system/", allows: [], reason: "what the operating system knows of this host, for engines and the server alike" },
   { from: "protocol/", allows: [], reason: "the interface stands alone, so that every part can use it" },
   { from: "storage/", allows: ["protocol"], reason: "the store knows records, not those who decide about them" },
   {
@@ -27,6 +28,7 @@ const DIRECTIONS: readonly Direction[] = [
     from: "actors/",
     allows: [
       "runtime",
+      "system",
       "protocol",
       "storage/ops",
       "storage/feed",
@@ -57,10 +59,10 @@ const DIRECTIONS: readonly Direction[] = [
   },
   {
     from: "sdk/script/",
-    allows: ["protocol", "sdk"],
+    allows: ["system", "protocol", "sdk"],
     reason: "a script without a server is one itself, which it loads by `import()` then",
   },
-  { from: "sdk/", allows: ["protocol"], reason: "user code and engines speak to a server, they hold none of it" },
+  { from: "sdk/", allows: ["system", "protocol"], reason: "user code and engines speak to a server, they hold none of it" },
   {
     from: "server/user-code/child/",
     allows: ["protocol", "sdk"],
@@ -69,7 +71,17 @@ const DIRECTIONS: readonly Direction[] = [
   },
   {
     from: "server/",
-    allows: ["runtime", "protocol", "storage", "actors", "gateway", "sdk/load-module", "sdk/loaded-file", "sdk/registration"],
+    allows: [
+      "runtime",
+      "system",
+      "protocol",
+      "storage",
+      "actors",
+      "gateway",
+      "sdk/load-module",
+      "sdk/loaded-file",
+      "sdk/registration",
+    ],
     reason: "puts the parts together",
   },
   {

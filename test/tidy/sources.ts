@@ -6,7 +6,7 @@ import { readSourceText } from "./source-text.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Folders that the package is built from. */
-export const PRODUCT_FOLDERS = ["runtime", "protocol", "storage", "actors", "gateway", "server", "sdk", "cli"] as const;
+export const PRODUCT_FOLDERS = ["runtime", "system", "protocol", "storage", "actors", "gateway", "server", "sdk", "cli"] as const;
 /** What runs in the browser; the build of the dashboard packs it. */
 const BROWSER_FOLDER = "dashboard";
 const OTHER_FOLDERS = ["examples", "scripts", "test"] as const;
