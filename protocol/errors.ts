@@ -145,6 +145,14 @@ export const REFUSALS = {
     message: (wanted: number, max: number) =>
       `no room for ${wanted === 1 ? "another run" : `${wanted} more runs`}: ${max} may be unfinished ([server] max_unfinished_runs); try again when some have ended`,
   },
+  too_many_rules: {
+    status: 503,
+    message: (count: number, bytes: number) => `there may be ${count} rules, of ${bytes} bytes together; delete some first`,
+  },
+  too_many_leases: {
+    status: 503,
+    message: (max: number) => `leases hold ${max} resources, the most that may be; try again when some are given back`,
+  },
   store_unavailable: { status: 503, message: (why: string) => `the store takes no writes: ${why}` },
   disk_full: { status: 507, message: (why: string) => `the store takes no writes: ${why}` },
 } as const satisfies Record<string, Row>;

@@ -63,6 +63,13 @@ export const ANSWER_BYTES_MAX = MIB;
 export const FLOW_BYTES_MAX = MIB;
 /** What a rule matches and does as JSON text; the core keeps it in memory. */
 export const RULE_BYTES_MAX = MIB;
+/** Rules that are made over the API, and what all rules match and do together as JSON text: every event is compared with them. */
+export const RULES_COUNT_MAX = 10_000;
+export const RULES_BYTES_MAX = 64 * MIB;
+/** Expectations of rules that are open at one time; they are held in memory. */
+export const EXPECTATIONS_OPEN_MAX = 100_000;
+/** Resources in leases that user code holds, each as often as it is held. */
+export const LEASED_RESOURCES_MAX = 100_000;
 /** Actions of a rule: all are done for each firing. */
 export const RULE_ACTIONS_MAX = 100;
 /** Task runs that one task run names as its parents: a task that joins as many mapped ones. */
@@ -146,6 +153,8 @@ export const BACKFILL_INTERVAL_SECONDS_DEFAULT = 86_400;
 
 /** Two equal moves closer together than this are one move sent twice (reason `duplicate`). */
 export const DUPLICATE_WINDOW_US = 1_000_000;
+/** An engine shows within this time that it knows of the run it was handed: ours does so every five seconds. */
+export const ACKNOWLEDGE_WAIT_US = 60_000_000;
 /** A run that has not started this long after its scheduled time is Late. */
 export const LATE_AFTER_US = 15_000_000;
 

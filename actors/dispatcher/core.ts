@@ -33,6 +33,7 @@ import { deleteFlowCommand, deleteRunCommand } from "./delete-commands.ts";
 import { engineFailed } from "./engine-failed.ts";
 import { engineGone } from "./engines.ts";
 import { capacityFreed, enqueue, processSeen } from "./hand-out.ts";
+import { checkHandOuts } from "./hand-out-checks.ts";
 import { heartbeat } from "./heartbeat.ts";
 import { hookDone } from "./hooks.ts";
 import type { DispatcherMessage, EngineGone } from "./messages.ts";
@@ -278,8 +279,12 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     this.#followClock(turn.nowUs);
     markWaiting(turn);
     this.#pool.tick(turn);
-    for (const engine of [...this.#state.engines.values()]) this.#checkRemote(turn, engine);
+    for (const engine of [...this.#state.engines.values()]) {
+      checkHandOuts(turn, engine);
+      this.#checkRemote(turn, engine);
+    }
     this.#state.trim(this.#ports.committedTurn());
+    this.#state.queue.forgetUnused();
     this.#forgetAnswers(turn);
     this.#retention.tick(turn);
     turn.out.setTimer("tick", turn.nowUs + TICK_US, { kind: "Tick" });

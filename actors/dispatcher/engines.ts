@@ -54,6 +54,7 @@ export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number
     lastWorkUs: nowUs,
     runsDone: 0,
     exitRequested: false,
+    warnedOf: 0,
     runs: new Set(),
     poll: null,
   };

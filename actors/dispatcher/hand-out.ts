@@ -224,7 +224,7 @@ export function capacityFreed(turn: Turn, resources: readonly string[]): void {
     const backfill = backfillOfTag(resource);
     if (backfill !== null) moveUp(turn, backfill);
   }
-  turn.out.send(LEASES, { kind: "CapacityFreed" });
+  turn.out.send(LEASES, { kind: "CapacityFreed", resources });
 }
 
 /** A run whose hand-out never reached its engine, or which its engine did not start, waits again. */

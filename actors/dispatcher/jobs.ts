@@ -3,10 +3,13 @@ import type { Engine } from "../live-state/engine.ts";
 import type { Flow } from "../live-state/flow.ts";
 import type { EngineJob, LiveState } from "../live-state/live-state.ts";
 import type { Run } from "../live-state/run.ts";
+import { SERVER_LOG } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import { renderBulkItem, renderHooksItem } from "./work-item.ts";
 
 const TRIES_MAX = 3;
+/** Crash hooks of one kind of engine that wait for one; they are in memory only. */
+const JOBS_WAITING_MAX = 1_000;
 /** How long an engine may work on a job before another one is given it. */
 const ANSWER_US = 60_000_000;
 /** How long the last try of a bulk-completion check may take before its runs go on without it. */
@@ -39,7 +42,10 @@ export function dropBulkCheck(state: LiveState, backfillId: number): void {
 
 function queueJob(turn: Turn, keyText: string, job: EngineJob): void {
   const { state } = turn;
-  state.jobs.set(keyText, [...(state.jobs.get(keyText) ?? []), job]);
+  const waiting = state.jobs.get(keyText) ?? [];
+  waiting.push(job);
+  state.jobs.set(keyText, waiting);
+  if (waiting.length > JOBS_WAITING_MAX) dropOldestHook(turn, waiting);
   state.demand.add(keyText);
   const first = state.queue.firstPoll(keyText);
   if (first === undefined) return;
@@ -47,6 +53,15 @@ function queueJob(turn: Turn, keyText: string, job: EngineJob): void {
   if (taken === null) return;
   state.queue.unpark(first);
   turn.decision.replies.push(first.command, 200, taken.itemText);
+}
+
+/** No engine of the flow has asked for work for long. */
+function dropOldestHook(turn: Turn, waiting: EngineJob[]): void {
+  const oldest = waiting.findIndex(({ backfillId }) => backfillId === null);
+  if (oldest < 0) return;
+  waiting.splice(oldest, 1);
+  const text = `a crash hook is left out: ${JOBS_WAITING_MAX} wait for an engine of their flow, and none asks for work`;
+  turn.out.send(SERVER_LOG, { level: "warn", text });
 }
 
 /** The next job for an engine, or null. */

@@ -60,6 +60,15 @@ export class WorkQueue {
     return queue;
   }
 
+  /** Drops the queues of keys that nobody waits for, runs and engines alike. */
+  forgetUnused(): void {
+    for (const queue of this.#keys.values()) {
+      if (queue.readyCount > 0 || queue.polls.size > 0) continue;
+      for (const [resource, waiting] of queue.blocked) if (peekLive(waiting) === undefined) queue.blocked.delete(resource);
+      if (queue.blocked.size === 0) this.#keys.delete(queue.key);
+    }
+  }
+
   find(key: string): KeyQueue | undefined {
     return this.#keys.get(key);
   }

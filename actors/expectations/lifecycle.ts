@@ -1,4 +1,5 @@
 /** What becomes of expectations: armed, then met, lapsed or cancelled; and the ticks of rules that a clock arms. */
+import { EXPECTATIONS_OPEN_MAX } from "#protocol/limits";
 import type { ExpectationRow } from "#storage/load-rules";
 import { putOperation } from "#storage/ops";
 import { EXPECTATIONS, RULES } from "../names.ts";
@@ -17,6 +18,8 @@ export function arm(turn: Turn, rule: Rule, wanted: Reaction & { kind: "arm" }):
   const { rule_id, key, run_id, flow_id, occurred } = wanted;
   const { within } = rule.spec;
   if (!rule.enabled || within === null || expectations.find(rule_id, key) !== undefined) return;
+  if (expectations.size >= EXPECTATIONS_OPEN_MAX)
+    return actionFailed(turn, rule, wanted, `${EXPECTATIONS_OPEN_MAX} expectations are open, the most that may be`);
   const id = turn.state.rules.take("expectation");
   const deadline = occurred + Math.round(within * SECOND_US);
   const expectation: ExpectationRow = { id, rule_id, key, armed_at: occurred, deadline, flow_id, run_id };

@@ -8,10 +8,11 @@
 import type { Command, CommandNotice } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { AcquireRequest, ReleaseRequest } from "#protocol/lease";
+import { LEASED_RESOURCES_MAX } from "#protocol/limits";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import { putOperation } from "#storage/ops";
-import type { GatewayStarted } from "../dispatcher/messages.ts";
+import type { CapacityFreed, GatewayStarted } from "../dispatcher/messages.ts";
 import { isReserved } from "../dispatcher/reservation.ts";
 import type { GroupPorts } from "../group.ts";
 import type { LiveState } from "../live-state/live-state.ts";
@@ -19,23 +20,17 @@ import { isEnded, priorityOf, type Run } from "../live-state/run.ts";
 import { DISPATCHER } from "../names.ts";
 import { Turn } from "../turn.ts";
 import type { Lease } from "./ledger.ts";
+import { type Waiting, WaitingLines } from "./waiting-lines.ts";
 
-type LeasesMessage = Command | CommandNotice | GatewayStarted | { kind: "CapacityFreed" };
+type LeasesMessage = Command | CommandNotice | GatewayStarted | CapacityFreed;
 
 /** Grants whose answers may still turn out to be undeliverable; that is reported within moments. */
 const GRANTS_REMEMBERED_MAX = 10_000;
 
-interface Waiting {
-  command: Command;
-  runId: number;
-  resources: Record<string, number>;
-}
-
 export class LeaseManager implements Actor<LeasesMessage> {
   readonly #state: LiveState;
   readonly #ports: GroupPorts;
-  /** By command, in order of arrival. */
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #lines = new WaitingLines();
   /** Leases by the command that was answered with them. */
   readonly #granted = new Map<number, number>();
 
@@ -58,16 +53,14 @@ export class LeaseManager implements Actor<LeasesMessage> {
       case "ReleaseLease":
         return this.#release(turn, message);
       case "CapacityFreed":
-        return this.#serveWaiting(turn);
+        // Where a reservation has ended, nothing was freed, and yet somebody may be served.
+        return this.#serve(turn, [...message.resources, ...this.#state.reservations.keys()]);
       case "GatewayStarted":
-        this.#waiting.clear();
-        return;
+        return this.#lines.clear();
       case "Expired":
         return this.#expire(turn, message.command);
       case "Abandoned":
-        // Those behind it may fit now.
-        if (this.#waiting.delete(message.command)) this.#serveWaiting(turn);
-        return;
+        return this.#leave(turn, message.command);
       case "Undelivered":
         return this.#takeBack(turn, message.command);
       default:
@@ -83,15 +76,17 @@ export class LeaseManager implements Actor<LeasesMessage> {
     if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
     if (!canHold(run)) return turn.refuse(command, refuse("run_ended", run.id));
     const resources = body.resources as Record<string, number>;
+    if (this.#state.ledger.explicitCount + Object.keys(resources).length > LEASED_RESOURCES_MAX)
+      return turn.refuse(command, refuse("too_many_leases", LEASED_RESOURCES_MAX));
     const wanted: Waiting = { command, runId: run.id, resources };
     if (this.#tryTake(turn, wanted)) return;
-    if ((body.wait_ms ?? 0) > 0) this.#waiting.set(command.id, wanted);
+    if ((body.wait_ms ?? 0) > 0) this.#lines.add(wanted);
     else this.#answerWaiting(turn, wanted);
   }
 
   /** Takes the lease and answers, unless a resource lacks capacity or somebody waits longer for one of them. */
   #tryTake(turn: Turn, wanted: Waiting): boolean {
-    if (this.#blockingOf(wanted) !== null || this.#isBehind(wanted)) return false;
+    if (this.#blockingOf(wanted) !== null || this.#lines.isBehind(wanted)) return false;
     const id = this.#state.nextIds.lease;
     this.#state.nextIds.lease += 1;
     this.#state.ledger.take({ id, run_id: wanted.runId, kind: "explicit", resources: wanted.resources, sinceUs: turn.nowUs });
@@ -108,32 +103,42 @@ export class LeaseManager implements Actor<LeasesMessage> {
     return Object.keys(resources).find((name) => isReserved(this.#state, name, run, priorityOf(run))) ?? null;
   }
 
-  #isBehind(wanted: Waiting): boolean {
-    for (const earlier of this.#waiting.values()) {
-      if (earlier === wanted) return false;
-      if (Object.keys(earlier.resources).some((name) => Object.hasOwn(wanted.resources, name))) return true;
-    }
-    return false;
-  }
-
-  #serveWaiting(turn: Turn): void {
-    for (const wanted of [...this.#waiting.values()]) {
-      const run = this.#state.findRun(wanted.runId);
-      if (run === undefined || !canHold(run)) {
-        turn.refuse(wanted.command, refuse("run_ended", wanted.runId));
-        this.#waiting.delete(wanted.command.id);
-      } else if (this.#tryTake(turn, wanted)) {
-        this.#waiting.delete(wanted.command.id);
+  /** Serves the first in the lines of these resources, as far as they suffice. */
+  #serve(turn: Turn, resources: readonly string[]): void {
+    const names = [...resources];
+    for (const name of names) {
+      for (let first = this.#lines.firstOf(name); first !== undefined; first = this.#lines.firstOf(name)) {
+        if (!this.#settle(turn, first)) break;
+        // Others have become the first in its other lines.
+        for (const other of Object.keys(first.resources)) if (other !== name) names.push(other);
       }
     }
   }
 
+  /** Answers one that waits, if it is its turn: with its lease, or that its run has ended. */
+  #settle(turn: Turn, wanted: Waiting): boolean {
+    const run = this.#state.findRun(wanted.runId);
+    const isOver = run === undefined || !canHold(run);
+    if (isOver) turn.refuse(wanted.command, refuse("run_ended", wanted.runId));
+    else if (!this.#tryTake(turn, wanted)) return false;
+    this.#lines.remove(wanted);
+    return true;
+  }
+
   #expire(turn: Turn, command: number): void {
-    const wanted = this.#waiting.get(command);
+    const wanted = this.#lines.find(command);
     if (wanted === undefined) return;
-    this.#waiting.delete(command);
+    this.#lines.remove(wanted);
     this.#answerWaiting(turn, wanted);
-    this.#serveWaiting(turn);
+    this.#serve(turn, Object.keys(wanted.resources));
+  }
+
+  /** Its client has gone: those behind it may fit now. */
+  #leave(turn: Turn, command: number): void {
+    const wanted = this.#lines.find(command);
+    if (wanted === undefined) return;
+    this.#lines.remove(wanted);
+    this.#serve(turn, Object.keys(wanted.resources));
   }
 
   #answerWaiting(turn: Turn, wanted: Waiting): void {
@@ -152,7 +157,7 @@ export class LeaseManager implements Actor<LeasesMessage> {
   #end(turn: Turn, lease: Lease): void {
     const resources = this.#state.ledger.end(lease.id);
     putOperation(turn.decision.ops, "delete_lease", lease.id);
-    this.#serveWaiting(turn);
+    this.#serve(turn, resources);
     turn.out.send(DISPATCHER, { kind: "CapacityFreed", resources });
   }
 

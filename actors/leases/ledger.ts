@@ -11,6 +11,9 @@ const PRECISION = 1e9;
 /** Total of a resource that no configuration names. */
 export const UNDECLARED_TOTAL = 1;
 
+/** Names of resources up to which those that are no longer used are listed as well. */
+const NAMES_KEPT_MAX = 10_000;
+
 export interface Lease {
   id: number;
   run_id: number;
@@ -27,6 +30,12 @@ export class Ledger {
   readonly #leases = new Map<number, Lease>();
   readonly #byRun = new Map<number, Set<Lease>>();
   readonly #byResource = new Map<string, Set<Lease>>();
+  #explicitCount = 0;
+
+  /** Resources in leases that user code acquired, each as often as it is held. */
+  get explicitCount(): number {
+    return this.#explicitCount;
+  }
 
   setTotal(resource: string, total: number): void {
     this.#totals.set(resource, total);
@@ -62,6 +71,7 @@ export class Ledger {
   /** Records a lease. The caller has checked `blocking`. */
   take(lease: Lease): void {
     this.#leases.set(lease.id, lease);
+    if (lease.kind === "explicit") this.#explicitCount += Object.keys(lease.resources).length;
     add(this.#byRun, lease.run_id, lease);
     for (const resource of Object.keys(lease.resources)) add(this.#byResource, resource, lease);
   }
@@ -77,8 +87,13 @@ export class Ledger {
     this.#leases.delete(id);
     remove(this.#byRun, lease.run_id, lease);
     if (this.#byRun.get(lease.run_id)?.size === 0) this.#byRun.delete(lease.run_id);
-    for (const resource of Object.keys(lease.resources)) remove(this.#byResource, resource, lease);
-    return Object.keys(lease.resources);
+    const names = Object.keys(lease.resources);
+    if (lease.kind === "explicit") this.#explicitCount -= names.length;
+    for (const resource of names) {
+      remove(this.#byResource, resource, lease);
+      if (this.#byResource.size > NAMES_KEPT_MAX && this.#byResource.get(resource)?.size === 0) this.#byResource.delete(resource);
+    }
+    return names;
   }
 
   leasesOf(runId: number): Lease[] {

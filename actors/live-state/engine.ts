@@ -43,6 +43,8 @@ export interface Engine {
   runsDone: number;
   /** Told to leave at its next poll. */
   exitRequested: boolean;
+  /** The assignment of which a warning was given, see hand-out-checks.ts; 0 before. */
+  warnedOf: number;
   /** Ids of the runs it holds. */
   runs: Set<number>;
   poll: ParkedPoll | null;

@@ -163,8 +163,8 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "
 }
 
 function place(turn: Turn, run: Run): void {
-  // The clock may have been set back since.
-  run.lastContactUs = Math.min(run.lastContactUs, turn.nowUs);
+  // The clock may have been set back since. An engine that has yet to say that it knows of the run could not while no server was there.
+  run.lastContactUs = run.acknowledged ? Math.min(run.lastContactUs, turn.nowUs) : turn.nowUs;
   const { state } = turn;
   if (run.assigned) {
     run.flow.handedOut += 1;

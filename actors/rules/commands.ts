@@ -3,7 +3,7 @@ import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { canonicalJson } from "#protocol/json";
 import { exceedsBytes } from "#protocol/json-size";
-import { RULE_BYTES_MAX } from "#protocol/limits";
+import { RULE_BYTES_MAX, RULES_BYTES_MAX, RULES_COUNT_MAX } from "#protocol/limits";
 import { RuleBody, RulePatch, type RuleSpec } from "#protocol/rule";
 import { completeSpec, type FullSpec } from "#protocol/rule-spec";
 import { checkClock } from "../expectations/clock.ts";
@@ -15,8 +15,11 @@ import { templateError } from "./template-error.ts";
 export function createRule(turn: Turn, command: Command): void {
   const body = turn.parse(command, RuleBody);
   if (body === undefined) return;
-  const spec = checkedSpec(turn, command, body);
+  const spec = checkedSpec(turn, command, body, 0);
   if (spec === undefined) return;
+  const { rules } = turn.state;
+  if (rules.rules.size >= RULES_COUNT_MAX)
+    return turn.refuse(command, refuse("too_many_rules", RULES_COUNT_MAX, RULES_BYTES_MAX));
   const rule = addRule(turn, { name: body.name, enabled: body.enabled ?? true, source: "ui", module: null, spec });
   turn.replyJson(command, 201, recordOf(rule));
 }
@@ -29,7 +32,7 @@ export function patchRule(turn: Turn, command: Command): void {
   const { name, enabled, ...said } = patch;
   const saysMore = [name, ...Object.values(said)].some((value) => value !== undefined);
   if (rule.source === "code" && saysMore) return turn.refuse(command, refuse("code_rule", rule.name));
-  const spec = rule.source === "code" ? rule.spec : checkedSpec(turn, command, merged(rule.spec, said));
+  const spec = rule.source === "code" ? rule.spec : checkedSpec(turn, command, merged(rule.spec, said), rule.length);
   if (spec === undefined) return;
   const before = watchedBy(rule);
   rule.name = name ?? rule.name;
@@ -62,12 +65,18 @@ function merged(spec: FullSpec, said: Omit<RulePatch, "name" | "enabled">): Rule
   };
 }
 
-function checkedSpec(turn: Turn, command: Command, said: RuleSpec): FullSpec | undefined {
+/** `replaced`: the length of what it takes the place of. */
+function checkedSpec(turn: Turn, command: Command, said: RuleSpec, replaced: number): FullSpec | undefined {
   const checked = completeSpec(said, checkClock);
   const wrong = checked.ok ? templateError(checked.spec) : checked.error;
   if (checked.ok && wrong === null) {
-    if (!exceedsBytes(canonicalJson(checked.spec), RULE_BYTES_MAX)) return checked.spec;
-    turn.refuse(command, refuse("value_too_large", "rule", RULE_BYTES_MAX));
+    const text = canonicalJson(checked.spec);
+    const isLarge = exceedsBytes(text, RULE_BYTES_MAX);
+    if (!isLarge && turn.state.rules.length + text.length - replaced <= RULES_BYTES_MAX) return checked.spec;
+    const refusal = isLarge
+      ? refuse("value_too_large", "rule", RULE_BYTES_MAX)
+      : refuse("too_many_rules", RULES_COUNT_MAX, RULES_BYTES_MAX);
+    turn.refuse(command, refusal);
     return undefined;
   }
   turn.refuse(command, refuse("invalid", wrong ?? ""));

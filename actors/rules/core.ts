@@ -114,6 +114,8 @@ export class RuleEngine implements Actor<RulesMessage> {
   #look(state: LiveState, out: Outbox): void {
     this.#reindex(state);
     const { rules } = state;
+    // What is behind the cursor waits in the store; the answers of receivers are commits, which wake this.
+    if (rules.isBackedUp) return;
     const statements = this.#ports.statements();
     if (this.#index.empty && rules.expectations.size === 0) {
       const least = this.#deadline !== null || this.#ticks.size > 0 ? 1 : IDLE_STEP;

@@ -17,15 +17,16 @@ export function putOutgoing(turn: Turn, content: OutgoingContent, purpose: Purpo
   const id = rules.take("outbound");
   const { kind, firing_id, rule_id, action } = purpose;
   const message = { ...content, id, firing_id };
-  putOperation(turn.decision.ops, "put_outbound", id, firing_id, rule_id, action, kind, JSON.stringify(content), turn.nowUs);
-  rules.outgoing.set(id, message);
+  const text = JSON.stringify(content);
+  putOperation(turn.decision.ops, "put_outbound", id, firing_id, rule_id, action, kind, text, turn.nowUs);
+  rules.addOutgoing(message, text.length);
   rules.unsent.push({ turn: turn.number, message });
   return id;
 }
 
 /** The answer has come. False for a message that had one already. */
 export function closeOutgoing(turn: Turn, id: number): boolean {
-  if (!turn.state.rules.outgoing.delete(id)) return false;
+  if (!turn.state.rules.removeOutgoing(id)) return false;
   putOperation(turn.decision.ops, "delete_outbound", id);
   return true;
 }

@@ -26,6 +26,7 @@ export function addRule(turn: Turn, added: NewRule): Rule {
     since_time: turn.nowUs,
     created_at: turn.nowUs,
     updated_at: turn.nowUs,
+    length: 0,
     guards: { seconds: [] },
   };
   book.rules.set(rule.id, rule);
@@ -47,14 +48,18 @@ export function watchAnew(turn: Turn, rule: Rule): void {
 
 export function storeRule(turn: Turn, rule: Rule): void {
   const { id, external_id, name, enabled, source, module, fire_count, last_fired } = rule;
-  const identity = [id, external_id, name, enabled ? 1 : 0, source, module, JSON.stringify(rule.spec)] as const;
+  const spec = JSON.stringify(rule.spec);
+  turn.state.rules.length += spec.length - rule.length;
+  rule.length = spec.length;
+  const identity = [id, external_id, name, enabled ? 1 : 0, source, module, spec] as const;
   const times = [rule.since_event, rule.since_time, rule.created_at, rule.updated_at] as const;
   putOperation(turn.decision.ops, "put_rule", ...identity, fire_count, last_fired, ...times);
   turn.stream("rule.updated", id);
   changed(turn);
 }
 
-export function removeRule(turn: Turn, { id }: Rule): void {
+export function removeRule(turn: Turn, { id, length }: Rule): void {
+  turn.state.rules.length -= length;
   cancelExpectations(turn, id);
   turn.state.rules.rules.delete(id);
   putOperation(turn.decision.ops, "delete_rule", id);

@@ -16,6 +16,8 @@ export interface GuardState {
 
 export interface Rule extends Omit<RuleRow, "spec" | "guards"> {
   spec: FullSpec;
+  /** Length of the spec as JSON text. */
+  length: number;
   guards: GuardState;
 }
 
@@ -54,8 +56,14 @@ export interface RuleFacts {
   chainOf(runId: number): number;
 }
 
+/** Firings with actions still to do, and messages to the outside, beyond which the rules look at no further event: it waits in the store. */
+const FIRINGS_OPEN_MAX = 10_000;
+const OUTGOING_LENGTH_MAX = 64 * 1024 * 1024;
+
 export class RuleBook {
   readonly rules = new Map<number, Rule>();
+  /** Length of all their specs as JSON text. */
+  length = 0;
   readonly firings = new Map<number, OpenFiring>();
   readonly expectations = new OpenExpectations();
   /** Messages to the outside without an answer, by id. */
@@ -72,6 +80,9 @@ export class RuleBook {
   cursor: number;
   storedCursor: number;
 
+  readonly #outgoingLengths = new Map<number, number>();
+  #outgoingLength = 0;
+
   constructor(stored: LoadedRules, facts: RuleFacts) {
     this.nextIds = stored.next_ids;
     this.cursor = stored.cursor;
@@ -83,7 +94,8 @@ export class RuleBook {
     this.chains = new RecentRows((run) => facts.chainOf(run));
     for (const { spec, guards, ...row } of stored.rules) {
       const state = guards === null ? { seconds: [] } : (JSON.parse(guards) as GuardState);
-      this.rules.set(row.id, { ...row, spec: parseJson(spec) as FullSpec, guards: state });
+      this.rules.set(row.id, { ...row, spec: parseJson(spec) as FullSpec, length: spec.length, guards: state });
+      this.length += spec.length;
     }
     for (const { outcomes, pending, id, rule_id, timestamp } of stored.firings) {
       const { trigger, remaining, outbound } = parseJson(pending) as Pick<OpenFiring, "trigger" | "remaining" | "outbound">;
@@ -91,10 +103,29 @@ export class RuleBook {
     }
     for (const { id, firing_id, request } of stored.outbound) {
       const message: Outgoing = { ...(parseJson(request) as OutgoingContent), id, firing_id };
-      this.outgoing.set(id, message);
+      this.addOutgoing(message, request.length);
       this.unsent.push({ turn: 0, message });
     }
     for (const expectation of stored.expectations) this.expectations.add(expectation);
+  }
+
+  /** `length`: that of its content as JSON text. */
+  addOutgoing(message: Outgoing, length: number): void {
+    this.outgoing.set(message.id, message);
+    this.#outgoingLengths.set(message.id, length);
+    this.#outgoingLength += length;
+  }
+
+  /** False for a message that is not under way. */
+  removeOutgoing(id: number): boolean {
+    this.#outgoingLength -= this.#outgoingLengths.get(id) ?? 0;
+    this.#outgoingLengths.delete(id);
+    return this.outgoing.delete(id);
+  }
+
+  /** So much is under way to the outside that no further event is looked at until some of it has been answered. */
+  get isBackedUp(): boolean {
+    return this.firings.size >= FIRINGS_OPEN_MAX || this.#outgoingLength >= OUTGOING_LENGTH_MAX;
   }
 
   take(name: keyof LoadedRules["next_ids"], count = 1): number {

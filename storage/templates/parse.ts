@@ -30,8 +30,14 @@ export function isTemplate(text: string): boolean {
   return text.includes("{{") || text.includes("{%");
 }
 
+export interface TemplateTree {
+  root: TemplateNode;
+  /** Nodes of it: what it takes in memory, some 200 bytes each. */
+  nodes: number;
+}
+
 /** The tree of a template; throws a TemplateFailure with the line for what is no template or not allowed. */
-export function parseTemplate(text: string): TemplateNode {
+export function parseTemplate(text: string): TemplateTree {
   if (text.length > TEMPLATE_LENGTH_MAX) throw new TemplateFailure(`longer than ${TEMPLATE_LENGTH_MAX} characters`);
   let root: TemplateNode;
   try {
@@ -39,8 +45,7 @@ export function parseTemplate(text: string): TemplateNode {
   } catch (cause) {
     throw new TemplateFailure(syntaxError(cause));
   }
-  check(root);
-  return root;
+  return { root, nodes: check(root) };
 }
 
 function syntaxError(cause: unknown): string {
@@ -49,9 +54,12 @@ function syntaxError(cause: unknown): string {
   return message.replace(/^Template render error:\s*/, "").replaceAll(/\s+/g, " ");
 }
 
-function check(node: TemplateNode): void {
+/** Returns how many nodes there are. */
+function check(node: TemplateNode): number {
   const waiting = [node];
+  let nodes = 0;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    nodes += 1;
     if (!ALLOWED.has(next.typename))
       throw new TemplateFailure(`${next.typename} is not allowed (in <string>:${next.lineno + 1})`);
     if (next.typename === "Literal" && typeof next.value === "object" && next.value !== null)
@@ -61,6 +69,7 @@ function check(node: TemplateNode): void {
     for (const part of Object.values(next)) if (isNode(part)) waiting.push(part);
     for (const list of [next.children, next["targets"], next["ops"]]) if (Array.isArray(list)) waiting.push(...list);
   }
+  return nodes;
 }
 
 export function isNode(value: unknown): value is TemplateNode {

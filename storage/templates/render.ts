@@ -1,36 +1,25 @@
-/** Rendering of texts and of whatever holds texts. Trees of templates are kept, because a rule fires with the same ones. */
+/** Rendering of texts and of whatever holds texts. */
 import { isExactInteger } from "#protocol/json";
 import type { Budget } from "./budget.ts";
 import { Evaluation } from "./evaluate.ts";
-import { isTemplate, parseTemplate, type TemplateNode } from "./parse.ts";
+import { isTemplate, parseTemplate } from "./parse.ts";
+import { TreeCache } from "./tree-cache.ts";
 import { TemplateFailure } from "./values.ts";
 
-/** Trees kept. */
-const TREES_MAX = 1_000;
 /** Deepest nesting of the maps and lists whose texts are rendered; bodies cannot be deeper. */
 const NESTING_MAX = 128;
 
 /** The names templates can use. */
 export type Values = Readonly<Record<string, unknown>>;
 
-const trees = new Map<string, TemplateNode>();
-
-function treeOf(text: string): TemplateNode {
-  const known = trees.get(text);
-  if (known !== undefined) return known;
-  const tree = parseTemplate(text);
-  const oldest = trees.keys().next().value;
-  if (trees.size >= TREES_MAX && oldest !== undefined) trees.delete(oldest);
-  trees.set(text, tree);
-  return tree;
-}
+const trees = new TreeCache();
 
 /** The text with its expressions filled in; throws a TemplateFailure that names the field and the line. */
 export function renderText(field: string, text: string, values: Values, budget: Budget): string {
   if (!isTemplate(text)) return text;
   const evaluation = new Evaluation(values, budget);
   try {
-    return evaluation.text(treeOf(text));
+    return evaluation.text(trees.treeOf(text));
   } catch (cause) {
     if (!(cause instanceof TemplateFailure)) throw cause;
     throw new TemplateFailure(`template error in ${field}: ${cause.message} (in <string>:${evaluation.line})`);
@@ -68,7 +57,8 @@ export function checkTemplates(field: string, value: unknown): string | null {
 function checkText(field: string, text: string): string | null {
   if (!isTemplate(text)) return null;
   try {
-    treeOf(text);
+    // It is rendered in another thread, where its tree is kept.
+    parseTemplate(text);
     return null;
   } catch (cause) {
     if (cause instanceof TemplateFailure) return `${field} template: ${cause.message}`;

@@ -79,6 +79,44 @@ t.test("one that expires or is abandoned lets the next one pass", async (t) => {
   }
 });
 
+t.test("one that waits in several lines is served when it is the first in all of them", async (t) => {
+  const { kit, run } = setup([
+    ["a", 1],
+    ["b", 1],
+  ]);
+  const a = acquire(kit, run, { a: 1 });
+  const b = acquire(kit, run, { b: 1 });
+  const both = acquire(kit, run, { a: 1, b: 1 });
+  const behind = acquire(kit, run, { b: 1 });
+  const freed = release(kit, run, b.reply?.body["lease"]);
+  t.same([answerTo(freed, both), answerTo(freed, behind)], [null, null], "the one behind does not overtake");
+  const expired = kit.notice("Expired", both.command, LEASES);
+  t.same(answerTo(expired, both), { waiting: "a" });
+  t.match(answerTo(expired, behind), { lease: Number });
+  t.ok(a.reply);
+});
+
+t.test("thousands that wait for one resource and expire together cost each a few steps", async (t) => {
+  const { kit, run } = setup();
+  acquire(kit, run, { db: 2 });
+  const waiting = Array.from({ length: 8_000 }, () => acquire(kit, run, { db: 1 }).command);
+  const asked = countCalls(kit);
+  for (const command of waiting) kit.notice("Expired", command, LEASES);
+  t.ok(asked() < 5 * waiting.length, `the ledger was asked ${asked()} times`);
+});
+
+/** Counts how often the ledger is asked whether something can be taken. */
+function countCalls(kit: DispatchKit): () => number {
+  const { ledger } = kit.state;
+  const blocking = ledger.blocking.bind(ledger);
+  let calls = 0;
+  ledger.blocking = (needs) => {
+    calls += 1;
+    return blocking(needs);
+  };
+  return () => calls;
+}
+
 t.test("amounts must be positive numbers, names must be there, the run must exist and live", async (t) => {
   const { kit, run } = setup();
   for (const resources of [{}, { db: 0 }, { db: -1 }, { db: "1" }, { db: null }]) {

@@ -1,0 +1,44 @@
+/**
+ * Hand-outs that their engine says nothing of although its process lives: it is hung, or it never saw the answer.
+ *
+ * An engine that knows its lease loses the hand-out: what it may still say under that lease moves nothing. One that sends no
+ * lease could not be told from the next, so its run stays with it as long as its process lives, and a warning says so.
+ */
+import { ACKNOWLEDGE_WAIT_US } from "#protocol/limits";
+import type { Engine } from "../live-state/engine.ts";
+import type { Run } from "../live-state/run.ts";
+import { SERVER_LOG } from "../names.ts";
+import type { Turn } from "../turn.ts";
+import { signalEngine } from "./engines.ts";
+import { takeBack } from "./hand-out.ts";
+import { addWarning, appendLogs, type LogsByRun } from "./run-log.ts";
+
+export function checkHandOuts(turn: Turn, engine: Engine): void {
+  for (const id of engine.runs) {
+    const run = turn.state.runs.get(id);
+    if (run === undefined || run.acknowledged || turn.nowUs - run.lastContactUs < ACKNOWLEDGE_WAIT_US) continue;
+    if (engine.ownsStop) takeFromHung(turn, run, engine);
+    else if (engine.warnedOf !== run.assignment_id) warnOfHung(turn, run, engine);
+  }
+}
+
+function takeFromHung(turn: Turn, run: Run, engine: Engine): void {
+  tell(turn, run, engine, "the run goes to another engine");
+  takeBack(turn, run);
+  // It does nothing else, and its place in the pool is for one that does.
+  if (engine.spawned && engine.runs.size === 0) signalEngine(turn, engine, "SIGKILL");
+}
+
+function warnOfHung(turn: Turn, run: Run, engine: Engine): void {
+  engine.warnedOf = run.assignment_id;
+  tell(turn, run, engine, "it sends no lease, so the run waits for it until its process ends");
+}
+
+function tell(turn: Turn, run: Run, engine: Engine, consequence: string): void {
+  const seconds = ACKNOWLEDGE_WAIT_US / 1e6;
+  const text = `engine ${engine.id} (pid ${engine.pid}) was handed run ${run.id} and has said nothing of it for ${seconds} s: ${consequence}`;
+  const logs: LogsByRun = new Map();
+  addWarning(turn, run, logs, text);
+  appendLogs(turn, logs);
+  turn.out.send(SERVER_LOG, { level: "warn", text });
+}
