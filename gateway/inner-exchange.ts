@@ -2,10 +2,18 @@
  * A request that the gateway puts to itself, in the place of one that came over HTTP: it takes the same way through reads and
  * outstanding commands, and its answer goes to whoever asked instead of a connection.
  */
+import { MCP_ANSWER_BYTES_MAX } from "#protocol/limits";
 import type { Exchange, ExchangeWatcher, HeaderList } from "./transport-port.ts";
 
-/** What became of it. cut: it was given up although it may have been applied. left: nobody waits for it any more. */
-export type InnerOutcome = { kind: "answered"; status: number; body: string } | { kind: "cut" } | { kind: "left" };
+/**
+ * What became of it. cut: it was given up although it may have been applied. left: nobody waits for it any more. too_large: a
+ * read has more to say than is held in memory for it.
+ */
+export type InnerOutcome =
+  | { kind: "answered"; status: number; body: string }
+  | { kind: "cut" }
+  | { kind: "left" }
+  | { kind: "too_large" };
 
 export class InnerExchange implements Exchange {
   readonly method = "POST";
@@ -55,7 +63,9 @@ export class InnerExchange implements Exchange {
   }
 
   write(piece: string | Uint8Array): boolean {
-    if (this.#begun !== null) this.#begun.body += textOf(piece);
+    if (this.#begun === null) return false;
+    this.#begun.body += textOf(piece);
+    if (this.#begun.body.length > MCP_ANSWER_BYTES_MAX) this.#end({ kind: "too_large" });
     return this.open;
   }
 

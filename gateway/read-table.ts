@@ -84,9 +84,9 @@ export const READS: Readonly<Record<string, Read>> = {
   getFlow: read("flow_summary", (id, _query, { live, now_us }) => ({ id, live, now_us }), never, flowMissing),
   listFlows: read(
     "flow_summaries",
-    (_id, query: { project?: string; name?: string; results: number }, { live, now_us }) => ({
+    (_id, query: { project?: string; reference?: string; results: number }, { live, now_us }) => ({
       project: query.project ?? null,
-      ...(query.name !== undefined && { name: query.name }),
+      ...(query.reference !== undefined && { reference: query.reference }),
       results: query.results,
       live,
       now_us,

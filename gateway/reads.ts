@@ -87,9 +87,19 @@ export class Reads {
     } as QueryArguments[typeof name]);
   }
 
-  /** Answers a GET. What a query makes here is its first part; readers make the others. */
-  answer(exchange: Exchange, read: Read, { id, name }: PathValue, query: Readonly<Record<string, unknown>>): void {
-    const args = read.arguments(id, query as never, { ...this.#context(), name });
+  /**
+   * Answers a GET. What a query makes here is its first part; readers make the others. `lengthMax` ends pages earlier than the
+   * interface does.
+   */
+  answer(
+    exchange: Exchange,
+    read: Read,
+    { id, name }: PathValue,
+    query: Readonly<Record<string, unknown>>,
+    lengthMax?: number,
+  ): void {
+    const asked = read.arguments(id, query as never, { ...this.#context(), name });
+    const args = lengthMax === undefined ? asked : { ...asked, length_max: lengthMax };
     const missing = () => replyRefusal(exchange, read.missing(id, name));
     if (read.here(query)) {
       const part = runPart(this.#statements, read.query, args);

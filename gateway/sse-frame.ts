@@ -1,9 +1,8 @@
 /** Server-sent event frames as text. */
+import { STREAM_PIECE_BYTES_MAX } from "#protocol/limits";
 import { entityKey, eventName, type StreamEntry, type StreamRing } from "./stream-ring.ts";
 
-/** Longest text of one write while a reader catches up: one large write at a time, then others get their turn. */
-const CATCH_UP_TEXT_MAX = 256 * 1024;
-/** Most messages of one such write: each may need a row from the store. */
+/** Most messages of one write while a reader catches up: each may need a row from the store. */
 const CATCH_UP_MESSAGES_MAX = 256;
 
 /** Means nothing: keeps a silent connection open. */
@@ -22,37 +21,60 @@ function messageFrame(entry: StreamEntry, text: string): string {
   return `id: ${entry.seq}\nevent: ${eventName(entry.kind)}\ndata: ${text}\n\n`;
 }
 
-/** Messages after `after` up to the newest, of each entity only the last, at the last one's place: numbers only grow. */
-export function coalescedFrames(ring: StreamRing, after: number): string {
-  const last = new Map<string, StreamEntry>();
-  for (let seq = after + 1; seq <= ring.latest; seq += 1) {
+/** A piece of the stream, and the number up to which it tells everything. */
+export interface Piece {
+  frames: string;
+  reached: number;
+}
+
+/** What a piece says of one entity. */
+interface Told {
+  entry: StreamEntry;
+  /** Null: nothing to send. */
+  text: string | null;
+}
+
+/**
+ * Messages after `after`, of each entity only the last, at the last one's place: numbers only grow. It ends with the newest
+ * message, or where the piece is full.
+ */
+export function coalescedFrames(ring: StreamRing, after: number): Piece {
+  const told = new Map<string, Told>();
+  let length = 0;
+  let seq = after;
+  while (seq < ring.latest && length < STREAM_PIECE_BYTES_MAX) {
+    seq += 1;
     const entry = ring.at(seq);
     if (entry === undefined) continue;
     const key = entityKey(entry);
-    const former = last.get(key);
-    last.delete(key);
-    last.set(key, former === undefined ? entry : merged(former, entry));
+    const former = told.get(key);
+    const last = former === undefined ? { entry, text: ring.textOf(entry) } : following(former, entry, ring);
+    told.delete(key);
+    told.set(key, last);
+    length += (last.text?.length ?? 0) - (former?.text?.length ?? 0);
   }
   let frames = "";
-  for (const entry of last.values()) {
-    const text = ring.textOf(entry);
-    if (text !== null) frames += messageFrame(entry, text);
-  }
-  return frames;
+  for (const { entry, text } of told.values()) if (text !== null) frames += messageFrame(entry, text);
+  return { frames, reached: seq };
 }
 
-/** Line counts of log messages add up, everything else is the state of a row, of which the last counts. */
-function merged(former: StreamEntry, entry: StreamEntry): StreamEntry {
-  if (entry.kind !== "log.appended") return entry;
-  return { ...entry, count: former.count + entry.count, text: undefined };
+/** Line counts of log messages add up, everything else is the state of a row, which is read once. */
+function following(former: Told, entry: StreamEntry, ring: StreamRing): Told {
+  if (entry.kind === "log.appended") {
+    const merged = { ...entry, count: former.entry.count + entry.count, text: undefined };
+    return { entry: merged, text: ring.textOf(merged) };
+  }
+  if (entry.kind !== former.entry.kind) return { entry, text: ring.textOf(entry) };
+  entry.text = former.entry.text;
+  return { entry, text: former.text };
 }
 
 /** A piece of backlog: each message by itself, from after `after` up to at most `until`; says how far it got. */
-export function backlogFrames(ring: StreamRing, after: number, until: number): { frames: string; reached: number } {
+export function backlogFrames(ring: StreamRing, after: number, until: number): Piece {
   const end = Math.min(until, after + CATCH_UP_MESSAGES_MAX);
   let frames = "";
   let seq = after;
-  while (seq < end && frames.length < CATCH_UP_TEXT_MAX) {
+  while (seq < end && frames.length < STREAM_PIECE_BYTES_MAX) {
     seq += 1;
     const entry = ring.at(seq);
     const text = entry === undefined ? null : ring.textOf(entry);

@@ -2,11 +2,12 @@
  * GET /api/stream: who is connected and how far each of them is.
  *
  * A subscriber is live when it has everything up to `#sent`: all live ones get the same bytes, made once. Messages wait up
- * to 50 ms so that several about one entity go out as the last of them. A subscriber that is behind (its backlog, or a slow
+ * to 50 ms so that several about one entity go out as the last of them. Many go out in pieces, between which other work has its turn. A subscriber that is behind (its backlog, or a slow
  * connection) is brought up piece by piece from the ring; one that fell out of the ring is told to resync. Nothing is ever
- * queued for a subscriber: after a write that returned false, nothing is written until the connection takes more.
+ * queued for a subscriber: after a write that returned false, nothing is written until the connection has taken it. Where all
+ * of them together have not taken much, one that would get a large piece is told to resync instead.
  */
-import { STREAM_KEEP_ALIVE_MS, STREAM_RING_COUNT } from "#protocol/limits";
+import { STREAM_KEEP_ALIVE_MS, STREAM_PIECE_BYTES_MAX, STREAM_RING_COUNT, STREAM_UNSENT_BYTES_MAX } from "#protocol/limits";
 import type { Alarm } from "#runtime/timers";
 import { API_HEADERS } from "./reply.ts";
 import { backlogFrames, COMMENT_FRAME, coalescedFrames, helloFrame, resyncFrame } from "./sse-frame.ts";
@@ -20,6 +21,14 @@ const KEEP_ALIVE_CHECK_US = 1_000_000;
 
 /** So many waiting messages are sent before their time is up, so that none falls out of the ring unsent. */
 const FLUSH_COUNT = STREAM_RING_COUNT / 4;
+
+/** Copied to readers in one turn, which takes some 30 ms. */
+const TURN_BYTES_MAX = 64 * 1024 * 1024;
+/** To make a piece costs as much as to copy it so often. */
+const MAKING_COPIES = 16;
+
+/** Pieces up to this size are given whatever waits: each reader has one at most. */
+const SMALL_BYTES_MAX = STREAM_PIECE_BYTES_MAX / 4;
 
 const STREAM_HEADERS: HeaderList = ["content-type", "text/event-stream", "cache-control", "no-cache", ...API_HEADERS];
 
@@ -37,8 +46,10 @@ class Subscriber implements ExchangeWatcher {
   readonly #hub: StreamHub;
   /** The newest number it has been sent. */
   position: number;
-  /** Nothing may be written until the connection takes more. */
+  /** Nothing may be written until the connection has taken what it was given. */
   blocked = false;
+  /** Bytes that it was given then. */
+  waiting = 0;
   /** Owed as soon as the connection takes more: messages were lost to it. */
   resync = false;
   wroteUs: number;
@@ -58,6 +69,7 @@ class Subscriber implements ExchangeWatcher {
 
   writable(): void {
     this.blocked = false;
+    this.#hub.taken(this);
     this.#hub.catchUp(this);
   }
 }
@@ -69,6 +81,10 @@ export class StreamHub {
   /** Live subscribers have been sent everything up to here. */
   #sent = 0;
   #windowOpen = false;
+  /** Another piece is to follow. */
+  #goesOn = false;
+  /** Bytes that connections have not taken. */
+  #unsent = 0;
 
   constructor(ring: StreamRing, timing: StreamTiming) {
     this.#ring = ring;
@@ -131,24 +147,48 @@ export class StreamHub {
     }
   }
 
-  /** Sends what has gathered to every live subscriber. */
+  /** Sends what has gathered to every live subscriber: as much as a turn may take, the rest later. */
   flush(): void {
     if (this.#windowOpen) this.#timing.window.clear();
     this.#windowOpen = false;
+    let bytes = 0;
+    do bytes += this.#sendPiece();
+    while (this.#sent < this.#ring.latest && bytes < TURN_BYTES_MAX);
+    if (this.#sent < this.#ring.latest) this.#goOn();
+  }
+
+  /** Says how many bytes were copied, as if to make a piece were to copy it, too. */
+  #sendPiece(): number {
     const from = this.#sent;
+    const isLost = from < this.#ring.oldest - 1;
+    const live = [...this.#subscribers].filter(({ blocked, position }) => !blocked && position >= from);
     this.#sent = this.#ring.latest;
-    if (from === this.#sent || this.#subscribers.size === 0) return;
-    let bytes: Buffer | null = null;
-    for (const subscriber of this.#subscribers) {
-      if (subscriber.blocked || subscriber.position !== from) continue;
-      if (from < this.#ring.oldest - 1) {
-        this.#lose(subscriber);
+    if (from === this.#sent || live.length === 0) return 0;
+    if (isLost) {
+      for (const subscriber of live) if (subscriber.position === from) this.#lose(subscriber);
+      return 0;
+    }
+    const { bytes, reached } = this.#coalesced(from);
+    this.#sent = reached;
+    for (const subscriber of live) {
+      if (subscriber.position > from) {
+        // It came with a number of its own.
+        this.catchUp(subscriber);
         continue;
       }
-      bytes ??= this.#coalesced(from);
-      subscriber.position = this.#sent;
-      if (bytes.length > 0) this.#write(subscriber, bytes);
+      subscriber.position = reached;
+      if (bytes.length > 0) this.#give(subscriber, bytes);
     }
+    return bytes.length * (live.length + MAKING_COPIES);
+  }
+
+  #goOn(): void {
+    if (this.#goesOn) return;
+    this.#goesOn = true;
+    this.#timing.defer(() => {
+      this.#goesOn = false;
+      this.flush();
+    });
   }
 
   /** Sends a subscriber that is behind its next piece, and goes on later while there is more. */
@@ -174,11 +214,18 @@ export class StreamHub {
     if (subscriber.position >= this.#sent) return;
     const { frames, reached } = backlogFrames(this.#ring, subscriber.position, this.#sent);
     subscriber.position = reached;
-    if (frames.length > 0) this.#write(subscriber, frames);
+    if (frames.length > 0) this.#give(subscriber, frames);
     if (!subscriber.blocked && reached < this.#sent) this.#timing.defer(() => this.catchUp(subscriber));
   }
 
+  /** The connection has taken what it was given. */
+  taken(subscriber: Subscriber): void {
+    this.#unsent -= subscriber.waiting;
+    subscriber.waiting = 0;
+  }
+
   left(subscriber: Subscriber): void {
+    this.taken(subscriber);
     this.#subscribers.delete(subscriber);
     if (this.#subscribers.size > 0) return;
     this.#timing.keepAlive.clear();
@@ -187,16 +234,17 @@ export class StreamHub {
 
   /** Ends every stream; clients reconnect with the last number they saw. */
   close(): void {
-    this.flush();
+    while (this.#sent < this.#ring.latest) this.flush();
     for (const subscriber of this.#subscribers) subscriber.exchange.end();
     this.#subscribers.clear();
     this.#timing.keepAlive.clear();
   }
 
   /** What live subscribers get next. When it cannot be made they are told to fetch everything. */
-  #coalesced(from: number): Buffer {
+  #coalesced(from: number): { bytes: Buffer; reached: number } {
     try {
-      return Buffer.from(coalescedFrames(this.#ring, from));
+      const { frames, reached } = coalescedFrames(this.#ring, from);
+      return { bytes: Buffer.from(frames), reached };
     } catch (cause) {
       for (const subscriber of this.#subscribers) if (subscriber.position === from) this.#lose(subscriber);
       throw cause;
@@ -211,9 +259,18 @@ export class StreamHub {
     this.#write(subscriber, resyncFrame(this.#ring.latest));
   }
 
+  /** Messages; where too much waits for others, the reader is told instead that it has lost them. */
+  #give(subscriber: Subscriber, piece: string | Uint8Array): void {
+    if (piece.length > SMALL_BYTES_MAX && this.#unsent >= STREAM_UNSENT_BYTES_MAX) this.#lose(subscriber);
+    else this.#write(subscriber, piece);
+  }
+
   #write(subscriber: Subscriber, piece: string | Uint8Array): void {
     subscriber.wroteUs = this.#timing.now();
-    if (!subscriber.exchange.write(piece)) subscriber.blocked = true;
+    if (subscriber.exchange.write(piece)) return;
+    subscriber.blocked = true;
+    subscriber.waiting = piece.length;
+    this.#unsent += piece.length;
   }
 
   #watchSilence(): void {

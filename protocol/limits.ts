@@ -165,6 +165,13 @@ export const FEED_BYTES_MAX = 8 * MIB;
 
 /** Stream messages kept for clients that reconnect; an older number gets resync. */
 export const STREAM_RING_COUNT = 4_096;
+/**
+ * One piece of the stream, about; what is more follows in further ones, between which other work has its turn: a piece is copied for
+ * each reader, of whom there may be thousands. A single message may be larger.
+ */
+export const STREAM_PIECE_BYTES_MAX = 64 * KIB;
+/** Pieces that readers of the stream have not taken, all together; beyond it a reader that would get a large one is told to resync. */
+export const STREAM_UNSENT_BYTES_MAX = 64 * MIB;
 /** Silence on a stream after which a comment line keeps the connection open. */
 export const STREAM_KEEP_ALIVE_MS = 15_000;
 
@@ -179,6 +186,13 @@ export const MCP_RUNS_PAGE = [20, 200] as const;
 export const MCP_LOGS_PAGE = [200, 1_000] as const;
 export const MCP_EVENTS_PAGE = [50, 500] as const;
 export const MCP_ARTIFACTS_PAGE = [50, 200] as const;
+
+/** Task runs that get_run and explain_failure show. */
+export const MCP_TASK_RUNS_PAGE = [200, 500] as const;
+/** A page for an MCP tool ends early at about this size: it is taken apart and written twice, on the thread that serves. */
+export const MCP_PAGE_BYTES_MAX = 512 * KIB;
+/** Answer of one read for an MCP tool; a record of the largest size fits. */
+export const MCP_ANSWER_BYTES_MAX = 8 * MIB;
 
 /** Longest time limit of a custom route; work that takes longer belongs into a run. */
 export const ROUTE_MS_MAX = 300_000;

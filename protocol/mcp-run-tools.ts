@@ -9,6 +9,7 @@ import {
   MCP_EVENTS_PAGE,
   MCP_LOGS_PAGE,
   MCP_RUNS_PAGE,
+  MCP_TASK_RUNS_PAGE,
   PARAMETERS_BYTES_MAX,
 } from "./limits.ts";
 import { Log } from "./log.ts";
@@ -75,9 +76,10 @@ export const RUN_TOOLS = {
   },
   get_run: {
     title: "Get a run",
-    description: "One run and its task runs. What the flow returned is in state.details.result, an error in state.message.",
-    input: input({ run_id: RUN_ID }),
-    output: output({ run: Run, task_runs: Type.Array(TaskRun) }),
+    description:
+      "One run and its newest task runs, oldest first; the cursor leads to earlier ones. What the flow returned is in state.details.result, an error in state.message.",
+    input: input({ run_id: RUN_ID, limit: limit(MCP_TASK_RUNS_PAGE, "task runs"), cursor: CURSOR }),
+    output: output({ run: Run, task_runs: Type.Array(TaskRun), next_cursor: NEXT_CURSOR }),
     annotations: READS,
   },
   run_logs: {

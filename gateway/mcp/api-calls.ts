@@ -3,6 +3,7 @@
  */
 import { COMMANDS } from "#protocol/command";
 import { canonicalJson, parseKeepingFractions } from "#protocol/json";
+import { MCP_PAGE_BYTES_MAX } from "#protocol/limits";
 import type { Route } from "#protocol/route";
 import { ROUTES } from "#protocol/routes";
 import type { OutstandingCommands } from "../commands.ts";
@@ -47,7 +48,7 @@ export class ApiCalls {
     if (route === undefined) throw new Error(`there is no operation ${operation}`);
     const outcome = await this.#outcome(route, request);
     if (outcome.kind === "left") throw new ClientLeft();
-    if (outcome.kind === "cut" || outcome.status >= 400) throw failureOf(operation, outcome);
+    if (outcome.kind !== "answered" || outcome.status >= 400) throw failureOf(operation, outcome);
     return outcome.body === "" ? null : parseKeepingFractions(outcome.body);
   };
 
@@ -69,7 +70,7 @@ export class ApiCalls {
   #serve(exchange: InnerExchange, route: Route, { id = 0, query = {}, body }: ApiRequest): void {
     const read = READS[route.operation];
     if (read !== undefined) {
-      this.#reads.answer(exchange, read, { id, name: "" }, { ...defaultsOf(route), ...defined(query) });
+      this.#reads.answer(exchange, read, { id, name: "" }, { ...defaultsOf(route), ...defined(query) }, MCP_PAGE_BYTES_MAX);
       return;
     }
     const kind = route.command;

@@ -5,7 +5,7 @@ import { ToolFailure } from "./tool-failure.ts";
 
 /** The one flow that is meant. Throws a ToolFailure when there is none, or more than one. */
 export async function findFlow(ask: AskApi, reference: string, project?: string | undefined): Promise<FlowSummary> {
-  const flows = (await ask("listFlows", { query: { project } })) as FlowSummary[];
+  const flows = (await ask("listFlows", { query: { project, reference } })) as FlowSummary[];
   const exact = flows.find((flow) => `${flow.project}/${flow.name}` === reference);
   const named = exact === undefined ? flows.filter(({ name }) => name === reference) : [exact];
   const [flow, second] = named;
@@ -25,7 +25,7 @@ function notRegistered(reference: string): ToolFailure {
 export async function requireFlow(ask: AskApi, reference?: string | undefined, project?: string | undefined): Promise<void> {
   if (reference === undefined) return;
   const wanted = flowFilter({ project, flow: reference });
-  const flows = (await ask("listFlows", { query: { project: wanted.project } })) as FlowSummary[];
+  const flows = (await ask("listFlows", { query: { project: wanted.project, reference: wanted.flow } })) as FlowSummary[];
   if (!flows.some((flow) => flow.name === wanted.flow && flow.project === (wanted.project ?? flow.project)))
     throw notRegistered(reference);
 }

@@ -1,6 +1,7 @@
 /** The methods of the protocol: what is answered to which. Knows nothing of HTTP. */
+import type { ArtifactsPage } from "#protocol/artifact";
 import { prettyJson } from "#protocol/json";
-import { LOGS_PAGE } from "#protocol/limits";
+import { LOGS_PAGE, MCP_ARTIFACTS_PAGE } from "#protocol/limits";
 import {
   MCP_PROMPTS,
   MCP_PROTOCOL_VERSION,
@@ -87,12 +88,11 @@ async function readResource(context: MethodContext, { uri }: Params): Promise<Rp
 
 async function readRunPart({ ask, wallUs }: MethodContext, run_id: number, logs: boolean): Promise<unknown> {
   if (logs) return { as_of: wallUs(), logs: (await logsOfRun(ask, run_id, { limit: LOGS_PAGE[0], tail: true })).logs, run_id };
-  try {
-    return { artifacts: await ask("listRunArtifacts", { id: run_id }), run_id };
-  } catch (cause) {
-    if (cause instanceof ToolFailure && cause.status === 404) return { artifacts: [], run_id };
-    throw cause;
-  }
+  const page = (await ask("listArtifacts", { query: { run_id, limit: MCP_ARTIFACTS_PAGE[1] } })) as ArtifactsPage;
+  const artifacts = page.items.reverse().map(({ run_name, flow_name, project, ...own }) => own);
+  // Cut: what list_artifacts takes to show earlier ones.
+  const rest = page.next_cursor === null ? {} : { next_cursor: page.next_cursor };
+  return { artifacts, ...rest, run_id };
 }
 
 function renderPrompt({ name, arguments: given }: Params): RpcOutcome {

@@ -3,13 +3,13 @@ import type { Static } from "typebox";
 import type { ArtifactsPage } from "#protocol/artifact";
 import type { EventsPage } from "#protocol/event";
 import type { FlowSummary } from "#protocol/flow";
-import { EVENTS_PAGE } from "#protocol/limits";
+import { EVENTS_PAGE, MCP_TASK_RUNS_PAGE } from "#protocol/limits";
 import type { LogsPage } from "#protocol/log";
 import type { RUN_TOOLS } from "#protocol/mcp-run-tools";
 import type { McpTool } from "#protocol/mcp-tool";
 import type { Run, RunsPage } from "#protocol/run";
-import { isTerminal } from "#protocol/state";
-import type { TaskRun } from "#protocol/task-run";
+import { isTerminal, type StateType } from "#protocol/state";
+import type { TaskRun, TaskRunsPage } from "#protocol/task-run";
 import { checkMatchedName } from "#protocol/vocabulary";
 import type { AskApi } from "./api-calls.ts";
 import { findFlow, flowFilter, requireFlow } from "./flow-reference.ts";
@@ -44,9 +44,10 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
     if (page.items.length === 0) await requireFlow(ask, flow, project);
     return { runs: page.items, next_cursor: page.next_cursor };
   },
-  get_run: async ({ ask }, { run_id: id }) => {
+  get_run: async ({ ask }, { run_id: id, limit, cursor }) => {
     const run = await ask("getRun", { id });
-    return { run, task_runs: await ask("listRunTasks", { id }) };
+    const page = (await ask("listTaskRuns", { query: { run_id: id, limit, cursor } })) as TaskRunsPage;
+    return { run, task_runs: page.items.reverse(), next_cursor: page.next_cursor };
   },
   run_logs: async ({ ask }, { run_id: id, min_level: level, search, tail, limit, cursor: after }) =>
     logsOfRun(ask, id, { level, search, tail, limit, after }),
@@ -65,13 +66,13 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
   },
   explain_failure: async ({ ask }, { run_id: id }) => {
     const run = (await ask("getRun", { id })) as Run;
-    const tasks = (await ask("listRunTasks", { id })) as TaskRun[];
+    const failed = [...(await tasksOfRun(ask, id, "Failed")), ...(await tasksOfRun(ask, id, "Crashed"))];
     const logs = await logsOfRun(ask, id, { level: WARNING_LEVEL, limit: ERROR_LOGS_MAX, tail: true });
     const events = (await ask("listEvents", { query: { run_id: id, limit: EVENTS_PAGE[0] } })) as EventsPage;
     return {
       error_logs: logs.logs,
       events: events.items,
-      failed_task_runs: tasks.filter(({ state }) => hasFailed(state)),
+      failed_task_runs: failed.sort((a, b) => a.id - b.id),
       run,
       verdict: verdictOn(run),
     };
@@ -85,6 +86,11 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
   cancel_run: async ({ ask }, { run_id: id }) => ({ run: await ask("cancelRun", { id }) }),
   resume_run: async ({ ask }, { run_id: id, input }) => ({ run: await ask("resumeRun", { id, body: { input } }) }),
 };
+
+/** The newest task runs of a run in a state. */
+async function tasksOfRun(ask: AskApi, run_id: number, state_type: StateType): Promise<TaskRun[]> {
+  return ((await ask("listTaskRuns", { query: { run_id, state_type, limit: MCP_TASK_RUNS_PAGE[0] } })) as TaskRunsPage).items;
+}
 
 const FLOW_FIELDS = ["description", "error", "id", "live", "name", "options", "parameter_schema", "project", "tags"] as const;
 

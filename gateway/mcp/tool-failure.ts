@@ -2,6 +2,7 @@
  * Failures of tools, in words for a model: what is wrong, and what to do next. A failed call ends its tool, so failures are
  * thrown by it; they never leave gateway/mcp/.
  */
+import { MCP_ANSWER_BYTES_MAX } from "#protocol/limits";
 import type { InnerOutcome } from "../inner-exchange.ts";
 import { isObject } from "./json-rpc.ts";
 
@@ -58,6 +59,12 @@ export function failureOf(operation: string, outcome: Exclude<InnerOutcome, { ki
   if (outcome.kind === "cut") {
     return new ToolFailure(
       "the server was interrupted and cannot say whether this was done. Look with list_runs or get_run before trying again",
+    );
+  }
+  if (outcome.kind === "too_large") {
+    const size = `${MCP_ANSWER_BYTES_MAX / 2 ** 20} MiB`;
+    return new ToolFailure(
+      `the answer is larger than ${size}. Nothing was changed. Ask for less: by a smaller limit or more filters`,
     );
   }
   const { status, body } = outcome;

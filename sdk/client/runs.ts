@@ -20,6 +20,14 @@ import type {
 } from "./records.ts";
 import { type EndedRun, type WaitOptions, waitForRun } from "./wait.ts";
 
+/** A page of what belongs to a run. */
+export interface PartOptions {
+  /** Only what has a larger id. */
+  after?: number;
+  /** How many at most; fewer than that are the last ones. All without it. */
+  limit?: number;
+}
+
 /**
  * Filters of the run list; all must hold. `state_type` matches its sub-states too, `name` a part in any case, `tags` all of
  * them; `start_after` and `start_before` are microseconds. Only the two created_* orders can be read past the first page.
@@ -123,16 +131,18 @@ export class Runs {
     );
   }
 
-  tasks(id: number): Promise<TaskRun[]> {
-    return this.#http.get<TaskRun[]>(`/api/runs/${id}/tasks`);
+  /** Its task runs, oldest first: all of them unless `limit` asks for a page after an id. */
+  tasks(id: number, page: PartOptions = {}): Promise<TaskRun[]> {
+    return this.#http.get<TaskRun[]>(`/api/runs/${id}/tasks`, { ...page });
   }
 
   graph(id: number): Promise<RunGraph> {
     return this.#http.get<RunGraph>(`/api/runs/${id}/graph`);
   }
 
-  artifacts(id: number): Promise<ArtifactRow[]> {
-    return this.#http.get<ArtifactRow[]>(`/api/runs/${id}/artifacts`);
+  /** Its artifacts, oldest first: all of them unless `limit` asks for a page after an id. */
+  artifacts(id: number, page: PartOptions = {}): Promise<ArtifactRow[]> {
+    return this.#http.get<ArtifactRow[]>(`/api/runs/${id}/artifacts`, { ...page });
   }
 
   /**

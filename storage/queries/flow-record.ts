@@ -89,8 +89,8 @@ export function flowSummary(statements: Statements, id: number, context: FlowCon
 
 export interface FlowsArguments extends Continued {
   project: string | null;
-  /** Only flows of this name; asked for by the server itself. */
-  name?: string;
+  /** Only flows with this name, or with this as `project/name`; asked for by the server itself. */
+  reference?: string;
   results?: number;
   live: readonly number[];
   now_us: number;
@@ -100,11 +100,11 @@ export interface FlowsArguments extends Continued {
 
 /** A part of the summaries of all flows, or of a project's, by project and name. */
 export function flowSummaries(statements: Statements, args: FlowsArguments, context: FlowContext): AnswerPart<FlowsArguments> {
-  const { project, name = null, after = ["", ""] } = args;
-  const sql = `${SELECT_FLOW} WHERE (project, name) > (?, ?) AND project = coalesce(?, project) AND name = coalesce(?, name)
-    ORDER BY project, name`;
+  const { project, reference = null, after = ["", ""] } = args;
+  const sql = `${SELECT_FLOW} WHERE (project, name) > (?, ?) AND project = coalesce(?, project)
+    AND coalesce(?, name) IN (name, project || '/' || name) ORDER BY project, name`;
   const triggers = triggersOf(statements, project);
-  const rows = statements.raw<FlowRow>(sql).iterate(...after, project, name);
+  const rows = statements.raw<FlowRow>(sql).iterate(...after, project, reference);
   const render = (row: FlowRow): string => summary(statements, row, triggers, context);
   return arrayPart(args, rows, render, (last) => ({ after: [last[2], last[3]] }));
 }

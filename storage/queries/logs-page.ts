@@ -40,7 +40,7 @@ export function logsPage(
   });
 }
 
-/** The last lines; where they do not fit into one part, all of them from the first. */
+/** The last lines; where they do not fit into one part, all of them from the first. `length_max` leaves out the oldest. */
 function tailPage(statements: Statements, run: number, taskRun: number | null, args: LogsArguments): AnswerPart<LogsArguments> {
   const { query } = args;
   const items: string[] = [];
@@ -48,7 +48,8 @@ function tailPage(statements: Statements, run: number, taskRun: number | null, a
   let first = query.after ?? 0;
   let count = 0;
   for (const [id, line] of matchingLines(statements, run, taskRun, query)) {
-    if (length < ANSWER_PART_BYTES_MAX) {
+    if (args.length_max !== undefined && length >= args.length_max) break;
+    if (length < (args.length_max ?? ANSWER_PART_BYTES_MAX)) {
       const item = renderLine(run, id, line);
       items.push(item);
       length += item.length;

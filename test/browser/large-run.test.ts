@@ -15,10 +15,13 @@ const { server, browser } = await browse(t);
 async function openCounted(path: string) {
   const tab = await openTab(browser);
   const requests: string[] = [];
-  tab.page.on("request", (request) => requests.push(new URL(request.url()).pathname));
+  tab.page.on("request", (request) => requests.push(request.url().slice(server.url.length)));
   await tab.page.goto(server.url + path);
   return { ...tab, requests };
 }
+
+/** Of the tasks of a run: they are read page by page. */
+const firstPage = (run: number): string => `/api/runs/${run}/tasks?limit=500&after=0`;
 
 // Each run is watched while it goes on, and read in the test after it, once it has ended.
 let tasks: Run;
@@ -38,8 +41,8 @@ t.test("ten thousand tasks while they run: one request, then the stream", async 
   );
   t.ok((await table.locator("tr[data-index]").count()) < ROWS_MAX);
   // Anew only where the stream could not tell everything.
-  const reads = requests.filter((path) => path === `/api/runs/${tasks.id}/tasks`).length;
-  t.ok(reads < 20, `bounded by resyncs, not by tasks: ${reads}`);
+  const reads = requests.filter((path) => path.startsWith(firstPage(tasks.id))).length;
+  t.ok(reads > 0 && reads < 20, `bounded by resyncs, not by tasks: ${reads}`);
   t.same(complaints, []);
   await context.close();
 });
@@ -60,8 +63,8 @@ t.test("ten thousand tasks", async (t) => {
   t.equal(await page.locator(".graph-box").count(), 1, "a box for the one name");
   await page.getByRole("link", { name: "All of them in the table" }).click();
   await table.getByText("step-0", { exact: true }).waitFor();
-  const reads = requests.filter((path) => path === `/api/runs/${tasks.id}/tasks`).length;
-  t.ok(reads <= 4, `once per tab: ${reads}`);
+  const reads = requests.filter((path) => path.startsWith(firstPage(tasks.id))).length;
+  t.ok(reads > 0 && reads <= 4, `once per tab: ${reads}`);
   t.same(complaints, []);
   await context.close();
 });

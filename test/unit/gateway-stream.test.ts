@@ -2,7 +2,7 @@ import t from "tap";
 import { StreamHub } from "#gateway/sse";
 import { type RenderRow, StreamRing } from "#gateway/stream-ring";
 import { type Committed, STREAM_CODE, type StreamKind } from "#protocol/feed";
-import { STREAM_RING_COUNT } from "#protocol/limits";
+import { STREAM_PIECE_BYTES_MAX, STREAM_RING_COUNT, STREAM_UNSENT_BYTES_MAX } from "#protocol/limits";
 import { ManualTime } from "./manual-time.ts";
 import { RecordedExchange } from "./recorded-exchange.ts";
 
@@ -342,4 +342,72 @@ t.test("messages that come again are not sent again; a number where none is expe
   t.equal(ring.append(commit(110, 0)), false, "some were left out");
   t.equal(ring.latest, 109);
   t.equal(ring.oldest, 110);
+});
+
+t.test("what is more than a piece goes out in several, with every message once and every line counted", async (t) => {
+  const text = "x".repeat(200 * 1024);
+  const { time, commit, connect, runDeferred } = setup((kind, id) => JSON.stringify({ id, kind, text }));
+  const client = connect();
+  const logs: number[] = [];
+  const messages = Array.from({ length: 60 }, (_, index): [StreamKind, number | string][] => {
+    logs.push(7, index + 1, 1);
+    return [
+      ["artifact.updated", index],
+      ["log.appended", 7],
+    ];
+  }).flat();
+  commit(messages, logs);
+  const late = connect(160);
+  time.pass(window);
+  t.ok(
+    client.pieces.every((piece) => piece.length < STREAM_PIECE_BYTES_MAX + 2 * text.length),
+    "each is bounded",
+  );
+  runDeferred();
+  const frames = framesOf(client).slice(1);
+  t.same(
+    frames.filter(({ event }) => event === "artifact.updated").map(({ data }) => data["id"]),
+    Array.from({ length: 60 }, (_, index) => index),
+  );
+  const lines = frames.filter(({ event }) => event === "log.appended").map(({ data }) => Number(data["count"]));
+  t.equal(
+    lines.reduce((sum, count) => sum + count, 0),
+    60,
+  );
+  const ids = frames.map(({ id }) => id ?? 0);
+  t.same(
+    ids,
+    ids.toSorted((a, b) => a - b),
+    "numbers only grow",
+  );
+  t.equal(ids.at(-1), 220);
+  t.same(
+    framesOf(late)
+      .slice(1)
+      .filter(({ event }) => event === "artifact.updated")
+      .map(({ id }) => id),
+    Array.from({ length: 30 }, (_, index) => 161 + 2 * index),
+    "who came with a number in the midst gets what is after it",
+  );
+});
+
+t.test("readers that do not read hold no more than a bounded sum; the others are told to resync", async (t) => {
+  const text = "x".repeat(200 * 1024);
+  const { time, commit, connect, runDeferred } = setup((kind, id) => JSON.stringify({ id, kind, text }));
+  const readers = Array.from({ length: 1_000 }, () => connect());
+  for (const reader of readers) reader.takes = false;
+  for (let id = 0; id < 60; id += 1) {
+    commit([["artifact.updated", id]]);
+    time.pass(window);
+    runDeferred();
+  }
+  const held = readers.flatMap(({ pieces }) => pieces).reduce((sum, piece) => sum + piece.length, 0);
+  t.ok(held < STREAM_UNSENT_BYTES_MAX + 2 * text.length, `${held} bytes are held`);
+  const [first, last] = [readers[0], readers.at(-1)];
+  t.match(last === undefined ? [] : framesOf(last), [{ event: "hello" }, { event: "resync" }]);
+  if (first !== undefined) {
+    first.drain();
+    runDeferred();
+    t.equal(framesOf(first).length, 61, "and gets what it missed when it reads again");
+  }
 });

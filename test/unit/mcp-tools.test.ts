@@ -65,7 +65,6 @@ t.test("each tool has a handler, and one that only reads asks for nothing else",
   for (const [name, { annotations }] of tools) {
     const { context, asked } = api(
       Object.fromEntries([
-        ["listRunTasks", []],
         ["listFlows", [{ project: "crm", name: "leads", id: 3, schedules: [] }]],
         ...ROUTES.flatMap(({ operation }) => (operation.startsWith("list") ? [] : [[operation, record]])),
       ]),
@@ -94,8 +93,8 @@ t.test("a server that is read-only calls no tool that changes something", async 
 });
 
 t.test("wrong arguments are told with those that the tool takes", async (t) => {
-  const { text } = await call(api().context, "get_run", { run_id: "five" });
-  t.equal(text, "run_id must be an integer. Correct that and call again; get_run takes run_id (integer, required).");
+  const { text } = await call(api().context, "cancel_run", { run_id: "five" });
+  t.equal(text, "run_id must be an integer. Correct that and call again; cancel_run takes run_id (integer, required).");
   t.match((await call(api().context, "resume_run", {})).text, /takes run_id \(integer, required\), input \(any JSON, required\)/);
   t.match((await call(api().context, "backfill", { flow: 1 })).text, /interval \(string or number\)/);
 });
@@ -134,8 +133,9 @@ t.test("arguments are read by the schema", async (t) => {
   t.same(read("list_runs", { flow: "x", project: null }), { limit: 20, flow: "x" });
   t.throws(() => read("list_runs", { flow: 5 }), { message: "flow must be a string" });
   for (const run_id of [undefined, null, "nine", " 9", "9.0", "99999999999999999999", 1.5, {}])
-    t.throws(() => read("get_run", { run_id }), { message: "run_id must be an integer" });
-  for (const run_id of [9, "9", "+9"]) t.same(read("get_run", { run_id }), { run_id: 9 }, "models send ids as text now and then");
+    t.throws(() => read("cancel_run", { run_id }), { message: "run_id must be an integer" });
+  for (const run_id of [9, "9", "+9"])
+    t.same(read("cancel_run", { run_id }), { run_id: 9 }, "models send ids as text now and then");
   for (const flow of [undefined, null, ""]) t.throws(() => read("run_flow", { flow }), { message: "flow is required" });
   t.throws(() => read("run_flow", { flow: "f", parameters: [] }), { message: "parameters must be an object" });
   t.throws(() => read("run_flow", { flow: "f", tags: ["a", 1] }), { message: "tags must be a list of strings" });
@@ -255,9 +255,9 @@ t.test("lists take a flow by name or with its project", async (t) => {
 });
 
 t.test("explain_failure gives a verdict", async (t) => {
-  const tasks = [{ state: { type: "Completed" } }, { state: { type: "Crashed" } }];
+  const tasks = { items: [{ id: 2, state: { type: "Crashed" } }], next_cursor: null };
   const verdict = async (state: object) => {
-    const { context } = api({ getRun: { state }, listRunTasks: tasks });
+    const { context } = api({ getRun: { state }, listTaskRuns: tasks });
     return (await call(context, "explain_failure", { run_id: 1 })).structuredContent;
   };
   t.match(await verdict({ type: "Failed", name: "TimedOut", message: "too slow" }), {
@@ -266,9 +266,11 @@ t.test("explain_failure gives a verdict", async (t) => {
     error_logs: [],
     events: [],
   });
-  const { context, asked } = api({ getRun: { state: {} }, listRunTasks: [] });
+  const { context, asked } = api({ getRun: { state: {} } });
   await call(context, "explain_failure", { run_id: 1 });
-  t.match(asked[2], { operation: "listRunLogs", request: { query: { level: 30, tail: true } } }, "the end of the log");
+  t.match(asked[1], { operation: "listTaskRuns", request: { query: { run_id: 1, state_type: "Failed" } } });
+  t.match(asked[2], { operation: "listTaskRuns", request: { query: { run_id: 1, state_type: "Crashed" } } });
+  t.match(asked[3], { operation: "listRunLogs", request: { query: { level: 30, tail: true } } }, "the end of the log");
   t.match(await verdict({ type: "Running", name: "Running", message: null }), { verdict: "the run is Running, not failed" });
   t.match(await verdict({ type: "Crashed", name: "Crashed", message: null }), { verdict: /no message was recorded/ });
 });

@@ -1,13 +1,18 @@
 /** The artifacts of a run, each as its kind is read. */
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import type { ArtifactRow } from "#protocol/artifact";
 import { useQuery } from "../../api/query.ts";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { ArtifactView } from "../../records/artifact-view.tsx";
 import type { TabProps } from "./run-page.tsx";
 
+/** Artifacts may be large: so many first, and as many more with each wish. */
+const FIRST_COUNT = 20;
+
 export function Tab({ run }: TabProps): JSX.Element {
-  const query = useQuery<ArtifactRow[]>(`/api/runs/${run.id}/artifacts`, {
+  const [wanted, setWanted] = useState(FIRST_COUNT);
+  const query = useQuery<ArtifactRow[]>(`/api/runs/${run.id}/artifacts?limit=${wanted + 1}`, {
     live: { "artifact.updated": ({ run_id }) => run_id === run.id },
   });
   if (query.error !== null && query.data === null)
@@ -21,9 +26,14 @@ export function Tab({ run }: TabProps): JSX.Element {
     );
   return (
     <div class="stack">
-      {query.data.map((artifact) => (
+      {query.data.slice(0, wanted).map((artifact) => (
         <ArtifactView key={artifact.id} artifact={artifact} />
       ))}
+      {query.data.length > wanted && (
+        <button type="button" class="button" onClick={() => setWanted(wanted + FIRST_COUNT)}>
+          Show more
+        </button>
+      )}
     </div>
   );
 }

@@ -12,6 +12,7 @@ import { type Column, Table, TIME_WIDTH } from "../../parts/table/table.tsx";
 import { firstLine } from "../../records/why.ts";
 import { param, stepParams, withParams } from "../../router/router.ts";
 import { StateMark } from "../../state/state-mark.tsx";
+import { MoreTasks } from "./more-tasks.tsx";
 import type { TabProps } from "./run-page.tsx";
 import { wentWrong } from "./task-groups.ts";
 import { TaskGroups } from "./task-groups-list.tsx";
@@ -60,7 +61,7 @@ const COLUMNS: readonly Column<TaskRun>[] = [
 ];
 
 export function Tab({ run }: TabProps): JSX.Element {
-  const { tasks, error, refresh } = useTasks(run.id);
+  const { tasks, more, error, refresh } = useTasks(run.id);
   const cursor = useSignal<number | string | null>(null);
   const failedOnly = param("tasks") === "failed";
   const name = param("task");
@@ -90,6 +91,7 @@ export function Tab({ run }: TabProps): JSX.Element {
           )}
           <span class="meta dim">{counted(shown.length, "task")}</span>
         </div>
+        <MoreTasks more={more} />
         {shown.length === 0 ? (
           <Empty title="No task failed">{counted(tasks.length, "task")} did well, or are still under way.</Empty>
         ) : (

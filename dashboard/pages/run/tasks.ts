@@ -1,4 +1,7 @@
-/** The task runs of a run: read once, then kept true by the stream, so that ten thousand of them are not read every second. */
+/**
+ * The task runs of a run: read once, page by page, then kept true by the stream, so that ten thousand of them are not read every
+ * second. Of very many, the first are shown.
+ */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Run } from "#protocol/run";
@@ -10,10 +13,16 @@ import { linkTried, onLive, onReset } from "../../live/link.ts";
 const DRAW_MS = 250;
 /** After a failure that may pass. */
 const RETRY_MS = 3_000;
+/** Of one request. */
+const PAGE_COUNT = 500;
+/** Beyond it a page of the browser would hold more than it can draw. */
+export const TASKS_SHOWN_MAX = 20_000;
 
 export interface Tasks {
   /** Oldest first; null until the first answer. */
   tasks: readonly TaskRun[] | null;
+  /** The run has more tasks than these. */
+  more: boolean;
   error: ApiError | null;
   refresh: () => void;
 }
@@ -26,11 +35,12 @@ export function noTasks({ end_time }: Run): string {
 export function useTasks(runId: number): Tasks {
   const list = useMemo(() => new TaskList(runId), [runId]);
   useEffect(() => () => list.end(), [list]);
-  return { tasks: list.tasks.value, error: list.error.value, refresh: () => list.load() };
+  return { tasks: list.tasks.value, more: list.more.value, error: list.error.value, refresh: () => list.load() };
 }
 
 class TaskList {
   readonly tasks: ReadonlySignal<readonly TaskRun[] | null>;
+  readonly more = signal(false);
   readonly error = signal<ApiError | null>(null);
   readonly #runId: number;
   readonly #tasks = signal<readonly TaskRun[] | null>(null);
@@ -50,8 +60,16 @@ class TaskList {
   async load(): Promise<void> {
     try {
       await linkTried;
-      const tasks = await ask<TaskRun[]>(`/api/runs/${this.#runId}/tasks`, { signal: this.#abort.signal });
-      for (const task of tasks) this.#keep(task);
+      let after = 0;
+      let isLast = false;
+      while (!isLast && this.#known.size < TASKS_SHOWN_MAX) {
+        const path = `/api/runs/${this.#runId}/tasks?limit=${PAGE_COUNT}&after=${after}`;
+        const page = await ask<TaskRun[]>(path, { signal: this.#abort.signal });
+        for (const task of page) this.#keep(task);
+        isLast = page.length < PAGE_COUNT;
+        after = page.at(-1)?.id ?? after;
+      }
+      this.more.value = !isLast;
       this.error.value = null;
       this.#draw();
     } catch (cause) {
@@ -77,6 +95,7 @@ class TaskList {
   /** An answer may be older than what the stream brought while it was on its way. */
   #keep(task: TaskRun): void {
     const known = this.#known.get(task.id);
+    if (known === undefined && this.more.peek()) return;
     if (known === undefined || known.state.timestamp <= task.state.timestamp) this.#known.set(task.id, task);
   }
 

@@ -7,6 +7,7 @@ import { Empty, Failure, Loading } from "../../../parts/notice.tsx";
 import { withParams } from "../../../router/router.ts";
 import { Glyph } from "../../../state/glyph.tsx";
 import { lookOfName } from "../../../state/look.ts";
+import { MoreTasks } from "../more-tasks.tsx";
 import type { TabProps } from "../run-page.tsx";
 import { noTasks, useTasks } from "../tasks.ts";
 import { useLayout } from "./laid-out.ts";
@@ -15,7 +16,7 @@ import { type GraphBox, type GraphModel, graphOf, NODES_MAX } from "./model.ts";
 import "./graph.css";
 
 export function Tab({ run }: TabProps): JSX.Element {
-  const { tasks, error, refresh } = useTasks(run.id);
+  const { tasks, more, error, refresh } = useTasks(run.id);
   const model = useMemo(() => graphOf(tasks ?? []), [tasks]);
   if (error !== null && tasks === null) return <Failure what="The list of tasks" error={error} again={refresh} />;
   if (tasks === null) return <Loading />;
@@ -27,7 +28,12 @@ export function Tab({ run }: TabProps): JSX.Element {
         <a href={withParams({ tab: "tasks" })}>All of them in the table</a>
       </Empty>
     );
-  return <Drawn model={model} tasks={tasks.length} />;
+  return (
+    <>
+      <MoreTasks more={more} />
+      <Drawn model={model} tasks={tasks.length} />
+    </>
+  );
 }
 
 type Zoom = "fit" | "full";

@@ -9,6 +9,7 @@ import { Empty, Failure, Loading } from "../../../parts/notice.tsx";
 import { ProgressOfRun } from "../../../records/run-progress.tsx";
 import { param, stepParams } from "../../../router/router.ts";
 import { LogPanel } from "../logs/log-panel.tsx";
+import { MoreTasks } from "../more-tasks.tsx";
 import { attemptStarts } from "../moves.ts";
 import type { TabProps } from "../run-page.tsx";
 import { TaskGroups } from "../task-groups-list.tsx";
@@ -18,7 +19,7 @@ import { type TimelineRow, timelineRows } from "./rows.ts";
 import "./timeline.css";
 
 export function Tab({ run, moves }: TabProps): JSX.Element {
-  const { tasks, error, refresh } = useTasks(run.id);
+  const { tasks, more, error, refresh } = useTasks(run.id);
   const wide = useWide();
   return (
     <>
@@ -30,6 +31,7 @@ export function Tab({ run, moves }: TabProps): JSX.Element {
           {run.start_time ? "The flow has called no task; what it wrote is in the log." : "The run has not started."}
         </Empty>
       )}
+      <MoreTasks more={more} />
       {tasks !== null && tasks.length > 0 && <Tasks {...{ run, moves, tasks }} />}
       {wide && run.start_time && (
         <div class="split">
