@@ -5,18 +5,12 @@
  */
 import { isUtf8 } from "node:buffer";
 import { refuse } from "#protocol/errors";
+import type { BodyMemory } from "./body-budget.ts";
 import { replyRefusal } from "./reply.ts";
 import type { Exchange, ExchangeWatcher } from "./transport-port.ts";
 
 /** An announced body up to here is read and dropped after a refusal, so that clients see the answer instead of a reset. */
 const DROPPED_BYTES_MAX = 256 * 1024 * 1024;
-
-/** Memory that the bodies of all requests share. */
-export interface BodyMemory {
-  /** False when they do not fit; then nothing was taken. */
-  takeBytes(bytes: number): boolean;
-  giveBytes(bytes: number): void;
-}
 
 /** What the head of a request said, for when its body is there: headers can't be read later. */
 export interface RequestHead {
@@ -38,6 +32,8 @@ export interface BodyTaker {
   takeLarge?(exchange: Exchange, head: RequestHead, body: SharedArrayBuffer, bytes: number): void;
   /** Answers a body that is no text at all; without it, 400. */
   unreadable?(exchange: Exchange, why: string): void;
+  /** Answers a body for which there is no memory; without it, 503. */
+  busy?(exchange: Exchange): void;
 }
 
 /** True for application/json, with or without parameters. */
@@ -84,6 +80,10 @@ export class BodyReader implements ExchangeWatcher {
       replyRefusal(this.#exchange, refuse("body_too_large", this.#bytesMax), announced > DROPPED_BYTES_MAX);
       return;
     }
+    if (!this.#memory.hasRoom(announced)) {
+      this.#replyBusy();
+      return;
+    }
     this.#exchange.watch(this);
     this.#exchange.readBody();
   }
@@ -95,7 +95,7 @@ export class BodyReader implements ExchangeWatcher {
       this.#refuse(piece.length, "body_too_large");
       return;
     }
-    if (!this.#memory.takeBytes(piece.length)) {
+    if (!this.#memory.takeBytes(piece.length, this.#bytes)) {
       this.#refuse(piece.length, "busy");
       return;
     }
@@ -164,7 +164,13 @@ export class BodyReader implements ExchangeWatcher {
     this.#done = true;
     this.#chunks = null;
     this.#memory.giveBytes(this.#bytes - untaken);
-    const refusal = code === "busy" ? refuse("busy") : refuse("body_too_large", this.#bytesMax);
-    replyRefusal(this.#exchange, refusal, true);
+    // The rest is read and dropped, so that the client sees the answer instead of a reset.
+    if (code === "busy") this.#replyBusy();
+    else replyRefusal(this.#exchange, refuse("body_too_large", this.#bytesMax), true);
+  }
+
+  #replyBusy(): void {
+    if ("busy" in this.#taker && this.#taker.busy !== undefined) this.#taker.busy(this.#exchange);
+    else replyRefusal(this.#exchange, refuse("busy"));
   }
 }

@@ -12,9 +12,9 @@
 import { COMMANDS, type Command, type CommandKind, type CommandNotice } from "#protocol/command";
 import { type Refusal, refuse } from "#protocol/errors";
 import type { Primitive, ReadOnly } from "#protocol/feed";
-import { BODIES_IN_FLIGHT_BYTES_MAX } from "#protocol/limits";
 import type { ServerInfo } from "#protocol/server";
 import type { Alarm } from "#runtime/timers";
+import type { BodyMemory } from "./body-budget.ts";
 import { DeadlineWheel } from "./deadline-wheel.ts";
 import { Parking } from "./parking.ts";
 import { type CommandRequest, PendingCommand } from "./pending-command.ts";
@@ -31,6 +31,8 @@ const DECIDE_US = 25_000_000;
 const POLL_GRACE_US = 5_000_000;
 /** How long a departed client's command stays known: an answer that crossed its departure has long come by then. */
 const DEPARTED_KEPT_US = 30_000_000;
+/** Requests waiting to be decided, long-polls aside: half a second of what two cores decide. */
+const DECIDING_MAX = 10_000;
 /** Requests waiting at once; 10,000 parked engines are meant to be served, ten times that is a flood. */
 const OUTSTANDING_MAX = 100_000;
 
@@ -43,6 +45,8 @@ export interface CommandPorts {
   latestSeq(): number;
   /** The record of a stored event, for an answer that is one. */
   renderEvent(id: number): string | null;
+  /** Where the memory of bodies is given back to. */
+  bodies: BodyMemory;
   /** Ids count from here; above every id of an earlier gateway of this process. */
   firstId: number;
 }
@@ -52,11 +56,13 @@ export class OutstandingCommands {
   readonly #parking: Parking;
   readonly #wheel: DeadlineWheel<PendingCommand>;
   readonly #pending = new Map<number, PendingCommand>();
+  readonly #bodies: BodyMemory;
   #nextId: number;
   #epoch = 0;
-  #bodyBytes = 0;
   /** Commands whose client still waits. */
   #waiting = 0;
+  /** Those of them that are no long-polls. */
+  #deciding = 0;
   /** Why and since when writes are refused, while they are. */
   #readOnly: ReadOnly | null = null;
   #accepts: "all" | "polls for work" | "nothing" = "all";
@@ -66,6 +72,7 @@ export class OutstandingCommands {
 
   constructor(ports: CommandPorts) {
     this.#ports = ports;
+    this.#bodies = ports.bodies;
     this.#nextId = ports.firstId;
     this.#parking = new Parking((actor, notice) => ports.send(actor, notice));
     this.#wheel = new DeadlineWheel(
@@ -73,6 +80,11 @@ export class OutstandingCommands {
       ports.alarm,
       (pending) => this.#outOfTime(pending),
     );
+  }
+
+  /** Memory for bodies that are decided on. */
+  get bodies(): BodyMemory {
+    return this.#bodies;
   }
 
   /** Commands without an answer, those of departed clients included. */
@@ -84,28 +96,15 @@ export class OutstandingCommands {
     return this.#waiting;
   }
 
-  /** Memory for a body, taken before it is read; false when all bodies together would take too much. */
-  takeBytes(bytes: number): boolean {
-    if (this.#successor !== null) return this.#successor.takeBytes(bytes);
-    if (this.#bodyBytes + bytes > BODIES_IN_FLIGHT_BYTES_MAX) return false;
-    this.#bodyBytes += bytes;
-    return true;
-  }
-
-  giveBytes(bytes: number): void {
-    if (this.#successor !== null) this.#successor.giveBytes(bytes);
-    else this.#bodyBytes -= bytes;
-  }
-
   /** Takes over a request with the bytes taken for it: it will be answered, or cut. */
   submit(request: CommandRequest, exchange: Exchange): void {
     if (this.#successor !== null) {
       this.#successor.submit(request, exchange);
       return;
     }
-    const refusal = this.#refusalOf(request.kind);
+    const refusal = this.#refusalOf(request);
     if (refusal !== null) {
-      this.giveBytes(request.bytes);
+      this.#bodies.giveBytes(request.bytes);
       if (request.kind === "TransitionRun") exchange.cut();
       else replyRefusal(exchange, refusal);
       return;
@@ -113,7 +112,7 @@ export class OutstandingCommands {
     const nowUs = this.#ports.now();
     const pending = new PendingCommand(this, this.#nextId, request, exchange, nowUs);
     this.#nextId += 1;
-    this.#waiting += 1;
+    this.#count(pending, 1);
     this.#pending.set(pending.id, pending);
     exchange.watch(pending);
     if (this.#holdsBack(pending.kind)) return this.#setDeadline(pending, nowUs + UNWRITTEN_HOLD_US);
@@ -130,12 +129,11 @@ export class OutstandingCommands {
     this.#epoch = former.#epoch;
     this.#readOnly = former.#readOnly;
     this.#nextId = former.#nextId;
-    this.#bodyBytes = former.#bodyBytes;
     for (const pending of former.#pending.values()) {
       pending.moveTo(this);
       this.#pending.set(pending.id, pending);
       this.#wheel.add(pending, pending.dueUs);
-      if (!pending.gone) this.#waiting += 1;
+      if (!pending.gone) this.#count(pending, 1);
     }
     former.#successor = this;
     former.#pending.clear();
@@ -242,11 +240,12 @@ export class OutstandingCommands {
     this.#dismiss(pending, certain);
   }
 
-  #refusalOf(kind: CommandKind): Refusal | null {
+  #refusalOf({ kind, waitUs }: CommandRequest): Refusal | null {
     if (this.#accepts !== "all" && !(this.#accepts === "polls for work" && kind === "Work"))
       return refuse(kind === "CreateRun" || kind === "CreateFlowRun" ? "stopping" : "unavailable");
     if (this.#holdsBack(kind) && kind !== "TransitionRun") return this.#unwritten(kind);
-    return this.#pending.size >= OUTSTANDING_MAX ? refuse("busy") : null;
+    const full = this.#pending.size >= OUTSTANDING_MAX || (waitUs === null && this.#deciding >= DECIDING_MAX);
+    return full ? refuse("busy") : null;
   }
 
   #holdsBack(kind: CommandKind): boolean {
@@ -350,10 +349,15 @@ export class OutstandingCommands {
   /** Nobody waits for it at this end any more. */
   #abandon(pending: PendingCommand): void {
     this.#wheel.remove(pending);
-    this.giveBytes(pending.bytes);
+    this.#bodies.giveBytes(pending.bytes);
     pending.forget();
-    this.#waiting -= 1;
+    this.#count(pending, -1);
     if (this.#waiting === 0) this.#drained?.();
+  }
+
+  #count({ waitUs }: PendingCommand, by: 1 | -1): void {
+    this.#waiting += by;
+    if (waitUs === null) this.#deciding += by;
   }
 
   #completed(kind: CommandKind, body: Primitive): string | null {

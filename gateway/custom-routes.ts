@@ -6,7 +6,8 @@ import type { CustomRoute, RouteAbandoned, RouteAnswer, RouteMessage, RouteReque
 import { type RefusalCode, refuse } from "#protocol/errors";
 import { BODY_BYTES_MAX, ROUTE_REQUESTS_MAX } from "#protocol/limits";
 import type { Alarm } from "#runtime/timers";
-import { type BodyMemory, BodyReader, hasBody, type RawBodyTaker, type RequestHead } from "./body.ts";
+import { BodyReader, hasBody, type RawBodyTaker, type RequestHead } from "./body.ts";
+import type { BodyMemory } from "./body-budget.ts";
 import { replyMethodNotAllowed, replyOptions, replyRefusal, replyResponse } from "./reply.ts";
 import { type Match, Router } from "./router.ts";
 import type { Exchange, ExchangeWatcher } from "./transport-port.ts";

@@ -78,7 +78,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     }
     const head = { target: asked.target, name: asked.name, key, ruleDepth: this.#ruleDepth(exchange) };
     if (this.#route.body === undefined) this.#submit(exchange, head, asked.body, "", 0);
-    else new BodyReader(exchange, this.#commands, this, head, this.#route.body_bytes_max).start();
+    else new BodyReader(exchange, this.#commands.bodies, this, head, this.#route.body_bytes_max).start();
   }
 
   /** What the path and the query ask for. Parameters beyond the first, and the query, stand in for a body. */
@@ -99,6 +99,12 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     return parsed.ok ? { target, name, body: parsed.query } : parsed.refusal;
   }
 
+  /** Engines give up a run whose transition is refused, and repeat a cut one. */
+  busy(exchange: Exchange): void {
+    if (this.#kind === "TransitionRun") exchange.cut();
+    else replyRefusal(exchange, refuse("busy"));
+  }
+
   take(exchange: Exchange, head: RequestHead, text: string, bytes: number): void {
     if (!this.#parsedHere || this.#route.body === undefined) {
       this.#submit(exchange, head, text, text, bytes);
@@ -112,7 +118,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
       this.#submit(exchange, head, parsed.value, text, bytes);
       return;
     }
-    this.#commands.giveBytes(bytes);
+    this.#commands.bodies.giveBytes(bytes);
     replyRefusal(exchange, parsed.refusal);
   }
 
@@ -127,7 +133,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
       this.#submit(exchange, head, sliced.value, "", bytes);
       return;
     }
-    this.#commands.giveBytes(bytes);
+    this.#commands.bodies.giveBytes(bytes);
     if (!sliced.ok) replyRefusal(exchange, sliced.refusal);
   }
 

@@ -9,6 +9,7 @@ import type { FeedMessage, LiveFlows } from "#protocol/feed";
 import { STALL_US } from "#runtime/host";
 import { createSystemAlarm } from "#runtime/timers";
 import { Access } from "./auth.ts";
+import { BodyBudget } from "./body-budget.ts";
 import { CustomRouteTable } from "./custom-routes.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { HeadFacts } from "./head-facts.ts";
@@ -96,6 +97,7 @@ class HttpGateway implements Gateway, RequestHandler {
   readonly #ports: Required<GatewayPorts>;
   readonly #access: Access;
   readonly #reads: Reads;
+  readonly #bodies = new BodyBudget();
   /** Of the request that is being looked at. */
   readonly #head = new HeadFacts();
   #transport: Transport | null = null;
@@ -113,10 +115,10 @@ class HttpGateway implements Gateway, RequestHandler {
       failed: (exchange, cause) => this.failed(exchange, cause),
       defect: this.#ports.defect,
     });
-    this.#state = new GatewayState(options, this.#ports, this.#reads);
+    this.#state = new GatewayState(options, this.#ports, this.#reads, this.#bodies.decided);
     this.#custom = new CustomRouteTable({
       send: (message) => ports.sendRoute(message),
-      memory: this.#state.memory,
+      memory: this.#bodies,
       firstId: this.#state.firstId,
       alarm: createSystemAlarm(),
       defect: this.#ports.defect,
@@ -151,7 +153,7 @@ class HttpGateway implements Gateway, RequestHandler {
   }
 
   restart(failedAt: GatewayMessage | null): void {
-    const state = new GatewayState(this.#options, this.#ports, this.#reads);
+    const state = new GatewayState(this.#options, this.#ports, this.#reads, this.#bodies.decided);
     state.takeOver(this.#state);
     this.#state = state;
     if (failedAt !== null && !isRouteMessage(failedAt)) state.recover(failedAt);

@@ -5,7 +5,7 @@
  */
 import { type Committed, eventAnswers, type FeedMessage, type LiveFlows } from "#protocol/feed";
 import { type Alarm, createSystemAlarm } from "#runtime/timers";
-import type { BodyMemory } from "./body.ts";
+import type { BodyMemory } from "./body-budget.ts";
 import { OutstandingCommands } from "./commands.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { buildRouter } from "./endpoints.ts";
@@ -18,8 +18,6 @@ import { StreamRing } from "./stream-ring.ts";
 
 export class GatewayState {
   readonly router: Router<Endpoint>;
-  /** Memory that the bodies of all requests share; also once a later state has taken over. */
-  readonly memory: BodyMemory;
   // Far fewer than a thousand requests come per millisecond, so a gateway thread that starts later counts from above.
   readonly firstId = Date.now() * 1000;
   readonly #ports: Required<GatewayPorts>;
@@ -28,7 +26,7 @@ export class GatewayState {
   readonly #hub: StreamHub;
   readonly #commands: OutstandingCommands;
 
-  constructor(options: GatewayOptions, ports: Required<GatewayPorts>, reads: Reads) {
+  constructor(options: GatewayOptions, ports: Required<GatewayPorts>, reads: Reads, bodies: BodyMemory) {
     this.#ports = ports;
     this.#reads = reads;
     this.#ring = new StreamRing((kind, id) => reads.renderRow(kind, id));
@@ -46,8 +44,8 @@ export class GatewayState {
       latestSeq: () => this.#ring.latest,
       renderEvent: (id) => reads.renderRow("event.created", id),
       firstId: this.firstId,
+      bodies,
     });
-    this.memory = this.#commands;
     const mcp = new McpEndpoint({
       commands: this.#commands,
       reads,

@@ -23,6 +23,10 @@ export const REPORT_ITEMS_MAX = 1_000_000;
 export const BODY_BYTES_MAX = 8 * MIB;
 /** All request bodies in flight together; beyond it new ones are answered 503 instead of exhausting memory. */
 export const BODIES_IN_FLIGHT_BYTES_MAX = 256 * MIB;
+/** Bodies above this size are large: what they hold together is bounded, so that these need not wait for them. */
+export const SMALL_BODY_BYTES_MAX = 64 * KIB;
+/** What other large bodies hold while they arrive and wait to be decided: less than a second of work for two cores. */
+export const LARGE_BODIES_BYTES_MAX = 32 * MIB;
 /** Bodies above this size are parsed off the core thread, so that one large report does not stall dispatch. */
 export const PARSE_ON_CORE_BYTES_MAX = 256 * KIB;
 /** Rows of a report committed at once; larger reports are committed in slices, in order. */

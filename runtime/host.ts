@@ -16,6 +16,9 @@ const SHARE_MAX = 256;
 /** Messages of one turn before the links are flushed and I/O of the thread is served. */
 const TURN_MAX = 2048;
 
+/** Time of one turn after which the same is done, whatever is left; a step is never cut. */
+const TURN_US = 20_000;
+
 /** Whoever waits for a thread that is held this long notices. */
 export const STALL_US = 250_000;
 
@@ -72,6 +75,8 @@ export class Host {
   readonly #timers: Timers;
   readonly #out = new Outbox();
   #inTurn = false;
+  /** Time that steps of this turn took. */
+  #turnUs = 0;
   #deferred = false;
 
   constructor(options: HostOptions) {
@@ -171,8 +176,9 @@ export class Host {
   turn(): void {
     if (this.#inTurn) return;
     this.#inTurn = true;
+    this.#turnUs = 0;
     let left = TURN_MAX;
-    while (left > 0) {
+    while (left > 0 && this.#turnUs < TURN_US) {
       const cell = this.#ready.shift();
       if (cell === undefined) break;
       cell.queued = false;
@@ -192,6 +198,7 @@ export class Host {
   /** Handles one message of one actor: the step of a simulation. */
   step(name: string): void {
     this.#inTurn = true;
+    this.#turnUs = 0;
     this.#serve(this.#cell(name), 1);
     this.#inTurn = false;
   }
@@ -250,7 +257,7 @@ export class Host {
 
   #serve(cell: Cell, share: number): number {
     let served = 0;
-    while (served < share && isServed(cell) && cell.actor !== null) {
+    while (served < share && this.#turnUs < TURN_US && isServed(cell) && cell.actor !== null) {
       const next = cell.mailbox.take();
       if (next === undefined) break;
       served += 1;
@@ -274,6 +281,7 @@ export class Host {
     cell.handled += 1;
     const tookUs = this.#options.clock.monotonicUs() - startUs;
     cell.stepUs += tookUs;
+    this.#turnUs += tookUs;
     if (tookUs > cell.stepMaxUs) cell.stepMaxUs = tookUs;
     if (tookUs > STALL_US) this.held(cell.spec.name, kindOf(message), tookUs);
     this.#perform(cell.spec.name, out.effects);

@@ -39,7 +39,7 @@ export class McpEndpoint {
   /** POST. */
   receive(exchange: Exchange): void {
     const post = new McpPost(exchange, this.#ports, this.#sessions);
-    new BodyReader(exchange, this.#ports.commands, post, NO_HEAD, BODY_BYTES_MAX).start();
+    new BodyReader(exchange, this.#ports.commands.bodies, post, NO_HEAD, BODY_BYTES_MAX).start();
   }
 
   /** DELETE. */
@@ -74,7 +74,7 @@ class McpPost implements BodyTaker, ExchangeWatcher {
     exchange.watch(this);
     this.#answer(exchange, readMessage(text))
       .catch((cause: unknown) => this.#ports.defect(cause))
-      .finally(() => this.#ports.commands.giveBytes(bytes));
+      .finally(() => this.#ports.commands.bodies.giveBytes(bytes));
   }
 
   data(): void {}

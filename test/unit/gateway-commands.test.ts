@@ -1,4 +1,5 @@
 import t from "tap";
+import { BodyBudget } from "#gateway/body-budget";
 import { OutstandingCommands } from "#gateway/commands";
 import type { Command, CommandKind, CommandNotice } from "#protocol/command";
 import { ManualTime } from "./manual-time.ts";
@@ -20,11 +21,12 @@ function setup(epoch = 1) {
     latestSeq: () => 77,
     renderEvent: (id) => `{"id":${id}}`,
     firstId: 1000,
+    bodies: new BodyBudget(),
   });
   if (epoch > 0) commands.reloaded(epoch);
   const submit = (kind: CommandKind, waitMs: number | null = null, bytes = 10) => {
     const exchange = new RecordedExchange({ method: "POST" });
-    commands.takeBytes(bytes);
+    commands.bodies.takeBytes(bytes, 0);
     const waitUs = waitMs === null ? null : waitMs * 1000;
     commands.submit({ kind, target: 5, body: "{}", bytes, waitUs, idempotency: null }, exchange);
     return exchange;
@@ -202,10 +204,24 @@ t.test("bodies count until their request is answered", async (t) => {
   const half = 128 * 1024 * 1024;
   const first = submit("Report", null, half);
   submit("Report", null, half);
-  t.notOk(commands.takeBytes(1), "all memory for bodies is taken");
+  t.notOk(commands.bodies.takeBytes(1, 0), "all memory for bodies is taken");
   commands.settle([1000, 200, "{}"]);
   t.equal(first.status, 200);
-  t.ok(commands.takeBytes(half));
+  t.ok(commands.bodies.takeBytes(half, 0));
+});
+
+t.test("beyond what is decided within half a second requests are refused, but for long-polls; transitions are cut", async (t) => {
+  const { commands, submit } = setup(1);
+  const accepted = Array.from({ length: 10_000 }, () => submit("CancelRun"));
+  t.ok(accepted.every(({ open }) => open));
+  const refused = submit("CancelRun");
+  t.equal(refused.status, 503);
+  t.ok(refused.headers.includes("retry-after"));
+  t.equal(submit("Report").status, 503);
+  t.ok(submit("TransitionRun").wasCut);
+  t.ok(submit("Work", 30_000).open, "an engine may wait for work");
+  commands.settle([1000, 200, "{}"]);
+  t.ok(submit("CancelRun").open, "an answer makes room");
 });
 
 t.test("server information carries the newest stream number", async (t) => {

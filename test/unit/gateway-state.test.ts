@@ -1,4 +1,5 @@
 import t from "tap";
+import { BodyBudget } from "#gateway/body-budget";
 import { LocalEndpoint } from "#gateway/endpoint";
 import type { Reads } from "#gateway/reads";
 import { GatewayState } from "#gateway/state";
@@ -44,7 +45,7 @@ function setup() {
       return `{"id":${id}}`;
     },
   } as unknown as Reads;
-  const next = () => new GatewayState(OPTIONS, ports, reads);
+  const next = () => new GatewayState(OPTIONS, ports, reads, new BodyBudget());
   const post = (state: GatewayState, path: string) => {
     const exchange = new RecordedExchange({ method: "POST", path });
     const match = state.router.match(path);

@@ -447,3 +447,23 @@ t.test("work that holds the thread for too long is named, in steps and outside o
   t.same(stalls, [slow, { actor: "a", what: "POST /api/runs", tookUs: 2_000_000 }]);
   t.match(figure(host, "a"), { stalls: 2, last_stall: "POST /api/runs: 2000 ms" });
 });
+
+t.test("a turn ends after twenty milliseconds, so that I/O of the thread is served between long steps", async (t) => {
+  const { host, time, deferred, flushes } = setup();
+  const seen: unknown[] = [];
+  host.register(
+    actor("slow", (message, out) => {
+      seen.push(message);
+      out.send("outside", message);
+      time.pass(15_000);
+    }),
+  );
+  await host.start("slow");
+  for (const message of [1, 2, 3, 4, 5]) host.send("slow", message);
+  deferred.shift()?.();
+  t.same(seen, [1, 2]);
+  t.equal(flushes(), 1, "what the turn decided has left");
+  t.equal(deferred.length, 1, "the rest comes with the next turn");
+  deferred.shift()?.();
+  t.same(seen, [1, 2, 3, 4]);
+});
