@@ -51,6 +51,8 @@ export interface GroupPorts {
 export interface GroupOptions {
   nowUs(): number;
   uptimeUs(): number;
+  /** Time since the machine was started, its sleep included. */
+  bootUs(): number;
   ids: IdSource;
   commits: CommitClient;
   /** A read-only handle of the store on this thread; opened at the first start, when the store exists. */
@@ -109,6 +111,12 @@ export class DispatchGroup {
     return this.#state;
   }
 
+  /** The time that retention goes by. */
+  receivedUs(): number {
+    const nowUs = this.#options.nowUs();
+    return Math.max(nowUs, this.#state?.clock.trustedUs(nowUs, this.#options.uptimeUs()) ?? nowUs);
+  }
+
   /** Something was committed: whoever waited for that is told. */
   committed(send: (to: string, message: unknown) => void): void {
     send(RULES, { kind: "Wake" });
@@ -161,13 +169,14 @@ export class DispatchGroup {
   }
 
   async #startDispatcher(out: Outbox): Promise<Dispatcher> {
-    const { commits, settings, facts, isAlive, uptimeUs } = this.#options;
+    const { commits, settings, facts, isAlive, uptimeUs, bootUs } = this.#options;
     await commits.settled();
     const statements = this.#opened();
     const stored = loadStore(statements.database);
     const state = loadLiveState(stored, statements, settings, facts.liveFlows);
     state.committedTurn = this.#ports.committedTurn;
     state.uptimeUs = uptimeUs;
+    state.bootUs = bootUs;
     this.#state = state;
     this.#epoch += 1;
     this.#halted = false;

@@ -78,9 +78,14 @@ export class Turn {
     this.number = number;
   }
 
-  /** When what is decided now came in: what measures how old something is goes by this. */
+  /** The wall clock, or where it would be without a step that is not accepted. */
+  get trustedUs(): number {
+    return this.state.clock.trustedUs(this.nowUs, this.state.uptimeUs());
+  }
+
+  /** When what is decided now came in: how old something is goes by this, so it is never earlier than the truth. */
   get receivedUs(): number {
-    return this.nowUs;
+    return Math.max(this.nowUs, this.trustedUs);
   }
 
   /** A run that has no row yet. */
@@ -224,7 +229,7 @@ export class Turn {
     if (command.idempotency === null) return;
     const { key, fingerprint } = command.idempotency;
     this.state.keepAnswer(key, { fingerprint, status, body }, this.number);
-    putOperation(this.decision.ops, "put_idempotency", key, this.nowUs, fingerprint, status, body);
+    putOperation(this.decision.ops, "put_idempotency", key, this.receivedUs, fingerprint, status, body);
   }
 
   replyJson(command: Command, status: number, body: unknown): void {

@@ -1,8 +1,10 @@
 /** `millrace doctor`: what is checked, what was found, and what nobody could check. */
 
-import type { DoctorReport } from "#server/operations/doctor";
+import type { Millrace } from "#sdk/client/index";
+import type { DoctorReport, DoctorOptions as Examined } from "#server/operations/doctor";
 import { connect } from "./connection.ts";
 import { EXIT } from "./exit-code.ts";
+import { counted } from "./format.ts";
 import { ownHome } from "./own-home.ts";
 import { printable, Terminal } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
@@ -12,6 +14,7 @@ export interface DoctorOptions {
   url?: string;
   token?: string;
   json?: boolean;
+  acceptClock?: boolean;
 }
 
 const LABEL_WIDTH = "versions".length;
@@ -19,9 +22,9 @@ const LABEL_WIDTH = "versions".length;
 /** Exit code 1 when a promise is broken; what is merely unusual is told and does not count. */
 export async function doctor(options: DoctorOptions): Promise<number> {
   const home = ownHome(options);
+  if (options.acceptClock === true) return acceptClock(options);
   const { examine } = await import("#server/operations/doctor");
-  const totals = await resourceTotals(options);
-  const report = examine({ home, version: packageVersion(), totals });
+  const report = examine({ home, version: packageVersion(), ...(await toldBy(options)) });
   const broken = report.checks.some(({ findings }) => findings.some(({ level }) => level === "broken"));
   const out = new Terminal(process.stdout);
   if (options.json === true) out.json({ sound: !broken, ...report });
@@ -29,16 +32,32 @@ export async function doctor(options: DoctorOptions): Promise<number> {
   return broken ? EXIT.runFailed : EXIT.ok;
 }
 
-/** Null where no server runs for the home, or it does not let us ask. */
-async function resourceTotals({ home, token }: DoctorOptions): Promise<Record<string, number> | null> {
+/** By the server that runs: only it knows what its clocks have done. @throws MillraceError when none runs. */
+async function acceptClock(options: DoctorOptions): Promise<number> {
+  const { schedules, rules } = await clientOf(options).acceptClock();
+  const out = new Terminal(process.stdout);
+  if (options.json === true) out.json({ accepted: true, schedules, rules });
+  else {
+    out.line("The clock is accepted as it is: what is too old is deleted again.");
+    const silent = [...(schedules > 0 ? [counted(schedules, "schedule")] : []), ...(rules > 0 ? [counted(rules, "rule")] : [])];
+    if (silent.length > 0) out.line(`What was decided ahead of it is taken back: ${silent.join(" and ")} go on from now.`);
+  }
+  return EXIT.ok;
+}
+
+function clientOf({ home, token }: DoctorOptions): Millrace {
+  return connect({ ...(home !== undefined && { home }), ...(token !== undefined && { token }) });
+}
+
+/** What a running server tells; nulls where none runs for the home, or it does not let us ask. */
+async function toldBy(options: DoctorOptions): Promise<Pick<Examined, "totals" | "clock">> {
   try {
-    const { resources } = await connect({
-      ...(home !== undefined && { home }),
-      ...(token !== undefined && { token }),
-    }).settings();
-    return Object.fromEntries(Object.entries(resources).map(([name, { total }]) => [name, total]));
+    const client = clientOf(options);
+    const [{ resources }, { clock_problem }] = await Promise.all([client.settings(), client.server()]);
+    const totals = Object.fromEntries(Object.entries(resources).map(([name, { total }]) => [name, total]));
+    return { totals, clock: { problem: clock_problem?.message ?? null } };
   } catch (error) {
-    if (error instanceof Error && error.name === "MillraceError") return null;
+    if (error instanceof Error && error.name === "MillraceError") return { totals: null, clock: null };
     throw error;
   }
 }

@@ -49,12 +49,17 @@ function rows(server: ServerInfo, active: number, planned: number): [string, str
     ["Engines", `${engines.length}, ${busy} of them busy`],
     ["Runs", runsText(active, queued - planned, planned)],
     ...storeRow(server),
+    ...clockRow(server),
   ];
 }
 
 function storeRow({ store_problem: problem }: ServerInfo): [string, string][] {
   if (problem == null) return [];
   return [["Store", `takes no writes since ${dateTime(problem.since)}: ${printable(problem.message)}`]];
+}
+
+function clockRow({ clock_problem: problem }: ServerInfo): [string, string][] {
+  return problem == null ? [] : [["Clock", printable(problem.message)]];
 }
 
 export function runsText(active: number, queued: number, planned: number): string {

@@ -35,6 +35,7 @@ export const COMMANDS = {
   UndoSkip: { actor: "scheduler", parsed: "gateway", writes: true },
   ListUpcoming: { actor: "scheduler", parsed: "gateway", writes: false },
   ListFires: { actor: "scheduler", parsed: "gateway", writes: false },
+  AcceptClock: { actor: "scheduler", parsed: "gateway", writes: true },
   AcquireLease: { actor: "leases", parsed: "gateway", writes: true },
   ReleaseLease: { actor: "leases", parsed: "gateway", writes: true },
   PatchSettings: { actor: "records", parsed: "gateway", writes: true },

@@ -89,6 +89,8 @@ export const PARAMETERS_IN_MEMORY_BYTES_MAX = 4 * KIB;
 export const ARTIFACT_BYTES_MAX = 1_048_576;
 /** Problems of the served directory that Settings lists: somebody mends the first ones first, and each carries its error in full. */
 export const CODE_PROBLEMS_MAX = 200;
+/** Schedules that GET /api/server names as silent after a step of the clock; one command puts all of them right. */
+export const CLOCK_SCHEDULES_SHOWN = 20;
 /** A flow's return value in `details.result`; larger values are recorded by their size only. */
 export const RESULT_BYTES_MAX = 64_000;
 /** Variable value as JSON text. */

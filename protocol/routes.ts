@@ -38,7 +38,17 @@ import {
   TransitionBody,
 } from "./run.ts";
 import { BACKFILLS, SCHEDULES } from "./schedule-routes.ts";
-import { ActorInfo, Counts, CountsQuery, Health, ServerInfo, Settings, SettingsPatch, StreamQuery } from "./server.ts";
+import {
+  ActorInfo,
+  ClockAccepted,
+  Counts,
+  CountsQuery,
+  Health,
+  ServerInfo,
+  Settings,
+  SettingsPatch,
+  StreamQuery,
+} from "./server.ts";
 import { Stats, StatsQuery } from "./stats.ts";
 import { TaskRun, TaskRunsPage, TaskRunsQuery } from "./task-run.ts";
 import { VariableBody, VariablePatch, VariableQuery, VariableRow, VariableWithRaw } from "./variable.ts";
@@ -71,6 +81,13 @@ const SERVER: readonly Route[] = [
     "PatchSettings",
     { 200: Settings, ...Invalid },
     { body: SettingsPatch },
+  ),
+  row(
+    "POST /api/clock/accept",
+    "acceptClock",
+    "The clock of the server's machine is right: retention goes on, and what was silent goes on from now",
+    "AcceptClock",
+    { 200: ClockAccepted },
   ),
   row("GET /api/vocabulary", "getVocabulary", "Event names and states", "local", { 200: Vocabulary }),
   row("GET /api/openapi.json", "getOpenapi", "This description", "local", { 200: Type.Object({}) }, { described: false }),

@@ -1,8 +1,9 @@
 /** The server about itself: health, information, settings and counts. */
 import Type, { type Static } from "typebox";
-import { CODE_PROBLEMS_MAX } from "./limits.ts";
+import { CLOCK_SCHEDULES_SHOWN, CODE_PROBLEMS_MAX } from "./limits.ts";
 import {
   Amount,
+  about,
   Count,
   Double,
   Int32,
@@ -60,6 +61,30 @@ export const ActorInfo = Type.Object(
 );
 export type ActorInfo = Static<typeof ActorInfo>;
 
+/** The clock of the server's machine was set by more than an hour, or schedules have decided fires while it was ahead. */
+export const ClockProblem = Type.Object(
+  {
+    message: Type.String({ description: "What has happened, and the command that puts it right" }),
+    since: nullable(about("When the step was noticed, by the clock since then; null when it is accepted", Timestamp)),
+    step_secs: nullable(about("How far the clock was set, backwards below 0", Double)),
+    retention_waits_secs: nullable(about("Time since boot, sleep included, until the step counts as accepted", Double)),
+    schedules: Type.Array(
+      Type.Object({ id: Int64, flow: Type.String(), project: Type.String(), next_fire: nullable(Timestamp) }),
+      {
+        description: `Schedules that are silent, because they decided fires while the clock was ahead; ${CLOCK_SCHEDULES_SHOWN} at most`,
+      },
+    ),
+    schedules_count: Count,
+    rules_count: Type.Integer({ minimum: 0, description: "Rules with a clock that are silent for the same reason" }),
+  },
+  { title: "ClockProblem" },
+);
+export type ClockProblem = Static<typeof ClockProblem>;
+
+/** Answer of POST /api/clock/accept: what was silent and goes on from now. */
+export const ClockAccepted = Type.Object({ schedules: Count, rules: Count }, { title: "ClockAccepted" });
+export type ClockAccepted = Static<typeof ClockAccepted>;
+
 export const ServerInfo = sent(
   Type.Object(
     {
@@ -75,6 +100,7 @@ export const ServerInfo = sent(
       store_problem: Type.Optional(
         nullable(Type.Object({ message: Type.String(), since: Timestamp }, { description: "Why the store takes no writes" })),
       ),
+      clock_problem: Type.Optional(nullable(ClockProblem)),
     },
     { title: "ServerInfo" },
   ),

@@ -42,7 +42,7 @@ function event<N extends string>(name: N, resource: string, payload_fields: stri
   return { name, resource, payload_fields, when };
 }
 
-/** The 33 events of the catalogue, in the order of the interface. */
+/** The events of the catalogue, in the order of the interface; one of ours comes last. */
 export const EVENTS = [
   event("run.scheduled", "run", RUN, "Run created, or re-enters Scheduled for a crash rerun"),
   event("run.pending", "run", RUN, "An engine accepted the run"),
@@ -127,6 +127,12 @@ export const EVENTS = [
     ["rule_id", "rule", "flow", "project", "run", "run_name", "expected", "deadline", "armed_at", "expectation_id"],
     "Deadline passed, or a clock-armed tick found no matching event; the rule's actions run against this event",
   ),
+  event(
+    "clock.stepped",
+    "server",
+    ["before", "after", "step_secs"],
+    "The clock of the server's machine was set by more than an hour; retention waits until that is accepted, or for a day",
+  ),
 ] as const satisfies readonly EventEntry[];
 
 /** The name of an event of the catalogue. */
@@ -173,6 +179,7 @@ export function checkReportedName(name: string): string | null {
   if (name.length > NAME_LENGTH_MAX && [...name].length > NAME_LENGTH_MAX)
     return `event name: expected at most ${NAME_LENGTH_MAX} characters`;
   const prefix = reservedPrefix(trimmed);
+  if (prefix === undefined && KNOWN_NAMES.has(trimmed)) return `event name "${trimmed}": only the server records it`;
   return prefix === undefined ? null : `event name "${trimmed}": only the server records events under "${prefix}"`;
 }
 

@@ -1,4 +1,5 @@
 /** Time and ids enter the system here and nowhere else, so that a simulation can replace both. */
+import { uptime } from "node:os";
 
 /** Two clocks: wall time for what people and schedules see, monotonic time for waiting. */
 export interface Clock {
@@ -33,4 +34,12 @@ export function createSystemClock(): Clock {
 /** How long this process has been up, on whichever of its threads it is asked. Time in which the machine sleeps is none of it. */
 export function processUptimeUs(): number {
   return Math.round(process.uptime() * 1e6);
+}
+
+/**
+ * How long the machine has been up, time in which it sleeps included, by a clock that nobody sets. In steps of a hundredth of a second
+ * to one second, as the system tells it; costs some microseconds.
+ */
+export function bootTimeUs(): number {
+  return Math.round(uptime() * 1e6);
 }

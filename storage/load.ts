@@ -92,6 +92,18 @@ export interface BackfillRow {
   cancelled_through: number | null;
 }
 
+/** The clocks as they were last looked at (storage/migrations/0005-clock.ts). */
+export interface ClockRow {
+  boot: string;
+  boot_time: number;
+  wall_time: number;
+  ahead: number;
+  trusted_ahead: number;
+  step: number | null;
+  stepped_at: number | null;
+  waited: number;
+}
+
 export interface LoadedBackfill {
   backfill: BackfillRow;
   /** Its runs by name of their state. */
@@ -118,6 +130,8 @@ export interface LoadedStore {
   /** Backfills that have unfinished runs. */
   backfills: LoadedBackfill[];
   counts: CountRow[];
+  /** Null before the first start. */
+  clock: ClockRow | null;
   /** The id to give next, by table; "stream" is the next stream number. */
   next_ids: Record<Counted, number>;
   /** Number of the last committed batch of each source. */
@@ -150,6 +164,7 @@ function readAll(statements: Statements): LoadedStore {
     ended_fires: readEndedFires(statements),
     backfills: unfinishedBackfills(statements),
     counts: readCounts(statements),
+    clock: records<ClockRow>(statements, "put_clock", "clock", "")[0] ?? null,
     next_ids,
     commits: statements
       .raw<[number, number]>("SELECT source, max(number) FROM commits GROUP BY source ORDER BY source")
@@ -240,6 +255,14 @@ export function findVariable(
 /** True when a secret variable is stored. */
 export function hasSecrets(statements: Statements): boolean {
   return statements.raw("SELECT 1 FROM variables WHERE secret = 1 LIMIT 1").get() !== undefined;
+}
+
+/** Runs of a schedule for fires after a moment, in any state. */
+export function runsOfFiresAfter(statements: Statements, scheduleId: number, us: number): number[] {
+  const sql = `SELECT id FROM runs INDEXED BY runs_schedule WHERE schedule_id = ? AND schedule_id IS NOT NULL AND scheduled_time > ?
+    ORDER BY scheduled_time`;
+  const rows = statements.raw<[number]>(sql).all(scheduleId, us);
+  return rows.map(([id]) => id);
 }
 
 /**

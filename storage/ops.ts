@@ -250,6 +250,8 @@ export const OPERATIONS = {
     /** While it is being cancelled: the highest id of a run that this has come to. */
     "cancelled_through",
   ],
+  /** The one row about the clocks. */
+  put_clock: ["id", "boot", "boot_time", "wall_time", "ahead", "trusted_ahead", "step", "stepped_at", "waited"],
   /** A run that exists already is taken over by another creator (a fire that catch-up keeps). */
   set_run_creator: ["id", "created_by"],
   /** Adds `delta` to the number of runs of a flow in a state type. */

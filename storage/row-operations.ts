@@ -104,6 +104,7 @@ export const ROW_OPERATIONS: Partial<Record<OperationName, RowOperation>> = {
   delete_skip: operation("delete_skip", "DELETE FROM skips WHERE schedule_id = ? AND fire = ?"),
   delete_skips: operation("delete_skips", "DELETE FROM skips WHERE schedule_id = ?"),
   put_backfill: operation("put_backfill", upsertInto("backfills", OPERATIONS.put_backfill, ["id"]), "backfills"),
+  put_clock: operation("put_clock", upsertInto("clock", OPERATIONS.put_clock, ["id"])),
   set_run_creator: {
     sql: "UPDATE runs SET created_by = ? WHERE id = ?",
     encoders: keyLast(encodersOf(OPERATIONS.set_run_creator)),

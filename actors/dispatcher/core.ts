@@ -62,15 +62,16 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   #armedUs: number | null = null;
   /** The wall clock minus the time the server has been up, when last looked at. */
   #clockUs: number;
+  /** Time since boot. */
   #forgetUs: number;
   readonly #retention: Retention;
 
   constructor(state: LiveState, ports: GroupPorts) {
     this.#state = state;
     this.#ports = ports;
-    this.#retention = new Retention(ports.nowUs());
+    this.#retention = new Retention(state.bootUs());
     this.#clockUs = ports.nowUs() - state.uptimeUs();
-    this.#forgetUs = ports.nowUs() + FORGET_EVERY_US;
+    this.#forgetUs = state.bootUs() + FORGET_EVERY_US;
   }
 
   /** Sets its timers; called once when the actor starts. */
@@ -276,6 +277,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 
   #tick(turn: Turn): void {
+    turn.state.clock.look(turn);
     this.#followClock(turn.nowUs);
     markWaiting(turn);
     this.#pool.tick(turn);
@@ -307,8 +309,9 @@ export class Dispatcher implements Actor<DispatcherMessage> {
 
   /** Answers under an Idempotency-Key are kept for a day. */
   #forgetAnswers(turn: Turn): void {
-    if (turn.nowUs < this.#forgetUs) return;
-    this.#forgetUs = turn.nowUs + FORGET_EVERY_US;
+    const { clock } = turn.state;
+    if (clock.openStep !== null || clock.bootUs < this.#forgetUs) return;
+    this.#forgetUs = clock.bootUs + FORGET_EVERY_US;
     putOperation(turn.decision.ops, "delete_idempotency", turn.nowUs - IDEMPOTENCY_KEEP_US);
   }
 

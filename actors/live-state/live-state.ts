@@ -8,6 +8,7 @@
 
 import { UnknownFields } from "#protocol/unknown-fields";
 import type { LoadedRules } from "#storage/load-rules";
+import { ClockWatch } from "../clock/watch.ts";
 import type { OpenCancel } from "../dispatcher/cancel-backfill.ts";
 import { Deadlines } from "../dispatcher/deadlines.ts";
 import type { KeyedRun } from "../dispatcher/fan-in.ts";
@@ -68,6 +69,8 @@ export interface RunReader {
   hasSecrets(): boolean;
   hasOldHistory(beforeUs: number, lastEvent: number): boolean;
   runsEndedBefore(beforeUs: number, limit: number): number[];
+  /** Runs of a schedule for fires after a moment, in any state. */
+  runsOfFiresAfter(scheduleId: number, us: number): number[];
   /** Whether a rule has fired for a run, as far as it is committed. */
   hasFired(ruleId: number, runId: number): boolean;
   /** How many rules led to a run, as far as it is committed. */
@@ -183,6 +186,9 @@ export class LiveState {
   committedTurn: () => number = () => 0;
   /** How long the server's process has been up. It never steps, and a machine that sleeps adds nothing to it. */
   uptimeUs: () => number = () => 0;
+  /** How long the machine has been up, its sleep included; nobody sets that clock. */
+  bootUs: () => number = () => 0;
+  clock: ClockWatch;
   /** True once the server is stopping: no run is created, parked polls leave. */
   stopping = false;
   readonly reader: RunReader;
@@ -205,6 +211,7 @@ export class LiveState {
     this.nextIds = nextIds;
     this.settings = settings;
     this.room = new RunRoom(settings.unfinishedRunsMax);
+    this.clock = new ClockWatch(null, settings.host);
     for (const [name, total] of settings.resourceTotals) this.ledger.setTotal(name, total);
   }
 

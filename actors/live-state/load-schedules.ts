@@ -54,6 +54,7 @@ function toSchedule(state: LiveState, row: ScheduleRow): Schedule | null {
     updated_at,
     next_fire: row.next_fire,
     consumed_until: row.consumed_until,
+    isAhead: false,
     skips: new Map(),
     runs: new Map(),
     ended: new Set(),

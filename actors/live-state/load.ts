@@ -13,10 +13,12 @@ import {
   type LoadedStore,
   loadBackfill,
   runsEndedBefore,
+  runsOfFiresAfter,
 } from "#storage/load";
 import { chainOf, hasFired, loadRules } from "#storage/load-rules";
 import { LEFT_IN_STORE, type LoadedRun, loadRun, type RunRow, type TaskRunRow, unfinishedRuns } from "#storage/load-runs";
 import type { Statements } from "#storage/statements";
+import { ClockWatch } from "../clock/watch.ts";
 import { addEngine, newEngine } from "../dispatcher/engines.ts";
 import { enqueue } from "../dispatcher/hand-out.ts";
 import { queueBulkCheck } from "../dispatcher/jobs.ts";
@@ -60,9 +62,11 @@ export function loadLiveState(
     chainOf: (run) => chainOf(statements, run),
     hasOldHistory: (beforeUs, lastEvent) => hasOldHistory(statements, beforeUs, lastEvent),
     runsEndedBefore: (beforeUs, limit) => runsEndedBefore(statements, beforeUs, limit),
+    runsOfFiresAfter: (scheduleId, us) => runsOfFiresAfter(statements, scheduleId, us),
     hasSecrets: () => hasSecrets(statements),
   };
   const state = new LiveState(reader, nextIdsOf(stored), settings, loadRules(statements));
+  state.clock = new ClockWatch(stored.clock, settings.host);
   for (const row of stored.flows) {
     const options = parseMap(row.options);
     const schema = parseMap(row.parameter_schema);
@@ -140,6 +144,7 @@ function loadLeases(state: LiveState, stored: LoadedStore): void {
 /** Puts runs where they belong: queue, deadlines, engines; the decisions of this step go out with `turn`. */
 export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "reruns">, ports: GroupPorts, out: Outbox): Turn {
   const turn = new Turn(state, ports.nowUs(), ports.ids, out, ports.nextTurn());
+  state.clock.look(turn);
   for (const row of stored.engines) {
     const engine = newEngine(row.id, row.pid, JSON.parse(row.project_key ?? "{}") as EngineKey, turn.nowUs);
     engine.pidStarted = row.pid_started;
@@ -174,7 +179,7 @@ function place(turn: Turn, run: Run): void {
   const { type } = run.state;
   const { timeoutSeconds } = run.flow.options;
   if (type === "Scheduled" && !run.assigned) enqueue(turn, run);
-  if (type === "Running" && timeoutSeconds !== null) armTimeout(turn, run, timeoutSeconds, turn.receivedUs - run.movedUs);
+  if (type === "Running" && timeoutSeconds !== null) armTimeout(turn, run, timeoutSeconds, turn.trustedUs - run.movedUs);
   if (type === "Cancelling") armCancel(turn, run);
 }
 

@@ -32,8 +32,13 @@ export interface Schedule {
   updated_at: number;
   /** The next fire that will run; null while inactive or when there is none. */
   next_fire: number | null;
-  /** Every fire up to here is decided: run, skipped or dropped. It only grows. */
+  /**
+   * Every fire up to here is decided: run, skipped or dropped. It only grows, unless a clock that was ahead is accepted after it
+   * was set right.
+   */
   consumed_until: number;
+  /** What it decided ahead of the clock is to be put right when it comes up next. */
+  isAhead: boolean;
   /** Skipped fires that are still to come. */
   skips: Map<number, Skip>;
   /** Runs of fires that are still to come. */

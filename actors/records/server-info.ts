@@ -2,6 +2,7 @@
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { CodeProblem, CodeReloaded, EngineInfo, RouteSpec, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
+import { describeClock } from "../clock/describe.ts";
 import { capacityFreed } from "../dispatcher/hand-out.ts";
 import type { Turn } from "../turn.ts";
 import type { Secrets } from "./variables.ts";
@@ -62,6 +63,7 @@ export function describeServer(turn: Turn, facts: ServerFacts, streamSeq: number
     stream_seq: streamSeq,
     // The gateway fills it in: the store may have become read-only since.
     store_problem: null,
+    clock_problem: describeClock(turn),
   };
 }
 

@@ -1,6 +1,7 @@
 /**
  * Retention: what is older than the settings say is deleted, in slices small enough to go unnoticed, once an hour until
- * nothing is left. Events that rules have not looked at stay.
+ * nothing is left. Events that rules have not looked at stay. Hours are counted since boot, and nothing is deleted while a step of
+ * the wall clock is not accepted: age goes by a clock that may be wrong.
  */
 import { putOperation } from "#storage/ops";
 import { dropRun } from "../dispatcher/delete-commands.ts";
@@ -19,17 +20,20 @@ const RUNS_PER_SLICE = 20;
 const TASK_RUNS_PER_SLICE = 200;
 
 export class Retention {
+  /** Time since boot. */
   #nextUs: number;
   #sweeping = false;
 
-  constructor(nowUs: number) {
-    this.#nextUs = nowUs + FIRST_SWEEP_US;
+  constructor(bootUs: number) {
+    this.#nextUs = bootUs + FIRST_SWEEP_US;
   }
 
   /** One slice, when a sweep is due or under way. */
   tick(turn: Turn): void {
-    if (turn.nowUs >= this.#nextUs) {
-      this.#nextUs = turn.nowUs + SWEEP_EVERY_US;
+    const { clock } = turn.state;
+    if (clock.openStep !== null) return;
+    if (clock.bootUs >= this.#nextUs) {
+      this.#nextUs = clock.bootUs + SWEEP_EVERY_US;
       this.#sweeping = true;
     }
     if (this.#sweeping) this.#sweeping = sweepSlice(turn);

@@ -9,6 +9,7 @@
 import type { Command } from "#protocol/command";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
+import { acceptClockCommand } from "../clock/put-right.ts";
 import type { GroupPorts } from "../group.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import { DISPATCHER } from "../names.ts";
@@ -95,6 +96,8 @@ export class Scheduler implements Actor<SchedulerMessage> {
 
 function handleCommand(turn: Turn, command: Command): void {
   switch (command.kind) {
+    case "AcceptClock":
+      return acceptClockCommand(turn, command);
     case "CreateSchedule":
       return createScheduleCommand(turn, command);
     case "PreviewSchedule":

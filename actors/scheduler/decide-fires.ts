@@ -7,6 +7,7 @@
  */
 import type { State } from "#protocol/state";
 import { putOperation } from "#storage/ops";
+import { putScheduleRight } from "../clock/put-right.ts";
 import { enqueue } from "../dispatcher/hand-out.ts";
 import { moveRun } from "../dispatcher/moves.ts";
 import { overlapOutcome } from "../dispatcher/overlap.ts";
@@ -28,6 +29,10 @@ const MISSED_AFTER_US = 60_000_000;
  * are due, unless runs are missing. Returns how much that was: 1 is a fire whose run was laid out.
  */
 export function decideFires(turn: Turn, schedule: Schedule): number {
+  if (schedule.isAhead) {
+    putScheduleRight(turn, schedule);
+    return LAID_OUT_COST;
+  }
   if (!schedule.active) return LAID_OUT_COST * (endPause(turn, schedule) + 1);
   const missedUntil = turn.nowUs - Math.min(turn.state.uptimeUs(), MISSED_AFTER_US);
   const fires = dueFires(schedule, turn.nowUs);

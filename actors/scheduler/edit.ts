@@ -55,6 +55,7 @@ export function addSchedule(turn: Turn, flow: Flow, sent: ScheduleBody, ready: R
     updated_at: nowUs,
     next_fire: null,
     consumed_until: nowUs,
+    isAhead: false,
     skips: new Map(),
     runs: new Map(),
     ended: new Set(),

@@ -26,7 +26,12 @@ const STOP: CommandSpec = {
 const DOCTOR: CommandSpec = {
   name: "doctor",
   description: "check a home and everything in its store; changes nothing",
-  options: [HOME, { flags: "--token <token>", description: "token of the server, if one runs" }, JSON_OPTION],
+  options: [
+    HOME,
+    { flags: "--accept-clock", description: "check nothing; say that the machine's clock is right after it was set" },
+    { flags: "--token <token>", description: "token of the server, if one runs" },
+    JSON_OPTION,
+  ],
   run: async (_args, options: DoctorOptions) => (await import("../doctor.ts")).doctor(options),
 };
 

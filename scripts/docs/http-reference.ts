@@ -7,7 +7,10 @@ import { aboutWords, propertiesOf, recordsIn, type Schema, typeWords } from "./s
 
 /** Chapters by the first part of the path behind /api. */
 const CHAPTERS: readonly [title: string, parts: readonly string[]][] = [
-  ["Server", ["health", "server", "queue", "actors", "counts", "stats", "settings", "vocabulary", "openapi.json", "stream"]],
+  [
+    "Server",
+    ["health", "server", "clock", "queue", "actors", "counts", "stats", "settings", "vocabulary", "openapi.json", "stream"],
+  ],
   ["Flows", ["flows"]],
   ["Runs", ["runs"]],
   ["Task runs", ["task-runs"]],

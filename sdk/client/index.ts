@@ -11,6 +11,7 @@ import { fetchPeer, Http, type Peer } from "./http.ts";
 import { Leases } from "./leases.ts";
 import type {
   ActorInfo,
+  ClockAccepted,
   Counts,
   JsonObject,
   Loose,
@@ -106,6 +107,14 @@ export class Millrace {
 
   server(): Promise<ServerInfo> {
     return this.#http.get<ServerInfo>("/api/server");
+  }
+
+  /**
+   * The clock of the server's machine is right: retention goes on after a step of it, and schedules that decided fires while it was
+   * ahead go on from now.
+   */
+  acceptClock(): Promise<ClockAccepted> {
+    return this.#http.json<ClockAccepted>("POST", "/api/clock/accept", { repeatable: true });
   }
 
   settings(): Promise<Settings> {

@@ -32,7 +32,17 @@ export type {
   SkipResponse,
 } from "#protocol/schedule";
 export type { ScheduleFires, ScheduleRuns } from "#protocol/schedule-calendar";
-export type { ActorInfo, CodeProblem, Counts, EngineInfo, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
+export type {
+  ActorInfo,
+  ClockAccepted,
+  ClockProblem,
+  CodeProblem,
+  Counts,
+  EngineInfo,
+  ServerInfo,
+  Settings,
+  SettingsPatch,
+} from "#protocol/server";
 export type { State, StateType } from "#protocol/state";
 export type { Stats } from "#protocol/stats";
 export type { TaskRun } from "#protocol/task-run";

@@ -18,6 +18,8 @@ export interface DoctorOptions {
   version: string;
   /** Totals of resources, where a running server told them. */
   totals: Readonly<Record<string, number>> | null;
+  /** What a running server says of its clock; null where none was asked. */
+  clock: { problem: string | null } | null;
 }
 
 export interface DoctorReport {
@@ -34,12 +36,12 @@ const FREE_BYTES_MIN = 1024 ** 3;
 const LOG_BYTES_MAX = 256 * 1024 ** 2;
 
 /** @throws OperationalError when there is no such home. */
-export function examine({ home, version, totals }: DoctorOptions): DoctorReport {
+export function examine({ home, version, totals, clock }: DoctorOptions): DoctorReport {
   if (!statSync(home, { throwIfNoEntry: false })?.isDirectory()) throw new OperationalError(`there is no home ${home}`);
   const foreign = foreignFolder(home);
   if (foreign !== null) throw new OperationalError(foreign);
   const { running, pid } = lockHolder(home);
-  const checks: StoreCheck[] = [homeCheck(home), spaceCheck(home), ...storeChecks(home, version, totals)];
+  const checks: StoreCheck[] = [homeCheck(home), spaceCheck(home), clockCheck(clock), ...storeChecks(home, version, totals)];
   return { home, running, pid, checks };
 }
 
@@ -65,6 +67,12 @@ function spaceCheck(home: string): StoreCheck {
   const log = statSync(join(home, `${STORE_FILE}-wal`), { throwIfNoEntry: false })?.size ?? 0;
   if (log > LOG_BYTES_MAX) findings.push({ level: "unusual", text: `the log of the store has ${mebibytes(log)}` });
   return { id: "space", title: "there is room on the disk", checked: true, unchecked: null, findings };
+}
+
+function clockCheck(clock: DoctorOptions["clock"]): StoreCheck {
+  const findings: Finding[] = clock?.problem == null ? [] : [{ level: "unusual", text: clock.problem }];
+  const unchecked = clock === null ? "whether the clock was set: a server that runs tells" : null;
+  return { id: "clock", title: "the clock of the machine was not set", checked: clock !== null, unchecked, findings };
 }
 
 function mebibytes(bytes: number): string {

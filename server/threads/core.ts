@@ -13,7 +13,7 @@ import { CommitClient } from "#actors/store-writer/commit-client";
 import { BACKFILL_NEAR_MAX, BACKFILL_SLICE_RUNS } from "#protocol/limits";
 import { SECRET_KEY_FILE } from "#protocol/sealed-text";
 import type { ActorSpec } from "#runtime/actor";
-import { createSystemClock, processUptimeUs } from "#runtime/clock";
+import { bootTimeUs, createSystemClock, processUptimeUs } from "#runtime/clock";
 import { EXIT_REPORTS, type ExitReport, type ThreadHost } from "#runtime/thread";
 import { openReadHandle } from "#storage/read-handle";
 import { SecretBox } from "#storage/secret-box";
@@ -30,7 +30,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const commits = new CommitClient({
     source: data.startedAt + data.threadStarts,
     send: (batch) => thread.host.send(LOG_WRITER, batch),
-    receivedUs: () => clock.nowUs(),
+    receivedUs: () => group.receivedUs(),
     acknowledged: () => group.committed((to, message) => thread.host.send(to, message)),
     reload: (error) => {
       const report: ExitReport = { name: DISPATCHER, message: error.message, counted: false };
@@ -41,6 +41,7 @@ export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const group = new DispatchGroup({
     nowUs: () => clock.nowUs(),
     uptimeUs: () => processUptimeUs() - data.startedUptimeUs,
+    bootUs: bootTimeUs,
     ids: createIdSource(),
     commits,
     openStore: () => new Statements(openReadHandle(data.databasePath)),

@@ -3,10 +3,11 @@ import * as initial from "./0001-initial.ts";
 import * as scheduleErrorsAndReruns from "./0002-schedule-errors-and-reruns.ts";
 import * as runsEnd from "./0003-runs-by-end.ts";
 import * as timesOfReceipt from "./0004-times-of-receipt.ts";
+import * as clock from "./0005-clock.ts";
 
 export interface Migration {
   name: string;
   sql: string;
 }
 
-export const MIGRATIONS: readonly Migration[] = [initial, scheduleErrorsAndReruns, runsEnd, timesOfReceipt];
+export const MIGRATIONS: readonly Migration[] = [initial, scheduleErrorsAndReruns, runsEnd, timesOfReceipt, clock];

@@ -31,6 +31,9 @@ const flow = (related: string[], ...payload: string[]): EventShape => ({ resourc
 /** Events of rules that a run made act. */
 const rule = (...payload: string[]): EventShape => ({ resource: "rule", related: ["run", "flow"], payload: payload.sort() });
 
+/** An addition to the interface. It takes a clock that is set, so it happens in test/hardening/clock-steps.test.ts. */
+export const CLOCK_STEP = "clock.stepped";
+
 export const EVENT_TABLE: Readonly<Record<string, EventShape>> = {
   "run.scheduled": run(),
   "run.pending": run(),
@@ -68,6 +71,7 @@ export const EVENT_TABLE: Readonly<Record<string, EventShape>> = {
     ...["rule_id", "rule", "flow", "project", "run", "run_name"],
     ...["expected", "deadline", "armed_at", "expectation_id"],
   ),
+  [CLOCK_STEP]: { resource: "server", related: [], payload: ["after", "before", "step_secs"] },
 };
 
 /** Keys of an event's record. */

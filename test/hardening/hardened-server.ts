@@ -21,11 +21,14 @@ export interface HardenedServer {
   stop(): Promise<void>;
 }
 
-/** Starts the command line from source, without engines. `config`: the text of millrace.toml. */
+/**
+ * Starts the command line from source, without engines. `config`: the text of millrace.toml; `clock`: a file that says how many
+ * milliseconds the wall clock is off.
+ */
 export async function startHardenedServer(
   flags: readonly string[] = [],
   home?: string,
-  options: { heapMb?: number; config?: string } = {},
+  options: { heapMb?: number; config?: string; clock?: string } = {},
 ): Promise<HardenedServer> {
   const scratch = mkdtempSync(join(tmpdir(), "millrace-hardening-"));
   const served = join(scratch, "flows");
@@ -37,6 +40,7 @@ export async function startHardenedServer(
     "NODE_OPTIONS",
     process.execPath,
     ...(options.heapMb === undefined ? [] : [`--max-old-space-size=${options.heapMb}`]),
+    ...(options.clock === undefined ? [] : [`--import=${new URL("./set-clock.ts", import.meta.url).href}`]),
     "--conditions=millrace-src",
     join(ROOT, "cli/main.ts"),
     "serve",
@@ -46,6 +50,7 @@ export async function startHardenedServer(
   ];
   const child = spawn("env", [...args, "--port", "0", "--no-engines", "--no-open", ...flags], {
     cwd: ROOT,
+    env: { ...process.env, ...(options.clock !== undefined && { MILLRACE_TEST_CLOCK: options.clock }) },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

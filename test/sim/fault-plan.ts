@@ -39,7 +39,7 @@ export const FAULTS = [
   "clock steps 1 h forward",
   "clock steps 1 h back",
   "clock steps 1 day forward",
-  /** Wall time passes without the other clock. */
+  /** Time passes, but not on the clock of processes. */
   "machine sleeps 8 h",
 ] as const;
 

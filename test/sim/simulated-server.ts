@@ -18,6 +18,7 @@ import {
   RULE_READER,
   RULES,
   SCHEDULER,
+  SERVER_LOG,
   STORE_WRITER,
 } from "#actors/names";
 import { Outbound } from "#actors/outbound/shell";
@@ -307,6 +308,7 @@ export class SimulatedServer implements Control {
       case "main":
         host.attach(EXIT_REPORTS, { deliver: (report) => this.#exited(report as ExitReport) });
         host.attach(LISTENING, { deliver: () => undefined });
+        host.attach(SERVER_LOG, { deliver: () => undefined });
         return [this.#around.engineProcesses, this.#outbound(host)];
     }
   }
@@ -318,7 +320,7 @@ export class SimulatedServer implements Control {
       send: (batch) => {
         if (this.#around.sends(batch, this)) host.send(LOG_WRITER, batch);
       },
-      receivedUs: () => time.nowUs(),
+      receivedUs: () => this.group?.receivedUs() ?? time.nowUs(),
       acknowledged: () => this.group?.committed((to, message) => host.send(to, message)),
       reload: (error) => {
         host.send(EXIT_REPORTS, { name: DISPATCHER, message: error.message, counted: false } satisfies ExitReport);
@@ -329,6 +331,7 @@ export class SimulatedServer implements Control {
     this.group = new DispatchGroup({
       nowUs: () => time.nowUs(),
       uptimeUs: () => time.monotonicUs() - this.#startedUs,
+      bootUs: () => time.bootUs(),
       ids: { uuid: () => random.uuid(time.nowUs()), random: () => random.next() },
       commits,
       openStore: () => new Statements(openReadHandle(IN_MEMORY, disk.database)),

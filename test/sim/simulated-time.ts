@@ -1,4 +1,4 @@
-/** Simulated time: two clocks that move only when told, and an agenda of what is to happen at which moment. */
+/** Simulated time: clocks that move only when told, and an agenda of what is to happen at which moment. */
 import { PriorityQueue } from "#actors/dispatcher/priority-queue";
 import type { Clock } from "#runtime/clock";
 import type { Alarm } from "#runtime/timers";
@@ -15,6 +15,7 @@ interface Appointment {
 export class SimulatedTime implements Clock {
   #monotonicUs = 1_000_000;
   #wallOffsetUs = EPOCH_US;
+  #sleptUs = 0;
   #order = 0;
   #newestUs = 0;
   readonly #agenda = new PriorityQueue<Appointment>((a, b) => a.dueUs < b.dueUs || (a.dueUs === b.dueUs && a.order < b.order));
@@ -25,6 +26,11 @@ export class SimulatedTime implements Clock {
 
   monotonicUs(): number {
     return this.#monotonicUs;
+  }
+
+  /** Time since the machine was started, its sleep included. */
+  bootUs(): number {
+    return this.#monotonicUs + this.#sleptUs;
   }
 
   /** The latest wall time there was: what was decided before the clock was set back is still on its way. */
@@ -40,6 +46,12 @@ export class SimulatedTime implements Clock {
   stepWallClock(byUs: number): void {
     this.#newestUs = this.newestUs;
     this.#wallOffsetUs += byUs;
+  }
+
+  /** The machine sleeps: time passes on every clock but that of its processes. */
+  sleep(us: number): void {
+    this.#sleptUs += us;
+    this.stepWallClock(us);
   }
 
   /** Does something after a delay; the result takes it back. */

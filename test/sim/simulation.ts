@@ -53,14 +53,13 @@ const REST_LOOK_US = 2_000_000;
 const REST_MESSAGES_MAX = 60_000;
 
 const HOUR_US = 3_600_000_000;
-/** What happens to the wall clock alone. A machine that sleeps finds it moved on, and the other clock where it was. */
+/** What happens to the wall clock alone. */
 const CLOCK_STEPS: Partial<Record<Fault, number>> = {
   "clock steps 5 s forward": 5_000_000,
   "clock steps 5 s back": -5_000_000,
   "clock steps 1 h forward": HOUR_US,
   "clock steps 1 h back": -HOUR_US,
   "clock steps 1 day forward": 24 * HOUR_US,
-  "machine sleeps 8 h": 8 * HOUR_US,
 };
 
 export interface SeedOptions {
@@ -536,6 +535,9 @@ class Simulation {
       case "engine is silent":
         if (busy.length > 0) random.pick(busy).beSilent(random.between(1_000_000, 45_000_000));
         return busy.length > 0;
+      case "machine sleeps 8 h":
+        this.#time.sleep(8 * HOUR_US);
+        return true;
       default: {
         const stepUs = CLOCK_STEPS[fault];
         if (stepUs === undefined) throw new Error(`no way to commit "${fault}"`);

@@ -62,6 +62,8 @@ export interface KitOptions {
   stored?: Map<number, Run>;
   /** Backfills that only the store knows. */
   storedBackfills?: Map<number, Backfill>;
+  /** There are events and log lines older than any time that is asked for. */
+  oldHistory?: boolean;
 }
 
 export interface SentCommand {
@@ -110,6 +112,8 @@ export class DispatchKit {
   nowUs = START_US;
   /** As if the server had been started an hour ago. */
   uptimeUs = 3_600_000_000;
+  /** A machine that has been up for a day. */
+  bootUs = 86_400_000_000;
   epoch = 1;
   /** Number of the newest step; everything counts as committed unless a test holds it back. */
   turn = 0;
@@ -132,8 +136,12 @@ export class DispatchKit {
       findAnswer: () => null,
       findVariable: () => null,
       hasSecrets: () => false,
-      hasOldHistory: () => false,
+      hasOldHistory: () => options.oldHistory ?? false,
       runsEndedBefore: () => [],
+      runsOfFiresAfter: (scheduleId: number, us: number) =>
+        [...this.state.runs.values(), ...this.state.endedRuns()]
+          .filter(({ schedule_id, scheduled_time }) => schedule_id === scheduleId && (scheduled_time ?? 0) > us)
+          .map(({ id }) => id),
       hasFired: () => false,
       chainOf: () => 0,
     };
@@ -145,6 +153,7 @@ export class DispatchKit {
       settings,
     );
     this.state.uptimeUs = () => this.uptimeUs;
+    this.state.bootUs = () => this.bootUs;
     const ports = this.#ports();
     const dispatcher = new Dispatcher(this.state, ports);
     this.#actors = {
@@ -204,6 +213,18 @@ export class DispatchKit {
     return this.#deliver(DISPATCHER, message, 0);
   }
 
+  /** Somebody sets the wall clock. As runtime/timers.ts has it, what is waited for is not further away when it goes back. */
+  setClock(byUs: number): void {
+    this.nowUs += byUs;
+    if (byUs < 0) for (const timer of this.#timers.values()) timer.dueUs += byUs;
+  }
+
+  /** The machine sleeps: time passes, but not for processes. */
+  sleep(us: number): void {
+    this.nowUs += us;
+    this.bootUs += us;
+  }
+
   /** Lets time pass; due timers fire in order. */
   pass(us: number): Outcome {
     const endUs = this.nowUs + us;
@@ -228,6 +249,7 @@ export class DispatchKit {
     const us = Math.max(0, untilUs - this.nowUs);
     this.nowUs += us;
     this.uptimeUs += us;
+    this.bootUs += us;
   }
 
   #deliver(to: string, message: unknown, command: number): Outcome {

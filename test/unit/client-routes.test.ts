@@ -31,7 +31,7 @@ t.test("the client has a method for every route", async (t) => {
   const stop = new AbortController();
   const calls: Promise<unknown>[] = [
     ...[client.health(), client.server(), client.queue(), client.actors(), client.counts(), client.stats()],
-    ...[client.settings(), client.patchSettings({}), client.vocabulary(), client.openapi()],
+    ...[client.settings(), client.patchSettings({}), client.acceptClock(), client.vocabulary(), client.openapi()],
     client.stream({ signal: stop.signal }).next(),
     ...[flows.list(), flows.get(1), flows.delete(1), flows.run(1), flows.pause(1), flows.resume(1)],
     ...[schedules.list(1), schedules.create(1, { kind: "cron", cron: "@daily" }), schedules.upcoming(1)],

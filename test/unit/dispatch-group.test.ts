@@ -19,6 +19,7 @@ t.test("a command behind the new epoch stays for an actor that has yet to start,
   const group = new DispatchGroup({
     nowUs: () => 1_000_000,
     uptimeUs: () => 1_000_000,
+    bootUs: () => 1_000_000,
     ids: createIdSource(),
     commits,
     openStore: () => openStore().statements,
