@@ -83,7 +83,7 @@ const CANCEL: CommandSpec = {
 
 const PAUSE: CommandSpec = {
   name: "pause",
-  description: "stop a running run; it starts anew when it is resumed",
+  description: "stop a running run; it starts from its beginning when it is resumed",
   connects: true,
   arguments: [ID],
   async run([id = ""], options: ConnectionOptions) {

@@ -12,7 +12,7 @@ import { Glyph } from "../state/glyph.tsx";
 import { switchTheme } from "../state/theme.ts";
 import { Gauges } from "./gauges.tsx";
 
-const WORDS = { connecting: "Connecting", live: "Live", catching_up: "Catching up", resync: "Reading anew" } as const;
+const WORDS = { connecting: "Connecting", live: "Live", catching_up: "Catching up", resync: "Reading again" } as const;
 
 function Connection(): JSX.Element {
   const { state } = link.value;

@@ -1,4 +1,4 @@
-"""An engine in Python: runs the functions of one module as flows. docs/guides/engines-in-other-languages.md tells the protocol."""
+"""An engine in Python: runs the functions of one module as flows. docs/guides/engines-in-other-languages.md describes the protocol."""
 import _thread, argparse, importlib.util, json, logging, os, pathlib, signal, sys, threading, time, traceback, urllib.error, urllib.request
 
 parser = argparse.ArgumentParser()

@@ -6,7 +6,7 @@ import { code, page, table } from "./markdown.ts";
 /** What each message of the stream carries, and when it is sent. */
 const MESSAGES: Readonly<Record<keyof StreamData, readonly [data: string, when: string]>> = {
   hello: ["`latest`, `since`", "The connection opens, before anything else"],
-  resync: ["`latest`", "Messages were missed for good: fetch anew whatever is shown"],
+  resync: ["`latest`", "Messages were missed for good: fetch whatever is shown again"],
   "run.updated": ["the run, or `id` and `deleted`", "A run was created, changed its state or was deleted"],
   "task_run.updated": ["the task run", "A task run was created or changed its state"],
   "log.appended": ["`run_id`, `last_id`, `count`", "New log lines arrived"],

@@ -40,7 +40,7 @@ function missingRightly(gaps: readonly EventGap[], first: number): number {
 
 export const STREAM_COMPLETE: Invariant = {
   id: "I7",
-  title: "a reader of the stream sees each message once, or is told to read anew",
+  title: "a reader of the stream sees each message once, or is told to read everything again",
   unchecked: "only a reader of the stream can tell",
   check: null,
 };

@@ -32,7 +32,7 @@ function excess(statements: Statements, facts: InvariantFacts, name: string, use
   if (total === null || used <= total.amount + ROUNDING) return [];
   const text = `${used} of ${name} are in use, there are ${total.amount}`;
   return told(
-    [total.fixed ? text : `${text}; right only if the total was lowered meanwhile`],
+    [total.fixed ? text : `${text}; right only if the total was lowered after that`],
     total.fixed ? "broken" : "unusual",
   );
 }

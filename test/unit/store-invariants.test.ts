@@ -97,7 +97,7 @@ const DAMAGES: readonly [id: string, sql: string, text: RegExp, level?: Finding[
   ["I3", "UPDATE leases SET run_id = 1", /lease 1 is held by run 1, which is Completed/],
   ["I3", "UPDATE runs SET assignment_id = -8", /assignment 8 was given to runs 1, 2, 3/],
   ["I4", "UPDATE leases SET resources = '{\"backfill:1\":2}'", /2 of backfill:1 are in use, there are 1/],
-  ["I4", "UPDATE leases SET resources = '{\"flow:shop/orders\":3}'", /3 of flow:shop\/orders .* lowered meanwhile/, "unusual"],
+  ["I4", "UPDATE leases SET resources = '{\"flow:shop/orders\":3}'", /3 of flow:shop\/orders .* lowered after that/, "unusual"],
   [
     "I5",
     "UPDATE skips SET fire = 5; UPDATE runs SET engine_id = 'e' WHERE id = 2",
