@@ -16,6 +16,7 @@ import { Log } from "./log.ts";
 import {
   ADDS,
   CURSOR,
+  EARLIER_CURSOR,
   ENDS,
   FLOW,
   FLOW_FILTER,
@@ -79,7 +80,7 @@ export const RUN_TOOLS = {
     description:
       "One run and its newest task runs, oldest first; the cursor leads to earlier ones. What the flow returned is in state.details.result, an error in state.message.",
     input: input({ run_id: RUN_ID, limit: limit(MCP_TASK_RUNS_PAGE, "task runs"), cursor: CURSOR }),
-    output: output({ run: Run, task_runs: Type.Array(TaskRun), next_cursor: NEXT_CURSOR }),
+    output: output({ run: Run, task_runs: Type.Array(TaskRun), next_cursor: EARLIER_CURSOR }),
     annotations: READS,
   },
   run_logs: {

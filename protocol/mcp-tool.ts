@@ -71,4 +71,8 @@ export const FLOW_FILTER = Type.Optional(text("Only this flow: its name, or proj
 export const NEXT_CURSOR = Type.Union([Type.Integer(), Type.Null()], {
   description: "Passed back as cursor for the next page; null when this is the last one",
 });
+/** Of a result that agents of before know without a cursor. */
+export const EARLIER_CURSOR = Type.Optional(
+  Type.Integer({ description: "Passed back as cursor for earlier ones; absent when there are none" }),
+);
 export const CURSOR = Type.Optional(whole("next_cursor of the page before, for the next page"));

@@ -47,7 +47,8 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
   get_run: async ({ ask }, { run_id: id, limit, cursor }) => {
     const run = await ask("getRun", { id });
     const page = (await ask("listTaskRuns", { query: { run_id: id, limit, cursor } })) as TaskRunsPage;
-    return { run, task_runs: page.items.reverse(), next_cursor: page.next_cursor };
+    const rest = page.next_cursor === null ? {} : { next_cursor: page.next_cursor };
+    return { run, task_runs: page.items.reverse(), ...rest };
   },
   run_logs: async ({ ask }, { run_id: id, min_level: level, search, tail, limit, cursor: after }) =>
     logsOfRun(ask, id, { level, search, tail, limit, after }),

@@ -6,7 +6,7 @@ import { listTools, MCP_TOOLS } from "#protocol/mcp-tools";
 const TOOLS: Readonly<Record<string, string>> = {
   list_flows: "reads: project",
   list_runs: "reads: flow project name state_type state_name limit cursor",
-  get_run: "reads: run_id!",
+  get_run: "reads: run_id! limit cursor",
   run_logs: "reads: run_id! min_level search tail limit cursor",
   list_events: "reads: name run_id flow_id limit cursor",
   list_artifacts: "reads: run_id flow project key kind limit cursor",
