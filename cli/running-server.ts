@@ -8,6 +8,7 @@ export type { RunningServer };
 
 /** What can be done about a start that failed, by the name of its error. Others are defects and shown with their stack. */
 const ADVICE: Readonly<Record<string, string | null>> = {
+  AddressSpaceError: "Lift that limit, and limit the memory that is used instead: MemoryMax of systemd, or a container.",
   ConfigError: null,
   HomeLockedError: "Stop that server, or choose another data directory with --home.",
   ListenError: "Choose another port with --port; 0 takes a free one.",

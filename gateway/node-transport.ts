@@ -11,14 +11,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Server as NetServer, type Socket } from "node:net";
 import { type Alarm, createSystemAlarm } from "#runtime/timers";
 import { checkSocketPath, isLoopbackHost, listenError, SOCKET_MODE, socketError } from "./address.ts";
-import type {
-  Exchange,
-  ExchangeWatcher,
-  HeaderList,
-  HeaderVisitor,
-  Method,
-  RequestHandler,
-  Transport,
+import { statusLine } from "./status-lines.ts";
+import {
+  CONNECTION_REFUSED,
+  type Exchange,
+  type ExchangeWatcher,
+  type HeaderList,
+  type HeaderVisitor,
+  type Method,
+  type RequestHandler,
+  type Transport,
+  UNIX_CONNECTIONS_EXTRA,
 } from "./transport-port.ts";
 
 /** Of the head of a request, as uWebSockets.js has it and reads it from the same variable. */
@@ -37,6 +40,16 @@ const PLAIN = /^\p{ASCII}*$/u;
 
 /** Connections that end with the answer under way: what follows on them is no request, though the library reads it as one. */
 const ENDING = new WeakSet<Socket>();
+
+const REFUSED = refusedConnection();
+
+function refusedConnection(): string {
+  const { status, headers, body } = CONNECTION_REFUSED;
+  const lines = headers.map((text, index) => (index % 2 === 0 ? `${text}: ${headers[index + 1]}` : "")).filter(Boolean);
+  return [`HTTP/1.1 ${statusLine(status)}`, ...lines, "connection: close", `content-length: ${body.length}`, "", body].join(
+    "\r\n",
+  );
+}
 
 /** UTF-8 text as Latin-1, which is how node writes it down. */
 function encoded(text: string): string {
@@ -227,6 +240,8 @@ class NodeTransport implements Transport {
   readonly #handler: RequestHandler;
   readonly #servers: Server[] = [];
   #path: string | null = null;
+  #connections = 0;
+  connectionsMax = Number.POSITIVE_INFINITY;
 
   constructor(handler: RequestHandler) {
     this.#handler = handler;
@@ -283,8 +298,21 @@ class NodeTransport implements Transport {
     const server = createServer(options, (request, response) => {
       if (!ENDING.has(request.socket)) new NodeExchange(this.#handler, request, response, trusted).handle();
     });
-    // Each request that waits on a connection listens for its end.
-    return server.on("connection", (socket) => socket.setMaxListeners(0));
+    return server.on("connection", (socket) => {
+      // Each request that waits on a connection listens for its end.
+      socket.setMaxListeners(0);
+      this.#connected(socket, trusted);
+    });
+  }
+
+  #connected(socket: Socket, trusted: boolean): void {
+    this.#connections += 1;
+    socket.once("close", () => {
+      this.#connections -= 1;
+    });
+    if (this.#connections <= this.connectionsMax + (trusted ? UNIX_CONNECTIONS_EXTRA : 0)) return;
+    ENDING.add(socket);
+    socket.end(REFUSED, () => socket.destroy());
   }
 }
 

@@ -45,6 +45,8 @@ export interface GatewayOptions {
   dashboard: string | null;
   /** The server library; null takes the fastest that works here. */
   transport: TransportName | null;
+  /** Connections served at one time; further ones are answered 503 and closed. */
+  connections_max: number;
 }
 
 export type GatewayMessage = FeedMessage | LiveFlows | RouteMessage;
@@ -225,6 +227,7 @@ class HttpGateway implements Gateway, RequestHandler {
   async #listen(host: string, wanted: number, socket: string | null): Promise<{ port: number; fallback: string | null }> {
     const { transport, fallback } = await createTransport(this.#options.transport, this);
     this.#transport = transport;
+    transport.connectionsMax = this.#options.connections_max;
     const port = await transport.listen(host, wanted);
     if (socket !== null) await transport.listenUnix(socket);
     return { port, fallback };

@@ -5,6 +5,8 @@
  * where the first one has no binary. Objects instead of callbacks: one exchange and one watcher per request, no closures.
  */
 
+import { refuse } from "#protocol/errors";
+
 /** Flat: name, value; repeated. Names in lower case. */
 export type HeaderList = readonly string[];
 
@@ -69,7 +71,18 @@ export interface RequestHandler {
   failed(exchange: Exchange, cause: unknown): void;
 }
 
+/** What a connection gets that is one too many, before anything of it is read. */
+export const CONNECTION_REFUSED = {
+  status: 503,
+  headers: ["content-type", "application/json", "retry-after", "1"],
+  body: refuse("too_many_connections").body(),
+} as const;
+/** Beyond the bound the Unix socket still takes so many, for whoever looks after the server. */
+export const UNIX_CONNECTIONS_EXTRA = 32;
+
 export interface Transport {
+  /** Connections served at one time, on all listeners together. Set before the first listens. */
+  connectionsMax: number;
   /** Listens on TCP, alone on its port; 0 chooses one. Returns the port; throws a ListenError. */
   listen(host: string, port: number): Promise<number>;
   /** Listens on a Unix socket that only its owner can open; throws a ListenError when another server answers there. */

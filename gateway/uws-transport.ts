@@ -19,6 +19,7 @@ import {
 } from "./address.ts";
 import { statusLine } from "./status-lines.ts";
 import {
+  CONNECTION_REFUSED,
   type Exchange,
   type ExchangeWatcher,
   type HeaderList,
@@ -27,6 +28,7 @@ import {
   type Method,
   type RequestHandler,
   type Transport,
+  UNIX_CONNECTIONS_EXTRA,
 } from "./transport-port.ts";
 
 /** LIBUS_LISTEN_EXCLUSIVE_PORT, which the package declares as a type only. */
@@ -298,6 +300,8 @@ class UwsTransport implements Transport {
   readonly #apps: uws.TemplatedApp[] = [];
   readonly #sockets: uws.us_listen_socket[] = [];
   #path: string | null = null;
+  #connections = 0;
+  connectionsMax = Number.POSITIVE_INFINITY;
 
   constructor(handler: RequestHandler) {
     this.#handler = handler;
@@ -346,6 +350,23 @@ class UwsTransport implements Transport {
     for (const app of this.#apps.splice(0)) app.close();
   }
 
+  /**
+   * A connection was opened, or has ended. It is accepted in any case: one that the system does not let be accepted would be
+   * reported again and again.
+   */
+  #connected(response: uws.HttpResponse, by: number, kind: ListenerKind): void {
+    this.#connections += by;
+    const max = this.connectionsMax + (kind === "unix" ? UNIX_CONNECTIONS_EXTRA : 0);
+    if (by < 0 || this.#connections <= max) return;
+    const { status, headers, body } = CONNECTION_REFUSED;
+    response.cork(() => {
+      response.writeStatus(statusLine(status));
+      for (let index = 0; index < headers.length; index += 2)
+        response.writeHeader(headers[index] ?? "", headers[index + 1] ?? "");
+      response.end(body, true);
+    });
+  }
+
   #listenOn(host: string, port: number): boolean {
     const app = this.#app(isLoopbackHost(host) ? "loopback" : "network");
     let socket: uws.us_listen_socket | false = false;
@@ -362,7 +383,8 @@ class UwsTransport implements Transport {
   }
 
   #app(kind: ListenerKind): uws.TemplatedApp {
-    return uws.App().any("/*", (response, request) => new UwsExchange(this.#handler, response, request, kind).handle());
+    const app = uws.App().filter((response, by) => this.#connected(response, by, kind));
+    return app.any("/*", (response, request) => new UwsExchange(this.#handler, response, request, kind).handle());
   }
 }
 

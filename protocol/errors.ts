@@ -139,6 +139,7 @@ export const REFUSALS = {
     status: 503,
     message: (ms: number) => `the read took longer than ${ms} ms; ask for less, or try again when the server has less to do`,
   },
+  too_many_connections: { status: 503, message: () => "too many connections are open; try again" },
   unavailable: { status: 503, message: () => "the server is restarting a part of itself; try again" },
   no_room_for_runs: {
     status: 503,

@@ -14,7 +14,9 @@ import { type Clock, processUptimeUs } from "#runtime/clock";
 import type { Threads } from "#runtime/thread";
 import { checkpoint, openCheckpointHandle } from "#storage/checkpoint";
 import { hostIdentity } from "#system/host-identity";
+import { processLimits } from "#system/process-limits";
 import type { ServerConfig } from "./config.ts";
+import { planOpenFiles } from "./open-files.ts";
 import type { ThreadData } from "./threads/data.ts";
 import { userEnvironment } from "./user-code/register.ts";
 
@@ -46,7 +48,8 @@ export function registerActors(threads: Threads, config: ServerConfig, data: Sha
     name: OUTBOUND,
     start: (_context, out) => {
       out.send(DISPATCHER, { kind: "ReceiverStarted", receiver: OUTBOUND } satisfies ReceiverStarted);
-      return new Outbound({ ...createDelivery(config.email), done: (message) => host.send(DISPATCHER, message) });
+      const concurrentMax = data.openFiles.outgoing;
+      return new Outbound({ ...createDelivery(config.email), concurrentMax, done: (message) => host.send(DISPATCHER, message) });
     },
   });
   host.register({
@@ -77,6 +80,7 @@ export function threadData(config: ServerConfig, servedDir: string | null, clock
     startedUptimeUs: processUptimeUs(),
     databasePath: join(config.home, "db.sqlite"),
     host: hostIdentity(),
+    openFiles: planOpenFiles(processLimits().openFiles),
     ...place,
   };
 }

@@ -9,6 +9,8 @@ import { type Clock, createSystemClock } from "#runtime/clock";
 import { Supervisor } from "#runtime/supervisor";
 import { Threads } from "#runtime/thread";
 import { lockHome } from "#storage/lock";
+import { processLimits } from "#system/process-limits";
+import { checkAddressSpace } from "./address-space.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Discovery } from "./discovery.ts";
 import { prepareHome, removeDiscoveryFile, writeDiscoveryFile } from "./discovery-file.ts";
@@ -44,6 +46,7 @@ const FIGURES_MS = 1000;
  * @throws when the home is locked by another server, the address is taken, or the store can't be opened.
  */
 export async function startServer(config: ServerConfig, servedDir: string, cut?: AbortSignal): Promise<RunningServer> {
+  checkAddressSpace(processLimits().addressSpaceBytes);
   prepareHome(config.home);
   const lock = lockHome(config.home);
   const clock = createSystemClock();
@@ -67,6 +70,7 @@ async function startTree(
   cut?: AbortSignal,
 ): Promise<RunningServer> {
   const data = threadData(config, servedDir, clock, { threads: config.threads, listens: true });
+  if (data.openFiles.warning !== null) log.write("warn", data.openFiles.warning);
   const stopped = Promise.withResolvers<number>();
   const listening = Promise.withResolvers<{ port: number }>();
   const threads: Threads = new Threads(placementOf(data.threads, THREAD_ENTRY), data, (name, error, counted) => {

@@ -7,14 +7,13 @@
 import type { Actor } from "#runtime/actor";
 import type { OutboundDone, OutboundRequest } from "../rules/messages.ts";
 
-/** Requests under way at once; further ones wait. */
-const CONCURRENT_MAX = 256;
-
 export interface OutboundPorts {
   /** Sends it, in as many tries as it takes. Rejects once it is `stopped`. */
   deliver(request: OutboundRequest, stopped: AbortSignal): Promise<OutboundDone["result"]>;
   done(message: OutboundDone): void;
   close(): Promise<void>;
+  /** Requests under way at once; further ones wait. */
+  concurrentMax: number;
 }
 
 export class Outbound implements Actor<OutboundRequest> {
@@ -42,7 +41,7 @@ export class Outbound implements Actor<OutboundRequest> {
   }
 
   #startNext(): void {
-    while (this.#underWay < CONCURRENT_MAX) {
+    while (this.#underWay < this.#ports.concurrentMax) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       this.#underWay += 1;

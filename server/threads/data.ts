@@ -1,6 +1,7 @@
 /** What every worker thread is given when it starts. */
 import type { ThreadCount } from "#actors/tree";
 import type { ServerConfig } from "../config.ts";
+import type { OpenFilesPlan } from "../open-files.ts";
 
 export interface ThreadData {
   config: ServerConfig;
@@ -12,6 +13,7 @@ export interface ThreadData {
   /** The process had been up for so long then: one process may start servers one after the other. */
   startedUptimeUs: number;
   databasePath: string;
+  openFiles: OpenFilesPlan;
   /** Name of this host as engines announce theirs. */
   host: string;
   /** The name of this thread in the placement. */

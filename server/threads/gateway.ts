@@ -77,7 +77,7 @@ async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promis
   return gateway;
 }
 
-function optionsOf({ config, databasePath, servedDir, version, listens }: ThreadData): GatewayOptions {
+function optionsOf({ config, openFiles, databasePath, servedDir, version, listens }: ThreadData): GatewayOptions {
   return {
     host: config.host,
     port: listens ? config.port : null,
@@ -91,6 +91,7 @@ function optionsOf({ config, databasePath, servedDir, version, listens }: Thread
     database_path: databasePath,
     dashboard: DASHBOARD,
     transport: config.transport,
+    connections_max: openFiles.connections,
   };
 }
 

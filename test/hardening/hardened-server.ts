@@ -28,7 +28,7 @@ export interface HardenedServer {
 export async function startHardenedServer(
   flags: readonly string[] = [],
   home?: string,
-  options: { heapMb?: number; config?: string; clock?: string } = {},
+  options: { heapMb?: number; openFiles?: number; config?: string; clock?: string } = {},
 ): Promise<HardenedServer> {
   const scratch = mkdtempSync(join(tmpdir(), "millrace-hardening-"));
   const served = join(scratch, "flows");
@@ -38,6 +38,7 @@ export async function startHardenedServer(
   const args = [
     "-u",
     "NODE_OPTIONS",
+    ...(options.openFiles === undefined ? [] : ["prlimit", `--nofile=${options.openFiles}:${options.openFiles}`]),
     process.execPath,
     ...(options.heapMb === undefined ? [] : [`--max-old-space-size=${options.heapMb}`]),
     ...(options.clock === undefined ? [] : [`--import=${new URL("./set-clock.ts", import.meta.url).href}`]),

@@ -65,6 +65,7 @@ export class StubServer {
         database_path: join(this.home, "db.sqlite"),
         dashboard: null,
         transport: TRANSPORT,
+        connections_max: Number.POSITIVE_INFINITY,
         ...options,
       },
       {

@@ -371,6 +371,7 @@ export class SimulatedServer implements Control {
           deliver: (request, stopped) => this.#around.outside.deliver(request, stopped),
           done: (message) => host.send(DISPATCHER, message),
           close: async () => undefined,
+          concurrentMax: 256,
         });
       },
     };

@@ -20,6 +20,7 @@ const OPTIONS = {
   database_path: "",
   dashboard: null,
   transport: null,
+  connections_max: Number.POSITIVE_INFINITY,
 };
 
 /** A gateway's state over a store of which event 2 cannot be read. */
