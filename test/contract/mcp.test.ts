@@ -28,6 +28,7 @@ const TOOLS: Readonly<Record<string, string>> = {
 /** Least, greatest and standard value of the limits. */
 const LIMITS: Readonly<Record<string, readonly [number, number, number]>> = {
   list_runs: [1, 200, 20],
+  get_run: [1, 500, 200],
   run_logs: [1, 1000, 200],
   list_events: [1, 500, 50],
   list_artifacts: [1, 200, 50],
@@ -74,7 +75,7 @@ t.test("limits, and other defaults", async (t) => {
 const RESULTS: Readonly<Record<string, string>> = {
   list_flows: "flows",
   list_runs: "runs next_cursor",
-  get_run: "run task_runs",
+  get_run: "run task_runs next_cursor?",
   run_logs: "logs next_cursor",
   list_events: "events next_cursor",
   list_artifacts: "artifacts next_cursor",
