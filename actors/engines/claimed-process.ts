@@ -9,18 +9,26 @@ import { parentOf } from "./process-table.ts";
 export class ClaimedProcesses {
   #reading: Promise<unknown> = Promise.resolve();
   #next: Promise<ReadonlySet<string>> | null = null;
+  /** Checks are made one after the other: thousands at once would fill the memory. Those of one process that wait are one. */
+  #checked: Promise<unknown> = Promise.resolve();
+  readonly #waiting = new Map<number, Promise<boolean>>();
 
   /**
    * True for a process that was started under the engine's id, or that is at the other end of a connection with this process,
    * itself or by its parent. Where the system has no /proc nothing can be known, so it is taken at its word.
    */
-  async isEngine(pid: number, engineId: string): Promise<boolean> {
-    if (process.platform !== "linux" || wasStartedAs(pid, engineId)) return true;
-    const peers = await this.#peers();
-    const parent = parentOf(pid);
-    const family = parent === null || parent === process.pid ? [pid] : [pid, parent];
-    for (const each of family) if ((await socketsOf(each)).some((socket) => peers.has(socket))) return true;
-    return false;
+  isEngine(pid: number, engineId: string): Promise<boolean> {
+    if (process.platform !== "linux" || wasStartedAs(pid, engineId)) return Promise.resolve(true);
+    const waiting = this.#waiting.get(pid);
+    if (waiting !== undefined) return waiting;
+    const peers = this.#peers();
+    const check = this.#checked.then(async () => {
+      this.#waiting.delete(pid);
+      return await isConnected(pid, await peers);
+    });
+    this.#waiting.set(pid, check);
+    this.#checked = check.catch(() => undefined);
+    return check;
   }
 
   /** One look serves all who wait for it: thousands of engines may poll at once. A look that has begun may be too early. */
@@ -33,6 +41,14 @@ export class ClaimedProcesses {
     });
     return this.#next;
   }
+}
+
+/** Whether a process, itself or by its parent, has one of these sockets. */
+async function isConnected(pid: number, peers: ReadonlySet<string>): Promise<boolean> {
+  const parent = parentOf(pid);
+  const family = parent === null || parent === process.pid ? [pid] : [pid, parent];
+  for (const each of family) if ((await socketsOf(each)).some((socket) => peers.has(socket))) return true;
+  return false;
 }
 
 /** Its command line names the engine, as those do that a server has started. */

@@ -1,0 +1,15 @@
+/** Looking at processes that engines claim to be: a look at one costs as much as it has open files, so looks do not pile up. */
+import t from "tap";
+import { ClaimedProcesses } from "#actors/engines/claimed-process";
+
+const skip = process.platform === "linux" ? false : "needs /proc";
+
+t.test("thousands of engines that claim one process wait for one look at it", { skip }, async (t) => {
+  const claimed = new ClaimedProcesses();
+  const looks = Array.from({ length: 5_000 }, (_, index) => claimed.isEngine(process.pid, `engine-${index}`));
+  t.equal(new Set(looks).size, 1);
+  t.equal(await looks[0], false, "it has no connection with itself");
+  const later = claimed.isEngine(process.pid, "later");
+  t.not(later, looks[0], "who comes afterwards gets a look of its own");
+  t.equal(await later, false);
+});
