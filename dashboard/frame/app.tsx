@@ -14,6 +14,7 @@ import { Toasts } from "../parts/toast.tsx";
 import { goBack, navigate, place } from "../router/router.ts";
 import { Sprite } from "../state/glyph.tsx";
 import { switchTheme } from "../state/theme.ts";
+import { ClockBanner } from "./clock-banner.tsx";
 import { CurrentPage } from "./current-page.tsx";
 import { useServerInfo } from "./gauges.tsx";
 import { Rail } from "./rail.tsx";
@@ -25,7 +26,8 @@ function close(open: Signal<boolean>): void {
 
 export function App(): JSX.Element {
   const menuOpen = useSignal(false);
-  const server = useServerInfo().data;
+  const info = useServerInfo();
+  const server = info.data;
   useEffect(() => place.subscribe(() => close(menuOpen)), []);
   useKeys(
     [
@@ -47,6 +49,7 @@ export function App(): JSX.Element {
         <TopBar menuOpen={menuOpen} server={server} />
         <Rail server={server} open={menuOpen.value} />
         <main id="main" tabIndex={-1}>
+          <ClockBanner problem={server?.clock_problem} refresh={() => void info.refresh()} />
           <CurrentPage />
         </main>
       </div>
