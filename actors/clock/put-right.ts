@@ -6,6 +6,7 @@ import type { Command } from "#protocol/command";
 import type { State } from "#protocol/state";
 import { putOperation } from "#storage/ops";
 import { dropRun } from "../dispatcher/delete-commands.ts";
+import { requeue } from "../dispatcher/hand-out.ts";
 import { moveRun } from "../dispatcher/moves.ts";
 import { isEnded, type Run } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
@@ -53,10 +54,14 @@ export function putScheduleRight(turn: Turn, schedule: Schedule): void {
   schedule.consumed_until = nowUs;
   for (const id of state.reader.runsOfFiresAfter(schedule.id, nowUs)) {
     const run = state.findRun(id);
-    if (run === undefined || run.scheduled_time === null) continue;
+    const fire = run?.scheduled_time ?? null;
+    if (run === undefined || fire === null) continue;
     if (isDroppedFire(run)) moveRun(turn, run, waitingAgain(nowUs));
-    else if (isEnded(run)) schedule.ended.add(run.scheduled_time);
-    else schedule.runs.set(run.scheduled_time, run);
+    else if (!isEnded(run)) {
+      schedule.runs.set(fire, run);
+      // One that nobody has taken yet waits for its time again.
+      requeue(turn, [run], () => undefined);
+    } else if (!schedule.runs.has(fire)) schedule.ended.add(fire);
   }
   extend(turn, schedule, true);
 }

@@ -84,5 +84,5 @@ export function takeJob(turn: Turn, engine: Engine): EngineJob | null {
 
 /** Nobody works on it: it is new, its engine asks for work again, or has been silent about it for long. */
 function isFree(job: EngineJob, engine: Engine, nowUs: number): boolean {
-  return job.engineId === null || job.engineId === engine.id || nowUs - job.givenUs > ANSWER_US;
+  return job.engineId === null || job.engineId === engine.id || Math.abs(nowUs - job.givenUs) > ANSWER_US;
 }

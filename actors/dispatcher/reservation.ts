@@ -33,7 +33,9 @@ export function reserve(turn: Turn): void {
   const { state } = turn;
   for (const keyQueue of state.queue.keys()) {
     for (const first of state.queue.firstBlocked(keyQueue)) {
-      if (turn.nowUs - (first.waiting?.sinceUs ?? turn.nowUs) < PASSED_OVER_MAX_US) continue;
+      const waitedUs = turn.nowUs - (first.waiting?.sinceUs ?? turn.nowUs);
+      // A wait that begins ahead began before the clock was set back.
+      if (waitedUs >= 0 && waitedUs < PASSED_OVER_MAX_US) continue;
       for (const name of Object.keys(needsOf(first))) reserveFor(state, name, first);
     }
   }

@@ -39,6 +39,8 @@ export const FAULTS = [
   "clock steps 1 h forward",
   "clock steps 1 h back",
   "clock steps 1 day forward",
+  "clock steps 1 day back",
+  "clock is a day ahead for a while",
   /** Time passes, but not on the clock of processes. */
   "machine sleeps 8 h",
 ] as const;

@@ -1,6 +1,6 @@
 /**
  * A model of the people who plan ahead: they make, edit, pause and delete schedules, skip fires and take skips back, start and
- * cancel backfills and answer their checks.
+ * cancel backfills and answer their checks, and accept the clock after it was set.
  */
 import type { CommandKind } from "#protocol/command";
 import type { CommittedBackfill, CommittedSchedule } from "./checkers/history.ts";
@@ -33,6 +33,7 @@ const WEIGHTS = {
   backfill: 6,
   cancel: 1,
   prefilter: 0.3,
+  accept: 0.5,
 };
 
 /** Sometimes nobody touches a schedule for a while once faults have stopped: what is due is left to the clock alone. */
@@ -74,6 +75,11 @@ export class ModelPlanners {
     time.after(0, act);
   }
 
+  /** Somebody has seen the warning. */
+  acceptClock(): void {
+    this.#ask("AcceptClock", 0, null);
+  }
+
   /** Once faults have stopped no schedule goes on for ever, and no backfill waits for an answer that was lost. */
   #tidyUp(): void {
     const { time, random } = this.#ports;
@@ -108,6 +114,8 @@ export class ModelPlanners {
         return this.#ask("DeleteSchedule", schedule.id, null);
       case "upcoming":
         return this.#ask("ListUpcoming", schedule.flow, { projected: random.below(5) });
+      case "accept":
+        return this.acceptClock();
       case "preview":
         return this.#ask("PreviewSchedule", 0, { ...this.#spec(), count: 5 });
       default:

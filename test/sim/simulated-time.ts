@@ -6,6 +6,9 @@ import type { Alarm } from "#runtime/timers";
 /** Wall time at the start of every simulation. */
 const EPOCH_US = 1_750_000_000_000_000;
 
+/** No sum of the other steps comes near to it. */
+const LONG_STEP_US = 86_400_000_000;
+
 interface Appointment {
   dueUs: number;
   order: number;
@@ -16,6 +19,7 @@ export class SimulatedTime implements Clock {
   #monotonicUs = 1_000_000;
   #wallOffsetUs = EPOCH_US;
   #sleptUs = 0;
+  #longStepUs: number | null = null;
   #order = 0;
   #newestUs = 0;
   readonly #agenda = new PriorityQueue<Appointment>((a, b) => a.dueUs < b.dueUs || (a.dueUs === b.dueUs && a.order < b.order));
@@ -33,6 +37,11 @@ export class SimulatedTime implements Clock {
     return this.#monotonicUs + this.#sleptUs;
   }
 
+  /** When the wall clock was last set by a day or more, by the time since boot; null before. */
+  get longStepUs(): number | null {
+    return this.#longStepUs;
+  }
+
   /** The latest wall time there was: what was decided before the clock was set back is still on its way. */
   get newestUs(): number {
     return Math.max(this.#newestUs, this.nowUs());
@@ -44,6 +53,11 @@ export class SimulatedTime implements Clock {
 
   /** The wall clock is set; waiting goes on undisturbed. */
   stepWallClock(byUs: number): void {
+    if (Math.abs(byUs) >= LONG_STEP_US) this.#longStepUs = this.bootUs();
+    this.#setAhead(byUs);
+  }
+
+  #setAhead(byUs: number): void {
     this.#newestUs = this.newestUs;
     this.#wallOffsetUs += byUs;
   }
@@ -51,7 +65,7 @@ export class SimulatedTime implements Clock {
   /** The machine sleeps: time passes on every clock but that of its processes. */
   sleep(us: number): void {
     this.#sleptUs += us;
-    this.stepWallClock(us);
+    this.#setAhead(us);
   }
 
   /** Does something after a delay; the result takes it back. */

@@ -21,6 +21,7 @@ import { MovesChecker } from "./checkers/moves.ts";
 import { NumberingChecker } from "./checkers/numbering.ts";
 import { OnceChecker } from "./checkers/once.ts";
 import { checkReload } from "./checkers/reload.ts";
+import { RetentionChecker } from "./checkers/retention.ts";
 import { RuleHistory } from "./checkers/rule-history.ts";
 import { RulesChecker } from "./checkers/rules.ts";
 import { ScheduleChecker } from "./checkers/schedules.ts";
@@ -60,6 +61,7 @@ const CLOCK_STEPS: Partial<Record<Fault, number>> = {
   "clock steps 1 h forward": HOUR_US,
   "clock steps 1 h back": -HOUR_US,
   "clock steps 1 day forward": 24 * HOUR_US,
+  "clock steps 1 day back": -24 * HOUR_US,
 };
 
 export interface SeedOptions {
@@ -162,6 +164,7 @@ class Simulation {
       new ScheduleChecker(this.#time, this.#requests),
       new BackfillChecker(),
       new StoreChecker(this.#disk),
+      new RetentionChecker(this.#time),
     ];
     this.#spawns = this.#random.chance(0.5);
     this.#keepsRules = this.#random.chance(0.7) || options.faults !== undefined;
@@ -535,6 +538,13 @@ class Simulation {
       case "engine is silent":
         if (busy.length > 0) random.pick(busy).beSilent(random.between(1_000_000, 45_000_000));
         return busy.length > 0;
+      case "clock is a day ahead for a while":
+        this.#time.stepWallClock(24 * HOUR_US);
+        this.#time.after(random.between(500_000, 5_000_000), () => {
+          this.#time.stepWallClock(-24 * HOUR_US);
+          if (this.#plans) this.#time.after(random.between(500_000, 5_000_000), () => this.#planners.acceptClock());
+        });
+        return true;
       case "machine sleeps 8 h":
         this.#time.sleep(8 * HOUR_US);
         return true;

@@ -173,6 +173,21 @@ t.test("a disable window that began while the clock was ahead is over after its 
   t.equal(schedule.active, true);
 });
 
+t.test("a run that began to wait while the clock was ahead gets what it waits for like any other", async (t) => {
+  const kit = new DispatchKit({ settings: { resourceTotals: new Map([["db", 1]]) } });
+  const wish = { options: { resources: { db: 1 } } };
+  createId(kit, wish);
+  t.ok(workOf(poll(kit, "e1")));
+  kit.pass(SECOND);
+  kit.setClock(400 * DAY);
+  const waiting = createId(kit, wish);
+  poll(kit, "e2");
+  kit.pass(10 * SECOND);
+  kit.setClock(-400 * DAY);
+  kit.pass(SECOND);
+  t.equal(kit.state.reservations.get("db")?.id, waiting);
+});
+
 const HOST = "here:boot-1";
 
 /** A watch whose clocks a test sets, with what it writes. */

@@ -23,6 +23,7 @@ const PATIENCE_US = 20_000_000;
 /** Runs that will start are laid out at least this far. */
 const AHEAD_COUNT = 3;
 const AHEAD_FIRES_MAX = 100;
+const HOUR_US = 3_600_000_000;
 const MOVES: ReadonlySet<string> = new Set(["TransitionRun", "CancelRun", "DeleteRun", "ResumeRun"]);
 
 interface CatchUp {
@@ -44,6 +45,11 @@ export class ScheduleChecker implements Checker {
   readonly #before = new Map<number, CommittedSchedule>();
   /** Schedules that the batch makes: it may decide their first fires, too. */
   readonly #new = new Set<number>();
+  /** Schedules that the batch takes back from where a clock that was ahead had brought them. */
+  readonly #putRight = new Set<number>();
+  /** Of those, what was decided twice is not told apart: fires of the first time have runs already. */
+  readonly #everPutRight = new Set<number>();
+  #accepted = false;
   /** The schedule of each run of a schedule that there ever was. */
   readonly #scheduleOf = new Map<number, number>();
   readonly #requests: ReadonlyMap<number, Request>;
@@ -62,6 +68,7 @@ export class ScheduleChecker implements Checker {
   commit({ operations }: Commit, history: History): void {
     this.#before.clear();
     this.#new.clear();
+    this.#putRight.clear();
     for (const operation of operations) {
       if (operation.name !== "put_schedule") continue;
       const known = history.schedules.get(operation.number("id"));
@@ -91,7 +98,7 @@ export class ScheduleChecker implements Checker {
     }
     for (const [id, before] of this.#before) {
       const after = history.schedules.get(id);
-      if (after === undefined || after.consumedUntil === before.consumedUntil) continue;
+      if (after === undefined || after.consumedUntil === before.consumedUntil || this.#everPutRight.has(id)) continue;
       if (isPlainDecision(commit, before) && !this.#isMeddledWith(commit, id)) this.#decided(commit, before, after, history);
     }
   }
@@ -124,9 +131,21 @@ export class ScheduleChecker implements Checker {
   #schedule(operation: Operation, known: CommittedSchedule | undefined): void {
     const consumed = operation.number("consumed_until");
     const id = operation.number("id");
-    if (known !== undefined && consumed < known.consumedUntil)
+    if (known !== undefined && consumed < known.consumedUntil && this.#isPutRight(known, consumed)) {
+      this.#putRight.add(id);
+      this.#everPutRight.add(id);
+    } else if (known !== undefined && consumed < known.consumedUntil)
       throw new Violation(ONCE, `schedule ${id} went back from ${known.consumedUntil} to ${consumed}`);
     if (consumed > this.#time.newestUs) throw new Violation(ONCE, `schedule ${id} decided ${consumed}, which is still to come`);
+  }
+
+  submitted(_id: number, { kind }: Request): void {
+    if (kind === "AcceptClock") this.#accepted = true;
+  }
+
+  /** Once somebody has accepted the clock: by more than an hour, to a moment that there has been. */
+  #isPutRight(known: CommittedSchedule, consumed: number): boolean {
+    return this.#accepted && known.consumedUntil - consumed > HOUR_US && consumed <= this.#time.newestUs;
   }
 
   #newRun(operation: Operation, history: History): void {
@@ -135,7 +154,7 @@ export class ScheduleChecker implements Checker {
     const fire = operation.number("scheduled_time");
     this.#scheduleOf.set(operation.number("id"), id);
     const decidedUntil = (this.#before.get(id) ?? history.schedules.get(id))?.consumedUntil;
-    if (decidedUntil !== undefined && fire <= decidedUntil && !this.#new.has(id))
+    if (decidedUntil !== undefined && fire <= decidedUntil && !this.#new.has(id) && !this.#putRight.has(id))
       throw new Violation(
         ONCE,
         `run ${operation.number("id")} is of fire ${fire} of schedule ${id}, decided up to ${decidedUntil}`,

@@ -1,0 +1,32 @@
+/** Nothing is deleted for its age within a day of running time after the clock was set by a day, unless somebody has accepted it. */
+import type { SimulatedTime } from "../simulated-time.ts";
+import { Violation } from "../trace.ts";
+import type { Answer, Checker, Operation } from "./checker.ts";
+
+const RULE = "a wrong clock deletes nothing";
+const DAY_US = 86_400_000_000;
+/** What was decided before the step may be committed only now: stalls of links and refusals of the store take less. */
+const UNDER_WAY_US = 20_000_000;
+const BY_AGE: ReadonlySet<string> = new Set(["trim_history", "delete_idempotency"]);
+
+export class RetentionChecker implements Checker {
+  readonly #time: SimulatedTime;
+  /** Time since boot when the clock was last accepted. */
+  #acceptedUs = Number.NEGATIVE_INFINITY;
+
+  constructor(time: SimulatedTime) {
+    this.#time = time;
+  }
+
+  answered({ request, status }: Answer): void {
+    if (request.kind === "AcceptClock" && status === 200) this.#acceptedUs = this.#time.bootUs();
+  }
+
+  operation({ name }: Operation): void {
+    const steppedUs = this.#time.longStepUs;
+    if (!BY_AGE.has(name) || steppedUs === null || this.#acceptedUs >= steppedUs) return;
+    const passedUs = this.#time.bootUs() - steppedUs;
+    if (passedUs > UNDER_WAY_US && passedUs < DAY_US)
+      throw new Violation(RULE, `${name} ${Math.round(passedUs / 1e6)} s after the clock was set`);
+  }
+}
