@@ -114,7 +114,7 @@ export class DispatchGroup {
   /** The time that retention goes by. */
   receivedUs(): number {
     const nowUs = this.#options.nowUs();
-    return Math.max(nowUs, this.#state?.clock.trustedUs(nowUs, this.#options.uptimeUs()) ?? nowUs);
+    return Math.max(nowUs, this.#state?.clock.trustedUs(nowUs, this.#options.uptimeUs) ?? nowUs);
   }
 
   /** Something was committed: whoever waited for that is told. */

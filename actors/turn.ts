@@ -80,7 +80,7 @@ export class Turn {
 
   /** The wall clock, or where it would be without a step that is not accepted. */
   get trustedUs(): number {
-    return this.state.clock.trustedUs(this.nowUs, this.state.uptimeUs());
+    return this.state.clock.trustedUs(this.nowUs, this.state.uptimeUs);
   }
 
   /** When what is decided now came in: how old something is goes by this, so it is never earlier than the truth. */

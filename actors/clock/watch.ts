@@ -15,6 +15,8 @@ import { stepText } from "./step-text.ts";
 export const STEP_MIN_US = 3_600_000_000;
 /** Who looks at the server once a day has seen the warning before anything is deleted. */
 export const HOLD_US = 86_400_000_000;
+/** Looks are far less apart, and a step is far more. */
+const NEAR_US = 60_000_000;
 /** How often the row is written, so that little of what was waited is forgotten with a reboot. */
 const WRITE_EVERY_US = 3_600_000_000;
 
@@ -37,6 +39,8 @@ export class ClockWatch {
   #bootUs = 0;
   /** Time since boot minus the time that the server is up, then: to ask the system for each run would cost too much. */
   #upAfterUs = 0;
+  /** The wall clock at the last look, when it was right; a moment that is never near otherwise. */
+  #rightUs = Number.NEGATIVE_INFINITY;
 
   /** `boot` names the host and its boot. */
   constructor(row: ClockRow | null, boot: string) {
@@ -56,14 +60,23 @@ export class ClockWatch {
   }
 
   /** The wall clock, or where it would be without a step that is not accepted. */
-  trustedUs(nowUs: number, uptimeUs: number): number {
-    if (this.#row === null) return nowUs;
-    const trustedUs = this.#row.trusted_ahead + this.#upAfterUs + uptimeUs;
+  trustedUs(nowUs: number, uptimeUs: () => number): number {
+    // The common case, without asking for a further time.
+    if (this.#row === null || Math.abs(nowUs - this.#rightUs) < NEAR_US) return nowUs;
+    const trustedUs = this.#row.trusted_ahead + this.#upAfterUs + uptimeUs();
     return Math.abs(trustedUs - nowUs) > STEP_MIN_US ? trustedUs : nowUs;
   }
 
   /** Compares the clocks; part of the regular look of the dispatcher, and of its start. */
   look(turn: Turn): void {
+    this.#compare(turn);
+    const { nowUs } = turn;
+    const aheadUs = nowUs - this.#bootUs;
+    const isRight = this.#row !== null && Math.abs(aheadUs - this.#row.trusted_ahead) <= STEP_MIN_US;
+    this.#rightUs = isRight ? nowUs : Number.NEGATIVE_INFINITY;
+  }
+
+  #compare(turn: Turn): void {
     const { state, nowUs } = turn;
     const bootUs = state.bootUs();
     const aheadUs = nowUs - bootUs;
