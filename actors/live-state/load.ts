@@ -110,17 +110,17 @@ function loadRuns(state: LiveState, statements: Statements): void {
     const flow = state.flows.get(loaded.run.flow_id);
     nextIds.lease = Math.max(nextIds.lease, Math.abs(loaded.run.assignment_id ?? 0) + 1);
     if (flow === undefined) continue;
-    const run = toRun(loaded, flow);
-    run.tags = sharedTags(known, loaded.run.tags, run.tags);
+    const run = toRun(loaded, flow, tagsOf(known, loaded.run.tags));
     state.runs.set(run.id, run);
     state.room.count(run);
   }
 }
 
 /** Runs of one flow usually have the same tags: one list for all. */
-function sharedTags(known: Map<string, string[]>, text: string, tags: string[]): string[] {
+function tagsOf(known: Map<string, string[]>, text: string): string[] {
   const shared = known.get(text);
   if (shared !== undefined) return shared;
+  const tags = JSON.parse(text) as string[];
   if (known.size >= SHARED_TAGS_MAX) known.clear();
   known.set(text, tags);
   return tags;
@@ -183,7 +183,7 @@ function place(turn: Turn, run: Run): void {
   if (type === "Cancelling") armCancel(turn, run);
 }
 
-function toRun(loaded: LoadedRun, flow: Flow): Run {
+function toRun(loaded: LoadedRun, flow: Flow, tags = JSON.parse(loaded.run.tags) as string[]): Run {
   const { run: row } = loaded;
   const tasks = loaded.task_runs.map(toTask);
   // Written out: an object that is put together from others takes twice as long and more memory, and there may be a million.
@@ -193,7 +193,7 @@ function toRun(loaded: LoadedRun, flow: Flow): Run {
     flow,
     name: row.name,
     parametersText: isKept(row.parameters) ? row.parameters : null,
-    tags: JSON.parse(row.tags) as string[],
+    tags,
     priority: row.priority,
     attempt: row.attempt,
     reruns: row.reruns,
@@ -212,7 +212,7 @@ function toRun(loaded: LoadedRun, flow: Flow): Run {
     engine_pid: row.engine_pid,
     assignment_id: Math.abs(row.assignment_id ?? 0),
     report_seq: row.report_seq,
-    otherSequences: mapOf(Object.entries(parseMap(row.other_sequences ?? "{}") as Record<string, number>)),
+    otherSequences: row.other_sequences === null ? UNSTARTED.otherSequences : sequencesOf(row.other_sequences),
     crash_count: row.crash_count,
     failure_count: row.failure_count,
     answers: loaded.answers,
@@ -233,6 +233,10 @@ function toRun(loaded: LoadedRun, flow: Flow): Run {
   };
   if (isEnded(run)) run.assigned = false;
   return run;
+}
+
+function sequencesOf(text: string): Run["otherSequences"] {
+  return new Map(Object.entries(parseMap(text) as Record<string, number>));
 }
 
 function mapOf<V>(entries: [string, V][]): ReadonlyMap<string, V> {
