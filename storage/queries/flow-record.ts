@@ -1,7 +1,7 @@
 /** Flow records and summaries (interface: "Flow"; decisions: FlowSummary). */
 import { RECENT_RUNS_COUNT } from "#protocol/limits";
 import { bytesToUuid } from "#protocol/uuid";
-import { ENDED_CODES, stateType } from "../codes.ts";
+import { COUNT_KIND, ENDED_CODES, stateType } from "../codes.ts";
 import type { Statements } from "../statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { flag, quoted, stored } from "./json.ts";
@@ -113,9 +113,11 @@ function summary(statements: Statements, row: FlowRow, triggers: Map<string, str
   const { upstreams, key } = afterOf(row[10]);
   const downstream = triggers.get(nameKey(row[2], row[3])) ?? [];
   const wanted = context.results ?? 0;
-  const results = wanted === 0 ? "" : `"results":${latestRuns(statements, row[0], wanted, ENDED)},`;
+  const states = statesOf(statements, row[0]);
+  const ended = states.filter((code) => ENDED.has(code));
+  const results = wanted === 0 ? "" : `"results":${latestRuns(statements, row[0], wanted, ended)},`;
   return (
-    `{${fields(row, context)},"recent_runs":${latestRuns(statements, row[0], RECENT_RUNS_COUNT, ALL)},${results}"triggers":${JSON.stringify(downstream)},` +
+    `{${fields(row, context)},"recent_runs":${latestRuns(statements, row[0], RECENT_RUNS_COUNT, states)},${results}"triggers":${JSON.stringify(downstream)},` +
     `"triggered_by":${quoted(upstreams[0] ?? null)},"upstreams":${JSON.stringify(upstreams)},"batch_key":${quoted(key)},` +
     `"schedules":${schedulesOfFlow(statements, row[0], context.nowUs)}}`
   );
@@ -153,14 +155,28 @@ function afterOf(options: string | null): After {
 type RecentRow = [id: number, state_type: number, state_name: string | null, total_run_time: number | null];
 
 const COLUMNS = "SELECT id, state_type, state_name, total_run_time FROM runs";
-const ENDED = ENDED_CODES.map(
-  (code) => `${COLUMNS} INDEXED BY runs_ended WHERE flow_id = ? AND state_type = ${code} AND end_time IS NOT NULL`,
+/** The part of an index that has the runs of a state. */
+const UNFINISHED = `${COLUMNS} INDEXED BY runs_unfinished WHERE flow_id = ? AND end_time IS NULL`;
+const ENDED = new Map(
+  ENDED_CODES.map((code) => [
+    code,
+    `${COLUMNS} INDEXED BY runs_ended WHERE flow_id = ? AND state_type = ${code} AND end_time IS NOT NULL`,
+  ]),
 );
-const ALL = [`${COLUMNS} INDEXED BY runs_unfinished WHERE flow_id = ? AND end_time IS NULL`, ...ENDED];
 
-/** The latest runs of a flow: a few from each part of the index, newest first. */
-function latestRuns(statements: Statements, flow: number, count: number, parts: readonly string[]): string {
-  const rows = parts.flatMap((part) => statements.raw<RecentRow>(`${part} ORDER BY id DESC LIMIT ?`).all(flow, count));
+/** States in which a flow has runs: a list of many flows looks at no others. */
+function statesOf(statements: Statements, flow: number): number[] {
+  const sql = "SELECT state_type FROM counts WHERE flow_id = ? AND kind = ? AND count > 0";
+  return statements
+    .raw<[number]>(sql)
+    .all(flow, COUNT_KIND.runs)
+    .map(([code]) => code);
+}
+
+/** The latest runs of a flow in these states: a few from each part of the index, newest first. */
+function latestRuns(statements: Statements, flow: number, count: number, states: readonly number[]): string {
+  const parts = new Set(states.map((code) => ENDED.get(code) ?? UNFINISHED));
+  const rows = [...parts].flatMap((part) => statements.raw<RecentRow>(`${part} ORDER BY id DESC LIMIT ?`).all(flow, count));
   rows.sort((a, b) => b[0] - a[0]);
   const shown = rows.slice(0, count).map(([id, type, name, duration]) => {
     const typeName = stateType(type);

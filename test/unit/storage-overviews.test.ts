@@ -17,7 +17,11 @@ function storeOf(runs: readonly Partial<RunSpec>[]): Store {
   const store = openStore();
   const ops: Parameters<typeof putFlow>[0] = [];
   putFlow(ops, 1, "p", "a");
-  for (const [index, run] of runs.entries()) putRun(ops, { ...RUN, id: index + 1, ...run });
+  for (const [index, run] of runs.entries()) {
+    const spec = { ...RUN, id: index + 1, ...run };
+    putRun(ops, spec);
+    putOperation(ops, "count_runs", 1, spec.type, 1);
+  }
   store.writer.apply([request(store.writer, 1, { ops })]);
   return store;
 }
