@@ -6,7 +6,7 @@
 import { availableParallelism } from "node:os";
 import { type Refusal, refuse } from "#protocol/errors";
 import type { StreamKind } from "#protocol/feed";
-import { WHOLE_ANSWER_BYTES_MAX } from "#protocol/limits";
+import { ANSWER_PART_BYTES_MAX, WHOLE_ANSWER_BYTES_MAX } from "#protocol/limits";
 import { parseQuery } from "#protocol/query";
 import type { SlicedReport } from "#protocol/report-slices";
 import type { Route } from "#protocol/route";
@@ -22,6 +22,8 @@ import { reply, replyRefusal } from "./reply.ts";
 import { type SentPart, StreamedAnswer, UnsentBytes } from "./streamed-answer.ts";
 import type { Exchange } from "./transport-port.ts";
 
+/** So long a query whose answer was large is left to the readers. */
+const LARGE_FOR_MS = 10_000;
 /** More readers than this only fight over the same pages. */
 const READER_THREADS_MAX = 4;
 
@@ -55,6 +57,8 @@ export class Reads {
   readonly #reportPool: ReadPool;
   readonly #ports: ReadsPorts;
   readonly #unsent = new UnsentBytes();
+  /** Queries whose last answer here was larger than a part, and until when they are left to the readers. */
+  readonly #largeUntilMs = new Map<QueryName, number>();
   #live: readonly number[] = [];
 
   constructor(path: string, ports: ReadsPorts) {
@@ -101,8 +105,10 @@ export class Reads {
     const asked = read.arguments(id, query as never, { ...this.#context(), name });
     const args = lengthMax === undefined ? asked : { ...asked, length_max: lengthMax };
     const missing = () => replyRefusal(exchange, read.missing(id, name));
-    if (read.here(query)) {
+    if (read.here(query) && (this.#largeUntilMs.get(read.query) ?? 0) < Date.now()) {
       const part = runPart(this.#statements, read.query, args);
+      if (part !== null && part.text.length >= ANSWER_PART_BYTES_MAX)
+        this.#largeUntilMs.set(read.query, Date.now() + LARGE_FOR_MS);
       if (part === null) missing();
       else this.#send(exchange, { body: part.text, next: this.#continuation(read.query, part.next) });
       return;

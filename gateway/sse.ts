@@ -22,8 +22,8 @@ const KEEP_ALIVE_CHECK_US = 1_000_000;
 /** So many waiting messages are sent before their time is up, so that none falls out of the ring unsent. */
 const FLUSH_COUNT = STREAM_RING_COUNT / 4;
 
-/** Copied to readers in one turn, which takes some 30 ms. */
-const TURN_BYTES_MAX = 64 * 1024 * 1024;
+/** Copied to readers in one turn, which takes some 20 ms. */
+const TURN_BYTES_MAX = 8 * 1024 * 1024;
 /** To make a piece costs as much as to copy it so often. */
 const MAKING_COPIES = 16;
 
@@ -39,6 +39,15 @@ export interface StreamTiming {
   keepAlive: Alarm;
   /** Runs something after other work of the loop had its turn. */
   defer(work: () => void): void;
+}
+
+/** What live readers get next, and which of them have not got it yet. */
+interface LivePiece {
+  bytes: Buffer;
+  /** They have everything up to here, and with the piece up to there. */
+  from: number;
+  reached: number;
+  readers: IterableIterator<Subscriber>;
 }
 
 class Subscriber implements ExchangeWatcher {
@@ -81,7 +90,9 @@ export class StreamHub {
   /** Live subscribers have been sent everything up to here. */
   #sent = 0;
   #windowOpen = false;
-  /** Another piece is to follow. */
+  /** On its way to its readers. */
+  #piece: LivePiece | null = null;
+  /** A turn is to follow. */
   #goesOn = false;
   /** Bytes that connections have not taken. */
   #unsent = 0;
@@ -151,35 +162,53 @@ export class StreamHub {
   flush(): void {
     if (this.#windowOpen) this.#timing.window.clear();
     this.#windowOpen = false;
-    let bytes = 0;
-    do bytes += this.#sendPiece();
-    while (this.#sent < this.#ring.latest && bytes < TURN_BYTES_MAX);
-    if (this.#sent < this.#ring.latest) this.#goOn();
+    for (let bytes = 0; bytes < TURN_BYTES_MAX; ) {
+      if (this.#piece === null) {
+        this.#piece = this.#nextPiece();
+        if (this.#piece === null) return;
+        bytes += this.#piece.bytes.length * MAKING_COPIES;
+      }
+      bytes += this.#deliver(this.#piece, TURN_BYTES_MAX - bytes);
+    }
+    this.#goOn();
   }
 
-  /** Says how many bytes were copied, as if to make a piece were to copy it, too. */
-  #sendPiece(): number {
+  /** Null when there is nothing to send, or nobody to send it to. */
+  #nextPiece(): LivePiece | null {
     const from = this.#sent;
     const isLost = from < this.#ring.oldest - 1;
-    const live = [...this.#subscribers].filter(({ blocked, position }) => !blocked && position >= from);
+    const readers = [...this.#subscribers].filter(({ blocked, position }) => !blocked && position >= from);
     this.#sent = this.#ring.latest;
-    if (from === this.#sent || live.length === 0) return 0;
+    if (from === this.#sent || readers.length === 0) return null;
     if (isLost) {
-      for (const subscriber of live) if (subscriber.position === from) this.#lose(subscriber);
-      return 0;
+      for (const subscriber of readers) if (subscriber.position === from) this.#lose(subscriber);
+      return null;
     }
     const { bytes, reached } = this.#coalesced(from);
     this.#sent = reached;
-    for (const subscriber of live) {
-      if (subscriber.position > from) {
+    return { bytes, from, reached, readers: readers.values() };
+  }
+
+  /** Gives a piece to its next readers, about so many bytes; says how many it was. */
+  #deliver(piece: LivePiece, bytesMax: number): number {
+    const { bytes, from, reached, readers } = piece;
+    let given = 0;
+    while (given < bytesMax) {
+      const { value: subscriber, done } = readers.next();
+      if (done === true) {
+        this.#piece = null;
+        break;
+      }
+      if (subscriber.position === from && this.#subscribers.has(subscriber)) {
+        subscriber.position = reached;
+        if (bytes.length > 0) this.#give(subscriber, bytes);
+        given += bytes.length;
+      } else {
         // It came with a number of its own.
         this.catchUp(subscriber);
-        continue;
       }
-      subscriber.position = reached;
-      if (bytes.length > 0) this.#give(subscriber, bytes);
     }
-    return bytes.length * (live.length + MAKING_COPIES);
+    return given;
   }
 
   #goOn(): void {
@@ -234,7 +263,8 @@ export class StreamHub {
 
   /** Ends every stream; clients reconnect with the last number they saw. */
   close(): void {
-    while (this.#sent < this.#ring.latest) this.flush();
+    do this.flush();
+    while (this.#piece !== null || this.#sent < this.#ring.latest);
     for (const subscriber of this.#subscribers) subscriber.exchange.end();
     this.#subscribers.clear();
     this.#timing.keepAlive.clear();

@@ -1,0 +1,28 @@
+/** Clients that ask and never read. */
+import { connect, type Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+
+export class SilentReaders {
+  readonly #sockets: Socket[] = [];
+
+  /** Connects so many clients, each of which asks for the path; resolves when all are connected. */
+  static async ask(url: string, path: string, count: number): Promise<SilentReaders> {
+    const readers = new SilentReaders();
+    const { hostname, port } = new URL(url);
+    for (let index = 0; index < count; index += 1) readers.#sockets.push(readers.#open(hostname, Number(port), path));
+    while (readers.#sockets.some(({ connecting }) => connecting)) await pause(10);
+    return readers;
+  }
+
+  #open(host: string, port: number, path: string): Socket {
+    const socket = connect(port, host);
+    socket.on("error", () => undefined);
+    // Without a listener for what comes, a socket reads nothing.
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+    return socket;
+  }
+
+  leave(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
