@@ -5,6 +5,8 @@
 import { type Refusal, refuse } from "#protocol/errors";
 import { RUNS_PAGE } from "#protocol/limits";
 import type { QueryArguments, QueryName } from "#storage/queries/named";
+import { hasManyTaskRuns } from "#storage/queries/run-record";
+import type { Statements } from "#storage/statements";
 
 /** What a query may need besides the request. */
 export interface ReadContext {
@@ -21,6 +23,8 @@ export interface Read<N extends QueryName = QueryName> {
   arguments(id: number, query: never, context: ReadContext): QueryArguments[N];
   /** True: cheap enough to run on the gateway's thread. */
   here(query: Readonly<Record<string, unknown>>): boolean;
+  /** True: what this id stands for is not. */
+  heavy?(statements: Statements, id: number): boolean;
   /** What to answer when the query finds nothing. */
   missing(id: number, name: string): Refusal;
 }
@@ -60,7 +64,7 @@ const ofOwner = (id: number, query: { after?: number; limit?: number }) => ({ id
 
 /** By operation of the route table. */
 export const READS: Readonly<Record<string, Read>> = {
-  getRun: read("run", (id) => ({ id }), always, runMissing),
+  getRun: { ...read("run", (id) => ({ id }), always, runMissing), heavy: hasManyTaskRuns },
   listRuns: read("runs", (_id, query: QueryArguments["runs"]["query"]) => ({ query }), isFirstPage),
   countRuns: read(
     "run_counts",

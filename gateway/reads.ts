@@ -10,6 +10,7 @@ import { ANSWER_PART_BYTES_MAX, WHOLE_ANSWER_BYTES_MAX } from "#protocol/limits"
 import { parseQuery } from "#protocol/query";
 import type { SlicedReport } from "#protocol/report-slices";
 import type { Route } from "#protocol/route";
+import type { AnswerPart } from "#storage/queries/answer-part";
 import { type QueryArguments, type QueryName, runPart, runQuery } from "#storage/queries/named";
 import { openReadHandle } from "#storage/read-handle";
 import { READ_LIMIT_MS, REPORT_HEAP_MB_MAX, ReadPool } from "#storage/read-pool";
@@ -105,10 +106,9 @@ export class Reads {
     const asked = read.arguments(id, query as never, { ...this.#context(), name });
     const args = lengthMax === undefined ? asked : { ...asked, length_max: lengthMax };
     const missing = () => replyRefusal(exchange, read.missing(id, name));
-    if (read.here(query) && (this.#largeUntilMs.get(read.query) ?? 0) < Date.now()) {
+    if (this.#isCheap(read, id, query)) {
       const part = runPart(this.#statements, read.query, args);
-      if (part !== null && part.text.length >= ANSWER_PART_BYTES_MAX)
-        this.#largeUntilMs.set(read.query, Date.now() + LARGE_FOR_MS);
+      this.#noteSize(read.query, part);
       if (part === null) missing();
       else this.#send(exchange, { body: part.text, next: this.#continuation(read.query, part.next) });
       return;
@@ -137,6 +137,16 @@ export class Reads {
 
   #context() {
     return { live: this.#live, now_us: Date.now() * 1000 };
+  }
+
+  #isCheap(read: Read, id: number, query: Readonly<Record<string, unknown>>): boolean {
+    if (!read.here(query) || read.heavy?.(this.#statements, id) === true) return false;
+    return (this.#largeUntilMs.get(read.query) ?? 0) < Date.now();
+  }
+
+  #noteSize(name: QueryName, part: AnswerPart<unknown> | null): void {
+    if (part === null || (part.next === null && part.text.length < ANSWER_PART_BYTES_MAX)) return;
+    this.#largeUntilMs.set(name, Date.now() + LARGE_FOR_MS);
   }
 
   #send(exchange: Exchange, part: SentPart): void {

@@ -68,9 +68,18 @@ export function eventsAfter(
   }
   if (ids.length === 0) return { events: [], to };
   const sql = `${SELECT_SEEN} WHERE e.id IN (SELECT value FROM json_each(?)) ORDER BY e.id`;
-  const rows = statements.raw<SeenRow>(sql).all(JSON.stringify(ids));
-  return { events: rows.map((row) => seen(statements, row)), to };
+  const events: SeenEvent[] = [];
+  let length = 0;
+  for (const row of statements.raw<SeenRow>(sql).iterate(JSON.stringify(ids))) {
+    if (length >= EVENTS_LENGTH_MAX) return { events, to: row[0] - 1 };
+    events.push(seen(statements, row));
+    for (const value of row) if (typeof value === "string") length += value.length;
+  }
+  return { events, to };
 }
+
+/** Text of events that are looked at together; a single one may be longer. */
+const EVENTS_LENGTH_MAX = 4 * 1024 * 1024;
 
 /** Ids and names looked at to find those that are asked for: a row of these costs a twentieth of an event in full. */
 const SCAN_EVENTS = 1_000;

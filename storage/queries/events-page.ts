@@ -33,18 +33,28 @@ export function eventsPage(statements: Statements, args: EventsArguments, contex
 }
 
 /** Rows that match, in the order of the query, at most `limit`. */
-function* eventRows(statements: Statements, query: EventsQuery, limit: number): Generator<EventRow> {
+function eventRows(statements: Statements, query: EventsQuery, limit: number): Iterable<EventRow> {
   const selection = selectEvents(statements, query);
-  if (selection === null) return;
+  if (selection === null) return [];
   const { conditions, stretches, from } = selection;
   const descending = !query.ascending;
   if (query.cursor !== undefined) conditions.add(`e.id ${descending ? "<" : ">"} ?`, query.cursor);
   if (from !== "events e" || stretches.length === 0) {
     const range = from === "events e" ? timeRange(statements, query) : null;
     if (range !== null) conditions.add("e.id BETWEEN ? AND ?", ...range);
-    yield* select(statements, from, conditions, descending, limit);
-    return;
+    return select(statements, from, conditions, descending, limit);
   }
+  return rowsOfStretches(statements, query, selection, limit);
+}
+
+/** Rows of the stretches of ids in which the filters have matches. */
+function* rowsOfStretches(
+  statements: Statements,
+  query: EventsQuery,
+  { conditions, stretches }: EventSelection,
+  limit: number,
+): Generator<EventRow> {
+  const descending = !query.ascending;
   let left = limit;
   for (const [first, last] of stretchesOf(statements, stretches, query.cursor ?? null, descending)) {
     if (!timesOverlap(statements, query, first)) continue;

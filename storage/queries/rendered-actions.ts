@@ -4,6 +4,7 @@
  * Reader threads do that, because a record may be large and a template may try to take long.
  */
 import { parseJson } from "#protocol/json";
+import { ANSWER_PART_BYTES_MAX } from "#protocol/limits";
 import type { FullAction } from "#protocol/rule-spec";
 import { type SeenEvent, seenEvent } from "../load-events.ts";
 import type { Statements } from "../statements.ts";
@@ -57,6 +58,7 @@ function renderSome(statements: Statements, items: readonly ActionOfEvent[]): Re
   const rendered: RenderedAction[] = [];
   let context: EventContext | null = null;
   let work = 0;
+  let length = 0;
   for (const { event, action } of items) {
     if (context?.event !== event) context = contextOf(statements, event);
     const budget = new Budget();
@@ -64,7 +66,9 @@ function renderSome(statements: Statements, items: readonly ActionOfEvent[]): Re
     if (values === null) rendered.push({ error: `event ${event} is gone` });
     else rendered.push(renderAction(parseJson(action) as FullAction, values, budget));
     work += budget.spent;
-    if (work >= ANSWER_WORK) break;
+    // A message that carries the event is as long as its record.
+    length += action.length + (values?.eventText.length ?? 0);
+    if (work >= ANSWER_WORK || length >= ANSWER_PART_BYTES_MAX) break;
   }
   return rendered;
 }

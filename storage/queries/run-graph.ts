@@ -27,12 +27,31 @@ export function runGraph(statements: Statements, args: GraphArguments): AnswerPa
   return nodes.next === null ? edgesPart(statements, args, `${text},"edges":[`, 0) : { ...nodes, text };
 }
 
-/** Edges to the task runs after one, behind what this part holds already. */
-function edgesPart(statements: Statements, args: GraphArguments, before: string, done: number): AnswerPart<GraphArguments> {
-  const { id: run } = args;
+interface KnownIds {
+  run: number;
+  newest: number;
+  ids: ReadonlyMap<string, number>;
+}
+
+/** Of the run that each connection looked at last: its graph may have hundreds of parts. */
+const knownIds = new WeakMap<Statements, KnownIds>();
+
+/** Ids of the task runs of a run by their external ids, neither of which ever changes. */
+function idsOf(statements: Statements, run: number): ReadonlyMap<string, number> {
+  const newest = statements.raw<[number | null]>("SELECT max(id) FROM task_runs WHERE run_id = ?").get(run)?.[0] ?? 0;
+  const known = knownIds.get(statements);
+  if (known?.run === run && known.newest === newest) return known.ids;
   const ids = new Map<string, number>();
   const all = statements.raw<[Uint8Array, number]>("SELECT external_id, id FROM task_runs WHERE run_id = ?");
   for (const [externalId, id] of all.iterate(run)) ids.set(bytesToUuid(externalId), id);
+  knownIds.set(statements, { run, newest, ids });
+  return ids;
+}
+
+/** Edges to the task runs after one, behind what this part holds already. */
+function edgesPart(statements: Statements, args: GraphArguments, before: string, done: number): AnswerPart<GraphArguments> {
+  const { id: run } = args;
+  const ids = idsOf(statements, run);
   const sql = "SELECT id, parents FROM task_runs WHERE run_id = ? AND id > ? AND parents IS NOT NULL ORDER BY id";
   let text = before;
   let after = done;

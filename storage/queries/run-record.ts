@@ -87,6 +87,15 @@ export function runById(statements: Statements, id: number): string | null {
   return row === undefined ? null : renderRun(row);
 }
 
+/** Task runs that are counted for a record within a millisecond or two. */
+const COUNTED_QUICKLY_MAX = 1_000;
+
+/** True when counting the task runs of the run takes long. */
+export function hasManyTaskRuns(statements: Statements, id: number): boolean {
+  const sql = "SELECT 1 FROM task_runs INDEXED BY task_runs_run WHERE run_id = ? LIMIT 1 OFFSET ?";
+  return statements.raw(sql).get(id, COUNTED_QUICKLY_MAX) !== undefined;
+}
+
 /** True when the run exists. */
 export function runExists(statements: Statements, id: number): boolean {
   return statements.raw("SELECT 1 FROM runs WHERE id = ?").get(id) !== undefined;

@@ -44,10 +44,10 @@ export function taskRunsPage(statements: Statements, args: TaskRunsArguments): A
 }
 
 /** Task runs of the page, and one more when there is one. */
-function* findRows(statements: Statements, query: TaskRunsQuery): Generator<TaskRunRow> {
+function findRows(statements: Statements, query: TaskRunsQuery): Iterable<TaskRunRow> {
   const flows = flowIds(statements, query);
   const code = query.state_type === undefined ? null : stateCodeOf(query.state_type);
-  if (flows?.length === 0 || (query.state_type !== undefined && code === null)) return;
+  if (flows?.length === 0 || (query.state_type !== undefined && code === null)) return [];
   const conditions = new Conditions();
   if (flows !== null) conditions.add("r.flow_id IN (SELECT value FROM json_each(?))", JSON.stringify(flows));
   addStateFilters(conditions, "t", query);
@@ -57,11 +57,12 @@ function* findRows(statements: Statements, query: TaskRunsQuery): Generator<Task
   if (query.run_id !== undefined) conditions.add("t.run_id = ?", query.run_id);
   const cursor = query.cursor ?? null;
   const wanted = stretchFilters(statements, query, flows, code);
-  if (query.run_id !== undefined) yield* select(statements, "", conditions, cursor, limit);
-  else if (code !== null && !ENDED_CODES.includes(code))
-    yield* select(statements, "INDEXED BY task_runs_unfinished", conditions.add("t.end_time IS NULL"), cursor, limit);
-  else if (wanted?.length === 0) yield* select(statements, "NOT INDEXED", conditions, cursor, limit);
-  else if (wanted !== null) yield* selectWithin(statements, wanted, conditions, cursor, limit);
+  if (query.run_id !== undefined) return select(statements, "", conditions, cursor, limit);
+  if (code !== null && !ENDED_CODES.includes(code))
+    return select(statements, "INDEXED BY task_runs_unfinished", conditions.add("t.end_time IS NULL"), cursor, limit);
+  if (wanted === null) return [];
+  if (wanted.length === 0) return select(statements, "NOT INDEXED", conditions, cursor, limit);
+  return selectWithin(statements, wanted, conditions, cursor, limit);
 }
 
 /** Rows of the stretches of ids in which the filters have matches. */

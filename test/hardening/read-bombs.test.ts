@@ -33,7 +33,10 @@ t.test("large records are read in bounded memory, and hold up nobody", async (t)
     if (server.ended() !== null) throw new Error(`the server ended (${server.ended()}) at ${request.name}\n${server.output()}`);
     t.ok(status < 500 && /[}\]]/.test(ended), `${request.name}: ${status}, ${bytes} bytes`);
     if (request.bounded) t.ok(bytes < BOUNDED_BYTES_MAX, `${request.name}: ${bytes} bytes`);
-    t.ok(heldMs - machineMs < HELD_MS_MAX, `${request.name}: held for ${Math.round(heldMs)} ms, the machine for ${Math.round(machineMs)} ms`);
+    t.ok(
+      heldMs - machineMs < HELD_MS_MAX,
+      `${request.name}: held for ${Math.round(heldMs)} ms, the machine for ${Math.round(machineMs)} ms`,
+    );
   }
   t.ok(reads > 40, `${reads} reads`);
   for (const silent of [
@@ -43,7 +46,10 @@ t.test("large records are read in bounded memory, and hold up nobody", async (t)
   ]) {
     const { heldMs, machineMs, grownBytes } = await measureSilent(server, probe, silent);
     const name = `${silent.count} clients of ${silent.path} that do not read`;
-    t.ok(heldMs - machineMs < HELD_MS_MAX, `${name}: held for ${Math.round(heldMs)} ms, the machine for ${Math.round(machineMs)} ms`);
+    t.ok(
+      heldMs - machineMs < HELD_MS_MAX,
+      `${name}: held for ${Math.round(heldMs)} ms, the machine for ${Math.round(machineMs)} ms`,
+    );
     t.ok(grownBytes < GROWN_BYTES_MAX, `${name}: ${Math.round(grownBytes / MIB)} MiB more`);
   }
   t.equal(server.ended(), null);
