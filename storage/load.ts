@@ -265,16 +265,35 @@ export function runsOfFiresAfter(statements: Statements, scheduleId: number, us:
   return rows.map(([id]) => id);
 }
 
+/** A run starts after it was created; a clock that is off by more is wrong. */
+const PLAUSIBLE_START_US = 86_400_000_000;
+const WRONG_STARTS_MAX = 1_000;
+
+const RECEIVED_BEFORE = `SELECT id FROM runs INDEXED BY runs_received WHERE end_time IS NOT NULL AND state_received IS NOT NULL
+  AND state_received < ? ORDER BY state_received LIMIT ?`;
+const STARTED_WRONGLY = `SELECT id FROM (SELECT id, end_time, state_received FROM runs INDEXED BY runs_start
+  WHERE end_time IS NOT NULL AND coalesce(start_time, created_at) < ? ORDER BY coalesce(start_time, created_at) LIMIT ?)
+  WHERE state_received IS NULL AND end_time < ? LIMIT ?`;
+
 /**
  * Ids of runs that ended before a time, the earliest first. By the clock of the server: an engine whose clock is wrong neither
  * ends its runs long ago nor keeps them for ever.
  */
 export function runsEndedBefore(statements: Statements, beforeUs: number, limit: number): number[] {
-  const sql = `SELECT id FROM runs INDEXED BY runs_start WHERE end_time IS NOT NULL AND coalesce(start_time, created_at) < ?
-    AND end_time < ? AND state_received IS NULL ORDER BY coalesce(start_time, created_at) LIMIT ?`;
-  const received = `SELECT id FROM runs INDEXED BY runs_received WHERE end_time IS NOT NULL AND state_received IS NOT NULL
-    AND state_received < ? ORDER BY state_received LIMIT ?`;
-  const ids = statements.raw<[number]>(sql).all(beforeUs, beforeUs, limit);
-  const rest = limit - ids.length;
-  return [...ids, ...(rest > 0 ? statements.raw<[number]>(received).all(beforeUs, rest) : [])].map(([id]) => id);
+  const ids = (sql: string, ...values: number[]): number[] =>
+    statements
+      .raw<[number]>(sql)
+      .all(...values)
+      .map(([id]) => id);
+  const oldestUs = statements.raw<[number]>("SELECT created_at FROM runs ORDER BY id LIMIT 1").get()?.[0] ?? 0;
+  const plausibleUs = oldestUs - PLAUSIBLE_START_US;
+  const found = ids(
+    `SELECT id FROM runs INDEXED BY runs_start WHERE end_time IS NOT NULL AND coalesce(start_time, created_at) BETWEEN ? AND ?
+      AND end_time < ? AND state_received IS NULL ORDER BY coalesce(start_time, created_at) LIMIT ?`,
+    ...[plausibleUs, beforeUs, beforeUs, limit],
+  );
+  found.push(...ids(RECEIVED_BEFORE, beforeUs, Math.max(0, limit - found.length)));
+  // Runs that began by a wrong clock and ended by a right one are few; the others at the front are no reason to look at all of them.
+  found.push(...ids(STARTED_WRONGLY, plausibleUs, WRONG_STARTS_MAX, beforeUs, Math.max(0, limit - found.length)));
+  return found;
 }

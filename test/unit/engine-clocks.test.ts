@@ -115,15 +115,26 @@ t.test("retention goes by when the server took the end of a run and its events",
   const ops: Parameters<typeof putRun>[0] = [];
   putFlow(ops, 1, "p", "f");
   const run = (id: number, end: number, received: number | null) =>
-    putRun(ops, { ...ended, id, name: `r${id}`, tags: [], created: Math.min(end, nowUs), start: end - 1, end, received });
+    putRun(ops, {
+      ...ended,
+      id,
+      name: `r${id}`,
+      tags: [],
+      created: Math.max(nowUs - yearUs, Math.min(end, nowUs)),
+      start: end - 1,
+      end,
+      received,
+    });
   run(1, 2, nowUs);
   run(2, nowUs - yearUs, null);
   run(3, nowUs, null);
   run(4, INTEGER_MAX, nowUs - yearUs);
+  const began = { ...ended, id: 5, name: "r5", tags: [], created: nowUs - yearUs };
+  putRun(ops, { ...began, start: 0, end: nowUs - yearUs, received: null });
   for (let index = 0; index < 600; index += 1) putRunEvent(ops, "run.completed", 1, 1, "Completed", 2);
   const { batch, logs } = request(writer, 1, { ops });
   writer.apply([{ batch: { ...batch, received_us: nowUs }, logs }]);
-  t.same(runsEndedBefore(statements, nowUs - 90 * 86_400 * SECOND, 20), [2, 4]);
+  t.same(runsEndedBefore(statements, nowUs - 90 * 86_400 * SECOND, 20), [2, 4, 5]);
   t.equal(hasOldHistory(statements, nowUs - 30 * 86_400 * SECOND, 10_000), false);
   t.equal(hasOldHistory(statements, nowUs + 1, 10_000), true);
 });
