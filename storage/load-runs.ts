@@ -99,12 +99,14 @@ function* runsOf(statements: Statements, ids: string): Generator<LoadedRun> {
 }
 
 /** One run of any state with its task runs and answers; null when there is none. */
-export function loadRun(statements: Statements, id: number): LoadedRun | null {
+export function loadRun(statements: Statements, id: number, withTasks = true): LoadedRun | null {
   const run = records<RunRow>(statements, "insert_run", "runs", "WHERE id = ?", [id])[0];
   if (run === undefined) return null;
   return {
     run,
-    task_runs: records<TaskRunRow>(statements, "put_task_run", "task_runs", "WHERE run_id = ? ORDER BY id", [id]),
+    task_runs: withTasks
+      ? records<TaskRunRow>(statements, "put_task_run", "task_runs", "WHERE run_id = ? ORDER BY id", [id])
+      : [],
     answers: statements.raw<[number]>("SELECT count(*) FROM answers WHERE run_id = ?").get(id)?.[0] ?? 0,
   };
 }

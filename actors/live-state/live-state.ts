@@ -55,8 +55,8 @@ export interface NextIds {
 
 /** What the group needs from outside: reading one run from the store. */
 export interface RunReader {
-  /** The run with its task runs, or null. Only for runs whose last change is committed. */
-  readRun(id: number): Run | null;
+  /** The run, with its task runs unless they are not wanted, or null. Only for runs whose last change is committed. */
+  readRun(id: number, withTasks?: boolean): Run | null;
   /** Parameters too large to be kept in memory, as canonical JSON text. */
   readParameters(id: number): string;
   findArtifact(runId: number, externalId: string): { id: number; created_at: number } | null;
@@ -264,6 +264,14 @@ export class LiveState {
     if (stored === null) return undefined;
     if (isEnded(stored)) this.#ended.put(stored, 0);
     return stored;
+  }
+
+  /** The same for who only looks: one that is not in memory comes without its task runs, of which there may be many. */
+  lookAtRun(id: number): Readonly<Run> | undefined {
+    const known = this.runs.get(id) ?? this.#ended.get(id);
+    if (known !== undefined) return known;
+    if (id >= this.nextIds.run || id < 1 || this.#removed.has(id)) return undefined;
+    return this.reader.readRun(id, false) ?? undefined;
   }
 
   /** A backfill, also one whose runs have all ended. */

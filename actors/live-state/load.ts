@@ -44,12 +44,12 @@ export function loadLiveState(
   liveFlows: ReadonlySet<number>,
 ): LiveState {
   const reader: RunReader = {
-    readRun: (id) => {
-      const loaded = loadRun(statements, id);
+    readRun: (id, withTasks) => {
+      const loaded = loadRun(statements, id, withTasks);
       const flow = loaded === null ? undefined : state.flows.get(loaded.run.flow_id);
       return loaded === null || flow === undefined ? null : toRun(loaded, flow);
     },
-    readParameters: (id) => loadRun(statements, id)?.run.parameters ?? "{}",
+    readParameters: (id) => loadRun(statements, id, false)?.run.parameters ?? "{}",
     findArtifact: (runId, externalId) => findArtifact(statements, runId, externalId),
     findFanIn: (downstreamId, value) => findFanIn(statements, downstreamId, value),
     readBackfill: (id) => {

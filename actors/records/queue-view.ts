@@ -41,7 +41,7 @@ export function describeQueue(turn: Turn): Queue {
 
 export function explainRun(turn: Turn, command: Command): void {
   const { state } = turn;
-  const run = state.findRun(command.target);
+  const run = state.lookAtRun(command.target);
   if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
   const reason = reasonOf(state, run);
   const explanation: RunExplanation = {

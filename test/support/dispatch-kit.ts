@@ -120,6 +120,8 @@ export class DispatchKit {
   committed: number | null = null;
   readonly state: LiveState;
   readonly stored: Map<number, Run>;
+  /** Runs that were read from the store with their task runs. */
+  readonly readWhole: number[] = [];
   readonly #actors: Record<string, Actor<never>>;
   readonly #timers = new Map<string, Timer>();
   #nextCommand = 1;
@@ -128,7 +130,10 @@ export class DispatchKit {
   constructor(options: KitOptions = {}) {
     this.stored = options.stored ?? new Map();
     const reader = {
-      readRun: (id: number) => this.stored.get(id) ?? null,
+      readRun: (id: number, withTasks = true) => {
+        if (withTasks) this.readWhole.push(id);
+        return this.stored.get(id) ?? null;
+      },
       readParameters: (id: number) => `{"stored":${id}}`,
       findArtifact: () => null,
       readBackfill: (id: number) => options.storedBackfills?.get(id) ?? null,

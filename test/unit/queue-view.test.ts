@@ -74,3 +74,14 @@ t.test("of more runs than are listed the first are, and each place is that which
     t.same([explained?.["place"], explained?.["reason"]], [listed.place, listed.reason], `run ${listed.run_id}`);
   }
 });
+
+t.test("a run that has ended is explained without its task runs, of which there may be many", async (t) => {
+  const former = new DispatchKit();
+  const id = startRun(former, "e1");
+  const run = former.state.findRun(id);
+  t.ok(run !== undefined);
+  const kit = new DispatchKit({ stored: new Map(run === undefined ? [] : [[id, run]]) });
+  kit.state.nextIds.run = id + 1;
+  t.match(kit.send("ExplainRun", { target: id }).reply?.body, { run_id: id, place: null });
+  t.same(kit.readWhole, []);
+});

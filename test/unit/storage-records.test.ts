@@ -1,5 +1,6 @@
 import t from "tap";
 import type { Primitive } from "#protocol/feed";
+import { loadRun } from "#storage/load-runs";
 import { buildLogBlocks, type LogLine, readLines } from "#storage/log-blocks";
 import { putOperation } from "#storage/ops";
 import { answersOfRun } from "#storage/queries/answers";
@@ -87,6 +88,15 @@ t.test("log pages: after, level, search, task run and limit, over several blocks
   t.equal(page({ tail: true, limit: 3 }).next_cursor, null, "nothing comes after the last line");
   t.equal(read(store, "task_run_logs", { id: 5, query: { limit: 1_000 } }).items.length, 130);
   t.equal(read(store, "run_logs", { id: 99, query: { limit: 1 } }), null, "an unknown run");
+});
+
+t.test("a run is read with its task runs, or alone for those who look at nothing else", async (t) => {
+  const { statements } = filled((ops) => {
+    putRun(ops, RUN);
+    for (let id = 1; id <= 3; id++) putTaskRun(ops, id, 1, "Completed", "Completed");
+  });
+  t.equal(loadRun(statements, 1)?.task_runs.length, 3);
+  t.match(loadRun(statements, 1, false), { run: { id: 1, name: "one" }, task_runs: [] });
 });
 
 t.test("log blocks: large entries are split and deflated, ids go on without gaps", async (t) => {
