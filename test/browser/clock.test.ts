@@ -1,6 +1,5 @@
 /** A clock that was set is told on every page, with the schedules that are silent for it, until somebody says that it is right. */
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
@@ -9,8 +8,7 @@ import { launch, openTab } from "./browser.ts";
 
 const DAY_MS = 86_400_000;
 
-const clock = join(mkdtempSync(join(tmpdir(), "millrace-clock-")), "offset");
-writeFileSync(clock, "0");
+const clock = join(t.testdir({ offset: "0" }), "offset");
 const server = await startHardenedServer([], undefined, { clock });
 const browser = await launch();
 t.teardown(async () => {

@@ -1,6 +1,5 @@
 /** The wall clock of a server is set 100 days forward and back, and engines have clocks of their own: nothing is lost for it. */
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import t, { type Test } from "tap";
@@ -27,8 +26,7 @@ class Scene {
   }
 
   static async start(t: Test): Promise<Scene> {
-    const clock = join(mkdtempSync(join(tmpdir(), "millrace-clock-")), "offset");
-    writeFileSync(clock, "0");
+    const clock = join(t.testdir({ offset: "0" }), "offset");
     const server = await startHardenedServer([], undefined, { config: CONFIG, clock });
     t.teardown(() => server.stop());
     return new Scene(server, clock);
@@ -163,6 +161,6 @@ t.test("runs keep their whole time limit with engines whose clocks are two minut
 });
 
 t.test("doctor says that a clock can be accepted by a running server only", async (t) => {
-  const home = mkdtempSync(join(tmpdir(), "millrace-clock-"));
+  const home = t.testdir({});
   t.match(await millrace("doctor", "--accept-clock", "--home", home), { code: 3, errors: /no server is running/ });
 });
