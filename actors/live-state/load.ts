@@ -35,6 +35,8 @@ import type { TaskRun } from "./task-run.ts";
 
 /** Lists of tags that runs share when they are loaded. */
 const SHARED_TAGS_MAX = 1_000;
+/** Longer ones are rarely the same, and their text would be held meanwhile. */
+const SHARED_TAGS_LENGTH_MAX = 1_000;
 
 /** The state without its queue, which `resume` fills in. `statements` serve later reads of single runs as well. */
 export function loadLiveState(
@@ -118,6 +120,7 @@ function loadRuns(state: LiveState, statements: Statements): void {
 
 /** Runs of one flow usually have the same tags: one list for all. */
 function tagsOf(known: Map<string, string[]>, text: string): string[] {
+  if (text.length > SHARED_TAGS_LENGTH_MAX) return JSON.parse(text) as string[];
   const shared = known.get(text);
   if (shared !== undefined) return shared;
   const tags = JSON.parse(text) as string[];

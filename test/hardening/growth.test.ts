@@ -19,6 +19,7 @@ t.test("what may grow stops at its bound, and the full home starts again with th
     templates: 20,
     sessions: 50,
     strangeReports: 200,
+    starts: 1,
   };
   const { rows, full, answers } = await measureGrowth(small, join(folder, "home"), () => undefined);
   for (const { what, reached, beyond, holds } of rows) t.ok(holds, `${what}: ${reached}; ${beyond}`);

@@ -20,6 +20,8 @@ export interface GrowthSize {
   templates: number;
   sessions: number;
   strangeReports: number;
+  /** Starts of which the quickest counts: other work on the machine delays any of them. */
+  starts: number;
 }
 
 export const WHOLE: GrowthSize = {
@@ -30,6 +32,7 @@ export const WHOLE: GrowthSize = {
   templates: 400,
   sessions: MCP_SESSIONS_MAX,
   strangeReports: 10_000,
+  starts: 3,
 };
 
 export interface Filled {
@@ -79,7 +82,7 @@ export async function measureGrowth(size: GrowthSize, home: string, told: (row: 
   const runs = size.unfinishedRuns === null ? "" : `max_unfinished_runs = ${size.unfinishedRuns}\n`;
   const options = { heapMb: size.heapMb, config: `[server]\nmax_external_engines = ${size.externalEngines}\n${runs}` };
   const rows: Filled[] = [];
-  let { server, start: empty } = await startMeasured(home, options);
+  let { server, start: empty } = await startMeasured(home, options, size.starts);
   try {
     for (const [what, fill] of Object.entries(FILLINGS)) {
       const begin = performance.now();
@@ -90,7 +93,7 @@ export async function measureGrowth(size: GrowthSize, home: string, told: (row: 
       told(row);
     }
     await server.stop();
-    const again = await startMeasured(home, options);
+    const again = await startMeasured(home, options, size.starts);
     server = again.server;
     const client = new Client(server);
     const answers = [await client.send("POST", "/api/runs", RUN), await client.send("GET", "/api/runs?limit=100")];
@@ -100,7 +103,22 @@ export async function measureGrowth(size: GrowthSize, home: string, told: (row: 
   }
 }
 
-async function startMeasured(home: string, options: { heapMb: number; config: string }) {
+/** Starts several times; the last server stays, the quickest start is told. */
+async function startMeasured(home: string, options: { heapMb: number; config: string }, times: number) {
+  let { server, start } = await startOnce(home, options);
+  for (let count = 1; count < times; count += 1) {
+    await server.stop();
+    const again = await startOnce(home, options);
+    server = again.server;
+    if (again.start.seconds < start.seconds) start = again.start;
+  }
+  return { server, start };
+}
+
+async function startOnce(
+  home: string,
+  options: { heapMb: number; config: string },
+): Promise<{ server: HardenedServer; start: Start }> {
   const begin = performance.now();
   const server = await startHardenedServer([], home, options);
   const seconds = (performance.now() - begin) / 1_000;
