@@ -127,7 +127,7 @@ t.test("an assignment that is not acknowledged is given again, with the same lea
   const id = createId(kit);
   createId(kit);
   const first = poll(kit, "e1", { owns_stop: true });
-  kit.pass(60 * SECOND_US);
+  kit.pass(30 * SECOND_US);
   const again = poll(kit, "e1", { owns_stop: true });
   t.same(again.reply?.body, first.reply?.body);
   t.equal(again.ops.length, 0, "nothing changes");
