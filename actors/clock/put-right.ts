@@ -13,7 +13,7 @@ import type { Schedule } from "../live-state/schedule.ts";
 import { EXPECTATIONS } from "../names.ts";
 import type { Rule } from "../rules/rule.ts";
 import { storeRule } from "../rules/rule-rows.ts";
-import { extend, isHeld } from "../scheduler/look-ahead.ts";
+import { extend, isHeld, prune } from "../scheduler/look-ahead.ts";
 import type { Turn } from "../turn.ts";
 import { STEP_MIN_US } from "./watch.ts";
 
@@ -63,6 +63,8 @@ export function putScheduleRight(turn: Turn, schedule: Schedule): void {
       requeue(turn, [run], () => undefined);
     } else if (!schedule.runs.has(fire)) schedule.ended.add(fire);
   }
+  // A fire that is to come again is no run yet where the schedule is paused.
+  prune(turn, schedule);
   extend(turn, schedule, true);
 }
 

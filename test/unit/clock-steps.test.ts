@@ -128,6 +128,21 @@ t.test("schedules that decided fires while the clock was ahead are named, and go
   t.equal(kit.run(Number(dropped[0]?.id)).place, "ready");
 });
 
+t.test("a schedule that was paused while the clock was ahead keeps no run of a fire that is to come again", async (t) => {
+  const kit = new DispatchKit();
+  const id = scheduled(kit, { kind: "interval", interval: 86_400, anchor: START_US + DAY, catchup: "all", catchup_max: 10 });
+  stepForAWhile(kit, 3 * DAY + HOUR);
+  const waiting = () => [...kit.state.runs.values()].filter((run) => run.schedule_id === id && run.place !== "none");
+  t.equal(waiting().filter((run) => run.created_by === "catchup").length, 3);
+  kit.send("PauseSchedule", { target: id });
+  kit.send("AcceptClock");
+  kit.pass(SECOND);
+  t.same(waiting(), []);
+  kit.send("ResumeSchedule", { target: id });
+  kit.pass(SECOND);
+  t.equal(kit.state.schedules.get(id)?.next_fire, START_US + DAY);
+});
+
 t.test("a fire whose run had started while the clock was ahead does not run twice", async (t) => {
   const kit = new DispatchKit();
   const id = scheduled(kit, { kind: "interval", interval: 86_400, anchor: START_US + DAY, catchup: "all", catchup_max: 10 });
