@@ -78,6 +78,19 @@ function visitHeader(name: string, value: string): void {
 /** Where a request came in: loopback listeners are reached from this host only. */
 type ListenerKind = "unix" | "loopback" | "network";
 
+/** The text behind the first name of a list, as it stands on the wire. Most lists are constants. */
+const RESTS = new WeakMap<HeaderList, string>();
+
+/** The library writes names and values as they are, so one call of it, which costs as much as all the text, writes a whole list. */
+function restOf(headers: HeaderList): string {
+  const known = RESTS.get(headers);
+  if (known !== undefined) return known;
+  let rest = headers[1] ?? "";
+  for (let index = 2; index < headers.length; index += 2) rest += `\r\n${headers[index]}: ${headers[index + 1]}`;
+  RESTS.set(headers, rest);
+  return rest;
+}
+
 class UwsExchange implements Exchange {
   readonly method: Method;
   readonly path: string;
@@ -270,7 +283,8 @@ class UwsExchange implements Exchange {
   #writeHead(status: number, headers: HeaderList): void {
     const response = this.#response;
     response.writeStatus(statusLine(status));
-    for (let index = 0; index < headers.length; index += 2) response.writeHeader(headers[index] ?? "", headers[index + 1] ?? "");
+    const [name] = headers;
+    if (name !== undefined) response.writeHeader(name, restOf(headers));
   }
 
   #aborted(): void {
