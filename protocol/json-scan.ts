@@ -73,10 +73,13 @@ function counted(values: number, max: number): number {
   return values + 1;
 }
 
-/** What may be a number such as 2.0 or 2e3: equal to an integer, written as a fraction or with an exponent. */
-const WHOLE_FRACTION = /\d\.0+(?!\d)|\d[eE][-+]?\d/;
+/**
+ * What may be a number such as 2.0 or 2e3: equal to an integer, written as a fraction or with an exponent. The character before a
+ * number is part of this and the next expression, because ids of hexadecimal digits are full of the rest.
+ */
+const WHOLE_FRACTION = /(?:^|[,:[\s])-?\d+(?:\.0+(?!\d)|(?:\.\d+)?[eE][-+]?\d)/;
 /** What may be a number beyond the range of doubles (1e400), which JSON.parse would turn into Infinity and so into null. */
-const LARGE_EXPONENT = /\d[eE]\+?\d{3}/;
+const LARGE_EXPONENT = /(?:^|[,:[\s])-?\d[\d.]*[eE]\+?\d{3}/;
 
 /** Digits of the shortest integers beyond 2^53; those of this length begin with a 9. */
 const LONG_INTEGER_DIGITS = 16;

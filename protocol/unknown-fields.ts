@@ -32,30 +32,42 @@ export class UnknownFields {
 function collect(schema: Node, value: unknown, path: string, found: Set<string>, level: number): void {
   if (level > LEVELS_LOOKED_AT || found.size >= NAMED_MAX) return;
   if (Array.isArray(value)) {
-    const items = branchesOf(schema).find((branch) => isNode(branch["items"]))?.["items"];
+    const items = formsOf(schema).find((form) => isNode(form["items"]))?.["items"];
     if (isNode(items)) for (const each of value.slice(0, ITEMS_LOOKED_AT)) collect(items, each, `${path}[]`, found, level + 1);
     return;
   }
   if (!isNode(value)) return;
   // A map takes any key. Of several forms a body may have, a field of any is a known one.
-  const forms = branchesOf(schema).filter((branch) => isNode(branch["properties"]));
+  const forms = formsOf(schema).filter((form) => isNode(form["properties"]));
   if (forms.length === 0 || forms.some(({ title }) => KEPT_WHOLE.has(title))) return;
   for (const [name, each] of Object.entries(value)) {
+    const property = propertyOf(forms, name);
+    // Most fields are known and hold nothing that has fields of its own.
+    if (property !== undefined && (typeof each !== "object" || each === null)) continue;
     const place = path === "" ? name.slice(0, NAME_LENGTH_MAX) : `${path}.${name.slice(0, NAME_LENGTH_MAX)}`;
-    const property = forms.map((form) => propertyOf(form, name)).find(isNode);
     if (property === undefined) found.add(place);
     else collect(property, each, place, found, level + 1);
   }
 }
 
-function branchesOf(schema: Node): Node[] {
+/** The forms of each schema that was met; schemas are constants. */
+const FORMS = new WeakMap<Node, readonly Node[]>();
+
+function formsOf(schema: Node): readonly Node[] {
+  const known = FORMS.get(schema);
+  if (known !== undefined) return known;
   const { anyOf } = schema;
-  return Array.isArray(anyOf) ? anyOf.filter(isNode).flatMap(branchesOf) : [schema];
+  const forms = Array.isArray(anyOf) ? anyOf.filter(isNode).flatMap(formsOf) : [schema];
+  FORMS.set(schema, forms);
+  return forms;
 }
 
-function propertyOf(form: Node, name: string): unknown {
-  const properties = form["properties"] as Node;
-  return Object.hasOwn(properties, name) ? properties[name] : undefined;
+function propertyOf(forms: readonly Node[], name: string): Node | undefined {
+  for (const { properties } of forms) {
+    const property = Object.hasOwn(properties as Node, name) ? (properties as Node)[name] : undefined;
+    if (isNode(property)) return property;
+  }
+  return undefined;
 }
 
 function isNode(value: unknown): value is Node {

@@ -12,9 +12,16 @@ export function cutText(text: string, lengthMax: number): string {
 
 /** Details of a state; beyond the limit their size, and the beginning of their traceback, which says most. */
 export function boundedDetails(details: Record<string, unknown>): Record<string, unknown> {
+  if (isEmpty(details)) return details;
   const text = JSON.stringify(details);
   if (!exceedsBytes(text, DETAILS_BYTES_MAX)) return details;
   const { traceback } = details;
   const kept = typeof traceback === "string" ? { traceback: cutText(traceback, MESSAGE_LENGTH_MAX) } : {};
   return { details_bytes: Buffer.byteLength(text), ...kept };
+}
+
+/** Most moves say nothing more than their state. */
+function isEmpty(details: Record<string, unknown>): boolean {
+  for (const _ in details) return false;
+  return true;
 }
