@@ -20,6 +20,7 @@ export class SimulatedTime implements Clock {
   #wallOffsetUs = EPOCH_US;
   #sleptUs = 0;
   #longStepUs: number | null = null;
+  #longShiftUs = 0;
   #order = 0;
   #newestUs = 0;
   readonly #agenda = new PriorityQueue<Appointment>((a, b) => a.dueUs < b.dueUs || (a.dueUs === b.dueUs && a.order < b.order));
@@ -42,6 +43,11 @@ export class SimulatedTime implements Clock {
     return this.#longStepUs;
   }
 
+  /** By how much all steps of a day or more together have set the wall clock. */
+  get longShiftUs(): number {
+    return this.#longShiftUs;
+  }
+
   /** The latest wall time there was: what was decided before the clock was set back is still on its way. */
   get newestUs(): number {
     return Math.max(this.#newestUs, this.nowUs());
@@ -53,7 +59,10 @@ export class SimulatedTime implements Clock {
 
   /** The wall clock is set; waiting goes on undisturbed. */
   stepWallClock(byUs: number): void {
-    if (Math.abs(byUs) >= LONG_STEP_US) this.#longStepUs = this.bootUs();
+    if (Math.abs(byUs) >= LONG_STEP_US) {
+      this.#longStepUs = this.bootUs();
+      this.#longShiftUs += byUs;
+    }
     this.#setAhead(byUs);
   }
 

@@ -2,12 +2,15 @@
  * Expectations: each ends in exactly one of met, lapsed and cancelled, with the event that says so; none lapses although what it
  * waited for had come; and each tick of a clock is decided once.
  */
+
+import type { Request } from "../model-gateway.ts";
 import type { SimulatedTime } from "../simulated-time.ts";
 import { Violation } from "../trace.ts";
 import type { Checker, Operation } from "./checker.ts";
 import { means, type RuleHistory } from "./rule-history.ts";
 
 const MINUTE_US = 60_000_000;
+const HOUR_US = 60 * MINUTE_US;
 
 interface Expectation {
   rule: number;
@@ -25,6 +28,8 @@ export class ExpectationsChecker implements Checker {
   readonly #expectations = new Map<number, Expectation>();
   readonly #ticks = new Map<number, number>();
   readonly #lapsedTicks = new Set<string>();
+  /** Whether somebody has asked to accept the clock. */
+  #accepted = false;
   /** What the events of the batch say of expectations, and what its rows say. */
   #said: string[] = [];
   #done: string[] = [];
@@ -35,6 +40,10 @@ export class ExpectationsChecker implements Checker {
   constructor(known: RuleHistory, time: SimulatedTime) {
     this.#known = known;
     this.#time = time;
+  }
+
+  submitted(_id: number, { kind }: Request): void {
+    if (kind === "AcceptClock") this.#accepted = true;
   }
 
   processStarted(): void {
@@ -141,8 +150,20 @@ export class ExpectationsChecker implements Checker {
     const { tick } = JSON.parse(operation.text("state")) as { tick?: number };
     if (tick === undefined) return;
     const rule = operation.number("rule_id");
-    if (tick < (this.#ticks.get(rule) ?? 0)) throw new Violation("ticks only grow", `rule ${rule} has decided ${tick}`);
+    const before = this.#ticks.get(rule) ?? 0;
+    if (tick < before) {
+      // Once somebody has accepted the clock, a rule whose ticks were ahead goes on from now.
+      if (!this.#accepted || before - tick <= HOUR_US) throw new Violation("ticks only grow", `rule ${rule} has decided ${tick}`);
+      this.#forgetLapses(rule, tick);
+    }
     this.#ticks.set(rule, tick);
+  }
+
+  #forgetLapses(rule: number, afterUs: number): void {
+    for (const lapsed of this.#lapsedTicks) {
+      const [ofRule, deadline] = lapsed.split(" ").map(Number);
+      if (ofRule === rule && Number(deadline) > afterUs) this.#lapsedTicks.delete(lapsed);
+    }
   }
 }
 

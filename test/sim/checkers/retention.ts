@@ -13,6 +13,8 @@ export class RetentionChecker implements Checker {
   readonly #time: SimulatedTime;
   /** Time since boot when the clock was last accepted. */
   #acceptedUs = Number.NEGATIVE_INFINITY;
+  /** Whether the server has stored that the clock was set. */
+  #isNoticed = false;
 
   constructor(time: SimulatedTime) {
     this.#time = time;
@@ -22,7 +24,11 @@ export class RetentionChecker implements Checker {
     if (request.kind === "AcceptClock" && status === 200) this.#acceptedUs = this.#time.bootUs();
   }
 
-  operation({ name }: Operation): void {
+  operation(operation: Operation): void {
+    const { name } = operation;
+    if (name === "put_clock") this.#isNoticed = operation.get("step") !== null;
+    // A clock that was wrong only while no core looked is right again.
+    if (this.#time.longShiftUs === 0 && !this.#isNoticed) return;
     const steppedUs = this.#time.longStepUs;
     if (!BY_AGE.has(name) || steppedUs === null || this.#acceptedUs >= steppedUs) return;
     const passedUs = this.#time.bootUs() - steppedUs;
