@@ -147,7 +147,8 @@ function loadLeases(state: LiveState, stored: LoadedStore): void {
 /** Puts runs where they belong: queue, deadlines, engines; the decisions of this step go out with `turn`. */
 export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "reruns">, ports: GroupPorts, out: Outbox): Turn {
   const turn = new Turn(state, ports.nowUs(), ports.ids, out, ports.nextTurn());
-  state.clock.look(turn);
+  // What is decided while nothing can be written is dropped, and this state with it.
+  if (!ports.readOnly) state.clock.look(turn);
   for (const row of stored.engines) {
     const engine = newEngine(row.id, row.pid, JSON.parse(row.project_key ?? "{}") as EngineKey, turn.nowUs);
     engine.pidStarted = row.pid_started;

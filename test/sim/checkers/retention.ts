@@ -15,6 +15,8 @@ export class RetentionChecker implements Checker {
   #acceptedUs = Number.NEGATIVE_INFINITY;
   /** Whether the server has stored that the clock was set. */
   #isNoticed = false;
+  /** Time since boot when the server first stored what the clocks say: a clock that was set before is the right one to it. */
+  #knownSinceUs: number | null = null;
 
   constructor(time: SimulatedTime) {
     this.#time = time;
@@ -26,11 +28,15 @@ export class RetentionChecker implements Checker {
 
   operation(operation: Operation): void {
     const { name } = operation;
-    if (name === "put_clock") this.#isNoticed = operation.get("step") !== null;
+    if (name === "put_clock") {
+      this.#isNoticed = operation.get("step") !== null;
+      this.#knownSinceUs ??= this.#time.bootUs();
+    }
     // A clock that was wrong only while no core looked is right again.
     if (this.#time.longShiftUs === 0 && !this.#isNoticed) return;
     const steppedUs = this.#time.longStepUs;
     if (!BY_AGE.has(name) || steppedUs === null || this.#acceptedUs >= steppedUs) return;
+    if (steppedUs <= (this.#knownSinceUs ?? Number.POSITIVE_INFINITY)) return;
     const passedUs = this.#time.bootUs() - steppedUs;
     if (passedUs > UNDER_WAY_US && passedUs < DAY_US)
       throw new Violation(RULE, `${name} ${Math.round(passedUs / 1e6)} s after the clock was set`);

@@ -175,7 +175,8 @@ export class ScheduleChecker implements Checker {
     this.#started.set(key, run.id);
     if (run.assignment === null) return;
     const row = history.schedules.get(schedule);
-    if (row !== undefined && fire > row.consumedUntil)
+    // The same commit may set the schedule back, once the clock is accepted.
+    if (row !== undefined && fire > row.consumedUntil && !this.#putRight.has(schedule))
       throw new Violation(ONCE, `run ${run.id} is assigned before schedule ${schedule} decided its fire ${fire}`);
     if (fire > this.#time.newestUs) throw new Violation(ONCE, `run ${run.id} is assigned before its time ${fire}`);
     if (this.#before.get(schedule)?.skips.has(fire) && row?.skips.has(fire))
