@@ -52,7 +52,7 @@ export function putScheduleRight(turn: Turn, schedule: Schedule): void {
   schedule.updated_at = Math.min(schedule.updated_at, nowUs);
   dropHeld(turn, schedule);
   schedule.consumed_until = nowUs;
-  for (const id of state.reader.runsOfFiresAfter(schedule.id, nowUs)) {
+  for (const id of runsOfFiresAfter(turn, schedule, nowUs)) {
     const run = state.findRun(id);
     const fire = run?.scheduled_time ?? null;
     if (run === undefined || fire === null) continue;
@@ -66,6 +66,13 @@ export function putScheduleRight(turn: Turn, schedule: Schedule): void {
   // A fire that is to come again is no run yet where the schedule is paused.
   prune(turn, schedule);
   extend(turn, schedule, true);
+}
+
+/** Ended runs are in the store, and what is on its way there in memory. */
+function runsOfFiresAfter({ state }: Turn, { id }: Schedule, us: number): ReadonlySet<number> {
+  const found = new Set(state.reader.runsOfFiresAfter(id, us));
+  for (const run of state.runs.values()) if (run.schedule_id === id && (run.scheduled_time ?? 0) > us) found.add(run.id);
+  return found;
 }
 
 /** Runs that were laid out for times that are far again. */
