@@ -5,6 +5,7 @@ import type { CommandSpec, OptionSpec } from "./command-spec.ts";
 import { COMMANDS } from "./commands/index.ts";
 import { CONNECTION_OPTIONS, GLOBAL_OPTIONS } from "./commands/shared-options.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
+import { endWithOutput } from "./output-errors.ts";
 import { Terminal } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
 
@@ -17,7 +18,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
   const program = buildProgram((code) => {
     exitCode = code;
   });
-  leaveQuietlyOnClosedPipe();
+  endWithOutput();
   try {
     await program.parseAsync([...args], { from: "user" });
     return exitCode;
@@ -70,14 +71,6 @@ function addOption(command: Command, { flags, description, default: value, requi
 
 function collect(value: string, earlier: string[]): string[] {
   return [...earlier, value];
-}
-
-/** `millrace runs ls | head` ends without a word, as other programs do. */
-function leaveQuietlyOnClosedPipe(): void {
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EPIPE") process.exit(EXIT.ok);
-    throw error;
-  });
 }
 
 async function report(error: unknown): Promise<number> {

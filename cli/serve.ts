@@ -5,6 +5,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type ConfigFlags, loadConfig } from "#server/config";
 import { CommandError } from "./exit-code.ts";
+import { goOnWithoutOutput } from "./output-errors.ts";
 import { type RunningServer, startServer } from "./running-server.ts";
 import { renderStartScreen } from "./start-screen.ts";
 import { Terminal } from "./terminal.ts";
@@ -15,6 +16,7 @@ export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
   if (!statSync(servedDir, { throwIfNoEntry: false })?.isDirectory()) {
     throw new CommandError(`${servedDir} is not a directory`, "Name the directory with your flow files: millrace serve DIR");
   }
+  goOnWithoutOutput();
   const out = new Terminal(process.stdout);
   const errors = new Terminal(process.stderr);
   const loaded = loadConfig(flags, process.env, servedDir);

@@ -11,6 +11,12 @@ function start(script: string, detached = false): number {
   return child.pid ?? 0;
 }
 
+/** Bears its name from the start, unlike a shell that has yet to execute it. */
+function startSleep(detached = false): number {
+  const child = spawn("sleep", ["300"], { stdio: "ignore", detached });
+  return child.pid ?? 0;
+}
+
 const STUBBORN = "trap '' TERM; while :; do sleep 0.1; done";
 
 export const waits = flow("waits", async () => {
@@ -50,7 +56,7 @@ export const timed = flow("timed", { timeout: "500ms" }, async () => {
 });
 
 export const leaves = flow("leaves", () => {
-  log.info(`pids ${start("exec sleep 300")} ${start("exec sleep 301", true)}`);
+  log.info(`pids ${startSleep()} ${startSleep(true)}`);
 });
 
 let tries = 0;
@@ -58,11 +64,11 @@ let tries = 0;
 export const fails = flow("fails", { retries: 1 }, () => {
   tries += 1;
   if (tries === 2) return;
-  log.info(`pids ${start("exec sleep 300", true)}`);
+  log.info(`pids ${startSleep(true)}`);
   throw new Error("on purpose");
 });
 
 export const ended = flow("ended", () => {
-  log.info(`pids ${start("exec sleep 300")}`);
+  log.info(`pids ${startSleep()}`);
   process.exit(1);
 });
