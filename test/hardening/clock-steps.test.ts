@@ -58,9 +58,8 @@ class Scene {
     await this.setClock(0, length + 2);
   }
 
-  /** A run that has ended, with a line in its log. */
-  async endedRun(): Promise<number> {
-    const { id } = await this.call("POST", "/api/runs", FLOW);
+  /** An engine of another host takes the run. */
+  async take(id: number): Promise<{ engine: { engine_id: string }; run: unknown }> {
     const engine = {
       engine_id: `e${id}`,
       pid: 1,
@@ -70,6 +69,13 @@ class Scene {
       owns_stop: true,
     };
     const { run } = await this.call("POST", "/api/engine/work", { ...engine, run_id: id, wait_ms: 5_000 });
+    return { engine, run };
+  }
+
+  /** A run that has ended, with a line in its log. */
+  async endedRun(): Promise<number> {
+    const { id } = await this.call("POST", "/api/runs", FLOW);
+    const { engine, run } = await this.take(Number(id));
     const timestamp = Date.now() * 1000;
     const line = { run_id: id, level: 20, logger: "l", timestamp, message: "kept" };
     const events = [
@@ -135,15 +141,7 @@ t.test("runs keep their whole time limit with engines whose clocks are two minut
   const limit = { ...FLOW, options: { timeout_seconds: 60 } };
   const take = async (skewMs: number): Promise<number> => {
     const { id } = await scene.call("POST", "/api/runs", limit);
-    const engine = {
-      engine_id: `e${id}`,
-      pid: 1,
-      host: "elsewhere",
-      source_dir: FLOW.source_dir,
-      module: FLOW.module,
-      owns_stop: true,
-    };
-    const { run } = await scene.call("POST", "/api/engine/work", { ...engine, run_id: id, wait_ms: 5_000 });
+    const { engine, run } = await scene.take(Number(id));
     const state = { type: "Running", timestamp: (Date.now() + skewMs) * 1000 };
     const events = [{ kind: "run_transition", seq: 1, state }];
     await scene.call("POST", "/api/engine/report", {
