@@ -1,4 +1,4 @@
-/** A broken expectation of the program itself: kills the actor it happens in, and the supervisor decides what follows. */
+/** A failed assertion: crashes the actor, and the supervisor decides on the restart. */
 export class Defect extends Error {
   override name = "Defect";
 }

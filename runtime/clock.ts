@@ -1,7 +1,7 @@
-/** Time and ids enter the system here and nowhere else, so that a simulation can replace both. */
+/** The only source of time, so that a simulation can replace it. */
 import { uptime } from "node:os";
 
-/** Two clocks: wall time for what people and schedules see, monotonic time for waiting. */
+/** Wall time for what people and schedules see, monotonic time for waiting. */
 export interface Clock {
   /** Microseconds since the Unix epoch, UTC. May step backwards. */
   nowUs(): number;
@@ -9,10 +9,13 @@ export interface Clock {
   monotonicUs(): number;
 }
 
-/** The process clock does not follow steps of the wall clock, so their difference is measured again at this interval. */
+/**
+ * performance.now() does not follow steps of the wall clock, so the difference between the two is measured again at this
+ * interval.
+ */
 const OFFSET_REFRESH_MS = 1000;
 
-/** The system clock with microsecond steps that follows changes of the wall clock within a second. */
+/** The system clock in microseconds; follows steps of the wall clock within a second. */
 export function createSystemClock(): Clock {
   let offsetMs = Date.now() - performance.now();
   let measuredMs = performance.now();
@@ -22,7 +25,7 @@ export function createSystemClock(): Clock {
       if (elapsedMs - measuredMs > OFFSET_REFRESH_MS) {
         measuredMs = elapsedMs;
         const measuredOffsetMs = Date.now() - elapsedMs;
-        // Date.now() has whole milliseconds: only a difference above that is a step of the clock.
+        // Date.now() has whole milliseconds: only a larger difference is a step of the clock.
         if (Math.abs(measuredOffsetMs - offsetMs) > 2) offsetMs = measuredOffsetMs;
       }
       return Math.round((offsetMs + elapsedMs) * 1000);
@@ -31,14 +34,14 @@ export function createSystemClock(): Clock {
   };
 }
 
-/** How long this process has been up, on whichever of its threads it is asked. Time in which the machine sleeps is none of it. */
+/** Uptime of the process, the same on each of its threads; excludes time in which the machine sleeps. */
 export function processUptimeUs(): number {
   return Math.round(process.uptime() * 1e6);
 }
 
 /**
- * How long the machine has been up, time in which it sleeps included, by a clock that nobody sets. In steps of a hundredth of a second
- * to one second, as the system tells it; costs some microseconds.
+ * Uptime of the machine, sleep included, by a clock that cannot be set. The system reports it in steps of a hundredth of a
+ * second to one second; a call costs some microseconds.
  */
 export function bootTimeUs(): number {
   return Math.round(uptime() * 1e6);

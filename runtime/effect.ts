@@ -1,5 +1,5 @@
 /**
- * What a step of an actor asks for. Nothing of it happens before the step has returned; a step that throws leaves nothing.
+ * Effects that a step asks for. They are performed after the step has returned; a step that throws has no effects.
  */
 import type { Lane } from "./mailbox.ts";
 

@@ -1,5 +1,5 @@
 /**
- * The host of one thread: runs the actors placed on it.
+ * The host of one thread: runs the actors placed on the thread.
  *
  * A turn takes waiting messages actor by actor, performs the effects of each step after the step has returned, and then
  * flushes the links, so that everything sent in one turn crosses to another thread as one message.
@@ -11,26 +11,26 @@ import { type Effect, Outbox } from "./effect.ts";
 import { type Lane, Mailbox } from "./mailbox.ts";
 import { type Alarm, Timers } from "./timers.ts";
 
-/** Messages one actor handles before the next one gets its share of a turn. */
+/** Messages that one actor handles before the next actor gets its share of the turn. */
 const SHARE_MAX = 256;
-/** Messages of one turn before the links are flushed and I/O of the thread is served. */
+/** Messages of one turn before the links are flushed and the thread serves its I/O. */
 const TURN_MAX = 2048;
 
-/** Time of one turn after which the same is done, whatever is left; a step is never cut. */
+/** A turn also ends after this time, with messages left; a step is never interrupted. */
 const TURN_US = 20_000;
 
-/** Whoever waits for a thread that is held this long notices. */
+/** A thread that is held this long delays its clients noticeably. */
 export const STALL_US = 250_000;
 
 /** Work that held a thread for longer than STALL_US. */
 export interface Stall {
   actor: string;
-  /** Kind of the message, or what else was done. */
+  /** Kind of the message, or the work done outside of steps. */
   what: string;
   tookUs: number;
 }
 
-/** Where messages for a name go: a local mailbox, a link to another thread, or a port of a component. */
+/** Where messages for a name go: a link to another thread, or a component that is no actor. */
 export interface Endpoint {
   deliver(message: unknown, lane: Lane): void;
   /** Called at the end of each turn in which something was delivered. */
@@ -40,7 +40,7 @@ export interface Endpoint {
 export interface HostOptions {
   clock: Clock;
   alarm: Alarm;
-  /** Runs a turn soon, once; a simulation gives one that does nothing and calls `step` itself. */
+  /** Runs a turn soon, once. A simulation passes a function that does nothing and calls `step` itself. */
   defer(turn: () => void): void;
   /** An actor threw in a step or could not start. */
   exited(name: string, error: Error): void;
@@ -53,7 +53,7 @@ interface Cell {
   mailbox: Mailbox;
   actor: Actor | null;
   state: ActorFigures["state"];
-  /** Resolves when the stop that is under way is done. */
+  /** Resolves when the stop in progress is done. */
   stopped: Promise<void> | null;
   generation: number;
   handled: number;
@@ -75,7 +75,7 @@ export class Host {
   readonly #timers: Timers;
   readonly #out = new Outbox();
   #inTurn = false;
-  /** Time that steps of this turn took. */
+  /** Time spent in steps of this turn. */
   #turnUs = 0;
   #deferred = false;
 
@@ -84,7 +84,7 @@ export class Host {
     this.#timers = new Timers(options.clock, options.alarm, (owner, message) => this.send(owner, message));
   }
 
-  /** Makes an actor known here; it runs after `start`. */
+  /** Adds an actor to this host; the actor runs after `start`. */
   register(spec: ActorSpec): void {
     assert(!this.#cells.has(spec.name), `actor ${spec.name} is registered twice`);
     this.#cells.set(spec.name, {
@@ -105,7 +105,7 @@ export class Host {
     });
   }
 
-  /** Routes a name to something that is no actor of this thread. */
+  /** Routes a name to an endpoint that is no actor of this thread. */
   attach(name: string, endpoint: Endpoint): void {
     this.#endpoints.set(name, endpoint);
   }
@@ -129,14 +129,14 @@ export class Host {
     cell.state = "running";
     this.#perform(name, setAgain(out.effects, offsetUs - this.#clockOffsetUs()));
     this.#makeReady(cell);
-    // Messages that came while it started wait for no further one.
+    // Handle messages that arrived during the start without waiting for another message.
     if (cell.queued) this.#deferTurn();
     this.#flush();
   }
 
   /**
-   * Ends an actor after its current step. It takes messages until its own `stop` has resolved, because that may wait for some;
-   * what waits then stays for its next start.
+   * Ends an actor after its current step. The actor receives messages until its own `stop` has resolved, because that stop
+   * may wait for answers; messages still waiting then are kept for the next start.
    */
   stop(name: string): Promise<void> {
     const cell = this.#cell(name);
@@ -144,7 +144,7 @@ export class Host {
     return cell.stopped;
   }
 
-  /** Makes an actor fail as if its next step had thrown: for tests of supervision. */
+  /** Makes the next step of an actor throw: for tests of supervision. */
   kill(name: string, reason: string): void {
     this.send(name, new Error(reason), "kill");
   }
@@ -163,7 +163,7 @@ export class Host {
     this.#deferTurn();
   }
 
-  /** Notes work of an actor that held the thread for too long: a step, or what it does outside of steps. */
+  /** Records work of an actor that held the thread for too long: a step, or work outside of steps. */
   held(name: string, what: string, tookUs: number): void {
     if (tookUs <= STALL_US) return;
     const cell = this.#cell(name);
@@ -172,7 +172,7 @@ export class Host {
     this.#options.stalled?.({ actor: name, what, tookUs });
   }
 
-  /** Runs waiting messages now; called by a link when a batch has arrived. */
+  /** Runs waiting messages now; a link calls this when a batch has arrived. */
   turn(): void {
     if (this.#inTurn) return;
     this.#inTurn = true;
@@ -190,12 +190,12 @@ export class Host {
     if (this.#ready.length > 0) this.#deferTurn();
   }
 
-  /** Names of actors that could handle a message now, for a simulation that chooses the order. */
+  /** Names of actors with a message to handle, for a simulation that chooses the order. */
   runnable(): string[] {
     return [...this.#cells.values()].filter((cell) => isServed(cell) && cell.mailbox.depth > 0).map((cell) => cell.spec.name);
   }
 
-  /** Handles one message of one actor: the step of a simulation. */
+  /** Handles one message of one actor, for a simulation. */
   step(name: string): void {
     this.#inTurn = true;
     this.#turnUs = 0;
@@ -242,12 +242,12 @@ export class Host {
     try {
       await actor?.stop?.(failed);
     } finally {
-      // The supervisor does not wait for ever: the next life may have begun meanwhile.
+      // The supervisor's wait is limited, so the next life may have begun during this stop.
       if (cell.generation === generation) this.#end(cell);
     }
   }
 
-  /** A life is over: its timers go with it. */
+  /** Ends a life of the actor and cancels its timers. */
   #end(cell: Cell): void {
     cell.actor = null;
     cell.stopped = null;
@@ -289,7 +289,7 @@ export class Host {
 
   #crash(cell: Cell, message: unknown, lane: Lane, cause: unknown): void {
     const error = cause instanceof Error ? cause : new Error(String(cause));
-    // The actor stays here until `stop`, so that what it holds outside memory is released before its next start.
+    // Keep the actor until `stop`, so that its handles, sockets and processes are released before the next start.
     cell.state = "crashed";
     cell.lastError = error.message;
     this.#timers.cancelAll(cell.spec.name);
@@ -301,7 +301,7 @@ export class Host {
     this.#options.exited(cell.spec.name, error);
   }
 
-  /** Wall clock minus monotonic clock: less than before once the wall clock was set back. */
+  /** Wall clock minus monotonic clock; smaller than before if the wall clock was set back. */
   #clockOffsetUs(): number {
     return this.#options.clock.nowUs() - this.#options.clock.monotonicUs();
   }
@@ -321,7 +321,7 @@ export class Host {
   }
 
   #flush(): void {
-    // The walk also comes to what a flush sends to, an endpoint that was flushed before included.
+    // A flush may send to another endpoint, or to one already flushed: the loop reaches both.
     for (const endpoint of this.#dirty) {
       this.#dirty.delete(endpoint);
       endpoint.flush?.();
@@ -357,7 +357,7 @@ function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause);
 }
 
-/** Timers of a start during which the clock was set back were computed by the former time. */
+/** Moves timers back if the clock was set back during the start, because the start computed them by the earlier clock. */
 function setAgain(effects: readonly Effect[], backUs: number): readonly Effect[] {
   if (backUs <= 0) return effects;
   return effects.map((effect) => (effect.kind === "SetTimer" ? { ...effect, dueUs: effect.dueUs - backUs } : effect));

@@ -1,6 +1,6 @@
 /**
- * A link between two threads: one message port, on which everything sent in one turn crosses as one message.
- * Its wire form is flat: name, lane, message; repeated. Messages of one sender arrive in the order they were sent.
+ * A link between two threads: one message port, on which everything sent in one turn crosses as one message. The wire form is
+ * a flat array: name, lane, message; repeated. Messages of one sender arrive in the order they were sent.
  */
 import type { MessagePort } from "node:worker_threads";
 import type { Endpoint, Host } from "./host.ts";
@@ -20,7 +20,7 @@ export class Link {
     });
   }
 
-  /** The endpoint of an actor on the other side. */
+  /** The endpoint of an actor on the other thread. */
   endpointOf(name: string): Endpoint {
     return {
       deliver: (message, lane) => {

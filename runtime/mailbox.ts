@@ -1,12 +1,15 @@
-/** The queue in front of an actor: four lanes, taken in this order, first in first out within a lane. */
+/** The mailbox of an actor: four lanes, served in this order, first in first out within a lane. */
 
 export const LANES = ["kill", "stop", "supervision", "ordinary"] as const;
 export type Lane = (typeof LANES)[number];
 
-/** Messages an ordinary lane holds before it refuses more: far above any burst the gateway lets through, far below memory limits. */
+/**
+ * Messages that an ordinary lane holds before it rejects more: far above any burst the gateway lets through, far below memory
+ * limits.
+ */
 export const MAILBOX_MAX = 200_000;
 
-/** Head positions are only moved while a lane drains; a longer consumed prefix is cut off so that memory is given back. */
+/** Taking a message only moves the head of the lane; a consumed prefix of this length is cut off to free its memory. */
 const COMPACT_AT = 4096;
 
 export class Mailbox {
@@ -29,7 +32,7 @@ export class Mailbox {
     return depth;
   }
 
-  /** False when the lane is full: the message was not taken. */
+  /** False when the lane is full and the message was dropped. */
   put(message: unknown, lane: Lane): boolean {
     const queue = this.#lanes[lane];
     if (lane === "ordinary" && queue.items.length - queue.head >= this.#max) return false;

@@ -2,11 +2,11 @@
 import { assert } from "./assert.ts";
 
 export interface Placement {
-  /** Thread of each actor. The thread "main" is the one the process starts with. */
+  /** Thread of each actor. The process starts with the thread "main". */
   actors: Readonly<Record<string, string>>;
-  /** Thread of each further name that messages can be sent to. */
+  /** Thread of each name that can receive messages but is no actor. */
   endpoints: Readonly<Record<string, string>>;
-  /** Module that each further thread starts with; it is told the name of its thread. */
+  /** Entry module of the other threads; receives the name of its thread. */
   entry: URL;
 }
 
@@ -21,7 +21,7 @@ export function threadOf(placement: Placement, actor: string): string {
   return thread;
 }
 
-/** Every name that lives on a thread: its actors and its further endpoints. */
+/** Every name placed on a thread: actors and endpoints. */
 export function namesOn(placement: Placement, thread: string): string[] {
   const { endpoints } = placement;
   return [...actorsOn(placement, thread), ...Object.keys(endpoints).filter((name) => endpoints[name] === thread)];

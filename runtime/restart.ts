@@ -1,4 +1,4 @@
-/** The decision of a supervisor about a child that ended: pure, in OTP's words. */
+/** The supervisor's decision about a child that ended: a pure function, in OTP's words. */
 
 export type Strategy = "one_for_one" | "one_for_all" | "rest_for_one";
 /** permanent: always restarted; transient: only after a failure; temporary: never. */
@@ -6,12 +6,12 @@ export type RestartType = "permanent" | "transient" | "temporary";
 
 export interface RestartPolicy {
   strategy: Strategy;
-  /** More restarts than this within the period make the supervisor itself give up. */
+  /** More restarts within the period than this make the supervisor itself give up. */
   intensity: number;
   periodMs: number;
 }
 
-/** The first restart is immediate; each further one within the period waits twice as long, up to the maximum. */
+/** The first restart is immediate; the delay of each further restart within the period doubles, up to the maximum. */
 export const BACKOFF_FIRST_MS = 10;
 export const BACKOFF_MAX_MS = 1000;
 
@@ -21,8 +21,8 @@ export type RestartDecision =
   | { kind: "Restart"; children: string[]; delayMs: number; restartsUs: number[] };
 
 /**
- * What to do about the end of `child`.
- * `children` are the supervisor's children in start order, `restartsUs` the times of its former restarts.
+ * What to do about the end of `child`. `children` are the supervisor's children in start order, `restartsUs` the times of
+ * earlier restarts.
  */
 export function decideRestart(
   policy: RestartPolicy,

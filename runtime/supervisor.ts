@@ -1,7 +1,7 @@
 /**
- * The supervision tree at work. It runs on the main thread, decides with restart.ts, and starts and stops actors on their
- * threads through a control interface. Exits below one supervisor are handled one after the other, those of different ones
- * at the same time, because a group may need another one to start. Children start in order and stop in reverse.
+ * Runs the supervision tree, on the main thread. Decides with restart.ts, and starts and stops actors on their threads
+ * through a control interface. Exits below one supervisor are handled in sequence; exits below different supervisors are
+ * handled in parallel, because one group may need another group to start. Children start in order and stop in reverse.
  */
 import type { Clock } from "./clock.ts";
 import { decideRestart, type RestartPolicy, type RestartType } from "./restart.ts";
@@ -22,14 +22,17 @@ export interface SupervisorChild extends RestartPolicy {
 
 export type Child = WorkerChild | SupervisorChild;
 
-/** Starts and stops actors wherever they are placed. */
+/** Starts and stops actors on the threads where they are placed. */
 export interface Control {
   start(name: string): Promise<void>;
   stop(name: string, shutdownMs: number): Promise<void>;
   sleep(delayMs: number): Promise<void>;
 }
 
-/** How long an orderly stop waits for restarts under way: one that waits for something that will not come must not keep the server. */
+/**
+ * How long an orderly stop waits for restarts in progress: a restart that never completes must not keep the server from
+ * stopping.
+ */
 const RESTART_WAIT_MS = 5000;
 
 export interface SupervisorEvents {
@@ -46,9 +49,9 @@ export class Supervisor {
   readonly #parents = new Map<string, SupervisorChild>();
   readonly #nodes = new Map<string, Child>();
   readonly #restartsUs = new Map<string, number[]>();
-  /** Starts of each worker, so that a report about an earlier life is told from one about the present. */
+  /** Starts of each worker, to recognise a report about an earlier life. */
   readonly #lives = new Map<string, number>();
-  /** What is under way below each supervisor, by its name. */
+  /** The work in progress below each supervisor, by the supervisor's name. */
   readonly #queues = new Map<string, Promise<void>>();
   #stopping = false;
 
@@ -60,7 +63,7 @@ export class Supervisor {
     this.#index(root);
   }
 
-  /** Starts every worker in order; throws the first failure after stopping what had started. */
+  /** Starts every worker in order; on a failure stops the started workers and rethrows. */
   async start(): Promise<void> {
     const started: string[] = [];
     for (const worker of workersOf(this.#root)) {
@@ -74,20 +77,20 @@ export class Supervisor {
     }
   }
 
-  /** Stops every worker in reverse order. Exits from now on are expected. */
+  /** Stops every worker in reverse order. Later exits are expected and ignored. */
   async stop(): Promise<void> {
     this.#stopping = true;
     await Promise.race([Promise.all(this.#queues.values()), this.#control.sleep(RESTART_WAIT_MS)]);
     for (const worker of workersOf(this.#root).reverse()) await this.#control.stop(worker.name, worker.shutdownMs);
   }
 
-  /** A worker ended, or must start anew (`counted` false: no defect). Resolves when what follows has been done. */
+  /** A worker ended, or has to be restarted (`counted` false: no defect). Resolves when the exit has been handled. */
   exited(name: string, error: Error, counted = true): Promise<void> {
     const life = this.#lives.get(name);
     return this.#inTurn(name, () => (this.#lives.get(name) === life ? this.#handle(name, error, counted) : Promise.resolve()));
   }
 
-  /** Does something about a child of a supervisor once what was asked for its siblings before is done. */
+  /** Handles an exit of a child after earlier exits below the same supervisor. */
   #inTurn(child: string, handle: () => Promise<void>): Promise<void> {
     const queue = this.#parents.get(child)?.name ?? "";
     const handled = (this.#queues.get(queue) ?? Promise.resolve()).then(handle);
@@ -125,7 +128,7 @@ export class Supervisor {
       this.#forgetRestarts(node);
       return workersOf(node);
     });
-    // A child that cannot stop in order is started anew all the same.
+    // A child that fails to stop is restarted all the same.
     for (const worker of [...workers].reverse()) await this.#control.stop(worker.name, worker.shutdownMs).catch(() => undefined);
     if (delayMs > 0) await this.#control.sleep(delayMs);
     for (const worker of workers) {
@@ -142,7 +145,7 @@ export class Supervisor {
     );
   }
 
-  /** A supervisor that is started anew counts from zero. */
+  /** A restarted supervisor counts its restarts from zero. */
   #forgetRestarts(node: Child): void {
     if (node.kind === "worker") return;
     this.#restartsUs.delete(node.name);
@@ -159,7 +162,7 @@ export class Supervisor {
   }
 }
 
-/** The workers below a node in start order. */
+/** The workers below a node, in start order. */
 export function workersOf(node: Child): WorkerChild[] {
   return node.kind === "worker" ? [node] : node.children.flatMap(workersOf);
 }

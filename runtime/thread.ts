@@ -1,8 +1,8 @@
 /**
- * Worker threads: how main starts one, connects it with the others and tells its host what to do.
+ * Worker threads: how main starts a thread, connects it with the others and controls its host.
  *
- * The control plane (connect, start, stop, figures) are comlink calls; messages between actors take links (link.ts).
- * A thread that ends unexpectedly takes its actors along; each of them is reported as exited.
+ * The control plane (connect, start, stop, figures) is comlink calls; messages between actors use links (link.ts). When a
+ * thread ends unexpectedly, each of its actors is reported as exited.
  */
 import { setTimeout } from "node:timers/promises";
 import { MessageChannel, type MessagePort, parentPort, Worker, workerData } from "node:worker_threads";
@@ -18,28 +18,28 @@ import type { Control } from "./supervisor.ts";
 import { createSystemAlarm } from "./timers.ts";
 
 /**
- * A port closes as soon as what the ended thread sent has been read. One that the thread never took over, because it ended
- * first, does not close at all.
+ * Wait for a former port to close. The port closes once everything the ended thread sent has been read. A port that the
+ * thread never took over, because it ended first, does not close.
  */
 const DRAIN_MS = 500;
 
 /**
- * Heap for what lives shortly, of each thread. Almost everything a message makes does; a small one stays in the processor's cache:
- * under load 20 MB less per process than with the default of 48, and no more CPU per run.
+ * Heap of each thread for short-lived objects, which are almost everything a message allocates. A small heap stays in the
+ * processor's cache: under load 20 MB less per process than with the default of 48, and no more CPU per run.
  */
 const YOUNG_GENERATION_MB = 16;
 
-/** The name under which exits are reported to main. */
+/** The name to which worker threads report exits of their actors. */
 export const EXIT_REPORTS = "exit-reports";
 
 export interface ExitReport {
   name: string;
   message: string;
-  /** False when the restart is no sign of a defect and does not count. */
+  /** False when the restart is no sign of a defect and does not count towards the supervisor's intensity. */
   counted: boolean;
 }
 
-/** What main can ask of a thread. */
+/** The calls that main makes to a thread. */
 interface ThreadControl {
   connect(peer: string, names: string[], port: MessagePort): Promise<void>;
   start(name: string): Promise<void>;
@@ -49,7 +49,7 @@ interface ThreadControl {
   close(): void;
 }
 
-/** A host with its links, as each thread has one. */
+/** The host of a thread and its links. */
 export class ThreadHost implements ThreadControl {
   readonly host: Host;
   readonly #links = new Map<string, { link: Link; closed: Promise<void> }>();
@@ -68,7 +68,9 @@ export class ThreadHost implements ThreadControl {
     });
   }
 
-  /** Connects a peer thread; a former link to it is drained first, so that nothing it sent is lost or overtaken. */
+  /**
+   * Connects a peer thread. The former link to that peer is drained first, so that none of its messages is lost or overtaken.
+   */
   async connect(peer: string, names: string[], port: MessagePort): Promise<void> {
     const former = this.#links.get(peer);
     if (former !== undefined) {
@@ -81,12 +83,12 @@ export class ThreadHost implements ThreadControl {
     for (const name of names) this.host.attach(name, link.endpointOf(name));
   }
 
-  /** Says to whom work is told that held the thread for too long. */
+  /** Sets the listener for work that held the thread for too long. */
   onStall(stalled: (stall: Stall) => void): void {
     this.#stalled = stalled;
   }
 
-  /** Releases, when the thread is to end, what outlives its actors. */
+  /** Registers a release of resources that outlive the actors, for when the thread ends. */
   atClose(release: () => void): void {
     this.#atClose.push(release);
   }
@@ -115,7 +117,7 @@ export class ThreadHost implements ThreadControl {
   }
 }
 
-/** Called once by the entry module of a worker thread with the actors it can run. */
+/** Called once by the entry module of a worker thread, with the actors the thread can run. */
 export function serveThread<Data>(setup: (data: Data, thread: ThreadHost) => ActorSpec[]): void {
   assert(parentPort !== null, "a thread entry runs on a worker thread only");
   const port = parentPort;
@@ -125,7 +127,7 @@ export function serveThread<Data>(setup: (data: Data, thread: ThreadHost) => Act
   );
   const specs = setup(workerData as Data, thread);
   for (const spec of specs) thread.host.register(spec);
-  // Ending the thread would end the process where it has open native handles, so its actors fail in its place.
+  // An uncaught error that ended the thread would end the process if native handles are open, so crash its actors instead.
   process.on("uncaughtException", (cause) => {
     const reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
     for (const spec of specs) thread.host.kill(spec.name, reason);
@@ -148,9 +150,9 @@ interface RunningThread {
   control: ThreadControl | Remote<ThreadControl>;
   worker: Worker | null;
   up: boolean;
-  /** It has its links to the others. */
+  /** The thread has links to all others. */
   linked: boolean;
-  /** Rejects when the thread ends: a call that is under way then would never return. */
+  /** Rejects when the thread ends, because a call in progress would then never return. */
   ended: Promise<never>;
 }
 
@@ -182,10 +184,10 @@ export class Threads implements Control {
     this.#threads.set("main", { control: this.main, worker: null, up: true, linked: true, ended: new Promise(() => undefined) });
   }
 
-  /** Starts every thread, so that each has its links before any actor runs. */
+  /** Starts every thread and links them before any actor runs. */
   async open(): Promise<void> {
     const threads = threadsOf(this.#placement);
-    // All load their code at the same time; linking them waits for each in turn.
+    // The threads load their code in parallel; linking is sequential.
     for (const thread of threads) this.#spawn(thread);
     for (const thread of threads) await this.#ensure(thread);
   }
@@ -209,7 +211,7 @@ export class Threads implements Control {
     await this.#threads.get(threadOf(this.#placement, name))?.control.kill(name, reason);
   }
 
-  /** Ends a whole worker thread at once, as a crash of it would: for fault tests, never for the gateway's thread. */
+  /** Terminates a worker thread at once, like a crash: for fault tests, never for the gateway's thread. */
   async terminate(thread: string): Promise<void> {
     await this.#threads.get(thread)?.worker?.terminate();
   }
@@ -220,20 +222,20 @@ export class Threads implements Control {
     return (await Promise.all(up.map(({ control, ended }) => Promise.race([control.figures(), ended.catch(none)])))).flat();
   }
 
-  /** Lets every thread end by itself; actors have been stopped before. */
+  /** Lets every thread end by itself; the actors have been stopped before. */
   async close(): Promise<void> {
     this.#closing = true;
     const ended: Promise<unknown>[] = [];
     for (const { worker, control, up } of this.#threads.values()) {
       if (!up) continue;
       if (worker) ended.push(new Promise((resolve) => worker.once("exit", resolve)));
-      // Not awaited: the thread closes the very port on which the answer would come.
+      // Not awaited: the thread closes the port that would carry the response.
       void control.close();
     }
     await Promise.all(ended);
   }
 
-  /** One thread at a time: two that linked each other at once could each keep the end of another channel. */
+  /** Links one thread at a time: two threads linking each other concurrently could each keep an end of a different channel. */
   #ensure(name: string): Promise<RunningThread> {
     const ready = this.#linking.then(() => this.#startThread(name));
     this.#linking = ready.catch(() => undefined);
@@ -248,7 +250,7 @@ export class Threads implements Control {
     return thread;
   }
 
-  /** The thread of this name, started if it does not run. */
+  /** The thread of this name; starts it if it does not run. */
   #spawn(name: string): RunningThread {
     const known = this.#threads.get(name);
     if (known?.up) return known;
@@ -280,7 +282,7 @@ export class Threads implements Control {
     return thread;
   }
 
-  /** Gives the new thread a link to each thread that runs, both ends at once. */
+  /** Links the new thread with each running thread, both ends concurrently. */
   async #connect(name: string, thread: RunningThread): Promise<void> {
     for (const peer of threadsOf(this.#placement)) {
       const other = this.#threads.get(peer);
@@ -290,7 +292,7 @@ export class Threads implements Control {
       const there = other.control.connect(name, namesOn(this.#placement, name), transfer(port2, [port2]));
       await Promise.all([
         Promise.race([thread.control.connect(peer, namesThere, transfer(port1, [port1])), thread.ended]),
-        // A peer that ends meanwhile is linked again when it starts again.
+        // A peer that ends during this call is linked at its next start.
         Promise.race([there, other.ended.catch(() => undefined)]),
       ]);
     }

@@ -1,14 +1,15 @@
 /**
  * Timers of the actors of one thread: a heap by due time and one alarm for the earliest.
  *
- * Due times are wall-clock. When that clock steps back, what was set before is due after the time it had left, because most
- * timers are intervals; one that waits for a moment of the day looks again and is set anew. An alarm sleeps at most one hour, because setTimeout overflows at 24.8 days and because the wall
- * clock may step or the machine may sleep; on waking, whatever is due by the wall clock fires in due order.
+ * Due times are wall-clock. If the wall clock steps back, existing timers keep their remaining time, since most are
+ * intervals; an actor that waits for a time of day re-reads the clock and sets its timer again. An alarm sleeps at most one
+ * hour, because setTimeout overflows at 24.8 days and because the wall clock may step or the machine may sleep; on waking,
+ * everything due by the wall clock fires in due order.
  */
 import type { Clock } from "./clock.ts";
 
 const SLEEP_MAX_US = 3_600_000_000;
-/** Less than this is rounding. */
+/** Smaller differences are rounding. */
 const CLOCK_STEP_MIN_US = 1_000;
 
 interface Timer {
@@ -17,11 +18,11 @@ interface Timer {
   dueUs: number;
   message: unknown;
   order: number;
-  /** Where it stands in the heap. */
+  /** Position in the heap. */
   index: number;
 }
 
-/** How a thread waits: set to be woken once after a delay; setting again replaces the former. */
+/** The alarm of a thread: wakes once after a delay; setting it again replaces the former delay. */
 export interface Alarm {
   set(delayUs: number, wake: () => void): void;
   clear(): void;
@@ -45,7 +46,7 @@ export class Timers {
   readonly #heap: Timer[] = [];
   readonly #byKey = new Map<string, Timer>();
   #order = 0;
-  /** Wall clock minus monotonic clock, when last looked at. */
+  /** Wall clock minus monotonic clock, as last measured. */
   #offsetUs: number;
 
   constructor(clock: Clock, alarm: Alarm, fire: (owner: string, message: unknown) => void) {
@@ -72,7 +73,8 @@ export class Timers {
     this.#byKey.set(`${owner}\n${key}`, timer);
     this.#heap.push(timer);
     this.#rise(timer);
-    // After a step ahead the alarm sleeps for what is overdue by now, and what was set anew is behind that.
+    // After a step ahead the alarm still sleeps for a timer that is overdue, so re-arm even if the new timer is not the
+    // first.
     if (this.#heap[0] === timer || aheadUs >= CLOCK_STEP_MIN_US) this.#arm();
   }
 
@@ -81,12 +83,12 @@ export class Timers {
     if (timer !== undefined) this.#remove(timer);
   }
 
-  /** Drops every timer of an actor, as happens when it ends. */
+  /** Cancels every timer of an actor that ends. */
   cancelAll(owner: string): void {
     for (const timer of [...this.#byKey.values()]) if (timer.owner === owner) this.cancel(owner, timer.key);
   }
 
-  /** Fires what is due and sleeps until the next. */
+  /** Fires the due timers and sleeps until the next. */
   fireDue(): void {
     this.#followClock();
     const nowUs = this.#clock.nowUs();
@@ -109,7 +111,7 @@ export class Timers {
     this.#alarm.set(Math.min(Math.max(0, dueUs - this.#clock.nowUs()), SLEEP_MAX_US), () => this.fireDue());
   }
 
-  /** All due times move by the same amount, so their order stays. Returns how far the clock was set ahead. */
+  /** Moves all due times by the same amount, so their order stays. Returns how far the clock was set ahead. */
   #followClock(): number {
     const offsetUs = this.#clock.nowUs() - this.#clock.monotonicUs();
     const backUs = this.#offsetUs - offsetUs;
@@ -118,7 +120,7 @@ export class Timers {
     return -backUs;
   }
 
-  /** At once, because what stayed until it is due would add up where a timer is set again and again. */
+  /** Removes the timer at once: where a timer is set again and again, stale entries kept until their due time would pile up. */
   #remove(timer: Timer): void {
     this.#byKey.delete(`${timer.owner}\n${timer.key}`);
     const last = this.#heap.pop();
