@@ -1,4 +1,5 @@
 /** Nothing is deleted for its age within a day of running time after the clock was set by a day, unless somebody has accepted it. */
+import type { Request } from "../model-gateway.ts";
 import type { SimulatedTime } from "../simulated-time.ts";
 import { Violation } from "../trace.ts";
 import type { Answer, Checker, Operation } from "./checker.ts";
@@ -13,6 +14,8 @@ export class RetentionChecker implements Checker {
   readonly #time: SimulatedTime;
   /** Time since boot when the clock was last accepted. */
   #acceptedUs = Number.NEGATIVE_INFINITY;
+  /** Whether a request to accept the clock was submitted that has not taken effect. */
+  #acceptanceAsked = false;
   /** Whether the server has stored that the clock was set. */
   #isNoticed = false;
   /** Time since boot when the server first stored what the clocks say: a clock that was set before is the right one to it. */
@@ -22,6 +25,10 @@ export class RetentionChecker implements Checker {
     this.#time = time;
   }
 
+  submitted(_id: number, { kind }: Request): void {
+    if (kind === "AcceptClock") this.#acceptanceAsked = true;
+  }
+
   answered({ request, status }: Answer): void {
     if (request.kind === "AcceptClock" && status === 200) this.#acceptedUs = this.#time.bootUs();
   }
@@ -29,7 +36,13 @@ export class RetentionChecker implements Checker {
   operation(operation: Operation): void {
     const { name } = operation;
     if (name === "put_clock") {
+      const wasNoticed = this.#isNoticed;
       this.#isNoticed = operation.get("step") !== null;
+      // A request to accept the clock takes effect in this commit; its answer, and deletions of the same commit, follow.
+      if (wasNoticed && !this.#isNoticed && this.#acceptanceAsked) {
+        this.#acceptanceAsked = false;
+        this.#acceptedUs = this.#time.bootUs();
+      }
       this.#knownSinceUs ??= this.#time.bootUs();
     }
     // A clock that was wrong only while no core looked is right again.

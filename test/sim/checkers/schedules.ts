@@ -227,8 +227,11 @@ export class ScheduleChecker implements Checker {
     const upUs = this.#time.monotonicUs() - this.#processStartedUs;
     const inTime = dropped.find((fire) => upUs > MISSED_AFTER_US + PATIENCE_US && fire > decidedUs - MISSED_AFTER_US);
     if (inTime !== undefined) throw new Violation(POLICY, `${what}: ${inTime} was dropped in time, at ${decidedUs}`);
+    const lastStepFrom = decidedBeforeLastStep(commit, before);
     const late = fires.find((fire) => {
       const run = runs.get(fire);
+      // An earlier step of the same commit decided it in time, which left no trace of that time.
+      if (fire <= lastStepFrom) return false;
       if (run === undefined || run.createdBy === "catchup" || this.#moved.has(run.id)) return false;
       const starts = run.type === "Scheduled" && !before.skips.has(fire);
       // A fire that is later than all of them was decided in a further step of the same commit, which left no trace of its time.
@@ -293,6 +296,12 @@ function isPlainDecision({ operations }: Commit, before: CommittedSchedule): boo
 
 function hasSamePolicy(operation: Commit["operations"][number], before: CommittedSchedule): boolean {
   return operation.text("catchup") === before.catchup && operation.number("catchup_max") === before.catchupMax;
+}
+
+/** Up to where a schedule was decided before the last step of a commit that decided more of it. */
+function decidedBeforeLastStep({ operations }: Commit, before: CommittedSchedule): number {
+  const rows = operations.filter((one) => one.name === "put_schedule" && one.number("id") === before.id);
+  return rows.at(-2)?.number("consumed_until") ?? before.consumedUntil;
 }
 
 function catchUpsOf({ operations }: Commit, schedule: number): CatchUp[] {
