@@ -1,8 +1,8 @@
 /**
  * The store writer: applies batches to the store, several in one commit.
  *
- * Either the whole commit is durable or nothing of it is; numbers that the writer gives (events, log lines, stream) and
- * what it remembers between commits follow the store in both cases.
+ * A commit is durable as a whole or not. The writer's numbers (events, log lines, stream) and caches follow: they are kept
+ * after a commit and reset after a rollback.
  */
 import { eventAnswers, type Primitive } from "#protocol/feed";
 import { COUNT_KIND, stateCode } from "./codes.ts";
@@ -25,7 +25,7 @@ import { trimHistory } from "./trim-history.ts";
 
 export type { CommitResult } from "./commit-record.ts";
 
-/** A batch with the block rows that the log writer made of its log lines. */
+/** A batch, with the log blocks that the log writer built from its log lines. */
 export interface CommitRequest {
   batch: Batch;
   logs: LogBlocks;
@@ -33,13 +33,13 @@ export interface CommitRequest {
 
 export interface WriterOptions {
   /**
-   * Where stream numbers go on: at a block above all earlier ones at the start of the process, so that a number from
-   * before is known to be old; at the next one when only the writer starts again.
+   * Where stream numbers continue: when the process starts, at a block above all earlier blocks, so that any number from
+   * before the start is recognised as old; when only the writer restarts, at the next number.
    */
   stream: "new_block" | "continue";
 }
 
-/** Stream numbers of one process start. */
+/** Stream numbers reserved for one process start. */
 const STREAM_BLOCK = 2 ** 32;
 
 const INSERT_BLOCK = "INSERT INTO log_blocks (id, run_id, attempt, count, level_mask, lines) VALUES (?, ?, ?, ?, ?, ?)";
@@ -69,7 +69,7 @@ export class Writer {
   readonly #ended: EndedCounts;
   readonly #counts = new Map<string, CountDelta>();
   readonly #deletedFlows = new Set<number>();
-  /** The batch whose operations are being applied, for the error that names it. */
+  /** Number of the batch being applied; an error names it. */
   #batch = 0;
 
   constructor(database: Database, options: WriterOptions) {
@@ -85,17 +85,17 @@ export class Writer {
     if (options.stream === "new_block") this.#startStreamBlock();
   }
 
-  /** Id of the next log line, for the log writer. */
+  /** Id of the next log line; the log writer starts there. */
   get nextLogId(): number {
     return this.#counters.get("logs") + 1;
   }
 
-  /** Commands that the newest commits decided: their answers may never have left. */
+  /** Commands decided by the newest commits, whose answers may not have been sent. */
   get decidedCommands(): number[] {
     return this.#commits.commands();
   }
 
-  /** The highest stream number given. */
+  /** The highest stream number assigned. */
   get latestSeq(): number {
     return this.#counters.get("stream");
   }
@@ -103,7 +103,7 @@ export class Writer {
   /** Commits the batches in order as one transaction; throws a StorageError when nothing was committed. */
   apply(requests: readonly CommitRequest[]): CommitResult[] {
     try {
-      // What was committed before needs no commit: it is answered also while the store takes no writes.
+      // Batches that are already committed are answered without a commit, even while the store rejects writes.
       const repeated = requests.flatMap(({ batch }) => this.#commits.find(batch.source, batch.number) ?? []);
       if (repeated.length === requests.length) return repeated;
       this.#database.exec("BEGIN IMMEDIATE");
@@ -117,12 +117,12 @@ export class Writer {
     }
   }
 
-  /** Copies the log into the database file as far as readers allow. */
+  /** Copies the WAL into the database file as far as readers allow. */
   checkpoint(): void {
     this.#database.pragma("wal_checkpoint(PASSIVE)");
   }
 
-  /** True when the store takes writes again: a write that leaves nothing behind. */
+  /** True when the store accepts writes again; tested with a write that leaves no row. */
   probe(): boolean {
     try {
       this.#database.exec("BEGIN IMMEDIATE");
@@ -248,7 +248,7 @@ export class Writer {
         deleteFlow(this.#statements, Number(ops[at]));
         break;
       case "set_run_creator":
-        // The run may have been created in this very commit.
+        // The run may be an insert still pending in this commit.
         this.#flush();
         this.#applyRow(name, ops, at);
         break;
@@ -277,7 +277,7 @@ export class Writer {
     if (operation.counted !== null) this.#counters.raise(operation.counted, Number(ops[at]));
   }
 
-  /** An answer that is an event names it by its id, which only the writer knows. */
+  /** A body that is null stands for the event inserted last: store its id, which only the writer knows. */
   #keepAnswer(ops: readonly Primitive[], at: number): void {
     const values = ops.slice(at, at + OPERATIONS.put_idempotency.length);
     const body = values.length - 1;
@@ -312,7 +312,7 @@ export class Writer {
   }
 }
 
-/** Ids of the commands that a batch answers, those that are answered with an event included. */
+/** Ids of the commands that a batch answers, including those answered with an event. */
 function commandsOf(batch: Batch): number[] {
   const commands = eventAnswers({ stream: batch.stream, first_event_id: 0 }).map(([command]) => command);
   for (let index = 0; index < batch.replies.length; index += 3) commands.push(Number(batch.replies[index]));

@@ -1,14 +1,14 @@
-/** The rows of a backfill's runs: one statement makes all of them from columns, at a third of what a call for each row costs. */
+/** Rows of a backfill's runs: one statement makes all of them from columns, at a third of the cost of one call per row. */
 import type { Primitive } from "#protocol/feed";
 import { stateCode } from "./codes.ts";
 import { NUMBERS } from "./numbers.ts";
 import { OPERATIONS } from "./ops.ts";
 import type { Statements } from "./statements.ts";
 
-/** Gives a tag to runs with ids in a row; bound: their number, the tag, the first id. */
+/** Adds a tag to runs with consecutive ids; bound values: number of runs, tag, first id. */
 export const TAG_RUNS = `${NUMBERS} INSERT INTO run_tags (tag, run_id) SELECT ?, ? + i FROM numbers`;
 
-/** The texts cross as bytes: those are cut in constant time, a text is read from its start. */
+/** The texts are passed as bytes: substr on a BLOB takes constant time, on text it reads from the start. */
 const INSERT = `${NUMBERS}, valued (i, value) AS (SELECT i, CAST(substr(?, i * ? + 1, ?) AS TEXT) FROM numbers)
   INSERT INTO runs (state_type, state_timestamp, created_at, attempt, report_seq, crash_count, failure_count,
     id, external_id, flow_id, backfill_id, priority, created_by, tags, name, parameters)
@@ -20,7 +20,7 @@ interface BackfillRuns {
   count: number;
   createdAt: number;
   tags: string[];
-  /** The values of the operation by column. */
+  /** A value of the operation, by column. */
   column(name: (typeof OPERATIONS.insert_backfill_runs)[number]): Primitive;
 }
 

@@ -1,10 +1,10 @@
-/** Small codes in place of repeated text: state types and the kinds of the coarse index. */
+/** Small integer codes for repeated text: state types and the kinds of the coarse index. */
 import { STATE_TYPES, type StateType } from "#protocol/state";
 import type { SqlValue } from "./driver.ts";
 
 const STATE_CODE = new Map<SqlValue, number>(STATE_TYPES.map((type, index) => [type, index]));
 
-/** The code of a state type; throws for text that is none, because a row with it could not be read again. */
+/** The code of a state type. Throws for an unknown type, because a row with such a code could not be read. */
 export function stateCode(type: SqlValue): number {
   const code = STATE_CODE.get(type);
   if (code === undefined) throw new Error(`not a state type: ${String(type)}`);
@@ -21,13 +21,13 @@ export function stateType(code: number): StateType {
   return type;
 }
 
-/** Codes of the types that end a run, in the order of STATE_TYPES. */
+/** Codes of the state types that end a run, in the order of STATE_TYPES. */
 export const ENDED_CODES: readonly number[] = ["Completed", "Failed", "Cancelled", "Crashed"].map(stateCode);
 
 /** Column `kind` of counts. */
 export const COUNT_KIND = { runs: 0, task_runs: 1 } as const;
 
-/** Column `kind` of stretches: whose ids, and what `value` is. */
+/** Column `kind` of stretches: whose ids a stretch has, and what `value` holds. */
 export const STRETCH_KIND = {
   /** Events by flow id. */
   event_flow: 0,
@@ -43,19 +43,19 @@ export const STRETCH_KIND = {
   task_state_name: 5,
 } as const;
 
-/** Ids in one stretch: small enough to scan in 50 us, large enough to save nine in ten index rows. */
+/** Ids per stretch: few enough to scan in 50 us, enough to save nine in ten index rows. */
 export const STRETCH_IDS = 256;
 
 export function stretchOf(id: number): number {
   return Math.floor(id / STRETCH_IDS);
 }
 
-/** The stretches that hold `count` ids from `first` on. */
+/** The stretches that contain `count` ids starting at `first`. */
 export function* stretchesOf(first: number, count: number): Generator<number> {
   for (let stretch = stretchOf(first); stretch <= stretchOf(first + count - 1); stretch += 1) yield stretch;
 }
 
-/** Tables whose ids are seen outside; `counters` has the highest id given of each. */
+/** Tables whose ids clients see; `counters` holds the highest id assigned in each. */
 export const COUNTED = [
   "flows",
   "runs",

@@ -1,7 +1,7 @@
 /**
- * What the last commits answered, by source and batch number: a batch that comes again after a crash of the writer
- * gets the same numbers and changes nothing. The commands they decided are kept with them: where the batch cannot come again,
- * because its core has ended too, nobody must take them for undecided.
+ * Results of the last commits, by source and batch number: a batch that is resent after a crash of the writer changes nothing
+ * and gets its former result. The ids of the decided commands are kept too: when the core has also ended, its batch is never
+ * resent, and those commands must not be taken for undecided.
  */
 import type { Statements } from "./statements.ts";
 import { StorageError } from "./storage-error.ts";
@@ -15,15 +15,15 @@ export interface CommitResult {
   first_seq: number;
 }
 
-/** A batch that is being committed. */
+/** A batch of the commit in progress. */
 export interface AppliedBatch {
   source: number;
   result: CommitResult;
-  /** Ids of the commands it answers. */
+  /** Ids of the commands that the batch answers. */
   commands: readonly number[];
 }
 
-/** Commits kept: more than can be under way unacknowledged. */
+/** Commits kept per source: more than can be unacknowledged. */
 const COMMITS_KEPT = 16;
 
 type StoredResult = [number: number, first_event_id: number, first_seq: number, ...logs: number[]];
@@ -32,7 +32,7 @@ export class CommitRecord {
   readonly #statements: Statements;
   readonly #last = new Map<number, number>();
   readonly #results = new Map<string, CommitResult>();
-  /** Per source: for each kept commit its last batch and the batches in it. */
+  /** Per source and kept commit: its last batch number and all its batch numbers. */
   readonly #kept = new Map<number, { number: number; batches: number[] }[]>();
   #pending: { source: number; results: CommitResult[] }[] = [];
 
@@ -48,7 +48,7 @@ export class CommitRecord {
     }
   }
 
-  /** The result of a batch that was committed before; null for a new one. Throws when it is too old to know. */
+  /** The result of a committed batch, null for a new batch. Throws when the batch is older than the kept commits. */
   find(source: number, number: number): CommitResult | null {
     const known = this.#results.get(`${source}:${number}`);
     if (known !== undefined) return known;
@@ -57,13 +57,13 @@ export class CommitRecord {
     return null;
   }
 
-  /** The commands that the kept commits decided. */
+  /** The commands decided by the kept commits. */
   commands(): number[] {
     const rows = this.#statements.raw<[string]>("SELECT commands FROM commits ORDER BY source, number").all();
     return rows.flatMap(([commands]) => JSON.parse(commands) as number[]);
   }
 
-  /** At the start of a process no batch of an earlier one can come again, nor does anybody wait for its answers. */
+  /** After a process start, no batch of an earlier process is resent and no client waits for its answers. */
   forgetAll(): void {
     this.#statements.raw("DELETE FROM commits").run();
     this.#last.clear();
@@ -71,7 +71,7 @@ export class CommitRecord {
     this.#kept.clear();
   }
 
-  /** Writes the results of a commit; call `committed` or `rolledBack` afterwards. */
+  /** Writes the results of a commit; `committed` or `rolledBack` must follow. */
   write(batches: readonly AppliedBatch[]): void {
     const bySource = new Map<number, { results: CommitResult[]; commands: number[] }>();
     for (const { source, result, commands } of batches) {

@@ -1,5 +1,6 @@
 /**
- * Copies of a store in one file: made while a server writes, checked, and put under their name only once they are whole.
+ * Copies a store into a single file while a server may be writing; checks the copy and renames it into place only when
+ * complete.
  */
 import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -17,22 +18,22 @@ import { clearProblem } from "./store-files.ts";
 
 /** Readable by its owner alone. */
 const FILE_MODE = 0o600;
-/** Files SQLite keeps beside a store. */
+/** Files that SQLite keeps beside a store. */
 const SIDE_FILES = ["-wal", "-shm"] as const;
 
 export interface CopyFacts {
   bytes: number;
   runs: number;
   events: number;
-  /** Secret variables in it; they are of no use without the key of their home. */
+  /** Number of secret variables, which are unreadable without the key of their home. */
   secrets: number;
-  /** Migrations it has seen. */
+  /** Schema version of the copy. */
   version: number;
 }
 
 /**
  * Copies the store to a file that does not exist yet, and checks the copy.
- * @throws StorageError when the source cannot be read or the copy is not sound; nothing is left behind then.
+ * @throws StorageError when the source cannot be read or the copy fails the check; then no file is left.
  */
 export async function copyStore(from: string, to: string): Promise<CopyFacts> {
   const part = `${to}.${process.pid}.part`;
@@ -55,7 +56,7 @@ export async function copyStore(from: string, to: string): Promise<CopyFacts> {
   }
 }
 
-/** One file without a log beside it, sound and on the disk. */
+/** Turns the copy into one file without a WAL, checks it and syncs it to disk. */
 function sealCopy(path: string): CopyFacts {
   const copy = openDriver(path, { readonly: false, busyWaitMs: BUSY_WAIT_MS });
   let facts: CopyFacts;
@@ -86,8 +87,8 @@ function checkCopy(copy: Database, path: string): CopyFacts {
 }
 
 /**
- * Puts a copy in the place of a store that nobody has open. The old store stays beside it under the name `aside`.
- * @returns true when the old store could be read, so that ids given by it are not given again.
+ * Replaces a store that no process has open by a copy. The old store is kept beside it under the name `aside`.
+ * @returns true when the old store could be read, so that its ids are not reused.
  */
 export function replaceStore(path: string, copy: string, aside: string): boolean {
   const carried = existsSync(path) && carryCounters(path, copy);
@@ -95,7 +96,7 @@ export function replaceStore(path: string, copy: string, aside: string): boolean
     if (existsSync(`${path}${suffix}`)) linkSync(`${path}${suffix}`, `${aside}${suffix}`);
   }
   syncFolder(aside);
-  // A log that belongs to the old store must never lie beside the new one.
+  // The WAL of the old store must never lie beside the new store.
   for (const suffix of SIDE_FILES) rmSync(`${path}${suffix}`, { force: true });
   renameSync(copy, path);
   clearProblem(path);
@@ -104,15 +105,15 @@ export function replaceStore(path: string, copy: string, aside: string): boolean
 }
 
 /**
- * Raises the counters of the copy to those of the old store. Engines and clients that still speak of runs which the copy does
- * not know then meet no other run under that id, and no stream number comes twice.
+ * Raises the counters of the copy to those of the old store: engines and clients that still refer to runs missing in the copy
+ * then never reach a different run under the same id, and no stream number is reused.
  */
 function carryCounters(path: string, copy: string): boolean {
   try {
     const old = openDriver(path, { readonly: false, busyWaitMs: BUSY_WAIT_MS });
     let given: ReturnType<typeof readCounters>;
     try {
-      // What the log holds goes into the file, so that the old store is one file too.
+      // Fold the WAL into the file, so that the old store is a single file too.
       old.pragma("wal_checkpoint(TRUNCATE)");
       given = readCounters(new Statements(old));
     } finally {

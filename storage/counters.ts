@@ -1,4 +1,4 @@
-/** The highest id given of each table, so that ids never return: read once, written once per commit. */
+/** The highest id assigned in each table, so that ids are never reused: read once, written once per commit. */
 import { COUNTED, type Counted } from "./codes.ts";
 import type { Statements } from "./statements.ts";
 
@@ -29,19 +29,19 @@ export class Counters {
     return this.#values[name];
   }
 
-  /** Notes that this id was given. */
+  /** Records that this id was assigned. */
   raise(name: Counted, id: number): void {
     if (id > this.#values[name]) this.#values[name] = id;
   }
 
-  /** Gives `count` ids and returns the first. */
+  /** Assigns `count` ids and returns the first. */
   take(name: Counted, count: number): number {
     const first = this.#values[name] + 1;
     this.#values[name] += count;
     return first;
   }
 
-  /** Writes what changed; call `committed` or `rolledBack` afterwards. */
+  /** Writes the changed counters; `committed` or `rolledBack` must follow. */
   write(): void {
     for (const name of COUNTED) {
       if (this.#values[name] !== this.#stored[name]) this.#statements.raw(WRITE).run(name, this.#values[name]);

@@ -1,4 +1,4 @@
-/** Deletion of runs and flows with everything they own; their events stay and get the fields they borrowed. */
+/** Deletes runs and flows with all rows they own. Their events stay and get the fields they borrowed from those rows. */
 import { type EventRow, eventParts, SELECT_EVENT } from "./queries/event-record.ts";
 import type { Statements } from "./statements.ts";
 
@@ -39,7 +39,7 @@ export function deleteFlow(statements: Statements, id: number): void {
   statements.raw("DELETE FROM flows WHERE id = ?").run(id);
 }
 
-/** Writes into the events of a run what they take from it when they are read. */
+/** Writes into the events of a run the fields that are otherwise read from the run. */
 function keepEvents(statements: Statements, run: number): void {
   const rows = statements.raw<EventRow>(`${SELECT_EVENT} WHERE e.run_id = ? AND e.resource IS NULL`).all(run);
   for (const row of rows) {

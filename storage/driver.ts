@@ -1,6 +1,6 @@
 /**
- * The SQLite driver behind one small interface; the only file that imports it.
- * Another driver is used by giving `openDriver` another body.
+ * The SQLite driver behind a small interface; the only file that imports the driver. Another driver needs only another body
+ * of `openDriver`.
  */
 import BetterSqlite3 from "better-sqlite3";
 
@@ -10,7 +10,7 @@ export interface Statement<Row> {
   run(...values: SqlValue[]): { changes: number };
   get(...values: SqlValue[]): Row | undefined;
   all(...values: SqlValue[]): Row[];
-  /** Row by row; none is read before it is asked for. Leaving the loop ends the statement. */
+  /** Reads a row only when it is requested. Leaving the loop ends the statement. */
   iterate(...values: SqlValue[]): IterableIterator<Row>;
 }
 
@@ -22,19 +22,19 @@ export interface Database {
   exec(sql: string): void;
   /** The first column of the first row of a pragma. */
   pragma(text: string): unknown;
-  /** Consistent copy to another file while others write. It blocks this thread until it is complete. */
+  /** Consistent copy to another file while other connections write; blocks this thread until complete. */
   backup(path: string): Promise<void>;
   readonly inTransaction: boolean;
   readonly open: boolean;
   close(): void;
 }
 
-/** More pages than any database has. */
+/** More pages than a database can have. */
 const ALL_PAGES = 0x7fffffff;
 
 export interface DriverOptions {
   readonly: boolean;
-  /** How long a statement waits for a lock of another connection. */
+  /** How long a statement waits for another connection's lock. */
   busyWaitMs: number;
 }
 
@@ -52,7 +52,7 @@ export function openDriver(path: string, options: DriverOptions): Database {
     },
     exec: (sql) => void handle.exec(sql),
     pragma: (text) => handle.pragma(text, { simple: true }),
-    // In one step: between two steps another process may write, and SQLite would begin anew.
+    // One step for all pages: if another process wrote between two steps, SQLite would restart the copy.
     backup: async (target) => void (await handle.backup(target, { progress: () => ALL_PAGES })),
     get inTransaction() {
       return handle.inTransaction;
@@ -64,7 +64,7 @@ export function openDriver(path: string, options: DriverOptions): Database {
   };
 }
 
-/** The driver's error code (SQLITE_...) of a failure, or null for an error of another kind. */
+/** The driver's error code (SQLITE_...), or null for other errors. */
 export function driverErrorCode(error: unknown): string | null {
   return error instanceof BetterSqlite3.SqliteError ? error.code : null;
 }

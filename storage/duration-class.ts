@@ -1,10 +1,10 @@
 /**
- * Durations in classes, four to each doubling: counts per class tell quantiles to within a tenth, whatever their number.
+ * Duration classes, four per doubling: counts per class give quantiles to within a tenth, however many durations are counted.
  */
 
 const CLASSES_PER_DOUBLING = 4;
 
-/** Class of something that never started. */
+/** Class of a run or task run that never started. */
 export const NO_DURATION = -1;
 
 /** The class of a duration in microseconds. */
@@ -17,7 +17,7 @@ export function durationOfClass(group: number): number {
   return Math.round(2 ** ((group + 0.5) / CLASSES_PER_DOUBLING) - 1);
 }
 
-/** The duration below which `share` of those counted lie; null when none is counted. */
+/** The duration below which `share` of the counted durations lie; null without any. */
 export function quantile(counts: ReadonlyMap<number, number>, share: number): number | null {
   const classes = [...counts].filter(([group]) => group !== NO_DURATION).sort(([a], [b]) => a - b);
   const total = classes.reduce((sum, [, count]) => sum + count, 0);

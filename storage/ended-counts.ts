@@ -1,6 +1,6 @@
 /**
- * Counts of what ended, by hour, flow, task name, state type and class of duration, and of runs by quarter of an hour and name of
- * the state: collected in a commit, written once per key.
+ * Counts of ended runs and task runs by hour, flow, task name, state type and duration class, and of runs by quarter of an
+ * hour and state name: collected during a commit, written once per key.
  */
 import type { Primitive } from "#protocol/feed";
 import { stateCode } from "./codes.ts";
@@ -27,7 +27,7 @@ export class EndedCounts {
     this.#statements = statements;
   }
 
-  /** Takes the values of one `count_ended` operation, which start at `at`. */
+  /** Adds the values of one `count_ended` operation, which start at `at`. */
   add(ops: readonly Primitive[], at: number): void {
     const [endedAt, flow, task, type, duration, delta, name] = ops.slice(at, at + 7);
     const group = typeof duration === "number" ? durationClass(duration) : NO_DURATION;

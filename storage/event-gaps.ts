@@ -1,4 +1,4 @@
-/** Ids of events that are missing rightly: they were given after the backup that a store was restored from. */
+/** Event ids that are legitimately missing: they were assigned after the backup that the store was restored from. */
 import { readCounters } from "./counters.ts";
 import type { Statements } from "./statements.ts";
 
@@ -12,7 +12,7 @@ export function readEventGaps(statements: Statements): EventGap[] {
   return row === undefined ? [] : (JSON.parse(row[0]) as EventGap[]);
 }
 
-/** Notes that the next event will have an id above `last`; before the counter is raised to it. */
+/** Records that the next event will have an id above `last`; call before raising the counter to `last`. */
 export function noteEventGap(statements: Statements, last: number): void {
   const first = readCounters(statements).events + 1;
   if (last < first) return;

@@ -1,4 +1,4 @@
-/** Whether an event is one that a clause of a rule means. */
+/** Whether an event matches the clauses of a rule. */
 import type { FullMatch } from "#protocol/rule-spec";
 import type { SeenEvent } from "./load-events.ts";
 
@@ -14,7 +14,7 @@ export function matches(match: FullMatch, event: SeenEvent): boolean {
   return hasTag(match, event);
 }
 
-/** Whether the event's run has one of the tags that are asked for. */
+/** Whether the event's run has one of the required tags. */
 export function hasTag(match: FullMatch, event: SeenEvent): boolean {
   return match.tags.length === 0 || match.tags.some((tag) => event.tags.includes(tag));
 }

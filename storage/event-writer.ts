@@ -1,4 +1,4 @@
-/** Rows of events: ids in commit order, several rows per statement, and their places in the coarse index. */
+/** Rows of events: assigns ids in commit order, inserts several rows per statement and writes the coarse index. */
 import type { Primitive } from "#protocol/feed";
 import { STRETCH_KIND, stateCode, stretchesOf, stretchOf } from "./codes.ts";
 import type { Counters } from "./counters.ts";
@@ -13,7 +13,7 @@ const COLUMNS = OPERATIONS.insert_event;
 const ENCODERS = encodersOf(COLUMNS);
 const AT = Object.fromEntries(COLUMNS.map((column, index) => [column, index])) as Record<(typeof COLUMNS)[number], number>;
 
-/** Rows per statement: one call costs as much as binding some ten values. */
+/** Rows per statement: a call costs as much as binding about ten values. */
 const ROWS_PER_INSERT = 8;
 
 function insertOf(rows: number): string {
@@ -55,12 +55,12 @@ export class EventWriter {
     this.#stretches = stretches;
   }
 
-  /** When the core decided what comes now; null where it is not told: then the times of the events are taken. */
+  /** When the core decided the following operations; null if unknown: the events' own times are used then. */
   received(us: number | null): void {
     this.#receivedUs = us;
   }
 
-  /** Takes the next id for the event whose values start at `at`. */
+  /** Inserts the event whose values start at `at`, under the next id. */
   insert(ops: readonly Primitive[], at: number): void {
     const id = this.#counters.take("events", 1);
     const stretch = stretchOf(id);
@@ -79,7 +79,7 @@ export class EventWriter {
     }
   }
 
-  /** Takes the next ids for one event of each run in a range. */
+  /** Inserts one event for each run of a range, under the next ids. */
   insertForRuns(ops: readonly Primitive[], at: number): void {
     const [name, occurred, firstRun, count, flow, type, depth] = ops.slice(at, at + OPERATIONS.insert_run_events.length);
     const first = this.#counters.take("events", Number(count));
@@ -132,7 +132,10 @@ export class EventWriter {
   }
 }
 
-/** The kind of the resource: said by the event itself, or by what it is an event of (a custom event in a task is one of the run). */
+/**
+ * The kind of the resource: from the event itself, otherwise from the event's owner (a custom event inside a task belongs to
+ * the run).
+ */
 function resourceKind(ops: readonly Primitive[], at: number): string {
   const resource = ops[at + AT.resource];
   if (typeof resource === "string") return String((JSON.parse(resource) as { kind?: unknown }).kind);

@@ -1,4 +1,4 @@
-/** External ids that need no bytes in the store. */
+/** External ids that are derived instead of stored. */
 import { bytesToUuid } from "#protocol/uuid";
 
 /** One round of a 32-bit mixer (murmur3's finaliser): every bit of the input reaches every bit of the output. */
@@ -10,8 +10,8 @@ function mix(value: number): number {
 }
 
 /**
- * The external id of an event: a UUIDv7 whose time is the event's and whose other bits follow from the store's salt and
- * the event's id. So it needs no bytes in the store and is the same at every read.
+ * The external id of an event: a UUIDv7 of the event's time, with the other bits derived from the store's salt and the
+ * event's id. So the id takes no space in the store and is the same at every read.
  */
 export function eventUuid(salt: number, id: number, occurredUs: number): string {
   const low = id >>> 0;

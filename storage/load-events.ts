@@ -1,4 +1,4 @@
-/** Committed events as rules see them: what they match on. */
+/** Committed events with the fields that rules match on. */
 import { STRETCH_IDS, stateType } from "./codes.ts";
 import { readRunState } from "./ops.ts";
 import { type EventRow, eventContext, eventParts, renderEvent, SELECT_EVENT } from "./queries/event-record.ts";
@@ -34,20 +34,20 @@ export interface SeenEvent {
   project: string | null;
   tags: readonly string[];
   /**
-   * State type and name of its run as they were then, in lower case. An event without a run has those that its payload names; one
-   * that was stored without them, those of its run now.
+   * State type and name of the event's run at that time, in lower case. Without a run, the state that the payload names; for
+   * events stored without a state, the current state of the run.
    */
   states: readonly string[];
-  /** Who created its run. */
+  /** Creator of the event's run. */
   created_by: string | null;
-  /** Rules that led to it. */
+  /** Length of the chain of rules that led to the event. */
   depth: number;
   payload: Readonly<Record<string, unknown>>;
   /** The event's record as JSON text. */
   record(): string;
 }
 
-/** The events after `cursor` whose names are asked for, oldest first, and how far was looked: `to` is the last id that was. */
+/** The events after `cursor` with the requested names, oldest first; `to` is the last id that was scanned. */
 export function eventsAfter(
   statements: Statements,
   cursor: number,
@@ -78,13 +78,13 @@ export function eventsAfter(
   return { events, to };
 }
 
-/** Text of events that are looked at together; a single one may be longer. */
+/** Maximum length of the events returned together; a single event may be longer. */
 const EVENTS_LENGTH_MAX = 4 * 1024 * 1024;
 
-/** Ids and names looked at to find those that are asked for: a row of these costs a twentieth of an event in full. */
+/** Ids and names scanned per step to find the requested events: reading such a row costs a twentieth of reading the event. */
 const SCAN_EVENTS = 1_000;
 
-/** Names by their code; a code never changes its meaning. */
+/** Names by code; the meaning of a code never changes. */
 const names = new WeakMap<Statements, Map<number, string>>();
 
 function nameOf(statements: Statements, code: number): string {
@@ -101,13 +101,13 @@ export function* latestEvents(statements: Statements, limit: number): Generator<
   for (const row of rows) yield seen(statements, row);
 }
 
-/** The event with this id, or null when it is gone. */
+/** The event with this id, or null if it was deleted. */
 export function seenEvent(statements: Statements, id: number): SeenEvent | null {
   const row = statements.raw<SeenRow>(`${SELECT_SEEN} WHERE e.id = ?`).get(id);
   return row === undefined ? null : seen(statements, row);
 }
 
-/** Events of one name, or with the prefix before `*`, that occurred within the bounds, newest first. */
+/** Events with this name, or with the prefix before `*`, that occurred within the bounds, newest first. */
 export function* eventsBetween(statements: Statements, name: string, fromUs: number, toUs: number): Generator<SeenEvent> {
   const stretches = statements
     .raw<[number]>("SELECT stretch FROM event_times WHERE occurred_max >= ? AND occurred_min <= ? ORDER BY stretch DESC")
@@ -140,7 +140,7 @@ function seen(statements: Statements, row: SeenRow): SeenEvent {
   };
   return {
     ...{ id, name, occurred, run_id, depth, flow },
-    // Of a run that is gone, the event itself has kept what there was to say.
+    // When the run is deleted, use the fields kept in the event.
     get created_by() {
       return created_by ?? (run_id === null ? null : textOf(payloadOf()["created_by"]));
     },

@@ -1,4 +1,4 @@
-/** What the rules need at the start of the core: rules with their guards, firings under way, open expectations, the cursor. */
+/** What the rules load at the start of the core: rules with their guards, pending firings, open expectations, the cursor. */
 
 import { bytesToUuid } from "#protocol/uuid";
 import { readCounters } from "./counters.ts";
@@ -19,7 +19,7 @@ export interface RuleRow {
   since_time: number;
   created_at: number;
   updated_at: number;
-  /** JSON text, null without any. */
+  /** JSON text; null without guards. */
   guards: string | null;
 }
 
@@ -46,18 +46,18 @@ export interface ExpectationRow {
 
 export interface LoadedRules {
   rules: RuleRow[];
-  /** Those with actions still to do, by id. */
+  /** Firings with pending actions, by id. */
   firings: FiringRow[];
-  /** Open ones, by deadline. */
+  /** Open expectations, by deadline. */
   expectations: ExpectationRow[];
-  /** Messages to the outside that have no answer yet, by id; `request` is JSON text. */
+  /** Outgoing messages without an answer, by id; `request` is JSON text. */
   outbound: { id: number; firing_id: number | null; request: string }[];
   /** The newest event whose reactions are stored. */
   cursor: number;
   next_ids: { rule: number; firing: number; expectation: number; outbound: number; event: number };
 }
 
-/** The cursor of the rules in the table of cursors. */
+/** Name of the rules' cursor in the table of cursors. */
 export const RULE_CURSOR = "rules";
 
 type RuleValues = [number, Uint8Array, string, number, string, string | null, string, number, number | null, ...number[]];
@@ -140,7 +140,7 @@ export function hasFired(statements: Statements, ruleId: number, runId: number):
   return statements.raw("SELECT 1 FROM fired WHERE run_id = ? AND rule_id = ?").get(runId, ruleId) !== undefined;
 }
 
-/** Length of the chain of rules that made or moved a run; 0 for none. */
+/** Length of the chain of rules that created or moved a run; 0 for none. */
 export function chainOf(statements: Statements, runId: number): number {
   return statements.raw<[number]>("SELECT depth FROM chains WHERE run_id = ?").get(runId)?.[0] ?? 0;
 }

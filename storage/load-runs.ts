@@ -1,6 +1,6 @@
 /**
- * Runs as the core reads them: at its start all that have not ended, some at a time, so that rows never take as much memory as
- * the runs that are made of them; later single ones, when a command names one.
+ * Loads runs for the core: at its start all unfinished runs, a few rows at a time, so that the rows never take more memory
+ * than the runs built from them; later single runs that a command names.
  */
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import { records } from "./records.ts";
@@ -11,7 +11,7 @@ export interface RunRow {
   external_id: string;
   flow_id: number;
   name: string;
-  /** LEFT_IN_STORE where it is one of many and these are large. */
+  /** LEFT_IN_STORE when the parameters are large and the run is loaded with others. */
   parameters: string;
   tags: string;
   priority: number;
@@ -65,18 +65,18 @@ export interface TaskRunRow {
 export interface LoadedRun {
   run: RunRow;
   task_runs: TaskRunRow[];
-  /** How many answers were given to its pauses. */
+  /** Number of answers given to the run's pauses. */
   answers: number;
 }
 
-/** What stands for parameters that are read when they are needed: no JSON text is empty. */
+/** Stands for parameters that are read from the store when needed; JSON text is never empty. */
 export const LEFT_IN_STORE = "";
 const PARAMETERS_UNLESS_LARGE = `CASE WHEN length(parameters) > ${PARAMETERS_IN_MEMORY_BYTES_MAX} THEN '${LEFT_IN_STORE}' ELSE parameters END`;
-/** Runs read at once at a start. */
+/** Runs read per step at a start. */
 const READ_AT_ONCE = 200;
 const THESE = "(SELECT value FROM json_each(?))";
 
-/** All runs that have not ended, by id. */
+/** All unfinished runs, by id. */
 export function* unfinishedRuns(statements: Statements): Generator<LoadedRun> {
   const unfinished = "SELECT id FROM runs INDEXED BY runs_unfinished WHERE end_time IS NULL ORDER BY id";
   const ids = statements
@@ -98,7 +98,7 @@ function* runsOf(statements: Statements, ids: string): Generator<LoadedRun> {
   for (const run of runs) yield { run, task_runs: tasksOf.get(run.id) ?? [], answers: answers.get(run.id) ?? 0 };
 }
 
-/** One run of any state with its task runs and answers; null when there is none. */
+/** One run in any state with its task runs and answers; null for an unknown run. */
 export function loadRun(statements: Statements, id: number, withTasks = true): LoadedRun | null {
   const run = records<RunRow>(statements, "insert_run", "runs", "WHERE id = ?", [id])[0];
   if (run === undefined) return null;

@@ -1,6 +1,6 @@
 /**
- * What the core reads at its start: everything that lives, without a look at history; its runs are read by load-runs.ts. Rows
- * have the columns of ops.ts, states as text, JSON columns as text.
+ * What the core loads at its start: all live rows, without scanning history; load-runs.ts loads the runs. Rows have the
+ * columns of ops.ts, states as text, JSON columns as text.
  */
 
 import { uuidToBytes } from "#protocol/uuid";
@@ -92,7 +92,7 @@ export interface BackfillRow {
   cancelled_through: number | null;
 }
 
-/** The clocks as they were last looked at (storage/migrations/0005-clock.ts). */
+/** The clocks as last measured (storage/migrations/0005-clock.ts). */
 export interface ClockRow {
   boot: string;
   boot_time: number;
@@ -106,7 +106,7 @@ export interface ClockRow {
 
 export interface LoadedBackfill {
   backfill: BackfillRow;
-  /** Its runs by name of their state. */
+  /** The backfill's runs by state name. */
   counts: Map<string, number>;
 }
 
@@ -117,7 +117,7 @@ export interface CountRow {
   count: number;
 }
 
-/** Everything the core holds in memory, but for its unfinished runs. */
+/** Everything the core holds in memory except unfinished runs. */
 export interface LoadedStore {
   flows: FlowRow[];
   leases: LeaseRow[];
@@ -125,14 +125,14 @@ export interface LoadedStore {
   reruns: { run_id: number; due: number }[];
   schedules: ScheduleRow[];
   skips: SkipRow[];
-  /** Fires that are still to come and whose runs have ended already. */
+  /** Future fires whose runs have already ended. */
   ended_fires: { schedule_id: number; fire: number }[];
-  /** Backfills that have unfinished runs. */
+  /** Backfills to keep in memory; see unfinishedBackfills. */
   backfills: LoadedBackfill[];
   counts: CountRow[];
   /** Null before the first start. */
   clock: ClockRow | null;
-  /** The id to give next, by table; "stream" is the next stream number. */
+  /** The next id to assign, by table; for "stream" the next stream number. */
   next_ids: Record<Counted, number>;
   /** Number of the last committed batch of each source. */
   commits: { source: number; number: number }[];
@@ -173,7 +173,7 @@ function readAll(statements: Statements): LoadedStore {
   };
 }
 
-/** By the index of fires, so that only what lies ahead of each schedule is read. */
+/** Uses the index of fires, so that only fires ahead of each schedule's `consumed_until` are read. */
 function readEndedFires(statements: Statements): { schedule_id: number; fire: number }[] {
   const sql = `SELECT s.id, r.scheduled_time FROM schedules s CROSS JOIN runs r INDEXED BY runs_schedule
     ON r.schedule_id = s.id AND r.schedule_id IS NOT NULL AND r.scheduled_time > s.consumed_until WHERE r.end_time IS NOT NULL`;
@@ -181,7 +181,7 @@ function readEndedFires(statements: Statements): { schedule_id: number; fire: nu
   return rows.map(([schedule_id, fire]) => ({ schedule_id, fire }));
 }
 
-/** Those with unfinished runs, those whose check is still to be answered, and those that are being cancelled. */
+/** Backfills with unfinished runs, with an open bulk-completion check, or being cancelled. */
 function unfinishedBackfills(statements: Statements): LoadedBackfill[] {
   const sql =
     "SELECT backfill_id FROM runs INDEXED BY runs_unfinished WHERE end_time IS NULL AND backfill_id IS NOT NULL " +
@@ -190,7 +190,7 @@ function unfinishedBackfills(statements: Statements): LoadedBackfill[] {
   return ids.flatMap(([id]) => loadBackfill(statements, id) ?? []);
 }
 
-/** A backfill with the counts of its runs; null when there is none. */
+/** A backfill with the counts of its runs; null for an unknown backfill. */
 export function loadBackfill(statements: Statements, id: number): LoadedBackfill | null {
   const backfill = records<BackfillRow>(statements, "put_backfill", "backfills", "WHERE id = ?", [id])[0];
   return backfill === undefined ? null : { backfill, counts: countsOfBackfill(statements, id) };
@@ -209,7 +209,7 @@ function readCounts(statements: Statements): CountRow[] {
     }));
 }
 
-/** The id and creation time of an artifact of a run by its external id; null when there is none. */
+/** Id and creation time of an artifact of a run, by external id; null for an unknown artifact. */
 export function findArtifact(
   statements: Statements,
   runId: number,
@@ -220,7 +220,7 @@ export function findArtifact(
   return row === undefined ? null : { id: row[0], created_at: row[1] };
 }
 
-/** What is known of a value of the key of a downstream flow. */
+/** The stored fan-in entry for a key value of a downstream flow. */
 export function findFanIn(
   statements: Statements,
   downstreamId: number,
@@ -231,7 +231,7 @@ export function findFanIn(
   return rows.map(([flow_id, run_id, completed]) => ({ flow_id, run_id, completed: completed === 1 }));
 }
 
-/** The first answer to a request with this Idempotency-Key; null when it is unknown. */
+/** The first answer to a request with this Idempotency-Key; null for an unknown key. */
 export function findIdempotency(
   statements: Statements,
   key: string,
@@ -241,7 +241,7 @@ export function findIdempotency(
   return row === undefined ? null : { fingerprint: row[0], status: row[1], body: row[2] };
 }
 
-/** A variable; null when there is none. Its value is JSON text, or the sealed form of it for a secret. */
+/** A variable, null for an unknown name. The value is JSON text; for a secret, the sealed form of it. */
 export function findVariable(
   statements: Statements,
   name: string,
@@ -257,7 +257,7 @@ export function hasSecrets(statements: Statements): boolean {
   return statements.raw("SELECT 1 FROM variables WHERE secret = 1 LIMIT 1").get() !== undefined;
 }
 
-/** Runs of a schedule for fires after a moment, in any state. */
+/** Runs of a schedule for fires after a time, in any state. */
 export function runsOfFiresAfter(statements: Statements, scheduleId: number, us: number): number[] {
   const sql = `SELECT id FROM runs INDEXED BY runs_schedule WHERE schedule_id = ? AND schedule_id IS NOT NULL AND scheduled_time > ?
     ORDER BY scheduled_time`;
@@ -265,7 +265,7 @@ export function runsOfFiresAfter(statements: Statements, scheduleId: number, us:
   return rows.map(([id]) => id);
 }
 
-/** A run starts after it was created; a clock that is off by more is wrong. */
+/** A run starts after its creation; a start more than this before the oldest creation comes from a wrong clock. */
 const PLAUSIBLE_START_US = 86_400_000_000;
 const WRONG_STARTS_MAX = 1_000;
 
@@ -276,8 +276,8 @@ const STARTED_WRONGLY = `SELECT id FROM (SELECT id, end_time, state_received FRO
   WHERE state_received IS NULL AND end_time < ? LIMIT ?`;
 
 /**
- * Ids of runs that ended before a time, the earliest first. By the clock of the server: an engine whose clock is wrong neither
- * ends its runs long ago nor keeps them for ever.
+ * Ids of runs that ended before a time, the earliest first. Uses the server's clock, so that an engine with a wrong clock
+ * neither ages its runs nor keeps them for ever.
  */
 export function runsEndedBefore(statements: Statements, beforeUs: number, limit: number): number[] {
   const ids = (sql: string, ...values: number[]): number[] =>
@@ -293,7 +293,8 @@ export function runsEndedBefore(statements: Statements, beforeUs: number, limit:
     ...[plausibleUs, beforeUs, beforeUs, limit],
   );
   found.push(...ids(RECEIVED_BEFORE, beforeUs, Math.max(0, limit - found.length)));
-  // Runs that began by a wrong clock and ended by a right one are few; the others at the front are no reason to look at all of them.
+  // Wrong starts with a right end are few: scan the first WRONG_STARTS_MAX only, since the other rows there have wrong ends
+  // too.
   found.push(...ids(STARTED_WRONGLY, plausibleUs, WRONG_STARTS_MAX, beforeUs, Math.max(0, limit - found.length)));
   return found;
 }

@@ -1,7 +1,8 @@
 /**
- * One server per home. `db.lock` is locked with flock(2), by the `flock` command on our own descriptor: the lock belongs to
- * the open file and stays until our process ends. So is the home itself, which stays the same when somebody removes `db.lock`. Where that command is missing, an exclusive SQLite lock on a file
- * beside it does the same. The file holds the pid of the server.
+ * One server per home. The `flock` command locks `db.lock` with flock(2) through a descriptor of this process: the lock
+ * belongs to the open file and lasts until the process ends. The home directory is locked too, because it stays the same when
+ * `db.lock` is removed. Without the command, an exclusive SQLite lock on a second file serves instead. `db.lock` holds the
+ * pid of the server.
  */
 import { spawnSync } from "node:child_process";
 import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
@@ -12,17 +13,17 @@ const LOCK_FILE = "db.lock";
 const FALLBACK_FILE = "db.lock.sqlite";
 const FILE_MODE = 0o600;
 
-/** Exit status of `flock -n` when another process holds the lock; others mean that the command failed. */
+/** Exit status of `flock -n` when another process holds the lock; any other failure means that the command failed. */
 const HELD = 1;
 
 export interface HomeLock {
   path: string;
-  /** Gives the lock up; the end of the process does too. */
+  /** Releases the lock, as the end of the process does. */
   release(): void;
 }
 
 export class HomeLockedError extends Error {
-  /** The process that holds the lock, null when the file doesn't say. */
+  /** The process that holds the lock, null if the file holds no pid. */
   readonly pid: number | null;
 
   constructor(home: string, pid: number | null) {
@@ -33,11 +34,11 @@ export class HomeLockedError extends Error {
 }
 
 export interface LockOptions {
-  /** The flock command; null forces the other way. */
+  /** The flock command; null forces the SQLite lock. */
   command?: string | null;
 }
 
-/** Takes the lock of a home directory; throws HomeLockedError while another process has it. */
+/** Locks a home directory; throws HomeLockedError while another process holds the lock. */
 export function lockHome(home: string, options: LockOptions = {}): HomeLock {
   const path = join(home, LOCK_FILE);
   const descriptor = openSync(path, "a+", FILE_MODE);
@@ -60,7 +61,10 @@ export function lockHome(home: string, options: LockOptions = {}): HomeLock {
   };
 }
 
-/** The child gets our descriptor as its number 3; flock(2) locks are of the open file, so ours is locked by it. */
+/**
+ * The child inherits the descriptor as its number 3. flock(2) locks belong to the open file, so this process holds the lock
+ * too.
+ */
 function flock(command: string, descriptor: number): "taken" | "held" | "unavailable" {
   const result = spawnSync(command, ["-xn", "3"], { stdio: ["ignore", "ignore", "ignore", descriptor] });
   if (result.error !== undefined) return "unavailable";
@@ -68,7 +72,7 @@ function flock(command: string, descriptor: number): "taken" | "held" | "unavail
   return result.status === HELD ? "held" : "unavailable";
 }
 
-/** Where directories cannot be locked (some network file systems), the lock of the file has to do. */
+/** Where directories cannot be locked (some network file systems), the lock on the file must suffice. */
 function lockDirectory(home: string, path: string, descriptor: number, command: string): number {
   const directory = openSync(home, "r");
   if (flock(command, directory) !== "held") return directory;

@@ -1,6 +1,6 @@
 /**
- * Log lines are stored in blocks: the lines of one run from one report, as one row.
- * A block has the id of its last line; its lines have ids without gaps, in the order they came.
+ * Log lines are stored in blocks: the lines of one run from one report form one row. A block has the id of its last line; its
+ * lines have consecutive ids in the order of arrival.
  */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { Primitive } from "#protocol/feed";
@@ -28,18 +28,18 @@ export interface LogBlocks {
   nextLogId: number;
 }
 
-/** Bounds of a block: what a reader has to take apart to show one line. */
+/** Size limits of a block: a reader unpacks a whole block to show one line. */
 const BLOCK_LINES_MAX = 2_000;
 const BLOCK_BYTES_MAX = 1024 * 1024;
 
-/** Shorter text is stored as it is: deflating it costs more than the pages it saves. */
+/** Shorter text is stored unpacked, because deflating it costs more than the saved pages. */
 const DEFLATE_BYTES_MIN = 4_096;
 const DEFLATE_LEVEL = 1;
 
 /** Values per entry of Decision.logs: run id, attempt, number of lines, level mask, lines. */
 const ENTRY = 5;
 
-/** Makes block rows of the log entries of a decision; `nextLogId` is the id of the first line. */
+/** Builds block rows from the log entries of a decision; `nextLogId` is the id of the first line. */
 export function buildLogBlocks(entries: readonly Primitive[], nextLogId: number): LogBlocks {
   const result: LogBlocks = { blocks: [], appended: [], nextLogId };
   for (let at = 0; at < entries.length; at += ENTRY) {

@@ -1,19 +1,19 @@
-/** Brings a database to the current schema; refuses one from a newer version. */
+/** Migrates a database to the current schema; rejects a database of a newer version. */
 import type { Database } from "./driver.ts";
 import { MIGRATIONS, type Migration } from "./migrations/index.ts";
 import { StorageError } from "./storage-error.ts";
 
-/** Every store has had these since its first migration, and no other program's database has all three. */
+/** Every store has these tables since its first migration, and databases of other programs do not have all three. */
 const OWN_TABLES = ["counters", "migrations", "runs"];
 
-/** True for a database that holds tables and is no store of ours. */
+/** True for a database that has tables but is no Millrace store. */
 function isForeign(database: Database): boolean {
   const tables = database.prepareRaw<[string]>("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
   const names = new Set(tables.map(([name]) => name));
   return names.size > 0 && !OWN_TABLES.every((name) => names.has(name));
 }
 
-/** The number of migrations this database has seen; throws when it has seen ones that we don't know, and when it is not ours. */
+/** The number of migrations applied to this database. Throws for unknown migrations and for a database of another program. */
 export function databaseVersion(database: Database, known: readonly Migration[] = MIGRATIONS): number {
   if (isForeign(database)) {
     const message = "db.sqlite is the database of another program, not a store of Millrace: choose another home";
@@ -27,7 +27,7 @@ export function databaseVersion(database: Database, known: readonly Migration[] 
   return version;
 }
 
-/** Applies what is missing, each migration in one transaction; returns the names of those applied. */
+/** Applies missing migrations, each in one transaction; returns their names. */
 export function migrate(database: Database, known: readonly Migration[] = MIGRATIONS): string[] {
   const version = databaseVersion(database, known);
   const applied: string[] = [];

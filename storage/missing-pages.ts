@@ -1,10 +1,10 @@
-/** Whether pages of the database are neither in its file nor in the write-ahead log: somebody truncated the file. */
+/** Whether pages of the database are neither in its file nor in the WAL: then the file was truncated. */
 import { statSync } from "node:fs";
 import type { Database } from "./driver.ts";
 
 /**
- * Every page is in the file, or in the part of the log that is not copied yet. The pages are counted before the log and the log
- * before the file, so that a commit beside this only makes the log longer and a checkpoint only the file.
+ * Every page is in the file or in the part of the WAL not yet copied. The order of reading is database pages, WAL, file, so
+ * that a concurrent commit can only lengthen the WAL and a concurrent checkpoint only the file.
  */
 export function lacksPages(path: string, database: Database, pageBytes: number): boolean {
   const pages = pageCount(database);
@@ -18,7 +18,7 @@ function pageCount(database: Database): number | null {
   try {
     return Number(database.pragma("page_count"));
   } catch {
-    // A damaged file: commits and reads say so.
+    // The file is damaged; commits and reads report that.
     return null;
   }
 }

@@ -15,7 +15,7 @@ export class Names {
     }
   }
 
-  /** The code of a name, stored in the running transaction when it is new. */
+  /** The code of a name; a new name is stored in the running transaction. */
   code(name: string): number {
     const known = this.#codes.get(name);
     if (known !== undefined) return known;

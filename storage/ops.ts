@@ -16,17 +16,17 @@ export const RUN_STATE = [
   "state_timestamp",
   "state_message",
   "state_details",
-  /** When the server took the state; null where `state_timestamp` says it, as it does but for engines whose clock is wrong. */
+  /** When the server received the state; null when equal to `state_timestamp`, as for all engines with a right clock. */
   "state_received",
   "start_time",
   "end_time",
   "total_run_time",
   "engine_id",
   "engine_pid",
-  /** The assignment that holds the run; negative once it is over, null before the first. */
+  /** The assignment that holds the run; negative after its end, null before the first assignment. */
   "assignment_id",
   "report_seq",
-  /** Last report numbers of engines other than the one that holds the run, as JSON; null when there are none. */
+  /** Last report numbers of engines that no longer hold the run, as JSON; null without any. */
   "other_sequences",
   "crash_count",
   "failure_count",
@@ -83,9 +83,9 @@ export const OPERATIONS = {
     ...RUN_STATE,
   ],
   /**
-   * The runs of a backfill, Scheduled, with ids in a row. `external_ids` are 16 bytes each; `values` are ASCII texts of one
-   * length, joined. A run's name is `name_head` and its value without colons, its parameters `parameters_head`, value and
-   * `parameters_tail`.
+   * The runs of a backfill, Scheduled, with consecutive ids. `external_ids` are 16 bytes each; `values` are ASCII texts of
+   * equal length, joined. A run's name is `name_head` and its value without colons, its parameters `parameters_head`, value
+   * and `parameters_tail`.
    */
   insert_backfill_runs: [
     "first_id",
@@ -103,7 +103,10 @@ export const OPERATIONS = {
     "values",
   ],
   update_run: ["id", ...RUN_STATE],
-  /** Takes its task runs, log lines, artifacts, leases and answers along; its events stay with the borrowed fields written into them. */
+  /**
+   * Deletes the run with its task runs, log lines, artifacts, leases and answers; its events stay, with the borrowed fields
+   * written into them.
+   */
   delete_run: ["id"],
   put_task_run: [
     "id",
@@ -126,12 +129,12 @@ export const OPERATIONS = {
     "created_at",
   ],
   /**
-   * The id is given by the writer in commit order. `resource` and `related` are null for events of runs and task runs, whose
-   * resource, related and common payload are derived when read; `payload` then has only the extra keys (null: none).
-   * The common payload is derived only when `state_type` is set; a custom event of a run has none, its payload is stored whole,
-   * its resource is the run and its related are the flow, the run's tags and, with `task_run_id`, the task run (name "").
-   * With `resource` set, the event is stored as it was given. Both of these have the state of their run, where they have a run, in
-   * `state_name` (runStateText), for rules to match on.
+   * The writer assigns the id in commit order. `resource` and `related` are null for events of runs and task runs, whose
+   * resource, related and common payload are derived when read; `payload` then has only the extra keys (null: none). The
+   * common payload is derived only when `state_type` is set. A custom event of a run has no `state_type`: its payload is
+   * stored whole, its resource is the run and its related are the flow, the run's tags and, with `task_run_id`, the task run
+   * (name ""). With `resource` set, the event is stored as given. Custom events and events with `resource` have the state of
+   * their run, if any, in `state_name` (runStateText), for rules to match on.
    */
   insert_event: [
     "name",
@@ -146,19 +149,22 @@ export const OPERATIONS = {
     "related",
     "payload",
   ],
-  /** One event like an insert_event with these columns for each of `count` runs with ids in a row; `rule_depth` as put_event_chain. */
+  /**
+   * One event, like an insert_event with these columns, for each of `count` runs with consecutive ids; `rule_depth` as in
+   * put_event_chain.
+   */
   insert_run_events: ["name", "occurred", "first_run_id", "count", "flow_id", "state_type", "rule_depth"],
   put_artifact: ["id", "external_id", "run_id", "task_run_id", "key", "kind", "data", "created_at", "updated_at"],
-  /** A hold on resources; kind is "run" (taken at hand-out) or "explicit" (acquired by user code). */
+  /** A lease on resources; kind is "run" (taken at hand-out) or "explicit" (acquired by user code). */
   insert_lease: ["id", "run_id", "kind", "resources", "created_at"],
   delete_lease: ["id"],
   /** Answers to pauses are an ordered list per run. */
   insert_answer: ["run_id", "ordinal", "value", "created_at"],
   delete_answers: ["run_id"],
-  /** `value` is JSON text, or the sealed form of it for a secret. */
+  /** `value` is JSON text; for a secret, the sealed form of it. */
   put_variable: ["name", "value", "secret", "tags", "created_at", "updated_at"],
   delete_variable: ["name"],
-  /** `spec` is the JSON text of protocol/rule-spec.ts. The rule looks at events after `since_event` only. */
+  /** `spec` is the JSON text of protocol/rule-spec.ts. The rule processes only events after `since_event`. */
   put_rule: [
     "id",
     "external_id",
@@ -178,35 +184,38 @@ export const OPERATIONS = {
   delete_rule: ["id"],
   put_guards: ["rule_id", "state"],
   delete_guards: ["rule_id"],
-  /** Remembers that a rule has fired for a run. */
+  /** Records that a rule has fired for a run. */
   put_fired: ["run_id", "rule_id"],
-  /** `pending` has what is still to be done, as JSON; null once all outcomes are there. */
+  /** `pending` holds the actions still to do, as JSON; null when all outcomes are stored. */
   put_firing: ["id", "rule_id", "event_id", "run_id", "timestamp", "outcomes", "pending"],
   put_expectation: ["id", "rule_id", "key", "status", "armed_at", "deadline", "flow_id", "run_id"],
-  /** A message to the outside, before it is sent. */
+  /** An outgoing message, stored before it is sent. */
   put_outbound: ["id", "firing_id", "rule_id", "action", "kind", "request", "created_at"],
   delete_outbound: ["id"],
   put_cursor: ["name", "event_id"],
-  /** What crashed an actor each time and was passed. */
+  /** A message that crashed an actor repeatedly and was skipped. */
   insert_quarantine: ["actor", "subject", "error", "created_at"],
-  /** Deletes a slice of old events and log lines: from before a time, up to an event, so many stretches of ids at most. */
+  /** Deletes a slice of old events and log lines: from before a time, up to an event, at most this many stretches of ids. */
   trim_history: ["before", "last_event", "stretches"],
-  /** How long the chain of rules is that made or moved a run. */
+  /** Length of the chain of rules that created or moved a run. */
   put_chain: ["run_id", "depth"],
-  /** The same of the event inserted last, where a rule or its message led to it. */
+  /** The chain length of the event inserted last, when a rule or its message led to that event. */
   put_event_chain: ["depth"],
-  /** An engine that holds or may hold a run, so that it can be recognised after a restart. */
+  /** An engine that holds or may hold a run, stored so that it is recognised after a restart. */
   put_engine: ["id", "pid", "pid_started", "host", "project_key", "last_contact"],
   delete_engine: ["id"],
-  /** A crash rerun that is due later. */
+  /** A crash rerun that is not yet due. */
   put_rerun: ["run_id", "due"],
   delete_rerun: ["run_id"],
-  /** The newest run of a flow for a value of the key of a downstream flow; the downstream's own run stands under its own id. */
+  /**
+   * The newest run of a flow for a key value of a downstream flow; the downstream's own run is stored under the downstream's
+   * id.
+   */
   put_fan_in: ["downstream_id", "value", "flow_id", "run_id", "completed"],
   delete_fan_in: ["downstream_id", "value", "flow_id"],
   /** The first answer to a request with an Idempotency-Key. `body` null: the answer is the event inserted last. */
   put_idempotency: ["key", "created_at", "fingerprint", "status", "body"],
-  /** Forgets keys from before a time. */
+  /** Deletes keys from before a time. */
   delete_idempotency: ["created_at"],
   put_schedule: [
     "id",
@@ -224,13 +233,13 @@ export const OPERATIONS = {
     "created_at",
     "updated_at",
     "next_fire",
-    /** Every fire up to here is decided: run, skipped or dropped. Runs of later ones may exist already. */
+    /** Every fire up to this time is decided: run, skipped or dropped. Runs of later fires may exist already. */
     "consumed_until",
   ],
   delete_schedule: ["id"],
   put_skip: ["schedule_id", "fire", "skipped_by", "skipped_at"],
   delete_skip: ["schedule_id", "fire"],
-  /** All skips of a schedule. */
+  /** Deletes all skips of a schedule. */
   delete_skips: ["schedule_id"],
   put_backfill: [
     "id",
@@ -243,21 +252,21 @@ export const OPERATIONS = {
     "concurrency",
     "total",
     "cancelled",
-    /** 0 while its runs wait for the flow's bulk-completion check. */
+    /** 0 while the backfill's runs wait for the flow's bulk-completion check. */
     "prefiltered",
     "created_at",
     "extra_parameters",
-    /** While it is being cancelled: the highest id of a run that this has come to. */
+    /** During a cancel: the highest run id that the cancel has reached. */
     "cancelled_through",
   ],
-  /** The one row about the clocks. */
+  /** The only row about the clocks. */
   put_clock: ["id", "boot", "boot_time", "wall_time", "ahead", "trusted_ahead", "step", "stepped_at", "waited"],
-  /** A run that exists already is taken over by another creator (a fire that catch-up keeps). */
+  /** Gives an existing run another creator (for a fire that catch-up keeps). */
   set_run_creator: ["id", "created_by"],
   /** Adds `delta` to the number of runs of a flow in a state type. */
   count_runs: ["flow_id", "state_type", "delta"],
   count_task_runs: ["flow_id", "state_type", "delta"],
-  /** Counts a run (empty task name) or a task run as ended; `duration` null when it never started. */
+  /** Counts a run (empty task name) or a task run as ended; `duration` is null if it never started. */
   count_ended: ["ended_at", "flow_id", "task_name", "state_type", "duration", "delta", "state_name"],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -282,12 +291,12 @@ export function putOperation<N extends OperationName>(ops: Primitive[], name: N,
 
 const STATE_SEPARATOR = "/";
 
-/** The state of an event's run in one text: the type, and after a slash the name where that is another one. */
+/** The state of an event's run as one text: the type, and after a slash the name if it differs from the type. */
 export function runStateText({ type, name }: { type: StateType; name: string }): string {
   return name === type ? type : `${type}${STATE_SEPARATOR}${name}`;
 }
 
-/** Type and name of a `runStateText`; the type alone where they are the same. */
+/** Type and name of a `runStateText`; only the type if the name equals it. */
 export function readRunState(text: string): string[] {
   const at = text.indexOf(STATE_SEPARATOR);
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];

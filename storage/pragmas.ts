@@ -1,30 +1,30 @@
-/** Settings of a connection and the floor for the SQLite library. */
+/** Settings of a connection, and the oldest SQLite version allowed. */
 import type { Database } from "./driver.ts";
 import { StorageError } from "./storage-error.ts";
 
 /** "normal" survives a crash of the process; "full" also a power cut, for one flush per commit. */
 export type Durability = "normal" | "full";
 
-/** Below 3.51.3 two connections that write and checkpoint at once can lose committed transactions. */
+/** Below 3.51.3 two connections that write and checkpoint concurrently can lose committed transactions. */
 const VERSION_FLOOR = [3, 51, 3] as const;
 
-/** Online backup tools checkpoint now and then and hold the write lock for that long. */
+/** Online backup tools hold the write lock for the length of a checkpoint. */
 export const BUSY_WAIT_MS = 5_000;
 
 /**
- * Pages of the log at which a commit copies it into the database file. The checkpointer has copied most of it by then, so that
- * commit copies the rest and the log starts anew; without a checkpointer it bounds the log (ADR 7).
+ * WAL pages at which a commit copies the WAL into the database file. The checkpointer has copied most pages before, so such a
+ * commit copies the rest and the WAL starts over; without a checkpointer this bounds the WAL (ADR 7).
  */
 const CHECKPOINT_PAGES = 16_000;
 
-/** A WAL that grew behind a long reader is cut back to this. */
+/** A WAL that grew behind a long reader is truncated to this size. */
 const WAL_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Page caches, KiB: the writer's holds the inner pages of its indexes at a million runs. */
+/** Page caches, KiB: the writer's cache holds the inner pages of its indexes at a million runs. */
 const WRITER_CACHE_KIB = 32_768;
 const READER_CACHE_KIB = 8_192;
 
-/** Throws when the library is one that can lose commits. */
+/** Throws for a library version that can lose commits. */
 export function checkLibrary(version: string): void {
   const parts = version.split(".").map(Number);
   for (const [index, floor] of VERSION_FLOOR.entries()) {
@@ -61,8 +61,8 @@ function setCommonPragmas(database: Database): void {
   database.exec(`PRAGMA busy_timeout = ${BUSY_WAIT_MS}`);
   database.exec("PRAGMA temp_store = MEMORY");
   database.exec("PRAGMA trusted_schema = OFF");
-  // Order and lifetime of rows are decided by the core; checks on every insert would only cost time.
+  // The core decides the order and lifetime of rows; checks on every insert would only cost time.
   database.exec("PRAGMA foreign_keys = OFF");
-  // A memory map turns an I/O error into a signal that ends the process.
+  // With a memory map, an I/O error becomes a signal that ends the process.
   database.exec("PRAGMA mmap_size = 0");
 }

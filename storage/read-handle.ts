@@ -1,13 +1,16 @@
-/** Read-only handles of the store: point reads and first pages of the gateway and the core, scans of the reader pool. */
+/**
+ * Read-only handles of the store: for point reads and first pages in the gateway and the core, and for scans in the reader
+ * pool.
+ */
 import { type Database, openDriver } from "./driver.ts";
 import { databaseVersion } from "./migrate.ts";
 import { BUSY_WAIT_MS, setReaderPragmas } from "./pragmas.ts";
 import { toStorageError } from "./storage-error.ts";
 
-/** A store that lives in memory, for the simulator: readers share its connection. */
+/** An in-memory store, for the simulator: readers share its connection. */
 export const IN_MEMORY = ":memory:";
 
-/** A read-only handle. A store in memory has one connection only: pass it as `shared`. */
+/** A read-only handle. An in-memory store has a single connection: pass it as `shared`. */
 export function openReadHandle(path: string, shared: Database | null = null): Database {
   if (path === IN_MEMORY && shared !== null) return shared;
   try {

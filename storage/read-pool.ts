@@ -1,6 +1,6 @@
 /**
- * Reader threads: whatever scans, searches or renders much runs here, so that neither the gateway nor the writer waits; so does
- * parsing a large report. No thread starts before its first task. The only file that imports piscina.
+ * Reader threads: scans, searches and long renderings run here, so that neither the gateway nor the writer waits; so does
+ * parsing a large report. The first task starts the first thread. The only file that imports piscina.
  */
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,11 +13,11 @@ import { StorageError } from "./storage-error.ts";
 export interface ReadPoolOptions {
   /** The database file. */
   path: string;
-  /** Reader threads at most. */
+  /** Maximum number of reader threads. */
   threads: number;
-  /** Heap of a thread at most, `HEAP_MB_MAX` unless given. */
+  /** Maximum heap of a thread, `HEAP_MB_MAX` unless given. */
   heapMb?: number;
-  /** Queries that run or wait for a thread at most, `QUERIES_MAX` unless given. */
+  /** Maximum number of queries running or queued, `QUERIES_MAX` unless given. */
   queriesMax?: number;
 }
 
@@ -27,29 +27,29 @@ export interface ReadTask<N extends QueryName> {
   args: QueryArguments[N];
 }
 
-/** A part of an answer as bytes, whose memory goes over to the caller. */
+/** A part of an answer as bytes, whose memory is transferred to the caller. */
 export type ReadPart<A> = Omit<AnswerPart<A>, "text"> & { bytes: Uint8Array };
 
-/** A whole report to be cut up. */
+/** A whole report to split into slices. */
 export interface SliceTask {
   report: SharedArrayBuffer;
 }
 
-/** A query that takes longer is given up, and its thread replaced. */
+/** A query that takes longer is aborted and its thread replaced. */
 export const READ_LIMIT_MS = 10_000;
 
-/** Queries that run or wait for a thread; beyond it the caller is told to come back. */
+/** Queries running or queued; further queries are rejected and the caller has to retry. */
 const QUERIES_MAX = 1_000;
 
-/** A thread with nothing to read ends after this, and gives its memory back. */
+/** A thread without tasks ends after this time and frees its memory. */
 const IDLE_MS = 60_000;
 
-/** Heap of a reader, which makes answers in parts: records of stores that had no limits yet, of 64 MB each, fit too. */
+/** Heap of a reader, which builds answers in parts; large enough for the 64 MB records of stores from before record limits. */
 const HEAP_MB_MAX = 512;
-/** Heap of a thread that parses reports: the largest body, as objects and as text. */
+/** Heap of a thread that parses reports: the largest body, both as objects and as text. */
 export const REPORT_HEAP_MB_MAX = 1_024;
 
-/** The pool's library, loaded when it is first needed. */
+/** Loads the pool's library when it is first needed. */
 export function loadPool() {
   return import("piscina");
 }
@@ -64,15 +64,15 @@ export class ReadPool {
     this.#options = options;
   }
 
-  /** True once a reader thread has been asked for. */
+  /** True once a reader thread has been requested. */
   get started(): boolean {
     return this.#pool !== null;
   }
 
   /**
-   * The first part of the result, or the one that the arguments ask for; null when what the query is about does not exist.
-   * `limitMs` is what is left of the time of the request. Rejects with a StorageError: fault "query" at the time limit, "queue"
-   * with a full queue, "reader" for whatever else.
+   * The first part of the result, or the part that the arguments name; null when the subject of the query does not exist.
+   * `limitMs` is the remaining time of the request. Rejects with a StorageError: fault "query" at the time limit, "queue"
+   * when the queue is full, "reader" for any other failure.
    */
   async run<N extends QueryName>(
     name: N,
@@ -83,20 +83,20 @@ export class ReadPool {
     return (await this.#run(task, name, limitMs)) as ReadPart<QueryArguments[N]> | null;
   }
 
-  /** Checks and cuts up a report. Rejects as `run` does. */
+  /** Checks a report and splits it into slices. Rejects as `run` does. */
   async sliceReport(report: SharedArrayBuffer): Promise<Sliced> {
     await this.ready();
     const task: SliceTask = { report };
     return (await this.#run(task, "parsing a report", READ_LIMIT_MS)) as Sliced;
   }
 
-  /** Resolves when a thread runs: the start of one takes longer than some queries may. */
+  /** Resolves when a thread is running: starting a thread takes longer than the time limit of some queries. */
   async ready(): Promise<void> {
     const pool = await this.#started();
     if (pool.threads.length === 0) await pool.run(null);
   }
 
-  /** Ends the threads; queries under way are given up. */
+  /** Ends the threads and aborts queries in progress. */
   async close(): Promise<void> {
     this.#closed = true;
     await (await this.#pool)?.destroy();
@@ -143,7 +143,7 @@ export class ReadPool {
       minThreads: 0,
       maxThreads: this.#options.threads,
       idleTimeout: IDLE_MS,
-      // Tasks that can be aborted are not counted there: #run does that.
+      // piscina does not count abortable tasks here: #run bounds the queue.
       maxQueue: Number.POSITIVE_INFINITY,
       resourceLimits: { maxOldGenerationSizeMb: this.#options.heapMb ?? HEAP_MB_MAX },
     });

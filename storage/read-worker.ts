@@ -15,23 +15,25 @@ function statementsOf(path: string): Statements {
   return open.statements;
 }
 
-/** Answers a query or cuts up a report; null is a task of nothing, which shows that the thread runs. */
+/** Answers a query or slices a report; null is an empty task that shows that the thread runs. */
 export default function perform<N extends QueryName>(task: ReadTask<N> | SliceTask | null): unknown {
   if (task === null) return null;
   return "report" in task ? (sliceReport(task.report) satisfies Sliced) : answer(task);
 }
 
-/** A part of the result as bytes whose memory goes over to the caller; null when what the query is about does not exist. */
+/**
+ * A part of the result as bytes whose memory is transferred to the caller; null when the subject of the query does not exist.
+ */
 function answer<N extends QueryName>(task: ReadTask<N>): unknown {
   const part = readPart(task);
   if (part === null) return null;
-  // Bytes of their own: a slice of Node's shared pool could not be handed over.
+  // A buffer of its own: a slice of Node's shared pool cannot be transferred.
   const bytes = new TextEncoder().encode(part.text);
   const value: ReadPart<unknown> = { bytes, next: part.next };
   return piscina.move({ [piscina.transferableSymbol]: bytes.buffer, [piscina.valueSymbol]: value });
 }
 
-/** Errors lose their code on the way to another thread. */
+/** Wraps errors, because an error loses its code when it crosses to another thread. */
 function readPart<N extends QueryName>({ path, name, args }: ReadTask<N>) {
   try {
     return runPart(statementsOf(path), name, args);

@@ -15,7 +15,9 @@ const EMPTY: Readonly<Record<string, string>> = {
   extra_parameters: "{}",
 };
 
-/** The records of a table; `rest` is what follows its name in the query, `read` says what is read in place of a column. */
+/**
+ * The records of a table; `rest` follows the table name in the query, `read` gives the expression that is read for a column.
+ */
 export function records<Row>(
   statements: Statements,
   operation: OperationName,
@@ -25,7 +27,7 @@ export function records<Row>(
   read: (column: string) => string = (column) => column,
 ): Row[] {
   const columns: readonly string[] = OPERATIONS[operation];
-  // Copies of one record are smaller than records to which each column is added in turn, and made in half the time.
+  // Copies of one record are smaller than records built column by column, and take half the time.
   const blank: Record<string, SqlValue> = Object.fromEntries(columns.map((column) => [column, EMPTY[column] ?? null]));
   return statements
     .raw<SqlValue[]>(`SELECT ${columns.map(read).join(", ")} FROM ${table} ${rest}`)
@@ -33,7 +35,7 @@ export function records<Row>(
     .map((row) => toRecord({ ...blank }, columns, row) as Row);
 }
 
-/** Fills in a record whose columns have the values that stand for nothing. */
+/** Fills a record from the row; NULLs become the column's empty value. */
 function toRecord(
   record: Record<string, SqlValue>,
   columns: readonly string[],

@@ -1,10 +1,10 @@
-/** The plain row operations of a batch: statement, and how each value is stored. Built from the columns in ops.ts. */
+/** The plain row operations of a batch: the statement, and how each value is encoded. Built from the columns in ops.ts. */
 import type { Primitive } from "#protocol/feed";
 import { uuidToBytes } from "#protocol/uuid";
 import { type Counted, stateCodeOrNull } from "./codes.ts";
 import { OPERATIONS, type OperationName } from "./ops.ts";
 
-/** Values of one operation start at `at`. */
+/** Encodes one value; the values of the operation start at `at`. */
 type Encode = (values: readonly Primitive[], at: number) => Primitive;
 
 export interface RowOperation {
@@ -17,7 +17,7 @@ export interface RowOperation {
 const JSON_OBJECTS = new Set(["parameters", "parameter_schema", "options", "state_details", "extra_parameters"]);
 const JSON_LISTS = new Set(["tags", "parents", "related"]);
 
-/** What an operation stores when the row is there already: its other columns, or nothing. */
+/** An insert; for an existing row, updates the other columns or does nothing. */
 function insertInto(table: string, columns: readonly string[], conflict = ""): string {
   return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})${conflict}`;
 }
@@ -53,7 +53,7 @@ export function encodersOf(columns: readonly string[]): Encode[] {
   return columns.map((_, index) => encoderOf(columns, index));
 }
 
-/** The encoders of an update: its key is bound last. */
+/** The encoders of an update, whose key is bound last. */
 function keyLast(encoders: readonly Encode[]): Encode[] {
   return [...encoders.slice(1), ...encoders.slice(0, 1)];
 }
@@ -67,7 +67,7 @@ function operation(name: OperationName, sql: string, counted: Counted | null = n
   return { sql, encoders: encodersOf(OPERATIONS[name]), counted };
 }
 
-/** Operations that are one statement and need no more than that; the others are in apply.ts and delete-rows.ts. */
+/** Operations that are a single plain statement; the others are in apply.ts and delete-rows.ts. */
 export const ROW_OPERATIONS: Partial<Record<OperationName, RowOperation>> = {
   insert_flow: operation("insert_flow", insertInto("flows", OPERATIONS.insert_flow), "flows"),
   update_flow: updateOperation("update_flow", "flows"),
@@ -122,20 +122,20 @@ export const PUT_TASK_RUN: RowOperation = operation(
   "task_runs",
 );
 
-/** Columns that a run gets when it ends; most indexes cover ended runs alone. */
+/** Columns set when a run ends; most indexes cover only ended runs. */
 const ENDING = new Set(["end_time", "total_run_time"]);
 const LIVING = OPERATIONS.update_run.filter((column) => !ENDING.has(column));
 
 /**
- * The same update for a run that lives on: it leaves the ending columns alone, so that SQLite has no index to rewrite.
- * Changes no row when the stored run has ended (a revived one): then UPDATE_RUN is due.
+ * The same update for a run that has not ended: without the ending columns, so that SQLite has no index to rewrite. Changes
+ * no row when the stored run has ended (a revived run); then UPDATE_RUN is needed.
  */
 export const UPDATE_LIVING_RUN = {
   sql: `${updateOf("runs", LIVING)} AND end_time IS NULL`,
   encoders: keyLast(encodersOf(OPERATIONS.update_run).filter((_, index) => !ENDING.has(OPERATIONS.update_run[index] ?? ""))),
 };
 
-/** The values of one operation as they are bound. */
+/** The encoded values of one operation, in the order they are bound. */
 export function encode(encoders: readonly Encode[], values: readonly Primitive[], at: number): Primitive[] {
   const bound: Primitive[] = new Array(encoders.length);
   for (let index = 0; index < encoders.length; index++) bound[index] = encoders[index]?.(values, at) ?? null;

@@ -1,11 +1,11 @@
-/** Keeps the bounds of the start times of each stretch of runs, for lists that are filtered by them. */
+/** Keeps the bounds of the start times of each stretch of runs, for lists filtered by start time. */
 import { stretchOf } from "./codes.ts";
 import type { Statements } from "./statements.ts";
 
 const PUT = `INSERT INTO run_times (stretch, start_min, start_max) VALUES (?, ?, ?)
   ON CONFLICT (stretch) DO UPDATE SET start_min = min(start_min, excluded.start_min), start_max = max(start_max, excluded.start_max)`;
 
-/** Stretches remembered; forgetting one only costs a repeated write. */
+/** Stretches cached; evicting one only costs a repeated write. */
 const REMEMBERED_MAX = 256;
 
 interface Bounds {
@@ -22,12 +22,12 @@ export class RunTimes {
     this.#statements = statements;
   }
 
-  /** Notes a time at which this run started or, before that, was created. */
+  /** Records a time at which this run started or, before its start, was created. */
   note(run: number, at: number): void {
     this.noteStretch(stretchOf(run), at);
   }
 
-  /** Notes such a time of runs in a stretch. */
+  /** Records such a time for runs of a stretch. */
   noteStretch(stretch: number, at: number): void {
     const bounds = this.#known.get(stretch);
     if (bounds !== undefined && at >= bounds.min && at <= bounds.max) return;

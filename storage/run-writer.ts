@@ -1,4 +1,4 @@
-/** Rows of runs and task runs: merges what one commit says about a row into one statement. */
+/** Rows of runs and task runs: merges all changes of one commit to a row into one statement. */
 import type { Primitive } from "#protocol/feed";
 import { insertBackfillRuns, readBackfillRuns, TAG_RUNS } from "./backfill-rows.ts";
 import { STRETCH_KIND, stateCode, stretchesOf, stretchOf } from "./codes.ts";
@@ -21,14 +21,14 @@ const INSERT = position(OPERATIONS.insert_run, [
 const UPDATE = position(OPERATIONS.update_run, ["start_time", "end_time", "assignment_id"] as const);
 const TASK = position(OPERATIONS.put_task_run, ["run_id", "state_type", "state_name", "end_time"] as const);
 
-/** Flows of runs remembered, to know the flow of a task run without a read. */
+/** Runs whose flow is cached, to know the flow of a task run without a read. */
 const FLOWS_REMEMBERED_MAX = 16_384;
 
 function position<C extends string>(columns: readonly string[], wanted: readonly C[]): Record<C, number> {
   return Object.fromEntries(wanted.map((column) => [column, columns.indexOf(column)])) as Record<C, number>;
 }
 
-/** What a commit has said so far about one row; `at` is where the values start in `ops`. */
+/** The pending changes of one commit to one row; `at` is where the values start in `ops`. */
 interface PendingRun {
   insert: Primitive[] | null;
   ops: readonly Primitive[];
@@ -51,7 +51,7 @@ export class RunWriter {
   readonly #runs = new Map<number, PendingRun>();
   readonly #tasks = new Map<number, PendingTask>();
   readonly #flowOfRun = new Map<number, number>();
-  /** The batch whose row is being written, for the error that names it. */
+  /** Number of the batch whose row is being written; an error names it. */
   batch = 0;
 
   constructor(statements: Statements, counters: Counters, names: Names, stretches: Stretches) {
@@ -68,7 +68,7 @@ export class RunWriter {
     this.rememberFlow(Number(ops[at]), Number(ops[at + INSERT.flow_id]));
   }
 
-  /** Written at once: what else the commit says about these runs comes behind. */
+  /** Inserts the rows at once, because later operations of the commit may refer to these runs. */
   insertBackfillRuns(ops: readonly Primitive[], at: number): void {
     const rows = readBackfillRuns(ops, at);
     const { firstId, count } = rows;
@@ -97,7 +97,7 @@ export class RunWriter {
     this.#tasks.set(Number(ops[at]), { ops, at, batch });
   }
 
-  /** Notes which flow a run is of; events say so too, which saves a read later. */
+  /** Caches the flow of a run; events call this too, which saves a later read. */
   rememberFlow(run: number, flow: number): void {
     if (this.#flowOfRun.size >= FLOWS_REMEMBERED_MAX) this.#flowOfRun.clear();
     this.#flowOfRun.set(run, flow);
@@ -139,8 +139,8 @@ export class RunWriter {
   }
 
   /**
-   * An assignment is numbered like a lease, also when it holds no resource and has no row of its own. It is negative once it is
-   * over, which may be in the very commit that began it.
+   * Raises the lease counter: an assignment is numbered like a lease, even when it holds no resources and has no row. The
+   * number is negative after the end of the assignment, possibly within the commit that began it.
    */
   #raiseLeases(assignment: Primitive): void {
     if (typeof assignment === "number") this.#counters.raise("leases", Math.abs(assignment));

@@ -1,16 +1,16 @@
-/** Encryption of secret variables under the key file of the home; the forms are in protocol/sealed-text.ts. */
+/** Encryption of secret variables with the key file of the home; the formats are in protocol/sealed-text.ts. */
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { NONCE_BYTES, openText, parseKey, SECRET_KEY_BYTES, sealText } from "#protocol/sealed-text";
 
-/** Readable by the owner alone. */
+/** Readable by the owner only. */
 const KEY_MODE = 0o600;
 
 export class SecretBox {
   readonly #path: string;
   #key: Buffer | null = null;
 
-  /** `path` of the key file; it is read at the first use and made when the first secret is sealed. */
+  /** `path` of the key file; it is read at first use and created when the first secret is sealed. */
   constructor(path: string) {
     this.#path = path;
   }
@@ -23,7 +23,7 @@ export class SecretBox {
     return sealText(this.#readKey() ?? this.#makeKey(), randomBytes(NONCE_BYTES), text);
   }
 
-  /** The text, or null when the key is missing or another one, or the sealed text was changed. */
+  /** The text, or null when the key is missing or a different one, or the sealed text was changed. */
   open(sealed: string): string | null {
     const key = this.#readKey();
     return key === null ? null : openText(key, sealed);
@@ -34,7 +34,7 @@ export class SecretBox {
     return this.#key;
   }
 
-  /** Fails when there is a file already: a key that cannot be read is never replaced. */
+  /** Fails when the file exists: a key that cannot be read is never replaced. */
   #makeKey(): Buffer {
     const key = randomBytes(SECRET_KEY_BYTES);
     const file = openSync(this.#path, "wx", KEY_MODE);

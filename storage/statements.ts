@@ -1,7 +1,7 @@
-/** Prepared statements of one connection, by their text: a text is compiled once. */
+/** Prepared statements of one connection, by their text: each text is compiled once. */
 import type { Database, SqlValue, Statement } from "./driver.ts";
 
-/** Bounded, because list queries build their text from the filters they get. */
+/** Bounded, because list queries build their text from their filters. */
 const STATEMENTS_MAX = 256;
 
 type RawRow = SqlValue[];
@@ -14,7 +14,7 @@ export class Statements {
     this.database = database;
   }
 
-  /** Rows come as arrays in column order; `Row` names their shape. */
+  /** Rows are arrays in column order; `Row` is their type. */
   raw<Row = RawRow>(sql: string): Statement<Row> {
     const known = this.#raw.get(sql);
     if (known !== undefined) return known as Statement<Row>;

@@ -1,10 +1,10 @@
-/** Failures of the store that are told apart by those who call it. */
+/** Failures of the store that callers distinguish. */
 import { driverErrorCode } from "./driver.ts";
 
 export type StorageFault =
   /** The disk or the quota is full: nothing was written. */
   | "full"
-  /** The disk did not do what it should. */
+  /** The disk failed to read or write. */
   | "io"
   /** Another connection holds the write lock. */
   | "busy"
@@ -12,17 +12,17 @@ export type StorageFault =
   | "corrupt"
   /** The file was written by a newer version. */
   | "newer"
-  /** The file is the database of another program. */
+  /** The file is a database of another program. */
   | "foreign"
-  /** The SQLite library is older than the floor. */
+  /** The SQLite library is older than the required version. */
   | "library"
-  /** An operation that must not fail did; `batch` says which batch held it. */
+  /** An operation that must not fail did; `batch` is the number of its batch. */
   | "operation"
   /** A query took longer than its time limit. */
   | "query"
-  /** More queries wait for a reader than may. */
+  /** The queue for readers is full. */
   | "queue"
-  /** A reader ended, or could not read. */
+  /** A reader ended or failed to read. */
   | "reader";
 
 export class StorageError extends Error {
@@ -41,7 +41,7 @@ export class StorageError extends Error {
   }
 }
 
-/** Sorts an error of the driver; errors of other kinds count as a failed operation. */
+/** Converts an error of the driver; an unknown error counts as a failed operation. */
 export function toStorageError(error: unknown, batch: number | null = null): StorageError {
   if (error instanceof StorageError) return error;
   const code = driverErrorCode(error);

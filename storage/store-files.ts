@@ -1,7 +1,7 @@
 /**
- * Whether the files that the write handle has open are still those in the home, and whole. SQLite does not notice: it goes on
- * with files that have no name any more. A trouble is noted in a file beside the store, for the next start.
- * The files are never opened here: closing them would drop the locks that SQLite holds on them.
+ * Checks that the files the write handle has open are still those in the home, and complete. SQLite does not notice when they
+ * are not and keeps using deleted files. A problem is recorded in a file beside the store, for the next start. The store's
+ * files are never opened here: closing them would drop SQLite's locks.
  */
 import { readFileSync, rmSync, type Stats, statSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -16,7 +16,7 @@ export class StoreFiles {
   readonly #database: Database;
   readonly #pageBytes: number;
   readonly #identities = new Map<string, string>();
-  /** The contents are lost: the same file in its place does not bring them back. */
+  /** Truncation is permanent: contents are lost even if the same file is put back. */
   #truncated: string | null = null;
 
   constructor(path: string, database: Database) {
@@ -29,7 +29,7 @@ export class StoreFiles {
     }
   }
 
-  /** What is wrong, null while nothing is. */
+  /** The current problem, or null. */
   problem(): string | null {
     for (const [file, identity] of this.#identities) {
       const stats = statSync(file, { throwIfNoEntry: false });
@@ -46,12 +46,12 @@ function identityOf({ dev, ino }: Stats): string {
   return `${dev}:${ino}`;
 }
 
-/** For the next start; the disk or the home may not take it. */
+/** Records the problem for the next start; writing may fail when the disk or the home is gone. */
 export function noteProblem(path: string, text: string): void {
   try {
     writeFileSync(`${path}${NOTE_SUFFIX}`, `${text}\n`, { mode: 0o600, flag: "wx" });
   } catch {
-    // Noted before, or there is no place for it.
+    // Recorded before, or not writable.
   }
 }
 

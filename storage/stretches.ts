@@ -1,4 +1,4 @@
-/** Writes the coarse index: which value occurs in which stretch of ids, one row per value and stretch. */
+/** Writes the coarse index: which values occur in which stretch of ids, one row per value and stretch. */
 import type { Statements } from "./statements.ts";
 
 const NOTE = "INSERT OR IGNORE INTO stretches (kind, value, stretch) VALUES (?, ?, ?)";
@@ -6,7 +6,7 @@ const NOTE = "INSERT OR IGNORE INTO stretches (kind, value, stretch) VALUES (?, 
 /** Kinds are below this. */
 const KINDS = 8;
 
-/** Stretches remembered, so that a value met again costs no statement; forgetting one only costs a repeated insert. */
+/** Stretches cached, so that a repeated value costs no statement; evicting one only costs a repeated insert. */
 const REMEMBERED_MAX = 256;
 
 export class Stretches {

@@ -1,16 +1,16 @@
 /**
- * Retention: deletes what is too old in slices, so that no commit waits long for it. Events and log lines go together, by
- * stretches of event ids; then what rules have left behind, and the parts of coarse indexes and counts that nothing needs.
+ * Retention: deletes old rows in slices, so that no commit is delayed for long. Events and log lines are deleted together, by
+ * stretches of event ids; then ended rows of rules, and unused parts of coarse indexes and counts.
  */
 import { ENDED_CODES, STRETCH_IDS, STRETCH_KIND } from "./codes.ts";
 import { HOUR_US } from "./ended-counts.ts";
 import type { Statements } from "./statements.ts";
 
-/** Log blocks, firings and other rows of one kind deleted in one slice. */
+/** Rows of one kind (log blocks, firings and others) deleted per slice. */
 export const ROWS_PER_SLICE = 1_000;
-/** Free pages given back to the file system with each slice: one MiB, which is moved in some milliseconds. */
+/** Free pages returned to the file system with each slice: one MiB, which takes some milliseconds. */
 const VACUUM_PAGES = 256;
-/** Free pages that stay for what is written next. */
+/** Free pages kept for later writes. */
 const FREE_PAGES_KEPT = 1_024;
 /** Statistics look back 31 days at most. */
 const COUNTS_KEPT_HOURS = 32 * 24;
@@ -19,10 +19,12 @@ const OLD_STRETCHES = `SELECT stretch, log_id FROM event_times
   WHERE coalesce(received_max, occurred_max) < ? AND (stretch + 1) * ${STRETCH_IDS} - 1 <= ? ORDER BY stretch LIMIT ?`;
 const OLD_BLOCKS = "SELECT id FROM log_blocks WHERE id <= ? ORDER BY id LIMIT ?";
 
-/** The kind of resource of an event that does not say it: events of task runs have a state, events sent from inside them none. */
+/**
+ * The resource kind of an event that stores none: events of task runs have a state, events sent from inside a task have none.
+ */
 const RESOURCE_KIND = `coalesce(json_extract(resource, '$.kind'),
   CASE WHEN task_run_id IS NULL OR state_type IS NULL THEN 'run' ELSE 'task_run' END)`;
-/** What the coarse index says of a stretch of events, taken from the events themselves. */
+/** The coarse index entries of a stretch of events, computed from the events. */
 const UNINDEX = [
   [STRETCH_KIND.event_name, "SELECT DISTINCT name FROM events WHERE id BETWEEN ? AND ?"],
   [STRETCH_KIND.event_flow, "SELECT DISTINCT flow_id FROM events WHERE flow_id IS NOT NULL AND id BETWEEN ? AND ?"],
@@ -32,13 +34,13 @@ const UNINDEX = [
   ],
 ] as const;
 
-/** What rules leave behind once it is over, by age; ids grow with time, so only the first of them can be too old. */
+/** Ended rows of rules, deleted by age; ids grow with time, so only the first ROWS_PER_SLICE rows are checked. */
 const ENDED_ROWS: readonly { table: string; ended: string; time: string }[] = [
   { table: "firings", ended: "pending IS NULL", time: "timestamp" },
   { table: "expectations", ended: "status <> 'open'", time: "deadline" },
 ];
 
-/** Firings are remembered for runs that are there, and for those of which an event is still to be looked at. */
+/** `fired` keeps the runs that exist, and deleted runs with an event that rules have not processed. */
 const OLD_FIRED = `SELECT run_id, rule_id FROM fired
   WHERE run_id < coalesce((SELECT min(id) FROM runs), (SELECT value FROM counters WHERE name = 'runs'))
     AND NOT EXISTS (SELECT 1 FROM events e WHERE e.run_id = fired.run_id AND e.id > ?) LIMIT ${ROWS_PER_SLICE}`;
@@ -48,7 +50,7 @@ function oldRows({ table, ended, time }: (typeof ENDED_ROWS)[number]): string {
   return `SELECT id FROM (${first}) WHERE time < ?`;
 }
 
-/** Deletes one slice of what is from before `beforeUs`: at most `stretches` stretches of events, none above `lastEvent`. */
+/** Deletes one slice of rows from before `beforeUs`: at most `stretches` stretches of events, none above `lastEvent`. */
 export function trimHistory(statements: Statements, beforeUs: number, lastEvent: number, stretches: number): void {
   for (const [stretch, logId] of statements.raw<[number, number]>(OLD_STRETCHES).all(beforeUs, lastEvent, stretches))
     if (!deleteStretch(statements, stretch, logId)) break;
@@ -59,7 +61,7 @@ export function trimHistory(statements: Statements, beforeUs: number, lastEvent:
   statements.database.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);
 }
 
-/** True while trimHistory with the same bounds has something left to do. */
+/** True while trimHistory with the same bounds has rows to delete. */
 export function hasOldHistory(statements: Statements, beforeUs: number, lastEvent: number): boolean {
   if (statements.raw(OLD_STRETCHES).get(beforeUs, lastEvent, 1) !== undefined) return true;
   if (ENDED_ROWS.some((rows) => statements.raw(oldRows(rows)).get(beforeUs) !== undefined)) return true;
@@ -67,7 +69,7 @@ export function hasOldHistory(statements: Statements, beforeUs: number, lastEven
   return hasRunIndexes(statements) || freePages(statements) > FREE_PAGES_KEPT;
 }
 
-/** The events of a stretch with their log lines; false when so many lines are left that the next slice goes on with them. */
+/** Deletes the events of a stretch and their log lines; false when lines are left for the next slice. */
 function deleteStretch(statements: Statements, stretch: number, logId: number): boolean {
   const range = [stretch * STRETCH_IDS, stretch * STRETCH_IDS + STRETCH_IDS - 1] as const;
   for (const [kind, values] of UNINDEX)
@@ -85,7 +87,7 @@ function deleteOldCounts(statements: Statements, beforeUs: number): void {
   statements.raw("DELETE FROM ended_counts WHERE hour < ?").run(before);
 }
 
-/** Runs and task runs are deleted by themselves; what their coarse indexes say of stretches without any goes here. */
+/** Deletes coarse index entries of stretches that have no runs or task runs left. */
 function deleteRunIndexes(statements: Statements): void {
   const { runs, tasks } = firstStretches(statements);
   statements.raw("DELETE FROM run_times WHERE stretch < ?").run(runs);
@@ -95,14 +97,14 @@ function deleteRunIndexes(statements: Statements): void {
   if (hasRunIndexes(statements)) statements.raw(`DELETE FROM stretches WHERE (kind, value, stretch) IN (${rows})`).run(tasks);
 }
 
-/** Every stretch of ended task runs has one of the states that end them. */
+/** True while old entries are left. Checks ended states only, because every stretch of ended task runs has one. */
 function hasRunIndexes(statements: Statements): boolean {
   const { tasks } = firstStretches(statements);
   const sql = "SELECT 1 FROM stretches WHERE kind = ? AND value = ? AND stretch < ? LIMIT 1";
   return ENDED_CODES.some((code) => statements.raw(sql).get(STRETCH_KIND.task_state, code, tasks) !== undefined);
 }
 
-/** The stretches of the oldest run and task run; those before are empty. */
+/** The stretches of the oldest run and task run; earlier stretches are empty. */
 function firstStretches(statements: Statements): { runs: number; tasks: number } {
   const first = (table: "runs" | "task_runs", counted: string): number => {
     const sql = `SELECT coalesce((SELECT min(id) FROM ${table}), (SELECT value + 1 FROM counters WHERE name = '${counted}'), 0)`;

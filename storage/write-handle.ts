@@ -1,4 +1,4 @@
-/** The only read-write handle of the store. Imported by the store writer alone. */
+/** The only read-write handle of the store. Only the store writer imports this file. */
 import { randomInt } from "node:crypto";
 import { chmodSync, closeSync, openSync } from "node:fs";
 import { type Database, openDriver } from "./driver.ts";
@@ -8,7 +8,7 @@ import { IN_MEMORY } from "./read-handle.ts";
 import { toStorageError } from "./storage-error.ts";
 import { refuseNoted } from "./store-files.ts";
 
-/** Readable by its owner alone; the WAL and the shared-memory file take over the mode. */
+/** Readable by the owner only; the WAL and the shared-memory file get the same mode. */
 const FILE_MODE = 0o600;
 
 export interface WriteHandleOptions {
@@ -25,7 +25,7 @@ export function openWriteHandle(path: string, options: WriteHandleOptions): Data
     if (path !== IN_MEMORY) makePrivate(path);
     database = openDriver(path, { readonly: false, busyWaitMs: BUSY_WAIT_MS });
     checkLibrary(libraryVersion(database));
-    // Before anything is written: the database of another program stays as it is.
+    // Check before the first write, so that the database of another program is not changed.
     databaseVersion(database);
     setWriterPragmas(database, options.durability);
     migrate(database);
@@ -38,16 +38,16 @@ export function openWriteHandle(path: string, options: WriteHandleOptions): Data
   }
 }
 
-/** How long a reader with an old state of the store may hold up the end of a server. */
+/** How long an old read transaction may delay the end of a server. */
 const FOLD_WAIT_MS = 500;
 
-/** At the end of a server: what the log holds goes into the file, so that the store is one file while none runs. */
+/** At the end of a server, folds the WAL into the file, so that a store without a server is a single file. */
 export function closeWriteHandle(database: Database): void {
   try {
     database.exec(`PRAGMA busy_timeout = ${FOLD_WAIT_MS}`);
     database.pragma("wal_checkpoint(TRUNCATE)");
   } catch (error) {
-    // A full disk takes no page; the log keeps them for the next start.
+    // On a full disk the WAL keeps the pages for the next start.
     if (toStorageError(error).fault === "operation") throw error;
   } finally {
     database.close();

@@ -1,7 +1,7 @@
 /** I8 and I9: a backfill is whole, and a fan-in happens once for each key. */
 import { findRows, type Invariant } from "./invariant.ts";
 
-/** Reruns after a crash have other creators. */
+/** Reruns after a crash have other creators and are not counted. */
 const TOO_MANY = `SELECT b.id, b.total, count(*) AS found FROM backfills b
   JOIN runs r ON r.backfill_id = b.id AND r.created_by = 'backfill:' || b.id GROUP BY b.id HAVING found > b.total`;
 

@@ -1,4 +1,4 @@
-/** Everything that can be checked by looking at a store: its file, and the promises about its rows. */
+/** All checks of a store: its file, and the promises about its rows. */
 import type { Database } from "../driver.ts";
 import { Statements } from "../statements.ts";
 import { BACKFILLS_ARE_WHOLE, FAN_IN_ONCE } from "./backfills.ts";
@@ -29,20 +29,20 @@ export const INVARIANTS: readonly Invariant[] = [
 export interface StoreCheck {
   id: string;
   title: string;
-  /** False where nothing of it could be looked at. */
+  /** False where no part of the promise can be checked in a store. */
   checked: boolean;
-  /** What of it no look at the store can tell, null when it is checked whole. */
+  /** The part of the promise that no check of a store covers; null when the check is complete. */
   unchecked: string | null;
   findings: Finding[];
 }
 
-/** Pages and indexes of the file, what SQLite itself can say. */
+/** Checks pages and indexes of the file with SQLite's own check. */
 export function checkFile(database: Database): Finding[] {
   const said = database.prepareRaw<[string]>("PRAGMA integrity_check").all();
   return told(said.map(([text]) => text).filter((text) => text !== "ok"));
 }
 
-/** All checks on one state of the store, also while a server writes to it. */
+/** All checks on one snapshot of the store, also while a server writes. */
 export function checkStore(database: Database, facts: InvariantFacts): StoreCheck[] {
   const statements = new Statements(database);
   database.exec("BEGIN");
@@ -54,7 +54,7 @@ export function checkStore(database: Database, facts: InvariantFacts): StoreChec
 }
 
 function checkOne(statements: Statements, facts: InvariantFacts, { id, title, unchecked, check }: Invariant): StoreCheck {
-  // With the totals of a running server nothing of it is left open.
+  // With the totals of a running server, the check is complete.
   const open = id === "I4" && facts.totals !== null ? null : unchecked;
   return { id, title, checked: check !== null, unchecked: open, findings: check?.(statements, facts) ?? [] };
 }

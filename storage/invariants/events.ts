@@ -1,4 +1,4 @@
-/** I6: the numbers of events have no gaps, and I7: what readers of the stream see, which leaves nothing to look at. */
+/** I6: event numbers have no gaps, and I7: what readers of the stream receive, which leaves no trace to check. */
 import { STRETCH_IDS } from "../codes.ts";
 import { readCounters } from "../counters.ts";
 import { type EventGap, readEventGaps } from "../event-gaps.ts";
@@ -24,7 +24,7 @@ export const EVENTS_WITHOUT_GAPS: Invariant = {
         .flatMap(([stretch, found]) => {
           const first = stretch * STRETCH_IDS;
           const missing = STRETCH_IDS - missingRightly(gaps, first) - found;
-          // A stretch that has no event at all is about to be forgotten.
+          // A stretch without events is about to be trimmed.
           if (missing === 0 || found === 0) return [];
           return [`${missing} events are missing among those from ${first} to ${first + STRETCH_IDS - 1}`];
         }),
@@ -32,7 +32,7 @@ export const EVENTS_WITHOUT_GAPS: Invariant = {
   },
 };
 
-/** Ids of the stretch that no event has: the first of all, those not given yet, those given before a restore. */
+/** Ids of the stretch that legitimately have no event: id 0, ids not yet assigned, ids assigned before a restore. */
 function missingRightly(gaps: readonly EventGap[], first: number): number {
   const last = first + STRETCH_IDS - 1;
   return gaps.reduce((sum, [from, to]) => sum + Math.max(0, Math.min(to, last) - Math.max(from, first) + 1), 0);

@@ -1,17 +1,17 @@
-/** What a check of the stored data is: a promise of the server, and whether the rows keep it. */
+/** A check of the stored data: a promise of the server, and whether the rows keep the promise. */
 import type { Statements } from "../statements.ts";
 
 export interface Finding {
-  /** broken: a promise is not kept. unusual: it can have come about in an orderly way, but a person should look. */
+  /** broken: the promise is not kept. unusual: a legitimate state is possible, but a person should look. */
   level: "broken" | "unusual";
   text: string;
 }
 
-/** What the rows alone do not say. */
+/** Facts for the checks that the rows do not hold. */
 export interface InvariantFacts {
-  /** Totals of resources by name, where a server tells them. */
+  /** Totals of resources by name, if a server reports them. */
   totals: Readonly<Record<string, number>> | null;
-  /** The text behind a sealed value of a variable, null where it cannot be opened. */
+  /** The plain text of a variable's sealed value; null if it cannot be opened. */
   open(sealed: string): string | null;
 }
 
@@ -19,16 +19,16 @@ export interface Invariant {
   id: string;
   /** The promise, in one line. */
   title: string;
-  /** What of it no look at the store can tell, null when it is checked whole. */
+  /** The part of the promise that no check of a store covers; null when the check is complete. */
   unchecked: string | null;
-  /** Null where there is nothing to look at. */
+  /** Null when there is nothing to check. */
   check: ((statements: Statements, facts: InvariantFacts) => Finding[]) | null;
 }
 
-/** Findings of one kind that are told one by one; the rest is only counted. */
+/** Findings of one kind that are listed; the rest is only counted. */
 const TOLD_MAX = 5;
 
-/** One finding per row of a query whose columns the text is made of. */
+/** One finding per row of a query; `text` builds it from the columns. */
 export function findRows<Row>(
   statements: Statements,
   sql: string,
@@ -38,7 +38,7 @@ export function findRows<Row>(
   return told(statements.raw<Row>(sql).all().map(text), level);
 }
 
-/** Findings of these texts, many of them cut short. */
+/** Findings with these texts, cut after TOLD_MAX. */
 export function told(texts: readonly string[], level: Finding["level"] = "broken"): Finding[] {
   const findings = texts.slice(0, TOLD_MAX).map((text): Finding => ({ level, text }));
   if (texts.length > TOLD_MAX) findings.push({ level, text: `and ${texts.length - TOLD_MAX} more of this kind` });

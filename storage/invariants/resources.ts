@@ -1,15 +1,15 @@
-/** I4: what leases hold of a resource stays within its total. */
+/** I4: leases on a resource stay within its total. */
 import type { Statements } from "../statements.ts";
 import { type Finding, type Invariant, type InvariantFacts, told } from "./invariant.ts";
 
-/** Amounts are fractions, so their sums are compared with some room. */
+/** Amounts are fractions, so compare their sums with a tolerance. */
 const ROUNDING = 1e-9;
-/** Total of a resource that nothing declares. */
+/** Total of an undeclared resource. */
 const UNDECLARED_TOTAL = 1;
 
 interface Total {
   amount: number;
-  /** It never changes, so more cannot have been taken earlier. */
+  /** The total never changes, so no lease was granted under a larger one. */
   fixed: boolean;
 }
 

@@ -1,10 +1,10 @@
-/** I1: nothing is lost. Rows have their owners, counts are what a recount finds, ids stay below what was given. */
+/** I1: nothing is lost. Rows have their owners, counts match a recount, ids stay below the counters. */
 import { COUNTED, stateType } from "../codes.ts";
 import { readCounters } from "../counters.ts";
 import type { Statements } from "../statements.ts";
 import { type Finding, findRows, type Invariant, told } from "./invariant.ts";
 
-/** Rows of runs and flows that are not there. */
+/** Rows whose run or flow does not exist. */
 const ORPHANS = [
   ["run", "runs", "flow_id", "flows"],
   ["task run", "task_runs", "run_id", "runs"],
@@ -25,7 +25,7 @@ const WRONG_COUNTS = `WITH found AS (${RECOUNT})
   UNION ALL SELECT f.flow_id, f.kind, f.state_type, 0, f.count FROM found f WHERE NOT EXISTS
     (SELECT 1 FROM counts c WHERE c.flow_id = f.flow_id AND c.kind = f.kind AND c.state_type = f.state_type)`;
 
-/** Tables whose ids the counters follow; log lines are counted by their blocks, the stream has no table. */
+/** Tables whose ids the counters follow; log lines are counted through their blocks, the stream has no table. */
 const TABLE_OF_COUNTER: Readonly<Record<string, string>> = { logs: "log_blocks" };
 
 export const NOTHING_IS_LOST: Invariant = {

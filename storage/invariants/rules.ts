@@ -1,7 +1,7 @@
 /** I10 and I11: a rule fires once per run, and an expectation ends once. */
 import { findRows, type Invariant } from "./invariant.ts";
 
-/** Firings since the rule has been as it is: before, it may have been one that fires on every event. */
+/** Only firings after the rule's last change count: before the change, the rule may have fired on every event. */
 const FIRED_TWICE = `SELECT f.rule_id, f.run_id FROM firings f JOIN rules u ON u.id = f.rule_id
   WHERE f.run_id IS NOT NULL AND json_extract(u.spec, '$.once') = 'per_run'
   GROUP BY f.rule_id, f.run_id HAVING count(*) > 1 AND max(f.timestamp) > max(u.updated_at)`;
@@ -16,7 +16,7 @@ export const ONCE_PER_RUN: Invariant = {
 
 const UNKNOWN_END = "SELECT id, status FROM expectations WHERE status NOT IN ('open', 'met', 'lapsed', 'cancelled')";
 
-/** Ends by event: met names the expectation as id, lapsed as expectation_id. */
+/** Ends by event: expectation.met names the expectation as id, expectation.lapsed as expectation_id. */
 const ENDS = `SELECT substr(n.name, 13) AS ending, coalesce(json_extract(e.payload, '$.expectation_id'), json_extract(e.payload, '$.id'))
     AS expectation FROM events e JOIN names n ON n.id = e.name AND n.name IN ('expectation.met', 'expectation.lapsed')`;
 

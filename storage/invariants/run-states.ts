@@ -1,4 +1,4 @@
-/** I2 and I3: the state of a run agrees with its history and its times, and at most one engine holds it. */
+/** I2 and I3: the state of a run agrees with its events and times, and at most one engine holds the run. */
 import { ENDED_CODES, STRETCH_IDS, stateCode, stateType } from "../codes.ts";
 import { findRows, type Invariant } from "./invariant.ts";
 
@@ -6,14 +6,17 @@ const ENDED = ENDED_CODES.join(", ");
 const PAUSED = stateCode("Paused");
 const CANCELLING = stateCode("Cancelling");
 
-/** Names whose states record no event of their own. */
+/** Names of states that record no event. */
 const SILENT_NAMES = "('AwaitingRetry', 'AwaitingResource')";
 
-/** The newest event of a run about its own state. */
+/** The newest event about a run's own state. */
 const NEWEST_EVENT = `SELECT max(e.id) FROM events e
   WHERE e.run_id = r.id AND e.task_run_id IS NULL AND e.state_type IS NOT NULL`;
 
-/** Retention goes by age: where a clock was set, it leaves older numbers behind. What is before the last such hole may lack its end. */
+/**
+ * Retention deletes by age, so after a clock step stretches with lower ids may survive. Before the last such hole, the newest
+ * events of a run may be missing.
+ */
 const AFTER_LAST_HOLE = `SELECT coalesce(max(stretch), 0) * ${STRETCH_IDS} FROM
   (SELECT stretch, lag(stretch) OVER (ORDER BY stretch) AS previous FROM event_times) WHERE previous < stretch - 1`;
 

@@ -1,10 +1,13 @@
-/** I5: one run per fire, and none that was given to an engine for a skipped fire. */
+/** I5: one run per fire, and no run of a skipped fire given to an engine. */
 import { findRows, type Invariant } from "./invariant.ts";
 
 const TWO_RUNS = `SELECT schedule_id, scheduled_time, count(*) FROM runs NOT INDEXED
   WHERE schedule_id IS NOT NULL AND scheduled_time IS NOT NULL GROUP BY schedule_id, scheduled_time HAVING count(*) > 1`;
 
-/** A skip is stored until its fire is decided, and no run is given to an engine before that; a person may force one into any state. */
+/**
+ * A skip is stored until its fire is decided, and no engine gets the run before that; a person may force a run into any
+ * state.
+ */
 const SKIPPED_AND_RUN = `SELECT k.schedule_id, r.id FROM skips k
   JOIN runs r ON r.schedule_id = k.schedule_id AND r.scheduled_time = k.fire WHERE r.engine_id IS NOT NULL`;
 

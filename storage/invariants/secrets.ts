@@ -1,11 +1,11 @@
-/** I12: no secret stands in clear anywhere in the store. */
+/** I12: no secret is stored in plain text. */
 import { readLines } from "../log-blocks.ts";
 import type { Statements } from "../statements.ts";
 import { type Finding, type Invariant, told } from "./invariant.ts";
 
-/** Shorter texts stand in many places by chance. */
+/** Shorter texts occur in many places by chance. */
 const SEARCHED_LENGTH_MIN = 8;
-/** Blocks of log lines unpacked at once. */
+/** Blocks of log lines unpacked per step. */
 const BLOCKS_READ = 500;
 
 interface Secret {
@@ -32,7 +32,7 @@ export const SECRETS_STAY_SECRET: Invariant = {
   },
 };
 
-/** The texts within a secret value that would give it away. */
+/** The texts within a secret value that would reveal it. */
 function searched(name: string, json: string): Secret[] {
   const texts: string[] = [];
   const collect = (value: unknown): void => {
@@ -43,7 +43,7 @@ function searched(name: string, json: string): Secret[] {
   return texts.filter((text) => text.length >= SEARCHED_LENGTH_MIN).map((text) => ({ name, text }));
 }
 
-/** In all columns of all tables; text in JSON stands there with its escapes. */
+/** Searches all columns of all tables; JSON columns hold texts with escapes. */
 function inColumns(statements: Statements, secrets: readonly Secret[]): Finding[] {
   const tables = statements
     .raw<[string]>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'log_blocks'")

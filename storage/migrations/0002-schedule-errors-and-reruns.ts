@@ -1,6 +1,6 @@
 /**
- * What is wrong with the schedules that a flow declares, apart from what keeps its module from loading; and the number of reruns
- * after a crash that led to a run, which `attempt` was until it counted retries too.
+ * Errors in the schedules that a flow declares, except errors that keep its module from loading; and the number of crash
+ * reruns that led to a run, which `attempt` held until it counted retries too.
  */
 export const name = "schedule-errors-and-reruns";
 

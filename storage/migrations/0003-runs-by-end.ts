@@ -1,4 +1,4 @@
-/** Ended runs by their end: lists that have the newest end first, and bounds on the end. */
+/** Index of ended runs by end time, for lists sorted by newest end and for bounds on the end. */
 export const name = "runs by end";
 
 export const sql = `

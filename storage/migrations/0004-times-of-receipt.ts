@@ -1,6 +1,7 @@
 /**
- * When the server took something, where the times of engines say otherwise: retention and time limits go by that. `state_received` is
- * null where `state_timestamp` says it; `received_max` is null for events from before.
+ * When the server received a state or event whose engine reports a different time; retention and time limits use the time of
+ * receipt. `state_received` is null where it equals `state_timestamp`; `received_max` is null for events stored before this
+ * migration.
  */
 export const name = "times-of-receipt";
 

@@ -1,6 +1,7 @@
 /**
- * The clocks as they were last looked at: how far the wall clock is ahead of the time since boot, and how far it was when nobody
- * doubted it. `step` and `stepped_at` are null unless a step waits to be accepted; `waited` is the time since it, up to `boot_time`.
+ * The clocks as last measured: how far the wall clock is ahead of the time since boot, and how far it was ahead when last
+ * trusted. `step` and `stepped_at` are null unless a step waits to be accepted; `waited` is the time since the step, up to
+ * `boot_time`.
  */
 export const name = "clock";
 

@@ -1,4 +1,4 @@
-/** Migrations in order: the version of a database is the number of migrations it has seen. */
+/** Migrations in order: the version of a database is the number of migrations applied to it. */
 import * as initial from "./0001-initial.ts";
 import * as scheduleErrorsAndReruns from "./0002-schedule-errors-and-reruns.ts";
 import * as runsEnd from "./0003-runs-by-end.ts";

@@ -1,30 +1,30 @@
 /**
- * Answers that are made part by part: a part holds a bounded amount of rows, which are read one by one, and says with which
- * arguments the same query makes the next part. Nothing is kept between two parts: any reader can make the next one, and what
- * was added or deleted meanwhile is there or not.
+ * Answers made in parts: a part reads a bounded amount of rows, one by one, and returns the arguments with which the same
+ * query makes the next part. No state is kept between two parts, so any reader can make the next part; rows added or deleted
+ * between two parts may or may not appear.
  */
 import { ANSWER_PAGE_BYTES_MAX, ANSWER_PART_BYTES_MAX } from "#protocol/limits";
 
-/** JSON text, from the beginning of an answer or after another part. */
+/** JSON text: the start of an answer, or its continuation. */
 export interface AnswerPart<A> {
   text: string;
-  /** What the query makes the next part from; null: this is the last one. */
+  /** Arguments of the next part; null after the last part. */
   next: A | null;
 }
 
-/** What the arguments of a query say besides when they ask for a part that is not the first. */
+/** Arguments of a query for a part after the first. */
 export interface Continued {
-  /** Length of the items in the parts before; absent for the first part. */
+  /** Length of the items in earlier parts; absent for the first part. */
   made?: number;
 }
 
-/** What the arguments of a page may say besides. */
+/** Optional arguments of a page. */
 export interface PageArguments extends Continued {
-  /** Length at which the page ends early; asked for by the server itself. */
+  /** Length at which the page ends early; set only by the server. */
   length_max?: number;
 }
 
-/** An answer that is small whatever is stored. */
+/** An answer that is small whatever the store holds. */
 export function wholeAnswer(text: string): AnswerPart<never> {
   return { text, next: null };
 }
@@ -34,7 +34,7 @@ interface Filled<Row> {
   count: number;
   /** The last row in the text. */
   last: Row | null;
-  /** There is a row after it. */
+  /** True when rows follow `last`. */
   more: boolean;
 }
 
@@ -43,7 +43,7 @@ interface Bounds {
   length: number;
 }
 
-/** Rows with what they cost besides the length of their text, as if it were text. */
+/** The cost of a row besides the length of its text, in characters. */
 export type Weigh<Row> = (row: Row) => number;
 
 function fill<Row>(begun: boolean, rows: Iterable<Row>, render: (row: Row) => string, bounds: Bounds, weigh?: Weigh<Row>) {
@@ -63,7 +63,7 @@ function fill<Row>(begun: boolean, rows: Iterable<Row>, render: (row: Row) => st
   return filled;
 }
 
-/** A part of a JSON array; `rest` names the arguments that make what follows a row, of which `count` are done. */
+/** A part of a JSON array; `rest` gives the arguments for the rows after `last`, the last of the `count` rows in this part. */
 export function arrayPart<Row, A extends Continued>(
   args: A,
   rows: Iterable<Row>,
@@ -80,17 +80,17 @@ export function arrayPart<Row, A extends Continued>(
 
 export interface PageRows<Row, A> {
   limit: number;
-  /** One more than the limit where there are more. */
+  /** One row more than the limit if there are more. */
   rows: Iterable<Row>;
   render: (row: Row) => string;
   weigh?: Weigh<Row>;
-  /** The cursor behind a row. */
+  /** The cursor that continues after a row. */
   cursor: (row: Row) => number;
-  /** The cursor of a page that ends with the last row there is. */
+  /** The cursor of a page that ends with the last row found. */
   reached?: number | null;
-  /** Arguments that make the rest of the page. */
+  /** Arguments for the rest of the page. */
   rest: (last: Row, count: number) => Partial<A>;
-  /** False where no cursor leads on: such a page is as long as it was asked for. */
+  /** False where no cursor can continue the page, so that the page must reach its full length. */
   endsEarly?: boolean;
 }
 

@@ -1,16 +1,16 @@
-/** GET /api/runs/{id}/input: the answers that a person gave to a run's pauses. */
+/** GET /api/runs/{id}/input: a person's answers to the pauses of a run. */
 import type { Statements } from "../statements.ts";
 import { type AnswerPart, arrayPart, type Continued, wholeAnswer } from "./answer-part.ts";
 
 export interface AnswersArguments extends Continued {
   id: number;
-  /** Answers in the parts before. */
+  /** Number of answers in earlier parts. */
   count?: number;
 }
 
 /**
- * `{input: latest}`, null when none was stored. `inputs` has all answers in order; it is left out where `input` says the same,
- * because clients compare the record of a single answer as a whole.
+ * `{input: latest}`, null without an answer. `inputs` holds all answers in order; it is left out where `input` holds the only
+ * answer, because clients compare the whole record in that case.
  */
 export function answersOfRun(statements: Statements, args: AnswersArguments): AnswerPart<AnswersArguments> {
   const { id: run, made, count: before = 0 } = args;

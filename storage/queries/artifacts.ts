@@ -40,7 +40,7 @@ function renderListed(row: ListRow): string {
   return `{${fields(own)},"run_name":${quoted(run)},"flow_name":${quoted(flow)},"project":${quoted(project)}}`;
 }
 
-/** The artifact as JSON text, or null when there is none. */
+/** The artifact as JSON text, or null for an unknown id. */
 export function artifactById(statements: Statements, id: number): string | null {
   const row = statements.raw<ArtifactRow>(`SELECT ${COLUMNS} FROM artifacts a WHERE a.id = ?`).get(id);
   return row === undefined ? null : render(row);
@@ -79,7 +79,7 @@ export function artifactsPage(statements: Statements, args: ArtifactsArguments):
   });
 }
 
-/** Artifacts of the page, and one more when there is one. */
+/** Artifacts of the page, and one more if there are more. */
 function findRows(statements: Statements, query: ArtifactsQuery): Iterable<ListRow> {
   const flows = flowIds(statements, query);
   if (flows?.length === 0) return [];

@@ -24,11 +24,11 @@ type BackfillRow = [
 const SELECT_BACKFILL = `SELECT id, external_id, flow_id, parameter, start_value, end_value, interval_secs, concurrency, total,
   extra_parameters, cancelled, created_at FROM backfills`;
 
-/** Runs of a backfill by name of their state. */
+/** Runs of a backfill by state name. */
 export function countsOfBackfill(statements: Statements, id: number): Map<string, number> {
   const sql = `SELECT state_type, state_name, count(*) FROM runs INDEXED BY runs_backfill
     WHERE backfill_id = ? GROUP BY state_type, state_name`;
-  // No plain object: names of states are free, and that of an inherited property is one.
+  // A Map, because state names are arbitrary and may equal an inherited property of an object.
   const counts = new Map<string, number>();
   for (const [type, name, count] of statements.raw<[number, string | null, number]>(sql).all(id)) {
     const key = name ?? stateType(type);
@@ -47,7 +47,7 @@ function render(statements: Statements, row: BackfillRow): string {
   );
 }
 
-/** The status of a backfill as JSON text, or null when there is none. */
+/** The status of a backfill as JSON text, or null for an unknown id. */
 export function backfillById(statements: Statements, id: number): string | null {
   const row = statements.raw<BackfillRow>(`${SELECT_BACKFILL} WHERE id = ?`).get(id);
   return row === undefined ? null : render(statements, row);
@@ -86,7 +86,7 @@ export function newestBackfills(statements: Statements, args: BackfillsArguments
   );
 }
 
-/** A part of the values of a backfill with their runs, in the order of their creation; null when there is none. */
+/** A part of the values of a backfill with their runs, in the order of their creation; null for an unknown backfill. */
 export function valuesOfBackfill(
   statements: Statements,
   args: FlowBackfillsArguments,

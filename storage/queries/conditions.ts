@@ -1,4 +1,4 @@
-/** WHERE terms that combine with AND, and their values in order. */
+/** WHERE terms combined with AND, and their values in order. */
 import type { SqlValue } from "../driver.ts";
 
 export class Conditions {
@@ -11,7 +11,7 @@ export class Conditions {
     return this;
   }
 
-  /** The terms joined; TRUE when there are none. */
+  /** The terms joined; TRUE without any. */
   get sql(): string {
     return this.#terms.length === 0 ? "TRUE" : this.#terms.join(" AND ");
   }
@@ -28,13 +28,13 @@ export class Conditions {
   }
 }
 
-/** That the column holds the text anywhere; the case of ASCII letters is ignored. */
+/** A test that the column contains the text; the case of ASCII letters is ignored. */
 export interface Containment {
   sql: string;
   value: string;
 }
 
-/** LIKE is the faster one, but reads texts up to their first NUL only. */
+/** LIKE is faster, but reads a text only up to its first NUL. */
 export function contains(column: string, text: string): Containment {
   return text.includes("\0")
     ? { sql: `instr(lower(${column}), lower(?)) > 0`, value: text }

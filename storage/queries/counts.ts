@@ -1,11 +1,11 @@
-/** GET /api/counts, from the table that the writer keeps: never a scan of runs. */
+/** GET /api/counts, from the counts that the writer maintains: never a scan of runs. */
 import { STATE_TYPES } from "#protocol/state";
 import { COUNT_KIND, ENDED_CODES } from "../codes.ts";
 import type { Statements } from "../statements.ts";
 
 type CountRow = [flow_id: number, kind: number, state_type: number, count: number];
 
-/** Counts as JSON text; with a project, the runs of its flows; task runs are counted in all. */
+/** Counts as JSON text; with a project, only runs of its flows. Task runs are always counted in total. */
 export function counts(statements: Statements, project: string | null): string {
   const sql = `SELECT c.flow_id, c.kind, c.state_type, c.count FROM counts c
     WHERE ? IS NULL OR c.kind = ${COUNT_KIND.task_runs} OR c.flow_id IN (SELECT id FROM flows WHERE project = ?) ORDER BY c.flow_id, c.state_type`;

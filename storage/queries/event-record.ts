@@ -1,8 +1,8 @@
 /**
- * Event records (interface: "Event"): the one function through which events are read.
+ * Event records (interface: "Event"): all reads of events use this code.
  *
- * An event of a run or task run stores what happened; resource, related and the common payload are taken from the run,
- * its flow and the task run when it is read. Before those are deleted, the same parts are written into the event.
+ * An event of a run or task run stores only what happened; resource, related and the common payload are read from the run,
+ * its flow and the task run. Before those rows are deleted, these parts are written into the event.
  */
 
 import { bytesToUuid } from "#protocol/uuid";
@@ -36,7 +36,7 @@ export type EventRow = [
   dynamic_key: string | null,
 ];
 
-/** Fields of an event's record that depend on the store as a whole. */
+/** Facts about the store that every event's record needs. */
 export interface EventContext {
   salt: number;
 }
@@ -56,7 +56,7 @@ export interface EventParts {
   payload: string;
 }
 
-/** What an event is about, related to and carries, each as JSON text. */
+/** Resource, related and payload of an event, each as JSON text. */
 export function eventParts(row: EventRow): EventParts {
   const [, , , , , taskRunId, type, , , resource, related, payload] = row;
   if (resource !== null) return { resource, related: stored(related, "[]"), payload: stored(payload, "{}") };
@@ -93,7 +93,7 @@ function runParts(row: EventRow): EventParts {
   };
 }
 
-/** An event that user code recorded in a run: its payload is its own. */
+/** Parts of an event that user code recorded in a run: the payload is stored whole. */
 function customParts(row: EventRow): EventParts {
   const [, , , , , , , , , , , payload, externalId, runName, tags, , , project, flow, taskExternalId] = row;
   const related = [flowResource(project, flow), ...tagResources(tags)];
@@ -137,7 +137,7 @@ function uuidText(bytes: Uint8Array | null): string {
   return bytes === null ? '""' : `"${bytesToUuid(bytes)}"`;
 }
 
-/** An object of these entries (in order of their keys) and the extra keys stored with the event. */
+/** An object of these entries, sorted by key, and the extra keys stored with the event. */
 function sortedObject(entries: [string, string][], extra: string | null): string {
   const all = extra === null ? entries : mergeEntries(entries, extra);
   return `{${all.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join(",")}}`;
@@ -155,7 +155,7 @@ export function eventContext(statements: Statements): EventContext {
   return { salt: Number(row?.[0] ?? 0) };
 }
 
-/** The event as JSON text, or null when there is none. */
+/** The event as JSON text, or null for an unknown id. */
 export function eventById(statements: Statements, id: number, context: EventContext): string | null {
   const row = statements.raw<EventRow>(`${SELECT_EVENT} WHERE e.id = ?`).get(id);
   return row === undefined ? null : renderEvent(row, context);

@@ -8,7 +8,7 @@ import { Conditions } from "./conditions.ts";
 import { type EventContext, type EventRow, renderEvent, SELECT_EVENT } from "./event-record.ts";
 import { type StretchFilter, stretchesOf } from "./stretch-walk.ts";
 
-/** Which rows a page may have: conditions on `e`, what the coarse index knows, and whether an exact index serves. */
+/** The rows that match: conditions on `e`, filters of the coarse index, and the exact index to use, if any. */
 interface EventSelection {
   conditions: Conditions;
   stretches: StretchFilter[];
@@ -32,7 +32,7 @@ export function eventsPage(statements: Statements, args: EventsArguments, contex
   });
 }
 
-/** Rows that match, in the order of the query, at most `limit`. */
+/** At most `limit` matching rows, in the order of the query. */
 function eventRows(statements: Statements, query: EventsQuery, limit: number): Iterable<EventRow> {
   const selection = selectEvents(statements, query);
   if (selection === null) return [];
@@ -103,7 +103,7 @@ function selectEvents(statements: Statements, query: EventsQuery): EventSelectio
   return selection;
 }
 
-/** Codes of the names that the filter means: one, or all with the prefix before `*`. */
+/** Codes of the names that match the filter: one name, or all names with the prefix before `*`. */
 function nameCodes(statements: Statements, name: string): number[] {
   const prefix = name.slice(0, -1);
   const rows = name.endsWith("*")
@@ -124,7 +124,7 @@ function addResourceKind(statements: Statements, { conditions, stretches }: Even
   return true;
 }
 
-/** Resources of runs and task runs are known by their external ids, which their events don't store. */
+/** The filter gives the external id of a run or task run, which events do not store, so look up its owner. */
 function addResourceId(statements: Statements, selection: EventSelection, id: string): void {
   const { conditions } = selection;
   const stored = "(e.resource IS NOT NULL AND json_extract(e.resource, '$.id') = ?)";
@@ -149,7 +149,7 @@ function ownerOf(statements: Statements, bytes: Uint8Array): { run: number; task
   return task === undefined ? null : { run: task[1], task: task[0] };
 }
 
-/** The ids of events that can have occurred within the bounds, as one range around them; null without bounds. */
+/** The range of ids that contains every event within the time bounds; null without bounds. */
 function timeRange(statements: Statements, query: EventsQuery): [number, number] | null {
   if (query.after === undefined && query.before === undefined) return null;
   const sql = `SELECT min(stretch), max(stretch) FROM event_times WHERE occurred_max >= ? AND occurred_min <= ?`;

@@ -1,4 +1,4 @@
-/** Whether an event that a clock-armed rule expects came within a time. */
+/** Whether the event that a clock-armed rule expects occurred within a time. */
 import type { FullMatch } from "#protocol/rule-spec";
 import { matches } from "../event-match.ts";
 import { eventsBetween } from "../load-events.ts";

@@ -3,7 +3,7 @@ import { STATE_TYPES } from "#protocol/state";
 import type { Statements } from "../statements.ts";
 import type { Conditions } from "./conditions.ts";
 
-/** Ids of the flows that these filters allow; null when they allow every flow. */
+/** Ids of the flows that these filters allow; null for all flows. */
 export function flowIds(
   statements: Statements,
   filters: { project?: string; flow?: string; flow_id?: number },
@@ -26,18 +26,18 @@ export function allFlowIds(statements: Statements): number[] {
     .map(([id]) => id);
 }
 
-/** Code of a state type, or null for text that is none (which then matches nothing). */
+/** Code of a state type; null for an unknown type, which matches nothing. */
 export function stateCodeOf(type: string): number | null {
   const code = (STATE_TYPES as readonly string[]).indexOf(type);
   return code < 0 ? null : code;
 }
 
-/** Codes of state types; words that are none match nothing. */
+/** Codes of state types; unknown types match nothing. */
 export function stateCodesOf(types: readonly string[]): number[] {
   return [...new Set(types)].map(stateCodeOf).filter((code) => code !== null);
 }
 
-/** The states that these filters allow of the rows called `alias`; a name equal to its type is stored as NULL. */
+/** The states that these filters allow for rows of `alias`; a name equal to its type is stored as NULL. */
 export function addStateFilters(
   conditions: Conditions,
   alias: string,
@@ -56,7 +56,7 @@ export function addStateFilters(
     );
 }
 
-/** Inclusive bounds on the start, or on the creation of what never started. */
+/** Inclusive bounds on the start, or on the creation if the start is missing. */
 export function addStartFilters(
   conditions: Conditions,
   alias: string,

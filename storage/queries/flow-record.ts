@@ -25,22 +25,22 @@ type FlowRow = [
   last_seen_at: number,
 ];
 
-/** What of a flow says which flows it waits for. */
+/** Project, name and options of a flow; the options hold the upstream flow. */
 type UpstreamRow = [project: string, name: string, options: string];
 
-/** What the store doesn't know about flows. */
+/** Facts about flows that the store does not hold. */
 export interface FlowContext {
-  /** True for a flow that the running server has registered from code. */
+  /** True for a flow that the running server registered from code. */
   isLive: (flow: number) => boolean;
   nowUs: number;
-  /** How many of its latest ended runs a summary tells; none when absent. */
+  /** Number of latest ended runs in a summary; none when absent. */
   results?: number;
 }
 
 const SELECT_FLOW = `SELECT id, external_id, project, name, module, source_dir, description, flow_group, tags, parameter_schema, options,
   error, schedule_error, created_at, last_seen_at FROM flows`;
 
-/** The flow waited for, from its options. */
+/** The upstream flow that the options name. */
 interface After {
   upstreams: string[];
   key: string | null;
@@ -74,13 +74,13 @@ function fields(row: FlowRow, context: FlowContext): string {
   );
 }
 
-/** The flow alone (stream message flow.registered) as JSON text, or null when there is none. */
+/** The flow without its runs (stream message flow.registered) as JSON text, or null for an unknown id. */
 export function flowById(statements: Statements, id: number, context: FlowContext): string | null {
   const row = statements.raw<FlowRow>(`${SELECT_FLOW} WHERE id = ?`).get(id);
   return row === undefined ? null : `{${fields(row, context)}}`;
 }
 
-/** The summary as JSON text, or null when there is no such flow. */
+/** The summary as JSON text, or null for an unknown flow. */
 export function flowSummary(statements: Statements, id: number, context: FlowContext): string | null {
   const row = statements.raw<FlowRow>(`${SELECT_FLOW} WHERE id = ?`).get(id);
   if (row === undefined) return null;
@@ -89,16 +89,16 @@ export function flowSummary(statements: Statements, id: number, context: FlowCon
 
 export interface FlowsArguments extends Continued {
   project: string | null;
-  /** Only flows with this name, or with this as `project/name`; asked for by the server itself. */
+  /** Only flows with this name or this `project/name`; set only by the server. */
   reference?: string;
   results?: number;
   live: readonly number[];
   now_us: number;
-  /** The flows after this project and name. */
+  /** Only flows after this project and name. */
   after?: [project: string, name: string];
 }
 
-/** A part of the summaries of all flows, or of a project's, by project and name. */
+/** A part of the summaries of all flows, or of one project's flows, by project and name. */
 export function flowSummaries(statements: Statements, args: FlowsArguments, context: FlowContext): AnswerPart<FlowsArguments> {
   const { project, reference = null, after = ["", ""] } = args;
   const sql = `${SELECT_FLOW} WHERE (project, name) > (?, ?) AND project = coalesce(?, project)
@@ -127,7 +127,7 @@ function nameKey(project: string, name: string): string {
   return JSON.stringify([project, name]);
 }
 
-/** Names of the flows that wait for each flow of a project, or of all, by project and name, in order. */
+/** Names of the downstream flows of each flow, of one project or all, sorted by project and name. */
 function triggersOf(statements: Statements, project: string | null): Map<string, string[]> {
   const sql = `SELECT project, name, options FROM flows WHERE project = coalesce(?, project) AND instr(options, '"after"') > 0
     ORDER BY name`;
@@ -155,7 +155,7 @@ function afterOf(options: string | null): After {
 type RecentRow = [id: number, state_type: number, state_name: string | null, total_run_time: number | null];
 
 const COLUMNS = "SELECT id, state_type, state_name, total_run_time FROM runs";
-/** The part of an index that has the runs of a state. */
+/** The part of the index with the runs of one state. */
 const UNFINISHED = `${COLUMNS} INDEXED BY runs_unfinished WHERE flow_id = ? AND end_time IS NULL`;
 const ENDED = new Map(
   ENDED_CODES.map((code) => [
@@ -164,7 +164,7 @@ const ENDED = new Map(
   ]),
 );
 
-/** States in which a flow has runs: a list of many flows looks at no others. */
+/** States in which the flow has runs, so that a list of many flows reads no other part of the index. */
 function statesOf(statements: Statements, flow: number): number[] {
   const sql = "SELECT state_type FROM counts WHERE flow_id = ? AND kind = ? AND count > 0";
   return statements
@@ -173,7 +173,7 @@ function statesOf(statements: Statements, flow: number): number[] {
     .map(([code]) => code);
 }
 
-/** The latest runs of a flow in these states: a few from each part of the index, newest first. */
+/** The latest runs of a flow in these states, newest first: merges the first runs of each index part. */
 function latestRuns(statements: Statements, flow: number, count: number, states: readonly number[]): string {
   const parts = new Set(states.map((code) => ENDED.get(code) ?? UNFINISHED));
   const rows = [...parts].flatMap((part) => statements.raw<RecentRow>(`${part} ORDER BY id DESC LIMIT ?`).all(flow, count));

@@ -1,6 +1,6 @@
 /**
- * Wire records are rendered as JSON text straight from rows: JSON columns go out as they are stored, so that integers
- * beyond 2^53 survive, and nothing is parsed to be written again.
+ * Wire records are rendered as JSON text directly from rows: JSON columns are copied as stored, so that integers beyond 2^53
+ * survive and no JSON is parsed and written again.
  */
 
 /** JSON text of a stored JSON column; `empty` where the column is NULL. */
@@ -18,7 +18,7 @@ export function flag(value: number): string {
   return value === 0 ? "false" : "true";
 }
 
-/** A page as JSON text: the items are JSON texts. */
+/** A page as JSON text; the items are JSON texts. */
 export function page(items: readonly string[], nextCursor: number | null): string {
   return `{"items":[${items.join(",")}],"next_cursor":${nextCursor}}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Log lines of a run or task run, oldest first; `after` is exclusive. The last lines of a log are found backwards and, where they
- * are more than one part holds, made forwards from the first of them.
+ * Log lines of a run or task run, oldest first; `after` is exclusive. The last lines of a log are found backwards; if they
+ * exceed one part, they are then read forwards from the first of them.
  */
 import { ANSWER_PART_BYTES_MAX } from "#protocol/limits";
 import type { LogsQuery } from "#protocol/log";
@@ -14,14 +14,14 @@ type BlockRow = [id: number, count: number, lines: string | Uint8Array];
 type NumberedLine = [id: number, line: LogLine];
 
 export interface LogsArguments extends PageArguments {
-  /** Of the run, or of the task run. */
+  /** Id of the run or of the task run. */
   id: number;
   query: LogsQuery;
-  /** The lines asked for are the last ones of the log: no cursor leads on from them. */
+  /** The last lines of the log are requested, so no cursor continues after them. */
   last?: true;
 }
 
-/** A part of a page of log lines; `taskRun` null for all lines of the run. */
+/** A part of a page of log lines; `taskRun` is null for all lines of the run. */
 export function logsPage(
   statements: Statements,
   run: number,
@@ -40,7 +40,7 @@ export function logsPage(
   });
 }
 
-/** The last lines; where they do not fit into one part, all of them from the first. `length_max` leaves out the oldest. */
+/** The last lines; if they exceed one part, all of them from the first. `length_max` drops the oldest lines. */
 function tailPage(statements: Statements, run: number, taskRun: number | null, args: LogsArguments): AnswerPart<LogsArguments> {
   const { query } = args;
   const items: string[] = [];
@@ -63,7 +63,7 @@ function tailPage(statements: Statements, run: number, taskRun: number | null, a
   return logsPage(statements, run, taskRun, { ...args, query: forwards, last: true });
 }
 
-/** Lines that the query asks for, newest first with `tail`. */
+/** Lines that match the query, newest first with `tail`. */
 function* matchingLines(statements: Statements, run: number, taskRun: number | null, query: LogsQuery): Generator<NumberedLine> {
   const level = query.level ?? null;
   const search = query.search === undefined || query.search === "" ? null : query.search.toLowerCase();
@@ -75,12 +75,12 @@ function* matchingLines(statements: Statements, run: number, taskRun: number | n
   }
 }
 
-/** Bits of a level and all above it. */
+/** Bits of a level and all higher levels. */
 function levelsFrom(level: number): number {
   return ~(levelBit(level) - 1) & 0xff;
 }
 
-/** Lines with a larger id than `after`, from blocks that have a level of the mask; newest first with `tail`. */
+/** Lines with an id above `after`, from blocks with a level of the mask; newest first with `tail`. */
 function* linesOf(
   statements: Statements,
   run: number,

@@ -1,7 +1,7 @@
 /**
- * The queries by name, as the reader pool runs them. A result is JSON text, one part of it where there may be much of it, or null
- * when what it is about does not exist.
- * Lists of what belongs to a run or task run are null for an unknown owner; those of a flow are empty.
+ * Queries by name, for the reader pool. A result is JSON text (one part of it if it may be long), or null when its subject
+ * does not exist. Lists of rows that belong to a run or task run are null for an unknown owner; lists of a flow are empty
+ * then.
  */
 import type { FullMatch } from "#protocol/rule-spec";
 import type { RunCountsQuery } from "#protocol/run";
@@ -48,7 +48,7 @@ import { taskRunById } from "./task-run-record.ts";
 import { type OwnedArguments, type TaskRunsArguments, taskRunsOfRun, taskRunsPage } from "./task-runs-page.ts";
 import { type VariablesArguments, variableByName, variables } from "./variable-record.ts";
 
-/** What each query takes; plain data, because it crosses threads. */
+/** Arguments of each query: plain data, because they cross threads. */
 export interface QueryArguments {
   run: { id: number };
   runs: RunsArguments;
@@ -65,7 +65,7 @@ export interface QueryArguments {
   artifacts: ArtifactsArguments;
   event: { id: number };
   events: EventsArguments;
-  /** `live` has the ids of flows that the running server has registered from code. */
+  /** `live` holds the ids of flows that the running server registered from code. */
   flow: { id: number; live: readonly number[]; now_us: number };
   flow_summary: { id: number; live: readonly number[]; now_us: number };
   flow_summaries: FlowsArguments;
@@ -89,7 +89,7 @@ export interface QueryArguments {
   expected_event: { match: FullMatch; from_us: number; to_us: number };
   expectation_armed: { id: number };
   expectation_met: { id: number };
-  /** By the event that records it. */
+  /** `id` is the event that records the lapse. */
   expectation_lapsed: { id: number };
   variable: { name: string; raw?: boolean };
   variables: VariablesArguments;
@@ -106,7 +106,7 @@ function flowContext({ live, now_us, results = 0 }: { live: readonly number[]; n
   return { isLive: (flow: number) => ids.has(flow), nowUs: now_us, results };
 }
 
-/** Lists of a run that does not exist are null; one that is deleted while its list is made ends it. */
+/** A list of an unknown run is null; if the run is deleted between two parts, the list ends. */
 function ofRun<A extends { id: number; made?: number }>(
   statements: Statements,
   args: A,
@@ -168,7 +168,7 @@ export const QUERIES: Queries = {
   counts: (statements, { project }) => counts(statements, project),
 };
 
-/** Runs a query on this connection: the first part of its answer, or the one that the arguments ask for. */
+/** Runs a query on this connection: the first part of its answer, or the part that the arguments name. */
 export function runPart<N extends QueryName>(
   statements: Statements,
   name: N,
@@ -178,7 +178,7 @@ export function runPart<N extends QueryName>(
   return typeof answer === "string" ? { text: answer, next: null } : answer;
 }
 
-/** The whole answer as one text: for records and for what is known to be small. */
+/** The whole answer as one text, for records and for answers known to be small. */
 export function runQuery<N extends QueryName>(statements: Statements, name: N, args: QueryArguments[N]): string | null {
   let part = runPart(statements, name, args);
   if (part === null) return null;

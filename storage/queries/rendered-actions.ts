@@ -1,7 +1,7 @@
 /**
- * What the actions of rules are for an event: their templates rendered, each action by itself.
+ * Renders the templates of a rule's actions for an event, each action separately.
  *
- * Reader threads do that, because a record may be large and a template may try to take long.
+ * Runs in reader threads, because a record may be large and a template may run long.
  */
 import { parseJson } from "#protocol/json";
 import { ANSWER_PART_BYTES_MAX } from "#protocol/limits";
@@ -14,23 +14,23 @@ import { TemplateFailure } from "../templates/values.ts";
 import { flowById } from "./flow-record.ts";
 import { runById } from "./run-record.ts";
 
-/** An action of a rule that the event made fire, as JSON text. */
+/** An action of a rule that the event fired, as JSON text. */
 export interface ActionOfEvent {
   event: number;
   action: string;
 }
 
-/** What the function of a code rule is called with. */
+/** The input of a code rule's function. */
 export interface CallInput {
   event: unknown;
   /** Null for an event without a run. */
   run: unknown;
 }
 
-/** The action with its texts filled in, or why they could not be. Only a `call` has an input. */
+/** The action with its texts rendered, or the error. Only a `call` has an input. */
 export type RenderedAction = { action: FullAction; input?: CallInput } | { error: string };
 
-/** Work after which an answer is given with what is done: some 20 ms. */
+/** After this much work, the actions rendered so far are returned: about 20 ms. */
 const ANSWER_WORK = 100_000;
 
 const EMAIL_SUBJECT = "{{ run.name ~ ' is ' ~ state.name if run else event.name }}";
@@ -42,10 +42,10 @@ const EMAIL_BODY = `{% if run %}Run {{ run.name }} of {{ flow.project }}/{{ flow
 {{ payload | tojson }}
 {% endif %}`;
 
-/** Renders the first of the actions, at least one: as many as are done within a bounded time. A JSON array in their order. */
+/** Renders actions in order, at least one, until a bound on work or length is reached. Returns a JSON array. */
 export function renderedActions(statements: Statements, items: readonly ActionOfEvent[]): string {
   const { database } = statements;
-  // One transaction for all that is read: to begin one costs more than a row.
+  // One transaction for all reads, because beginning a transaction costs more than reading a row.
   database.exec("BEGIN");
   try {
     return JSON.stringify(renderSome(statements, items));
@@ -66,7 +66,7 @@ function renderSome(statements: Statements, items: readonly ActionOfEvent[]): Re
     if (values === null) rendered.push({ error: `event ${event} is gone` });
     else rendered.push(renderAction(parseJson(action) as FullAction, values, budget));
     work += budget.spent;
-    // A message that carries the event is as long as its record.
+    // A message that carries the event is as long as the event's record.
     length += action.length + (values?.eventText.length ?? 0);
     if (work >= ANSWER_WORK || length >= ANSWER_PART_BYTES_MAX) break;
   }
@@ -83,13 +83,13 @@ function contextOf(statements: Statements, id: number): EventContext {
   return { event: id, values: event === null ? null : valuesOf(statements, event) };
 }
 
-/** What templates see of an event, and its record as text. */
+/** The values that templates can use for an event, and the event's record as text. */
 export interface EventValues {
   values: Values;
   eventText: string;
 }
 
-/** Records are plain data of their own, so nothing of the server can be reached through them. */
+/** Records are plain copies, so templates can reach no object of the server. */
 export function valuesOf(statements: Statements, event: SeenEvent): EventValues {
   const eventText = event.record();
   const record = parseJson(eventText) as Record<string, unknown>;
@@ -104,7 +104,7 @@ function recordOf(text: string | null): Record<string, unknown> | null {
   return text === null ? null : (parseJson(text) as Record<string, unknown>);
 }
 
-/** The state the event speaks of, where it does; else the run's own. */
+/** The state that the event names, otherwise the run's current state. */
 function stateThen(run: Record<string, unknown> | null, event: SeenEvent): unknown {
   const now = run?.["state"] as Record<string, unknown> | undefined;
   if (now === undefined) return null;
@@ -129,7 +129,7 @@ export function renderAction(action: FullAction, { values, eventText }: EventVal
       url: text("url"),
       body: renderDeep("body", action.body ?? (isEmail ? EMAIL_BODY : null), values, budget),
     };
-    // Without a body of its own, a webhook carries the event.
+    // A webhook without a body sends the event.
     if (rendered.kind === "webhook" && rendered.body === null) rendered.body = eventText;
     if (rendered.kind !== "call") return { action: rendered };
     return { action: rendered, input: { event: values["event"], run: values["run"] } };

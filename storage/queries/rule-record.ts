@@ -33,14 +33,14 @@ function render(row: RuleRow): string {
   );
 }
 
-/** The fields of the spec; what watches for an event that stays away is left out where it is not set. */
+/** The fields of the spec; the fields of a proactive rule are left out where unset. */
 function specFields(text: string): string {
   const { unless, within, at, ...rest } = parseJson(text) as FullSpec;
   const proactive = Object.entries({ unless, within, at }).filter(([, value]) => value !== null);
   return JSON.stringify({ ...rest, ...Object.fromEntries(proactive) }).slice(1, -1);
 }
 
-/** The rule as JSON text, or null when there is none. */
+/** The rule as JSON text, or null for an unknown id. */
 export function ruleById(statements: Statements, id: number): string | null {
   const row = statements.raw<RuleRow>(`${SELECT_RULE} WHERE id = ?`).get(id);
   return row === undefined ? null : render(row);
@@ -71,7 +71,7 @@ type FiringRow = [
   outcomes: string,
 ];
 
-/** A part of the firings of a rule whose actions are all done, newest first; none of a rule that is gone. */
+/** A part of the completed firings of a rule, newest first; empty for a deleted rule. */
 export function firingsOfRule(statements: Statements, args: FiringsArguments): AnswerPart<FiringsArguments> {
   const { id: rule, before = Number.MAX_SAFE_INTEGER, limit = FIRINGS_COUNT_MAX } = args;
   const sql = `SELECT id, rule_id, event_id, run_id, timestamp, outcomes FROM firings
@@ -85,7 +85,7 @@ function renderFiring([id, rule, event, run, timestamp, outcomes]: FiringRow): s
   return `{"id":${id},"rule_id":${rule},"event_id":${event},"run_id":${run},"timestamp":${timestamp},"outcomes":${outcomes}}`;
 }
 
-/** Expectations of a rule, newest first, or null when there is no such rule. */
+/** Expectations of a rule, newest first, or null for an unknown rule. */
 export function expectationsOfRule(statements: Statements, rule: number, open: boolean, limit: number): string | null {
   if (statements.raw("SELECT 1 FROM rules WHERE id = ?").get(rule) === undefined) return null;
   const status = open ? "AND status = 'open'" : "";
@@ -100,7 +100,7 @@ export function expectationsOfRule(statements: Statements, rule: number, open: b
   return `[${rows.join(",")}]`;
 }
 
-/** The data of expectation.armed and expectation.met. */
+/** The data of stream messages expectation.armed and expectation.met. */
 export function expectationMessage(statements: Statements, id: number, armed: boolean): string | null {
   const sql = "SELECT id, rule_id, key, run_id, deadline FROM expectations WHERE id = ?";
   const row = statements.raw<[number, number, string, number | null, number]>(sql).get(id);
@@ -109,7 +109,7 @@ export function expectationMessage(statements: Statements, id: number, armed: bo
   return JSON.stringify({ id: expectation, rule_id, key, ...(armed ? { run_id, deadline } : {}) });
 }
 
-/** The data of expectation.lapsed, from the event that records it. */
+/** The data of stream message expectation.lapsed, from the event that records the lapse. */
 export function lapseMessage(statements: Statements, eventId: number): string | null {
   const row = statements.raw<[string | null]>("SELECT payload FROM events WHERE id = ?").get(eventId);
   if (row === undefined) return null;

@@ -1,6 +1,6 @@
 /**
- * POST /api/rules/{id}/test: what the actions of a rule would be for the latest event it matches, or for one that is named.
- * Nothing is executed.
+ * POST /api/rules/{id}/test: renders the actions of a rule for the latest matching event or for a named event. Executes
+ * nothing.
  */
 import { parseJson } from "#protocol/json";
 import type { FullMatch, FullSpec } from "#protocol/rule-spec";
@@ -11,7 +11,7 @@ import type { Statements } from "../statements.ts";
 import { Budget } from "../templates/budget.ts";
 import { type EventValues, renderAction, valuesOf } from "./rendered-actions.ts";
 
-/** Events that are looked at. */
+/** Latest events that are searched for a match. */
 const TEST_EVENTS = 200;
 
 interface TestedRule {
@@ -21,7 +21,7 @@ interface TestedRule {
   spec: FullSpec;
 }
 
-/** The answer as JSON text, or null when there is no such rule. */
+/** The answer as JSON text, or null for an unknown rule. */
 export function ruleTest(statements: Statements, id: number, eventId: number | null, nowUs: number): string | null {
   const sql = "SELECT name, external_id, spec FROM rules WHERE id = ?";
   const row = statements.raw<[string, Uint8Array, string]>(sql).get(id);
@@ -30,7 +30,7 @@ export function ruleTest(statements: Statements, id: number, eventId: number | n
   const spec = parseJson(text) as FullSpec;
   const rule: TestedRule = { id, name, external_id: bytesToUuid(externalId), spec };
   const isProactive = spec.unless !== null;
-  // A rule that a clock arms has no event of its own: any will do.
+  // A clock-armed rule matches no event of its own: use any event.
   const wanted = isProactive && spec.at !== null ? null : spec.when;
   const event = eventId === null ? latestMatch(statements, wanted) : seenEvent(statements, eventId);
   if (event === null) return JSON.stringify({ actions: [], event: null, matches: false, note: noEvent(eventId) });
@@ -50,7 +50,7 @@ export function ruleTest(statements: Statements, id: number, eventId: number | n
   return JSON.stringify({ actions, event: shown.values["event"], matches: fits, ...note });
 }
 
-/** Whether a rule would look at an event. What rules do is no event for rules. */
+/** Whether a rule would process the event. Events recorded by rules do not fire rules. */
 function isMeant(wanted: FullMatch | null, event: SeenEvent): boolean {
   return !event.name.startsWith("rule.") && (wanted === null || matches(wanted, event));
 }
@@ -64,7 +64,7 @@ function noEvent(eventId: number | null): string {
   return eventId === null ? `none of the latest ${TEST_EVENTS} events matches` : `there is no event ${eventId}`;
 }
 
-/** As if what the rule waits for had not come. */
+/** The values as if the rule's expectation had lapsed. */
 function lapsed(rule: TestedRule, { values }: EventValues, nowUs: number): EventValues {
   const run = values["run"] as { id: number; name: string } | null;
   const flow = values["flow"] as { name: string; project: string } | null;

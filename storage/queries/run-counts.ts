@@ -1,9 +1,9 @@
 /**
- * GET /api/runs/counts: how many runs the filters of GET /api/runs find, by the name of their state.
+ * GET /api/runs/counts: how many runs match the filters of GET /api/runs, by state name.
  *
- * Without a filter, and by flow and state alone, the ended ones come from the counts that the writer keeps and from the index of
- * sub-states; only what has not ended is counted row by row. With other filters the rows that they find are counted; with a search
- * those among the newest runs.
+ * Without a filter, or with filters on flow and state type only, ended runs are counted from the writer's counts and the
+ * index of sub-states; only unfinished runs are counted row by row. With other filters the matching rows are counted; with a
+ * search, only those among the newest runs.
  */
 import { SEARCHED_RUNS_MAX } from "#protocol/limits";
 import type { RunCountsQuery } from "#protocol/run";
@@ -23,7 +23,7 @@ const GROUPS = "GROUP BY r.state_type, r.state_name";
 class Tally {
   readonly #states = new Map<string, number>();
   #total = 0;
-  /** There are runs that were not looked at. */
+  /** True when some runs were not searched. */
   more = false;
 
   add(name: string, count: number): void {
@@ -46,7 +46,7 @@ export function runCounts(statements: Statements, query: RunCountsQuery, searche
   return tally.json;
 }
 
-/** True when the query asks by flow and by the type of the state alone: of these the writer keeps counts. */
+/** True when the query filters by flow and state type only, for which the writer maintains counts. */
 function isKept({ project: _project, flow: _flow, flow_id: _id, states: _states, state_type: _type, ...others }: RunCountsQuery) {
   return Object.values(others).every((value) => value === undefined);
 }
@@ -83,7 +83,7 @@ function countAll(statements: Statements, tally: Tally): void {
   addRows(tally, statements.raw<Row>(unfinished).all());
 }
 
-/** Types of the ended runs with this name: one for names of the catalogue, any for others. */
+/** Types of the ended runs with this name: one type for a catalogue name, any type for other names. */
 function typesNamed(statements: Statements, name: string, count: number): [StateType, number][] {
   if (Object.hasOwn(SUB_STATES, name)) return [[SUB_STATES[name as keyof typeof SUB_STATES], count]];
   const sql = `SELECT r.state_type, count(*) FROM runs r INDEXED BY runs_sub_state
@@ -111,7 +111,7 @@ function countFound(statements: Statements, query: RunCountsQuery, searchedMax: 
   }
 }
 
-/** The oldest of the newest `most` runs of a source; null when there are no more than that. */
+/** The oldest of the newest `most` runs of a source; null when the source has no more than that. */
 function firstSearched(statements: Statements, { from, where, id }: Required<Source>, most: number): number | null {
   const sql = `SELECT ${id} FROM ${from} WHERE ${where.sql} ORDER BY ${id} DESC LIMIT 2 OFFSET ?`;
   const [first, next] = statements.raw<[number]>(sql).all(...where.values, most - 1);

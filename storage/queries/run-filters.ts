@@ -1,6 +1,6 @@
 /**
- * The filters of GET /api/runs as conditions on rows, and as sources: index reads that between them find every run the
- * filters allow, each in order of id.
+ * The filters of GET /api/runs as conditions on rows, and as sources: index reads that together find every matching run, each
+ * in order of id.
  */
 import { SEARCHED_PARAMETERS_BYTES_MAX } from "#protocol/limits";
 import type { RunsQuery } from "#protocol/run";
@@ -9,20 +9,20 @@ import type { Statements } from "../statements.ts";
 import { addContains, Conditions, contains } from "./conditions.ts";
 import { addStartFilters, addStateFilters, allFlowIds, flowIds, stateCodeOf, stateCodesOf } from "./filters.ts";
 
-/** The filters of the query; limit, sort and cursor are taken elsewhere. `exact_name` is asked for by the server itself. */
+/** The filters of the query, without limit, sort and cursor. `exact_name` is set only by the server. */
 export type RunFilters = Partial<RunsQuery> & { exact_name?: string };
 
-/** The types that the index of runs that went wrong holds. */
+/** State types in the partial index of failed runs. */
 const WENT_WRONG_CODES: readonly number[] = ["Failed", "Crashed"].map(stateCode);
 
-/** Beyond this many index reads one walk over the table is cheaper. */
+/** Beyond this many index reads, one scan of the table is cheaper. */
 const SOURCES_MAX = 320;
 
-/** An index read: FROM clause (with `r` as the run) and what it needs in WHERE. */
+/** An index read: FROM clause (with `r` as the run) and its WHERE conditions. */
 export interface Source {
   from: string;
   where: Conditions;
-  /** The id of the run as this index has it, where that is not `r.id`: in its order nothing is sorted. */
+  /** The run id as this index stores it, if not `r.id`: ordering by that column needs no sort. */
   id?: string;
 }
 
@@ -31,12 +31,12 @@ export interface RunSelection {
   possible: boolean;
   /** All filters, as conditions on `r`. */
   conditions: Conditions;
-  /** Index reads that cover the filters; null when only a walk over all runs does. */
+  /** Index reads that cover the filters; null when only a scan of all runs does. */
   sources: Source[] | null;
   /** Bounds on the start, and whether there are any. */
   bounds: { start_after?: number; start_before?: number };
   timed: boolean;
-  /** The filters hold words that no index finds. */
+  /** The filters include a text search, which no index supports. */
   searched: boolean;
 }
 
@@ -69,7 +69,7 @@ export function selectRuns(statements: Statements, filters: RunFilters): RunSele
   return { ...common, possible: true, sources: sourcesOf(statements, filters, flows, tags) };
 }
 
-/** Few tags are looked up one by one; SQL has no room for a term for each of many. */
+/** Few tags are looked up separately; many would exceed SQLite's limit on terms. */
 const TAG_TERMS_MAX = 8;
 
 function addTags(conditions: Conditions, tags: readonly number[]): void {
@@ -79,7 +79,7 @@ function addTags(conditions: Conditions, tags: readonly number[]): void {
   } else for (const tag of tags) conditions.add("EXISTS (SELECT 1 FROM run_tags x WHERE x.tag = ? AND x.run_id = r.id)", tag);
 }
 
-/** Each word is part of one of these texts. What is read last is what may lie on pages of its own. */
+/** Each word has to be contained in one of these texts. Texts that may lie on overflow pages are read last. */
 function addSearch(statements: Statements, conditions: Conditions, search: string): void {
   for (const word of search.split(/\s+/)) {
     if (word === "") continue;
@@ -132,7 +132,7 @@ function sourcesOf(
   return flowSources(flows ?? allFlowIds(statements), types);
 }
 
-/** Runs by the name of their state: of the type that is called so, or moved to any type under that name. */
+/** Runs by state name: runs whose type has this name, and runs with this name and any type. */
 function nameSources(
   statements: Statements,
   name: string,
@@ -144,13 +144,13 @@ function nameSources(
   const named = new Conditions().add("r.end_time IS NOT NULL AND r.state_name = ?", name);
   const sources: Source[] = [{ from: "runs r INDEXED BY runs_sub_state", where: named }];
   if (code === null) return [...sources, source("runs r INDEXED BY runs_unfinished", "r.end_time IS NULL")];
-  // A name that is the type's own is stored as NULL: no run is in two of these.
+  // A name equal to its type is stored as NULL, so exclude that type: no run is in two sources.
   named.add("r.state_type <> ?", code);
   const typed = flowSources(flows ?? allFlowIds(statements), [code], true);
   return typed === null ? null : [...sources, ...typed];
 }
 
-/** Codes of the state types that the filters allow; null when they allow every type. */
+/** Codes of the state types that the filters allow; null for all types. */
 function typesOf({ state_type, states }: RunFilters): readonly number[] | null {
   const codes = states === undefined ? null : stateCodesOf(states);
   if (state_type === undefined) return codes;
@@ -158,7 +158,7 @@ function typesOf({ state_type, states }: RunFilters): readonly number[] | null {
   return code === null || codes?.includes(code) === false ? [] : [code];
 }
 
-/** Ended runs of these flows in these states, and their runs that have not ended where one can be in such a state. */
+/** Ended runs of these flows in these states, and unfinished runs of the flows if the states include an unfinished one. */
 function flowSources(flows: readonly number[], states: readonly number[] | null, alsoUnfinished = false): Source[] | null {
   const ended = states === null ? ENDED_CODES : states.filter((code) => ENDED_CODES.includes(code));
   const unfinished = alsoUnfinished || states === null || states.some((code) => !ENDED_CODES.includes(code));

@@ -1,4 +1,4 @@
-/** The graph of a run: its task runs and which waited on which. */
+/** The graph of a run: its task runs and their dependencies. */
 import { ANSWER_PART_BYTES_MAX } from "#protocol/limits";
 import { bytesToUuid } from "#protocol/uuid";
 import type { Statements } from "../statements.ts";
@@ -9,11 +9,11 @@ import { SELECT_TASK_RUN, type TaskRunRow } from "./task-run-record.ts";
 
 export interface GraphArguments extends Continued {
   id: number;
-  /** The nodes are there: the edges come after those to this task run. */
+  /** Set once all nodes are sent: continue with edges to task runs after this one. */
   edgesAfter?: number;
-  /** There are edges before. */
+  /** True when earlier parts hold edges. */
   edgesMade?: boolean;
-  /** The nodes come after this one. */
+  /** Continue with the nodes after this task run. */
   nodesAfter?: number;
 }
 
@@ -33,10 +33,10 @@ interface KnownIds {
   ids: ReadonlyMap<string, number>;
 }
 
-/** Of the run that each connection looked at last: its graph may have hundreds of parts. */
+/** Cached for the run that each connection read last, because its graph may have hundreds of parts. */
 const knownIds = new WeakMap<Statements, KnownIds>();
 
-/** Ids of the task runs of a run by their external ids, neither of which ever changes. */
+/** Ids of the task runs of a run by external id; both never change. */
 function idsOf(statements: Statements, run: number): ReadonlyMap<string, number> {
   const newest = statements.raw<[number | null]>("SELECT max(id) FROM task_runs WHERE run_id = ?").get(run)?.[0] ?? 0;
   const known = knownIds.get(statements);
@@ -48,7 +48,7 @@ function idsOf(statements: Statements, run: number): ReadonlyMap<string, number>
   return ids;
 }
 
-/** Edges to the task runs after one, behind what this part holds already. */
+/** Edges to the task runs after `done`, appended to `before`. */
 function edgesPart(statements: Statements, args: GraphArguments, before: string, done: number): AnswerPart<GraphArguments> {
   const { id: run } = args;
   const ids = idsOf(statements, run);

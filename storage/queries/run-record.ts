@@ -40,7 +40,7 @@ export type RunRow = [
   task_counts: string | null,
 ];
 
-/** Task runs are counted when the row is read, which takes a microsecond for each of them. */
+/** Task runs are counted when the row is read, at a microsecond per task run. */
 export const SELECT_RUN = `SELECT r.id, r.external_id, r.name, f.project, r.flow_id, f.name, f.flow_group,
   r.state_type, r.state_name, r.state_timestamp, r.state_message, r.state_details, r.parameters, r.tags, r.attempt,
   r.priority, r.created_by, r.created_at, r.start_time, r.end_time, r.total_run_time, r.scheduled_time, r.schedule_id,
@@ -49,7 +49,7 @@ export const SELECT_RUN = `SELECT r.id, r.external_id, r.name, f.project, r.flow
     GROUP BY state_type) c)
   FROM runs r JOIN flows f ON f.id = r.flow_id`;
 
-/** Task runs of a run by the code of their state. */
+/** Number of task runs of a run by state code. */
 function taskCounts(row: RunRow): [code: number, count: number][] {
   const text = row[row.length - 1];
   if (typeof text !== "string") return [];
@@ -59,7 +59,7 @@ function taskCounts(row: RunRow): [code: number, count: number][] {
   });
 }
 
-/** How many task runs were counted for a run. */
+/** Number of task runs that were counted for a run. */
 export function tasksCounted(row: RunRow): number {
   return taskCounts(row).reduce((sum, [, count]) => sum + count, 0);
 }
@@ -81,16 +81,16 @@ export function renderRun(row: RunRow): string {
   );
 }
 
-/** The run as JSON text, or null when there is none. */
+/** The run as JSON text, or null for an unknown id. */
 export function runById(statements: Statements, id: number): string | null {
   const row = statements.raw<RunRow>(`${SELECT_RUN} WHERE r.id = ?`).get(id);
   return row === undefined ? null : renderRun(row);
 }
 
-/** Task runs that are counted for a record within a millisecond or two. */
+/** Counting this many task runs takes a millisecond or two. */
 const COUNTED_QUICKLY_MAX = 1_000;
 
-/** True when counting the task runs of the run takes long. */
+/** True when counting the task runs of the run would take longer. */
 export function hasManyTaskRuns(statements: Statements, id: number): boolean {
   const sql = "SELECT 1 FROM task_runs INDEXED BY task_runs_run WHERE run_id = ? LIMIT 1 OFFSET ?";
   return statements.raw(sql).get(id, COUNTED_QUICKLY_MAX) !== undefined;

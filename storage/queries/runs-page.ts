@@ -1,12 +1,12 @@
 /**
  * GET /api/runs: filters, sorts and pages.
  *
- * Every sort has an index; runs that have not ended are in none of the partial ones and are read apart (they are few).
- * With a filter that few runs match, those runs are read by the filter's index and sorted; otherwise the sort's index is
- * walked and the filter applied on the way. Both find the same runs in the same order.
+ * Every sort has an index; unfinished runs are in none of the partial indexes and are read separately (they are few). If few
+ * runs match a filter, they are read through the filter's index and sorted; otherwise the sort's index is scanned and the
+ * filter applied to each row. Both ways find the same runs in the same order.
  *
- * No index finds the words of a search: a page looks through so many runs in the order of the sort, says with its cursor how far it
- * came, and may hold fewer runs than asked for.
+ * No index supports a text search: a page scans a bounded number of runs in the order of the sort, returns a cursor where the
+ * scan stopped, and may hold fewer runs than requested.
  */
 import { SEARCHED_RUNS_MAX } from "#protocol/limits";
 import type { RunCountsQuery, RunSort, RunsQuery } from "#protocol/run";
@@ -19,15 +19,15 @@ import { type RunSelection, type Source, selectRuns } from "./run-filters.ts";
 import { type RunRow, renderRun, SELECT_RUN, tasksCounted } from "./run-record.ts";
 import { runStretches } from "./stretch-walk.ts";
 
-/** Counting a task run takes as long as writing so many characters. */
+/** Counting a task run takes as long as writing this many characters. */
 const COUNTED_TASK_WEIGHT = 4;
-/** Up to this many matches are read and sorted: about 5 ms. */
+/** At most this many matches are read and sorted: about 5 ms. */
 const COLLECTED_MAX = 4_000;
 
-/** One stretch of an order: rows for which `only` holds, by `key` (null: by id alone). */
+/** One section of a sort order: rows for which `only` holds, by `key` (null: by id only). */
 interface Phase {
   key: string | null;
-  /** What the rows of this phase have in common, as a condition on `r`. */
+  /** The common property of the phase's rows, as a condition on `r`. */
   only: string;
   descending: boolean;
   /** Index reads that cover the phase, in the order of the key. */
@@ -66,7 +66,9 @@ function idPhase(descending: boolean): Phase {
   return { key: null, only: "TRUE", descending, sources: ALL };
 }
 
-/** It waits for its time: a run that waits for anything else has a name of its state that says so, or no scheduled time. */
+/**
+ * A run that waits for its scheduled time: runs that wait for something else have a state name for it, or no scheduled time.
+ */
 const COMING = `r.end_time IS NULL AND r.start_time IS NULL AND r.scheduled_time IS NOT NULL
   AND r.state_type = ${stateCode("Scheduled")} AND r.state_name IS NULL`;
 const STARTED = "r.end_time IS NULL AND r.start_time IS NOT NULL";
@@ -99,15 +101,15 @@ const SORTS: Record<RunSort, readonly Phase[]> = {
 };
 
 export interface RunsPageOptions {
-  /** Up to this many matches are read and sorted. */
+  /** At most this many matches are read and sorted. */
   collectedMax?: number;
-  /** A search looks through so many runs. */
+  /** Number of runs that a search scans. */
   searchedMax?: number;
 }
 
 export interface RunsArguments extends PageArguments {
   query: RunsQuery;
-  /** What a former part has found: the runs of the page that are not done, and one more when there is one. */
+  /** Ids found by an earlier part: the rest of the page, and one more if there are more. */
   found?: Found;
 }
 
@@ -123,7 +125,7 @@ export function runsPage(statements: Statements, args: RunsArguments, options: R
     render: renderRun,
     weigh: (row) => COUNTED_TASK_WEIGHT * tasksCounted(row),
     cursor: ([id]) => id,
-    // A run that was deleted since is no reason to end.
+    // If the last run was deleted since, the next page still starts after it.
     reached: ids.length > shown.length ? (shown.at(-1) ?? null) : reached,
     rest: ([last], count) => ({
       query: { ...query, limit: query.limit - count },
@@ -135,15 +137,15 @@ export function runsPage(statements: Statements, args: RunsArguments, options: R
 
 const SELECT_RUNS = SELECT_RUN.replace("FROM runs r JOIN", "FROM json_each(?) j CROSS JOIN runs r ON r.id = j.value CROSS JOIN");
 
-/** Rows of these runs, in their order. */
+/** Rows of these runs, in the same order. */
 function rowsOf(statements: Statements, ids: readonly number[]): Iterable<RunRow> {
   return ids.length === 0 ? [] : statements.raw<RunRow>(SELECT_RUNS).iterate(JSON.stringify(ids));
 }
 
 export interface Found {
-  /** Ids of the page and one more, when there is one. */
+  /** Ids of the page, and one more if there are more. */
   ids: number[];
-  /** The last run that a search looked at before it stopped; null when it came to the end. */
+  /** The last run that a search scanned before it stopped; null if it reached the end. */
   reached: number | null;
 }
 
@@ -167,12 +169,12 @@ function runIds(statements: Statements, query: RunsQuery, cursor: number | null,
   return { ids, reached: null };
 }
 
-/** True for the order of ids, in which any run is a cursor. */
+/** True for the order by id, where the id of any run is a cursor. */
 function isById(phases: readonly Phase[]): boolean {
   return phases.every((phase) => phase.key === null && phase.only === "TRUE");
 }
 
-/** Where a search that begins after a position has looked at enough runs of the phase; null when there are no more than that. */
+/** The position where a search has scanned enough runs of the phase after `after`; null when fewer runs are left. */
 function farthest(statements: Statements, phase: Phase, selection: RunSelection, after: Position, searchedMax: number): Position {
   const sources = sourcesFor(phase, selection, null);
   const share = Math.ceil(searchedMax / sources.length);
@@ -187,7 +189,7 @@ function farthest(statements: Statements, phase: Phase, selection: RunSelection,
   return nearest === undefined ? null : { id: nearest[0], key: nearest[1] };
 }
 
-/** Which phase the run of the cursor is in, and its key there; by id alone it need not exist any more. */
+/** The phase of the cursor's run, and the run's key there. For the order by id the run need not exist any more. */
 function positionOf(statements: Statements, phases: readonly Phase[], cursor: number): { phase: number; key: SqlValue } | null {
   if (phases.length === 1 && phases[0]?.key === null) return { phase: 0, key: null };
   for (const [phase, { key, only }] of phases.entries()) {
@@ -197,7 +199,7 @@ function positionOf(statements: Statements, phases: readonly Phase[], cursor: nu
   return null;
 }
 
-/** Ids that the filters' own indexes find, when they are few; null when they are many or no index covers the filters. */
+/** Ids from the filters' own indexes if they are few; null if they are many or no index covers the filters. */
 function collect(statements: Statements, query: RunsQuery, selection: RunSelection, most: number): number[] | null {
   const sources = selection.sources ?? rangeSources(query);
   if (sources === null) return null;
@@ -210,7 +212,7 @@ function collect(statements: Statements, query: RunsQuery, selection: RunSelecti
   return ids;
 }
 
-/** Index reads for bounds on times; null without any. */
+/** Index reads for bounds on the start; null without bounds. */
 export function rangeSources(query: RunCountsQuery): Source[] | null {
   if (query.scheduled_after !== undefined) {
     const where = new Conditions().add("r.scheduled_time >= ?", query.scheduled_after);
@@ -230,7 +232,7 @@ export function rangeSources(query: RunCountsQuery): Source[] | null {
 
 type Position = { key: SqlValue; id: number } | null;
 
-/** A piece of an order: what lies beyond one run, up to and with another. */
+/** A section of an order: runs after one position, through another. */
 interface Piece {
   after: Position;
   through: Position;
@@ -271,7 +273,7 @@ function inOrder(phase: Phase) {
   return (a: [number, SqlValue], b: [number, SqlValue]) => sign * (compareKeys(a[1], b[1]) || a[0] - b[0]);
 }
 
-/** By id, with bounds on the start: only the stretches of ids that have such runs are read. */
+/** By id with bounds on the start: reads only the stretches that contain such runs. */
 function timedIds(
   statements: Statements,
   phase: Phase,
@@ -298,7 +300,7 @@ function sourcesFor(phase: Phase, selection: RunSelection, collected: readonly n
   return phase.key === null && phase.only === "TRUE" && selection.sources !== null ? selection.sources : phase.sources;
 }
 
-/** The conditions, and that a run lies in the piece. */
+/** The conditions, restricted to the piece. */
 function within(conditions: Conditions, phase: Phase, { after, through }: Piece, id = "r.id"): Conditions {
   const all = conditions.copy();
   const beyond = phase.descending ? "<" : ">";
@@ -314,7 +316,7 @@ function within(conditions: Conditions, phase: Phase, { after, through }: Piece,
   return all;
 }
 
-/** Order of keys as SQLite has it: numbers by value, text by its bytes. */
+/** Order of keys as in SQLite: numbers by value, text by bytes. */
 function compareKeys(a: SqlValue, b: SqlValue): number {
   if (typeof a === "number" && typeof b === "number") return a - b;
   if (typeof a === "string" && typeof b === "string") return Buffer.compare(Buffer.from(a), Buffer.from(b));

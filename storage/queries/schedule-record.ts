@@ -23,7 +23,7 @@ type ScheduleRow = [
   skipped: number,
 ];
 
-/** `skipped` counts the skipped fires after the moment bound first. */
+/** `skipped` counts the skipped fires after the first bound value. */
 const SELECT_SCHEDULE = `SELECT s.id, s.external_id, s.flow_id, s.schedule, s.catchup, s.catchup_max, s.active, s.paused_reason,
   s.paused_until, s.source, s.code_key, s.persist, s.created_at, s.updated_at, s.next_fire,
   (SELECT count(*) FROM skips k WHERE k.schedule_id = s.id AND k.fire > ?) FROM schedules s`;
@@ -39,7 +39,7 @@ function render(row: ScheduleRow): string {
   );
 }
 
-/** The schedule as JSON text, or null when there is none. */
+/** The schedule as JSON text, or null for an unknown id. */
 export function scheduleById(statements: Statements, id: number, nowUs: number): string | null {
   const row = statements.raw<ScheduleRow>(`${SELECT_SCHEDULE} WHERE s.id = ?`).get(nowUs, id);
   return row === undefined ? null : render(row);

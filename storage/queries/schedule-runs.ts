@@ -1,4 +1,4 @@
-/** GET /api/schedules/runs: the runs of fires within a time, by schedule and hour; for calendars. */
+/** GET /api/schedules/runs: runs by schedule and hour of their fire, for calendars. */
 import { stateType } from "../codes.ts";
 import type { Statements } from "../statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
@@ -12,13 +12,13 @@ export interface ScheduleRunsArguments extends Continued {
   after: number;
   before: number;
   each: number;
-  /** Entries in the parts before. */
+  /** Entries in earlier parts. */
   skip?: number;
 }
 
 /**
- * One entry for each schedule, hour and state: how many runs, and the fire and id of the newest of them. A schedule that fires
- * hourly or less often has an entry of its own for each run, and so has an hour with at most `each` runs of a schedule.
+ * One entry per schedule, hour and state: the number of runs, and the fire and id of the newest. A schedule that fires hourly
+ * or less often has one entry per run, as does any hour with at most `each` runs of a schedule.
  */
 export function scheduleRuns(statements: Statements, args: ScheduleRunsArguments): AnswerPart<ScheduleRunsArguments> {
   const { after, before, each, skip = 0 } = args;

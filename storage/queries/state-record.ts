@@ -1,4 +1,4 @@
-/** The state inside a run or task run. */
+/** The state in the record of a run or task run. */
 import { stateType } from "../codes.ts";
 import { quoted, stored } from "./json.ts";
 

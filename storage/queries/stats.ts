@@ -1,4 +1,7 @@
-/** GET /api/stats: what ended per hour, by flow and by task name, with typical durations; from counts, never from runs. */
+/**
+ * GET /api/stats: ended runs and task runs per hour, by flow and by task name, with typical durations; from counts, never
+ * from runs.
+ */
 import { stateType } from "../codes.ts";
 import { quantile } from "../duration-class.ts";
 import { HOUR_US, QUARTER_US } from "../ended-counts.ts";
@@ -18,7 +21,7 @@ class Tally {
     const type = stateType(state);
     this.states[type] = (this.states[type] ?? 0) + count;
     this.total += count;
-    // Only work that was done tells how long it takes.
+    // Only completed work has a typical duration.
     if (type === "Completed") this.durations.set(group, (this.durations.get(group) ?? 0) + count);
   }
 
@@ -27,7 +30,7 @@ class Tally {
   }
 }
 
-/** Statistics of the last `hours` hours as JSON text; the running hour is the last bucket. */
+/** Statistics of the last `hours` hours as JSON text; the current hour is the last bucket. */
 export function stats(statements: Statements, hours: number, nowUs: number): string {
   const last = Math.floor(nowUs / HOUR_US);
   const first = last - hours + 1;
@@ -69,7 +72,7 @@ export function stats(statements: Statements, hours: number, nowUs: number): str
   return JSON.stringify({ bucket_secs: HOUR_US / 1e6, buckets: hourly, quarters, flows: known, tasks: listed });
 }
 
-/** Runs that ended in each quarter of an hour that had some, by name of their state. */
+/** Ended runs by quarter of an hour (empty quarters left out) and state name. */
 function quarterly(statements: Statements, hours: number, nowUs: number) {
   const last = Math.floor(nowUs / QUARTER_US);
   const sql = "SELECT quarter, state_name, count FROM ended_quarters WHERE quarter BETWEEN ? AND ? AND count > 0";

@@ -1,20 +1,20 @@
-/** Reads the coarse index: the stretches of ids in which values occur, nearest to the cursor first. */
+/** Reads the coarse index: the stretches of ids that contain given values, nearest to the cursor first. */
 import { STRETCH_IDS } from "../codes.ts";
 import type { Statements } from "../statements.ts";
 
-/** One filter of a list: rows have one of these values. */
+/** One filter of a list: a row has to have one of these values. */
 export interface StretchFilter {
   kind: number;
   values: readonly number[];
 }
 
-/** Stretches looked up at once. */
+/** Stretches read per step. */
 const STRETCHES_READ = 64;
 
 /** First and last id of a stretch. */
 export type IdRange = [first: number, last: number];
 
-/** Yields the stretches in which every filter has a match, in the order of the list. */
+/** Yields the stretches in which every filter matches, in the order of the list. */
 export function* stretchesOf(
   statements: Statements,
   filters: readonly StretchFilter[],
@@ -31,7 +31,7 @@ export function* stretchesOf(
     ${exists.join(" ")} ORDER BY s.stretch ${descending ? "DESC" : "ASC"} LIMIT ${STRETCHES_READ}`;
   const values = others.flatMap((filter) => [filter.kind, JSON.stringify(filter.values)]);
   const statement = statements.raw<[number]>(sql);
-  // The nearest of all values are among the nearest of each.
+  // The nearest stretches over all values are among the nearest of each value.
   const read = (from: number) => {
     const found = new Set<number>();
     for (const value of lead.values) for (const [stretch] of statement.all(lead.kind, value, from, ...values)) found.add(stretch);
@@ -40,7 +40,7 @@ export function* stretchesOf(
   yield* walk(read, cursor, descending);
 }
 
-/** Yields the stretches of runs in which one can have started within the bounds (or was created, when it never started). */
+/** Yields the stretches that may contain runs started (or, if never started, created) within the bounds. */
 export function* runStretches(
   statements: Statements,
   bounds: { start_after?: number; start_before?: number },

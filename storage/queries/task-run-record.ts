@@ -47,7 +47,7 @@ export function renderTaskRun(row: TaskRunRow): string {
   );
 }
 
-/** The task run as JSON text, or null when there is none. */
+/** The task run as JSON text, or null for an unknown id. */
 export function taskRunById(statements: Statements, id: number): string | null {
   const row = statements.raw<TaskRunRow>(`${SELECT_TASK_RUN} WHERE t.id = ?`).get(id);
   return row === undefined ? null : renderTaskRun(row);

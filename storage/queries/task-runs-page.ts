@@ -8,7 +8,7 @@ import { addStartFilters, addStateFilters, flowIds, stateCodeOf } from "./filter
 import { type StretchFilter, stretchesOf } from "./stretch-walk.ts";
 import { renderTaskRun, SELECT_TASK_RUN, type TaskRunRow } from "./task-run-record.ts";
 
-/** What belongs to a run or task run: all of it, or as many as asked for after an id. */
+/** A list of rows that belong to a run or task run: all rows, or a limited number after an id. */
 export interface OwnedArguments extends Continued {
   id: number;
   query?: { after?: number; limit?: number };
@@ -22,7 +22,7 @@ export function taskRunsOfRun(statements: Statements, args: OwnedArguments): Ans
   return arrayPart(args, rows, renderTaskRun, (last, count) => ({ query: restOf(args.query, last[0], count) }));
 }
 
-/** What is asked for after the last of so many items. */
+/** The query that continues after the last of `count` items. */
 export function restOf(query: OwnedArguments["query"], last: number, count: number): { after: number; limit?: number } {
   return query?.limit === undefined ? { after: last } : { after: last, limit: query.limit - count };
 }
@@ -43,7 +43,7 @@ export function taskRunsPage(statements: Statements, args: TaskRunsArguments): A
   });
 }
 
-/** Task runs of the page, and one more when there is one. */
+/** Task runs of the page, and one more if there are more. */
 function findRows(statements: Statements, query: TaskRunsQuery): Iterable<TaskRunRow> {
   const flows = flowIds(statements, query);
   const code = query.state_type === undefined ? null : stateCodeOf(query.state_type);
@@ -84,7 +84,7 @@ function* selectWithin(
   }
 }
 
-/** What the coarse index knows of the filters: per filter the kind and the values wanted; null when nothing can match. */
+/** The filters as the coarse index can apply them: kind and wanted values; null when nothing can match. */
 function stretchFilters(statements: Statements, query: TaskRunsQuery, flows: readonly number[] | null, code: number | null) {
   const wanted: { kind: number; values: readonly number[] }[] = [];
   if (flows !== null) wanted.push({ kind: STRETCH_KIND.task_flow, values: flows });

@@ -1,4 +1,4 @@
-/** Variable records (interface: "VariableRow"). The value of a secret never leaves the store but as its ciphertext. */
+/** Variable records (interface: "VariableRow"). The value of a secret leaves the store only as ciphertext. */
 import { SECRET_MASK } from "#protocol/variable";
 import type { Statements } from "../statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
@@ -17,14 +17,14 @@ function render([name, value, secret, tags, created, updated]: VariableRow, raw:
   );
 }
 
-/** The variable as JSON text, or null when there is none; `raw` adds the ciphertext of a secret. */
+/** The variable as JSON text, or null for an unknown name; `raw` adds the ciphertext of a secret. */
 export function variableByName(statements: Statements, name: string, raw: boolean): string | null {
   const row = statements.raw<VariableRow>(`${SELECT_VARIABLE} WHERE name = ?`).get(name);
   return row === undefined ? null : render(row, raw);
 }
 
 export interface VariablesArguments extends Continued {
-  /** The variables after this name. */
+  /** Only variables after this name. */
   after?: string;
 }
 

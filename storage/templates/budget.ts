@@ -1,14 +1,14 @@
 /**
- * What rendering may cost: units of work, spent before they are done. Counted and not timed, so that the same template ends
- * at the same point on every machine.
+ * The cost limit of rendering: units of work, spent before the work is done. Work is counted, not timed, so that a template
+ * fails at the same point on every machine.
  */
 import { TemplateFailure } from "./values.ts";
 
-/** Work for the texts of one action: a unit takes some 100 to 200 ns, so this ends within some 50 ms. */
+/** Work for the texts of one action: a unit takes 100 to 200 ns, so about 50 ms at most. */
 export const WORK_MAX = 250_000;
-/** Characters that are copied, compared or searched through for one unit. */
+/** Characters copied, compared or searched per unit. */
 const CHARACTERS_PER_UNIT = 16;
-/** Deepest nesting of values: what JSON may have, and as much again for what a template builds around it. */
+/** Deepest nesting of values: the limit of JSON, and as much again for what a template builds around it. */
 const VALUE_DEPTH_MAX = 256;
 
 export class Budget {
@@ -28,8 +28,8 @@ export class Budget {
   }
 
   /**
-   * Spends what looking at every part of a value costs. A part that is there several times counts each time: whoever prints
-   * or compares the value meets it as often.
+   * Spends the cost of visiting every part of a value. A part that occurs several times counts each time, because printing or
+   * comparing visits it each time.
    */
   spendValue(value: unknown, depth = 0): void {
     if (depth > VALUE_DEPTH_MAX) throw new TemplateFailure("nested too deeply");

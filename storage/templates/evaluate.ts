@@ -1,13 +1,13 @@
-/** Evaluates the tree of a template. Every node it visits and everything it makes is spent from a budget. */
+/** Evaluates the tree of a template. Visiting a node and creating a value spend from a budget. */
 import { isExactInteger } from "#protocol/json";
 import type { Budget } from "./budget.ts";
 import { applyFilter } from "./filters.ts";
 import type { TemplateNode } from "./parse.ts";
 import { areEqual, defined, isMap, isTrue, itemsOf, memberOf, printed, TemplateFailure, Undefined } from "./values.ts";
 
-/** Longest result in UTF-16 units. */
+/** Longest result, in UTF-16 units. */
 const OUTPUT_LENGTH_MAX = 1_000_000;
-/** Most numbers of one range. */
+/** Maximum length of a range. */
 const RANGE_MAX = 1_000;
 /** Deepest nesting of expressions and blocks. */
 const DEPTH_MAX = 200;
@@ -25,7 +25,7 @@ export class Evaluation {
     this.#scopes = [new Map(Object.entries(values)), new Map()];
   }
 
-  /** The line that was being evaluated. */
+  /** The line being evaluated. */
   get line(): number {
     return this.#line;
   }
@@ -95,7 +95,7 @@ export class Evaluation {
     return text;
   }
 
-  /** Maps are gone through as pairs of key and value. */
+  /** Loops visit maps as pairs of key and value. */
   #loopItems(value: unknown): unknown[] {
     const items = itemsOf(value, this.#budget);
     if (items === null) throw new TemplateFailure("only lists, maps and texts can be looped over");
@@ -189,7 +189,7 @@ export class Evaluation {
     return applyFilter(String(part(node, "name").value), input, args, this.#budget);
   }
 
-  /** `is defined` and the few tests beside it. */
+  /** `is defined` and the other supported tests. */
   #test(node: TemplateNode): boolean {
     const value = this.#value(part(node, "left"));
     const test = String(part(node, "right").value);
@@ -293,11 +293,11 @@ function arithmetic(operator: string, left: number, right: number): number {
   if (right === 0) throw new TemplateFailure("division by zero");
   if (operator === "Div") return left / right;
   if (operator === "FloorDiv") return Math.floor(left / right);
-  // The sign follows the divisor.
+  // The sign follows the divisor, as in Python.
   return left - right * Math.floor(left / right);
 }
 
-/** Whether an order (below, equal to or above zero) is what the operator asks for. */
+/** Whether the result of a comparison (below, equal to or above zero) satisfies the operator. */
 function isOrdered(operator: string, order: number): boolean {
   if (operator === "<") return order < 0;
   if (operator === ">") return order > 0;

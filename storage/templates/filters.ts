@@ -1,4 +1,7 @@
-/** The filters of templates: a closed list. None takes a pattern or calls anything, and each spends what it makes before it does. */
+/**
+ * The filters of templates: a closed list. No filter takes a pattern or calls anything, and each spends the cost of its
+ * result before creating it.
+ */
 import { canonicalJson } from "#protocol/json";
 import type { Budget } from "./budget.ts";
 import { defined, isMap, itemsOf, printed, TemplateFailure, Undefined } from "./values.ts";
@@ -16,7 +19,7 @@ function listOf(value: unknown, filter: string, budget: Budget): unknown[] {
   return items;
 }
 
-/** Sorted by what `keyOf` says of each; numbers before texts where both occur. */
+/** Sorted by `keyOf`; numbers before texts where both occur. */
 function sortedBy<T>(items: readonly T[], keyOf: (item: T) => unknown, budget: Budget): T[] {
   const keyed = items.map((item) => {
     const key = keyOf(item);
@@ -32,7 +35,7 @@ function sortedBy<T>(items: readonly T[], keyOf: (item: T) => unknown, budget: B
 
 function titled(value: unknown, budget: Budget): string {
   const text = printed(value, budget);
-  // Each character is looked up in the tables of Unicode.
+  // Each character is looked up in Unicode tables.
   budget.spend(text.length);
   return text
     .toLowerCase()
@@ -88,7 +91,7 @@ const FILTERS: Readonly<Record<string, Filter>> = {
 
 export const FILTER_NAMES: readonly string[] = [...Object.keys(FILTERS), "default"];
 
-/** Applies a filter; only `default` takes what is undefined. */
+/** Applies a filter; only `default` accepts an undefined value. */
 export function applyFilter(name: string, value: unknown, args: readonly unknown[], budget: Budget): unknown {
   if (name === "default") {
     const replacement = args[0] ?? "";

@@ -1,12 +1,12 @@
 /**
- * Templates as trees. The parser is that of nunjucks; its compiler and runtime, which turn templates into JavaScript, are
- * never used: the tree is evaluated here (evaluate.ts), so that a template can reach nothing but what it is given.
+ * Templates as trees. The parser is that of nunjucks. Its compiler and runtime, which turn templates into JavaScript, are
+ * never used: evaluate.ts evaluates the tree, so that a template can reach only the values it is given.
  */
 import { parse as parseNunjucks } from "nunjucks/src/parser.js";
 import { FILTER_NAMES } from "./filters.ts";
 import { TemplateFailure } from "./values.ts";
 
-/** A node of the tree; which fields it has depends on its type. */
+/** A node of the tree; its fields depend on its type. */
 export interface TemplateNode {
   typename: string;
   lineno: number;
@@ -15,28 +15,28 @@ export interface TemplateNode {
   [field: string]: unknown;
 }
 
-/** Longest template in UTF-16 units. */
+/** Longest template, in UTF-16 units. */
 export const TEMPLATE_LENGTH_MAX = 16 * 1024;
 
-/** Everything a template may consist of; includes, macros, blocks and calls of other things than range are not among it. */
+/** The allowed node types; includes, macros, blocks and calls of anything but range are excluded. */
 const ALLOWED = new Set([
   ...["Root", "NodeList", "Output", "TemplateData", "Literal", "Symbol", "Group", "Array", "Dict", "Pair", "LookupVal"],
   ...["If", "InlineIf", "For", "Set", "Capture", "FunCall", "Filter", "Compare", "CompareOperand"],
   ...["In", "Is", "Or", "And", "Not", "Add", "Concat", "Sub", "Mul", "Div", "FloorDiv", "Mod", "Pow", "Neg", "Pos"],
 ]);
 
-/** True when the text has anything to evaluate; other texts are taken as they are. */
+/** True when the text contains template syntax; other texts are used unchanged. */
 export function isTemplate(text: string): boolean {
   return text.includes("{{") || text.includes("{%");
 }
 
 export interface TemplateTree {
   root: TemplateNode;
-  /** Nodes of it: what it takes in memory, some 200 bytes each. */
+  /** Number of nodes: each takes about 200 bytes of memory. */
   nodes: number;
 }
 
-/** The tree of a template; throws a TemplateFailure with the line for what is no template or not allowed. */
+/** The tree of a template; throws a TemplateFailure with the line for a syntax error or a disallowed node. */
 export function parseTemplate(text: string): TemplateTree {
   if (text.length > TEMPLATE_LENGTH_MAX) throw new TemplateFailure(`longer than ${TEMPLATE_LENGTH_MAX} characters`);
   let root: TemplateNode;
@@ -54,7 +54,7 @@ function syntaxError(cause: unknown): string {
   return message.replace(/^Template render error:\s*/, "").replaceAll(/\s+/g, " ");
 }
 
-/** Returns how many nodes there are. */
+/** Checks the node types and returns the number of nodes. */
 function check(node: TemplateNode): number {
   const waiting = [node];
   let nodes = 0;

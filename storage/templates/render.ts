@@ -1,4 +1,4 @@
-/** Rendering of texts and of whatever holds texts. */
+/** Rendering of texts and of values that contain texts. */
 import { isExactInteger } from "#protocol/json";
 import type { Budget } from "./budget.ts";
 import { Evaluation } from "./evaluate.ts";
@@ -6,15 +6,15 @@ import { isTemplate, parseTemplate } from "./parse.ts";
 import { TreeCache } from "./tree-cache.ts";
 import { TemplateFailure } from "./values.ts";
 
-/** Deepest nesting of the maps and lists whose texts are rendered; bodies cannot be deeper. */
+/** Deepest nesting of rendered maps and lists; request bodies cannot be deeper. */
 const NESTING_MAX = 128;
 
-/** The names templates can use. */
+/** The names that templates can use. */
 export type Values = Readonly<Record<string, unknown>>;
 
 const trees = new TreeCache();
 
-/** The text with its expressions filled in; throws a TemplateFailure that names the field and the line. */
+/** The text with its expressions rendered; throws a TemplateFailure that names the field and the line. */
 export function renderText(field: string, text: string, values: Values, budget: Budget): string {
   if (!isTemplate(text)) return text;
   const evaluation = new Evaluation(values, budget);
@@ -43,7 +43,7 @@ export function templatesLength(value: unknown): number {
   return Object.values(value).reduce((sum: number, each) => sum + templatesLength(each), 0);
 }
 
-/** What is wrong with the templates in a value, or null. */
+/** The first error in the templates of a value, or null. */
 export function checkTemplates(field: string, value: unknown): string | null {
   if (typeof value === "string") return checkText(field, value);
   if (typeof value !== "object" || value === null) return null;
@@ -57,7 +57,7 @@ export function checkTemplates(field: string, value: unknown): string | null {
 function checkText(field: string, text: string): string | null {
   if (!isTemplate(text)) return null;
   try {
-    // It is rendered in another thread, where its tree is kept.
+    // Not cached: another thread renders the template and caches its tree.
     parseTemplate(text);
     return null;
   } catch (cause) {

@@ -1,8 +1,8 @@
-/** Values of templates and how they are printed: as the clients of this interface know them, in the manner of Python. */
+/** Values in templates and how they are printed: as in Python, which clients of this interface expect. */
 import { isExactInteger } from "#protocol/json";
 import type { Budget } from "./budget.ts";
 
-/** What a name or attribute that does not exist stands for: it can be asked about and be given a default, nothing else. */
+/** The value of a name or attribute that does not exist: it can be tested and given a default, nothing else. */
 export class Undefined {
   readonly name: string;
 
@@ -11,10 +11,10 @@ export class Undefined {
   }
 }
 
-/** What is wrong with a template, in words for whoever wrote it. */
+/** An error in a template, worded for the template's author. */
 export class TemplateFailure extends Error {}
 
-/** The value, which has to be there. */
+/** The value; throws if it is undefined. */
 export function defined(value: unknown): unknown {
   if (value instanceof Undefined) throw new TemplateFailure(`undefined value: ${value.name}`);
   return value;
@@ -30,7 +30,7 @@ export function printed(value: unknown, budget: Budget): string {
   return typeof value === "string" ? value : nested(value);
 }
 
-/** True when both print the same; a number and its text are different. */
+/** True when both print the same; a number and its text differ. */
 export function areEqual(left: unknown, right: unknown, budget: Budget): boolean {
   if (typeof left !== "object" || typeof right !== "object") {
     budget.spend(1);
@@ -64,7 +64,7 @@ export function isTrue(value: unknown): boolean {
   return Boolean(value);
 }
 
-/** What a loop, or a filter for lists, goes through: the items, the characters, or the sorted keys. */
+/** The items that a loop or a list filter visits: items, characters or sorted keys. */
 export function itemsOf(value: unknown, budget: Budget): unknown[] | null {
   if (Array.isArray(value)) {
     budget.spend(value.length);
@@ -80,7 +80,7 @@ export function itemsOf(value: unknown, budget: Budget): unknown[] | null {
   return keys;
 }
 
-/** An own part of a value: nothing inherited can be reached. */
+/** An own member of a value: inherited members are out of reach. */
 export function memberOf(value: unknown, key: unknown, budget: Budget): unknown {
   defined(value);
   defined(key);
