@@ -1,17 +1,17 @@
-/** Addresses: which are this host's own, which are free, and why one cannot be listened on. */
+/** Addresses: loopback tests, free ports, and the reason why an address cannot be listened on. */
 import { lstatSync } from "node:fs";
 import { connect, createServer, isIP } from "node:net";
 import { ListenError } from "./transport-port.ts";
 
-/** A Unix socket is for its owner alone. */
+/** Mode of a Unix socket: only its owner can open it. */
 export const SOCKET_MODE = 0o600;
 
-/** Names and literal addresses of this host alone; no others resolve to it for certain. */
+/** True for loopback names and literal loopback addresses; any other name might resolve to another host. */
 export function isLoopbackHost(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost") || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
-/** IPv4 127/8, IPv6 ::1, and the first inside the second. */
+/** IPv4 127/8, IPv6 ::1, and IPv4-mapped 127/8. */
 export function isLoopbackAddress(address: Uint8Array): boolean {
   if (address.length === 4) return address[0] === 127;
   if (address.length !== 16 || address.subarray(0, 10).some((byte) => byte !== 0)) return false;
@@ -19,7 +19,7 @@ export function isLoopbackAddress(address: Uint8Array): boolean {
   return address.subarray(10, 15).every((byte) => byte === 0) && address[15] === 1;
 }
 
-/** A port that nothing listens on at this moment; throws a ListenError when the host cannot be listened on at all. */
+/** A port that is free at this moment; throws a ListenError when the host cannot be listened on. */
 export function freePort(host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
@@ -34,7 +34,7 @@ export function freePort(host: string): Promise<number> {
   });
 }
 
-/** The library says only that it failed: node's own listen, tried once, says why. */
+/** uWebSockets.js reports no reason when listening fails, so listen once with node:net to get the error code. */
 export function listenError(host: string, port: number): Promise<ListenError> {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -50,7 +50,7 @@ export function listenError(host: string, port: number): Promise<ListenError> {
   });
 }
 
-/** Throws a ListenError unless the path of a Unix socket is free, or held by a socket that nobody serves any more. */
+/** Throws a ListenError unless the path of a Unix socket is free, or holds a socket without a server. */
 export async function checkSocketPath(path: string): Promise<void> {
   if (lstatSync(path, { throwIfNoEntry: false })?.isSocket() === false) {
     throw new ListenError("EEXIST", `cannot create the socket ${path}: a file is in its place`);
@@ -58,12 +58,12 @@ export async function checkSocketPath(path: string): Promise<void> {
   if (await isServed(path)) throw new ListenError("EADDRINUSE", `another server answers on the socket ${path}`);
 }
 
-/** Why a Unix socket could not be made: neither library says more. */
+/** The error for a Unix socket; neither server library reports a reason. */
 export function socketError(code: string, path: string): ListenError {
   return new ListenError(code, `cannot create the socket ${path}: the folder must exist and the path be under 108 bytes`);
 }
 
-/** True when a server accepts connections on a Unix socket; a path that is left over does not. */
+/** True when a server accepts connections on the Unix socket, false for a socket left over by an ended server. */
 function isServed(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = connect(path);

@@ -1,13 +1,13 @@
-/** The built dashboard in memory: every file with its headers and its compressed forms, read once at the start. */
+/** The built dashboard in memory: all files with headers and compressed forms, read once at the start. */
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import type { HeaderList } from "./transport-port.ts";
 
-/** A file as it can be sent: plain, and as the build compressed it. */
+/** A file ready to be sent: plain, and in the forms that the build compressed. */
 export interface Asset {
   headers: HeaderList;
-  /** The `etag` of a file that may change under its name; null for hashed names, which never change. */
+  /** The `etag` of a file whose content may change; null for files with a hash in their name. */
   tag: string | null;
   plain: Uint8Array;
   br: Uint8Array | null;
@@ -23,10 +23,10 @@ const TYPES: Readonly<Record<string, string>> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
-/** The build puts a hash of the content into the names of everything in this folder. */
+/** The build puts a content hash into the name of each file in this folder. */
 const HASHED = "/assets/";
 
-/** Files by path, with a leading slash; empty when the folder has no dashboard. */
+/** Files by path, with a leading slash; empty if the folder holds no dashboard. */
 export function loadAssets(folder: string): ReadonlyMap<string, Asset> {
   const assets = new Map<string, Asset>();
   if (!existsSync(join(folder, "index.html"))) return assets;

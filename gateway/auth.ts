@@ -1,9 +1,10 @@
 /**
- * Who may ask: the Host and Origin checks and the token.
+ * Access control: the Host and Origin checks and the token.
  *
- * These apply to TCP only; the Unix socket is trusted by its file permission. The Host check keeps out pages whose name
- * was rebound to this address, the Origin check pages of other sites, the token everybody else. Where there is no token, a page
- * of another site could still tell by a picture or script whether a GET is 200 or 404: what its browser says of it is refused.
+ * They apply to TCP only; the Unix socket is protected by its file permission. The Host check rejects pages whose name was
+ * rebound to this address (DNS rebinding), the Origin check rejects pages of other sites, the token rejects everyone else.
+ * Without a token, a page of another site could still detect with an image or script whether a GET answers 200 or 404; the
+ * Sec-Fetch headers of the browser identify such requests, which are rejected.
  */
 import { hash, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
@@ -18,7 +19,7 @@ export interface AccessOptions {
   allowed_hosts: readonly string[];
 }
 
-/** Host headers decided already; clients send few different ones, and a flood of others only empties the memory. */
+/** Cache of checked Host headers. Clients send few different headers; a flood of others only clears the cache. */
 const DECIDED_MAX = 1000;
 
 const SCHEME = "bearer";
@@ -29,7 +30,7 @@ const HOST = /^(?:\[([0-9a-f:.]+)\]|([^\s:/?#@[\]]+))(?::\d*)?$/;
 export class Access {
   readonly #tokenHash: Buffer | null;
   readonly #names: ReadonlySet<string>;
-  /** Bound to every address of the machine, any of them is the bound address. A literal address cannot be rebound. */
+  /** True when bound to all addresses: then any literal address is accepted, because a literal address cannot be rebound. */
   readonly #anyAddress: boolean;
   readonly #decided = new Map<string, boolean>();
 
@@ -39,7 +40,7 @@ export class Access {
     this.#anyAddress = options.host === "0.0.0.0" || options.host === "::" || options.host === "";
   }
 
-  /** Before routing: where the request says it comes from and goes to. */
+  /** Before routing: checks the origin and the target host of the request. */
   checkSource(exchange: Exchange, head: HeadFacts): Refusal | null {
     if (exchange.trusted) return null;
     const { host, origin } = head;
@@ -48,12 +49,12 @@ export class Access {
     return this.#tokenHash === null && isOfOtherSite(head) && !opensPage(exchange, head) ? refuse("other_site") : null;
   }
 
-  /** After routing: the token, where the server has one. */
+  /** After routing: checks the token, if the server has one. */
   checkToken(exchange: Exchange): Refusal | null {
     if (this.#tokenHash === null || exchange.trusted) return null;
     const token = bearerToken(exchange.header("authorization"));
     if (token === null) return refuse("token_missing");
-    // Hashes have one length, so the comparison takes the same time for every token.
+    // Hashes have equal length, so the comparison takes the same time for every token.
     return timingSafeEqual(sha256(token), this.#tokenHash) ? null : refuse("token_wrong");
   }
 
@@ -68,7 +69,10 @@ export class Access {
   }
 }
 
-/** Whoever has no token sends what they like: a pattern with two open ends would take time that grows with the square of it. */
+/**
+ * Parsed without a regular expression: an unauthenticated client could send a header on which backtracking takes quadratic
+ * time.
+ */
 function bearerToken(authorization: string): string | null {
   const text = authorization.trim();
   if (text.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return null;
@@ -80,7 +84,7 @@ function sha256(text: string): Buffer {
   return hash("sha256", text, "buffer");
 }
 
-/** The name of a Host header, in lower case and without port and brackets; empty where it is none. */
+/** The name in a Host header, in lower case, without port and brackets; empty if malformed. */
 function nameOf(host: string): string {
   const parts = HOST.exec(host.trim().toLowerCase());
   return parts?.[1] ?? parts?.[2] ?? "";
@@ -96,12 +100,12 @@ function originMatches(origin: string, host: string): boolean {
   return start !== -1 && origin.slice(start + 3).toLowerCase() === host.trim().toLowerCase();
 }
 
-/** True for what a page of another site asks for, or one of another port or name beside ours: a browser tells them apart. */
+/** True for requests of pages on another site, or on another port or name of the same site, by Sec-Fetch-Site. */
 function isOfOtherSite({ site }: HeadFacts): boolean {
   return site === "cross-site" || site === "same-site";
 }
 
-/** True when a person goes to a page by a link of another site: that site sees nothing of the answer. */
+/** True when a person follows a link of another site to a page: that site cannot read the response. */
 function opensPage({ method, path }: Exchange, { mode, destination }: HeadFacts): boolean {
   const reads = method === "GET" || method === "HEAD";
   return reads && mode === "navigate" && destination === "document" && !path.startsWith("/api/") && path !== "/mcp";

@@ -1,24 +1,27 @@
 /**
- * Memory that the bodies of all requests share, from their first piece to the answer.
+ * Memory budget shared by the bodies of all requests, from the first piece to the response.
  *
- * Deciding takes time that grows with the bytes. So what large bodies hold together while they arrive and wait is bounded far
- * below the memory there is: whatever is accepted is answered soon, and the rest is refused while it has cost little. Small
- * bodies need not wait for that.
+ * Deciding takes time that grows with the bytes. The bytes of large bodies, arriving or waiting, are therefore bounded far
+ * below the available memory: accepted requests are answered soon, and others are rejected while they have cost little. Small
+ * bodies are not subject to that bound.
  */
 import { BODIES_IN_FLIGHT_BYTES_MAX, LARGE_BODIES_BYTES_MAX, SMALL_BODY_BYTES_MAX } from "#protocol/limits";
 
-/** What a reader of a body takes its memory from. */
+/** The budget from which a body reader takes memory. */
 export interface BodyMemory {
-  /** Memory for a piece; `soFar` are the bytes of its body with it. False when it is not there; then nothing was taken. */
+  /**
+   * Takes memory for a piece; `soFar` is the length of its body including the piece. Returns false, and takes nothing, when
+   * the budget is used up.
+   */
   takeBytes(bytes: number, soFar: number): boolean;
-  /** Gives back all that was taken for a body. */
+  /** Returns all memory taken for a body. */
   giveBytes(bytes: number): void;
-  /** False when a body that is announced with so many bytes would be refused now. */
+  /** False when a body announced with this length would be rejected now. */
   hasRoom(announced: number): boolean;
 }
 
 export class BodyBudget implements BodyMemory {
-  /** For bodies that the server decides on. */
+  /** For bodies of requests that actors decide. */
   readonly decided: BodyMemory = new DecidedBodies(this);
   #bytes = 0;
 
@@ -49,7 +52,7 @@ class DecidedBodies implements BodyMemory {
     if (!isLarge(soFar)) return this.#all.takeBytes(bytes);
     const before = soFar - bytes;
     const counted = isLarge(before) ? before : 0;
-    // A body may itself be larger than the bound: it is the others that it would have to wait for.
+    // The body itself does not count against the bound, because it may be larger; only the other large bodies do.
     if (this.#largeBytes - counted > LARGE_BODIES_BYTES_MAX || !this.#all.takeBytes(bytes)) return false;
     this.#largeBytes += soFar - counted;
     return true;

@@ -1,7 +1,7 @@
 /**
- * Bodies: counted while they arrive, because the server library has no limit of its own.
+ * Request bodies, counted while they arrive, because uWebSockets.js has no limit of its own.
  *
- * Each piece is taken out of the memory that all bodies share; whoever receives the whole body takes over its bytes.
+ * Each piece takes memory from the budget shared by all bodies; the receiver of the whole body returns that memory.
  */
 import { isUtf8 } from "node:buffer";
 import { refuse } from "#protocol/errors";
@@ -9,30 +9,33 @@ import type { BodyMemory } from "./body-budget.ts";
 import { replyRefusal } from "./reply.ts";
 import type { Exchange, ExchangeWatcher } from "./transport-port.ts";
 
-/** An announced body up to here is read and dropped after a refusal, so that clients see the answer instead of a reset. */
+/**
+ * After a refusal, an announced body up to this length is read and dropped, so that the client sees the response instead of a
+ * reset.
+ */
 const DROPPED_BYTES_MAX = 256 * 1024 * 1024;
 
-/** What the head of a request said, for when its body is there: headers can't be read later. */
+/** Values from the head of a request, kept until the body is complete, because headers cannot be read later. */
 export interface RequestHead {
-  /** The id of the path, 0 without one. */
+  /** The id in the path, 0 without one. */
   target: number;
   /** The decoded name in the path, empty without one. */
   name: string;
   /** The Idempotency-Key, empty without one. */
   key: string;
-  /** Number of rules that led to the request. */
+  /** Number of rules in the chain that led to the request. */
   ruleDepth: number;
 }
 
-/** Receives a whole body as text, and its bytes with it. */
+/** Receives a whole body as text, and takes over its memory. */
 export interface BodyTaker {
   take(exchange: Exchange, head: RequestHead, text: string, bytes: number): void;
-  /** Bodies of more bytes than this go to `takeLarge`, as they came. */
+  /** Bodies longer than this go to `takeLarge` as bytes. */
   readonly largeAbove?: number;
   takeLarge?(exchange: Exchange, head: RequestHead, body: SharedArrayBuffer, bytes: number): void;
-  /** Answers a body that is no text at all; without it, 400. */
+  /** Answers a body that is not valid text; without this method, 400. */
   unreadable?(exchange: Exchange, why: string): void;
-  /** Answers a body for which there is no memory; without it, 503. */
+  /** Answers when the memory budget is used up; without this method, 503. */
   busy?(exchange: Exchange): void;
 }
 
@@ -43,18 +46,18 @@ export function isJson(contentType: string): boolean {
   return (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase() === "application/json";
 }
 
-/** True when the request announces a body. Only while the head is being handled. */
+/** True when the request announces a body. Call only while the head is being handled. */
 export function hasBody(exchange: Exchange): boolean {
   const length = exchange.header("content-length");
   return length === "" ? exchange.header("transfer-encoding") !== "" : length !== "0";
 }
 
-/** Receives a whole body as it came, and its bytes with it. The memory is the taker's own. */
+/** Receives a whole body as bytes, and takes over its memory. The buffer belongs to the taker. */
 export interface RawBodyTaker {
   takeRaw(exchange: Exchange, head: RequestHead, body: Uint8Array<ArrayBuffer>, bytes: number): void;
 }
 
-/** Reads one body; made per request, so that the handlers need no closures. */
+/** Reads one body; one object per request instead of closures in the handlers. */
 export class BodyReader implements ExchangeWatcher {
   readonly #exchange: Exchange;
   readonly #memory: BodyMemory;
@@ -73,7 +76,7 @@ export class BodyReader implements ExchangeWatcher {
     this.#bytesMax = bytesMax;
   }
 
-  /** Starts reading, unless the announced length is too much already. */
+  /** Starts reading, unless the announced length exceeds the limit. */
   start(): void {
     const announced = Number(this.#exchange.header("content-length"));
     if (announced > this.#bytesMax) {
@@ -140,7 +143,7 @@ export class BodyReader implements ExchangeWatcher {
     taker.take(this.#exchange, this.#head, whole.toString(), this.#bytes);
   }
 
-  /** The whole body in memory that other threads can read; the pieces are let go one by one. */
+  /** The whole body in shared memory that other threads can read; pieces are released one by one. */
   #shared(last: Uint8Array): SharedArrayBuffer {
     const memory = new SharedArrayBuffer(this.#bytes);
     const whole = new Uint8Array(memory);
@@ -164,7 +167,7 @@ export class BodyReader implements ExchangeWatcher {
     this.#done = true;
     this.#chunks = null;
     this.#memory.giveBytes(this.#bytes - untaken);
-    // The rest is read and dropped, so that the client sees the answer instead of a reset.
+    // Read and drop the rest, so that the client sees the response instead of a reset.
     if (code === "busy") this.#replyBusy();
     else replyRefusal(this.#exchange, refuse("body_too_large", this.#bytesMax), true);
   }

@@ -1,13 +1,13 @@
 /**
- * Outstanding commands: every request that an actor decides, until the committed feed brings its answer.
+ * Outstanding commands: requests that an actor decides, until the committed feed brings the answer.
  *
- * A command is sent to the core at once if one is known (epoch > 0), else held. When the core starts anew, every answer of
- * the former one has come before (Reloaded), so what is unanswered was not applied and is sent again under the new epoch.
- * What cannot be answered in time ends in one of two ways:
- * - certainly not applied (never sent to the core that is running): 503 with Retry-After;
- * - perhaps applied: the connection is cut, so that no client takes it for a refusal. Transitions always end like this,
- *   because engines repeat a cut transition but give up after a 503. Long-polls may get 503: an answer that finds nobody
- *   is taken back.
+ * If a core is known (epoch > 0), a command is sent to it at once, else held. When the core restarts (Reloaded), all answers
+ * of the former core have arrived before, so unanswered commands were not applied and are resent under the new epoch. A
+ * command that cannot be answered in time ends in one of two ways:
+ * - certainly not applied (never sent to the running core): 503 with Retry-After;
+ * - perhaps applied: the connection is cut, so that the client does not take the response for a refusal. Transitions always
+ *   end like this, because engines retry a cut transition but give up after a 503. Long-polls may get 503, because an
+ *   undelivered answer is taken back.
  */
 import { COMMANDS, type Command, type CommandKind, type CommandNotice } from "#protocol/command";
 import { type Refusal, refuse } from "#protocol/errors";
@@ -21,33 +21,33 @@ import { type CommandRequest, PendingCommand } from "./pending-command.ts";
 import { reply, replyRefusal } from "./reply.ts";
 import type { Exchange } from "./transport-port.ts";
 
-/** How long a command waits for a core to be there: a restart takes far less, a client's patience is longer. */
+/** How long a command waits for a core: longer than a restart takes, shorter than clients wait. */
 const HOLD_US = 5_000_000;
-/** How long a transition waits for a store that takes no writes: then its connection is cut, and its engine sends it again. */
+/** How long a transition waits for a store that rejects writes; then its connection is cut and the engine retries. */
 const UNWRITTEN_HOLD_US = 800_000;
-/** How long a decision may take: below the 30 s after which engines give up a request. */
+/** How long a decision may take: less than the 30 s after which engines give up a request. */
 const DECIDE_US = 25_000_000;
 /** How long the answer to an expired long-poll may take. */
 const POLL_GRACE_US = 5_000_000;
-/** How long a departed client's command stays known: an answer that crossed its departure has long come by then. */
+/** How long the command of a departed client is kept: longer than an answer already on its way can take. */
 const DEPARTED_KEPT_US = 30_000_000;
-/** Requests waiting to be decided, long-polls aside: half a second of what two cores decide. */
+/** Maximum of undecided requests, long-polls excluded: half a second of what two cores decide. */
 const DECIDING_MAX = 10_000;
-/** Requests waiting at once; 10,000 parked engines are meant to be served, ten times that is a flood. */
+/** Maximum of waiting requests: 10,000 parked engines are expected, ten times that is a flood. */
 const OUTSTANDING_MAX = 100_000;
 
 export interface CommandPorts {
   send(actor: string, message: Command | CommandNotice): void;
-  /** Microseconds that never step back. */
+  /** Monotonic time in microseconds. */
   now(): number;
   alarm: Alarm;
-  /** The newest stream number: the one field of a core's answer that only the gateway knows. */
+  /** The newest stream number: the only field of a core's answer that only the gateway knows. */
   latestSeq(): number;
-  /** The record of a stored event, for an answer that is one. */
+  /** The record of a stored event, for answers that consist of an event. */
   renderEvent(id: number): string | null;
-  /** Where the memory of bodies is given back to. */
+  /** The budget to which body memory is returned. */
   bodies: BodyMemory;
-  /** Ids count from here; above every id of an earlier gateway of this process. */
+  /** First command id; above all ids of earlier gateways of this process. */
   firstId: number;
 }
 
@@ -59,15 +59,15 @@ export class OutstandingCommands {
   readonly #bodies: BodyMemory;
   #nextId: number;
   #epoch = 0;
-  /** Commands whose client still waits. */
+  /** Commands whose client is waiting. */
   #waiting = 0;
-  /** Those of them that are no long-polls. */
+  /** Those among the waiting commands that are no long-polls. */
   #deciding = 0;
-  /** Why and since when writes are refused, while they are. */
+  /** The reason and start of the read-only state, or null. */
   #readOnly: ReadOnly | null = null;
   #accepts: "all" | "polls for work" | "nothing" = "all";
   #drained: (() => void) | null = null;
-  /** Set once this table has failed: what is brought to it goes there. */
+  /** Set once this table has failed: later requests are forwarded to the new table. */
   #successor: OutstandingCommands | null = null;
 
   constructor(ports: CommandPorts) {
@@ -82,12 +82,12 @@ export class OutstandingCommands {
     );
   }
 
-  /** Memory for bodies that are decided on. */
+  /** The budget for bodies of decided requests. */
   get bodies(): BodyMemory {
     return this.#bodies;
   }
 
-  /** Commands without an answer, those of departed clients included. */
+  /** Commands without an answer, including those of departed clients. */
   get size(): number {
     return this.#pending.size;
   }
@@ -96,7 +96,7 @@ export class OutstandingCommands {
     return this.#waiting;
   }
 
-  /** Takes over a request with the bytes taken for it: it will be answered, or cut. */
+  /** Takes over a request and its body memory; the request will be answered or its connection cut. */
   submit(request: CommandRequest, exchange: Exchange): void {
     if (this.#successor !== null) {
       this.#successor.submit(request, exchange);
@@ -122,8 +122,8 @@ export class OutstandingCommands {
   }
 
   /**
-   * Goes on where a failed table ended: every command keeps its number, its connection and its deadline. Answers that the feed
-   * brings from now on settle them, so nothing is sent again.
+   * Takes over the commands of a failed table with their ids, connections and deadlines. Later answers of the feed settle
+   * them, so no command is resent.
    */
   takeOver(former: OutstandingCommands): void {
     this.#epoch = former.#epoch;
@@ -140,7 +140,7 @@ export class OutstandingCommands {
     former.#wheel.stop();
   }
 
-  /** Ends a command whose answer cannot be given. */
+  /** Cuts the connection of a command whose answer cannot be sent. */
   cut(id: number): void {
     const pending = this.#pending.get(id);
     if (pending === undefined || pending.gone) return;
@@ -148,7 +148,7 @@ export class OutstandingCommands {
     this.#close(pending);
   }
 
-  /** Answers of a commit, flat: command id, status, body. */
+  /** Sends the answers of a commit; flat: command id, status, body. */
   settle(replies: readonly Primitive[]): void {
     for (let index = 0; index < replies.length; index += 3) {
       const pending = this.#pending.get(Number(replies[index]));
@@ -166,7 +166,7 @@ export class OutstandingCommands {
     }
   }
 
-  /** Commands that are stored although their answers may be lost. */
+  /** Marks commands that are stored although their answers may be lost. */
   decided(commands: readonly number[]): void {
     for (const id of commands) {
       const pending = this.#pending.get(id);
@@ -174,7 +174,7 @@ export class OutstandingCommands {
     }
   }
 
-  /** The core runs under a new epoch: whatever is unanswered was not applied and is sent to it; what is known as stored is cut. */
+  /** The core runs under a new epoch: unanswered commands were not applied and are resent; stored commands are cut. */
   reloaded(epoch: number): void {
     this.#epoch = epoch;
     for (const pending of this.#pending.values()) {
@@ -191,8 +191,8 @@ export class OutstandingCommands {
   }
 
   /**
-   * The store takes no writes, or takes them again. Every commit was told before, so whatever would write and is unanswered was
-   * not applied.
+   * The store starts or stops rejecting writes. All earlier commits have arrived in the feed, so an unanswered command that
+   * writes was not applied.
    */
   readOnly(message: ReadOnly): void {
     if (message.on) {
@@ -210,8 +210,8 @@ export class OutstandingCommands {
   }
 
   /**
-   * From now on new requests are refused, but for polls for work: a server that stops tells its engines to leave, those that
-   * are parked and those that still come. Other long-polls are over. Resolves when every client has its answer or time is up.
+   * Rejects new requests, except polls for work: the core answers parked and new polls with "leave", so that engines leave a
+   * stopping server. Expires other long-polls. Resolves when every client has its answer or after the grace period.
    */
   async stop(graceMs: number): Promise<void> {
     this.#accepts = "polls for work";
@@ -232,7 +232,7 @@ export class OutstandingCommands {
     this.#wheel.stop();
   }
 
-  /** The client went away. */
+  /** The client disconnected. */
   left(pending: PendingCommand): void {
     if (pending.gone) return;
     const certain = this.#isCertain(pending);
@@ -252,15 +252,15 @@ export class OutstandingCommands {
     return this.#readOnly !== null && COMMANDS[kind].writes;
   }
 
-  /** Engines of other versions repeat a report after a 503 only. */
+  /** Engines of other versions retry a report only after a 503. */
   #unwritten(kind: CommandKind): Refusal {
     const full = this.#readOnly?.status === 507 && kind !== "Report";
     return refuse(full ? "disk_full" : "store_unavailable", this.#readOnly?.error ?? "");
   }
 
   /**
-   * While nothing can be written: answers what would write. A transition waits a little: a refusal would end the run in its
-   * engine's eyes. True when the command is not to be sent now.
+   * While the store rejects writes: answers a command that would write. A transition waits a little, because an engine takes
+   * a refusal as the end of the run. Returns true when the command must not be sent now.
    */
   #refuseOrHold(pending: PendingCommand): boolean {
     if (!this.#holdsBack(pending.kind)) return false;
@@ -295,7 +295,7 @@ export class OutstandingCommands {
     this.#setDeadline(pending, pending.arrivedUs + DECIDE_US);
   }
 
-  /** A long-poll's own time is over: the core answers it now, for which it has some seconds. */
+  /** The waiting time of a long-poll is over: asks the core to answer now, within a grace period. */
   #expire(pending: PendingCommand): void {
     pending.patience = "late";
     if (pending.sentEpoch > 0) this.#parking.expire(pending);
@@ -307,7 +307,7 @@ export class OutstandingCommands {
     this.#wheel.add(pending, dueUs);
   }
 
-  /** True when no core that runs can have seen it. */
+  /** True when the running core cannot have seen the command. */
   #isCertain(pending: PendingCommand): boolean {
     return pending.sentEpoch !== this.#epoch || this.#epoch === 0;
   }
@@ -323,7 +323,7 @@ export class OutstandingCommands {
     this.#dismiss(pending, certain);
   }
 
-  /** Refuses a command at this end. It stays known if its answer may still come. */
+  /** Answers with a refusal. The command is kept if its own answer may still arrive. */
   #answer(pending: PendingCommand, refusal: Refusal): void {
     replyRefusal(pending.exchange, refusal);
     const certain = this.#isCertain(pending);
@@ -331,7 +331,10 @@ export class OutstandingCommands {
     this.#dismiss(pending, certain);
   }
 
-  /** After its client is gone: forgotten where no answer can come, else kept for a while to tell the core about one. */
+  /**
+   * After the client is gone: forgets the command if no answer can arrive, else keeps it to report an undelivered answer to
+   * the core.
+   */
   #dismiss(pending: PendingCommand, certain: boolean): void {
     if (certain) {
       this.#pending.delete(pending.id);
@@ -346,7 +349,7 @@ export class OutstandingCommands {
     this.#pending.delete(pending.id);
   }
 
-  /** Nobody waits for it at this end any more. */
+  /** Ends the waiting of a client: removes the deadline and returns the body memory. */
   #abandon(pending: PendingCommand): void {
     this.#wheel.remove(pending);
     this.#bodies.giveBytes(pending.bytes);

@@ -1,6 +1,6 @@
 /**
- * Requests for the routes that user code has added: under the same access rules as the API, answered by the user code actor.
- * The gateway keeps the connection and the body's bytes; the time limit is the actor's.
+ * Requests for routes that user code has added: under the same access rules as the API, answered by the user code actor. The
+ * gateway owns the connection and the body memory; the actor enforces the time limit.
  */
 import type { CustomRoute, RouteAbandoned, RouteAnswer, RouteMessage, RouteRequest } from "#protocol/custom-route";
 import { type RefusalCode, refuse } from "#protocol/errors";
@@ -14,16 +14,16 @@ import type { Exchange, ExchangeWatcher } from "./transport-port.ts";
 
 export interface CustomRoutePorts {
   send(message: RouteRequest | RouteAbandoned): void;
-  /** Memory that the bodies of all requests share. */
+  /** The budget shared by the bodies of all requests. */
   memory: BodyMemory;
   alarm: Alarm;
-  /** Ids count from here; above those of an earlier gateway thread. */
+  /** First request id; above those of earlier gateway threads. */
   firstId: number;
-  /** Told about an answer that could not be given. */
+  /** Reports an answer that could not be sent. */
   defect(cause: unknown): void;
 }
 
-/** What the head of a request said: headers can't be read later. */
+/** Values from the head of a request, because headers cannot be read later. */
 type RequestFacts = Omit<RouteRequest, "kind" | "id" | "body">;
 
 const NO_HEAD: RequestHead = { target: 0, name: "", key: "", ruleDepth: 0 };
@@ -86,12 +86,12 @@ export class CustomRouteTable {
     this.#ports.send({ kind: "RouteRequest", id, ...facts, body });
   }
 
-  /** The client went away. */
+  /** The client disconnected. */
   left(open: OpenRequest): void {
     if (this.#close(open)) this.#ports.send({ kind: "RouteAbandoned", id: open.id });
   }
 
-  /** Resolves when every client has its answer or time is up. */
+  /** Resolves when every client has its answer or after the grace period. */
   async stop(graceMs: number): Promise<void> {
     if (this.#open.size > 0 && graceMs > 0) {
       const { alarm } = this.#ports;
@@ -112,7 +112,7 @@ export class CustomRouteTable {
       if ("status" in outcome) replyResponse(open.exchange, outcome);
       else replyRefusal(open.exchange, refuse(FAILURES[outcome.reason], outcome.error));
     } catch (cause) {
-      // What a handler answers is checked where it is made; whatever gets through costs its own connection.
+      // Responses are checked where the handler runs; an invalid one that gets here costs only its own connection.
       this.#ports.defect(cause);
       open.exchange.cut();
     }
@@ -139,7 +139,7 @@ const FAILURES = {
   ended: "route_ended",
 } as const satisfies Record<string, RefusalCode>;
 
-/** A request that was handed on, until its answer. */
+/** A request forwarded to the user code actor, until its answer. */
 class OpenRequest implements ExchangeWatcher {
   readonly id: number;
   readonly exchange: Exchange;
@@ -162,7 +162,7 @@ class OpenRequest implements ExchangeWatcher {
   }
 }
 
-/** Hands a request on once its body is there. */
+/** Forwards a request when its body is complete. */
 class RouteBody implements RawBodyTaker {
   readonly #table: CustomRouteTable;
   readonly #facts: RequestFacts;
@@ -177,7 +177,7 @@ class RouteBody implements RawBodyTaker {
   }
 }
 
-/** The values by the names of the path's parameters; null where one is no percent-encoding. */
+/** The values by parameter name; null on invalid percent-encoding. */
 function decodeValues({ path }: CustomRoute, values: readonly string[]): Record<string, string> | null {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   try {

@@ -1,17 +1,17 @@
 /**
- * Deadlines of many waiting things for the price of one timer.
+ * Deadlines of many entries with a single timer.
  *
- * Entries hang in slots of 20 ms, linked through themselves: adding and removing cost a few writes and no memory. One alarm
- * is set for the next slot that holds anything. Nothing fires early; up to one slot late.
+ * Entries are linked into slots of 20 ms (intrusive lists): adding and removing cost a few writes and no allocation. One
+ * alarm is set for the next slot that is not empty. An entry never fires early, and at most one slot late.
  */
 import type { Alarm } from "#runtime/timers";
 
-/** Long-polls wait whole seconds and commands too: 20 ms late is nothing to them, and 50 wake-ups a second the most. */
+/** Long-polls and commands wait whole seconds, so 20 ms do not matter; at most 50 wake-ups a second. */
 export const SLOT_US = 20_000;
-/** 40.96 s: more than the longest deadline (a long-poll's 30 s and its grace of 5 s). A power of two. */
+/** 40.96 s: more than the longest deadline (a long-poll's 30 s plus the grace of 5 s). A power of two. */
 const SLOTS = 2048;
 
-/** What hangs in the wheel. The wheel alone writes these fields; `slot` is -1 outside. */
+/** An entry of the wheel. Only the wheel writes these fields; `slot` is -1 outside the wheel. */
 export interface WheelEntry {
   slot: number;
   previous: WheelEntry | null;
@@ -24,11 +24,11 @@ export class DeadlineWheel<Entry extends WheelEntry> {
   readonly #expired: (entry: Entry) => void;
   readonly #heads: (WheelEntry | null)[] = new Array<WheelEntry | null>(SLOTS).fill(null);
   #size = 0;
-  /** Every slot up to this tick has fired. */
+  /** All slots up to this tick have fired. */
   #tick = 0;
   #armedTick = Number.POSITIVE_INFINITY;
 
-  /** `now` is in microseconds and never steps back. */
+  /** `now` is monotonic time in microseconds. */
   constructor(now: () => number, alarm: Alarm, expired: (entry: Entry) => void) {
     this.#now = now;
     this.#alarm = alarm;
@@ -39,7 +39,7 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     return this.#size;
   }
 
-  /** Sets or moves the deadline of an entry. A deadline beyond the wheel fires at its end. */
+  /** Sets or moves the deadline of an entry. A deadline beyond the wheel fires at the wheel's end. */
   add(entry: Entry, dueUs: number): void {
     if (entry.slot !== -1) this.remove(entry);
     if (this.#size === 0) this.#tick = Math.floor(this.#now() / SLOT_US);
@@ -79,7 +79,7 @@ export class DeadlineWheel<Entry extends WheelEntry> {
     this.#armedTick = Number.POSITIVE_INFINITY;
     const nowTick = Math.floor(this.#now() / SLOT_US);
     const due: Entry[] = [];
-    // After a long sleep one round over all slots finds everything.
+    // After a long sleep, one round over all slots is enough.
     for (let tick = Math.max(this.#tick + 1, nowTick - SLOTS + 1); tick <= nowTick; tick += 1) this.#empty(tick % SLOTS, due);
     this.#tick = Math.max(this.#tick, nowTick);
     for (const entry of due) this.#expired(entry);

@@ -1,4 +1,4 @@
-/** What is served at a method and path: prepared once, so that a request only looks up and calls. */
+/** What is served at a method and path: built once, so that a request only needs a look-up and a call. */
 import { createHash } from "node:crypto";
 import { COMMANDS, type CommandKind } from "#protocol/command";
 import { Refusal, refuse } from "#protocol/errors";
@@ -16,20 +16,20 @@ import { replyRefusal } from "./reply.ts";
 import type { Exchange } from "./transport-port.ts";
 
 export interface Endpoint {
-  /** False only where no token is asked for. */
+  /** False only for routes without a token. */
   readonly auth: boolean;
-  /** `values`: the parameters of the path, in order, not decoded. */
+  /** `values`: the path parameters, in order, not decoded. */
   serve(exchange: Exchange, values: readonly string[]): void;
 }
 
-/** Who cuts up large reports; it never fails, but may refuse. */
+/** Slices large reports; never rejects its promise, but may return a refusal. */
 export interface ReportSlicer {
   sliceReport(text: SharedArrayBuffer): Promise<ParsedBody>;
 }
 
 const DEPTH = /^\d{1,3}$/;
 
-/** A request that an actor decides. */
+/** An endpoint whose requests an actor decides. */
 export class CommandEndpoint implements Endpoint, BodyTaker {
   readonly auth: boolean;
   readonly #route: Route;
@@ -40,7 +40,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   readonly #slicer: ReportSlicer;
   readonly #unknown = new UnknownFields();
   readonly #warn: (text: string) => void;
-  /** Reports above this are taken as bytes; no other body is. */
+  /** Reports longer than this are taken as bytes; other bodies never are. */
   readonly largeAbove: number;
 
   constructor(
@@ -81,7 +81,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     else new BodyReader(exchange, this.#commands.bodies, this, head, this.#route.body_bytes_max).start();
   }
 
-  /** What the path and the query ask for. Parameters beyond the first, and the query, stand in for a body. */
+  /** Reads path and query. Further path parameters, or the query, are passed as the body. */
   #readTarget(exchange: Exchange, values: readonly string[]): { target: number; name: string; body: unknown } | Refusal {
     const first = readPathValue(this.#route, values);
     if (!first.ok) return first.refusal;
@@ -99,7 +99,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     return parsed.ok ? { target, name, body: parsed.query } : parsed.refusal;
   }
 
-  /** Engines give up a run whose transition is refused, and repeat a cut one. */
+  /** Engines give up a run whose transition is rejected, but retry a cut request. */
   busy(exchange: Exchange): void {
     if (this.#kind === "TransitionRun") exchange.cut();
     else replyRefusal(exchange, refuse("busy"));
@@ -122,7 +122,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     replyRefusal(exchange, parsed.refusal);
   }
 
-  /** A large report is checked in a thread of its own; the core gets it in slices. */
+  /** A large report is checked in a reader thread; the core gets slices. */
   takeLarge(exchange: Exchange, head: RequestHead, body: SharedArrayBuffer, bytes: number): void {
     void this.#slice(exchange, head, body, bytes);
   }
@@ -137,21 +137,24 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     if (!sliced.ok) replyRefusal(exchange, sliced.refusal);
   }
 
-  /** Bodies are JSON, so that a plain form of a web page cannot post; a route that takes one wants to hear it said. */
+  /** Routes with a body require Content-Type: application/json, so that an HTML form cannot post to them. */
   #acceptsType(exchange: Exchange): boolean {
     if (this.#route.method === "GET") return true;
     if (isJson(exchange.header("content-type"))) return true;
     return this.#route.body === undefined && !hasBody(exchange);
   }
 
-  /** `text` is the body as it came, which tells a repeated request from another one. */
-  /** What a rule's message asks for is part of its chain. Engines are not called by rules, and their requests are many. */
+  /**
+   * The chain length of a request made by a rule's message. Engines never make such requests, and theirs are many, so their
+   * header is not read.
+   */
   #ruleDepth(exchange: Exchange): number {
     if (this.#isOfEngines) return 0;
     const said = exchange.header(RULE_DEPTH_HEADER);
     return DEPTH.test(said) ? Number(said) : 0;
   }
 
+  /** `text` is the body as received: its hash distinguishes a retry from another request with the same Idempotency-Key. */
   #submit(exchange: Exchange, { target, name, key, ruleDepth }: RequestHead, body: unknown, text: string, bytes: number): void {
     const idempotency = key === "" ? null : { key, fingerprint: fingerprintOf(this.#kind, target, text) };
     const kind = this.#kind;
@@ -164,7 +167,7 @@ function fingerprintOf(kind: CommandKind, target: number, text: string): string 
   return createHash("sha256").update(`${kind}\n${target}\n${text}`).digest("base64url");
 }
 
-/** A request that the gateway answers by itself. */
+/** A request that the gateway answers itself. */
 export class LocalEndpoint implements Endpoint {
   readonly auth: boolean;
   readonly serve: (exchange: Exchange) => void;

@@ -1,4 +1,4 @@
-/** Puts the table of routes (protocol/routes.ts) on the router: a row becomes the endpoint that serves it. */
+/** Registers the table of routes (protocol/routes.ts) with the router: one endpoint per row. */
 import { openapiDocument } from "#protocol/openapi";
 import type { Route } from "#protocol/route";
 import { ROUTES } from "#protocol/routes";
@@ -28,7 +28,7 @@ export function buildRouter(
     else if (route.command !== undefined)
       router.add(route.method, route.path, new CommandEndpoint(route, route.command, commands, reads, warn));
   }
-  // No row of the table, because the interface's description leaves it out: it speaks another protocol.
+  // Not in the table, because MCP is not part of the interface's description.
   router.add("POST", MCP_PATH, new LocalEndpoint(true, (exchange) => mcp.receive(exchange)));
   router.add("DELETE", MCP_PATH, new LocalEndpoint(true, (exchange) => mcp.endSession(exchange)));
   return router;
@@ -38,7 +38,7 @@ const MCP_PATH = "/mcp";
 
 type Service = (exchange: Exchange) => void;
 
-/** What the gateway answers by itself, by operation. */
+/** Services of the gateway itself, by operation. */
 function localServices(hub: StreamHub): Readonly<Record<string, Service>> {
   const health = JSON.stringify({ ok: true });
   let vocabulary: string | null = null;

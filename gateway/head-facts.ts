@@ -1,9 +1,9 @@
 /**
- * What the head of a request says of its framing and of where it comes from, gathered in one pass over its headers, because
- * asking the server library for one header costs as much as half of that pass.
+ * Framing and origin of a request, gathered in one pass over its headers, because reading a single header from uWebSockets.js
+ * costs half as much as the whole pass.
  *
- * A body whose length can be read in two ways lets a client put a request into it that whatever stands in front of this server
- * does not see (RFC 9112, 11.2). Such a request is refused, and its connection ends.
+ * A body whose length can be read in two ways lets a client smuggle a request past a proxy in front of this server (RFC 9112,
+ * 11.2). Such a request is rejected and its connection closed.
  */
 import { type Refusal, refuse } from "#protocol/errors";
 import type { Exchange } from "./transport-port.ts";
@@ -13,7 +13,7 @@ const DIGITS = /^\d+$/;
 export class HeadFacts {
   host = "";
   origin = "";
-  /** What a browser says of the page that asks (Sec-Fetch-Site, -Mode and -Dest), empty without one. */
+  /** The browser's description of the requesting page (Sec-Fetch-Site, -Mode and -Dest), each empty if absent. */
   site = "";
   mode = "";
   destination = "";
@@ -40,7 +40,7 @@ export class HeadFacts {
     return this;
   }
 
-  /** Why the request can be read in more than one way, or null. That it names one host only is RFC 9112, 3.2. */
+  /** The reason why the framing is ambiguous, or null. Exactly one Host is required by RFC 9112, 3.2. */
   framingRefusal(): Refusal | null {
     if (this.#hosts > 1 || (this.#hosts === 0 && !this.#trusted)) return refuse("not_one_host", this.#hosts);
     if (this.#lengths > 1 || (this.#lengths === 1 && !DIGITS.test(this.#length))) return refuse("bad_content_length");

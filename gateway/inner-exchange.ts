@@ -1,13 +1,13 @@
 /**
- * A request that the gateway puts to itself, in the place of one that came over HTTP: it takes the same way through reads and
- * outstanding commands, and its answer goes to whoever asked instead of a connection.
+ * A request that the gateway makes to itself in place of an HTTP request: it passes through reads and outstanding commands,
+ * and its answer goes to the caller instead of a connection.
  */
 import { MCP_ANSWER_BYTES_MAX } from "#protocol/limits";
 import type { Exchange, ExchangeWatcher, HeaderList } from "./transport-port.ts";
 
 /**
- * What became of it. cut: it was given up although it may have been applied. left: nobody waits for it any more. too_large: a
- * read has more to say than is held in memory for it.
+ * cut: the request was given up although it may have been applied. left: the outer client has disconnected. too_large: the
+ * answer of a read exceeds the memory allowed for it.
  */
 export type InnerOutcome =
   | { kind: "answered"; status: number; body: string }
@@ -19,13 +19,13 @@ export class InnerExchange implements Exchange {
   readonly method = "POST";
   readonly path = "";
   readonly query = "";
-  /** Who asks was checked where the outer request came in. */
+  /** The outer request was already checked. */
   readonly trusted = true;
   open = true;
   readonly #local: boolean;
   readonly #settle: (outcome: InnerOutcome) => void;
   #watcher: ExchangeWatcher | null = null;
-  /** Of an answer in parts: its status and what there is of it. */
+  /** An answer in parts: its status and the body so far. */
   #begun: { status: number; body: string } | null = null;
 
   constructor(local: boolean, settle: (outcome: InnerOutcome) => void) {
@@ -77,7 +77,7 @@ export class InnerExchange implements Exchange {
     this.#end({ kind: "cut" });
   }
 
-  /** The outer client went away. */
+  /** The outer client disconnected. */
   leave(): void {
     if (!this.open) return;
     this.#end({ kind: "left" });

@@ -1,4 +1,4 @@
-/** Bodies that the gateway parses: JSON text to a checked value. */
+/** Bodies that the gateway parses: from JSON text to a validated value. */
 import type { TSchema } from "typebox";
 import { type Refusal, refuse } from "#protocol/errors";
 import { parseJson, toTransferable } from "#protocol/json";
@@ -8,8 +8,8 @@ import { validate } from "#protocol/validate";
 export type ParsedBody = { ok: true; value: unknown } | { ok: false; refusal: Refusal };
 
 /**
- * Parses and checks. Integers beyond 2^53 are bigints in the value, which survive the way to another thread; there are none but
- * in fields that hold any JSON, because numbers of a schema are bounded.
+ * Parses and validates. Integers beyond 2^53 become bigints, which can cross threads; they occur only in fields of arbitrary
+ * JSON, because schemas bound their numbers.
  */
 export function parseBody(text: string, schema: TSchema): ParsedBody {
   let value: unknown;

@@ -1,9 +1,9 @@
-/** A request of this process to its own gateway: no connection, the same way through routes, reads and commands. */
+/** A request of this process to its own gateway: without a connection, through the same routes, reads and commands. */
 import type { Exchange, ExchangeWatcher, HeaderList, HeaderVisitor } from "./transport-port.ts";
 
 export interface LocalRequest {
   method: string;
-  /** With its query. */
+  /** Including the query. */
   path: string;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
@@ -15,11 +15,11 @@ export interface LocalAnswer {
   status: number;
   header(name: string): string | null;
   text(): Promise<string>;
-  /** The body as it comes; leaving the loop ends the request. */
+  /** The body as it arrives; leaving the loop ends the request. */
   chunks(): AsyncIterable<Uint8Array>;
 }
 
-/** Puts a request to whoever serves exchanges. @throws the signal's reason, and an Error where the connection would have been cut */
+/** Sends a request to a gateway. @throws the signal's reason, or an Error where the connection would have been cut */
 export function ask(serve: (exchange: Exchange) => void, request: LocalRequest): Promise<LocalAnswer> {
   request.signal.throwIfAborted();
   const exchange = new LocalExchange(request);
@@ -31,7 +31,7 @@ class LocalExchange implements Exchange {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  /** Whoever runs in this process may do what its user may. */
+  /** Code in this process may do whatever its user may. */
   readonly trusted = true;
   open = true;
   readonly answer: Promise<LocalAnswer>;
@@ -83,7 +83,7 @@ class LocalExchange implements Exchange {
   }
 
   readBody(): void {
-    // As with a connection, the body comes after the head was handled.
+    // As on a connection, the body arrives after the head was handled.
     setImmediate(() => {
       if (this.open) this.#watcher?.data(this.#body, true);
     });
@@ -130,7 +130,7 @@ class LocalExchange implements Exchange {
     this.#fail(new Error("the request was cut"));
   }
 
-  /** Nobody waits for the answer any more. */
+  /** The caller no longer waits for the answer. */
   #leave(reason: Error): void {
     if (!this.open) return;
     this.open = false;

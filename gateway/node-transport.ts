@@ -1,10 +1,10 @@
 /**
- * The transport port on node:http, for systems on which uWebSockets.js has no binary. It keeps the limits of that library:
- * size of the head, seconds without a sign of life, and how slowly a body may come or an answer be taken.
+ * The transport port on node:http, for systems without a uWebSockets.js binary. Enforces the limits of that library: size of
+ * the head, idle seconds, and how slowly a body may arrive or a response be read.
  *
- * What it encodes: the promised length of an answer is ours to write; texts of headers are written as Latin-1; `close` of an
- * HTTP server would end idle connections, on which engines still come to be sent away; `drain` says nothing of a client
- * that takes nothing at all.
+ * Facts about node:http that this file relies on: we have to write content-length ourselves; header texts are written as
+ * Latin-1; `close` of an HTTP server would end idle connections, which engines still use to be told to leave; no `drain`
+ * event ever comes for a client that reads nothing.
  */
 import { chmodSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -24,21 +24,21 @@ import {
   UNIX_CONNECTIONS_EXTRA,
 } from "./transport-port.ts";
 
-/** Of the head of a request, as uWebSockets.js has it and reads it from the same variable. */
+/** Size of a request head, as in uWebSockets.js, which reads the same variable. */
 const HEAD_BYTES_MAX = Number(process.env["UWS_HTTP_MAX_HEADERS_SIZE"]) || 4096;
-/** Without a sign of life a connection ends after this; uWebSockets.js: HTTP_IDLE_TIMEOUT_S. */
+/** An idle connection ends after this; uWebSockets.js: HTTP_IDLE_TIMEOUT_S. */
 const IDLE_MS = 10_000;
-/** What a body must bring at least in each IDLE_MS; uWebSockets.js: HTTP_RECEIVE_THROUGHPUT_BYTES, 16 KiB a second. */
+/** Minimum bytes of a body in each IDLE_MS; uWebSockets.js: HTTP_RECEIVE_THROUGHPUT_BYTES, 16 KiB a second. */
 const BODY_PACE_BYTES = 16 * 1024 * (IDLE_MS / 1000);
-/** How often heads that do not end are looked for. */
+/** Interval of the check for incomplete heads. */
 const CHECK_MS = 1_000;
-/** Connections that the system holds until they are accepted, as uWebSockets.js asks for. */
+/** Connections queued by the system until they are accepted, as in uWebSockets.js. */
 const BACKLOG = 512;
 const NOTHING = new Uint8Array(0);
-/** Of ASCII alone: in UTF-8 and Latin-1 alike. */
+/** ASCII only: the same bytes in UTF-8 and Latin-1. */
 const PLAIN = /^\p{ASCII}*$/u;
 
-/** Connections that end with the answer under way: what follows on them is no request, though the library reads it as one. */
+/** Connections that end with the current response: node:http may still parse later bytes as a request, which is ignored. */
 const ENDING = new WeakSet<Socket>();
 
 const REFUSED = refusedConnection();
@@ -51,7 +51,7 @@ function refusedConnection(): string {
   );
 }
 
-/** UTF-8 text as Latin-1, which is how node writes it down. */
+/** UTF-8 bytes as a Latin-1 string, because node writes header texts as Latin-1. */
 function encoded(text: string): string {
   return PLAIN.test(text) ? text : Buffer.from(text).toString("latin1");
 }
@@ -66,7 +66,7 @@ class NodeExchange implements Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   #watcher: ExchangeWatcher | null = null;
-  /** Set while a body is being read: ends what comes too slowly. */
+  /** Set while a body is being read: ends a body that arrives too slowly. */
   #pace: Alarm | null = null;
   #pacedBytes = 0;
 
@@ -83,9 +83,9 @@ class NodeExchange implements Exchange {
   }
 
   handle(): void {
-    // The response knows its connection only once those before it are sent, so it may never hear of the end.
+    // A queued response gets its socket only after the earlier responses, so its own `close` may never fire.
     this.#request.socket.on("close", this.#closed);
-    // What goes wrong on the connection ends it; `close` follows.
+    // An error ends the connection; `close` follows.
     this.#response.on("error", () => undefined);
     this.#request.on("error", () => undefined);
     const refused = this.#refusedStatus();
@@ -93,7 +93,7 @@ class NodeExchange implements Exchange {
     else this.respond(refused, [], null, true);
   }
 
-  /** The library reads versions that nobody speaks, and chunks of one that has none (RFC 9112, 6.1). */
+  /** node:http accepts unknown HTTP versions, and chunked bodies of HTTP/1.0 (RFC 9112, 6.1). */
   #refusedStatus(): number | null {
     const { httpVersion, headers } = this.#request;
     if (httpVersion === "1.1") return null;
@@ -144,7 +144,7 @@ class NodeExchange implements Exchange {
 
   respond(status: number, headers: HeaderList, body: string | Uint8Array | null, close = false): void {
     if (!this.open) return;
-    // A second head would spoil what is on the wire.
+    // A second head would corrupt the response.
     if (this.#response.headersSent) {
       this.cut();
       return;
@@ -173,7 +173,7 @@ class NodeExchange implements Exchange {
   write(piece: string | Uint8Array): boolean {
     if (!this.open) return false;
     const taken = this.#response.write(piece);
-    // Ends the connection unless bytes leave meanwhile. Nothing is expected of a client that has taken everything.
+    // Ends the connection unless bytes leave within IDLE_MS. A client that has read everything may stay idle.
     if (!taken) this.#request.socket.setTimeout(IDLE_MS);
     return taken;
   }
@@ -193,7 +193,7 @@ class NodeExchange implements Exchange {
     this.#finish();
     const { socket } = this.#request;
     this.#response.end(body ?? undefined);
-    // The system did not take all of it: the client has its time, as in `write`.
+    // The system did not take all bytes: limit the client's time, as in `write`.
     if (socket.writableLength === 0) return;
     socket.setTimeout(IDLE_MS);
     this.#response.prependListener("finish", () => socket.setTimeout(0));
@@ -258,7 +258,7 @@ class NodeTransport implements Transport {
 
   async listenUnix(path: string): Promise<void> {
     await checkSocketPath(path);
-    // Left behind by a server that was killed.
+    // A socket left over by a killed server.
     rmSync(path, { force: true });
     const server = this.#server(true);
     const failure = await listening(server, { path, exclusive: true, backlog: BACKLOG });
@@ -269,7 +269,7 @@ class NodeTransport implements Transport {
   }
 
   stopListening(): void {
-    // Of the base class: that of an HTTP server would end idle connections too.
+    // Call the base class: close() of an HTTP server would end idle connections too.
     for (const server of this.#servers) if (server.listening) NetServer.prototype.close.call(server);
     if (this.#path !== null) rmSync(this.#path, { force: true });
     this.#path = null;
@@ -278,7 +278,7 @@ class NodeTransport implements Transport {
   close(): void {
     this.stopListening();
     for (const server of this.#servers.splice(0)) {
-      // Ends the watch over heads that do not come to an end.
+      // Ends the interval that checks for incomplete heads.
       server.close();
       server.closeAllConnections();
     }
@@ -290,16 +290,16 @@ class NodeTransport implements Transport {
       headersTimeout: IDLE_MS,
       keepAliveTimeout: IDLE_MS,
       connectionsCheckingInterval: CHECK_MS,
-      // The gateway asks for it itself, so that nothing behind is read.
+      // The gateway checks for the header itself, and then closes the connection so that later bytes are not read.
       requireHostHeader: false,
-      // A whole request may take long, a body has its pace.
+      // A whole request may take long; the body has a minimum rate.
       requestTimeout: 0,
     };
     const server = createServer(options, (request, response) => {
       if (!ENDING.has(request.socket)) new NodeExchange(this.#handler, request, response, trusted).handle();
     });
     return server.on("connection", (socket) => {
-      // Each request that waits on a connection listens for its end.
+      // Each request waiting on a connection adds a listener.
       socket.setMaxListeners(0);
       this.#connected(socket, trusted);
     });
@@ -324,7 +324,7 @@ interface Address {
   backlog: number;
 }
 
-/** Null once it listens, or why it cannot. */
+/** Null when listening, else the error. */
 function listening(server: Server, address: Address): Promise<NodeJS.ErrnoException | null> {
   return new Promise((resolve) => {
     server.once("error", resolve);

@@ -1,7 +1,7 @@
 /**
- * Paths outside the API: the pages of the dashboard and its files. No token: its files show nothing of the store, and the dashboard
- * itself asks for one. Any other path is not found; a browser gets the dashboard's document with the 404, which says so and leads on.
- * Where it was not built, a landing page says so and where the API is.
+ * Paths outside the API: pages and files of the dashboard. They need no token: the files contain nothing of the store, and
+ * the dashboard asks for the token itself. Any other path is 404; a browser gets the dashboard's document with the 404, which
+ * shows the error and links to the pages. Without a built dashboard, a landing page explains that and names the API.
  */
 import { pageAt } from "#protocol/dashboard-pages";
 import { refuse } from "#protocol/errors";
@@ -10,8 +10,8 @@ import { replyFile, replyMethodNotAllowed, replyRefusal } from "./reply.ts";
 import type { Exchange, HeaderList } from "./transport-port.ts";
 
 /**
- * Nothing but our own files runs or is asked. Pictures of artifacts may lie elsewhere. A text can become script only through the
- * one policy that starts the dashboard's worker.
+ * Scripts and requests are limited to this server. Images of artifacts may be elsewhere. A text can become a script only
+ * through the policy that starts the dashboard's worker.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -45,7 +45,7 @@ export class Pages {
   readonly #assets: ReadonlyMap<string, Asset>;
   readonly #landing: string;
 
-  /** `folder` holds the built dashboard; null where there is none. */
+  /** `folder` holds the built dashboard; null without one. */
   constructor(folder: string | null, version: string, address: string) {
     this.#assets = folder === null ? new Map() : loadAssets(folder);
     this.#landing = landingPage(version, address);
@@ -69,7 +69,7 @@ export class Pages {
   }
 }
 
-/** A browser that goes to a page asks for HTML; a picture, script or program does not. Below `assets` are files of a build only. */
+/** A browser navigation asks for HTML; images, scripts and programs do not. Below `assets` there are only files of a build. */
 function wantsDocument(exchange: Exchange): boolean {
   return exchange.method === "GET" && !exchange.path.startsWith(FILES) && accepts(exchange.header("accept"), "text/html");
 }
@@ -91,7 +91,7 @@ function sendAsset(exchange: Exchange, asset: Asset): void {
   else replyFile(exchange, 200, headers, asset.plain);
 }
 
-/** True when a header's list of encodings or media types names this one and does not rule it out. */
+/** True when a header's list of encodings or media types includes this entry and does not exclude it with q=0. */
 function accepts(list: string, wanted: string): boolean {
   return list.split(",").some((part) => {
     const [name = "", ...parameters] = part.trim().toLowerCase().split(";");

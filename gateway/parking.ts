@@ -1,19 +1,19 @@
 /**
  * Long-polls: requests that wait for work or for a lease.
  *
- * The core decides what a poll gets; the gateway keeps its connection and its time. A parked poll costs its memory and a place
- * in the deadline wheel. Three notices tell the core what happened at this end: the time is over (it answers now), the client
- * went away, or an answer found nobody.
+ * The core decides the answer to a poll; the gateway keeps the connection and the waiting time. A parked poll costs its
+ * memory and an entry of the deadline wheel. Three notices inform the core: the waiting time is over (Expired; the core
+ * answers now), the client disconnected (Abandoned), or an answer could not be delivered (Undelivered).
  */
 import { COMMANDS, type CommandKind, type CommandNotice } from "#protocol/command";
 import { WAIT_MS_MAX } from "#protocol/limits";
 import type { PendingCommand } from "./pending-command.ts";
 
-/** Commands whose answer hands something over, or whose client asks again when it has not seen the answer. */
+/** Commands whose answer hands out work or a lease, or whose client retries until it gets the answer. */
 const HANDS_OVER: ReadonlySet<CommandKind> = new Set<CommandKind>(["Work", "AcquireLease", "TransitionRun"]);
 const PARKS: ReadonlySet<CommandKind> = new Set<CommandKind>(["Work", "AcquireLease"]);
 
-/** How long a request may be parked, in microseconds, by the `wait_ms` of its body; null where it is no long-poll. */
+/** The parking time of a request in microseconds, from `wait_ms` in its body; null if it is no long-poll. */
 export function parkingTimeUs(kind: CommandKind, body: unknown): number | null {
   if (!PARKS.has(kind)) return null;
   const waitMs = (body as { wait_ms?: number | null }).wait_ms ?? 0;
@@ -27,17 +27,17 @@ export class Parking {
     this.#send = send;
   }
 
-  /** Its waiting time is over. */
+  /** The waiting time is over. */
   expire(poll: PendingCommand): void {
     this.#notify("Expired", poll);
   }
 
-  /** The client left a command that was sent. */
+  /** The client of a sent command disconnected. */
   abandon(pending: PendingCommand): void {
     if (PARKS.has(pending.kind)) this.#notify("Abandoned", pending);
   }
 
-  /** The answer came after the client had gone. */
+  /** The answer arrived after the client had disconnected. */
   undelivered(pending: PendingCommand): void {
     if (HANDS_OVER.has(pending.kind)) this.#notify("Undelivered", pending);
   }

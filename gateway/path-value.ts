@@ -1,4 +1,4 @@
-/** The one parameter of a path: a number, or a name that may be percent-encoded. */
+/** The first parameter of a path: a number, or a name that may be percent-encoded. */
 import { type Refusal, refuse } from "#protocol/errors";
 import { parsePathId } from "#protocol/query";
 import type { Route } from "#protocol/route";
@@ -20,7 +20,7 @@ export function readPathValue(route: Route, values: readonly string[]): ReadPath
   return parsed.ok ? { ok: true, id: parsed.id, name: "" } : parsed;
 }
 
-/** Text that is no percent-encoding names nothing. */
+/** Text with invalid percent-encoding names nothing. */
 function readName(text: string): ReadPathValue {
   try {
     return { ok: true, id: 0, name: decodeURIComponent(text) };

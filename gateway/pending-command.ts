@@ -1,30 +1,27 @@
-/** A request that an actor decides, from its arrival to its answer. */
+/** A request that an actor decides, from arrival to answer. */
 import type { Command, CommandKind, IdempotencyKey } from "#protocol/command";
 import type { WheelEntry } from "./deadline-wheel.ts";
 import type { Exchange, ExchangeWatcher } from "./transport-port.ts";
 
-/** What a request asks of an actor. */
+/** The request as an actor needs it. */
 export interface CommandRequest {
   kind: CommandKind;
   target: number;
   /** The decoded name in the path, empty or absent without one. */
   name?: string;
   body: unknown;
-  /** Memory the body takes; counted until the answer, because the body may be sent again. */
+  /** Memory of the body, counted until the answer, because the command may be resent with its body. */
   bytes: number;
-  /** How long the client is willing to wait for something to happen; null where it is no long-poll. */
+  /** How long the client is willing to wait; null if the request is no long-poll. */
   waitUs: number | null;
   idempotency: IdempotencyKey | null;
-  /** Number of rules that led to it; 0 or absent where none did. */
+  /** Number of rules in the chain that led to the request; 0 or absent without rules. */
   ruleDepth?: number;
-  /** Name of the client that asks through MCP; absent where the request came over the API. */
+  /** Name of the MCP client; absent for requests over the API. */
   mcpClient?: string;
 }
 
-/**
- * How far its waiting has come.
- * fresh: the first deadline is running (the hold, or the client's own waiting time); late: the last one is.
- */
+/** The deadline that is running. fresh: the first one (the hold, or the client's own waiting time); late: the last one. */
 export type Patience = "fresh" | "late";
 
 export interface PendingOwner {
@@ -39,13 +36,13 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
   readonly bytes: number;
   readonly arrivedUs: number;
   patience: Patience = "fresh";
-  /** The start of the core it was last sent to; 0: it was never sent. */
+  /** Epoch under which the command was last sent; 0 if never sent. */
   sentEpoch = 0;
-  /** The client has its answer, was cut off, or went away: what comes now is for nobody. */
+  /** The client has its answer, was cut off or disconnected: a later answer cannot be delivered. */
   gone = false;
-  /** It was decided and stored, whether or not its answer comes: it must not be sent again. */
+  /** The command is decided and stored, so it must not be resent even if its answer is lost. */
   decided = false;
-  /** The deadline that is running. */
+  /** The current deadline. */
   dueUs = 0;
   slot = -1;
   previous: WheelEntry | null = null;
@@ -76,7 +73,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     this.#local = exchange.isLocalPeer();
   }
 
-  /** It belongs to another table from now on, and hangs in no wheel. */
+  /** Moves the command to another table; it is then in no wheel. */
   moveTo(owner: PendingOwner): void {
     this.#owner = owner;
     this.slot = -1;
@@ -84,7 +81,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     this.next = null;
   }
 
-  /** The message for the actor: a new one each time, because an earlier one may not have left this thread yet. */
+  /** The message for the actor: a new object each time, because an earlier message may not have left this thread yet. */
   toCommand(epoch: number): Command {
     this.sentEpoch = epoch;
     const { kind, id } = this;
@@ -96,7 +93,7 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     return command;
   }
 
-  /** Nobody waits for it any more, so it will not be sent again. */
+  /** The client no longer waits, so the command is not resent and its body can be freed. */
   forget(): void {
     this.gone = true;
     this.#body = null;

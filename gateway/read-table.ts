@@ -1,6 +1,6 @@
 /**
- * Which query answers which GET, and where it runs: on the gateway's own handle when it reads by primary key or is an
- * unfiltered first page, else in the reader pool, because a scan here would keep everybody waiting.
+ * The query of each GET, and where it runs: on the gateway's own handle for reads by primary key and unfiltered first pages,
+ * else in the reader pool, because a scan on this thread would delay all clients.
  */
 import { type Refusal, refuse } from "#protocol/errors";
 import { RUNS_PAGE } from "#protocol/limits";
@@ -8,7 +8,7 @@ import type { QueryArguments, QueryName } from "#storage/queries/named";
 import { hasManyTaskRuns } from "#storage/queries/run-record";
 import type { Statements } from "#storage/statements";
 
-/** What a query may need besides the request. */
+/** Inputs of a query besides the request. */
 export interface ReadContext {
   /** Flows that the running server has registered from code. */
   live: readonly number[];
@@ -21,11 +21,11 @@ export interface Read<N extends QueryName = QueryName> {
   query: N;
   /** Arguments from the id of the path (0 without one) and the parsed query string. */
   arguments(id: number, query: never, context: ReadContext): QueryArguments[N];
-  /** True: cheap enough to run on the gateway's thread. */
+  /** True when the query is cheap enough for the gateway's thread. */
   here(query: Readonly<Record<string, unknown>>): boolean;
-  /** True: what this id stands for is not. */
+  /** True when the row with this id is too expensive for the gateway's thread. */
   heavy?(statements: Statements, id: number): boolean;
-  /** What to answer when the query finds nothing. */
+  /** The refusal when the query finds nothing. */
   missing(id: number, name: string): Refusal;
 }
 
@@ -38,7 +38,7 @@ const flowMissing = (id: number) => refuse("flow_not_found", id);
 const ruleMissing = (id: number) => refuse("rule_not_found", id);
 const nothing = () => refuse("not_found");
 
-/** The first page of everything, at most of the usual size. */
+/** An unfiltered first page of at most the usual size. */
 function isFirstPage(query: Readonly<Record<string, unknown>>): boolean {
   for (const name in query) {
     const value = query[name];
@@ -59,7 +59,7 @@ function read<N extends QueryName>(
   return { query, arguments: args, here, missing };
 }
 
-/** What belongs to a run or task run. */
+/** Arguments of a list of rows that belong to a run or task run. */
 const ofOwner = (id: number, query: { after?: number; limit?: number }) => ({ id, query });
 
 /** By operation of the route table. */

@@ -1,7 +1,7 @@
 /**
- * GET: queries on the store, here or in the reader pool (read-table.ts says which), and the rows of stream messages.
+ * GET: queries on the store, here or in the reader pool (see read-table.ts), and the rows of stream messages.
  *
- * Both see every commit that the feed has announced, so a client reads what it has written.
+ * Both see every commit that the feed has announced, so a client reads its own writes.
  */
 import { availableParallelism } from "node:os";
 import { type Refusal, refuse } from "#protocol/errors";
@@ -23,9 +23,9 @@ import { reply, replyRefusal } from "./reply.ts";
 import { type SentPart, StreamedAnswer, UnsentBytes } from "./streamed-answer.ts";
 import type { Exchange } from "./transport-port.ts";
 
-/** So long a query whose answer was large is left to the readers. */
+/** After a large answer, a query is sent to the readers for this long. */
 const LARGE_FOR_MS = 10_000;
-/** More readers than this only fight over the same pages. */
+/** More readers than this only compete for the same pages. */
 const READER_THREADS_MAX = 4;
 
 /** Rows of stream messages, by kind: the same queries as for GET. */
@@ -46,9 +46,9 @@ const ROWS: Partial<Record<StreamKind, QueryName>> = {
 };
 
 export interface ReadsPorts {
-  /** A read that cannot be answered, or whose answer cannot be finished. */
+  /** Called for a read that cannot be answered, or whose answer cannot be completed. */
   failed(exchange: Exchange, cause: unknown): void;
-  /** Told about defects that cost a report. */
+  /** Reports a defect that costs one report. */
   defect(cause: unknown): void;
 }
 
@@ -58,14 +58,14 @@ export class Reads {
   readonly #reportPool: ReadPool;
   readonly #ports: ReadsPorts;
   readonly #unsent = new UnsentBytes();
-  /** Queries whose last answer here was larger than a part, and until when they are left to the readers. */
+  /** Queries whose last answer here exceeded one part, and until when the readers run them. */
   readonly #largeUntilMs = new Map<QueryName, number>();
   #live: readonly number[] = [];
 
   constructor(path: string, ports: ReadsPorts) {
     this.#statements = new Statements(openReadHandle(path));
     this.#pool = new ReadPool({ path, threads: Math.min(READER_THREADS_MAX, Math.max(1, availableParallelism() - 1)) });
-    // One thread: large reports are rare, and each takes much memory while it is parsed.
+    // One thread: large reports are rare, and parsing one takes much memory.
     this.#reportPool = new ReadPool({ path, threads: 1, heapMb: REPORT_HEAP_MB_MAX });
     this.#ports = ports;
   }
@@ -81,7 +81,7 @@ export class Reads {
     return new ReadEndpoint(route, read, this);
   }
 
-  /** JSON of a row for the stream, or null when it has gone. */
+  /** JSON of a row for the stream, or null for a deleted row. */
   renderRow(kind: StreamKind, id: number | string): string | null {
     const name = ROWS[kind];
     if (name === undefined) return null;
@@ -93,8 +93,8 @@ export class Reads {
   }
 
   /**
-   * Answers a GET. What a query makes here is its first part; readers make the others. `lengthMax` ends pages earlier than the
-   * interface does.
+   * Answers a GET. A query that runs here makes the first part; readers make the others. `lengthMax` ends pages earlier than
+   * the interface's own limit.
    */
   answer(
     exchange: Exchange,
@@ -119,7 +119,7 @@ export class Reads {
     );
   }
 
-  /** Checks and cuts up a large report in a thread of its own. */
+  /** Checks and slices a large report in a thread. */
   async sliceReport(text: SharedArrayBuffer): Promise<{ ok: true; value: SlicedReport } | { ok: false; refusal: Refusal }> {
     try {
       const sliced = await this.#reportPool.sliceReport(text);

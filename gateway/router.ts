@@ -1,9 +1,9 @@
 /**
- * From a path to what is served there. Built once; a path without parameters is one look-up in a map, one with parameters
- * walks a tree by segments. Segments are compared as sent, so what is routed is exactly what was checked.
+ * Maps a path to its endpoint. Built once; a path without parameters is one look-up in a map, a path with parameters walks a
+ * tree of segments. Segments are compared as sent, so the routed path is exactly the checked path.
  */
 
-/** What one path offers, by method. HEAD is served by GET. */
+/** The endpoints of one path, by method. GET also serves HEAD. */
 export class MethodTable<Endpoint> {
   readonly #endpoints = new Map<string, Endpoint>();
   /** The `allow` header. */
@@ -22,7 +22,7 @@ export class MethodTable<Endpoint> {
 
 export interface Match<Endpoint> {
   methods: MethodTable<Endpoint>;
-  /** Values of the path's parameters, in order, not decoded. */
+  /** Values of the path parameters, in order, not decoded. */
   values: readonly string[];
 }
 

@@ -21,31 +21,31 @@ import { GatewayState } from "./state.ts";
 import { createTransport, type TransportName } from "./transport.ts";
 import type { Exchange, ExchangeWatcher, RequestHandler, Transport } from "./transport-port.ts";
 
-/** How long an orderly stop waits for answers that are on their way. */
+/** How long an orderly stop waits for outstanding answers. */
 const STOP_GRACE_MS = 2_000;
-/** What the log says of a path. */
+/** Characters of a path that are logged. */
 const PATH_LENGTH_SHOWN = 200;
 
 export interface GatewayOptions {
   host: string;
-  /** 0 chooses a free one; null listens on none, for requests of this process only. */
+  /** 0 chooses a free port; null opens no listener, for requests of this process only. */
   port: number | null;
   /** Path of the Unix socket to serve as well; it needs no token. */
   socket: string | null;
   token: string | null;
-  /** Names besides the loopback ones and `host` under which clients may address this server. */
+  /** Names besides the loopback names and `host` under which clients may address this server. */
   allowed_hosts: readonly string[];
-  /** Agents may only read (MCP). */
+  /** MCP clients may only read. */
   mcp_read_only: boolean;
   home: string;
   served_dir: string | null;
   version: string;
   database_path: string;
-  /** Folder of the built dashboard; null for none. */
+  /** Folder of the built dashboard, or null. */
   dashboard: string | null;
-  /** The server library; null takes the fastest that works here. */
+  /** The server library; null takes the fastest library that loads here. */
   transport: TransportName | null;
-  /** Connections served at one time; further ones are answered 503 and closed. */
+  /** Maximum number of connections; further connections get 503 and are closed. */
   connections_max: number;
 }
 
@@ -53,39 +53,39 @@ export type GatewayMessage = FeedMessage | LiveFlows | RouteMessage;
 
 export interface GatewayPorts {
   send(actor: string, message: Command | CommandNotice): void;
-  /** Tells the user code actor. */
+  /** Sends to the user code actor. */
   sendRoute(message: RouteRequest | RouteAbandoned): void;
-  /** Stream messages up to this number have been read. */
+  /** Reports that stream messages up to this number have been read. */
   read(seq: number): void;
-  /** Microseconds; only differences are used, so a clock that never steps is best. */
+  /** Microseconds; only differences are used, so a monotonic clock is best. */
   now(): number;
   /** A random id that cannot be guessed. */
   newId(): string;
-  /** What it remembers may be wrong: `restart` is to be called. */
+  /** The gateway's state may be inconsistent: the caller has to call `restart`. */
   failed(cause: unknown): void;
-  /** Told about defects that cost one request or message; standard error without it. */
+  /** Reports a defect that costs one request or message; standard error if absent. */
   defect?(cause: unknown): void;
-  /** A line for the server's log that no client waits for; standard error without it. */
+  /** Writes a line to the server's log; standard error if absent. */
   warn?(text: string): void;
-  /** Handling a request took this long, during which the thread did nothing else. */
+  /** Handling a request blocked the thread for this long. */
   held?(what: string, tookUs: number): void;
 }
 
 export interface Gateway {
   /**
-   * Listens; throws a ListenError when the address or the socket is taken. `fallback` says why the faster server library is
-   * not used, where nobody asked for that.
+   * Listens; throws a ListenError when the address or the socket is taken. `fallback` is the reason for not using the faster
+   * server library, unless that was configured.
    */
   start(): Promise<{ port: number; fallback: string | null }>;
-  /** A request that did not come over HTTP but from this process. */
+  /** Serves a request of this process, without HTTP. */
   serve(exchange: Exchange): void;
-  /** A message of the committed feed, in feed order, or news of the records and user code actors. A throw is a failure. */
+  /** Handles a message of the committed feed, in feed order, or of the records and user code actors. A throw is a failure. */
   receive(message: GatewayMessage): void;
-  /** After a failure: builds anew what it remembers. Connections stay; `failedAt` is the message it failed at. */
+  /** After a failure: rebuilds the state. Connections stay; `failedAt` is the message whose handling failed. */
   restart(failedAt: GatewayMessage | null): void;
-  /** Ends streams, refuses new requests, waits shortly for answers on their way, then closes. The thread may end afterwards. */
+  /** Ends streams, rejects new requests, waits briefly for outstanding answers, then closes. The thread may end afterwards. */
   stop(): Promise<void>;
-  /** As `stop`, without waiting for anything. */
+  /** Like `stop`, without waiting. */
   close(): Promise<void>;
 }
 
@@ -93,17 +93,17 @@ export function createGateway(options: GatewayOptions, ports: GatewayPorts): Gat
   return new HttpGateway(options, ports);
 }
 
-/** Owns the connections and the way to the store, which outlive a failure of what it remembers (state.ts). */
+/** Owns the connections and the access to the store, which survive a failure of the gateway's state (state.ts). */
 class HttpGateway implements Gateway, RequestHandler {
   readonly #options: GatewayOptions;
   readonly #ports: Required<GatewayPorts>;
   readonly #access: Access;
   readonly #reads: Reads;
   readonly #bodies = new BodyBudget();
-  /** Of the request that is being looked at. */
+  /** Head of the request that is being handled. */
   readonly #head = new HeadFacts();
   #transport: Transport | null = null;
-  /** Requests for custom routes: no part of what is remembered, so a failure there is none of theirs. */
+  /** Requests for custom routes. Not part of GatewayState, so a failure of the state does not affect them. */
   readonly #custom: CustomRouteTable;
   #state: GatewayState;
   #pages: Pages;
@@ -192,7 +192,7 @@ class HttpGateway implements Gateway, RequestHandler {
     const head = this.#head.read(exchange);
     const framing = head.framingRefusal();
     if (framing !== null) {
-      // What came before us may have read it as another request than we would.
+      // A proxy in front of this server may have parsed the request differently.
       replyRefusal(exchange, framing, true);
       return;
     }
@@ -250,7 +250,7 @@ class HttpGateway implements Gateway, RequestHandler {
   async #finish(graceMs: number): Promise<void> {
     this.#transport?.stopListening();
     await Promise.all([this.#state.stop(graceMs), this.#custom.stop(graceMs)]);
-    // What tools make of the last answers is written in promises that are still to run.
+    // MCP tools write their last answers in promises that are still pending.
     await new Promise<void>((resolve) => setImmediate(resolve));
     this.#transport?.close();
     await this.#reads.close();

@@ -2,17 +2,17 @@
 import { STREAM_PIECE_BYTES_MAX } from "#protocol/limits";
 import { entityKey, eventName, type StreamEntry, type StreamRing } from "./stream-ring.ts";
 
-/** Most messages of one write while a reader catches up: each may need a row from the store. */
+/** Maximum messages per write while a reader catches up: each may need a row from the store. */
 const CATCH_UP_MESSAGES_MAX = 256;
 
-/** Means nothing: keeps a silent connection open. */
+/** A comment without meaning; keeps an idle connection open. */
 export const COMMENT_FRAME = ":\n\n";
 
 export function helloFrame(latest: number, since: number): string {
   return `event: hello\ndata: {"latest":${latest},"since":${since}}\n\n`;
 }
 
-/** Tells a reader that messages were lost to it and to fetch everything again; its number is where it continues. */
+/** Asks a reader to fetch everything again, because messages were lost; the frame's number is where the stream continues. */
 export function resyncFrame(latest: number): string {
   return `id: ${latest}\nevent: resync\ndata: {"latest":${latest}}\n\n`;
 }
@@ -21,13 +21,13 @@ function messageFrame(entry: StreamEntry, text: string): string {
   return `id: ${entry.seq}\nevent: ${eventName(entry.kind)}\ndata: ${text}\n\n`;
 }
 
-/** A piece of the stream, and the number up to which it tells everything. */
+/** A piece of the stream, and the number of the last message it covers. */
 export interface Piece {
   frames: string;
   reached: number;
 }
 
-/** What a piece says of one entity. */
+/** The content of a piece about one entity. */
 interface Told {
   entry: StreamEntry;
   /** Null: nothing to send. */
@@ -35,8 +35,8 @@ interface Told {
 }
 
 /**
- * Messages after `after`, of each entity only the last, at the last one's place: numbers only grow. It ends with the newest
- * message, or where the piece is full.
+ * Messages after `after`, only the last one per entity and at that one's place, so that numbers only grow. Ends with the
+ * newest message, or when the piece is full.
  */
 export function coalescedFrames(ring: StreamRing, after: number): Piece {
   const told = new Map<string, Told>();
@@ -58,7 +58,7 @@ export function coalescedFrames(ring: StreamRing, after: number): Piece {
   return { frames, reached: seq };
 }
 
-/** Line counts of log messages add up, everything else is the state of a row, which is read once. */
+/** Line counts of log messages add up; any other message is the state of a row, which is read once. */
 function following(former: Told, entry: StreamEntry, ring: StreamRing): Told {
   if (entry.kind === "log.appended") {
     const merged = { ...entry, count: former.entry.count + entry.count, text: undefined };
@@ -69,7 +69,7 @@ function following(former: Told, entry: StreamEntry, ring: StreamRing): Told {
   return { entry, text: former.text };
 }
 
-/** A piece of backlog: each message by itself, from after `after` up to at most `until`; says how far it got. */
+/** A piece of backlog: every message after `after`, at most through `until`; returns the number reached. */
 export function backlogFrames(ring: StreamRing, after: number, until: number): Piece {
   const end = Math.min(until, after + CATCH_UP_MESSAGES_MAX);
   let frames = "";

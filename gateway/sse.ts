@@ -1,11 +1,12 @@
 /**
- * GET /api/stream: who is connected and how far each of them is.
+ * GET /api/stream: the subscribers and the position of each.
  *
- * A subscriber is live when it has everything up to `#sent`: all live ones get the same bytes, made once. Messages wait up
- * to 50 ms so that several about one entity go out as the last of them. Many go out in pieces, between which other work has its turn. A subscriber that is behind (its backlog, or a slow
- * connection) is brought up piece by piece from the ring; one that fell out of the ring is told to resync. Nothing is ever
- * queued for a subscriber: after a write that returned false, nothing is written until the connection has taken it. Where all
- * of them together have not taken much, one that would get a large piece is told to resync instead.
+ * A subscriber is live when it has everything up to `#sent`. All live subscribers get the same bytes, made once. Messages
+ * wait up to 50 ms, so that of several about one entity only the last is sent. Many messages are sent in pieces, and other
+ * work runs between two pieces. A subscriber that is behind (because of its backlog or a slow connection) catches up piece by
+ * piece from the ring; a subscriber whose position has left the ring gets `resync`. No messages are queued per subscriber:
+ * after a write that returned false, nothing is written until the connection has taken it. When all subscribers together have
+ * too many unsent bytes, a subscriber due for a large piece gets `resync` instead.
  */
 import { STREAM_KEEP_ALIVE_MS, STREAM_PIECE_BYTES_MAX, STREAM_RING_COUNT, STREAM_UNSENT_BYTES_MAX } from "#protocol/limits";
 import type { Alarm } from "#runtime/timers";
@@ -14,37 +15,37 @@ import { backlogFrames, COMMENT_FRAME, coalescedFrames, helloFrame, resyncFrame 
 import type { StreamRing } from "./stream-ring.ts";
 import type { Exchange, ExchangeWatcher, HeaderList } from "./transport-port.ts";
 
-/** Messages about one entity within this time go out as one. */
+/** Messages about one entity within this time are sent as one. */
 export const WINDOW_US = 50_000;
 const KEEP_ALIVE_US = STREAM_KEEP_ALIVE_MS * 1000;
 const KEEP_ALIVE_CHECK_US = 1_000_000;
 
-/** So many waiting messages are sent before their time is up, so that none falls out of the ring unsent. */
+/** With this many waiting messages, send at once, so that none leaves the ring unsent. */
 const FLUSH_COUNT = STREAM_RING_COUNT / 4;
 
-/** Copied to readers in one turn, which takes some 20 ms. */
+/** Bytes copied to readers in one turn, which takes about 20 ms. */
 const TURN_BYTES_MAX = 8 * 1024 * 1024;
-/** To make a piece costs as much as to copy it so often. */
+/** Making a piece costs as much as this many copies of it. */
 const MAKING_COPIES = 16;
 
-/** Pieces up to this size are given whatever waits: each reader has one at most. */
+/** Pieces up to this size are sent regardless of unsent bytes: each reader has at most one. */
 const SMALL_BYTES_MAX = STREAM_PIECE_BYTES_MAX / 4;
 
 const STREAM_HEADERS: HeaderList = ["content-type", "text/event-stream", "cache-control", "no-cache", ...API_HEADERS];
 
 export interface StreamTiming {
-  /** Microseconds that never step back. */
+  /** Monotonic time in microseconds. */
   now(): number;
   window: Alarm;
   keepAlive: Alarm;
-  /** Runs something after other work of the loop had its turn. */
+  /** Runs `work` after other work of the event loop. */
   defer(work: () => void): void;
 }
 
-/** What live readers get next, and which of them have not got it yet. */
+/** The next piece for live readers, and the readers that have not got it yet. */
 interface LivePiece {
   bytes: Buffer;
-  /** They have everything up to here, and with the piece up to there. */
+  /** Live readers have everything up to `from`, and after this piece up to `reached`. */
   from: number;
   reached: number;
   readers: IterableIterator<Subscriber>;
@@ -53,13 +54,13 @@ interface LivePiece {
 class Subscriber implements ExchangeWatcher {
   readonly exchange: Exchange;
   readonly #hub: StreamHub;
-  /** The newest number it has been sent. */
+  /** The newest number sent to this subscriber. */
   position: number;
-  /** Nothing may be written until the connection has taken what it was given. */
+  /** True until the connection has taken the last write. */
   blocked = false;
-  /** Bytes that it was given then. */
+  /** Bytes of that write. */
   waiting = 0;
-  /** Owed as soon as the connection takes more: messages were lost to it. */
+  /** True when messages were lost: send `resync` as soon as the connection takes more. */
   resync = false;
   wroteUs: number;
 
@@ -87,12 +88,12 @@ export class StreamHub {
   readonly #ring: StreamRing;
   readonly #timing: StreamTiming;
   readonly #subscribers = new Set<Subscriber>();
-  /** Live subscribers have been sent everything up to here. */
+  /** Live subscribers have been sent everything up to this number. */
   #sent = 0;
   #windowOpen = false;
-  /** On its way to its readers. */
+  /** The piece that is being delivered. */
   #piece: LivePiece | null = null;
-  /** A turn is to follow. */
+  /** True when a further turn is scheduled. */
   #goesOn = false;
   /** Bytes that connections have not taken. */
   #unsent = 0;
@@ -106,7 +107,7 @@ export class StreamHub {
     return this.#subscribers.size;
   }
 
-  /** Connects a client that has everything up to `since`; null: it wants only what is new. */
+  /** Connects a client that has everything up to `since`; null: only new messages are wanted. */
   open(exchange: Exchange, since: number | null): void {
     if (exchange.method === "HEAD") {
       exchange.respond(200, STREAM_HEADERS, null);
@@ -125,7 +126,7 @@ export class StreamHub {
     this.catchUp(subscriber);
   }
 
-  /** Goes on with the readers of a failed hub: what they were to get next is not known, so they are told to fetch everything. */
+  /** Takes over the readers of a failed hub. Their pending messages are unknown, so each gets `resync`. */
   takeOver(former: StreamHub): void {
     this.#sent = this.#ring.latest;
     for (const { exchange, blocked } of former.#subscribers) {
@@ -141,7 +142,7 @@ export class StreamHub {
     former.#timing.keepAlive.clear();
   }
 
-  /** The ring has new messages; `seamless` is false when some before them are missing. */
+  /** The ring has new messages; `seamless` is false when earlier messages are missing. */
   published(seamless: boolean): void {
     if (this.#subscribers.size === 0) {
       this.#sent = this.#ring.latest;
@@ -158,7 +159,7 @@ export class StreamHub {
     }
   }
 
-  /** Sends what has gathered to every live subscriber: as much as a turn may take, the rest later. */
+  /** Sends gathered messages to all live subscribers: as much as one turn allows, the rest later. */
   flush(): void {
     if (this.#windowOpen) this.#timing.window.clear();
     this.#windowOpen = false;
@@ -173,7 +174,7 @@ export class StreamHub {
     this.#goOn();
   }
 
-  /** Null when there is nothing to send, or nobody to send it to. */
+  /** Null when there is nothing to send, or no reader to send it to. */
   #nextPiece(): LivePiece | null {
     const from = this.#sent;
     const isLost = from < this.#ring.oldest - 1;
@@ -189,7 +190,7 @@ export class StreamHub {
     return { bytes, from, reached, readers: readers.values() };
   }
 
-  /** Gives a piece to its next readers, about so many bytes; says how many it was. */
+  /** Gives a piece to its next readers, about `bytesMax` bytes; returns the bytes given. */
   #deliver(piece: LivePiece, bytesMax: number): number {
     const { bytes, from, reached, readers } = piece;
     let given = 0;
@@ -204,7 +205,7 @@ export class StreamHub {
         if (bytes.length > 0) this.#give(subscriber, bytes);
         given += bytes.length;
       } else {
-        // It came with a number of its own.
+        // The reader connected with a number of its own.
         this.catchUp(subscriber);
       }
     }
@@ -220,12 +221,12 @@ export class StreamHub {
     });
   }
 
-  /** Sends a subscriber that is behind its next piece, and goes on later while there is more. */
+  /** Sends its next piece to a subscriber that is behind, and continues later if there is more. */
   catchUp(subscriber: Subscriber): void {
     try {
       this.#catchUp(subscriber);
     } catch (cause) {
-      // Cut off, it comes back with the last number it saw.
+      // After the cut, the client reconnects with the last number it saw.
       subscriber.exchange.cut();
       this.left(subscriber);
       throw cause;
@@ -247,7 +248,7 @@ export class StreamHub {
     if (!subscriber.blocked && reached < this.#sent) this.#timing.defer(() => this.catchUp(subscriber));
   }
 
-  /** The connection has taken what it was given. */
+  /** The connection has taken the last write. */
   taken(subscriber: Subscriber): void {
     this.#unsent -= subscriber.waiting;
     subscriber.waiting = 0;
@@ -270,7 +271,7 @@ export class StreamHub {
     this.#timing.keepAlive.clear();
   }
 
-  /** What live subscribers get next. When it cannot be made they are told to fetch everything. */
+  /** The next bytes for live subscribers. If making them fails, the subscribers get `resync`. */
   #coalesced(from: number): { bytes: Buffer; reached: number } {
     try {
       const { frames, reached } = coalescedFrames(this.#ring, from);
@@ -289,7 +290,7 @@ export class StreamHub {
     this.#write(subscriber, resyncFrame(this.#ring.latest));
   }
 
-  /** Messages; where too much waits for others, the reader is told instead that it has lost them. */
+  /** Sends messages; while too many bytes are unsent, a large piece is replaced by `resync`. */
   #give(subscriber: Subscriber, piece: string | Uint8Array): void {
     if (piece.length > SMALL_BYTES_MAX && this.#unsent >= STREAM_UNSENT_BYTES_MAX) this.#lose(subscriber);
     else this.#write(subscriber, piece);

@@ -1,7 +1,7 @@
 /**
- * What the gateway remembers: the commands without an answer, the newest stream messages and who reads them, with the router
- * that is bound to these. It is built anew after a failure and takes over every connection of the former one, so clients
- * notice nothing but a pause; a reader of the stream is told to fetch everything.
+ * The state of the gateway: commands without an answer, the newest stream messages and their readers, and the router bound to
+ * these. After a failure, a new state is built and takes over all connections, so clients notice only a pause; readers of the
+ * stream get `resync`.
  */
 import { type Committed, eventAnswers, type FeedMessage, type LiveFlows } from "#protocol/feed";
 import { type Alarm, createSystemAlarm } from "#runtime/timers";
@@ -18,7 +18,7 @@ import { StreamRing } from "./stream-ring.ts";
 
 export class GatewayState {
   readonly router: Router<Endpoint>;
-  // Far fewer than a thousand requests come per millisecond, so a gateway thread that starts later counts from above.
+  // Far fewer than a thousand requests arrive per millisecond, so a gateway thread that starts later begins with a higher id.
   readonly firstId = Date.now() * 1000;
   readonly #ports: Required<GatewayPorts>;
   readonly #reads: Reads;
@@ -32,7 +32,7 @@ export class GatewayState {
     this.#ring = new StreamRing((kind, id) => reads.renderRow(kind, id));
     this.#hub = new StreamHub(this.#ring, {
       now: ports.now,
-      // A message that cannot be rendered is told as a gap: no reason to begin anew.
+      // A message that cannot be rendered becomes a gap in the stream; that does not require a rebuild.
       window: guardedAlarm(ports.defect),
       keepAlive: guardedAlarm(ports.defect),
       defer: (work) => setImmediate(() => guard(work, ports.defect)),
@@ -67,7 +67,7 @@ export class GatewayState {
     else this.#reads.setLive(message.ids);
   }
 
-  /** Goes on where a failed one ended. That one passes on what is still brought to it, as the rest of a body. */
+  /** Takes over from a failed state, which forwards later input of its requests, such as the rest of a body. */
   takeOver(former: GatewayState): void {
     this.#ring.continueAfter(former.#ring.latest);
     this.#commands.takeOver(former.#commands);
@@ -75,8 +75,8 @@ export class GatewayState {
   }
 
   /**
-   * The message at which the former one failed, once more: each answer by itself, so that one which cannot be given costs
-   * its own connection alone. Its stream messages stay out, which the next commit shows as a gap.
+   * Handles the message at which the former state failed once more. Answers are settled one by one, so that an answer that
+   * cannot be sent costs only its own connection. The stream messages are left out, which the next commit shows as a gap.
    */
   recover(message: FeedMessage | LiveFlows): void {
     if (message.kind !== "Committed") {
@@ -92,14 +92,14 @@ export class GatewayState {
     this.#tellRead(message);
   }
 
-  /** Ends streams, waits for answers on their way for so long. */
+  /** Ends streams, and waits for outstanding answers at most this long. */
   async stop(graceMs: number): Promise<void> {
     this.#hub.close();
     await this.#commands.stop(graceMs);
   }
 
   #committed(commit: Committed): void {
-    // The ring first: an answer may tell the newest stream number, and its client may ask for the stream at once.
+    // Append to the ring first: an answer may contain the newest stream number, and its client may open the stream at once.
     const seamless = this.#ring.append(commit);
     for (const [command, event] of eventAnswers(commit)) this.#answerWithEvent(command, event);
     this.#commands.settle(commit.replies);
@@ -107,12 +107,12 @@ export class GatewayState {
     this.#tellRead(commit);
   }
 
-  /** Whatever became of it, it is no longer on its way. */
+  /** Reports the messages as read, even if handling them failed. */
   #tellRead({ stream, first_seq }: Committed): void {
     if (stream.length > 0) this.#ports.read(first_seq + stream.length / 2 - 1);
   }
 
-  /** An event is stored under a number that only the commit knows: its record is the answer to the command that emitted it. */
+  /** Answers with the record of an event: the id of the event, which the command emitted, is known only after the commit. */
   #answerWithEvent(command: number, event: number): void {
     this.#commands.settle([command, 201, this.#reads.renderRow("event.created", event)]);
   }

@@ -1,6 +1,5 @@
 /**
- * Status lines of the answers we give, ready to be written. node:http is not imported, because importing it evaluates its export
- * of WebSocket, which loads a whole HTTP client.
+ * Status lines, ready to be written. node:http is not imported, because its export of WebSocket loads a whole HTTP client.
  */
 const { STATUS_CODES } = process.getBuiltinModule("node:http");
 

@@ -1,32 +1,32 @@
 /**
- * The newest stream messages, by number: which row each is about, and its text once somebody needed it.
+ * The newest stream messages, by number: the row of each message, and its text once a reader has needed it.
  *
- * A message carries only (kind, id). Its JSON is made from the store on first need, with the functions that make GET answers,
- * and kept for every further reader. A row that has gone by then leaves the message out.
+ * A message carries only (kind, id). Its JSON is made from the store on first use, by the functions that make GET answers,
+ * and cached for further readers. If the row was deleted before, the message is left out.
  */
 import { type Committed, STREAM_CODE, STREAM_KINDS, type StreamKind } from "#protocol/feed";
 import { STREAM_RING_COUNT } from "#protocol/limits";
 
-/** Texts above this are made again when needed, so that 4096 artifacts of 1 MB cannot fill the memory. */
+/** Longer texts are not cached, so that 4096 artifacts of 1 MB cannot fill the memory. */
 const KEPT_TEXT_MAX = 16 * 1024;
 
-/** What one message stands for. */
+/** One stream message. */
 export interface StreamEntry {
   seq: number;
   kind: StreamKind;
-  /** The row: a number, or the name of a variable. */
+  /** The row: an id, or the name of a variable. */
   id: number | string;
-  /** log.appended only: the newest line and how many there are. */
+  /** log.appended only: the newest line and the number of lines. */
   last_id: number;
   count: number;
-  /** The JSON of its data; null: nothing to send; undefined: not made yet. */
+  /** JSON of the message's data; null: nothing to send; undefined: not made yet. */
   text: string | null | undefined;
 }
 
-/** JSON of a row as GET answers it, or null when it has gone. */
+/** JSON of a row as in GET, or null for a deleted row. */
 export type RenderRow = (kind: StreamKind, id: number | string) => string | null;
 
-/** Names under which kinds go over the wire: deletions are updates that say so. */
+/** Event names on the wire: deletions are sent as updates that hold `deleted`. */
 const EVENT_NAMES = new Map<StreamKind, string>(STREAM_KINDS.map((kind) => [kind, kind.replace(/\.deleted$/, ".updated")]));
 
 export function eventName(kind: StreamKind): string {
@@ -37,7 +37,7 @@ export class StreamRing {
   readonly #render: RenderRow;
   readonly #entries: (StreamEntry | undefined)[] = new Array<StreamEntry | undefined>(STREAM_RING_COUNT).fill(undefined);
   #latest = 0;
-  /** Numbers from here on have no gap. */
+  /** From this number on there is no gap. */
   #first = 1;
 
   constructor(render: RenderRow) {
@@ -54,17 +54,17 @@ export class StreamRing {
     return Math.max(this.#first, this.#latest - STREAM_RING_COUNT + 1);
   }
 
-  /** Nothing before is known here: the next message has the number after this one. */
+  /** Starts empty: the next message has the number after `latest`. */
   continueAfter(latest: number): void {
     this.#latest = latest;
     this.#first = latest + 1;
   }
 
-  /** Takes the messages of a commit. False when numbers before them are missing, so that nobody can be brought up to date. */
+  /** Appends the messages of a commit. False when earlier numbers are missing, so that no reader can catch up. */
   append(commit: Committed): boolean {
-    // A commit without messages says where the numbers stand, or nothing.
+    // A commit without messages holds the current number, or 0 for none.
     if (commit.stream.length === 0 && commit.first_seq === 0) return true;
-    // It came before: the writers were started anew before the core heard that it was committed.
+    // A repeated commit: the writers were restarted before the core received the acknowledgement.
     if (commit.stream.length > 0 && commit.first_seq + commit.stream.length / 2 - 1 <= this.#latest) return true;
     const seamless = commit.first_seq === this.#latest + 1;
     if (!seamless) {
@@ -91,7 +91,7 @@ export class StreamRing {
     return seamless;
   }
 
-  /** The message with this number, if it is still here. */
+  /** The message with this number, if it is still in the ring. */
   at(seq: number): StreamEntry | undefined {
     return seq < this.oldest || seq > this.#latest ? undefined : this.#entries[seq % STREAM_RING_COUNT];
   }
@@ -127,12 +127,12 @@ export class StreamRing {
   }
 }
 
-/** Two messages with the same key are about the same thing: of those close together only the last is sent. */
+/** Messages with the same key are about the same entity: of messages close together, only the last is sent. */
 export function entityKey(entry: StreamEntry): string {
   return `${STREAM_CODE[eventName(entry.kind) as StreamKind]} ${entry.id}`;
 }
 
-/** A line break in JSON text is only ever layout, and a frame ends at one. */
+/** Line breaks in JSON text are only layout, but would end a frame's line. */
 function onOneLine(text: string | null): string | null {
   return text !== null && /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, " ") : text;
 }

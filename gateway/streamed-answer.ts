@@ -1,6 +1,6 @@
 /**
- * An answer that is sent part by part: the next one is asked for when the connection has taken the last, so that a client which
- * reads slowly, or not at all, costs no more than one part. What all connections together have not taken is bounded.
+ * An answer sent in parts: the next part is requested when the connection has taken the last, so that a client that reads
+ * slowly costs no more than one part. The unsent bytes of all connections together are bounded.
  */
 import { ANSWERS_UNSENT_BYTES_MAX } from "#protocol/limits";
 import { beginReply } from "./reply.ts";
@@ -8,7 +8,7 @@ import type { Exchange, ExchangeWatcher } from "./transport-port.ts";
 
 export interface SentPart {
   body: string | Uint8Array;
-  /** Makes the next part; null: this is the last one. */
+  /** Makes the next part; null after the last part. */
   next: (() => Promise<SentPart>) | null;
 }
 
@@ -27,7 +27,7 @@ export class UnsentBytes {
 
 export interface StreamPorts {
   unsent: UnsentBytes;
-  /** An answer that cannot be finished. */
+  /** Called for an answer that cannot be completed. */
   failed(exchange: Exchange, cause: unknown): void;
 }
 
@@ -35,7 +35,7 @@ export class StreamedAnswer implements ExchangeWatcher {
   readonly #exchange: Exchange;
   readonly #ports: StreamPorts;
   #next: SentPart["next"] = null;
-  /** Of the part that the connection has not taken. */
+  /** Bytes of the part that the connection has not taken. */
   #waiting = 0;
 
   private constructor(exchange: Exchange, ports: StreamPorts) {

@@ -1,6 +1,6 @@
 /**
- * Which server library the gateway stands on: uWebSockets.js where its binary loads, else node:http. Its binary is made for
- * one C library and some versions of Node; elsewhere (musl, old glibc, newer Node) it cannot be loaded.
+ * Chooses the server library: uWebSockets.js where its binary loads, else node:http. The binary is built for one C library
+ * and some versions of Node; on other systems (musl, old glibc, newer Node) it cannot be loaded.
  */
 import type { RequestHandler, Transport } from "./transport-port.ts";
 
@@ -10,13 +10,13 @@ export type TransportName = (typeof TRANSPORTS)[number];
 export interface ChosenTransport {
   transport: Transport;
   name: TransportName;
-  /** In one line why it is not the faster one, which nobody had asked to leave out; null otherwise. */
+  /** One line with the reason for not using the faster library, unless that was configured; else null. */
   fallback: string | null;
 }
 
 /**
- * Makes the transport that was asked for, or the fastest that works here.
- * @throws when uWebSockets.js was asked for by name and cannot be loaded.
+ * Creates the requested transport, or the fastest that loads here.
+ * @throws when uWebSockets.js was requested by name and cannot be loaded.
  */
 export async function createTransport(
   asked: TransportName | null,
@@ -34,7 +34,7 @@ export async function createTransport(
   }
 }
 
-/** One line. The library puts the loader's error below a list of systems, which says nothing of the package at hand. */
+/** One line. The library puts the loader's error below a list of supported systems, which does not explain this failure. */
 function reasonOf(cause: unknown): string {
   const lines = (cause instanceof Error ? cause.message : String(cause)).split("\n");
   return lines.find((line) => line.startsWith("Error: "))?.slice("Error: ".length) ?? lines[0] ?? "";

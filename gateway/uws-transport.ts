@@ -1,9 +1,9 @@
 /**
- * The transport port on uWebSockets.js: the only file that knows this library.
+ * The transport port on uWebSockets.js: the only file that uses this library.
  *
- * What it encodes: a request object is dead once its handler has returned; an answer must be corked; nothing may touch a
- * response after its client went away; two apps share a port silently unless one asks for it exclusively; a thread that ends
- * while an app is open takes the whole process along (so `close` comes first).
+ * Facts about the library that this file relies on: a request object is dead once its handler has returned; a response must
+ * be corked; a response must not be touched after its client has disconnected; two apps share a port silently unless one
+ * listens exclusively; a thread that ends while an app is open ends the whole process (so `close` comes first).
  */
 
 import * as uws from "uWebSockets.js";
@@ -31,12 +31,12 @@ import {
   UNIX_CONNECTIONS_EXTRA,
 } from "./transport-port.ts";
 
-/** LIBUS_LISTEN_EXCLUSIVE_PORT, which the package declares as a type only. */
+/** LIBUS_LISTEN_EXCLUSIVE_PORT, which the package declares only as a type. */
 const EXCLUSIVE = 1;
-/** A chosen port can be taken by somebody else before it is listened on; rarely twice. */
+/** Another process can take a chosen port before it is listened on; rarely twice. */
 const CHOOSE_ATTEMPTS = 10;
 
-/** The library takes the options after host and port, its types know that only without a host. */
+/** The library accepts options after host and port, but its types declare that only without a host. */
 type ListenWithHost = (
   host: string,
   port: number,
@@ -54,7 +54,7 @@ const METHODS: Readonly<Record<string, Method>> = {
   options: "OPTIONS",
 };
 
-/** The answer being corked: module state instead of a closure per answer. */
+/** The answer being corked: module state avoids a closure per answer. */
 const corked: {
   exchange: UwsExchange | null;
   status: number;
@@ -67,7 +67,7 @@ function writeCorked(): void {
   corked.exchange?.writeWhole(corked.status, corked.headers, corked.body, corked.close);
 }
 
-/** Who hears of the headers that are being gone through; in place of a closure per request, as above. */
+/** The visitor of the headers being read; module state avoids a closure per request. */
 const visited: { exchange: UwsExchange | null; visit: HeaderVisitor } = { exchange: null, visit: () => undefined };
 
 function visitHeader(name: string, value: string): void {
@@ -75,13 +75,16 @@ function visitHeader(name: string, value: string): void {
   visited.visit(name, value);
 }
 
-/** Where a request came in: loopback listeners are reached from this host only. */
+/** Where a request arrived: loopback listeners can be reached from this host only. */
 type ListenerKind = "unix" | "loopback" | "network";
 
-/** The text behind the first name of a list, as it stands on the wire. Most lists are constants. */
+/** The wire text of a list after its first name. Most lists are constants. */
 const RESTS = new WeakMap<HeaderList, string>();
 
-/** The library writes names and values as they are, so one call of it, which costs as much as all the text, writes a whole list. */
+/**
+ * The library writes names and values unchanged, so a single call, which costs as much as its whole text, can write a whole
+ * list.
+ */
 function restOf(headers: HeaderList): string {
   const known = RESTS.get(headers);
   if (known !== undefined) return known;
@@ -104,7 +107,7 @@ class UwsExchange implements Exchange {
   #watcher: ExchangeWatcher | null = null;
   #begun = false;
   #endsConnection = false;
-  /** The answer after which the connection ends, until it is sent. */
+  /** Sends the response after which the connection ends; null once sent. */
   #last: (() => void) | null = null;
   /** The library sends the line break that ends a chunk with the next chunk, and strict clients wait for it. */
   #filler = "";
@@ -121,7 +124,7 @@ class UwsExchange implements Exchange {
     this.trusted = listener === "unix";
   }
 
-  /** Handles the head; afterwards the request object is dead. */
+  /** Handles the head; afterwards the request object must not be used. */
   handle(): void {
     try {
       this.#handler.request(this);
@@ -144,8 +147,8 @@ class UwsExchange implements Exchange {
   }
 
   /**
-   * The connection ends with the answer. The library takes ends of chunks that are none, so what follows a chunked body may be
-   * part of it.
+   * Ends the connection with the response: the library accepts invalid ends of chunks, so bytes after a chunked body may be
+   * part of that body.
    */
   endConnection(): void {
     this.#endsConnection = true;
@@ -160,7 +163,7 @@ class UwsExchange implements Exchange {
   }
 
   isLocalPeer(): boolean {
-    // Asking costs a system call; on a loopback listener the answer is known.
+    // Asking for the address costs a system call; on a loopback listener the answer is known.
     if (this.#listener !== "network") return true;
     return this.open && isLoopbackAddress(new Uint8Array(this.#response.getRemoteAddress()));
   }
@@ -182,7 +185,7 @@ class UwsExchange implements Exchange {
 
   respond(status: number, headers: HeaderList, body: string | Uint8Array | null, close = false): void {
     if (!this.open) return;
-    // A second head would spoil what is on the wire.
+    // A second head would corrupt the response.
     if (this.#begun) {
       this.cut();
       return;
@@ -193,8 +196,8 @@ class UwsExchange implements Exchange {
   }
 
   /**
-   * Once the library has read what came with this request: until then it would take what follows for further requests. Those find
-   * this one without an answer, for which the library closes the connection.
+   * Responds after the library has read all bytes that arrived with this request. Earlier, it would handle the following
+   * bytes as further requests. Now such requests find this one unanswered, and the library closes the connection.
    */
   #respondLast(status: number, headers: HeaderList, body: string | Uint8Array | null): void {
     const kept = typeof body === "string" || body === null ? body : body.slice();
@@ -221,7 +224,7 @@ class UwsExchange implements Exchange {
     this.#writeHead(status, headers);
     const bodiless = this.method === "HEAD" || status === 204 || status === 304;
     if (close) {
-      // `endWithoutBody` can close only where it writes a length.
+      // `endWithoutBody` closes only when it writes a length.
       response.end(bodiless ? "" : (body ?? ""), true);
     } else if (this.method === "HEAD") {
       response.writeHeader("content-length", String(body === null ? 0 : Buffer.byteLength(body)));
@@ -298,7 +301,7 @@ class UwsExchange implements Exchange {
     }
   }
 
-  /** The library sends nothing of what waits until more is written, and asks again once the system takes more. */
+  /** The library sends its buffered bytes only when more is written, and calls again when the system takes more. */
   #writable(): void {
     if (!this.open || !this.#response.write(this.#filler)) return;
     try {
@@ -326,8 +329,8 @@ class UwsTransport implements Transport {
       if (this.#listenOn(host, port)) return port;
       throw await listenError(host, port);
     }
-    // A port that the library chooses cannot be listened on again for a minute after connections were closed from our side
-    // (it sets SO_REUSEADDR for given ports only). So a free one is chosen first.
+    // A port chosen by the library cannot be listened on again for a minute after connections were closed from our side (the
+    // library sets SO_REUSEADDR for given ports only). So choose a free port first.
     for (let attempt = 0; attempt < CHOOSE_ATTEMPTS; attempt += 1) {
       const free = await freePort(host);
       if (this.#listenOn(host, free)) return free;
@@ -336,7 +339,7 @@ class UwsTransport implements Transport {
   }
 
   async listenUnix(path: string): Promise<void> {
-    // The library removes whatever is at the path: only a socket that nobody serves any more may go.
+    // The library removes any file at the path: only a socket without a server may be removed.
     await checkSocketPath(path);
     const app = this.#app("unix");
     let socket: uws.us_listen_socket | false = false;
@@ -365,8 +368,8 @@ class UwsTransport implements Transport {
   }
 
   /**
-   * A connection was opened, or has ended. It is accepted in any case: one that the system does not let be accepted would be
-   * reported again and again.
+   * A connection was opened or has ended. Every connection is accepted, because the system would report a pending connection
+   * again and again.
    */
   #connected(response: uws.HttpResponse, by: number, kind: ListenerKind): void {
     this.#connections += by;

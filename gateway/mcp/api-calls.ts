@@ -1,5 +1,5 @@
 /**
- * Operations of the route table, put to the same commands and queries as requests that come over HTTP.
+ * Calls operations of the route table through the same commands and queries as HTTP requests.
  */
 import { COMMANDS } from "#protocol/command";
 import { canonicalJson, parseKeepingFractions } from "#protocol/json";
@@ -14,7 +14,7 @@ import type { Reads } from "../reads.ts";
 import { replyRefusal } from "../reply.ts";
 import { failureOf } from "./tool-failure.ts";
 
-/** What an operation is asked with; a part that it does not take is left out. */
+/** Arguments of an operation; parts that the operation does not take are omitted. */
 export interface ApiRequest {
   /** The `{id}` of the path. */
   id?: number;
@@ -22,12 +22,12 @@ export interface ApiRequest {
   body?: unknown;
 }
 
-/** Asks an operation and gives its answer as a value. Throws a ToolFailure. */
+/** Calls an operation and returns its answer as a value. Throws a ToolFailure. */
 export type AskApi = (operation: string, request?: ApiRequest) => Promise<unknown>;
 
 const BY_OPERATION: ReadonlyMap<string, Route> = new Map(ROUTES.map((route) => [route.operation, route]));
 
-/** The calls that one outer request makes. */
+/** The calls made for one outer request. */
 export class ApiCalls {
   readonly #commands: OutstandingCommands;
   readonly #reads: Reads;
@@ -52,7 +52,7 @@ export class ApiCalls {
     return outcome.body === "" ? null : parseKeepingFractions(outcome.body);
   };
 
-  /** The outer client went away: what is under way is left, and no further call begins. */
+  /** The outer client disconnected: abandons calls in progress and starts no further call. */
   leave(): void {
     this.#left = true;
     this.#open?.leave();
@@ -80,13 +80,13 @@ export class ApiCalls {
       replyRefusal(exchange, content.refusal);
       return;
     }
-    // Its memory is counted with the outer request, which lasts longer.
+    // The memory is counted with the outer request, which lasts longer.
     const whole = { kind, target: id, body: content.value, bytes: 0, waitUs: null, idempotency: null, mcpClient: this.#client };
     this.#commands.submit(whole, exchange);
   }
 }
 
-/** Nobody waits for the answer any more. */
+/** The outer client no longer waits for the answer. */
 export class ClientLeft extends Error {
   override readonly name = "ClientLeft";
 }
@@ -97,7 +97,7 @@ function bodyOf({ body: schema }: Route, asText: boolean, body: unknown): Return
   return asText ? { ok: true, value: text } : parseBody(text, schema);
 }
 
-/** Defaults of the query, as a request without a query string has them. */
+/** Defaults of the query, as for a request without a query string. */
 function defaultsOf({ query }: Route): Record<string, unknown> {
   const { properties = {} } = (query ?? {}) as { properties?: Record<string, { default?: unknown }> };
   return Object.fromEntries(

@@ -1,19 +1,19 @@
 /**
- * Arguments of a tool, read by its schema: a limit out of range is moved into it, one of another type is the default, anything
- * else of the wrong type is a failure that says what is expected. An id may be sent as text, as models do now and then. Null
- * is as good as absent. An argument that the schema does not declare is refused: it is most often a misspelt one, and the
- * call would do something else than it was meant to.
+ * Arguments of a tool, read by its schema. A limit out of range is clamped, a limit of another type becomes the default; any
+ * other argument of the wrong type is a failure that names the expected type. An id may be text, as models sometimes send it.
+ * Null counts as absent. An undeclared argument is rejected: it is usually misspelt, and the call would do something other
+ * than intended.
  */
 import { isObject } from "./json-rpc.ts";
 import { ToolFailure } from "./tool-failure.ts";
 
 type TypeName = "string" | "integer" | "number" | "boolean" | "object" | "array";
 
-/** What we read of an argument's schema. */
+/** The parts of an argument's schema that are used here. */
 interface ArgumentSchema {
-  /** One type, or any of several; any JSON value without one. */
+  /** One type, or several alternatives; any JSON value if absent. */
   type?: TypeName | readonly TypeName[];
-  /** The only values. */
+  /** The allowed values. */
   enum?: readonly string[];
   maxLength?: number;
   minimum?: number;
@@ -39,7 +39,7 @@ const NAMES_SHOWN = 5;
 const TEXT_LENGTH_SHOWN = 60;
 const INTEGER_TEXT = /^[+-]?\d+$/;
 
-/** The declared arguments with their defaults. Throws a ToolFailure. */
+/** The declared arguments, with defaults. Throws a ToolFailure. */
 export function readArguments(schema: object, given: unknown): Record<string, unknown> {
   const { properties = {}, required = [] } = schema as InputSchema;
   if (given !== undefined && given !== null && !isObject(given)) throw new ToolFailure(mismatch("arguments", "object"));
@@ -54,7 +54,7 @@ export function readArguments(schema: object, given: unknown): Record<string, un
   return read;
 }
 
-/** Names are the caller's: a few of them, cut short, are enough to find the mistake. */
+/** The names come from the caller: a few, truncated, are enough to find the mistake. */
 function unknownArguments(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_SHOWN).map(shortened);
   const more = names.length - shown.length;
@@ -67,7 +67,7 @@ function shortened(text: string): string {
 
 function readArgument(name: string, schema: ArgumentSchema, given: unknown, required: boolean): unknown {
   const { type } = schema;
-  // Any JSON value: null is one, and stands for a missing one.
+  // Any JSON value is allowed: null is a value, and also stands for an absent one.
   if (type === undefined) return given ?? null;
   if (isLimit(schema)) return inRange(schema, given);
   const value = type === "integer" && typeof given === "string" && INTEGER_TEXT.test(given) ? Number(given) : given;

@@ -1,6 +1,6 @@
 /**
- * /mcp over HTTP: POST carries one message, DELETE ends a session. The token and the origin were checked before, as for the API.
- * A message that cannot be understood is a JSON-RPC error in an answer 200; what HTTP itself refuses is an ErrorBody.
+ * /mcp over HTTP: POST carries one message, DELETE ends a session. The token and the origin were checked before, as for the
+ * API. A message that cannot be parsed gets a JSON-RPC error with status 200; a refusal at the HTTP level is an ErrorBody.
  */
 import { type Refusal, refuse } from "#protocol/errors";
 import { BODY_BYTES_MAX } from "#protocol/limits";
@@ -19,7 +19,7 @@ export interface McpPorts extends SessionPorts {
   commands: OutstandingCommands;
   reads: Reads;
   version: string;
-  /** Tools that change something are neither offered nor called. */
+  /** Tools that change something are neither listed nor called. */
   readOnly: boolean;
   wallUs(): number;
   defect(cause: unknown): void;
@@ -112,7 +112,10 @@ class McpPost implements BodyTaker, ExchangeWatcher {
     }
   }
 
-  /** A version is agreed on by `initialize`; a client that then names another one expects what we may not do. */
+  /**
+   * `initialize` negotiates the version; a client that later names an unsupported version expects behaviour that this server
+   * may not have.
+   */
   #refusalOf(message: RpcMessage): Refusal | null {
     if (this.#version === "" || MCP_PROTOCOL_VERSIONS.has(this.#version)) return null;
     if (message.kind === "request" && message.method === "initialize") return null;

@@ -1,9 +1,9 @@
-/** How arguments name a flow: by its name, or as project/flow where several projects have one of that name. */
+/** How arguments name a flow: by its name, or as project/flow when several projects have a flow of that name. */
 import type { FlowSummary } from "#protocol/flow";
 import type { AskApi } from "./api-calls.ts";
 import { ToolFailure } from "./tool-failure.ts";
 
-/** The one flow that is meant. Throws a ToolFailure when there is none, or more than one. */
+/** The flow that the reference names. Throws a ToolFailure when no flow or more than one matches. */
 export async function findFlow(ask: AskApi, reference: string, project?: string | undefined): Promise<FlowSummary> {
   const flows = (await ask("listFlows", { query: { project, reference } })) as FlowSummary[];
   const exact = flows.find((flow) => `${flow.project}/${flow.name}` === reference);
@@ -21,7 +21,7 @@ function notRegistered(reference: string): ToolFailure {
   return new ToolFailure(`flow "${reference}" is not registered. list_flows shows which flows there are.`);
 }
 
-/** For a list that is empty: a flow it was asked for may be one that there is not. Throws a ToolFailure then. */
+/** For an empty list: throws a ToolFailure if the flow in the filter does not exist. */
 export async function requireFlow(ask: AskApi, reference?: string | undefined, project?: string | undefined): Promise<void> {
   if (reference === undefined) return;
   const wanted = flowFilter({ project, flow: reference });
@@ -35,7 +35,7 @@ interface FlowFilter {
   flow?: string | undefined;
 }
 
-/** Filters of a list by project and flow; `project/flow` is taken apart unless the project is given on its own. */
+/** Filters of a list by project and flow; `project/flow` is split unless the project is given separately. */
 export function flowFilter({ project, flow }: FlowFilter): FlowFilter {
   const slash = flow?.indexOf("/") ?? -1;
   if (flow === undefined || project !== undefined || slash < 1) return { project, flow };

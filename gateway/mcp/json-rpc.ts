@@ -1,9 +1,9 @@
-/** JSON-RPC 2.0 as text: what a message asks for, and how answers are written. Keys are sorted. */
+/** JSON-RPC 2.0 as text: reads messages and writes answers. Keys are sorted. */
 import { canonicalJson, parseKeepingFractions } from "#protocol/json";
 import { SENT_JSON } from "#protocol/json-scan";
 import { isRpcId, RPC_ERROR } from "#protocol/mcp";
 
-/** Text, a number, or null; given back as it came. */
+/** Text, a number, or null; returned unchanged. */
 export type RpcId = unknown;
 
 export interface RpcError {
@@ -11,14 +11,14 @@ export interface RpcError {
   message: string;
 }
 
-/** What a method came to. */
+/** The outcome of a method. */
 export type RpcOutcome = { result: unknown } | { error: RpcError };
 
 export type RpcMessage =
   | { kind: "request"; id: RpcId; method: string; params: Readonly<Record<string, unknown>> }
-  /** Nothing is answered to it. */
+  /** Gets no answer. */
   | { kind: "notification" }
-  /** It cannot be understood; this is the answer. */
+  /** Cannot be parsed; `answer` is the error to return. */
   | { kind: "unreadable"; answer: string };
 
 const NO_PARAMS = {};
@@ -33,7 +33,7 @@ export function readMessage(text: string): RpcMessage {
   if (Array.isArray(message)) return invalid(null, "batches are not supported; send one message per request");
   if (!isObject(message) || !Object.hasOwn(message, "id")) return { kind: "notification" };
   const { jsonrpc, id, method, params } = message;
-  // An answer to a request of ours; we send none, so it is as good as a notification.
+  // A response to a server request. This server sends none, so treat it as a notification.
   if (method === undefined && ("result" in message || "error" in message)) return { kind: "notification" };
   if (!isRpcId(id)) return invalid(null, "id must be a string, a number or null");
   if (jsonrpc !== "2.0") return invalid(id, 'jsonrpc must be "2.0"');
@@ -41,7 +41,7 @@ export function readMessage(text: string): RpcMessage {
   return { kind: "request", id, method, params: isObject(params) ? params : NO_PARAMS };
 }
 
-/** The answer to a body that is no JSON. */
+/** The answer to a body that is not JSON. */
 export function unparsable(why: string): RpcMessage & { kind: "unreadable" } {
   return { kind: "unreadable", answer: writeAnswer(null, rpcError("parse", `the message is not valid JSON: ${why}`)) };
 }
@@ -50,7 +50,7 @@ export function rpcError(code: keyof typeof RPC_ERROR, message: string): { error
   return { error: { code: RPC_ERROR[code], message } };
 }
 
-/** An answer as JSON text, in one line. */
+/** An answer as JSON text, on one line. */
 export function writeAnswer(id: RpcId, outcome: RpcOutcome): string {
   return canonicalJson({ jsonrpc: "2.0", id, ...outcome });
 }

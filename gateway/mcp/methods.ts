@@ -1,4 +1,4 @@
-/** The methods of the protocol: what is answered to which. Knows nothing of HTTP. */
+/** The methods of the protocol and their answers. Independent of HTTP. */
 import type { ArtifactsPage } from "#protocol/artifact";
 import { prettyJson } from "#protocol/json";
 import { LOGS_PAGE, MCP_ARTIFACTS_PAGE } from "#protocol/limits";
@@ -63,7 +63,7 @@ const METHODS: Readonly<Record<string, Method>> = {
   "prompts/get": (_context, params) => renderPrompt(params),
 };
 
-/** Answers a request. Rejects only for defects, and when its client has left. */
+/** Answers a request. Rejects only on defects, or when the client has disconnected. */
 export async function answerMethod(context: MethodContext, method: string, params: Params): Promise<RpcOutcome> {
   const answer = Object.hasOwn(METHODS, method) ? METHODS[method] : undefined;
   return answer === undefined ? rpcError("method_not_found", `method ${method} is not supported`) : answer(context, params);
@@ -90,7 +90,7 @@ async function readRunPart({ ask, wallUs }: MethodContext, run_id: number, logs:
   if (logs) return { as_of: wallUs(), logs: (await logsOfRun(ask, run_id, { limit: LOGS_PAGE[0], tail: true })).logs, run_id };
   const page = (await ask("listArtifacts", { query: { run_id, limit: MCP_ARTIFACTS_PAGE[1] } })) as ArtifactsPage;
   const artifacts = page.items.reverse().map(({ run_name, flow_name, project, ...own }) => own);
-  // Cut: what list_artifacts takes to show earlier ones.
+  // `next_cursor` marks a truncated page: list_artifacts takes it to list earlier artifacts.
   const rest = page.next_cursor === null ? {} : { next_cursor: page.next_cursor };
   return { artifacts, ...rest, run_id };
 }

@@ -1,4 +1,4 @@
-/** What the tools on flows and runs do: calls of the API, and the keys of the result. */
+/** The tools on flows and runs: calls of the API, and the keys of the results. */
 import type { Static } from "typebox";
 import type { ArtifactsPage } from "#protocol/artifact";
 import type { EventsPage } from "#protocol/event";
@@ -17,20 +17,20 @@ import { ToolFailure } from "./tool-failure.ts";
 
 export interface ToolContext {
   ask: AskApi;
-  /** Name of the client that calls. */
+  /** Name of the calling client. */
   client: string;
 }
 
 export type ToolResult = Record<string, unknown>;
 
-/** One handler per tool of a table, which takes what the schema of its input says. */
+/** One handler per tool of a table; its arguments have the type of the tool's input schema. */
 export type Handlers<T extends Record<string, McpTool>> = {
   readonly [N in keyof T]: (context: ToolContext, args: Static<T[N]["input"]>) => Promise<ToolResult>;
 };
 
-/** Log lines that explain_failure shows from here upwards. */
+/** Lowest level of the log lines in explain_failure. */
 const WARNING_LEVEL = 30;
-/** Log lines that explain_failure shows, the last ones: what a run said when it failed. More would bury the cause. */
+/** Number of last log lines in explain_failure. More would bury the cause. */
 const ERROR_LOGS_MAX = 200;
 
 export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
@@ -88,7 +88,7 @@ export const RUN_HANDLERS: Handlers<typeof RUN_TOOLS> = {
   resume_run: async ({ ask }, { run_id: id, input }) => ({ run: await ask("resumeRun", { id, body: { input } }) }),
 };
 
-/** The newest task runs of a run in a state. */
+/** The newest task runs of a run in a given state. */
 async function tasksOfRun(ask: AskApi, run_id: number, state_type: StateType): Promise<TaskRun[]> {
   return ((await ask("listTaskRuns", { query: { run_id, state_type, limit: MCP_TASK_RUNS_PAGE[0] } })) as TaskRunsPage).items;
 }
@@ -99,7 +99,7 @@ function describeFlow(flow: FlowSummary): ToolResult {
   return Object.fromEntries(FLOW_FIELDS.map((field) => [field, flow[field]]));
 }
 
-/** Log lines of a run; an unknown run has none. */
+/** Log lines of a run; none for an unknown run. */
 export async function logsOfRun(
   ask: AskApi,
   id: number,

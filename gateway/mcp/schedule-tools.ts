@@ -1,4 +1,4 @@
-/** What the tools on schedules and backfills do. */
+/** The tools on schedules and backfills. */
 import type { FlowSummary } from "#protocol/flow";
 import type { SCHEDULE_TOOLS } from "#protocol/mcp-schedule-tools";
 import type { PreviewResponse, ScheduleRow } from "#protocol/schedule";
@@ -52,7 +52,7 @@ function describeSchedule({ name, project }: FlowSummary, row: ScheduleRow): Too
   return { id: row.id, flow: name, project, ...Object.fromEntries(SCHEDULE_FIELDS.map((field) => [field, row[field]])) };
 }
 
-/** A schedule that was made or changed; a refusal of what it should be is told as such. */
+/** The created or changed schedule; a validation refusal becomes a failure that quotes it. */
 async function checked(answer: Promise<unknown>): Promise<ScheduleRow> {
   try {
     return (await answer) as ScheduleRow;

@@ -1,6 +1,6 @@
 /**
- * MCP sessions: under which name a client introduced itself. They are no authentication; a request without a known session
- * is served all the same, as that of an unknown client.
+ * MCP sessions: the name that each client gave for itself. Sessions are no authentication; a request without a known session
+ * is served as that of an unknown client.
  */
 import { MCP_CLIENT_NAME_LENGTH_MAX, MCP_SESSION_IDLE_US, MCP_SESSIONS_MAX } from "#protocol/limits";
 
@@ -9,7 +9,7 @@ export const UNKNOWN_CLIENT = "unknown";
 export interface SessionPorts {
   /** A new id that cannot be guessed. */
   newId(): string;
-  /** Microseconds that never step back. */
+  /** Monotonic time in microseconds. */
   now(): number;
 }
 
@@ -20,7 +20,7 @@ interface Session {
 
 export class Sessions {
   readonly #ports: SessionPorts;
-  /** The one that was used longest ago comes first. */
+  /** Ordered by last use, the least recently used first. */
   readonly #sessions = new Map<string, Session>();
 
   constructor(ports: SessionPorts) {
@@ -31,7 +31,7 @@ export class Sessions {
     return this.#sessions.size;
   }
 
-  /** Opens a session and gives its id. The session unused for longest makes room. */
+  /** Opens a session and returns its id. The least recently used session is evicted if there are too many. */
   open(client: string): string {
     this.#dropIdle();
     const oldest = this.#sessions.keys().next().value;
@@ -41,7 +41,7 @@ export class Sessions {
     return id;
   }
 
-  /** The client's name; using a session keeps it. */
+  /** The client's name; marks the session as used. */
   clientOf(id: string): string {
     this.#dropIdle();
     const session = this.#sessions.get(id);
@@ -51,7 +51,7 @@ export class Sessions {
     return session.client;
   }
 
-  /** False when there is no such session. */
+  /** False for an unknown session. */
   close(id: string): boolean {
     this.#dropIdle();
     return this.#sessions.delete(id);

@@ -1,4 +1,4 @@
-/** tools/call: reads the arguments, runs the tool, and writes what came of it for a model. */
+/** tools/call: reads the arguments, runs the tool, and writes the result for a model. */
 import { prettyJson } from "#protocol/json";
 import type { McpTool } from "#protocol/mcp-tool";
 import { isReadOnlyTool, isToolName, MCP_TOOLS, readOnlyRefusal, type ToolName } from "#protocol/mcp-tools";
@@ -9,7 +9,7 @@ import { argumentFailure, ToolFailure } from "./tool-failure.ts";
 import { TOOL_HANDLERS } from "./tools.ts";
 
 export interface CallContext extends ToolContext {
-  /** Tools that change something are refused. */
+  /** Tools that change something are rejected. */
   readOnly: boolean;
 }
 
@@ -39,7 +39,7 @@ function argumentsOf(name: ToolName, given: unknown): Record<string, unknown> {
   }
 }
 
-/** The arguments were read by the schema of this tool, which is what its handler takes. */
+/** The arguments were read by the schema of this tool, so they have the type that its handler takes. */
 function handlerOf(name: ToolName): (context: ToolContext, args: unknown) => Promise<ToolResult> {
   return TOOL_HANDLERS[name] as (context: ToolContext, args: unknown) => Promise<ToolResult>;
 }

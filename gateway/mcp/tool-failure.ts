@@ -1,6 +1,6 @@
 /**
- * Failures of tools, in words for a model: what is wrong, and what to do next. A failed call ends its tool, so failures are
- * thrown by it; they never leave gateway/mcp/.
+ * Failures of tools, worded for a model: what is wrong, and what to do next. A failure ends its tool, so tools throw it; it
+ * never leaves gateway/mcp/.
  */
 import { MCP_ANSWER_BYTES_MAX } from "#protocol/limits";
 import type { InnerOutcome } from "../inner-exchange.ts";
@@ -8,7 +8,7 @@ import { isObject } from "./json-rpc.ts";
 
 export class ToolFailure extends Error {
   override readonly name = "ToolFailure";
-  /** Status of the refusal behind it, 0 without one. */
+  /** HTTP status of the underlying refusal, 0 without one. */
   readonly status: number;
 
   constructor(message: string, status = 0) {
@@ -21,7 +21,7 @@ const NO_RUN = { 404: "list_runs shows which runs exist" };
 const NO_SCHEDULE = { 404: "list_schedules shows which schedules exist" };
 const WRONG_PARAMETERS = { 422: "Nothing was created. list_flows shows the flow's parameter_schema" };
 
-/** What to do next, by operation and status of its refusal. */
+/** What to do next, by operation and status of the refusal. */
 const ADVICE: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   getRun: NO_RUN,
   cancelRun: NO_RUN,
@@ -43,7 +43,7 @@ const ADVICE: Readonly<Record<string, Readonly<Record<number, string>>>> = {
   },
 };
 
-/** For what the table above leaves out: a refusal always says what comes next. */
+/** Fallback for the table above, so that every refusal names a next step. */
 const ADVICE_BY_STATUS: Readonly<Record<number, string>> = {
   404: "It may have been deleted: list what there is",
   409: "Nothing was changed. Look at its present state before calling again",
@@ -54,7 +54,7 @@ const ADVICE_BY_STATUS: Readonly<Record<number, string>> = {
 };
 const ADVICE_OTHERWISE = "Nothing was changed. Correct the arguments and call again";
 
-/** The failure of an operation that was not answered with success. */
+/** The failure for an operation that did not succeed. */
 export function failureOf(operation: string, outcome: Exclude<InnerOutcome, { kind: "left" }>): ToolFailure {
   if (outcome.kind === "cut") {
     return new ToolFailure(
@@ -72,7 +72,7 @@ export function failureOf(operation: string, outcome: Exclude<InnerOutcome, { ki
   return new ToolFailure(`${errorText(body).replace(/\.$/, "")}. ${advice}.`, status);
 }
 
-/** Arguments that the tool does not take as they are: what is wrong with them, and what it takes. */
+/** A failure for invalid arguments: what is wrong with them, and what the tool accepts. */
 export function argumentFailure(tool: string, input: object, wrong: string): ToolFailure {
   const { properties = {}, required = [] } = input as { properties?: Record<string, Shown>; required?: readonly string[] };
   const shown = Object.entries(properties).map(
