@@ -1,6 +1,6 @@
 /**
- * `millrace.toml` in the served directory: read, checked key by key, and turned into our names.
- * Unknown keys and tables are only warned about, so that a file can serve two versions; a wrong value is an error.
+ * Reads `millrace.toml` in the served directory: checks each key and converts it to our names. Unknown keys and tables only
+ * cause a warning, so that one file can serve two versions; a wrong value is an error.
  */
 
 import { readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ import {
 } from "./config-keys.ts";
 import { amount, ConfigError, commandWords } from "./config-values.ts";
 
-/** What the file says; absent keys are absent here. */
+/** The content of the file; absent keys are absent here. */
 export interface ConfigFile {
   server: ServerTable;
   defaults: DefaultsTable;
@@ -31,12 +31,12 @@ export interface ConfigFile {
 
 const TABLES = ["server", "defaults", "email", ...Object.keys(FREE_TABLES)];
 
-/** @throws ConfigError for text that is not TOML and for values of the wrong kind. A file that does not exist is empty. */
+/** @throws ConfigError for text that is not TOML and for values of the wrong type. A missing file counts as empty. */
 export function readConfigFile(path: string): { file: ConfigFile; warnings: string[] } {
   return checkConfig(basename(path), parseToml(path));
 }
 
-/** The checks alone, on what the TOML parser made of the text. `name` is how messages call the file. */
+/** Only the checks, on a parsed document. `name` is the file's name in messages. */
 export function checkConfig(name: string, document: Record<string, unknown>): { file: ConfigFile; warnings: string[] } {
   const warnings: string[] = [];
   if (Object.hasOwn(document, "store")) {

@@ -1,6 +1,6 @@
 /**
- * Every key of millrace.toml and every variable of the environment: how its value is checked, what it means and what holds
- * without it. The reference of the configuration is made from this.
+ * Every key of millrace.toml and every environment variable: the check of its value, its meaning and its default. The
+ * reference of the configuration is generated from this.
  */
 import type { TransportName } from "#gateway/transport";
 import type { EmailConfig } from "./config.ts";
@@ -22,9 +22,9 @@ import {
   transportOf,
 } from "./config-values.ts";
 
-/** Port of mail servers that take mail from programs. */
+/** Port on which mail servers accept mail from programs (submission). */
 export const MAIL_PORT = 587;
-/** Node itself and the SDK need about half of it. */
+/** Node and the SDK need about half of this. */
 const USER_CODE_HEAP_MB_MIN = 32;
 
 export interface ServerTable {
@@ -61,7 +61,7 @@ export interface Key<Value> {
   key: string;
   check: Check<Value>;
   about: string;
-  /** What holds without it, in words. */
+  /** The default, in words. */
   standard: string;
 }
 
@@ -148,7 +148,7 @@ export const SERVER_KEYS: Keys<ServerTable> = {
   },
 };
 
-/** [defaults]. `retain_days` and `crash_retries` are written back here when they are changed at run time. */
+/** [defaults]. Changes of `retain_days` and `crash_retries` at run time are written back here. */
 export const DEFAULTS_KEYS: Keys<DefaultsTable> = {
   catchup: {
     key: "catchup",
@@ -208,14 +208,14 @@ export const EMAIL_KEYS: Keys<EmailConfig> = {
   from: { key: "from", check: textValue, about: "Sender address", standard: "needed" },
 };
 
-/** Tables whose keys are the user's own. */
+/** Tables whose keys the user chooses. */
 export const FREE_TABLES = {
   resources:
     "Total of each named resource, a number. A resource that is named nowhere has a total of 1; 0 holds everything that needs it",
   engines: 'Command that runs flow files of a pattern, for example `"*.py" = "python3 engine.py"`; the first that fits counts',
 } as const;
 
-/** Variables of the environment that the server reads. */
+/** Environment variables that the server reads. */
 export const VARIABLES = {
   MILLRACE_HOME: "Data directory: store, key, discovery file, log (default `~/.millrace`)",
   MILLRACE_HOST: "As `[server] host`",

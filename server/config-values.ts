@@ -1,7 +1,7 @@
-/** Checks of single configuration values. Each names what it looked at and what it expected there. */
+/** Checks of single configuration values. Each error names the place and the expected value. */
 import { TRANSPORTS } from "#gateway/transport";
 
-/** The configuration cannot be used. The message is one finished line; the command line exits with 3. */
+/** The configuration is not usable. The message is one complete line; the command line exits with 3. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
@@ -11,19 +11,19 @@ export const PORT_MAX = 65_535;
 export const CATCHUP_POLICIES = ["skip", "latest", "all"] as const;
 export type Catchup = (typeof CATCHUP_POLICIES)[number];
 
-/** Threads beside the main one. */
+/** Number of threads besides main. */
 const THREADS = ["two", "three"] as const;
 export const DURABILITIES = ["normal", "full"] as const;
 export type Durability = (typeof DURABILITIES)[number];
 
-/** `where` in all functions: the place as it is shown to the person, for example `millrace.toml: [server] port`. */
+/** `where` in all functions: the place as shown to the user, for example `millrace.toml: [server] port`. */
 export type Check<T> = (where: string, value: unknown) => T;
 
 function refuse(where: string, expected: string, value: unknown): never {
   throw new ConfigError(`${where} must be ${expected}, not ${shown(value)}`);
 }
 
-/** A value as one would write it in the file, cut where it gets long. */
+/** A value as written in the file, truncated if long. */
 function shown(value: unknown): string {
   if (value instanceof Date) return `the date ${value.toISOString()}`;
   const written = typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? String(value));
@@ -91,7 +91,7 @@ function splitWords(where: string, line: string): string[] {
   return words.map((word) => word.replace(/^(["'])(.*)\1$/, "$2"));
 }
 
-/** A whole number written as text, as flags and environment variables carry it. */
+/** A whole number written as text, as in flags and environment variables. */
 export function integerText(where: string, text: string, min: number, max: number = Number.MAX_SAFE_INTEGER): number {
   const value = /^-?\d+$/.test(text.trim()) ? Number(text) : Number.NaN;
   return integer(min, max)(where, Number.isNaN(value) ? text : value);

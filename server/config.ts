@@ -1,8 +1,8 @@
 /**
- * The server's configuration, put together from four sources: command-line flags, MILLRACE_* environment variables,
- * `millrace.toml` in the served directory, and defaults. The first that names a value wins.
- * One exception: `crash_retries` of the file beats its flag, because the settings of a running server are written
- * back to the file and must still hold after a restart with the same command line.
+ * The server's configuration from four sources: command-line flags, MILLRACE_* environment variables, `millrace.toml` in the
+ * served directory, and defaults. The first source that sets a value wins. One exception: `crash_retries` of the file beats
+ * its flag, because settings changed at run time are written back to the file and must persist over a restart with the same
+ * command line.
  */
 
 import { availableParallelism, homedir } from "node:os";
@@ -14,22 +14,28 @@ import { type Catchup, ConfigError, type Durability, durabilityOf, integerText, 
 
 export { ConfigError } from "./config-values.ts";
 
-/** Where the server listens when nothing else is said. */
+/** Default listen address. */
 export const DEFAULT_HOST = "127.0.0.1";
 export const DEFAULT_PORT = 4270;
-/** Seconds a cancelled run has to end by itself before its engine is signalled. */
+/** Seconds that a cancelled run has to end by itself before its engine is signalled. */
 const DEFAULT_CANCEL_GRACE_SECS = 10;
-/** A run that crashed is tried again after a random wait in this range, so that many crashed at once do not return at once. */
+/**
+ * A crashed run is retried after a random delay in this range, so that runs which crashed together do not all return
+ * together.
+ */
 const DEFAULT_CRASH_RERUN_DELAY_SECS: readonly [number, number] = [5, 15];
-/** An engine process is replaced after this many runs, which bounds what leaks of user code can add up to. */
+/** An engine process is replaced after this many runs, which bounds leaks of user code. */
 const DEFAULT_ENGINE_MAX_RUNS = 100;
-/** Engines started by others cost a parked poll each; this many fit into the gateway's memory with ease. */
+/** External engines cost one parked poll each; this many fit easily into the gateway's memory. */
 const DEFAULT_MAX_EXTERNAL_ENGINES = 10_000;
-/** Imports of large libraries fit into this, and on a machine with little memory it still ends before the machine does. */
+/**
+ * Enough for imports of large libraries; on a machine with little memory, the process hits this limit before the machine runs
+ * out.
+ */
 const DEFAULT_USER_CODE_HEAP_MB = 1_024;
 const DEFAULT_CRASH_RETRIES = 5;
 const DEFAULT_RETAIN_DAYS = 30;
-/** sockaddr_un holds 108 bytes on Linux (104 on macOS) with the closing zero. */
+/** sockaddr_un holds 108 bytes on Linux (104 on macOS), including the final NUL. */
 const SOCKET_PATH_MAX = 103;
 
 /** Outgoing mail, for the `email` action of rules. */
@@ -37,7 +43,7 @@ export interface EmailConfig {
   host: string;
   /** Default 587. */
   port: number;
-  /** False sends in the clear; true (default) asks for TLS, at once on port 465, by STARTTLS elsewhere. */
+  /** False sends unencrypted; true (default) requires TLS, implicit on port 465, by STARTTLS on other ports. */
   tls: boolean;
   username: string | null;
   password: string | null;
@@ -45,63 +51,68 @@ export interface EmailConfig {
   from: string;
 }
 
-/** A command that runs flows of modules the server's own engine does not run. */
+/** A command that runs flows of modules that the server's own engine cannot run. */
 export interface EngineCommand {
   /** File pattern of the module, for example `*.py`; `*` stands for any text, `?` for one character. */
   pattern: string;
-  /** Program and arguments; the server adds --engine-id, --source-dir and --module. */
+  /** Program and arguments; the server appends --engine-id, --source-dir and --module. */
   command: string[];
 }
 
-/** Everything the server needs to know before it starts. */
+/** The complete configuration of a server. */
 export interface ServerConfig {
   /** Absolute directory of the database, the key and the discovery file. */
   home: string;
   /** Address of the TCP listener. */
   host: string;
-  /** Port of the TCP listener; 0 takes a free one. */
+  /** Port of the TCP listener; 0 takes a free port. */
   port: number;
-  /** What clients must send as bearer token; null when none is asked for. */
+  /** The bearer token that clients must send; null if none is required. */
   token: string | null;
-  /** Absolute path of the Unix socket, null for none. */
+  /** Absolute path of the Unix socket, or null. */
   socket: string | null;
-  /** True when a listener beyond loopback without a token was asked for by name. */
+  /** True when a listener beyond loopback without a token was explicitly allowed. */
   allowAnonymous: boolean;
-  /** Host names accepted in the Host header beside loopback and the bound address. */
+  /** Host names accepted in the Host header besides loopback and the bound address. */
   allowedHosts: string[];
-  /** True when agents may only read: the MCP endpoint refuses tools that change something. */
+  /** True when MCP clients may only read: the MCP endpoint rejects tools that change something. */
   mcpReadOnly: boolean;
-  /** False when the server must start no engine processes. */
+  /** False when the server must not start engine processes. */
   engines: boolean;
-  /** False: no fire is decided (a server that is there for one run only). */
+  /** False: no fire is decided (a server that exists for one run only). */
   schedules: boolean;
-  /** Engine processes the server starts at most at one time; default: number of processors. */
+  /** Maximum number of engine processes that the server starts; default: number of processors. */
   maxEngines: number;
   /** Runs after which an engine process is replaced. */
   engineMaxRuns: number;
-  /** Engines started by others that may poll at one time. */
+  /** Maximum number of external engines that may poll. */
   maxExternalEngines: number;
-  /** Runs that may be unfinished at one time; null: as many as fit into the heap. */
+  /** Maximum number of unfinished runs; null: as many as fit into the heap. */
   maxUnfinishedRuns: number | null;
-  /** Commands for modules in other languages, in the order of the file; the first pattern that fits counts. */
+  /** Commands for modules in other languages, in the order of the file; the first matching pattern applies. */
   engineCommands: EngineCommand[];
-  /** Heap in MB of the process of user code: rules in code, hooks and custom routes. */
+  /** Heap in MB of the user-code process: rules in code, hooks and custom routes. */
   userCodeHeapMb: number;
   /** Seconds between a cancel and the signal to the engine. */
   cancelGraceSecs: number;
-  /** Shortest and longest wait in seconds before a crashed run is tried again. */
+  /** Shortest and longest delay in seconds before a crashed run is retried. */
   crashRerunDelaySecs: [number, number];
-  /** Whether a browser is opened on the dashboard at start. */
+  /** Whether to open a browser on the dashboard at the start. */
   openBrowser: boolean;
-  /** `full` syncs each commit to the disk, `normal` leaves the newest commits to the kernel. Both survive a crash of the process. */
+  /**
+   * `full` syncs each commit to disk, `normal` leaves the newest commits to the kernel. Both survive a crash of the process.
+   */
   durability: Durability;
-  /** Server library of the gateway; null takes the fastest that works here. */
+  /** Server library of the gateway; null takes the fastest that loads here. */
   transport: TransportName | null;
-  /** Threads beside the main one: with two, deciding shares the thread of the gateway. Default: three above two processors. */
+  /**
+   * Number of threads besides main; with two, the core shares the gateway's thread. Default: three on more than two
+   * processors.
+   */
   threads: "two" | "three";
-  /** Catch-up policy of schedules that name none. */
+  /** Catch-up policy of schedules that set none. */
   catchupDefault: Catchup;
-  /** Reruns after a crash of flows that name no number. */
+  /** Crash retries of flows that set no number. */
   crashRetriesDefault: number;
   /** Days after which events and log lines are deleted; 0 keeps them. */
   retainDays: number;
@@ -109,13 +120,13 @@ export interface ServerConfig {
   retainRunsDays: number | null;
   /** Total of each named resource. */
   resources: Record<string, number>;
-  /** Mail settings, null when mail is not set up. */
+  /** Mail settings, or null. */
   email: EmailConfig | null;
-  /** The file that settings changed at run time are written to, whether it exists or not. */
+  /** The file to which settings changed at run time are written; it may not exist yet. */
   configPath: string;
 }
 
-/** Command-line flags as they were typed; numbers are still text. Absent = not given. */
+/** Command-line flags as typed; numbers are still text. Absent = not given. */
 export interface ConfigFlags {
   home?: string | undefined;
   host?: string | undefined;
@@ -128,7 +139,7 @@ export interface ConfigFlags {
   durability?: string | undefined;
   /** False for --no-engines. */
   engines?: boolean | undefined;
-  /** False: schedules rest. */
+  /** False: no schedule fires. */
   schedules?: boolean | undefined;
   /** False for --no-open. */
   open?: boolean | undefined;
@@ -137,21 +148,21 @@ export interface ConfigFlags {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The configuration and what should be said about it before the start. */
+/** The configuration and its warnings. */
 export interface LoadedConfig {
   config: ServerConfig;
-  /** One line each: unknown keys and tables, and settings that are allowed but unwise. */
+  /** One line each: unknown keys and tables, and settings that are allowed but risky. */
   warnings: string[];
 }
 
-/** The data directory: flag, MILLRACE_HOME, or `~/.millrace`. Always absolute. @throws ConfigError for an empty flag. */
+/** The home directory: flag, MILLRACE_HOME, or `~/.millrace`. Always absolute. @throws ConfigError for an empty flag. */
 export function homeDirectory(flag: string | undefined, env: Environment): string {
   return resolve(text("--home", flag) ?? present(env, "MILLRACE_HOME") ?? join(homedir(), ".millrace"));
 }
 
 /**
- * Reads and checks the configuration for serving a directory.
- * @throws ConfigError naming the file, flag or variable, the key, and what was expected there.
+ * Loads and checks the configuration for serving a directory.
+ * @throws ConfigError naming the file, flag or variable, the key, and the expected value.
  */
 export function loadConfig(flags: ConfigFlags, env: Environment, servedDir: string): LoadedConfig {
   const configPath = join(resolve(servedDir), "millrace.toml");
@@ -218,7 +229,7 @@ function anonymousRefused(host: string): ConfigError {
   );
 }
 
-/** Flags and variables are relative to the working directory, the file's value to the file. */
+/** Flags and variables are relative to the working directory, the file's value is relative to the file. */
 function socketPath(typed: string | undefined, written: string | undefined, configPath: string): string | null {
   const path = typed !== undefined ? resolve(typed) : written !== undefined ? resolve(configPath, "..", written) : null;
   if (path === null) return null;
@@ -253,7 +264,7 @@ function durabilityFlag(value: string | undefined): Durability | undefined {
   return value === undefined ? undefined : durabilityOf("--durability", value);
 }
 
-/** A variable that is set to nothing counts as not set. */
+/** An empty variable counts as not set. */
 function present(env: Environment, name: Variable): string | undefined {
   const value = env[name];
   return value === undefined || value === "" ? undefined : value;

@@ -1,4 +1,4 @@
-/** Checks a rule that a flow file declares as the API checks one that is posted: its fields, its schedule and its templates. */
+/** Checks a rule declared in a flow file like a rule posted to the API: its fields, its schedule and its templates. */
 import { checkClock } from "#actors/expectations/clock";
 import { templateError } from "#actors/rules/template-error";
 import type { RuleSpec } from "#protocol/rule";

@@ -1,9 +1,9 @@
-/** Checks the schedules that a flow declares as the server does when it takes the flow over. */
+/** Checks the schedules that a flow declares, with the checks that the server applies at registration. */
 import { readSpec } from "#actors/scheduler/spec";
 import { ScheduleDecl } from "#protocol/schedule";
 import { validate } from "#protocol/validate";
 
-/** One text for each that cannot be used. */
+/** One text per invalid schedule. */
 export function scheduleProblems(declared: readonly unknown[]): string[] {
   const keys = new Set<string>();
   return declared.flatMap((entry, index) => {
@@ -18,7 +18,7 @@ function errorOf(entry: unknown, index: number, keys: Set<string>): string | nul
   const key = checked.value.key ?? `code-${index}`;
   if (keys.has(key)) return `the key "${key}" is used twice`;
   keys.add(key);
-  // Neither zone nor anchor that the server fills in can be wrong.
+  // The zone and anchor that the server fills in are always valid.
   const read = readSpec(checked.value, { timezone: "UTC", anchorUs: 0 });
   return read.ok ? null : read.error;
 }

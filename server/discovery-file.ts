@@ -1,7 +1,7 @@
 /**
- * The home directory's guard and the discovery file `<home>/server.json`, by which clients and engines find the server.
- * Whoever can write there can lead clients elsewhere, so a home that others can write to is refused, and the file
- * is made under a fresh name and moved into place: a planted link is replaced, never followed.
+ * Protection of the home directory, and the discovery file `<home>/server.json`, by which clients and engines find the
+ * server. A user who can write to the home could redirect clients, so a home that others can write to is rejected. The file
+ * is written under a new name and renamed into place: a planted link is replaced, never followed.
  */
 
 import {
@@ -25,14 +25,14 @@ import { foreignFolder } from "./operations/home-files.ts";
 
 export const DISCOVERY_FILE = "server.json";
 
-/** What the discovery file says, in its own spelling. It holds no token. */
+/** The content of the discovery file, with the names used there. It contains no token. */
 export interface DiscoveryRecord {
   /** True when requests over TCP need a token. */
   auth: boolean;
   host: string;
   pid: number;
   port: number;
-  /** Path of the Unix socket, null without one. */
+  /** Path of the Unix socket, or null. */
   socket: string | null;
   /** Start of the server, microseconds since the Unix epoch. */
   started_at: number;
@@ -41,9 +41,9 @@ export interface DiscoveryRecord {
 }
 
 /**
- * Makes the home directory (mode 0700) and checks that it is ours alone.
- * @throws ConfigError when it belongs to someone else, others can write to it, it holds files of something else, or it cannot be
- *   made.
+ * Creates the home directory (mode 0700) and checks that only this user can write to it.
+ * @throws ConfigError when it belongs to another user, others can write to it, it holds files of something else, or it cannot
+ * be created.
  */
 export function prepareHome(home: string): void {
   try {
@@ -67,7 +67,9 @@ export function prepareHome(home: string): void {
   if (uid !== undefined) refusePlanted(home, uid);
 }
 
-/** A group that could write to the home may have put links there, which would lead what we write elsewhere. */
+/**
+ * Before the home became private, its group may have planted links there, which would redirect files that the server writes.
+ */
 export function refusePlanted(home: string, uid: number): void {
   for (const name of readdirSync(home)) {
     const path = join(home, name);
@@ -79,7 +81,7 @@ export function refusePlanted(home: string, uid: number): void {
   }
 }
 
-/** Writes the file whole or not at all, readable for the owner only. The home must be prepared. */
+/** Writes the file atomically, readable for the owner only. The home must be prepared. */
 export function writeDiscoveryFile(home: string, record: DiscoveryRecord): void {
   const path = join(home, DISCOVERY_FILE);
   const fresh = join(home, `.${DISCOVERY_FILE}.${process.pid}`);
@@ -100,14 +102,14 @@ export function writeDiscoveryFile(home: string, record: DiscoveryRecord): void 
   }
 }
 
-/** Removes the file if it still names the given process; one that a later server wrote stays. */
+/** Removes the file if it names the given process; a file written by a later server stays. */
 export function removeDiscoveryFile(home: string, pid: number = process.pid): void {
   const path = join(home, DISCOVERY_FILE);
   try {
     const record: unknown = JSON.parse(readFileSync(path, "utf8"));
     if (typeof record === "object" && record !== null && "pid" in record && record.pid !== pid) return;
   } catch {
-    // Missing or unreadable: removing it is right in both cases.
+    // Missing or unreadable: remove it in both cases.
   }
   rmSync(path, { force: true });
 }

@@ -1,6 +1,6 @@
 /**
- * Finds flow files under the served directory and learns their flows, rules and routes by importing them in a child process,
- * so that a file that fails, hangs or ends its process does no harm here: it is reported, the others are served.
+ * Finds flow files under the served directory and imports them in a child process to learn their flows, rules and routes. A
+ * file that fails, hangs or ends its process does no harm to the server: the file is reported, the others are served.
  */
 
 import { opendir, readFile } from "node:fs/promises";
@@ -15,7 +15,7 @@ import type { LoadedModule } from "./user-code/messages.ts";
 
 export type FlowRegistration = Registration;
 
-/** A module that could not be used, or something in it. */
+/** A module, or a part of it, that cannot be used. */
 export interface ModuleProblem extends CodeProblem {
   source_dir: string;
 }
@@ -24,58 +24,58 @@ export interface Discovery {
   flows: FlowRegistration[];
   rules: DeclaredRule[];
   routes: RouteRegistration[];
-  /** Of the flows that declare schedules: how many of these can be used. */
+  /** Number of usable schedules of each flow that declares some. */
   schedules: Map<FlowRegistration, number>;
   problems: ModuleProblem[];
-  /** One line each: limits that were met, so that not everything was looked at. */
+  /** One line per limit that cut the search short. */
   warnings: string[];
 }
 
-/** A discovery, and the process in which what it found can be called. */
+/** A discovery, and the process that can call what was found. */
 export interface Discovered {
   discovery: Discovery;
-  /** Null when nothing has to be called. */
+  /** Null when nothing needs to be called. */
   child: UserCodeChild | null;
-  /** The modules that are called. */
+  /** Modules with functions to be called. */
   called: string[];
-  /** All that were imported. */
+  /** All modules that were found. */
   modules: string[];
-  /** Files that were loaded, by path: a change of one makes the discovery out of date. */
+  /** Loaded files by path: a change of one of them makes the discovery out of date. */
   files: Map<string, LoadedFile>;
-  /** Paths of the files that were loaded for each module that could be. */
+  /** Paths of the files loaded for each module that could be imported. */
   filesOf: Map<string, string[]>;
-  /** Folders and files where there may be further modules, absolute. */
+  /** Absolute paths of folders and files where further modules may appear. */
   places: string[];
 }
 
 export interface DiscoveryLimits {
-  /** Time one module has for its import, in ms. */
+  /** Time limit of one module's import, in ms. */
   importMs: number;
   /** Directory levels below the served one. */
   depthMax: number;
-  /** Files looked at. */
+  /** Maximum number of files examined. */
   filesMax: number;
 }
 
 const DEFAULT_LIMITS: DiscoveryLimits = {
-  // An import that connects to something is slow; one that takes longer than this waits for ever.
+  // An import that connects to something is slow; one that takes longer than this probably hangs.
   importMs: 10_000,
-  // A project nests less; a link or a data directory nests more.
+  // Projects nest less deeply; a link or a data directory nests deeper.
   depthMax: 8,
-  // Reading this many takes about a second; more is not a directory of flows.
+  // Reading this many takes about a second; a directory with more is not a directory of flows.
   filesMax: 5_000,
 };
 
 const SUFFIXES = new Set([".ts", ".mts", ".js", ".mjs"]);
 const NOT_A_MODULE = /\.(d|test|spec)\.m?[tj]s$/;
-/** The package as an import names it; a script may well speak of it otherwise. */
+/** The package's name in quotes, as in an import; scripts may mention the name otherwise. */
 const NAMES_PACKAGE = /["'`]millrace(?:\/[\w-]+)?["'`]/;
 
 /**
- * Looks through a directory. Files are imported in the order of their paths; one that defines nothing of ours is passed over.
- * Only files that name the package as an import does are imported, so that other scripts lying there are not run.
+ * Searches a directory. Files are imported in the order of their paths; a file that defines nothing for Millrace is skipped.
+ * Only files that name the package as an import does are imported, so that unrelated scripts are not run.
  *
- * @param start starts a process of user code
+ * @param start starts a user-code process
  * @param stopped once aborted, no further file is imported
  */
 export async function discover(
@@ -122,7 +122,7 @@ export async function discover(
   };
 }
 
-/** Starts a process with these modules; one that breaks it now is left out, so that its calls fail and no others. */
+/** Starts a process with these modules. A module that now breaks the process is left out, so that only its own calls fail. */
 export async function startWith(
   start: () => UserCodeChild,
   sourceDir: string,
@@ -152,9 +152,9 @@ async function firstBroken(
 }
 
 interface FoundFiles {
-  /** Paths below the directory, sorted, with forward slashes. */
+  /** Paths relative to the directory, sorted, with forward slashes. */
   modules: string[];
-  /** Everything that was looked at, folders included, absolute. */
+  /** All examined paths, folders included, absolute. */
   places: string[];
   warnings: string[];
 }
@@ -194,7 +194,7 @@ function sorted(found: FoundFiles): FoundFiles {
   return found;
 }
 
-/** What the modules export, checked against each other. */
+/** The exports of the modules, checked against each other. */
 class Findings {
   readonly discovery: Discovery;
   readonly #sourceDir: string;
@@ -217,7 +217,7 @@ class Findings {
     this.#problem(module, "file", printed === "" ? cause : `${cause}\n${printed}`);
   }
 
-  /** A flow is known by project and name; the first module that exports it has it. */
+  /** A flow is identified by project and name; the first module that exports it owns it. */
   async #addFlow(flow: FlowRegistration): Promise<void> {
     const { flows } = this.discovery;
     const earlier = flows.find((known) => known.flow === flow.flow && known.project === flow.project);
@@ -236,7 +236,8 @@ class Findings {
     const { rules } = this.discovery;
     const earlier = rules.find((known) => known.name === name);
     if (earlier !== undefined) return this.#problem(module, "part", `rule "${name}" is already exported by ${earlier.module}`);
-    // Most directories hold no rule in code, and what checks one (schedules, templates, schemas) is half of this thread's code.
+    // Loaded on demand: most directories have no rule in code, and the checks (schedules, templates, schemas) are half of
+    // this thread's code.
     const { checkDeclaredSpec } = await import("./declared-rule.ts");
     const checked = checkDeclaredSpec(spec);
     if (checked.ok) rules.push({ name, module, spec: checked.spec });

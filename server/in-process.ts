@@ -1,7 +1,7 @@
 /**
- * The server inside a script: the same tree on the script's own thread, without a listener, discovery or engine processes.
- * It holds the lock of the home, so it is there alone, and it is there for one piece of work: schedules rest meanwhile, and calls
- * of user code that rules ask for stay stored until a server has that code.
+ * The server inside a script: the same tree on the script's own thread, without a listener, discovery or engine processes. It
+ * holds the lock of the home, so no other server runs there, and exists for one piece of work: schedules do not fire, and
+ * calls of user code by rules stay stored until a server with that code runs.
  */
 import { DISPATCHER, GATEWAY, LISTENING, SERVER_LOG, USER_CODE } from "#actors/names";
 import type { ReceiverStarted } from "#actors/rules/messages";
@@ -21,14 +21,14 @@ import { setUp as setUpGateway } from "./threads/gateway.ts";
 import { partsOf } from "./threads/parts.ts";
 
 export interface InProcessServer {
-  /** A request, as over HTTP. Rejects where the connection would have been cut. */
+  /** Sends a request, as over HTTP. Rejects where the connection would have been cut. */
   send(request: LocalRequest): Promise<LocalAnswer>;
   stop(): Promise<void>;
 }
 
 /**
- * @param configDir directory whose millrace.toml holds, as if it was served
- * @throws HomeLockedError while another process has the home; ConfigError, StorageError as a server does
+ * @param configDir directory whose millrace.toml applies, as if the directory was served
+ * @throws HomeLockedError while another process holds the home; ConfigError, StorageError as a server does
  */
 export async function startInProcess(home: string, configDir: string): Promise<InProcessServer> {
   const { config } = loadConfig({ home, engines: false, schedules: false, open: false }, process.env, configDir);
@@ -68,7 +68,7 @@ async function start(config: ServerConfig, release: () => void): Promise<InProce
   };
 }
 
-/** Everything on the main thread; gives the gateway once it is there. */
+/** Registers all actors on the main thread; the returned function gives the gateway after its start. */
 async function registerAll(threads: Threads, config: ServerConfig, data: SharedData, log: ServerLog): Promise<() => Gateway> {
   const { host } = threads.main;
   host.attach(SERVER_LOG, { deliver: (message) => log.error((message as LogMessage).text) });

@@ -1,4 +1,4 @@
-/** What every server has on its main thread: the actors that own processes and connections, and what all threads are told. */
+/** The main thread of every server: the actors that own processes and connections, and the data given to all threads. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,16 +20,16 @@ import { planOpenFiles } from "./open-files.ts";
 import type { ThreadData } from "./threads/data.ts";
 import { userEnvironment } from "./user-code/register.ts";
 
-/** What all threads are given alike. */
+/** Data that is the same for all threads. */
 export type SharedData = Omit<ThreadData, "thread" | "threadStarts">;
 
-/** Source or compiled: entries have the same suffix as this file. */
+/** Source or compiled: entry modules have the same suffix as this file. */
 const SUFFIX = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 
-/** The module that every worker thread starts with. */
+/** The entry module of every worker thread. */
 export const THREAD_ENTRY = new URL(`./threads/entry${SUFFIX}`, import.meta.url);
 
-/** What the engine processes tell the server. */
+/** Callbacks for news from the engine processes. */
 export type EngineNews = Pick<EngineProcessesOptions, "staying" | "complain">;
 
 /** The actors that own processes and connections. */
@@ -85,7 +85,7 @@ export function threadData(config: ServerConfig, servedDir: string | null, clock
   };
 }
 
-/** The version of the package this file belongs to; its package.json is above the source as well as above the build. */
+/** The version of the package that contains this file; package.json is a parent of the source and of the build. */
 function packageVersion(): string {
   const folder = SUFFIX === ".ts" ? "../package.json" : "../../package.json";
   return (JSON.parse(readFileSync(new URL(folder, import.meta.url), "utf8")) as { version: string }).version;

@@ -1,6 +1,6 @@
 /**
- * The server: takes the lock of the home, starts the tree on its threads, registers the flows of the served directory and
- * stops in order. The path from here: actors/tree.ts says which actors there are, server/threads/ where each is made.
+ * The server: locks the home, starts the tree on its threads, registers the flows of the served directory and stops in order.
+ * To read on: actors/tree.ts lists the actors, server/threads/ creates them.
  */
 import { rmSync } from "node:fs";
 import { DISPATCHER, LISTENING, RECORDS, SERVER_LOG } from "#actors/names";
@@ -22,13 +22,13 @@ import { registerUserCode } from "./user-code/register.ts";
 /** A server that has started. */
 export interface RunningServer {
   url: string;
-  /** Resolves with the exit code once the server has stopped, for whatever reason. */
+  /** Resolves with the exit code once the server has stopped for any reason. */
   stopped: Promise<number>;
-  /** Resolves at the begin of a stop in order: so many runs go on in their engines. */
+  /** Resolves at the start of an orderly stop, with the number of runs that continue in their engines. */
   staying: Promise<number>;
-  /** Stops in order; `stopped` tells when that is done. */
+  /** Stops in order; `stopped` resolves when done. */
   stop(): Promise<void>;
-  /** What was found in the served directory. */
+  /** The discovery of the served directory. */
   discovery: Discovery;
   /** The threads, for fault tests. */
   threads: Threads;
@@ -37,12 +37,12 @@ export interface RunningServer {
 /** Exit code of a server whose tree gave up. */
 const EXIT_FAILURE = 1;
 
-/** How old the figures of GET /api/actors may be. */
+/** Maximum age of the figures in GET /api/actors. */
 const FIGURES_MS = 1000;
 
 /**
  * Starts a server on a home.
- * @param cut once aborted, the start goes on without looking further through the served directory, so that it can be stopped in order
+ * @param cut once aborted, discovery is cut short, so that the server completes its start and can be stopped in order
  * @throws when the home is locked by another server, the address is taken, or the store can't be opened.
  */
 export async function startServer(config: ServerConfig, servedDir: string, cut?: AbortSignal): Promise<RunningServer> {
@@ -125,7 +125,7 @@ async function startTree(
   writeDiscoveryFile(config.home, { auth, host, pid, port, socket, started_at, url, version });
   const discovery = await discovering;
   log.info(startLine(data, url, discovery));
-  // What was not looked at is not gone.
+  // After a cut, files that were not examined must not count as deleted.
   if (!cut?.aborted) code.take(discovery);
   const figures = setInterval(() => void sendFigures(threads), FIGURES_MS);
   void stopped.promise.then(() => clearInterval(figures));
@@ -143,13 +143,13 @@ function startLine({ version, pid, servedDir }: SharedData, url: string, { flows
   return `Millrace ${version} started: pid ${pid}, ${url}, serving ${servedDir} (${found})`;
 }
 
-/** Hands the figures of all actors to the one that answers for the server. */
+/** Sends the figures of all actors to the records actor, which serves them. */
 async function sendFigures(threads: Threads): Promise<void> {
   const actors = await threads.figures();
   threads.main.host.send(RECORDS, { kind: "Figures", actors });
 }
 
-/** New work is refused first, then the tree stops from the gateway to the writers, then its threads end by themselves. */
+/** New work is rejected first, then the tree stops from the gateway to the writers, then the threads end by themselves. */
 async function stopInOrder(threads: Threads, supervisor: Supervisor, config: ServerConfig): Promise<void> {
   removeDiscoveryFile(config.home);
   threads.main.host.send(DISPATCHER, { kind: "StopWork" });

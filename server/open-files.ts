@@ -1,27 +1,27 @@
 /**
- * How the open files that the system allows are shared out: connections get what the store, the engines and outgoing requests do
- * not need. Without that, clients could take the last one, and whatever the server opens next would fail.
+ * Divides the open files that the system allows: connections get what the store, the engines and outgoing requests do not
+ * need. Otherwise clients could take the last descriptor, and the next open of the server would fail.
  */
 
-/** Kept for the store, reader threads, pipes of engines and the process of user code, and outgoing requests. */
+/** Reserved for the store, reader threads, pipes of engines and the user-code process, and outgoing requests. */
 const KEPT_MIN = 128;
 const KEPT_MAX = 1_024;
 const KEPT_SHARE = 1 / 4;
-/** Outgoing requests at one time, where files are not scarce. */
+/** Maximum of concurrent outgoing requests when descriptors are not scarce. */
 const OUTGOING_MAX = 256;
-/** Fewer connections than this are worth a warning. */
+/** Fewer connections than this cause a warning. */
 const CONNECTIONS_FEW = 1_000;
 
 export interface OpenFilesPlan {
-  /** Connections that are served at one time. */
+  /** Maximum number of connections. */
   connections: number;
-  /** Outgoing requests at one time. */
+  /** Maximum of concurrent outgoing requests. */
   outgoing: number;
-  /** Said at the start where connections are few; null elsewhere. */
+  /** A warning for the start when connections are few, else null. */
   warning: string | null;
 }
 
-/** `max`: as many files as the process may open. */
+/** `max`: the process's limit of open files. */
 export function planOpenFiles(max: number): OpenFilesPlan {
   const wanted = Math.min(KEPT_MAX, Math.max(KEPT_MIN, Math.ceil(max * KEPT_SHARE)));
   const kept = Math.min(wanted, Math.ceil(max / 2));

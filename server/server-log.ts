@@ -1,22 +1,22 @@
 /**
- * What the server tells about itself: starts, stops, parts that failed. Each line goes to standard error where one asked for
- * it, and to `server.log` in the home, which is kept small: a full file moves aside, and the oldest is deleted.
+ * The server's log: starts, stops, failures. Each line goes to `server.log` in the home, and to standard error if requested.
+ * The log is kept small: a full file is rotated, and the oldest is deleted.
  *
- * Lines hold no data of users beyond what the text of an error quotes. The token and the password of the mail account are
- * masked wherever they turn up.
+ * Lines contain no user data except quotes in the text of an error. The token and the password of the mail account are masked
+ * everywhere.
  */
 import { appendFileSync, chmodSync, existsSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Stall } from "#runtime/host";
 
 export const SERVER_LOG_FILE = "server.log";
-/** Bytes of one file; a start and a stop take some 300. */
+/** Maximum size of one file; a start and a stop take about 300 bytes. */
 const FILE_BYTES_MAX = 1024 * 1024;
-/** Files kept beside the one that is written: server.log.1 is the newest of them. */
+/** Rotated files kept; server.log.1 is the newest. */
 const FORMER_FILES = 3;
-/** A longer text is cut: a stack is never of use beyond this. */
+/** Longer texts are truncated: a stack is not useful beyond this. */
 const TEXT_LENGTH_MAX = 4_000;
-/** Readable by its owner alone. */
+/** Readable by the owner only. */
 const FILE_MODE = 0o600;
 /** Shorter texts would mask parts of ordinary words. */
 const MASKED_LENGTH_MIN = 4;
@@ -24,20 +24,20 @@ const MASK = "********";
 
 export type LogLevel = "info" | "warn" | "error";
 
-/** A line of another thread; without a level, something went wrong, which is shown on standard error too. */
+/** A line from another thread; without a level it is an error, which also goes to standard error. */
 export interface LogMessage {
   text: string;
   level?: "info" | "warn";
 }
 
-/** The line for work that held a thread: it delayed everybody else. */
+/** The line for work that held a thread and so delayed everything else there. */
 export function stallText({ actor, what, tookUs }: Stall): string {
   return `${actor} held its thread for ${Math.round(tookUs / 1000)} ms: ${what}`;
 }
 
 export interface ServerLogOptions {
   home: string;
-  /** Texts that are masked. */
+  /** Texts to mask. */
   secrets: readonly (string | null | undefined)[];
   /** Wall clock, microseconds since the Unix epoch. */
   nowUs(): number;
@@ -61,12 +61,12 @@ export class ServerLog {
     this.write("info", text);
   }
 
-  /** Also shown on standard error, where nothing is wrong. */
+  /** An info line that also goes to standard error. */
   notice(text: string): void {
     this.#show("info", text);
   }
 
-  /** Also shown on standard error. */
+  /** An error line, which also goes to standard error. */
   error(text: string): void {
     this.#show("error", text);
   }
@@ -88,7 +88,7 @@ export class ServerLog {
     return masked.length > TEXT_LENGTH_MAX ? `${masked.slice(0, TEXT_LENGTH_MAX)}\u2026` : masked;
   }
 
-  /** A disk that takes no more must not end the server: it says so by other ways. */
+  /** A failing disk must not end the server; its problem is reported elsewhere. */
   #append(lines: string): void {
     const bytes = Buffer.byteLength(lines);
     try {

@@ -1,6 +1,6 @@
 /**
- * Settings that were changed while the server runs, written back into millrace.toml: only the values that changed are
- * touched, so comments, order and everything else stay as their author left them.
+ * Writes settings changed at run time back into millrace.toml: only the changed values are replaced, so comments, order and
+ * everything else stay as written.
  */
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { parse } from "smol-toml";
@@ -10,10 +10,10 @@ export type SettingsChanges = Readonly<Record<string, Readonly<Record<string, nu
 
 const BARE_KEY = /^[A-Za-z0-9_-]+$/;
 const ANY_TABLE = /^\s*\[/;
-/** Files are readable by their owner unless they exist with another mode. */
+/** Mode of a new file; an existing file keeps its mode. */
 const NEW_FILE_MODE = 0o600;
 
-/** Writes the changes to the file, whole or not at all; makes the file when there is none. Throws when it cannot be written. */
+/** Writes the changes atomically; creates a missing file. Throws when the file cannot be written. */
 export function writeSettings(path: string, changes: SettingsChanges): void {
   const before = existsSync(path) ? readFileSync(path, "utf8") : "";
   const after = editSettings(before, changes);
@@ -24,7 +24,7 @@ export function writeSettings(path: string, changes: SettingsChanges): void {
   renameSync(fresh, path);
 }
 
-/** The text with the values set. Throws when the file has a form in which they can't be set without rewriting more. */
+/** The text with the values set. Throws when the file's form does not allow setting them without rewriting more. */
 export function editSettings(text: string, changes: SettingsChanges): string {
   let lines = text.trim() === "" ? [] : text.replace(/\n$/, "").split("\n");
   for (const [table, values] of Object.entries(changes)) {
@@ -65,7 +65,7 @@ function isKey(line: string, key: string): boolean {
   return (written.startsWith("'") ? written.slice(1, -1) : written) === key;
 }
 
-/** Numbers hold no `#`, so what follows one is a comment. */
+/** Numbers contain no `#`, so everything from the first `#` on is a comment. */
 function withValue(line: string, value: number): string {
   return line.replace(/=\s*[^#]*?(\s*(#.*)?)$/, (_whole, rest: string) => `= ${value}${rest}`);
 }

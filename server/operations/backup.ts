@@ -1,4 +1,4 @@
-/** A backup: one file with the whole store, made while a server goes on or while none runs. */
+/** A backup: one file with the whole store, made with or without a running server. */
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type CopyFacts, copyStore } from "#storage/copy";
@@ -11,8 +11,8 @@ export interface BackupResult extends CopyFacts {
 }
 
 /**
- * Copies the store of a home to a file; `overwrite` replaces one that is there, once the new one is whole.
- * @throws OperationalError when there is nothing to copy or no place for it; StorageError when the store is damaged.
+ * Copies the store of a home to a file; `overwrite` replaces an existing file once the new one is complete.
+ * @throws OperationalError when there is no store to copy or no place for the copy; StorageError when the store is damaged.
  */
 export async function backUp(home: string, target: string, overwrite: boolean): Promise<BackupResult> {
   const file = resolve(target);

@@ -1,4 +1,4 @@
-/** Looks at a home and its store and tells what is not as it should be. It changes nothing. */
+/** Examines a home and its store and reports problems. Changes nothing. */
 import { existsSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { checkFile, checkStore, type StoreCheck } from "#storage/invariants/check-store";
@@ -16,26 +16,26 @@ export interface DoctorOptions {
   home: string;
   /** Version of the package. */
   version: string;
-  /** Totals of resources, where a running server told them. */
+  /** Totals of resources, if a running server reported them. */
   totals: Readonly<Record<string, number>> | null;
-  /** What a running server says of its clock; null where none was asked. */
+  /** The clock status of a running server; null without one. */
   clock: { problem: string | null } | null;
 }
 
 export interface DoctorReport {
   home: string;
-  /** Whether a process holds the lock of the home, and which, where the lock says so. */
+  /** Whether a process holds the lock of the home; `pid` is null if the lock file holds none. */
   running: boolean;
   pid: number | null;
   checks: StoreCheck[];
 }
 
-/** Below this the store can hardly go on for a day of work, and a backup of it finds no room. */
+/** With less free space, the store lasts hardly a day of work, and a backup has no room. */
 const FREE_BYTES_MIN = 1024 ** 3;
-/** A log that has grown past this was not folded into the store for long: something reads one old state of it. */
+/** A larger WAL was not folded into the store for long: some reader holds an old snapshot. */
 const LOG_BYTES_MAX = 256 * 1024 ** 2;
 
-/** @throws OperationalError when there is no such home. */
+/** @throws OperationalError when the home does not exist. */
 export function examine({ home, version, totals, clock }: DoctorOptions): DoctorReport {
   if (!statSync(home, { throwIfNoEntry: false })?.isDirectory()) throw new OperationalError(`there is no home ${home}`);
   const foreign = foreignFolder(home);

@@ -1,4 +1,4 @@
-/** The files of a home: their names, and who may read them. */
+/** The files of a home: their names and permissions. */
 import { lstatSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
@@ -6,12 +6,12 @@ export const STORE_FILE = "db.sqlite";
 export const LOCK_FILE = "db.lock";
 export const KEY_FILE = "secret.key";
 
-/** Variables of the service, which people put there before the first start. */
+/** Environment variables of the service, which operators create before the first start. */
 const SERVICE_FILE = "service.env";
 
-/** Files by which a folder is known as a home; others of a home have names that are in use elsewhere too. */
+/** Files that identify a folder as a home; the other files of a home have names that are in use elsewhere. */
 const MARKS: ReadonlySet<string> = new Set([STORE_FILE, LOCK_FILE, KEY_FILE, SERVICE_FILE]);
-/** The root of a volume has it from the start. */
+/** Exists in the root of a volume from the start. */
 const NOT_COUNTED = "lost+found";
 
 const HOME_MODE = 0o700;
@@ -19,8 +19,8 @@ const FILE_MODE = 0o600;
 const ANYONE_ELSE = 0o077;
 
 /**
- * Why a folder is not taken as a home, or null: it holds files, and none by which a home is known. To take it over would shut
- * others out of what is there.
+ * Why a folder is rejected as a home, or null: it holds files, and none that identifies a home. Using it as a home would lock
+ * other users out of their files.
  */
 export function foreignFolder(home: string): string | null {
   const names = readdirSync(home).filter((name) => name !== NOT_COUNTED);
@@ -31,12 +31,12 @@ export function foreignFolder(home: string): string | null {
   );
 }
 
-/** As a shell takes it. */
+/** Quoted for a shell. */
 function quoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
-/** What is wrong with the home itself and with each file in it, as one line each. */
+/** Problems of the home and of each file in it, one line each. */
 export function checkHomeFiles(home: string): string[] {
   const uid = process.getuid?.();
   const found: string[] = [];

@@ -1,4 +1,4 @@
-/** Puts a backup in the place of the store of a home in which no server runs. */
+/** Replaces the store of a home without a running server by a backup. */
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createSystemClock } from "#runtime/clock";
@@ -10,15 +10,15 @@ import { OperationalError } from "./operational-error.ts";
 
 export interface RestoreResult extends CopyFacts {
   home: string;
-  /** Where the former store is kept, null when there was none. */
+  /** Where the former store is kept; null if there was none. */
   aside: string | null;
-  /** False when the former store could not be read, so that ids given by it may be given again. */
+  /** False when the former store could not be read, so that its ids may be assigned again. */
   counters_kept: boolean;
 }
 
 /**
- * @throws HomeLockedError while a server runs; OperationalError when there is no such file; StorageError when it is no sound
- * store, or one of a newer version. The home is as it was then.
+ * @throws HomeLockedError while a server runs; OperationalError for a missing file; StorageError when the file is not a sound
+ * store, or one of a newer version. On an error, the home is unchanged.
  */
 export async function restore(home: string, source: string): Promise<RestoreResult> {
   const file = resolve(source);

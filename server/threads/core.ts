@@ -22,7 +22,7 @@ import { writeSettings } from "../settings-file.ts";
 import type { ThreadData } from "./data.ts";
 import { ruleReader } from "./rule-reader.ts";
 
-/** Epochs over restarts of this thread. */
+/** Epochs reserved per start of this thread, so that they grow over its restarts. */
 const EPOCHS_PER_THREAD = 1_000_000;
 
 export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {

@@ -1,4 +1,4 @@
-/** What every worker thread is given when it starts. */
+/** The data that every worker thread gets at its start. */
 import type { ThreadCount } from "#actors/tree";
 import type { ServerConfig } from "../config.ts";
 import type { OpenFilesPlan } from "../open-files.ts";
@@ -10,17 +10,17 @@ export interface ThreadData {
   pid: number;
   /** Start of the server, microseconds since the Unix epoch. */
   startedAt: number;
-  /** The process had been up for so long then: one process may start servers one after the other. */
+  /** Uptime of the process at that moment: one process may start several servers in sequence. */
   startedUptimeUs: number;
   databasePath: string;
   openFiles: OpenFilesPlan;
-  /** Name of this host as engines announce theirs. */
+  /** Name of this host, as in the announcements of engines. */
   host: string;
   /** The name of this thread in the placement. */
   thread: string;
   threads: ThreadCount;
   /** False: no port and no socket; requests come from this process only. */
   listens: boolean;
-  /** How often threads were started before, so that numbers of a thread that is started again are larger. */
+  /** Number of starts of this thread, so that the numbers it assigns grow over its restarts. */
   threadStarts: number;
 }

@@ -1,4 +1,4 @@
-/** The module every worker thread starts with: makes the actors that are placed on it, and loads only their code. */
+/** The entry module of every worker thread: creates the actors placed on that thread, and loads only their code. */
 import { workerData } from "node:worker_threads";
 import { SERVER_LOG } from "#actors/names";
 import { placementOf } from "#actors/tree";

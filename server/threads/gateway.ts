@@ -1,4 +1,4 @@
-/** The gateway as an actor of its thread. Its connections belong to the thread: they outlive the actor. */
+/** The gateway as an actor. The connections belong to the thread and survive the actor. */
 import { fileURLToPath } from "node:url";
 import { createIdSource } from "#actors/ids";
 import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS, SERVER_LOG, STORE_WRITER, USER_CODE } from "#actors/names";
@@ -12,12 +12,12 @@ import type { LogMessage } from "../server-log.ts";
 import { urlOf } from "../url.ts";
 import type { ThreadData } from "./data.ts";
 
-/** The built dashboard: beside the compiled server, or where a clone builds it. */
+/** The built dashboard: beside the compiled server, or in dist/ of a clone. */
 const DASHBOARD = fileURLToPath(
   new URL(import.meta.url.endsWith(".ts") ? "../../dist/dashboard/" : "../../dashboard/", import.meta.url),
 );
 
-/** @param opened takes the gateway, for requests of this process */
+/** @param opened receives the gateway, for requests of this process */
 export function setUp(data: ThreadData, thread: ThreadHost, opened?: (gateway: Gateway) => void): ActorSpec[] {
   let gateway: Gateway | null = null;
   let failedAt: GatewayMessage | null = null;
@@ -37,7 +37,7 @@ export function setUp(data: ThreadData, thread: ThreadHost, opened?: (gateway: G
         const running = gateway ?? (await open(out));
         return {
           receive: (message: GatewayMessage) => running.receive(message),
-          // One that failed goes on taking requests until it is started again.
+          // A failed gateway keeps accepting requests until its restart.
           stop: (failed: boolean) => (failed ? undefined : running.stop()),
         };
       },

@@ -1,4 +1,4 @@
-/** The rule reader with its reader threads. */
+/** The rule reader and its reader threads. */
 import { RULE_READER, RULES } from "#actors/names";
 import { RuleReader } from "#actors/rule-reader/shell";
 import type { RuleQuestion } from "#actors/rules/messages";
@@ -6,11 +6,11 @@ import type { ActorSpec } from "#runtime/actor";
 import type { ThreadHost } from "#runtime/thread";
 import { READ_LIMIT_MS, ReadPool } from "#storage/read-pool";
 
-/** One fills in templates while another looks for an event. */
+/** One thread can render templates while the other searches for an event. */
 const READER_THREADS = 2;
 /**
- * Time for the templates of one question. What they may cost is counted and ends at some 100 ms of work; this is for what is not
- * counted right. On a busy machine 250 ms were not enough for that work.
+ * Time limit for the templates of one request. Their counted work ends after about 100 ms; this limit covers work that is
+ * counted wrongly. On a busy machine 250 ms were not enough for that work.
  */
 const RENDER_LIMIT_MS = 2_000;
 

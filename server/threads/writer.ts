@@ -12,7 +12,7 @@ import { clearProblem, noteProblem, StoreFiles } from "#storage/store-files";
 import { closeWriteHandle, openWriteHandle } from "#storage/write-handle";
 import type { ThreadData } from "./data.ts";
 
-/** Generations of the writers over restarts of this thread. */
+/** Generations reserved per start of this thread, so that they grow over its restarts. */
 const GENERATIONS_PER_THREAD = 1_000_000;
 
 function filesOf(path: string, database: Database): WatchedFiles {
@@ -34,7 +34,7 @@ export function setUp(data: ThreadData): ActorSpec[] {
         const database = openWriteHandle(data.databasePath, { durability: data.config.durability });
         const isFirst = context.generation === 1 && data.threadStarts === 1;
         writer = new Writer(database, { stream: isFirst ? "new_block" : "continue" });
-        // The former writer may have ended while it took no writes; this one tries again.
+        // The former writer may have ended in the read-only state; this writer starts writable.
         if (!isFirst) {
           out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);
           out.send(GATEWAY, { kind: "Decided", commands: writer.decidedCommands } satisfies Decided);

@@ -1,6 +1,6 @@
 /**
- * One process of user code as the server sees it. It can end at any moment: every call is then answered with the cause. A call
- * has its time; a process in which nothing moves any more, because user code does not let go of it, is ended.
+ * A user-code process, seen from the server. The process can end at any moment: every open call is then answered with the
+ * cause. Each call has a time limit; a process whose event loop is blocked by user code is killed.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { writeFile } from "node:fs/promises";
@@ -13,25 +13,28 @@ import { starvedMs } from "./starved-time.ts";
 
 export interface ChildOptions {
   env: NodeJS.ProcessEnv;
-  /** Options of Node: those of the server, so that a loader of the user's own is there too. */
+  /** Node options of the server, so that a loader configured by the user also runs here. */
   execArgv: readonly string[];
-  /** Heap of the process in MB: user code that eats memory ends there. */
+  /** Heap of the process in MB, which bounds the memory of user code. */
   heapMb: number;
-  /** A process that answers nothing for this long has lost its event loop to user code. */
+  /** A process that sends nothing for this long has its event loop blocked by user code. */
   blockedMs: number;
-  /** Takes what user code prints once its modules are loaded. */
+  /** Receives the output of user code after its modules are loaded. */
   print(text: string): void;
 }
 
-/** How much of what is printed during imports is kept for their errors. */
+/** Characters of output during imports that are kept for error messages. */
 const PRINTED_MAX = 4_000;
-/** Between two looks at whether a process that has calls under way still moves. */
+/** Interval of the checks whether a process with open calls still responds. */
 const LOOK_MS = 500;
-/** So many times its limit an import may take where it hardly gets a processor. */
+/** An import may take this many times its limit on a machine where the process hardly gets CPU time. */
 const STARVED_FACTOR_MAX = 10;
-/** What was printed is read to its end after the process has gone; something it started may keep the pipe open for ever. */
+/**
+ * After the process has ended, its output is read to the end for this long; a child of the process may keep the pipe open for
+ * ever.
+ */
 const DRAIN_MS = 500;
-/** For the system's choice of what to end when memory is short: this process first, the server last (proc(5), oom_score_adj). */
+/** For the OOM killer: this process first, the server last (proc(5), oom_score_adj). */
 const OOM_SCORE = "1000";
 
 interface OpenCall {
@@ -45,7 +48,7 @@ export class UserCodeChild {
   readonly #open = new Map<number, OpenCall>();
   readonly #ready = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<string>();
-  /** What was imported, by path. */
+  /** Imported files, by path. */
   readonly #files = new Map<string, LoadedFile>();
   #loading: ((loaded: LoadedModule | string) => void) | null = null;
   #printed = "";
@@ -53,12 +56,12 @@ export class UserCodeChild {
   #cause: string | null = null;
   #nextCall = 1;
   #watch: NodeJS.Timeout | null = null;
-  /** Looks since it was asked whether it moves, null when it has answered. */
+  /** Checks since the process was pinged; null when it has answered. */
   #silentLooks: number | null = null;
 
   constructor(options: ChildOptions) {
     this.#options = options;
-    // The child has the same form as this file: TypeScript in a clone, JavaScript in the package.
+    // The child's entry has the same suffix as this file: TypeScript in a clone, JavaScript in the package.
     const entry = fileURLToPath(new URL(`./child/main${extname(import.meta.filename)}`, import.meta.url));
     this.#process = fork(entry, [], {
       env: options.env,
@@ -91,19 +94,19 @@ export class UserCodeChild {
     return this.#process.pid;
   }
 
-  /** Files of the user's as they were loaded, also by calls so far. */
+  /** The user's files as they were loaded, including files loaded by calls. */
   get files(): Iterable<LoadedFile> {
     return this.#files.values();
   }
 
-  /** What was printed while modules were imported. */
+  /** Output during the imports. */
   get printed(): string {
     return this.#printed.trim();
   }
 
   /**
-   * Imports a module: what it exports, or why this process is of no more use. The limit is of time in which it could run: on a busy
-   * machine the time for which it waits for a processor does not count, up to `STARVED_FACTOR_MAX` limits in all.
+   * Imports a module: returns its exports, or the reason why this process can no longer be used. The limit counts time in
+   * which the process could run: time spent waiting for a processor is excluded, up to `STARVED_FACTOR_MAX` limits in total.
    */
   async load(sourceDir: string, module: string, limitMs: number): Promise<LoadedModule | string> {
     await Promise.race([this.#ready.promise, this.#ended.promise]);
@@ -111,13 +114,13 @@ export class UserCodeChild {
     return await new Promise((resolve) => {
       const starvedBefore = starvedMs(this.pid);
       const periodMs = Math.min(LOOK_MS, limitMs);
-      // Counted by looks, so that this process gives time for what it could not do itself.
+      // Time is counted in checks, so that delays of this process do not count against the import.
       let tookMs = 0;
       const look = setInterval(() => {
         tookMs += periodMs;
         const ownMs = tookMs - (starvedMs(this.pid) - starvedBefore);
         if (ownMs < limitMs && tookMs < limitMs * STARVED_FACTOR_MAX) return;
-        // An answer that is here already is read before this.
+        // An answer that has already arrived is read first.
         setImmediate(() => this.#loading?.(`importing it took longer than ${limitMs / 1000} s`));
       }, periodMs);
       this.#loading = (loaded) => {
@@ -129,12 +132,12 @@ export class UserCodeChild {
     });
   }
 
-  /** All modules are there: from now on what is printed is passed on. */
+  /** All modules are loaded: output is forwarded from now on. */
   serve(): void {
     this.#serving = true;
   }
 
-  /** Has user code called. Aborting the signal gives the call up, and its answer is of no interest any more. */
+  /** Calls user code. Aborting the signal gives the call up; its answer is then ignored. */
   call(call: ChildCall, limitMs: number, given?: AbortSignal): Promise<CallOutcome> {
     if (this.#cause !== null) return Promise.resolve({ type: "ended", cause: this.#cause });
     const id = this.#nextCall;
@@ -158,13 +161,13 @@ export class UserCodeChild {
     });
   }
 
-  /** Ends the process at once. */
+  /** Kills the process at once. */
   kill(cause?: string): void {
     if (cause !== undefined) this.#end(cause);
     this.#process.kill("SIGKILL");
   }
 
-  /** Ends the process when its calls are answered; every call has its time. */
+  /** Ends the process when its calls are answered; each call keeps its time limit. */
   retire(): void {
     if (this.#open.size === 0) this.kill("it was replaced");
     else void Promise.allSettled([...this.#open.values()].map((open) => this.#answered(open))).then(() => this.retire());
@@ -181,7 +184,7 @@ export class UserCodeChild {
   }
 
   #send(message: ToChild): void {
-    // A process that has ended reports that by closing, with its code.
+    // If the process has ended, its `close` event reports that with the exit code.
     if (this.#process.connected) this.#process.send(message, () => undefined);
   }
 
@@ -212,7 +215,7 @@ export class UserCodeChild {
     this.#send({ kind: "Ping" });
   }
 
-  /** Goes on until the process has answered, also after the last call was given up. */
+  /** Continues until the process has answered, even after the last call was given up. */
   #look(): void {
     if (this.#silentLooks !== null) {
       this.#silentLooks += 1;

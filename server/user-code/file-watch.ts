@@ -1,12 +1,12 @@
-/** Notices that files or folders have changed, by looking at them in turns: a bounded number in each look. */
+/** Detects changed files and folders by polling, a bounded number per check. */
 import { statSync } from "node:fs";
 import { isChanged, isSettled, type LoadedFile, recordFile } from "#sdk/loaded-file";
 
-/** Looking at one takes two microseconds; more of them take turns. */
+/** Checking a path takes two microseconds; with more paths, they are checked in turns. */
 const LOOKED_AT_MAX = 1_000;
 
 export class FileWatch {
-  /** What each path looked like last. */
+  /** The last stamp of each path. */
   readonly #stamps: Map<string, string>;
   readonly #paths: readonly string[];
   readonly #stampOf: (path: string) => string;
@@ -18,7 +18,7 @@ export class FileWatch {
     this.#stampOf = stampOf;
   }
 
-  /** The paths that have changed since the last look at them. */
+  /** The paths that have changed since they were last checked. */
   look(): string[] {
     const from = this.#from < this.#paths.length ? this.#from : 0;
     this.#from = from + LOOKED_AT_MAX;
@@ -31,12 +31,12 @@ export class FileWatch {
   }
 }
 
-/** Watches places where there may be further modules, from how they are now on. */
+/** Watches places where further modules may appear, compared with their current state. */
 export function watchPlaces(paths: readonly string[]): FileWatch {
   return new FileWatch(new Map(paths.map((path) => [path, placeStamp(path)])), placeStamp);
 }
 
-/** Watches loaded files, from how they were loaded on: a change since then counts. */
+/** Watches loaded files, compared with their state when loaded: a change since then counts. */
 export function watchLoaded(files: ReadonlyMap<string, LoadedFile>): FileWatch {
   const stampOf = (path: string): string => {
     const file = files.get(path);
@@ -50,8 +50,8 @@ export function watchLoaded(files: ReadonlyMap<string, LoadedFile>): FileWatch {
 const AS_LOADED = "";
 
 /**
- * A folder changes when something is added to it or removed; its size says nothing. Two changes in a row may leave the same times:
- * a path that was changed a moment before is looked at once more when its times are old enough to tell.
+ * The times of a folder change when an entry is added or removed; its size means nothing. Two changes in quick succession may
+ * have equal times, so a recently changed path is checked once more when its times are old enough.
  */
 function placeStamp(path: string): string {
   const stat = statSync(path, { throwIfNoEntry: false });

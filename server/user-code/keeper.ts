@@ -1,6 +1,6 @@
 /**
- * Keeps the process of user code of the served directory: starts it with the modules that are called, starts it again when it
- * has ended, and replaces it by a fresh one when files have changed.
+ * Manages the user-code process of the served directory: starts it with the modules to be called, restarts it when it ends,
+ * and replaces it when files have changed.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { CallOutcome } from "#actors/user-code/messages";
@@ -13,33 +13,33 @@ import type { ChildCall } from "./messages.ts";
 export interface KeeperOptions extends ChildOptions {
   /** Absolute path of the served directory. */
   dir: string;
-  /** Takes one line about what happened to the process. */
+  /** Receives one line about an event of the process. */
   complain(line: string): void;
 }
 
-/** A discovery, and what has been loaded again with other content than before. */
+/** A discovery, and what was reloaded with changed content. */
 export interface KeptDiscovery extends Discovery {
   reloaded: {
     /** Absolute paths. */
     files: string[];
-    /** Flows whose modules import one of these files, or are one. */
+    /** Flows whose module is, or imports, one of these files. */
     flows: Pick<FlowRegistration, "project" | "flow">[];
   };
 }
 
-/** Waits before a process is started again that has ended so many times in a row; the last one holds from then on. */
+/** Delays before the restart of a process that has ended this many times in a row; the last delay applies from then on. */
 const RESTART_WAITS_MS = [0, 100, 200, 500, 1_000, 2_000, 5_000, 10_000] as const;
-/** A process that has lived for this long ends the row. */
+/** A process that lives this long resets the count. */
 const STEADY_MS = 30_000;
 
 export class UserCodeKeeper {
   readonly #options: KeeperOptions;
-  /** The process that takes calls, or will; null when there is nothing to call. */
+  /** The process that takes calls, once started; null when there is nothing to call. */
   #ready: Promise<UserCodeChild | null> = Promise.resolve(null);
   #called: readonly string[] = [];
   #modules: readonly string[] = [];
   #loaded: ReadonlyMap<string, LoadedFile> = new Map();
-  /** What was loaded, and places where there may be more. */
+  /** Watches of the loaded files, and of places where modules may appear. */
   #files = watchLoaded(this.#loaded);
   #places = watchPlaces([]);
   #changed = false;
@@ -47,7 +47,7 @@ export class UserCodeKeeper {
   #discoveries = 0;
   #endsInARow = 0;
   readonly #stopped = new AbortController();
-  /** Those that live. */
+  /** Processes that have not ended. */
   readonly #children = new Set<UserCodeChild>();
 
   constructor(options: KeeperOptions) {
@@ -58,12 +58,12 @@ export class UserCodeKeeper {
     return this.#options.dir;
   }
 
-  /** Looks through the directory and starts a process with what it finds; a former one ends when its calls are answered. */
+  /** Searches the directory and starts a process with what was found; the former process ends when its calls are answered. */
   async discover(): Promise<KeptDiscovery> {
     this.#busy = true;
     this.#discoveries += 1;
     const discovering = discover(this.#options.dir, () => this.#start(), undefined, this.#stopped.signal);
-    // Later on calls go to the former process until there is a new one.
+    // After the first discovery, calls go to the former process until the new one is ready.
     if (this.#discoveries === 1)
       this.#ready = discovering.then(
         ({ child }) => child,
@@ -80,8 +80,8 @@ export class UserCodeKeeper {
   }
 
   /**
-   * Has user code called. A process that is being started is waited for, until the signal is aborted; without a signal for
-   * as long as it takes.
+   * Calls user code. Waits for a process that is being started until the signal is aborted, or without limit if there is no
+   * signal.
    */
   async call(call: ChildCall, limitMs: number, signal?: AbortSignal): Promise<CallOutcome> {
     const child = await (signal === undefined ? this.#ready : untilAborted(this.#ready, signal));
@@ -90,7 +90,7 @@ export class UserCodeKeeper {
     return await child.call(call, limitMs, signal);
   }
 
-  /** Looks at the files. True when they have changed and then rested for one look: time to discover. */
+  /** Checks the files. True when they have changed and then stayed unchanged for one check: time to discover. */
   async look(): Promise<boolean> {
     if (this.#busy || this.#stopped.signal.aborted) return false;
     this.#busy = true;
@@ -101,19 +101,19 @@ export class UserCodeKeeper {
     return due;
   }
 
-  /** Ends every process, also those of a discovery that is going on. */
+  /** Ends all processes, including those of a discovery in progress. */
   stop(): void {
     this.#stopped.abort();
     for (const child of this.#children) child.kill("the server is stopping");
   }
 
-  /** A folder also changes when something else is written there, which is of no interest. */
+  /** A folder's times also change when unrelated files are written there, so compare the modules. */
   async #hasOtherModules(): Promise<boolean> {
     try {
       const { modules } = await findModules(this.#options.dir);
       return String(modules) !== String(this.#modules);
     } catch {
-      // It cannot be read, or has gone: the discovery that follows says so.
+      // The directory is unreadable or gone; the next discovery reports that.
       return true;
     }
   }
@@ -140,7 +140,7 @@ export class UserCodeKeeper {
     });
   }
 
-  /** Lets a process serve; when it ends although it is still the one that takes calls, another takes its place. */
+  /** Puts a process into service; if it ends while still in service, a new process replaces it. */
   #follow(child: UserCodeChild, ready: Promise<unknown>): void {
     child.serve();
     const steady = setTimeout(() => {
@@ -160,7 +160,7 @@ export class UserCodeKeeper {
     const ready = this.#startAgain(waitMs);
     this.#ready = ready;
     void ready.then((child) => {
-      // A discovery may have put another one into its place meanwhile; then that one ends this.
+      // A discovery may have replaced this process in the meantime, and then ends it.
       if (child !== null && this.#ready === ready) this.#follow(child, ready);
     });
   }

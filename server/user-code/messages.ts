@@ -1,44 +1,44 @@
-/** Messages between the server and the process of user code. */
+/** Messages between the server and the user-code process. */
 import type { CallOutcome, RouteCall, UserCall } from "#actors/user-code/messages";
 import type { LoadedFile } from "#sdk/loaded-file";
 import type { Registration, RouteRegistration, RuleRegistration } from "#sdk/registration";
 
 export type ChildCall = UserCall | RouteCall;
 
-/** What user code made of a call. */
+/** The outcome of a call in user code. */
 export type CallAnswer = Exclude<CallOutcome, { type: "timed out" | "ended" }>;
 
 export type ToChild =
   /** Imports a module; `module` is a path below `sourceDir` (absolute), with forward slashes. */
   | { kind: "Load"; sourceDir: string; module: string }
   | { kind: "Call"; id: number; call: ChildCall }
-  /** Nobody waits for the call any more. */
+  /** The caller no longer waits for the call. */
   | { kind: "Abort"; id: number }
   | { kind: "Ping" };
 
-/** What a module exports, or why it cannot be imported. */
+/** The exports of a module, or the reason why it cannot be imported. */
 export interface LoadedModule {
   kind: "Loaded";
   flows: Registration[];
   rules: RuleRegistration[];
   routes: RouteRegistration[];
-  /** Whether the process has to live for it: rules, routes, or hooks of flows. */
+  /** True when the module needs a live process: for rules, routes, or hooks of flows. */
   called: boolean;
-  /** Paths of the files that were loaded for it and are the user's, its own included. */
+  /** Paths of the user's files loaded for the module, including its own. */
   files: string[];
-  /** The first line says what is wrong and where, those after it show the code. */
+  /** The first line states the problem and its place; further lines show the code. */
   error: string | null;
-  /** What is probably meant otherwise. */
+  /** Probable mistakes in the declarations. */
   warnings: string[];
-  /** The package.json that does not say what the module is, null where one does or there is none. */
+  /** A package.json without "type" that applies to the module; null if it has a type, or does not exist. */
   typelessPackage: string | null;
 }
 
 export type FromChild =
-  /** It takes messages. */
+  /** The process accepts messages. */
   | { kind: "Ready" }
   | LoadedModule
-  /** A file of the user's is about to be loaded, also by a call. */
+  /** A file of the user is about to be loaded, possibly by a call. */
   | { kind: "Imported"; file: LoadedFile }
   | { kind: "Answer"; id: number; answer: CallAnswer }
   | { kind: "Pong" };

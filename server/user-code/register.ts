@@ -1,4 +1,4 @@
-/** The user code actor on the main thread, and the process it has called. */
+/** The user code actor on the main thread, and the process that it calls. */
 import { resolve } from "node:path";
 import { USER_CODE } from "#actors/names";
 import { UserCode } from "#actors/user-code/shell";
@@ -8,13 +8,13 @@ import type { ServerConfig } from "../config.ts";
 import { type KeeperOptions, UserCodeKeeper } from "./keeper.ts";
 import { ServedCode } from "./served-code.ts";
 
-/** User code may keep the event loop of its process for as long as one call of a rule may take. */
+/** User code may block the event loop of its process as long as one call of a rule may take. */
 const BLOCKED_MS = RULE_CALL_MS_MAX;
 
 export interface CodeLines {
-  /** Takes one line about what went wrong. */
+  /** Receives one line about a failure. */
   complain(line: string): void;
-  /** Takes one line about what went on. */
+  /** Receives one line about a normal event. */
   tell(line: string): void;
 }
 
@@ -34,7 +34,7 @@ export function registerUserCode(host: Host, config: ServerConfig, servedDir: st
   return code;
 }
 
-/** By what user code finds this server. */
+/** Environment variables by which user code finds this server. */
 export function userEnvironment(config: ServerConfig): Record<string, string> {
   return { MILLRACE_HOME: config.home, ...(config.token === null ? {} : { MILLRACE_TOKEN: config.token }) };
 }

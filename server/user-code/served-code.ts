@@ -1,4 +1,4 @@
-/** The code of the served directory while the server runs: what was found last, and what is new when it is looked through again. */
+/** The code of the served directory of a running server: the last discovery, and the differences of each new one. */
 import { relative, sep } from "node:path";
 import type { ReloadCode } from "#actors/records/core";
 import type { CodeFound } from "#actors/user-code/messages";
@@ -8,24 +8,24 @@ import type { CodeProblem } from "#protocol/server";
 import type { FlowRegistration, ModuleProblem } from "../discovery.ts";
 import type { KeptDiscovery, UserCodeKeeper } from "./keeper.ts";
 
-/** The gravest first. */
+/** The most severe first. */
 const KINDS: readonly CodeProblem["kind"][] = ["file", "part", "warning"];
 
 export interface ServedCodePorts {
   found(message: CodeFound): void;
-  /** Takes one line about what went wrong. */
+  /** Receives one line about a failure. */
   complain(line: string): void;
-  /** Takes one line about what went on. */
+  /** Receives one line about a normal event. */
   tell(line: string): void;
 }
 
-/** Changed files that are named; of more, their number says enough. */
+/** Changed files that a line names; beyond that only their number is given. */
 const FILES_NAMED_MAX = 5;
 
 export class ServedCode {
   readonly #keeper: UserCodeKeeper;
   readonly #ports: ServedCodePorts;
-  /** Every flow of the code, those of modules that cannot be imported at the moment included. */
+  /** All flows of the code, including those of modules that currently cannot be imported. */
   #flows: FlowRegistration[] = [];
   #broken: string[] = [];
   routes: CustomRoute[] = [];
@@ -35,7 +35,7 @@ export class ServedCode {
     this.#ports = ports;
   }
 
-  /** At the start: what is found is shown on the screen, and passed on by `take` once there is somebody to take it. */
+  /** At the start: the discovery is shown on the console, and `take` passes it on once the receiving actors run. */
   discover(): Promise<KeptDiscovery> {
     return this.#keeper.discover();
   }
@@ -44,7 +44,7 @@ export class ServedCode {
     this.#keeper.stop();
   }
 
-  /** Files have changed. What is wrong with them is said here, as there is no screen any more that shows it. */
+  /** Files have changed. Problems are logged, because the console of the start no longer shows them. */
   async discoverAgain(): Promise<void> {
     try {
       const discovery = await this.#keeper.discover();
@@ -57,7 +57,7 @@ export class ServedCode {
     }
   }
 
-  /** Passes on what is new; flows that are as they were stay as they are stored, with what people have changed of them. */
+  /** Passes on the differences. Unchanged flows are not registered again, so that changes made by people persist. */
   take(discovery: KeptDiscovery): void {
     const errors = discovery.problems.filter(({ kind }) => kind === "file");
     const broken = errors.map(({ module }) => module);
@@ -94,7 +94,7 @@ function reloadLine({ files, names, flows }: ReloadCode): string {
   return `code of ${flows.length} ${flows.length === 1 ? "flow" : "flows"} reloaded: ${names.join(", ")}${more} changed`;
 }
 
-/** As Settings lists them: the gravest first, and no more than somebody reads. */
+/** The list in Settings: the most severe first, limited in length. */
 function listed(problems: readonly ModuleProblem[]): CodeProblem[] {
   const grave = problems.toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind)).slice(0, CODE_PROBLEMS_MAX);
   return grave.map(({ module, kind, error }) => ({ module, kind, error }));

@@ -1,7 +1,10 @@
-/** Time for which a process could not run because others had the processors: no fault of what it does. */
+/** CPU starvation: time in which a process was ready to run but other processes had the processors. */
 import { readFileSync } from "node:fs";
 
-/** How long the main thread of a process has waited for a processor so far, in ms; 0 where the system does not tell (Linux does). */
+/**
+ * Time that the main thread of a process has waited for a processor so far, in ms; 0 where the system does not report it
+ * (Linux does).
+ */
 export function starvedMs(pid: number | undefined): number {
   try {
     // Nanoseconds on a processor, nanoseconds waiting for one, number of turns: Documentation/scheduler/sched-stats.

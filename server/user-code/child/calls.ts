@@ -1,4 +1,4 @@
-/** In the process of user code: the calls under way, each answered once. */
+/** In the user-code process: the open calls, each answered once. */
 import { RESULT_BYTES_MAX } from "#protocol/limits";
 import { describeFailure } from "#sdk/failure";
 import type { Exported } from "#sdk/load-module";
@@ -9,7 +9,7 @@ import { callHook } from "./hook-call.ts";
 import { callRoute } from "./route-call.ts";
 
 export class Calls {
-  /** What the modules export, or why they could not be imported. */
+  /** Exports of the modules, or why a module could not be imported. */
   readonly #modules: ReadonlyMap<string, Exported | string>;
   readonly #home: string;
   readonly #send: (message: FromChild) => void;
@@ -22,7 +22,7 @@ export class Calls {
   }
 
   async start(id: number, call: ChildCall): Promise<void> {
-    // Flows and events outside a run were held back while modules were imported; called code may use them.
+    // During imports, flows and events outside a run are suppressed; called code may use them.
     shared.suppressed = null;
     const controller = new AbortController();
     this.#underWay.set(id, controller);
@@ -32,7 +32,7 @@ export class Calls {
     } catch (error) {
       const { message, traceback } = describeFailure(error);
       answer = { type: "failed", error: message };
-      // Whoever waits learns what was thrown, its author also where.
+      // The caller gets the error; the author of the code also gets the stack on standard error.
       if (!controller.signal.aborted) process.stderr.write(`millrace: ${nameOf(call)} threw ${withoutOwnFrames(traceback)}\n`);
     }
     this.#underWay.delete(id);
@@ -74,7 +74,7 @@ export class Calls {
   }
 }
 
-/** What a rule's function returned, as it is kept with the firing. */
+/** The return value of a rule's function, as stored with the firing. */
 function detailOf(value: unknown): unknown {
   const text = ruleResult(value);
   const bytes = Buffer.byteLength(text);

@@ -1,4 +1,4 @@
-/** In the process of user code: the hook of a flow for a state that its run reached without an engine. */
+/** In the user-code process: the hook of a flow for a state that its run reached without an engine. */
 import type { UserCall } from "#actors/user-code/messages";
 import { newActiveRun } from "#sdk/active-run";
 import { runFlowHook } from "#sdk/attempt";
@@ -8,7 +8,7 @@ import type { LoadedFlow } from "#sdk/load-module";
 import type { ReportItem } from "#sdk/report-item";
 import { ServerRunServices } from "#sdk/run-services";
 
-/** As much of what a hook logs and publishes is kept. */
+/** Maximum of log lines and artifacts of a hook that are kept. */
 const ITEMS_MAX = 1_000;
 
 async function serverClient(): Promise<Millrace> {
@@ -16,7 +16,7 @@ async function serverClient(): Promise<Millrace> {
   return new Millrace();
 }
 
-/** Calls the hook and returns what happened in it, as an engine reports it. */
+/** Calls the hook and returns its effects in the form of an engine's report. */
 export async function callHook(
   { definition }: LoadedFlow,
   { project, flow, run, state }: Extract<UserCall, { type: "hook" }>,

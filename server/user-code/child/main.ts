@@ -1,6 +1,6 @@
 /**
- * The process of user code: imports the modules it is told to and calls their rules, routes and hooks. It ends with its
- * parent. Whatever user code does to it (a loop, an exit, a full heap) happens to this process alone.
+ * The user-code process: imports modules on request and calls their rules, routes and hooks. It ends with its parent. Damage
+ * by user code (a loop, an exit, a full heap) is limited to this process.
  */
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -11,7 +11,7 @@ import { ImportedFiles } from "#sdk/imported-files";
 import { type Exported, loadModule } from "#sdk/load-module";
 import { captureStreams } from "#sdk/stream-capture";
 import type { FromChild, LoadedModule, ToChild } from "../messages.ts";
-// What flow files import: loaded here, so that the time for their import is theirs alone.
+// Preload what flow files import, so that the import time measures only their own code.
 import "#sdk/index";
 import { Calls } from "./calls.ts";
 
@@ -61,23 +61,23 @@ async function load(sourceDir: string, module: string): Promise<LoadedModule> {
     warnings: answer.error === null ? answer.warnings : [],
     typelessPackage: typelessPackage(resolve(sourceDir, module)),
   };
-  // What user code declared may hold anything; what is stored is JSON.
+  // Declarations of user code may hold any value; only JSON can be stored.
   return JSON.parse(JSON.stringify(loaded)) as LoadedModule;
 }
 
-/** Closing the channel is what a parent's end does as well, but a busy loop does not see it. */
+/** The end of the parent also closes the channel, but a busy loop cannot notice that. */
 function watchParent(): void {
   const suffix = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
   const options = { workerData: process.ppid, execArgv: [], env: {}, resourceLimits: { maxOldGenerationSizeMb: WATCH_HEAP_MB } };
   new Worker(new URL(`./parent-watch${suffix}`, import.meta.url), options).unref();
 }
 
-/** What rules in data do needs no process of user code. */
+/** Rules in data without functions need no user-code process. */
 function hasFunctions(rules: Exported["rules"]): boolean {
   return rules.some(({ definition }) => definition.fn !== null);
 }
 
-/** The way to the parent is for this file alone: user code that speaks on it would break the protocol. */
+/** Only this file may use the channel to the parent: messages of user code would break the protocol. */
 function takeChannel(): (message: FromChild) => void {
   const send = process.send?.bind(process);
   Object.defineProperty(process, "send", { value: undefined });

@@ -1,10 +1,10 @@
 /**
- * A thread of the user-code process that ends it when its parent has gone: a server that is killed cannot end it, and user code
- * in a busy loop keeps it from seeing that the channel is closed.
+ * A thread of the user-code process that ends the process when its parent is gone: a killed server cannot end it, and a busy
+ * loop keeps it from noticing the closed channel.
  */
 import { workerData } from "node:worker_threads";
 
-/** How often the parent is looked for. */
+/** Interval of the checks for the parent. */
 const LOOK_MS = 1000;
 
 const parent = workerData as number;

@@ -1,4 +1,4 @@
-/** In the process of user code: one request for a custom route, in the terms of the Fetch API. */
+/** In the user-code process: one request for a custom route, as Fetch API objects. */
 
 import type { RouteCall } from "#actors/user-code/messages";
 import { ROUTE_ANSWER_BYTES_MAX } from "#protocol/limits";
