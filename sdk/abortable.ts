@@ -1,4 +1,4 @@
-/** Settles as the promise does, or rejects with the signal's reason as soon as that aborts; the promise itself goes on. */
+/** Settles like the promise, or rejects with the signal's reason as soon as the signal aborts; the promise itself continues. */
 export function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
@@ -17,7 +17,7 @@ export function untilAborted<T>(signal: AbortSignal, promise: Promise<T>): Promi
   });
 }
 
-/** Aborts `controller` whenever `signal` does; the returned function ends that. */
+/** Aborts `controller` when `signal` aborts; call the returned function to stop that. */
 export function follow(controller: AbortController, signal: AbortSignal): () => void {
   const onAbort = () => controller.abort(signal.reason);
   if (signal.aborted) onAbort();

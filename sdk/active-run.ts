@@ -13,39 +13,39 @@ export interface ActiveRun {
   name: string;
   project: string;
   flow: string;
-  /** As sent; once the attempt has begun, converted and with defaults. */
+  /** As sent; after the attempt has begun, converted and with defaults. */
   parameters: Record<string, unknown>;
   /** 1 for the first attempt; retries count up. */
   attempt: number;
-  /** Aborted when the run is cancelled or out of time. */
+  /** Aborted when the run is cancelled or its time limit passes. */
   controller: AbortController;
   clock: Clock;
-  /** Where results are cached: a directory `results` in here. */
+  /** Data directory; results are cached in its directory `results`. */
   home: string;
   logPrints: boolean;
-  /** What it prints, until that is lines of its log. */
+  /** Output of the run that has not become log lines yet. */
   printed: PrintedOutput;
-  /** Takes what happens, in order. */
+  /** Receives the report items in order. */
   report: (item: ReportItem) => void;
-  /** What the run asks of its server. */
+  /** Requests of the run to its server. */
   services: RunServices;
-  /** What the run asks people. */
+  /** Questions of the run to people. */
   questions: Questions;
-  /** How often each task name was called: the counter of dynamic keys. */
+  /** Number of calls per task name, which numbers the dynamic keys. */
   counters: Map<string, number>;
-  /** Free places of tasks that bound their concurrency, by task definition. */
+  /** Free slots of tasks that bound their concurrency, by task definition. */
   gates: Map<object, Gate>;
   /** Every task run of this attempt. */
   taskRuns: Set<TaskRun<unknown>>;
-  /** Calls of user functions that have not returned yet, also those nobody waits for any more. */
+  /** Calls of user functions that have not returned yet, including abandoned ones. */
   bodies: Set<Promise<unknown>>;
   /** Artifact ids of progress bars that are updated in place, by task run. */
   progress: Map<string | null, string>;
-  /** True after the attempt: what still happens is not recorded. */
+  /** True after the attempt: later items are not recorded. */
   ended: boolean;
 }
 
-/** What an attempt of a run is given; the rest begins empty. */
+/** The fields an attempt is given; the others start empty. */
 export type RunBasis = Pick<
   ActiveRun,
   | "id"
@@ -87,7 +87,7 @@ export interface ActiveTask {
   externalId: string;
   name: string;
   dynamicKey: string;
-  /** Aborted when this attempt is out of time, or with the task run or the run. */
+  /** Aborted when this attempt's time limit passes, or with the task run or the run. */
   signal: AbortSignal;
 }
 
@@ -96,7 +96,7 @@ export interface Scope {
   task: ActiveTask | null;
 }
 
-/** Bounds how many calls go on at once; the others wait in order. */
+/** Bounds the number of concurrent calls; further calls wait in order. */
 export class Gate {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -128,14 +128,14 @@ export function currentScope(): Scope | undefined {
 
 const NEVER = new AbortController().signal;
 
-/** The signal of the current task run, or of the run; outside a run one that never aborts. */
+/** The signal of the current task run, else of the run; outside a run a signal that never aborts. */
 export function currentSignal(): AbortSignal {
   const scope = currentScope();
   return scope?.task?.signal ?? scope?.run.controller.signal ?? NEVER;
 }
 
 /**
- * The scope, where a run is needed.
+ * The current scope.
  * @throws Error outside a run.
  */
 export function requireScope(what: string): Scope {

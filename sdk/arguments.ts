@@ -1,8 +1,8 @@
 import { shared } from "./shared-state.ts";
 
 /**
- * What a task takes where its function takes a T: the value, a promise of it (a TaskRun above all),
- * or an array or plain object whose entries may be promises.
+ * The argument type of a task whose function takes a T: the value, a promise of it (usually a TaskRun), or an array or plain
+ * object whose entries may be promises.
  */
 export type TaskInput<T> =
   | T
@@ -17,7 +17,10 @@ export type TaskInput<T> =
 
 export type TaskArguments<Args extends readonly unknown[]> = { [Index in keyof Args]: TaskInput<Args[Index]> };
 
-/** External ids of the task runs that the arguments come from, each once: promises, returned objects, and both one level inside. */
+/**
+ * External ids of the task runs that the arguments come from, without duplicates: promises and returned objects, also one level
+ * inside.
+ */
 export function parentsOf(args: readonly unknown[]): string[] {
   const parents = new Set<string>();
   for (const arg of args) {
@@ -29,12 +32,12 @@ export function parentsOf(args: readonly unknown[]): string[] {
   return [...parents];
 }
 
-/** Remembers which task runs an object comes from. */
+/** Records which task runs an object comes from. */
 export function rememberOrigin(value: unknown, taskRunIds: string[]): void {
   if (typeof value === "object" && value !== null) shared.origins.set(value, taskRunIds);
 }
 
-/** Resolves promises among the arguments, also one level inside; returns the same array at once when there are none. */
+/** Resolves promises among the arguments, also one level inside; without promises returns the same array synchronously. */
 export function resolveArguments(args: readonly unknown[]): readonly unknown[] | Promise<unknown[]> {
   return args.some(holdsPromise) ? Promise.all(args.map(resolveOne)) : args;
 }

@@ -5,14 +5,14 @@ import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
 import { currentScope, type Scope } from "./active-run.ts";
 
 export interface ArtifactOptions {
-  /** Groups artifacts across runs: all under one key form a history. */
+  /** Groups artifacts across runs: all artifacts under one key form a history. */
   key?: string;
-  /** Id of the run it belongs to. Default: the run around the call. */
+  /** Id of the run the artifact belongs to. Default: the run around the call. */
   run?: number;
 }
 
 export interface TableOptions extends ArtifactOptions {
-  /** Column names; needed where rows are arrays, else taken from the rows' keys in the order they are first seen. */
+  /** Column names; required if rows are arrays. Default: the rows' keys in order of appearance. */
   columns?: readonly string[];
 }
 
@@ -26,11 +26,10 @@ export interface ImageOptions extends ArtifactOptions {
 }
 
 /**
- * Publishes small display records of the current run or task run, or of the run that `run` names. Each resolves to the
- * artifact's UUID. Inside the run it is recorded at once, so that nobody has to wait for the promise. Outside a run and
- * without `run` it is only shown on the console, as log lines are.
- *
- * Every function throws at once: RangeError when the data exceed 1 MB, TypeError when they are not what the kind needs.
+ * Publishes small display records of the current run or task run, or of the run given as `run`. Each call resolves to the
+ * artifact's UUID. Inside the run the artifact is recorded at once, so the promise need not be awaited. Outside a run and
+ * without `run` it is only printed to the console, as log lines are.
+ * Every function throws synchronously: RangeError when the data exceed 1 MB, TypeError when the data do not fit the kind.
  */
 export const artifact = {
   /** Markdown text. Data: `{ title, text }`. */
@@ -53,7 +52,7 @@ export const artifact = {
     return publish("link", { text, url: String(url) }, options);
   },
 
-  /** An image by address or by its bytes, which are embedded. Data: `{ title, src }`. */
+  /** An image by its address or by its bytes, which are embedded. Data: `{ title, src }`. */
   image(title: string, source: string | URL | Uint8Array, options: ImageOptions = {}): Promise<string> {
     const src =
       source instanceof Uint8Array
@@ -64,8 +63,8 @@ export const artifact = {
 };
 
 /**
- * Shows how far the current task run (or the run) is, from 0 to 100, in one bar that is updated in place.
- * Outside a run it does nothing.
+ * Shows the progress of the current task run (else of the run) from 0 to 100, in one bar that is updated in place. Does nothing
+ * outside a run.
  */
 export function progress(value: number, label?: string): void {
   const scope = currentScope();
@@ -102,7 +101,7 @@ async function send(kind: ArtifactKind, data: Record<string, unknown>, key: stri
   return (await withHomeServer(({ client }) => client.artifacts.create({ run_id: run, kind, data, key }))).external_id;
 }
 
-/** Plain JSON, so that no later change of the user's object can reach what is recorded. */
+/** Plain JSON, so that later changes of the user's object cannot alter the record. */
 function plainData(kind: ArtifactKind, data: object): Record<string, unknown> {
   const text = JSON.stringify(data);
   const bytes = Buffer.byteLength(text);

@@ -3,7 +3,7 @@ import type { FailureRecord } from "./failure.ts";
 import { writeLog } from "./log.ts";
 import type { RetryOptions } from "./retry.ts";
 
-/** Adds the line of a failed attempt to the run's log: which one it was, when the next begins, and why. */
+/** Adds the line of a failed attempt to the run's log: its number, the start of the next attempt, and the cause. */
 export function logFailedAttempt(
   run: ActiveRun,
   taskRunId: string | null,
@@ -17,7 +17,7 @@ export function logFailedAttempt(
     const next = attempt <= retries ? ", and there is no other" : "";
     return writeLog(run, taskRunId, 40, "millrace.run", `${which}${next}: ${message}`);
   }
-  // The last state has the traceback of the last attempt; of the others it is in the log only.
+  // The last state has the traceback of the last attempt; those of earlier attempts are only in the log.
   const reason = traceback.startsWith(message) ? traceback : `${message}\n${traceback}`;
   writeLog(run, taskRunId, 30, "millrace.run", `${which}, the next begins in ${secondsText(delaySeconds)}: ${reason}`);
 }

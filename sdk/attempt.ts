@@ -11,24 +11,24 @@ import { retryDelayOf } from "./retry.ts";
 import { shared } from "./shared-state.ts";
 import { trackBody } from "./task-execution.ts";
 
-/** How long functions that nobody waits for any more may go on after an attempt, before it counts as not stopped. */
+/** How long abandoned functions may continue after an attempt before they count as not stopped. */
 const LINGER_MS = 1_000;
 
-/** The same after the run was stopped: the engine ends the thread after its grace, which is shorter. */
+/** The same after the run was stopped: here the engine ends the thread after its grace, which is shorter. */
 const STOPPED_LINGER_MS = 60_000;
 
 /** How one attempt of a flow ended. */
 export type AttemptOutcome =
   | { kind: "completed"; details: Record<string, unknown>; lingering: boolean }
   | { kind: "failed"; failure: FailureRecord; retryDelaySeconds: number | null; lingering: boolean }
-  /** A question was asked that nobody has answered yet. */
+  /** A question has no answer yet. */
   | { kind: "paused"; question: Question; lingering: boolean }
   /** The signal of the run was aborted. */
   | { kind: "stopped"; lingering: boolean };
 
 /**
- * Calls a flow's function once, waits for every task run it started, and says how it ended.
- * `lingering` is true when functions of the user's are still going on although the attempt is over.
+ * Calls a flow's function once, waits for every task run it started, and returns how it ended. `lingering` is true when user
+ * functions still run although the attempt is over.
  */
 export async function runAttempt(flow: FlowDefinition, run: ActiveRun): Promise<AttemptOutcome> {
   let outcome: AttemptOutcome;
@@ -40,7 +40,7 @@ export async function runAttempt(flow: FlowDefinition, run: ActiveRun): Promise<
     await taskRunsSettled(run);
     outcome = { kind: "completed", details: resultDetails(run, value), lingering: false };
   } catch (error) {
-    // What a stop makes the function throw is no failure of the flow.
+    // What the function throws because of a stop is not a failure of the flow.
     outcome = run.controller.signal.aborted ? stopped(run) : failed(flow, run, error);
   }
   if (run.controller.signal.aborted) outcome = stopped(run);
@@ -55,7 +55,7 @@ export async function runAttempt(flow: FlowDefinition, run: ActiveRun): Promise<
   return outcome;
 }
 
-/** Calls the hook of a flow for a state its run has reached. */
+/** Calls the flow's hook for a state that its run has reached. */
 export async function runFlowHook(flow: FlowDefinition, run: ActiveRun, state: State): Promise<void> {
   const hook = hookFor(flow.options.hooks, state.type);
   if (hook === undefined) return;
@@ -65,7 +65,7 @@ export async function runFlowHook(flow: FlowDefinition, run: ActiveRun, state: S
   run.ended = true;
 }
 
-/** The function's result. A pause ends the attempt also when the function that asked catches that and goes on. */
+/** The function's result. A pause ends the attempt even if the function catches Paused and continues. */
 async function untilPaused<T>({ controller: { signal } }: ActiveRun, body: Promise<T>): Promise<T> {
   const overdue = Promise.withResolvers<never>();
   let timer: NodeJS.Timeout | undefined;
@@ -86,9 +86,9 @@ function stopped({ questions: { unanswered }, controller: { signal } }: ActiveRu
   return { kind: "paused", question: unanswered, lingering: false };
 }
 
-/** Waits for task runs nobody awaited; one that failed unseen fails the run. */
+/** Waits for task runs that were not awaited; an unobserved failure fails the run. */
 async function taskRunsSettled(run: ActiveRun): Promise<void> {
-  // Task runs can start further ones, so the list may grow while it is walked; a Set's iterator sees the new ones.
+  // Task runs can start further ones, so the set may grow during the loop; a Set's iterator visits the new ones.
   for (const taskRun of run.taskRuns) {
     await taskRun.settled();
     const error = taskRun.unobservedError();

@@ -13,7 +13,10 @@ import type { StreamName } from "./printed-lines.ts";
 
 const FOLLOWED = Symbol.for("millrace.children");
 
-/** Once a child has ended, its output is complete after this much silence, even where a process in the background holds it open. */
+/**
+ * After a child has ended, its output counts as complete after this much silence, even if a background process keeps the pipe
+ * open.
+ */
 const QUIET_MS = 100;
 const QUIET_LOOKS_MAX = 10;
 
@@ -21,26 +24,26 @@ const READ_BYTES = 65_536;
 
 export interface ChildFollowing {
   gauges?: Gauges;
-  /** False: what children print to the streams they inherit stays on the terminal. */
+  /** False: output of children to inherited streams stays on the terminal. */
   capturesOutput: boolean;
 }
 
-/** What Node's spawn hands to the child process that it makes. */
+/** The options that Node's spawn passes to the new child process. */
 interface StartOptions {
   stdio?: unknown;
   envPairs?: string[];
 }
 
 /**
- * From now on child processes that code inside a run starts carry the run's mark, by which they are found when it ends, and what
- * they print to standard streams that they inherit goes to the run's log.
+ * After this call, child processes started inside a run carry the run's mark, by which the engine finds them when the run ends,
+ * and their output to inherited standard streams goes to the run's log.
  */
 export function followChildren(following: ChildFollowing): void {
   const prototype = ChildProcess.prototype as unknown as { [FOLLOWED]?: true; spawn(options: StartOptions): number };
   if (prototype[FOLLOWED] === true) return;
   prototype[FOLLOWED] = true;
   const { spawn } = prototype;
-  // Every asynchronous way to start a child comes by here: spawn, exec, execFile and fork.
+  // Every asynchronous way to start a child calls this method: spawn, exec, execFile and fork.
   prototype.spawn = function (this: ChildProcess, options: StartOptions): number {
     const scope = currentScope();
     if (scope === undefined) return spawn.call(this, options);
@@ -65,7 +68,7 @@ function entriesOf(stdio: unknown): unknown[] {
   return Array.isArray(stdio) ? stdio : [stdio, stdio, stdio];
 }
 
-/** The child's descriptors that would be the engine's own output, and whose. */
+/** The child's descriptors that would inherit the engine's output, with the stream of each. */
 function inheritedBy(stdio: unknown, { run }: Scope, { capturesOutput }: ChildFollowing): Map<number, StreamName> {
   const found = new Map<number, StreamName>();
   if (!capturesOutput || !run.logPrints) return found;
@@ -77,7 +80,7 @@ function inheritedBy(stdio: unknown, { run }: Scope, { capturesOutput }: ChildFo
   return found;
 }
 
-/** Reads what a child prints. To its owner the child looks as if it had inherited the stream. */
+/** Reads the output of a child. To the calling code the child looks as if it had inherited the stream. */
 function takeOutput(child: ChildProcess, at: number, scope: Scope, name: StreamName, gauges: Gauges | undefined): void {
   const stream = child.stdio[at] as Socket | null | undefined;
   if (stream == null) return;
@@ -90,7 +93,7 @@ function takeOutput(child: ChildProcess, at: number, scope: Scope, name: StreamN
   let bytes = 0;
   stream.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
-    // After the run it goes where it would have gone without it.
+    // After the end of the run the output goes where the child would have written without capture.
     if (run.ended) process[name].write(chunk);
     else lines.write(chunk);
     if (gauges?.behind !== true) return;
@@ -109,7 +112,7 @@ function takeOutput(child: ChildProcess, at: number, scope: Scope, name: StreamN
       await served();
     }
     if (!open) return;
-    // The child's own "close" waits for its streams, but not for those it would have inherited.
+    // The child's own "close" waits for its pipes, but would not have waited for inherited streams.
     stream.emit("close");
     stream.removeAllListeners("close");
   };
@@ -118,7 +121,7 @@ function takeOutput(child: ChildProcess, at: number, scope: Scope, name: StreamN
 
 type SyncCall = (...values: unknown[]) => unknown;
 
-/** While a synchronous child runs, nothing can be read: what it prints waits in a file. */
+/** Output cannot be read while a synchronous child runs, so it goes to a file until the child ends. */
 function followSync(name: "spawnSync" | "execFileSync" | "execSync", following: ChildFollowing): void {
   const call = childProcess[name] as SyncCall;
   const followed: SyncCall = (...values) => {
@@ -142,7 +145,7 @@ function followSync(name: "spawnSync" | "execFileSync" | "execSync", following: 
   Object.assign(childProcess, { [name]: followed });
 }
 
-/** A file without a name. */
+/** An unnamed temporary file. */
 class OutputFile {
   readonly at: number;
   readonly descriptor: number;

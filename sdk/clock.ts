@@ -1,23 +1,23 @@
 /**
- * Time as the SDK needs it, so that tests can put a simulated clock in its place.
+ * Time for the SDK, so that tests can substitute a simulated clock.
  */
 
-/** The longest delay a Node timer takes: 2^31 - 1 ms, about 24.8 days; longer ones are reached in steps. */
+/** The longest delay of a Node timer: 2^31 - 1 ms, about 24.8 days; longer delays take several timers. */
 const TIMER_MS_MAX = 2_147_483_647;
 
-/** How far the monotonic reading may drift from the wall clock before it is anchored anew. */
+/** How far the monotonic reading may drift from the wall clock before it is anchored again. */
 const DRIFT_US_MAX = 50_000;
 
 export interface Clock {
   /** Microseconds since the Unix epoch, UTC. */
   nowUs(): number;
-  /** Resolves after `ms` milliseconds; rejects with the signal's reason when that aborts first. */
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason if the signal aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls `run` once after `ms` milliseconds; the returned function takes that back. */
+  /** Calls `run` once after `ms` milliseconds; the returned function cancels that. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** The clock of the machine: monotonic within the process to below a millisecond, and never far from the wall clock. */
+/** The machine's clock: monotonic within the process to below a millisecond, and never far from the wall clock. */
 export class SystemClock implements Clock {
   #anchorUs = Date.now() * 1000 - performance.now() * 1000;
   #lastUs = 0;

@@ -2,14 +2,14 @@ import { type InspectOptions, inspect } from "node:util";
 import { currentScope } from "./active-run.ts";
 import { formatValues, writeLog } from "./log.ts";
 
-/** The console methods that print, with the level their lines get. */
+/** The console methods that print, with the level of their log lines. */
 const PRINTING = { debug: 10, log: 20, info: 20, warn: 30, error: 40 } as const;
 
 const CAPTURED = Symbol.for("millrace.console");
 
 /**
- * From now on console.log and its kin, called inside a run whose flow has `logPrints` on (the default),
- * add a line to the run's log instead of printing. Elsewhere they print as before.
+ * After this call, console.log and its siblings add a line to the run's log instead of printing, inside a run whose flow has
+ * `logPrints` on (the default). Elsewhere they print as before.
  */
 export function captureConsole(): void {
   const target = console as Console & { [CAPTURED]?: true };

@@ -11,7 +11,7 @@ export interface CurrentRun {
   readonly parameters: Readonly<Record<string, unknown>>;
   /** 1 for the first attempt; retries count up. */
   readonly attempt: number;
-  /** Aborts when the run is cancelled or out of time; inside a task, also with that task run. */
+  /** Aborts when the run is cancelled or its time limit passes; inside a task, also with that task run. */
   readonly signal: AbortSignal;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the declarations of a module lead one to doubt: options that do not exist, flows that no export names. In a process that
- * serves flow files, whoever imports the module takes these notes; a script has no screen but its own.
+ * Likely mistakes in the declarations of a module: options that do not exist, flows that no export names. In a process that
+ * serves flow files, the importer of the module collects these notes; a script prints them.
  */
 import { nearestName } from "#protocol/nearest-name";
 import { shared } from "./shared-state.ts";
@@ -11,10 +11,10 @@ export interface DeclarationNotes {
   flows: string[];
 }
 
-/** Names every option of a type once, so that none can be forgotten. */
+/** Lists every option of a type once, so that the compiler reports a missing one. */
 export type OptionNames<Options> = Readonly<Record<keyof Options, true>>;
 
-/** Collects what is declared while `load` imports a module. */
+/** Collects the notes of declarations while `load` imports a module. */
 export async function withNotes<T>(load: () => Promise<T>): Promise<{ value: T; notes: DeclarationNotes }> {
   const notes: DeclarationNotes = { warnings: [], flows: [] };
   shared.notes = notes;
@@ -29,7 +29,7 @@ export function noteFlow(name: string): void {
   shared.notes?.flows.push(name);
 }
 
-/** @param owner what has the options, as its author calls it: `flow "daily"` */
+/** @param owner the owner of the options in the author's terms: `flow "daily"` */
 export function noteUnknownOptions<Options>(owner: string, given: unknown, known: OptionNames<Options>): void {
   if (typeof given !== "object" || given === null) return;
   const names = Object.keys(known);
@@ -43,6 +43,6 @@ export function noteUnknownOptions<Options>(owner: string, given: unknown, known
 
 function warn(text: string): void {
   if (shared.notes != null) shared.notes.warnings.push(text);
-  // In a served process declarations of later are those of runs: their module was looked at when it was imported.
+  // In a served process later declarations happen inside runs; their module was checked when it was imported.
   else if (!shared.served) process.stderr.write(`millrace: ${text}\n`);
 }

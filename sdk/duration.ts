@@ -5,7 +5,7 @@ const SECONDS_PER_UNIT = { ms: 0.001, s: 1, m: 60, h: 3600, d: 86_400 } as const
 
 /**
  * The number of seconds in a duration.
- * @throws RangeError for negative or endless lengths and for text of another form.
+ * @throws RangeError for negative or infinite lengths and for text of another form.
  */
 export function parseDuration(duration: Duration): number {
   if (typeof duration === "number") {
@@ -16,6 +16,6 @@ export function parseDuration(duration: Duration): number {
   if (match === null)
     throw new RangeError(`"${duration}" is not a duration: write seconds, or text like "500ms", "30s", "5m", "2h", "1d"`);
   const unit = (match[2] ?? "s") as keyof typeof SECONDS_PER_UNIT;
-  // Milliseconds are divided, because 0.001 is not exact: "500ms" is 0.5.
+  // Dividing keeps milliseconds exact: 0.001 is not an exact double, "500ms" is 0.5.
   return unit === "ms" ? Number(match[1]) / 1000 : Number(match[1]) * SECONDS_PER_UNIT[unit];
 }

@@ -3,11 +3,12 @@ import { currentScope } from "./active-run.ts";
 import { shared } from "./shared-state.ts";
 
 /**
- * Records an event that rules can match and people can see: inside a run it is about that run, outside it stands for itself.
- *
- * Inside a run the event is recorded at once, in order with the run's log lines; outside the promise tells when it is stored.
- * @param name any name but those under the prefixes of the server, such as "run.", whose events the server alone records
- * @throws TypeError at once for such a name and for a payload that is no JSON object
+ * Records an event that rules can match and people can see. Inside a run the event is about that run; outside a run it is about
+ * itself.
+ * Inside a run the event is recorded at once, in order with the run's log lines; outside, the promise resolves when it is
+ * stored.
+ * @param name any name except those under the server's prefixes, such as "run.", whose events only the server records
+ * @throws TypeError synchronously for such a name and for a payload that is not a JSON object
  */
 export function emit(name: string, payload: object = {}): Promise<void> {
   const wrong = checkEmittedName(name);
@@ -20,7 +21,7 @@ export function emit(name: string, payload: object = {}): Promise<void> {
   return Promise.resolve();
 }
 
-/** Plain JSON, so that no later change of the user's object can reach what is recorded. */
+/** Plain JSON, so that later changes of the user's object cannot alter the record. */
 function plainObject(name: string, payload: object): Record<string, unknown> {
   const text = JSON.stringify(payload) as string | undefined;
   const plain: unknown = text === undefined ? undefined : JSON.parse(text);

@@ -1,17 +1,17 @@
 import { inspect } from "node:util";
 
-/** Longest state message in characters: it is shown in lists. */
+/** Longest state message in characters, because lists show it. */
 const MESSAGE_CHARS_MAX = 4_000;
 
 /** Longest traceback in characters: enough for a deep stack with its causes. */
 const TRACEBACK_CHARS_MAX = 64_000;
 
-/** Thrown by user code to end a task or a flow as Failed without any further retry. */
+/** Throw this in user code to end a task or a flow as Failed without further retries. */
 export class Abort extends Error {
   override name = "Abort";
 }
 
-/** A task attempt or a run took longer than its `timeout`. */
+/** A task attempt or a run exceeded its `timeout`. */
 export class TimedOut extends Error {
   override name = "TimedOut";
   /** The limit that was exceeded, in seconds. */
@@ -28,12 +28,12 @@ export class Cancelled extends Error {
   override name = "Cancelled";
 }
 
-/** The run pauses for an answer: leaves the function that asked. The run starts again from its top with the answer. */
+/** The run pauses for an answer: thrown to leave the function that asked. With the answer the run starts again from its top. */
 export class Paused extends Error {
   override name = "Paused";
 }
 
-/** An error as it is recorded in a Failed state. */
+/** An error as recorded in a Failed state. */
 export interface FailureRecord {
   /** `Name: text`. */
   message: string;
@@ -53,7 +53,7 @@ export function isPaused(error: unknown): boolean {
   return error instanceof Error && error.name === "Paused";
 }
 
-/** The record of whatever was thrown, also of values that are no Error. */
+/** The record of any thrown value, including values that are not an Error. */
 export function describeFailure(error: unknown): FailureRecord {
   const exception = nameOf(error);
   const text = error instanceof Error ? error.message : typeof error === "string" ? error : inspect(error, { depth: 3 });
@@ -62,10 +62,10 @@ export function describeFailure(error: unknown): FailureRecord {
   return { message: message.slice(0, MESSAGE_CHARS_MAX), exception, traceback: traceback.slice(0, TRACEBACK_CHARS_MAX) };
 }
 
-/** How deep an error is written out, with its causes and properties: a property may be a whole HTTP response. */
+/** Depth to which an error is written out with its causes and properties: a property may be a whole HTTP response. */
 const INSPECTED_DEPTH = 4;
 
-/** What the causes began with is said also where they are nested deeper than is written out. */
+/** The first lines of causes are included even if the causes are nested deeper than the inspected depth. */
 function stackWithCauses(error: Error): string {
   const chain: Error[] = [error];
   for (let { cause } = error; cause instanceof Error && !chain.includes(cause); { cause } = cause) chain.push(cause);
@@ -74,7 +74,7 @@ function stackWithCauses(error: Error): string {
   return innermost === undefined ? text : `${text}\n[innermost cause]: ${inspect(innermost, { depth: INSPECTED_DEPTH })}`;
 }
 
-/** The directory of this package's own frames, which tell a user nothing. */
+/** The directory of this package's own frames, which do not help a user. */
 const OWN_FILES = new URL(".", import.meta.url).href;
 
 function withoutOwnFrames(stack: string): string {
@@ -82,7 +82,7 @@ function withoutOwnFrames(stack: string): string {
   for (const line of stack.split("\n")) {
     const own = /^\s+at /.test(line) && (line.includes(OWN_FILES) || line.includes("node:internal/"));
     if (!own) kept.push(line);
-    // Behind the last frame the properties of the error, its cause among them, begin.
+    // After the last frame come the properties of the error, including its cause.
     else if (line.endsWith(" {")) kept.push(`${kept.pop() ?? ""} {`);
   }
   return kept.join("\n");

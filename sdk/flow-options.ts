@@ -11,7 +11,7 @@ export interface After {
   flows: readonly string[];
   /** Parameter that identifies a batch: one run per value, once every upstream completed a run for it. */
   key?: string;
-  /** Parameters of the run; texts such as "{{ run.parameters.day }}" take the upstream run's values. */
+  /** Parameters of the run; texts such as "{{ run.parameters.day }}" are filled in from the upstream run. */
   parameters?: Record<string, unknown>;
 }
 
@@ -24,28 +24,28 @@ export interface FlowOptions<Schema extends object = object> extends RetryOption
   /** The group the flow is listed under. Default: its project. */
   group?: string;
   tags?: readonly string[];
-  /** Time limit of one attempt, from Running on; the run then ends as TimedOut, without a retry. */
+  /** Time limit of one attempt, counted from Running; the run then ends as TimedOut, without a retry. */
   timeout?: Duration;
-  /** Amounts of named resources a run holds while it executes. */
+  /** Amounts of named resources that a run holds while it executes. */
   resources?: Record<string, number>;
-  /** How many runs of this flow execute at once. */
+  /** How many runs of this flow may execute at once. */
   maxConcurrent?: number;
-  /** What becomes of a run created while maxConcurrent runs are under way. Default "enqueue". */
+  /** What happens to a run created while maxConcurrent runs are under way. Default "enqueue". */
   onOverlap?: "enqueue" | "skip" | "cancel_new";
-  /** Higher first; a negative one lowers the engine's priority on Unix. Default 0. */
+  /** Higher runs first; a negative priority also lowers the engine's process priority on Unix. Default 0. */
   priority?: number;
-  /** An engine process of its own for each run. */
+  /** Gives each run an engine process of its own. */
   isolated?: boolean;
-  /** How often a run whose engine died is run anew. Default: the server's setting. */
+  /** How often a run whose engine died is run again. Default: the server's setting. */
   crashRetries?: number;
   /** Pauses the flow's schedules for `pause` after `failures` failed runs within `within`. */
   disableAfter?: { failures: number; within: Duration; pause: Duration };
   after?: string | readonly string[] | After;
-  /** When runs are created by themselves: cron(), every(), rrule(). */
+  /** When the server creates runs of the flow: cron(), every(), rrule(). */
   schedules?: readonly ScheduleDeclaration[];
-  /** Asked once for all values of a backfill; the ones it returns are done already and get no run. */
+  /** Called once with all values of a backfill; the values it returns are already done and get no run. */
   bulkComplete?: (values: readonly string[]) => readonly string[] | Promise<readonly string[]>;
-  /** What the flow prints, by itself and by its child processes, becomes log lines of the run. Default true. */
+  /** Output of the flow and its child processes becomes log lines of the run. Default true. */
   logPrints?: boolean;
   hooks?: FlowHooks;
 }
@@ -57,7 +57,7 @@ const NAMES: OptionNames<FlowOptions> = {
   ...{ after: true, schedules: true, bulkComplete: true, logPrints: true, hooks: true },
 };
 
-/** Notes what in the options of a flow has no meaning. */
+/** Notes options of a flow that have no effect. */
 export function noteFlowOptions(flow: string, options: FlowOptions): void {
   const owner = `flow "${flow}"`;
   noteUnknownOptions(owner, options, NAMES);
@@ -67,14 +67,14 @@ export function noteFlowOptions(flow: string, options: FlowOptions): void {
     noteUnknownOptions(`after of ${owner}`, options.after, { flows: true, key: true, parameters: true });
 }
 
-/** FlowOptions as they go over the wire (interface: FlowOptions); every field is always sent. */
+/** FlowOptions in the wire form (interface: FlowOptions); every field is always sent. */
 export type WireFlowOptions = {
   after: { flow: string; flows: string[]; key: string | null; parameters: Record<string, unknown> } | null;
   crash_retries: number | null;
   disable_after: [number, number, number] | null;
   has_bulk_complete: boolean;
   has_crash_hooks: boolean;
-  /** State types that the flow has a hook for. */
+  /** State types for which the flow has a hook. */
   hooks: StateType[];
   isolated: boolean;
   log_prints: boolean;

@@ -23,7 +23,10 @@ type WithDefault<Properties> = {
 type Omissible<Values, Names> = Flat<Omit<Values, Names & keyof Values> & Partial<Pick<Values, Names & keyof Values>>>;
 type Flat<Fields> = { [Name in keyof Fields]: Fields[Name] };
 
-/** Our object schemas and JSON Schema literals say in their types what has a default; those of a user's own typebox do not. */
+/**
+ * Schemas of this package's `Type` and JSON Schema literals carry defaults in their types; those of a user's own typebox do
+ * not.
+ */
 type SaysDefaults<Schema> = Schema extends { static: unknown }
   ? false
   : "~defaults" extends keyof Schema
@@ -33,8 +36,8 @@ type SaysDefaults<Schema> = Schema extends { static: unknown }
       : true;
 
 /**
- * What a call of the flow gives: every parameter that is neither optional nor has a default. Where the type of the schema does not
- * say what has a default, the compiler asks for nothing, and the start of the run checks it.
+ * The parameters that a call of the flow must pass: every one that is neither optional nor has a default. If the schema's type
+ * does not carry defaults, the compiler requires no parameter, and the start of the run checks them.
  */
 export type GivenParameters<Schema extends object> = Schema extends { properties: infer Properties }
   ? SaysDefaults<Schema> extends true
@@ -43,17 +46,18 @@ export type GivenParameters<Schema extends object> = Schema extends { properties
   : Partial<ParametersOf<Schema>>;
 
 /**
- * A flow. Called inside a run it runs inside that run. Called elsewhere, in a script, it is a run of its own: the server of the home
- * executes it and the call waits for its end; without a server the script does both, and the run is in the home's history all the same.
+ * A flow. Called inside a run, it executes as part of that run. Called elsewhere, in a script, it is a run of its own: the
+ * server of the home executes the run and the call waits for its end. Without a server the script executes the run itself, and
+ * the run is still in the home's history.
  */
 export type Flow<Parameters, Result, Given = Partial<Parameters>> = (
   ...parameters: Record<never, never> extends Given ? [parameters?: Given] : [parameters: Given]
 ) => Promise<Result>;
 
-/** A flow as it was declared, its options checked. */
+/** A declared flow with checked options. */
 export interface FlowDefinition {
   name: string;
-  /** The option `project`; null stands for the base name of the served directory. */
+  /** The option `project`; null means the base name of the served directory. */
   project: string | null;
   options: FlowOptions;
   wire: WireFlowOptions;
@@ -61,13 +65,13 @@ export interface FlowDefinition {
   /** Checks and converts parameters before the function is called. */
   checker: ParameterChecker;
   fn: (parameters: Record<string, unknown>) => unknown;
-  /** Absolute path of the file that declares it, null where that cannot be told. */
+  /** Absolute path of the file that declares the flow, null if unknown. */
   file: string | null;
 }
 
 const DEFINITION = Symbol.for("millrace.flow");
 
-/** Frames between a call of flow() and the look at who made it: declaringFile and declareFlow. */
+/** Stack frames between a call of flow() and the point that inspects its caller: declaringFile and declareFlow. */
 const DECLARED_ABOVE = 2;
 
 interface DeclareFlow {
@@ -85,7 +89,7 @@ interface DeclareFlow {
 }
 
 /**
- * Declares a flow: `flow(name, options?, fn)`. Export it, so that the server finds it.
+ * Declares a flow: `flow(name, options?, fn)`. Export the flow so that the server finds it.
  * @throws TypeError, RangeError for a missing name or function and for options out of range.
  */
 export const flow: DeclareFlow = declareFlow as DeclareFlow;
@@ -117,7 +121,7 @@ function declareFlow(
   return Object.defineProperty(call, DEFINITION, { value: definition });
 }
 
-/** The definition behind a value that flow() returned, also by another copy of this package; else undefined. */
+/** The definition behind a value returned by flow(), also of another copy of this package; else undefined. */
 export function definitionOf(value: unknown): FlowDefinition | undefined {
   if (typeof value !== "function" || !(DEFINITION in value)) return undefined;
   return value[DEFINITION] as FlowDefinition;

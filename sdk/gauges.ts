@@ -1,13 +1,13 @@
-/** Beyond this, what a run prints waits until some of it has been sent: below what the reporter keeps before it drops lines. */
+/** Beyond this, writers of output wait until some of it has been sent; the reporter drops lines only above a higher bound. */
 const WAITING_CHARS_MAX = 16_000_000;
 
-/** How often it is looked whether enough has been sent. */
+/** How often the amount of unsent output is checked. */
 const LOOK_MS = 20;
 
 const CHARS = 0;
 const CHILDREN = 1;
 
-/** Figures of an engine that its threads share, because each needs them while the other may be busy. */
+/** Counters that the threads of an engine share, because each thread needs them while the other may be busy. */
 export class Gauges {
   readonly memory: SharedArrayBuffer;
   readonly #values: Int32Array;
@@ -17,12 +17,12 @@ export class Gauges {
     this.#values = new Int32Array(memory);
   }
 
-  /** Counts characters of reports that wait to be sent, or with a negative number those that do no longer. */
+  /** Adds characters of reports that wait to be sent; a negative number removes characters that were sent. */
   addWaiting(chars: number): void {
     Atomics.add(this.#values, CHARS, chars);
   }
 
-  /** Whether those who print should wait. */
+  /** Whether writers of output should wait. */
   get behind(): boolean {
     return Atomics.load(this.#values, CHARS) > WAITING_CHARS_MAX;
   }
@@ -31,12 +31,12 @@ export class Gauges {
     while (this.behind) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 
-  /** A run has started a child process. */
+  /** Counts a child process that a run has started. */
   noteChild(): void {
     Atomics.add(this.#values, CHILDREN, 1);
   }
 
-  /** Child processes that runs have started. */
+  /** Number of child processes that runs have started. */
   get children(): number {
     return Atomics.load(this.#values, CHILDREN);
   }

@@ -5,9 +5,9 @@ import type { OptionNames } from "./declaration-notes.ts";
 import { describeFailure } from "./failure.ts";
 import { writeLog } from "./log.ts";
 
-/** What a hook is told. */
+/** The argument of a hook. */
 export interface HookEvent {
-  /** The run the state belongs to, or that the task run belongs to. */
+  /** The run of the state, or the run of the task run. */
   run: { id: number; externalId: string; name: string; project: string; flow: string; parameters: Record<string, unknown> };
   /** The task run, null for a hook of a flow. */
   task: { id: string; name: string; dynamicKey: string } | null;
@@ -23,7 +23,7 @@ export interface TaskHooks {
 }
 
 export interface FlowHooks extends TaskHooks {
-  /** Called in another engine process after the one that executed the run died. */
+  /** Called in another engine process after the engine that executed the run died. */
   onCrash?: Hook;
 }
 
@@ -37,7 +37,7 @@ export function hookedStates(hooks: FlowHooks | undefined): StateType[] {
   return HOOKED.filter((type) => hookFor(hooks, type) !== undefined);
 }
 
-/** The hook that a state calls for. */
+/** The hook for a state. */
 export function hookFor(hooks: FlowHooks | undefined, type: State["type"]): Hook | undefined {
   switch (type) {
     case "Completed":
@@ -53,7 +53,7 @@ export function hookFor(hooks: FlowHooks | undefined, type: State["type"]): Hook
   }
 }
 
-/** Calls a hook; what it throws is logged and changes nothing. */
+/** Calls a hook; an error it throws is logged and has no other effect. */
 export async function callHook(hook: Hook, run: ActiveRun, task: HookEvent["task"], state: State): Promise<void> {
   const { id, externalId, name, project, flow, parameters } = run;
   try {

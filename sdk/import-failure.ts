@@ -1,4 +1,4 @@
-/** Why a module cannot be imported: where, what stands there, and what to do about it. */
+/** Why a module cannot be imported: the place, the code there, and advice. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -7,19 +7,19 @@ import { fileURLToPath } from "node:url";
 import { describeFailure } from "./failure.ts";
 
 export interface ImportFailure {
-  /** One line: the place where there is one, what is wrong, and advice. */
+  /** One line: the place if known, the error, and advice. */
   error: string;
-  /** The code around a syntax error with its place marked; empty for other errors. */
+  /** The code around a syntax error with the place marked; empty for other errors. */
   frame: string;
-  /** Everything; its last line is `error`. */
+  /** The whole text; its last line is `error`. */
   traceback: string;
 }
 
-/** Node's checker takes some 40 ms for a file, and whoever imports waits for it. */
+/** Node's checker takes some 40 ms per file, and the importer waits for it. */
 const CHECKED_MAX = 10;
 const CHECK_MS_MAX = 5_000;
 
-/** What Node strips leaves no code behind; these would have to, so each is written in another way. */
+/** Node can only strip types that leave no code behind; these constructs produce code, so each has a replacement to suggest. */
 const INSTEAD: readonly (readonly [unsupported: RegExp, instead: string])[] = [
   [/\benum\b/, 'write an object instead: const Color = { red: "red" } as const'],
   [/\b(namespace|module) declaration/, "write a file of its own, or an object, instead of the namespace"],
@@ -29,14 +29,14 @@ const INSTEAD: readonly (readonly [unsupported: RegExp, instead: string])[] = [
 const STRIPPED =
   "Node only strips types. Compile the file to JavaScript to keep this syntax, or start Millrace with a loader: NODE_OPTIONS='--import LOADER'";
 
-/** Files of this package, which are in order. */
+/** Files of this package, which need no check. */
 const OWN_FILES = new URL(".", import.meta.url).href;
 
-/** Files that the import under way has loaded, in their order. */
+/** Files loaded by the current import, in order. */
 const loaded: string[] = [];
 let watching = false;
 
-/** Begins to note the files that are loaded: Node does not say which file a syntax error of JavaScript is in. */
+/** Starts recording the loaded files: Node does not report which file a JavaScript syntax error is in. */
 export function noteLoads(): void {
   loaded.length = 0;
   if (watching) return;
@@ -65,11 +65,11 @@ interface Place {
   file: string;
   line: number;
   column: number;
-  /** Length of what is marked. */
+  /** Length of the marked part. */
   length: number;
 }
 
-/** Where a module is not what its language takes; null for an error that code threw while it ran. */
+/** The place of a syntax error; null for an error that code threw while it ran. */
 function placeOf(error: SyntaxError): Place | null {
   const noted = parsePlace(error.stack ?? "");
   if (noted !== null || /\n\s+at .*\((?:file:|\/)/.test(error.stack ?? "")) return noted;
@@ -122,14 +122,14 @@ function adviceFor(cause: unknown, first: string, file: string | null): string |
   return null;
 }
 
-/** A package says what its modules are; `npm init` says that they are none. */
+/** Advice on "type" in package.json, which decides the kind of a module; `npm init` writes "commonjs". */
 function typeAdvice(file: string): string {
   const packageFile = nearestPackage(file);
   const add = packageFile === null ? "" : `set "type": "module" in ${packageFile}, or `;
   return `${add}call the file ${file.replace(/^.*[\\/]/, "").replace(/\.([jt]s)$/, ".m$1")}`;
 }
 
-/** The package.json of a file that could be a module of either kind and is not said which, null for others. */
+/** The package.json of a file that could be either kind of module and whose package has no "type"; null for others. */
 export function typelessPackage(file: string): string | null {
   const path = /\.[jt]s$/.test(file) ? nearestPackage(file) : null;
   return path !== null && packageType(path) === "" ? path : null;
@@ -144,7 +144,7 @@ function nearestPackage(file: string): string | null {
   }
 }
 
-/** Its `type`, "" where it says none, null where there is no such file. */
+/** The `type` of a package.json: "" without the field, null if the file does not exist. */
 function packageType(path: string): string | null {
   try {
     const parsed = JSON.parse(readFileSync(path, "utf8")) as { type?: unknown };

@@ -1,6 +1,6 @@
 /**
- * Follows what user code imports in this thread: its files, each as it was just before it was loaded, and which file imports which.
- * Installed packages and this one are not followed: they do not change while they are used.
+ * Records what user code imports in this thread: its files, each as it was just before it was loaded, and which file imports
+ * which. Installed packages and this package are not recorded: they do not change while in use.
  */
 import { statSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { type LoadedFile, recordFile } from "./loaded-file.ts";
 
 const OWN_PACKAGE = fileURLToPath(new URL("../", import.meta.url));
-/** Specifiers that name a file by its place; others (packages, `#imports`) are files only once they are resolved. */
+/** Specifiers that are paths or file URLs; others (packages, `#imports`) become files only once they are resolved. */
 const NAMES_PLACE = /^(?:\.{0,2}\/|file:)/;
 
 export class ImportedFiles {
@@ -17,14 +17,14 @@ export class ImportedFiles {
   readonly #found: (file: LoadedFile) => void;
   /** Paths by which a module is imported, by its URL. */
   readonly #paths = new Map<string, Set<string>>();
-  /** URLs that a module imports, by its URL. An import by absolute URL is also kept by that. */
+  /** URLs that a module imports, by its URL. An import by absolute URL is also kept under that URL. */
   readonly #imports = new Map<string, Set<string>>();
   readonly #loaded = new Set<string>();
   readonly #known = new Set<string>();
 
   /**
    * @param sourceDir the served directory
-   * @param found takes each file once, before it is loaded; also those that are not there
+   * @param found receives each file once, before it is loaded, including missing files
    */
   constructor(sourceDir: string, found: (file: LoadedFile) => void) {
     this.#served = `${resolve(sourceDir)}${sep}`;
@@ -47,7 +47,7 @@ export class ImportedFiles {
     });
   }
 
-  /** Paths of all files that were loaded for a module, its own included. */
+  /** Paths of all files loaded for a module, its own included. */
   of(modulePath: string): string[] {
     const from = pathToFileURL(modulePath).href;
     const reached = new Set([from]);
@@ -63,7 +63,7 @@ export class ImportedFiles {
     if (this.#loaded.has(url)) this.#record(url);
   }
 
-  /** It may come: another try of the same import would then load it. */
+  /** A missing file may be created later: another try of the same import would then load it. */
   #noteMissing(specifier: string, parent: string | undefined): void {
     if (!NAMES_PLACE.test(specifier) || parent?.startsWith("file:") !== true) return;
     const { href } = new URL(specifier, parent);
@@ -94,7 +94,7 @@ export class ImportedFiles {
   }
 }
 
-/** The path as the import names it, so that a link on the way is seen when it points elsewhere. */
+/** The path as written in the import, so that a changed link on the path is noticed. */
 function namedPath(specifier: string, parent: string | undefined, url: string): string {
   const target = fileURLToPath(url);
   if (!NAMES_PLACE.test(specifier) || parent?.startsWith("file:") !== true) return target;

@@ -1,5 +1,5 @@
 /**
- * What flow files import: flows, tasks, and what their functions use inside a run.
+ * What flow files import: flows, tasks, and the functions that user code calls inside a run.
  */
 
 export { currentSignal as signal } from "./active-run.ts";

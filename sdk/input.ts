@@ -7,12 +7,12 @@ import { refuseValidator } from "./standard-schema.ts";
 const WARNING = 30;
 
 /**
- * Asks a person, and returns the answer. As long as there is none the run is Paused: its engine and its resources are free,
- * and it outlives restarts. With the answer the flow starts again from its top, where the n-th call takes the n-th answer.
- * So what comes before a question happens again: keep results with the task option `cache` where that matters, and ask in the
- * same order each time.
- *
- * @param schema of the answer, a typebox schema or JSON Schema; an answer that does not fit it is logged, and the question is put again
+ * Asks a person, and returns the answer. Until the answer is given the run is Paused: its engine and its resources are free,
+ * and the pause outlives restarts. With the answer the flow starts again from its top, where the n-th call takes the n-th
+ * answer. Code before a question therefore runs again: keep results with the task option `cache` where that matters, and ask
+ * questions in the same order each time.
+ * @param schema of the answer, a typebox schema or JSON Schema; an answer that does not fit is logged, and the question is
+ * asked again
  * @throws Paused to leave the function; clean up in `finally`. Error outside a run.
  */
 export function waitForInput<Schema extends object>(prompt: string, schema: Schema): Promise<ParametersOf<Schema>>;
@@ -22,7 +22,7 @@ export function waitForInput(prompt: string, schema?: object): Promise<unknown> 
   if (typeof prompt !== "string" || prompt.trim() === "") {
     throw new TypeError("waitForInput() needs a text to ask with: waitForInput(prompt, schema?)");
   }
-  // Plain JSON, as it goes over the wire.
+  // Plain JSON, as sent over the wire.
   if (schema !== undefined) refuseValidator(schema, "the schema of waitForInput()");
   const plain = schema === undefined ? null : (JSON.parse(JSON.stringify(schema)) as Record<string, unknown>);
   const checker = plain === null ? null : checkerOf(plain);
@@ -45,7 +45,7 @@ export function waitForInput(prompt: string, schema?: object): Promise<unknown> 
   });
 }
 
-/** An answer is checked and converted as a parameter is: people type it too. */
+/** Checks and converts an answer like a parameter, because people type answers too. */
 function checkerOf(schema: Record<string, unknown>): ParameterChecker {
   return new ParameterChecker({ type: "object", properties: { answer: schema }, required: ["answer"] });
 }

@@ -7,11 +7,10 @@ const DEBUG = 10;
 const WAIT_MS = 30_000;
 
 /**
- * Calls a function while the run holds amounts of named resources beyond those of its flow: all of them or none, waiting in
- * line for them first. Outside a run the function is called at once.
- *
- * A run that waits inside `lease` for what it holds itself waits for ever.
- * @throws RangeError for amounts that are no numbers above 0
+ * Calls a function while the run holds amounts of named resources beyond those of its flow: all of them or none, after waiting
+ * in line for them. Outside a run the function is called at once.
+ * A run that waits inside `lease` for resources it already holds waits for ever.
+ * @throws RangeError for amounts that are not numbers above 0
  */
 export async function lease<Result>(resources: Record<string, number>, fn: () => Result): Promise<Awaited<Result>> {
   checkResources(resources);
@@ -31,8 +30,8 @@ export interface HeldResources {
 }
 
 /**
- * Waits in line for resources. `waits` is told the name of the one that blocks, once, if there is a wait.
- * @throws the signal's reason when it aborts; MillraceError when the server refuses
+ * Waits in line for resources. If there is a wait, `waits` is called once with the name of the blocking resource.
+ * @throws the signal's reason when the signal aborts; MillraceError when the server refuses
  */
 export async function holdResources(
   run: ActiveRun,
@@ -45,7 +44,7 @@ export async function holdResources(
   if ("waiting" in answer) waits(answer.waiting);
   while ("waiting" in answer) answer = await services.acquire(resources, WAIT_MS, signal);
   const { lease } = answer;
-  // Nobody waits for it: what could not be given back is over with the run at the latest.
+  // The release is not awaited: a lease that could not be returned ends with the run at the latest.
   const release = () => void services.release(lease).catch(() => undefined);
   if (signal.aborted) release();
   signal.throwIfAborted();

@@ -35,7 +35,7 @@ export interface LoadedRoute {
   registration: RouteRegistration;
 }
 
-/** What a module exports that a server serves. */
+/** The exports of a module that a server serves. */
 export interface Exported {
   flows: LoadedFlow[];
   rules: LoadedRule[];
@@ -45,16 +45,15 @@ export interface Exported {
 export type LoadedModule =
   | (Exported & {
       error: null;
-      /** What is probably meant otherwise, one line each. */
+      /** Likely mistakes, one line each. */
       warnings: string[];
     })
   | ({ flows: []; rules: []; routes: [] } & ImportFailure);
 
 /**
- * Imports a module with flow calls outside a run ignored, and returns the flows, rules and routes it exports.
- * A module that cannot be imported is an answer with `error`, not an exception.
- *
- * @param sourceDir the served directory; a relative path counts from the working directory
+ * Imports a module while flow calls outside a run are ignored, and returns the flows, rules and routes it exports. A module
+ * that cannot be imported yields a result with `error`, not an exception.
+ * @param sourceDir the served directory; a relative path is resolved against the working directory
  * @param module path of the file relative to sourceDir
  */
 export async function loadModule(sourceDir: string, module: string): Promise<LoadedModule> {
@@ -93,7 +92,9 @@ function readExports(exported: Record<string, unknown>, directory: string, modul
   return { flows: flows.all, rules: rules.all, routes: routes.all };
 }
 
-/** What is wrong with a module that nothing is found in. One that exports tasks or anything else is there for others. */
+/**
+ * The mistake in a module that exports nothing to serve. A module that exports tasks or other values is used by other modules.
+ */
 function withoutUse(exported: object, { flows, rules, routes }: Exported, declared: readonly string[]): string[] {
   if (flows.length + rules.length + routes.length > 0) return [];
   const [name] = declared;
@@ -104,7 +105,7 @@ function withoutUse(exported: object, { flows, rules, routes }: Exported, declar
   ];
 }
 
-/** Exports of one kind by name; the same one under two export names counts once. */
+/** Exports of one kind by name; one value under two export names counts once. */
 class Named<Loaded extends { definition: object }> {
   readonly #kind: string;
   readonly #byName = new Map<string, Loaded>();
@@ -126,7 +127,7 @@ class Named<Loaded extends { definition: object }> {
 
 let offered = false;
 
-/** Lets files import "millrace" where no such package is installed for them: they get this copy. */
+/** Lets files import "millrace" where no such package is installed: they get this copy. */
 function offerOwnPackage(): void {
   if (offered) return;
   offered = true;
@@ -148,7 +149,7 @@ function offerOwnPackage(): void {
   });
 }
 
-/** Files are .ts when this package runs from its source and .js when it is compiled. */
+/** Files are .ts when this package runs from source and .js when compiled. */
 function extension(): string {
   return import.meta.url.endsWith(".ts") ? ".ts" : ".js";
 }

@@ -1,32 +1,32 @@
 /**
- * A file of user code as it was just before it was loaded, and whether it still is the same. Times and size answer that with one
- * look at the file, except for a file that was changed a moment before: a second edit may get the same times and size, so its
- * content is compared until its times are old enough.
+ * A file of user code as it was just before it was loaded, and whether it is still the same. Normally times and size decide
+ * that with one stat call. A file that was changed a moment before is compared by content until its times are old enough,
+ * because a second edit may get the same times and size.
  */
 import { hash } from "node:crypto";
 import { readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { systemClock } from "./clock.ts";
 
 export interface LoadedFile {
-  /** Absolute, as the import names it: a link that points elsewhere later is another file. */
+  /** Absolute, as written in the import: a link that points elsewhere later counts as another file. */
   path: string;
-  /** The file behind links; empty when there was none. */
+  /** The file behind links; empty if there was none. */
   target: string;
   device: number;
   inode: number;
   size: number;
   modifiedMs: number;
-  /** Time of the last change of content or attributes: set by the system, so that no tool can put it back. */
+  /** Time of the last change of content or attributes: the system sets it, so no tool can reset it. */
   changedMs: number;
   content: string;
-  /** An edit from now on gets other times. */
+  /** True when any later edit gets different times. */
   settled: boolean;
 }
 
-/** The coarsest times that file systems keep are those of FAT: two seconds. */
+/** The coarsest file times are those of FAT: two seconds. */
 const SETTLED_AFTER_MS = 2_500;
 
-/** Reads a file as it is now. */
+/** Records the current state of a file. */
 export function recordFile(path: string): LoadedFile {
   const nowUs = systemClock.nowUs();
   const stat = statOf(path);
@@ -35,7 +35,7 @@ export function recordFile(path: string): LoadedFile {
   return { path, target: realpathSync.native(path), ...timesOf(stat), content, settled: isSettled(stat, nowUs) };
 }
 
-/** Whether the file is another one, or has another content, than the one that was loaded; one that was only touched is the same. */
+/** Whether the file has been replaced or its content has changed since it was loaded; a file that was only touched has not. */
 export function isChanged(file: LoadedFile): boolean {
   const stat = statOf(file.path);
   if (stat === undefined) return file.target !== "";
@@ -46,7 +46,7 @@ export function isChanged(file: LoadedFile): boolean {
   return false;
 }
 
-/** Whether what a file or folder looks like now would also be what a later change looks like. */
+/** Whether any later change of a file or folder will show in its times. */
 export function isSettled({ ctimeMs }: Stats, nowUs = systemClock.nowUs()): boolean {
   return nowUs / 1000 - ctimeMs > SETTLED_AFTER_MS;
 }
@@ -76,7 +76,7 @@ function hasTimes(file: LoadedFile, stat: Stats): boolean {
   );
 }
 
-/** Undefined for what cannot be loaded: nothing there, a folder, or no right to look. */
+/** Undefined for what cannot be loaded: nothing there, a folder, or no permission. */
 function statOf(path: string): Stats | undefined {
   try {
     const stat = statSync(path, { throwIfNoEntry: false });

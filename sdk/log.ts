@@ -4,15 +4,15 @@ import { type ActiveRun, currentScope } from "./active-run.ts";
 /** Levels over the wire. */
 const LEVEL = { debug: 10, info: 20, warning: 30, error: 40 } as const;
 
-/** Longest log line in characters: a longer one is cut, so that one line can never fill a report. */
+/** Longest log line in characters; longer ones are truncated, so that one line cannot fill a report. */
 export const LINE_CHARS_MAX = 256_000;
 
-/** How deep objects are written out. */
+/** Depth to which objects are written out. */
 const FORMAT = { depth: 6, colors: false } as const;
 
 /**
- * Log lines of the current run or task run. Arguments as for console.log: a first text with placeholders,
- * objects written out. Outside a run the lines go to the console.
+ * Log lines of the current run or task run. Arguments are as for console.log: a first text with placeholders, objects written
+ * out. Outside a run the lines go to the console.
  */
 export interface Log {
   debug(...values: unknown[]): void;

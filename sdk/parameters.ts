@@ -10,16 +10,16 @@ export class ParameterError extends Error {
   override name = "ParameterError";
 }
 
-/** The schema of a flow that declares none: it takes no parameters. */
+/** The schema of a flow without declared parameters: it takes none. */
 const NO_PARAMETERS: JsonSchema = { type: "object", properties: {} };
 
 const TRUE_TEXT = new Set(["true", "1", "yes"]);
 const FALSE_TEXT = new Set(["false", "0", "no"]);
 
 /**
- * The plain JSON Schema of whatever was declared: a typebox schema, one of @sinclair/typebox, or JSON Schema itself.
- * @param owner what has the schema, for its error
- * @throws TypeError when it does not describe an object, or is a validator of a library that is not read yet.
+ * The plain JSON Schema of a declaration: a typebox schema, one of @sinclair/typebox, or JSON Schema itself.
+ * @param owner the owner of the schema, for its error
+ * @throws TypeError for a schema that does not describe an object, or for a validator of an unsupported library.
  */
 export function plainSchema(declared: object | undefined, owner = "parameters"): JsonSchema {
   if (declared === undefined) return NO_PARAMETERS;
@@ -28,7 +28,7 @@ export function plainSchema(declared: object | undefined, owner = "parameters"):
   if (schema["type"] === undefined) schema["type"] = "object";
   if (schema["type"] !== "object") throw new TypeError("the schema of a flow's parameters describes an object");
   if (!Array.isArray(schema["required"])) return schema;
-  // typebox lists a property that has a default as required; a caller need not send it, so the server must not ask for it.
+  // typebox lists a property with a default as required; a caller may omit it, so the server must not require it.
   const properties = recordOf(schema["properties"]);
   const required = schema["required"].filter((name) => recordOf(properties[String(name)])["default"] === undefined);
   delete schema["required"];
@@ -36,8 +36,8 @@ export function plainSchema(declared: object | undefined, owner = "parameters"):
 }
 
 /**
- * Checks the parameters of one flow against its whole schema, after filling in defaults and turning text into numbers
- * and booleans where the schema wants those (texts come from command lines and forms; the server takes the same ones).
+ * Checks the parameters of one flow against its whole schema, after filling in defaults and converting text to numbers and
+ * booleans where the schema has those types (command lines and forms send text; the server accepts the same texts).
  */
 export class ParameterChecker {
   readonly #schema: JsonSchema;
@@ -93,7 +93,7 @@ function withDefaults(schema: JsonSchema, value: unknown): unknown {
   return filled;
 }
 
-/** The value with each text in it, also in nested objects and lists, as the schema's type wants it. */
+/** The value with each text converted to the schema's type, also in nested objects and lists. */
 function readAs(schema: JsonSchema, value: unknown): unknown {
   if (typeof value === "string") return fromText(schema, value);
   if (typeof value !== "object" || value === null) return value;
@@ -105,7 +105,7 @@ function readAs(schema: JsonSchema, value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, readAs(recordOf(properties[name]), part)]));
 }
 
-/** A text as the schema's type wants it; the text itself where it does not fit. */
+/** A text converted to the schema's type; the text itself if it does not fit. */
 function fromText(schema: JsonSchema, text: string): unknown {
   for (const branch of branchesOf(schema)) {
     const value = converted(branch, text);

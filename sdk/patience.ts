@@ -1,8 +1,8 @@
-/** Going on when the server is away for a while. */
+/** Repeats requests while the server is away. */
 import { MillraceError } from "./client/error.ts";
 import { pause } from "./client/http.ts";
 
-/** As long as engines repeat their reports (interface: Limits, engine idle give-up). */
+/** As long as engines resend their reports (interface: Limits, engine idle give-up). */
 const PATIENCE_MS = 600_000;
 const WAIT_FIRST_MS = 200;
 const WAIT_MAX_MS = 5_000;
@@ -11,8 +11,9 @@ const WAIT_MAX_MS = 5_000;
 const LATER = new Set([429, 502, 503, 504, 507]);
 
 /**
- * Repeats what may be done twice until a server answers it for good.
- * @throws MillraceError for a refusal, or when no server was reached for ten minutes; the signal's reason when it aborts
+ * Repeats an idempotent request until a server gives a final answer.
+ * @throws MillraceError for a refusal, or when no server was reached for ten minutes; the signal's reason when the signal
+ * aborts
  */
 export async function patiently<T>(ask: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   const startedMs = performance.now();

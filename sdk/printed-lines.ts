@@ -2,12 +2,15 @@ import { StringDecoder } from "node:string_decoder";
 import type { Scope } from "./active-run.ts";
 import { LINE_CHARS_MAX, writeLog } from "./log.ts";
 
-/** The standard streams, with the level that their lines get. */
+/** The standard streams, with the level of their log lines. */
 export const STREAM_LEVELS = { stdout: 20, stderr: 30 } as const;
 
 export type StreamName = keyof typeof STREAM_LEVELS;
 
-/** Cuts bytes into lines. What a carriage return has overwritten is left out, as on a terminal; a line that is too long is cut up. */
+/**
+ * Splits bytes into lines. Text overwritten by a carriage return is dropped, as on a terminal; a line that is too long is
+ * split.
+ */
 export class PrintedLines {
   readonly #line: (text: string) => void;
   readonly #decoder = new StringDecoder("utf8");
@@ -21,7 +24,7 @@ export class PrintedLines {
     this.#take(this.#decoder.write(bytes));
   }
 
-  /** The last line may have no end. */
+  /** Emits the last line, which may have no line end. */
   end(): void {
     this.#take(this.#decoder.end());
     if (this.#rest !== "") this.#emit(this.#rest);
@@ -41,25 +44,25 @@ export class PrintedLines {
     this.#line(rest);
   }
 
-  /** Gives what is left behind the piece. */
+  /** Emits a piece and returns the rest of the text. */
   #emitPiece(text: string): string {
     this.#line(text.slice(0, LINE_CHARS_MAX));
     return text.slice(LINE_CHARS_MAX);
   }
 }
 
-/** What stands behind the last carriage return, unless that may belong to the end of the line. */
+/** The text after the last carriage return, unless that may belong to the end of the line. */
 function visible(line: string): string {
   return line.slice(line.lastIndexOf("\r", line.length - 2) + 1);
 }
 
-/** What a run prints, by itself and through its child processes, as lines of its log. */
+/** The output of a run and of its child processes, as lines of its log. */
 export class PrintedOutput {
   readonly #streams = new Map<string, PrintedLines>();
   readonly #open = new Set<PrintedLines>();
   readonly #arriving = new Set<Promise<unknown>>();
 
-  /** A standard stream of this process; each task has its own, so that partial lines of two do not mix. */
+  /** A standard stream of this process; each task has its own, so that partial lines of two tasks do not mix. */
   stream(scope: Scope, name: StreamName): PrintedLines {
     const key = `${name} ${scope.task?.externalId ?? ""}`;
     const lines = this.#streams.get(key) ?? this.open(scope, name);
@@ -75,13 +78,13 @@ export class PrintedOutput {
     return lines;
   }
 
-  /** The source has ended. */
+  /** Called when the source has ended. */
   close(lines: PrintedLines): void {
     lines.end();
     this.#open.delete(lines);
   }
 
-  /** The run's last state waits for it. */
+  /** The run's last state waits for this output. */
   expect(arrived: Promise<unknown>): void {
     this.#arriving.add(arrived);
     void arrived.finally(() => this.#arriving.delete(arrived));
@@ -91,7 +94,7 @@ export class PrintedOutput {
     if (this.#arriving.size > 0) await Promise.all(this.#arriving);
   }
 
-  /** Writes out what has no end of line yet. */
+  /** Writes out lines that have no line end yet. */
   flush(): void {
     for (const lines of this.#open) lines.end();
   }

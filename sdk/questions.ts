@@ -3,30 +3,33 @@ import { Paused } from "./failure.ts";
 import type { JsonSchema } from "./parameters.ts";
 import type { RunServices } from "./run-services.ts";
 
-/** A question to a person, as it stands in the details of a Paused state (interface: Run, state). */
+/** A question to a person, as in the details of a Paused state (interface: Run, state). */
 export interface Question {
   prompt: string;
-  /** JSON Schema of the answer, null where any JSON will do. */
+  /** JSON Schema of the answer; null if any JSON is accepted. */
   schema: JsonSchema | null;
-  /** Asks the server to check answers against the schema; absent without one. Other engines take any answer and check it themselves. */
+  /**
+   * Asks the server to check answers against the schema; absent without a schema. Engines without this field check answers
+   * themselves.
+   */
   answer_checked?: true;
   /** Microseconds since the Unix epoch. */
   asked_at: number;
-  /** UUID of the task run that asks, null for the flow itself. */
+  /** UUID of the task run that asks; null if the flow itself asks. */
   task_run: string | null;
 }
 
-/** A question and what makes of an answer the value that user code gets; null where the answer does not fit. */
+/** A question and the conversion of an answer to the value for user code; null if the answer does not fit. */
 export interface Asked extends Question {
   read(answer: unknown): Promise<{ value: unknown } | null>;
 }
 
 /**
- * The questions of one attempt of a run. A run that was paused starts again from the top, so the same calls come again: each
- * takes the next answer that fits it, in the order of the calls. The first that finds none pauses the run.
+ * The questions of one attempt of a run. A paused run starts again from the top, so the same calls are repeated: each call
+ * takes the next answer that fits it, in the order of the calls. The first call without an answer pauses the run.
  */
 export class Questions {
-  /** The question for which the run pauses; null as long as it has not. */
+  /** The question for which the run pauses; null until then. */
   unanswered: Question | null = null;
   readonly #controller: AbortController;
   readonly #services: RunServices;
@@ -53,7 +56,7 @@ export class Questions {
   async #take({ read, ...question }: Asked): Promise<unknown> {
     const { signal } = this.#controller;
     signal.throwIfAborted();
-    // No answer comes while the run executes, so one look is enough.
+    // Answers do not arrive while the run executes, so reading them once is enough.
     this.#answers ??= this.#services.answers();
     const answers = await untilAborted(signal, this.#answers);
     while (this.#taken < answers.length) {

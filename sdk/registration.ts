@@ -38,7 +38,7 @@ export function registrationOf(flow: FlowDefinition, sourceDir: string, module: 
   };
 }
 
-/** A rule in code as it is registered with the server. Its name tells it from the other rules in code. */
+/** A rule in code as registered with the server. Its name distinguishes it from the other rules in code. */
 export interface RuleRegistration {
   name: string;
   module: string;
@@ -49,7 +49,7 @@ export function ruleRegistrationOf(rule: RuleDefinition, sourceDir: string, modu
   return { name: rule.name, module, spec: scopedSpec(rule, basename(sourceDir)) };
 }
 
-/** A custom route as it is registered with the server. */
+/** A custom route as registered with the server. */
 export interface RouteRegistration {
   method: CustomMethod;
   path: string;

@@ -1,8 +1,7 @@
 import type { State } from "#protocol/state";
 
 /**
- * What happens inside a run, in the form the engine reports it (the items of POST /api/engine/report,
- * without `seq`, which the reporter adds). Wire names are kept.
+ * The items of POST /api/engine/report that a run produces, without `seq`, which the reporter adds. Wire names are kept.
  */
 export type ReportItem = TaskRunCreated | TaskRunTransition | LogLines | CustomEvent | ArtifactPublished;
 
@@ -14,7 +13,7 @@ export interface TaskRunCreated {
   task_key: string;
   /** The name and a counter within the run: "add-0". */
   dynamic_key: string;
-  /** External ids of the task runs this one waited on. */
+  /** External ids of the task runs this task run waited on. */
   parents: string[];
 }
 

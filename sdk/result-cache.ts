@@ -3,7 +3,7 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { writeWhole } from "./target.ts";
 
-/** How often expired results are looked for, in microseconds: an hour. */
+/** How often expired results are searched for, in microseconds: an hour. */
 const PRUNE_US = 3_600_000_000;
 
 interface StoredResult {
@@ -32,7 +32,7 @@ export async function readResult(
   return undefined;
 }
 
-/** Stores a result, as JSON, until `expiresUs` (null: for good); now and then removes expired ones. */
+/** Stores a result as JSON until `expiresUs` (null: without expiry), and occasionally removes expired results. */
 export async function writeResult(
   home: string,
   task: string,
@@ -70,7 +70,7 @@ async function readStored(path: string): Promise<StoredResult | undefined> {
   try {
     return JSON.parse(await readFile(path, "utf8")) as StoredResult;
   } catch {
-    // Missing or damaged: both are a miss, and the next write replaces the file.
+    // Missing or damaged: both count as a miss, and the next write replaces the file.
     return undefined;
   }
 }

@@ -2,21 +2,24 @@ import type { OptionNames } from "./declaration-notes.ts";
 import { type Duration, parseDuration } from "./duration.ts";
 import { isAbort } from "./failure.ts";
 
-/** When and how often a failed task or flow is tried again. */
+/** When and how often a failed task or flow is retried. */
 export interface RetryOptions {
-  /** How many times a failure is followed by another attempt. Default 0. */
+  /** Maximum number of further attempts after a failure. Default 0. */
   retries?: number;
-  /** Wait before a retry: one duration, one per retry (the last repeats), or a function of the retry's number (1 is the first). Default 0. */
+  /**
+   * Wait before a retry: one duration, one per retry (the last repeats), or a function of the retry's number (1 is the first).
+   * Default 0.
+   */
   retryDelay?: Duration | readonly Duration[] | ((retry: number) => Duration);
   /** Lengthens each wait by a random part of it, up to this factor: 0.5 waits 1 to 1.5 times as long. Default 0. */
   retryJitter?: number;
-  /** Says whether this error is worth a retry. Default: every error but Abort. */
+  /** Decides whether this error is retried. Default: every error but Abort. */
   retryOn?: (error: unknown) => boolean;
 }
 
 export const RETRY_NAMES: OptionNames<RetryOptions> = { retries: true, retryDelay: true, retryJitter: true, retryOn: true };
 
-/** The seconds to wait before retry number `retry` (1 is the first), or null when the failure is final. */
+/** The seconds to wait before retry number `retry` (1 is the first), or null if the failure is final. */
 export function retryDelayOf(
   options: RetryOptions,
   retry: number,
@@ -29,7 +32,7 @@ export function retryDelayOf(
   return seconds * (1 + (options.retryJitter ?? 0) * random());
 }
 
-/** Refuses options that could only fail later, when a retry is due. */
+/** Rejects options that would otherwise fail only when a retry is due. */
 export function checkRetryOptions(options: RetryOptions): void {
   if (options.retries !== undefined && !(Number.isInteger(options.retries) && options.retries >= 0)) {
     throw new RangeError(`retries is a whole number from 0 up, not ${options.retries}`);

@@ -1,6 +1,6 @@
-/** What a handler returned as a whole answer. */
+/** Converts the return value of a handler to a whole answer. */
 
-/** Headers that belong to one connection, or that the server writes itself. */
+/** Headers of one connection, or written by the server itself. */
 const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
   ...["connection", "content-length", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"],
 ]);
@@ -8,13 +8,13 @@ const OF_THE_CONNECTION: ReadonlySet<string> = new Set([
 /** An answer with its body read. */
 export interface WholeResponse {
   status: number;
-  /** Flat: name, value; repeated. */
+  /** Flat list: name, value, name, value; names may repeat. */
   headers: string[];
   body: Uint8Array | null;
 }
 
 /**
- * The answer that a handler's value stands for: a Response is taken as it is, undefined is 204, anything else is JSON.
+ * The answer for a handler's return value: a Response unchanged, undefined as 204, any other value as JSON.
  * @throws TypeError for a value that is not JSON.
  */
 export function responseOf(value: unknown): Response {
@@ -25,7 +25,7 @@ export function responseOf(value: unknown): Response {
   return new Response(text, { headers: { "content-type": "application/json" } });
 }
 
-/** Also one that another copy of the Fetch API made. */
+/** Also true for a Response of another implementation of the Fetch API. */
 function isResponse(value: unknown): value is Response {
   if (value instanceof Response) return true;
   return typeof value === "object" && value !== null && "arrayBuffer" in value && "status" in value && "headers" in value;

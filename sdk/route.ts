@@ -9,17 +9,17 @@ export type PathParameters<Path extends string> = string extends Path
     ? { [Key in Name]: string } & PathParameters<Rest>
     : unknown;
 
-/** What a handler is given beside the request. */
+/** The second argument of a handler, beside the request. */
 export interface RouteContext<Parameters = Record<string, string>> {
   /** Values of the path's parameters, decoded. */
   params: Parameters;
-  /** Aborts when the client has left or the time limit is over. */
+  /** Aborts when the client disconnects or the time limit passes. */
   signal: AbortSignal;
 }
 
 /**
- * Answers one request. A Response is sent as it is; any other value as JSON with status 200, undefined as 204.
- * What it throws is a 500 with the error's message.
+ * Answers one request. A Response is sent unchanged; any other value as JSON with status 200, undefined as 204. A thrown error
+ * is answered 500 with its message.
  */
 export type RouteHandler<Parameters = Record<string, string>> = (request: Request, context: RouteContext<Parameters>) => unknown;
 
@@ -28,7 +28,7 @@ export interface RouteOptions {
   timeout?: Duration;
 }
 
-/** A route as it was declared. */
+/** A declared route. */
 export interface RouteDefinition {
   method: CustomMethod;
   path: string;
@@ -55,9 +55,9 @@ interface DeclareRoute {
 }
 
 /**
- * Declares a route of the server: `route(method, path, options?, handler)`. Export it, so that the server finds it. The path
- * may hold parameters, "/hooks/{name}"; the API, /mcp and the pages of the dashboard cannot be taken. The handler runs in
- * a process beside the server, under the same access rules as the API. A route of GET answers HEAD as well.
+ * Declares a route of the server: `route(method, path, options?, handler)`. Export the route so that the server finds it. The
+ * path may hold parameters, "/hooks/{name}"; the paths of the API, of /mcp and of the dashboard are reserved. The handler runs
+ * in a process beside the server, under the same access rules as the API. A GET route answers HEAD as well.
  * @throws TypeError for a method or path that cannot be served, or without a handler; RangeError for the time limit.
  */
 export const route: DeclareRoute = declareRoute as DeclareRoute;
@@ -77,7 +77,7 @@ function declareRoute(method: CustomMethod, path: string, ...rest: [RouteHandler
   return Object.defineProperty(call, DEFINITION, { value: definition });
 }
 
-/** The definition behind a value that route() returned, also by another copy of this package; else undefined. */
+/** The definition behind a value returned by route(), also of another copy of this package; else undefined. */
 export function routeOf(value: unknown): RouteDefinition | undefined {
   if (typeof value !== "function" || !(DEFINITION in value)) return undefined;
   return value[DEFINITION] as RouteDefinition;

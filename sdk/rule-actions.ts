@@ -1,10 +1,10 @@
-/** Actions of rules as data: what a rule does where no function is needed. Texts are templates, as in rules over HTTP. */
+/** Actions of rules as data, for rules that need no function. Texts are templates, as in rules over HTTP. */
 import type { RuleAction as WireAction } from "#protocol/rule";
 
 /** Creates a run; strings in `parameters` are templates. */
 export interface RunFlowAction {
   kind: "run_flow";
-  /** A name in the project of the event, or project/name. */
+  /** A flow of the event's project, or project/name. */
   flow: string;
   parameters?: Readonly<Record<string, unknown>>;
 }
@@ -22,14 +22,14 @@ export interface SetStateAction {
   message?: string;
 }
 
-/** Pauses or resumes one schedule, or all of a flow; of the flow of the event when neither is named. */
+/** Pauses or resumes one schedule, or all schedules of a flow; without either, those of the event's flow. */
 export interface ScheduleAction {
   kind: "pause_schedule" | "resume_schedule";
   flow?: string;
   scheduleId?: number;
 }
 
-/** Sends a request, three times at most; without a body it sends the event. */
+/** Sends a request, in at most three attempts; without a body it sends the event. */
 export interface WebhookAction {
   kind: "webhook";
   url: string;
@@ -40,7 +40,7 @@ export interface WebhookAction {
   body?: unknown;
 }
 
-/** Sends mail through the server's [email] settings. */
+/** Sends mail with the server's [email] settings. */
 export interface EmailAction {
   kind: "email";
   to: readonly string[];
@@ -48,10 +48,10 @@ export interface EmailAction {
   body?: string;
 }
 
-/** What a rule does, by its kind. */
+/** An action of a rule, by kind. */
 export type RuleAction = RunFlowAction | CancelRunAction | SetStateAction | ScheduleAction | WebhookAction | EmailAction;
 
-/** The action in the words of the interface. */
+/** The action in the wire form. */
 export function wireAction(action: RuleAction): WireAction {
   switch (action.kind) {
     case "run_flow":

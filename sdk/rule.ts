@@ -5,7 +5,7 @@ import type { Run } from "#protocol/run";
 import { type Duration, parseDuration } from "./duration.ts";
 import { type RuleAction, wireAction } from "./rule-actions.ts";
 
-/** Which events a rule is for; every clause that is set must match. */
+/** Which events a rule matches; every clause that is set must match. */
 export interface RuleMatch {
   /** Names, or prefixes ending in "*". */
   events?: readonly string[];
@@ -13,48 +13,48 @@ export interface RuleMatch {
   flows?: readonly string[];
   /** State types or sub-states. */
   states?: readonly string[];
-  /** One of them suffices. */
+  /** One matching tag suffices. */
   tags?: readonly string[];
-  /** Null: events of every project, and of none. Default: the project of the rule. */
+  /** Null: events of every project, and events without one. Default: the project of the rule. */
   project?: string | null;
 }
 
 export interface RuleOptions {
-  /** What the rule is for. Default: every event of its project. */
+  /** The events that the rule matches. Default: every event of its project. */
   when?: RuleMatch;
-  /** The event that is expected: the rule acts when it stays away for `within` after `when`, or before a tick of `at`. */
+  /** The expected event: the rule acts if it is missing for `within` after `when`, or before a tick of `at`. */
   unless?: RuleMatch;
   within?: Duration;
-  /** A clock in place of an event: a five-field cron expression, in UTC where no zone is named. */
+  /** A clock in place of an event: a five-field cron expression, in UTC unless a zone is given. */
   at?: { cron: string; timezone?: string };
-  /** "per_run" (default): once for each run. "never": for every event. */
+  /** "per_run" (default): once per run. "never": for every event. */
   once?: "per_run" | "never";
-  /** Rest after acting. */
+  /** Minimum time between two firings. */
   cooldown?: Duration;
   /** Default 60; 0 for no limit. */
   maxPerMinute?: number;
-  /** Also acts on events of runs that it created. */
+  /** Also act on events of runs that the rule created. */
   allowSelf?: boolean;
   /** Default: the base name of the served directory. */
   project?: string;
 }
 
-/** What the function of a rule is given beside the event and the run. */
+/** The third argument of a rule's function, beside the event and the run. */
 export interface RuleContext {
-  /** Aborts when the time limit is over. */
+  /** Aborts when the time limit passes. */
   signal: AbortSignal;
 }
 
 /**
- * Called with the event and its run (null for an event without one), as they were when the rule was looked at.
- * What it returns is kept with the firing, as JSON; what it throws makes the action fail.
+ * Called with the event and its run (null for an event without one), both as of the evaluation of the rule. The return value is
+ * stored with the firing as JSON; a thrown error makes the action fail.
  */
 export type RuleFunction = (event: Event, run: Run | null, context: RuleContext) => unknown;
 
-/** A rule as it was declared, its options checked. */
+/** A declared rule with checked options. */
 export interface RuleDefinition {
   name: string;
-  /** The option `project`; null stands for the base name of the served directory. */
+  /** The option `project`; null means the base name of the served directory. */
   project: string | null;
   spec: RuleSpec;
   /** Null for a rule whose actions are data. */
@@ -69,11 +69,11 @@ export interface DataRule {
 const DEFINITION = Symbol.for("millrace.rule");
 
 /**
- * Declares a rule: `rule(name, options, fn)` or `rule(name, options, actions)`. Export it, so that the server finds it. A function
- * runs in a process beside the server, at least once for each time the rule fires, for at most 10 seconds. Actions are data and
- * are done by the server itself, in order; one that fails keeps none of the others.
+ * Declares a rule: `rule(name, options, fn)` or `rule(name, options, actions)`. Export the rule so that the server finds it. A
+ * function runs in a process beside the server, at least once per firing, for at most 10 seconds. Actions are data and are
+ * executed by the server itself, in order; a failed action does not stop the others.
  * @throws TypeError without a name, or without a function or actions, for an event or state that does not exist, and for an
- *   action that lacks something; RangeError for durations.
+ * incomplete action; RangeError for durations.
  */
 export function rule(name: string, options: RuleOptions, fn: RuleFunction): RuleFunction;
 export function rule(name: string, options: RuleOptions, actions: readonly RuleAction[]): DataRule;
@@ -83,7 +83,8 @@ export function rule(name: string, options: RuleOptions, does: RuleFunction | re
   if (fn === null && !Array.isArray(does)) throw new TypeError(`rule "${name}" needs a function or a list of actions`);
   const actions = typeof does === "function" ? [{ kind: "call" as const, callable: name }] : does.map(wireAction);
   const spec = { ...wireSpec(options), do: actions };
-  // The server reads the clock and the templates; everything else is checked here, where the declaration can be pointed at.
+  // The server checks the clock and the templates; everything else is checked here, so that the error points at the
+  // declaration.
   const checked = completeSpec(spec, () => null, "code");
   if (!checked.ok) throw new TypeError(`rule "${name}": ${checked.error}`);
   const definition: RuleDefinition = { name, project: options.project ?? null, spec, fn };
@@ -93,14 +94,14 @@ export function rule(name: string, options: RuleOptions, does: RuleFunction | re
   return Object.defineProperty(call, DEFINITION, { value: definition });
 }
 
-/** The definition behind a value that rule() returned, also by another copy of this package; else undefined. */
+/** The definition behind a value returned by rule(), also of another copy of this package; else undefined. */
 export function ruleOf(value: unknown): RuleDefinition | undefined {
   if (value === null || (typeof value !== "function" && typeof value !== "object")) return undefined;
   return DEFINITION in value ? (value[DEFINITION] as RuleDefinition) : undefined;
 }
 
 /**
- * What the function of a rule returned, as JSON text.
+ * The return value of a rule's function as JSON text.
  * @throws TypeError for a value that is not JSON.
  */
 export function ruleResult(value: unknown): string {
@@ -109,7 +110,7 @@ export function ruleResult(value: unknown): string {
   return text;
 }
 
-/** The clauses of a definition with the project that is meant where none is said. */
+/** The clauses of a definition, with the own project where no project is set. */
 export function scopedSpec({ project, spec }: RuleDefinition, ownProject: string): RuleSpec {
   const scoped = (match: WireMatch | null | undefined): WireMatch => ({
     ...match,

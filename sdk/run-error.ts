@@ -1,10 +1,10 @@
 import type { Run } from "./client/records.ts";
 
-/** A flow that a script called did not complete. What its function threw in this process is the `cause`. */
+/** A flow that a script called did not complete. If its function threw in this process, the error is the `cause`. */
 export class RunError extends Error {
   override readonly name = "RunError";
   readonly runId: number;
-  /** The state in which it is: Failed, Cancelled, Crashed or Paused, or a sub-state of them. */
+  /** The run's state: Failed, Cancelled, Crashed or Paused, or a sub-state of these. */
   readonly state: string;
 
   constructor({ id, name, state }: Run, cause?: unknown) {

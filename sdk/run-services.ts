@@ -1,19 +1,19 @@
-/** What a run asks of its server while its code executes: answers, leases, variables. */
+/** Requests of a run to its server while its code executes: answers, leases, variables. */
 import type { AcquireResponse } from "#protocol/lease";
 import type { Millrace } from "./client/index.ts";
 import { patiently } from "./patience.ts";
 import { ServerVariables, type VariableStore } from "./variable-store.ts";
 
 export interface RunServices {
-  /** The answers given to the run's questions so far, in order. */
+  /** The answers to the run's questions so far, in order. */
   answers(): Promise<unknown[]>;
-  /** Takes all of the amounts, or says which resource blocks it once `waitMs` are over. */
+  /** Takes all of the amounts, or returns the blocking resource once `waitMs` have passed. */
   acquire(resources: Record<string, number>, waitMs: number, signal: AbortSignal): Promise<AcquireResponse>;
   release(lease: number): Promise<void>;
   readonly variables: VariableStore;
 }
 
-/** The services of a run that a server holds. While the server is away they wait for it, as reports do. */
+/** The services of a run that is held by a server. While the server is away the requests wait for it, as reports do. */
 export class ServerRunServices implements RunServices {
   readonly variables: VariableStore;
   readonly #client: () => Promise<Millrace>;
@@ -40,7 +40,7 @@ export class ServerRunServices implements RunServices {
 
   async release(lease: number): Promise<void> {
     const client = await this.#client();
-    // A lease ends with its run anyway, so nobody waits for ever for one that could not be given back.
+    // A lease ends with its run, so a release that keeps failing need not be awaited for ever.
     await patiently(() => client.leases.release(this.#runId, lease), this.#signal);
   }
 }

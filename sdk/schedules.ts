@@ -7,25 +7,25 @@ import { type Duration, parseDuration } from "./duration.ts";
 export interface ScheduleOptions {
   /** IANA name. Default: the server's zone. */
   timezone?: string;
-  /** What becomes of fires missed while the server was down. Default: the server's setting. */
+  /** What happens to fires missed while the server was down. Default: the server's setting. */
   catchup?: CatchupPolicy;
-  /** Fires that catchup "all" runs at most. Default 100. */
+  /** The most fires that catchup "all" runs. Default 100. */
   catchupMax?: number;
-  /** Tells the schedule from others of the flow over edits of the code. Default: its place in the list. */
+  /** Identifies the schedule among those of the flow across edits of the code. Default: its position in the list. */
   key?: string;
 }
 
 export interface CronOptions extends ScheduleOptions {
-  /** Where day of month and day of week are both restricted: one suffices (true, the default), or both must match. */
+  /** If day of month and day of week are both restricted: one match suffices (true, the default), or both must match. */
   dayOr?: boolean;
 }
 
 export interface EveryOptions extends ScheduleOptions {
-  /** A time the interval counts from. Default: when the schedule is first stored. */
+  /** A time from which the interval counts. Default: when the schedule is first stored. */
   anchor?: Date;
 }
 
-/** A schedule as it was declared. */
+/** A declared schedule. */
 export interface ScheduleDeclaration {
   readonly wire: ScheduleDecl;
 }
@@ -41,15 +41,15 @@ function policy({ timezone, catchup, catchupMax, key }: ScheduleOptions) {
   };
 }
 
-/** Fires by a five-field cron expression. The server checks it when it starts and shows what is wrong at the flow. */
+/** Fires by a five-field cron expression. The server checks the expression at its start and shows an error at the flow. */
 export function cron(expression: string, options: CronOptions = {}): ScheduleDeclaration {
   noteUnknownOptions(`cron("${expression}")`, options, { ...NAMES, dayOr: true });
   return { wire: { kind: "cron", cron: expression, day_or: options.dayOr ?? true, ...policy(options) } };
 }
 
 /**
- * Fires at an interval. Whole days keep the time of day in the zone; any other interval is time that passes.
- * @throws RangeError for a length below a second.
+ * Fires at an interval. Whole days keep the time of day in the zone; any other interval is elapsed time.
+ * @throws RangeError for an interval below a second.
  */
 export function every(interval: Duration, options: EveryOptions = {}): ScheduleDeclaration {
   const seconds = parseDuration(interval);

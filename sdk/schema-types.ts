@@ -1,15 +1,18 @@
 /**
- * `Type`: the schema types of typebox. Those that describe the value of a parameter also keep in their type whether they have a
- * default, so that the compiler knows which parameters a call of the flow may leave out.
+ * `Type`: the schema types of typebox. Types of parameter values also carry whether they have a default, so that the compiler
+ * knows which parameters a call of the flow may omit.
  */
 import * as typebox from "typebox";
 
 export * from "typebox";
 
-/** A schema as typebox types it, and its default if it was given one. */
+/** A schema as typebox types it, with its default if it has one. */
 type WithDefault<Schema, Options> = Options extends { default: unknown } ? Schema & { default: unknown } : Schema;
 
-/** An object schema whose properties say in their types which of them have a default; others may have one all the same. */
+/**
+ * An object schema whose properties show in their types whether they have a default; a property without that mark may still
+ * have one.
+ */
 export interface ObjectSchema<Properties extends typebox.TProperties> extends typebox.TObject<Properties> {
   "~defaults"?: "typed";
 }

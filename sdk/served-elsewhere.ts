@@ -1,4 +1,4 @@
-/** The server knows a flow by project and name: a run that a file asks for must not become one of another file's flow. */
+/** The server identifies a flow by project and name: a run requested by one file must not execute a flow of another file. */
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { Millrace } from "./client/index.ts";
@@ -10,7 +10,10 @@ export interface FlowPlace {
   module: string;
 }
 
-/** Why the file cannot have a run of its flow, or null: the server serves one of that name from another file, and would run that. */
+/**
+ * Why the file cannot have a run of its flow, or null: the server serves a flow of that name from another file and would run
+ * that.
+ */
 export async function servedElsewhere(client: Millrace, place: FlowPlace): Promise<string | null> {
   const { project, flow } = place;
   const known = (await client.flows.list({ project })).find(({ name }) => name === flow);
@@ -18,7 +21,7 @@ export async function servedElsewhere(client: Millrace, place: FlowPlace): Promi
   return `flow "${project}/${flow}" is already exported by ${join(known.source_dir, known.module)}, which the server serves: give one of the two another name`;
 }
 
-/** The same file may be named through a link. */
+/** One file may have several paths through links. */
 function pathOf({ source_dir, module }: Pick<FlowPlace, "source_dir" | "module">): string {
   const path = join(source_dir, module);
   try {

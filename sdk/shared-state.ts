@@ -3,21 +3,21 @@ import type { Scope } from "./active-run.ts";
 import type { DeclarationNotes } from "./declaration-notes.ts";
 
 /**
- * What must be one in a process even where two copies of this package are loaded
- * (one by the engine, one from the user's own node_modules): it hangs on the global object.
+ * State that must exist once per process even if two copies of this package are loaded (one by the engine, one from the user's
+ * own node_modules); it is kept on the global object.
  */
 interface SharedState {
   /** The run and task run that the current code belongs to. */
   scope: AsyncLocalStorage<Scope>;
-  /** Why flow calls outside a run are ignored (discovery, engine), null where they are allowed. */
+  /** Why flow calls outside a run are ignored (discovery, engine); null where they are allowed. */
   suppressed: string | null;
-  /** True in a process that loads flow files for a server, which is therefore no script. */
+  /** True in a process that loads flow files for a server, which is not a script. */
   served: boolean;
-  /** Takes what declarations lead one to doubt while a module is imported; absent where another copy made this state. */
+  /** Receives likely mistakes of declarations while a module is imported; absent if another copy made this state. */
   notes?: DeclarationNotes | null;
   /** The servers inside this process, by home. */
   homeServers: Map<string, unknown>;
-  /** Objects that tasks returned, and promises made of task runs, with the external ids of those task runs. */
+  /** Objects returned by tasks, and promises of task runs, with the external ids of those task runs. */
   origins: WeakMap<object, string[]>;
 }
 

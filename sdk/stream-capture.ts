@@ -9,15 +9,15 @@ const CAPTURED = Symbol.for("millrace.streams");
 const STREAMS: Record<number, StreamName> = { 1: "stdout", 2: "stderr" };
 
 export interface StreamCapture {
-  /** The terminal gets it too. */
+  /** Print to the terminal as well. */
   alsoPrint?: boolean;
-  /** Where they say so, who prints waits until more can be sent. */
+  /** While these report a backlog, writers wait until more can be sent. */
   gauges?: Gauges;
 }
 
 /**
- * From now on what code inside a run writes to process.stdout and process.stderr, or to their descriptors by node:fs, goes to the
- * run's log, line by line, if its flow has `logPrints` on (the default). Elsewhere it is printed as before.
+ * After this call, writes of code inside a run to process.stdout and process.stderr, or to their descriptors by node:fs, go to
+ * the run's log line by line, if its flow has `logPrints` on (the default). Elsewhere they are printed as before.
  */
 export function captureStreams(capture: StreamCapture = {}): void {
   const marked = process as typeof process & { [CAPTURED]?: true };
@@ -25,11 +25,11 @@ export function captureStreams(capture: StreamCapture = {}): void {
   marked[CAPTURED] = true;
   captureStream(process.stdout, "stdout", capture);
   captureStream(process.stderr, "stderr", capture);
-  // A script has its terminal: what is meant for descriptors there is left to them.
+  // A script owns its terminal, so writes to descriptors stay there.
   if (capture.alsoPrint !== true) captureDescriptors();
 }
 
-/** Where the current code's output goes; undefined where it is printed. */
+/** Destination of the current code's output; undefined if it is printed. */
 function linesOf(name: StreamName): PrintedLines | undefined {
   const scope = currentScope();
   return scope?.run.logPrints === true ? scope.run.printed.stream(scope, name) : undefined;
@@ -62,10 +62,10 @@ function captureStream(stream: NodeJS.WriteStream, name: StreamName, { alsoPrint
       const [chunk] = values;
       const bytes = bytesOf(chunk, values[1]);
       const ends = method === "end" && (chunk === undefined || chunk === null || typeof chunk === "function");
-      // What is no output is refused as ever.
+      // The original method rejects invalid arguments.
       if (lines === undefined || (bytes === null && !ends)) return original[method](...values);
       if (bytes !== null) lines.write(bytes);
-      // The stream is that of the whole engine: a run cannot end it.
+      // The stream belongs to the whole engine: a run cannot end it.
       if (alsoPrint) return original.write(...(bytes === null ? [""] : values));
       return done(values.find((value): value is WriteCallback => typeof value === "function"));
     };
@@ -78,7 +78,7 @@ function bytesOf(chunk: unknown, encoding: unknown): Buffer | null {
   return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
 }
 
-/** Loggers write to the descriptors 1 and 2 with node:fs. */
+/** Some loggers write to the descriptors 1 and 2 with node:fs. */
 function captureDescriptors(): void {
   const { write, writeSync } = fs;
   const take = (descriptor: unknown, values: unknown[]): number | null => {
@@ -97,7 +97,7 @@ function captureDescriptors(): void {
     if (length === null) (write as (...all: unknown[]) => void)(descriptor, ...values);
     else process.nextTick(callback as () => void, null, length, values[0]);
   };
-  // util.promisify finds its names among the properties.
+  // util.promisify reads its names from the function's properties.
   Object.defineProperties(captured, Object.getOwnPropertyDescriptors(write));
   Object.assign(fs, { write: captured, writeSync: capturedSync });
   syncBuiltinESMExports();

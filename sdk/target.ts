@@ -2,22 +2,22 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
-/** What a task makes. A task whose target exists is skipped. */
+/** The product of a task. A task whose target exists is skipped. */
 export interface Target {
   exists(): boolean | Promise<boolean>;
 }
 
-/** A file as a target; written whole or not at all. */
+/** A file as a target, written whole or not at all. */
 export interface FileTarget extends Target {
   readonly path: string;
   exists(): Promise<boolean>;
   readText(): Promise<string>;
-  /** Writes beside the file and renames onto it; makes missing directories. */
+  /** Writes beside the file and renames over it; creates missing directories. */
   write(data: string | Uint8Array): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** A file as a task's `output`. A relative path counts from the working directory. */
+/** A file as a task's `output`. A relative path is resolved against the working directory. */
 export function file(path: string): FileTarget {
   const whole = resolve(path);
   return {
@@ -33,7 +33,7 @@ export function file(path: string): FileTarget {
   };
 }
 
-/** Writes a file so that readers see the old content or the whole new one. */
+/** Writes a file so that readers see the old content or the whole new content. */
 export async function writeWhole(path: string, data: string | Uint8Array): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const beside = `${path}.${randomUUID()}.part`;

@@ -16,7 +16,7 @@ import type { Target } from "./target.ts";
 import type { TaskOptions } from "./task.ts";
 import { TaskRun } from "./task-run.ts";
 
-/** A task as it was declared, its options checked. */
+/** A declared task with checked options. */
 export interface TaskDefinition {
   name: string;
   options: TaskOptions<never[]>;
@@ -24,7 +24,7 @@ export interface TaskDefinition {
   fn: (...args: unknown[]) => unknown;
 }
 
-/** Creates a task run of the current run and starts it: at once, unless it has to wait for its arguments or for a place. */
+/** Creates a task run of the current run and starts it, at once unless it has to wait for its arguments or for a slot. */
 export function startTaskRun(scope: Scope, definition: TaskDefinition, args: readonly unknown[], bound?: Gate): TaskRun<unknown> {
   const { run } = scope;
   const { name } = definition;
@@ -47,7 +47,7 @@ export function startTaskRun(scope: Scope, definition: TaskDefinition, args: rea
   return taskRun;
 }
 
-/** An argument was the promise of a task run that failed. */
+/** An argument was the promise of a failed task run. */
 class UpstreamFailed extends Error {}
 
 class TaskExecution {
@@ -60,7 +60,7 @@ class TaskExecution {
   readonly #callerSignal: AbortSignal;
   readonly #definition: TaskDefinition;
   readonly #gates: Gate[];
-  /** Begin and end of each attempt; the end of the latest is null until another follows. */
+  /** Begin and end of each attempt; the end of the latest is null until another attempt follows. */
   readonly #times: [fromUs: number, toUs: number | null][] = [];
 
   constructor({ run, task }: Scope, definition: TaskDefinition, id: string, dynamicKey: string, bound: Gate | undefined) {
@@ -93,7 +93,7 @@ class TaskExecution {
     }
   }
 
-  /** From waiting for arguments to the result, with the Completed state. */
+  /** From waiting for the arguments to the result, with the Completed state. */
   async #finish(args: readonly unknown[]): Promise<unknown> {
     this.controller.signal.throwIfAborted();
     const resolved = resolveArguments(args);
@@ -118,13 +118,13 @@ class TaskExecution {
     return target ?? value;
   }
 
-  /** Records how the task run ended without a result; returns what its promise is rejected with. */
+  /** Records the failed, cancelled or paused end of the task run; returns the rejection of its promise. */
   async #fail(error: unknown): Promise<unknown> {
     const { signal } = this.controller;
     if (signal.aborted) {
       const reason = signal.reason as unknown;
       const state = this.move("Cancelled", "Cancelled", reason instanceof Error ? reason.message : String(reason));
-      // A task run that a pause ended is called again with the answer: it was not given up.
+      // A task run ended by a pause is called again with the answer, so its hook is not called.
       if (!isPaused(reason)) await this.#callHook(state);
       return reason;
     }
@@ -177,13 +177,13 @@ class TaskExecution {
     }
   }
 
-  /** Waits for the task's resources, shown as AwaitingResource. */
+  /** Waits for the task's resources, as AwaitingResource. */
   async #hold(resources: Record<string, number>): Promise<HeldResources> {
     const waits = (resource: string) => this.move("Scheduled", "AwaitingResource", `waiting for ${resource}`, { resource });
     return await holdResources(this.#run, resources, this.controller.signal, waits);
   }
 
-  /** Calls the function once, under its own signal and time limit. */
+  /** Calls the function once, with its own signal and time limit. */
   async #attempt(values: readonly unknown[]): Promise<unknown> {
     const { timeoutSeconds, name, fn } = this.#definition;
     const controller = new AbortController();
@@ -234,7 +234,7 @@ class TaskExecution {
   }
 }
 
-/** Keeps a call of a user function in the run's list until it has returned. */
+/** Keeps a call of a user function in the run's list until it returns. */
 export function trackBody(run: ActiveRun, body: Promise<unknown>): void {
   const forget = () => {
     run.bodies.delete(settled);
@@ -251,7 +251,7 @@ function gateOf(run: ActiveRun, definition: TaskDefinition): Gate | undefined {
   return gate;
 }
 
-/** Waits for a place; when the wait is aborted, the place is passed on as soon as it is given. */
+/** Waits for a slot; if the wait is aborted, the slot is passed on as soon as it is assigned. */
 async function enter(gate: Gate, signal: AbortSignal): Promise<void> {
   const waiting = gate.enter();
   if (waiting === null) return;

@@ -2,9 +2,8 @@ import { Cancelled } from "./failure.ts";
 
 /**
  * One call of a task inside a run: a promise of the task's result that can also be cancelled.
- *
- * A TaskRun that fails is no unhandled rejection; when nobody has awaited it by the end of the flow function,
- * its error fails the run.
+ * A failed TaskRun is not an unhandled rejection; if the TaskRun has not been awaited by the end of the flow function, its
+ * error fails the run.
  */
 export class TaskRun<T> implements Promise<T> {
   /** UUID of the task run (`external_id` over the wire). */
@@ -29,7 +28,7 @@ export class TaskRun<T> implements Promise<T> {
     });
   }
 
-  /** Aborts the task's signal and rejects this promise with Cancelled; nothing happens when it has ended. */
+  /** Aborts the task's signal and rejects this promise with Cancelled; no effect after the end. */
   cancel(reason = "cancelled"): void {
     this.#controller.abort(new Cancelled(reason));
   }
@@ -57,12 +56,12 @@ export class TaskRun<T> implements Promise<T> {
     return "TaskRun";
   }
 
-  /** @internal Resolves when the task run has ended, however it ended. */
+  /** @internal Resolves when the task run has ended in any state. */
   settled(): Promise<unknown> {
     return this.#promise.catch(() => undefined);
   }
 
-  /** @internal The error of a failed task run that nobody has awaited. */
+  /** @internal The error of a failed task run that has not been awaited. */
   unobservedError(): { thrown: unknown } | null {
     return this.#observed ? null : this.#error;
   }

@@ -12,21 +12,26 @@ import { TaskRun } from "./task-run.ts";
 export interface TaskOptions<Args extends readonly unknown[]> extends RetryOptions {
   /** Time limit of one attempt; the task's signal aborts and the attempt fails as TimedOut. Default: none. */
   timeout?: Duration;
-  /** How many task runs of this task one run executes at once; the others wait as Pending. Default: no bound. */
+  /** How many task runs of this task may execute at once in one run; the others wait as Pending. Default: no bound. */
   concurrency?: number;
-  /** Amounts of named resources that a task run holds while its function executes; it waits in line as AwaitingResource. */
+  /**
+   * Amounts of named resources that a task run holds while its function executes; until they are free it waits as
+   * AwaitingResource.
+   */
   resources?: Record<string, number>;
   /** Results are stored as JSON under this key and returned without a call until they expire. */
   cache?: { key: string | ((...args: Args) => string); expires?: Duration };
-  /** What the task makes: it is skipped when that exists. The task's result is then the target itself, made or found. */
+  /**
+   * The product of the task: the task is skipped when the target exists. The result is then the target itself, made or found.
+   */
   output?: Target | ((...args: Args) => Target);
   hooks?: TaskHooks;
 }
 
-/** A task: called inside a run it is a task run, elsewhere an ordinary function. */
+/** A task: a call inside a run is a task run, elsewhere an ordinary function call. */
 export interface Task<Args extends readonly unknown[], Result> {
   (...args: TaskArguments<Args>): TaskRun<Result>;
-  /** Calls the task once per item; resolves to the results in the items' order. `concurrency` bounds how many go on at once. */
+  /** Calls the task once per item; resolves to the results in the items' order. `concurrency` bounds the concurrent calls. */
   map(items: MapItems<Args[0]>, options?: { concurrency?: number }): Promise<Result[]>;
 }
 
@@ -48,7 +53,7 @@ interface DeclareTask {
     options: TaskOptions<Args>,
     fn: (...args: Args) => Result,
   ): Task<Args, Awaited<Result>>;
-  /** The signal of the current task run, or of the run; outside a run one that never aborts. */
+  /** The signal of the current task run, else of the run; outside a run a signal that never aborts. */
   readonly signal: AbortSignal;
 }
 
@@ -99,7 +104,7 @@ function checkPlaces(concurrency: number): number {
   return concurrency;
 }
 
-/** A call outside a run: the function itself, given what its arguments resolve to. */
+/** A call outside a run: the function itself with the resolved arguments. */
 function plainCall(definition: TaskDefinition, args: readonly unknown[]): TaskRun<unknown> {
   const call = async () => definition.fn(...(await resolveArguments(args)));
   return new TaskRun("", definition.name, definition.name, new AbortController(), call());
@@ -111,7 +116,7 @@ function mapItems(definition: TaskDefinition, items: MapItems<unknown>, concurre
     return Promise.resolve(items).then((list) => Promise.all(list.map((item) => callOne(definition, item, gate))));
   const calls = items.map((item) => callOne(definition, item, gate));
   const all = Promise.all(calls);
-  // A task that takes the mapped results comes from every one of these task runs.
+  // A task that takes the mapped results depends on all of these task runs.
   rememberOrigin(
     all,
     calls.filter((call) => call instanceof TaskRun).map((call) => call.id),

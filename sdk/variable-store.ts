@@ -1,4 +1,4 @@
-/** Variables as user code gets and sets them, and how they are kept by a server. */
+/** Variables as user code reads and writes them, and their store on a server. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openText, parseKey, SECRET_KEY_FILE } from "#protocol/sealed-text";
@@ -6,16 +6,16 @@ import { MillraceError } from "./client/error.ts";
 import type { Millrace } from "./client/index.ts";
 
 export interface SetVariableOptions {
-  /** Encrypted at rest and masked wherever it is shown. Default: what it was before, else false. */
+  /** Encrypted at rest and masked wherever it is shown. Default: as before, else false. */
   secret?: boolean;
   tags?: readonly string[];
 }
 
 export interface VariableStore {
-  /** The value, in a box because null is a value; null when there is no such variable. */
+  /** The value, boxed because null is a value; null if there is no such variable. */
   get(name: string): Promise<{ value: unknown } | null>;
   set(name: string, value: unknown, options: SetVariableOptions): Promise<void>;
-  /** False when there was none. */
+  /** False if there was none. */
   remove(name: string): Promise<boolean>;
 }
 
@@ -28,7 +28,7 @@ export class ServerVariables implements VariableStore {
 
   /**
    * @param home directory with the key of secrets
-   * @param ask how a request is made that may be made twice: with more or less patience
+   * @param ask sends a request that may be repeated: with more or less patience
    */
   constructor(client: () => Promise<Millrace>, home: string, ask: Ask = (request) => request()) {
     this.#client = client;
@@ -56,7 +56,7 @@ export class ServerVariables implements VariableStore {
     return (await this.#ask(removed)) ?? false;
   }
 
-  /** The server masks secrets, so one is opened here, with the key of the home. */
+  /** The server masks secrets, so a secret is decrypted here with the key of the home. */
   #open(name: string, sealed: string | undefined): unknown {
     const path = join(this.#home, SECRET_KEY_FILE);
     const key = readKey(path);
@@ -79,7 +79,7 @@ function readKey(path: string): Buffer | null {
   }
 }
 
-/** What was asked for, or null for 404. */
+/** The answer, or null for 404. */
 async function orMissing<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer;

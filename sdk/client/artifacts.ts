@@ -1,11 +1,11 @@
-/** `client.artifacts`: what runs published for people to look at. */
+/** `client.artifacts`: records that runs published for people. */
 
 import type { ArtifactsQuery } from "#protocol/artifact";
 import type { Http } from "./http.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";
 import type { ArtifactBody, ArtifactListItem, ArtifactRow, FilterOf, Loose } from "./records.ts";
 
-/** Filters of the artifact list; all must hold. */
+/** Filters of the artifact list; all must match. */
 export type ArtifactFilter = Omit<FilterOf<ArtifactsQuery>, "after">;
 
 /**

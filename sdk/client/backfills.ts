@@ -24,7 +24,7 @@ export class Backfills {
     return this.#http.json<BackfillPreview>("POST", `/api/flows/${flowId}/backfill`, { body, repeatable: true });
   }
 
-  /** The backfills of a flow, oldest first; none for an unknown flow. */
+  /** The backfills of a flow, oldest first; an empty list for an unknown flow. */
   list(flowId: number): Promise<BackfillStatus[]> {
     return this.#http.get<BackfillStatus[]>(`/api/flows/${flowId}/backfills`);
   }
@@ -34,7 +34,7 @@ export class Backfills {
     return this.#http.get<BackfillStatus[]>("/api/backfills", { limit });
   }
 
-  /** Its values with run id, state type and state name, in the order of their creation. @throws MillraceError 404. */
+  /** The backfill's values with run id, state type and state name, in order of creation. @throws MillraceError 404. */
   values(id: number): Promise<BackfillValue[]> {
     return this.#http.get<BackfillValue[]>(`/api/backfills/${id}/values`);
   }
@@ -44,7 +44,7 @@ export class Backfills {
     return this.#http.get<BackfillStatus>(`/api/backfills/${id}`);
   }
 
-  /** Cancels its unfinished runs. @throws MillraceError 404. */
+  /** Cancels the backfill's unfinished runs. @throws MillraceError 404. */
   cancel(id: number): Promise<BackfillStatus> {
     return this.#http.json<BackfillStatus>("POST", `/api/backfills/${id}/cancel`, { repeatable: true });
   }

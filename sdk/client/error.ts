@@ -1,21 +1,24 @@
-/** Why a call failed: the server refused it, nobody answered, the connection broke, time ran out, or a run's result was not kept. */
+/**
+ * Why a call failed: the server refused it, no server answered, the connection broke, the timeout passed, or a run's result was
+ * not kept.
+ */
 export type FailureReason = "refused" | "unreachable" | "cut" | "timeout" | "result-too-large";
 
-/** What a failed request leaves behind. */
+/** What is known about a failed request. */
 export interface Failure {
   reason: FailureReason;
-  /** HTTP status; 0 when no answer came. */
+  /** HTTP status; 0 without an answer. */
   status: number;
   method?: string;
   path?: string;
-  /** The answer's JSON body, or its text where it is not JSON; null without one. */
+  /** The answer's JSON body, or its text if that is not JSON; null without a body. */
   body?: unknown;
   cause?: unknown;
 }
 
 /**
- * Every failure of the client. `message` is the server's own text where it sent one.
- * A refused transition or resume carries the run's current state in `body`.
+ * Every failure of the client. `message` is the server's own text where it sent one. For a refused transition or resume, `body`
+ * holds the run's current state.
  */
 export class MillraceError extends Error {
   override readonly name = "MillraceError";
@@ -35,7 +38,7 @@ export class MillraceError extends Error {
   }
 }
 
-/** The refusal in an answer of 400 or more; `{error}` bodies give its text. */
+/** The error for an answer of 400 or more; its text comes from an `{error}` body. */
 export function refusal(method: string, path: string, status: number, text: string): MillraceError {
   const body = parsed(text);
   const told =

@@ -1,17 +1,17 @@
-/** Reading of text/event-stream (the WHATWG format): bytes in, frames out. */
+/** Reads text/event-stream (the WHATWG format): bytes in, frames out. */
 
-/** One frame. `id` is null where the frame names none. */
+/** One frame. `id` is null if the frame has none. */
 export interface Frame {
   event: string;
   id: string | null;
   data: string;
 }
 
-/** A frame larger than this is not one of ours: the largest holds an artifact of 1 MB, escaped. */
+/** Larger frames are never valid: the largest holds an artifact of 1 MB, escaped. */
 const FRAME_CHARS_MAX = 16_000_000;
 
 /**
- * Splits a body into frames, whatever way its bytes were cut. Comments (keep-alives) give nothing.
+ * Splits a body into frames, however its bytes were cut. Comments (keep-alives) yield no frame.
  * @throws RangeError for a frame without end.
  */
 export async function* readFrames(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Frame> {
@@ -22,7 +22,7 @@ export async function* readFrames(chunks: AsyncIterable<Uint8Array>): AsyncGener
   for await (const chunk of chunks) {
     rest += decoder.decode(chunk, { stream: true });
     if (rest.length > FRAME_CHARS_MAX) throw new RangeError("a frame of the event stream has no end");
-    // A carriage return at the very end may be half of a CRLF, so it waits for what follows.
+    // A carriage return at the very end may be half of a CRLF, so it stays for the next chunk.
     const complete = /^[\s\S]*(?:\n|\r(?!$))/.exec(rest)?.[0] ?? "";
     rest = rest.slice(complete.length);
     for (const line of complete.split(/\r\n|\n|\r/).slice(0, -1)) {
@@ -37,7 +37,7 @@ export async function* readFrames(chunks: AsyncIterable<Uint8Array>): AsyncGener
   }
 }
 
-/** Adds one line to the frame; true for a line of data, since a frame without any is dropped. */
+/** Adds one line to the frame; true for a data line, because a frame without data is dropped. */
 function readLine(line: string, frame: Frame): boolean {
   const colon = line.indexOf(":");
   const field = colon < 0 ? line : line.slice(0, colon);

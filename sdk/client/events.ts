@@ -7,12 +7,12 @@ import { Listing, type ListOptions, type Page } from "./listing.ts";
 import type { EmitEventBody, Event, FilterOf, Loose } from "./records.ts";
 
 /**
- * Filters of the event list; all must hold. `name` is an exact name or a prefix that ends in `*`; `after` and `before`
- * bound the time (microseconds, both included); newest first unless `ascending`.
+ * Filters of the event list; all must match. `name` is an exact name or a prefix that ends in `*`; `after` and `before` bound
+ * the time (microseconds, both included); newest first unless `ascending` is set.
  */
 export type EventFilter = FilterOf<EventsQuery>;
 
-/** Without a resource the event is about the run or flow named, else about itself. */
+/** Without a resource the event is about the given run or flow, else about itself. */
 export type EmitEvent = Loose<EmitEventBody> & { name: string };
 
 export class Events {
@@ -33,7 +33,7 @@ export class Events {
     return this.#http.get<Event>(`/api/events/${id}`);
   }
 
-  /** Records an event. @throws MillraceError 422 for a name under a reserved prefix that nothing emits. */
+  /** Records an event. @throws MillraceError 422 for a name under a reserved prefix. */
   emit(event: EmitEvent, options: CreateOptions = {}): Promise<Event> {
     const call = { body: event, idempotencyKey: keyOf(options), signal: options.signal };
     return this.#http.json<Event>("POST", "/api/events", call);

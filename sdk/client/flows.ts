@@ -13,7 +13,7 @@ export class Flows {
     this.#http = http;
   }
 
-  /** All flows, by project and name; with the `results` latest ended runs of each (at most 50). */
+  /** All flows, by project and name, each with its latest `results` ended runs (at most 50). */
   list(filter: { project?: string | undefined; results?: number | undefined } = {}): Promise<FlowSummary[]> {
     return this.#http.get<FlowSummary[]>("/api/flows", filter);
   }
@@ -34,12 +34,12 @@ export class Flows {
     return this.#http.json<Run>("POST", `/api/flows/${id}/runs`, call);
   }
 
-  /** Pauses all schedules of the flow; says how many. */
+  /** Pauses all schedules of the flow and returns their number. */
   pause(id: number): Promise<PausedSchedules> {
     return this.#http.json<PausedSchedules>("POST", `/api/flows/${id}/pause`, { repeatable: true });
   }
 
-  /** Resumes all schedules of the flow; says how many. */
+  /** Resumes all schedules of the flow and returns their number. */
   resume(id: number): Promise<ResumedSchedules> {
     return this.#http.json<ResumedSchedules>("POST", `/api/flows/${id}/resume`, { repeatable: true });
   }

@@ -1,16 +1,16 @@
 /**
- * One request of the client: where it goes, what is sent again, and how an answer becomes a value or an error.
- * Nothing here is bound to Node; how bytes travel is a Peer's business.
+ * Requests of the client: the target, the retries, and the conversion of an answer to a value or an error. This file does not
+ * depend on Node; a Peer transports the bytes.
  */
 
 import { MillraceError, refusal } from "./error.ts";
 
-/** An HTTP answer, as far as the client looks at it. */
+/** The parts of an HTTP answer that the client uses. */
 export interface Answer {
   status: number;
   header(name: string): string | null;
   text(): Promise<string>;
-  /** The body as it comes; leaving the loop ends the connection. */
+  /** The body in the chunks that arrive; leaving the loop ends the connection. */
   chunks(): AsyncIterable<Uint8Array>;
 }
 
@@ -21,9 +21,9 @@ export interface Outgoing {
   signal: AbortSignal;
 }
 
-/** A server that was found, and the way to it. */
+/** A server that was found, with the transport to it. */
 export interface Peer {
-  /** Base address, shown in errors too. */
+  /** Base address, also shown in errors. */
   url: string;
   token: string | null;
   send(path: string, request: Outgoing): Promise<Answer>;
@@ -32,26 +32,26 @@ export interface Peer {
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
 export interface Call {
-  /** Query parameters; null and undefined are left out, lists are joined with commas. */
+  /** Query parameters; null and undefined are omitted, lists are joined with commas. */
   query?: Query | undefined;
   body?: unknown;
-  /** The request may be sent again when the connection broke before its answer; GET always may. */
+  /** Whether the request may be resent when the connection broke before its answer; GET always may. */
   repeatable?: boolean;
-  /** Makes a creation repeatable: the server gives the first answer again for 24 hours. */
+  /** Makes a creation repeatable: for 24 hours the server returns the first answer again. */
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /** Ten seconds more than the server holds any request. */
 const TIMEOUT_MS = 40_000;
-/** Waits before the second, third and fourth try. */
+/** Delays before the second, third and fourth attempt. */
 const RETRY_WAITS_MS = [200, 1_000, 3_000];
-/** A longer Retry-After is not obeyed but reported. */
+/** A longer Retry-After is reported instead of followed. */
 const RETRY_AFTER_MAX_MS = 10_000;
 const REFUSED_CODES = new Set(["ECONNREFUSED", "ENOENT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "EACCES"]);
 
 export class Http {
-  /** Makes values of JSON text. */
+  /** Parses JSON text. */
   readonly parse: (text: string) => unknown;
   readonly #find: () => Promise<Peer>;
   #peer: Promise<Peer> | null = null;
@@ -61,7 +61,7 @@ export class Http {
     this.parse = parse;
   }
 
-  /** The server this client speaks to; found once and again after the connection was lost. */
+  /** The server of this client; looked up once, and again after the connection was lost. */
   peer(): Promise<Peer> {
     this.#peer ??= this.#find();
     return this.#peer;
@@ -71,10 +71,10 @@ export class Http {
     return this.json<T>("GET", path, { query, signal });
   }
 
-  /** @throws MillraceError for an answer of 400 or more and for every failure on the way. */
+  /** @throws MillraceError for an answer of 400 or more and for every transport failure. */
   async json<T>(method: string, path: string, call: Call = {}): Promise<T> {
     const text = await this.#text(method, path, call);
-    // The server's schemas are the source of these types; checking each answer again would double the cost of a read.
+    // The types come from the server's schemas; checking each answer again would double the cost of a read.
     return (text === "" ? null : this.parse(text)) as T;
   }
 
@@ -101,7 +101,7 @@ export class Http {
     }
   }
 
-  /** Sends a request once and gives the answer with its body unread. Failures of the way are MillraceErrors too. */
+  /** Sends a request once and returns the answer with its body unread. Transport failures are MillraceErrors too. */
   async open(method: string, path: string, call: Call & { signal: AbortSignal }): Promise<Answer> {
     const peer = await this.peer().catch((error: unknown) => {
       this.forget();
@@ -119,7 +119,7 @@ export class Http {
     }
   }
 
-  /** The next request looks for the server anew: it may have come back at another address. */
+  /** The next request looks the server up again: it may have restarted at another address. */
   forget(): void {
     this.#peer = null;
   }
@@ -144,7 +144,7 @@ export class Http {
   }
 }
 
-/** A peer reached with the platform's own fetch: Node and browsers alike. */
+/** A peer reached with the platform's own fetch, in Node and in browsers. */
 export function fetchPeer(url: string, token: string | null): Peer {
   const base = url.replace(/\/+$/, "");
   return {
@@ -162,7 +162,7 @@ export function fetchPeer(url: string, token: string | null): Peer {
   };
 }
 
-/** Not every browser lets one iterate a body, so it is read through its reader. */
+/** Not every browser can iterate a body, so a reader is used. */
 async function* readBody(response: Response): AsyncGenerator<Uint8Array> {
   const reader = response.body?.getReader();
   if (reader === undefined) return;
@@ -177,7 +177,7 @@ async function* readBody(response: Response): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Resolves after a time, or rejects as soon as the signal aborts. */
+/** Resolves after a delay, or rejects as soon as the signal aborts. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
@@ -212,7 +212,7 @@ function queryText(query: Query | undefined): string {
   return pairs.size === 0 ? "" : `?${pairs}`;
 }
 
-/** fetch hides the system's code in `cause`, and for several addresses in a list below that. */
+/** fetch hides the system's error code in `cause`, and for several addresses in a list below `cause`. */
 function describe(error: unknown): { name: string; code: string | null } {
   if (!(error instanceof Error)) return { name: "", code: null };
   const nested = error instanceof AggregateError ? error.errors[0] : error.cause;

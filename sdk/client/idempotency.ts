@@ -1,9 +1,9 @@
-/** Making creations safe to send again. */
+/** Makes creations safe to resend. */
 
 export interface CreateOptions {
   /**
-   * Two creations with one key make one record (for 24 hours). Every creation has a key, of its own by default, so it is sent
-   * again when its answer was lost; your own key also covers a program that is started again.
+   * Two creations with one key create one record (for 24 hours). Every creation has a key, by default a new one, so it is
+   * resent when its answer was lost. Your own key also covers a restart of your program.
    */
   idempotencyKey?: string | undefined;
   signal?: AbortSignal | undefined;
@@ -11,7 +11,7 @@ export interface CreateOptions {
 
 const KEY_BYTES = 16;
 
-/** The key given, or a new one. crypto.randomUUID would be missing on pages that are served without TLS. */
+/** The given key, or a new one. crypto.randomUUID is not available on pages served without TLS. */
 export function keyOf(options: CreateOptions): string {
   if (options.idempotencyKey !== undefined) return options.idempotencyKey;
   const bytes = crypto.getRandomValues(new Uint8Array(KEY_BYTES));

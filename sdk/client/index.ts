@@ -48,7 +48,7 @@ export type { TaskRunFilter } from "./task-runs.ts";
 export type { SetVariable } from "./variables.ts";
 export { type EndedRun, hasEnded, type ResultOf, type WaitOptions } from "./wait.ts";
 
-/** Where the server is. With neither url nor socket, the running server of `home` is found by its discovery file. */
+/** Location of the server. With neither url nor socket, the running server of `home` is found by its discovery file. */
 export interface MillraceOptions {
   /** Base address, for example http://127.0.0.1:4270. In a browser the default is the page's own origin. */
   url?: string | undefined;
@@ -56,17 +56,17 @@ export interface MillraceOptions {
   token?: string | null | undefined;
   /** Path of the server's Unix socket (Node only). Needs no token. */
   socket?: string | undefined;
-  /** Data directory whose server is meant (Node only). Default: MILLRACE_HOME, or ~/.millrace. */
+  /** Data directory of the server (Node only). Default: MILLRACE_HOME, or ~/.millrace. */
   home?: string | undefined;
-  /** Makes values of the JSON text that the server sends. Default: JSON.parse, which rounds integers beyond 2^53. */
+  /** Parses the server's JSON text. Default: JSON.parse, which rounds integers beyond 2^53. */
   parse?: ((text: string) => unknown) | undefined;
-  /** Another way to a server, in place of all others: asked at the first request, and again after its connection was lost. */
+  /** A custom transport that replaces all others: called at the first request, and again after its connection was lost. */
   peer?: (() => Promise<Peer>) | undefined;
 }
 
 /**
- * A connection to a server. Making one does nothing yet: the server is looked for at the first request, and again
- * after its connection was lost. All methods throw MillraceError.
+ * A connection to a server. The constructor does nothing yet: the server is looked up at the first request, and again after its
+ * connection was lost. All methods throw MillraceError.
  */
 export class Millrace {
   readonly runs: Runs;
@@ -95,7 +95,7 @@ export class Millrace {
     this.leases = new Leases(this.#http);
   }
 
-  /** The address in use; the server is looked for if it has not been yet. */
+  /** The address in use; looks the server up if that has not happened yet. */
   async address(): Promise<string> {
     return (await this.#http.peer()).url;
   }
@@ -110,8 +110,8 @@ export class Millrace {
   }
 
   /**
-   * The clock of the server's machine is right: retention goes on after a step of it, and schedules that decided fires while it was
-   * ahead go on from now.
+   * Accepts the clock of the server's machine as right: retention continues after a step of the clock, and schedules that
+   * decided fires while the clock was ahead continue from now.
    */
   acceptClock(): Promise<ClockAccepted> {
     return this.#http.json<ClockAccepted>("POST", "/api/clock/accept", { repeatable: true });
@@ -121,7 +121,10 @@ export class Millrace {
     return this.#http.get<Settings>("/api/settings");
   }
 
-  /** Changes settings at once (null and absent leave a value) and in the configuration file of the served directory. @throws MillraceError 422. */
+  /**
+   * Changes settings at once (null and absent keep a value) and in the configuration file of the served directory. @throws
+   * MillraceError 422.
+   */
   patchSettings(patch: Loose<SettingsPatch>): Promise<Settings> {
     return this.#http.json<Settings>("PATCH", "/api/settings", { body: patch, repeatable: true });
   }
@@ -130,17 +133,17 @@ export class Millrace {
     return this.#http.get<Counts>("/api/counts", filter);
   }
 
-  /** What waits, for what, and who holds it. */
+  /** The waiting runs, what each waits for, and which runs hold it. */
   queue(): Promise<Queue> {
     return this.#http.get<Queue>("/api/queue");
   }
 
-  /** What ended in the last hours (default 24), by flow and by task, and how long it took. */
+  /** Runs and task runs that ended in the last hours (default 24), by flow and by task, with their durations. */
   stats(options: { hours?: number | undefined } = {}): Promise<Stats> {
     return this.#http.get<Stats>("/api/stats", options);
   }
 
-  /** The actors of the server and how they do. */
+  /** The actors of the server and their condition. */
   actors(): Promise<ActorInfo[]> {
     return this.#http.get<ActorInfo[]>("/api/actors");
   }
@@ -155,23 +158,23 @@ export class Millrace {
   }
 
   /**
-   * Live messages. The iteration reconnects by itself and goes on behind the last message; a `resync` message tells
-   * that some were missed for good. Leaving the loop, or the signal, ends it.
+   * Live messages. The iteration reconnects automatically and continues after the last message; a `resync` message reports that
+   * some messages were lost for good. Leaving the loop, or the signal, ends the iteration.
    */
   stream(options: StreamOptions = {}): AsyncGenerator<StreamMessage> {
     return followStream(this.#http, options);
   }
 
   /**
-   * Resolves when the run has ended, in whatever state, with what its flow returned.
-   * @throws ResultTooLargeError when that is larger than what is stored
+   * Resolves when the run has ended, in any state, with the return value of its flow.
+   * @throws ResultTooLargeError when the result is larger than what is stored
    */
   waitFor<Result = unknown>(runId: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
     return this.runs.waitFor<Result>(runId, options);
   }
 }
 
-/** The Node-only file is loaded when it is needed, so that a browser never asks for it. */
+/** Loads the Node-only file on demand, so that a browser never requests it. */
 async function findPeer(options: MillraceOptions): Promise<Peer> {
   const { url, socket, home, token } = options;
   if (socket !== undefined) return (await import("./local-server.ts")).socketPeer(socket, token ?? null);

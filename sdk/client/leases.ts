@@ -1,4 +1,4 @@
-/** `client.leases`: shares of limited resources that a run holds beyond those of its flow. */
+/** `client.leases`: amounts of limited resources that a run holds beyond those of its flow. */
 import type { Http } from "./http.ts";
 import type { AcquireResponse } from "./records.ts";
 
@@ -16,16 +16,17 @@ export class Leases {
   }
 
   /**
-   * Takes all of the amounts or none: `{lease}`, or `{waiting}` with the resource that blocks it. A lease ends with its run,
-   * when the run pauses, or by release. @throws MillraceError 404; 409 for a run that has ended; 422 for amounts that are no numbers above 0.
+   * Takes all of the amounts or none: `{lease}`, or `{waiting}` with the blocking resource. A lease ends with its run, when the
+   * run pauses, or by release. @throws MillraceError 404; 409 for a run that has ended; 422 for amounts that are not numbers
+   * above 0.
    */
   acquire(runId: number, resources: Record<string, number>, options: AcquireOptions = {}): Promise<AcquireResponse> {
     const body = { run_id: runId, resources, wait_ms: options.waitMs ?? 0 };
-    // A lease whose answer was lost is taken back by the server, so asking again holds nothing twice.
+    // The server takes back a lease whose answer was lost, so a repeated request holds nothing twice.
     return this.#http.json<AcquireResponse>("POST", "/api/resources/acquire", { body, repeatable: true, signal: options.signal });
   }
 
-  /** Gives a lease of the run back; one that is over already stays so. */
+  /** Releases a lease of the run; no effect if the lease has ended. */
   async release(runId: number, lease: number): Promise<void> {
     await this.#http.json("POST", "/api/resources/release", { body: { run_id: runId, lease }, repeatable: true });
   }

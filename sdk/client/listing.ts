@@ -1,11 +1,11 @@
-/** One page as the server gives it. */
+/** One page of a list. */
 export interface Page<T> {
   items: T[];
-  /** Passed back for the page after this one; null on the last. */
+  /** Pass this back for the next page; null on the last page. */
   next_cursor?: number | null | undefined;
 }
 
-/** How a list is read; nothing here changes what is in it. */
+/** How a list is read; these options do not change its content. */
 export interface ListOptions {
   /** Items per request; the server has a default and a maximum for each list. */
   pageSize?: number | undefined;
@@ -13,8 +13,8 @@ export interface ListOptions {
 }
 
 /**
- * A list of the server, read page by page while it is iterated: `for await (const run of client.runs.list()) ...`.
- * Each iteration starts anew. Leaving the loop asks for no further pages.
+ * A list of the server, read page by page while it is iterated: `for await (const run of client.runs.list()) ...`. Each
+ * iteration starts from the first page. Leaving the loop requests no further pages.
  */
 export class Listing<T> implements AsyncIterable<T> {
   readonly #read: (cursor: number | null) => Promise<Page<T>>;
@@ -41,7 +41,7 @@ export class Listing<T> implements AsyncIterable<T> {
     for await (const items of this.pages()) yield* items;
   }
 
-  /** At most `count` items from the start. */
+  /** At most the first `count` items. */
   async first(count: number): Promise<T[]> {
     const taken: T[] = [];
     if (count <= 0) return taken;

@@ -1,8 +1,8 @@
 /**
- * The part of the client that needs Node: finding the server of this machine through its discovery file,
- * and speaking to it over its Unix socket. Browsers never load this file.
- * node:http is used here rather than fetch because a short command would spend most of its time on loading that; and it is not
- * imported, because importing it evaluates its export of WebSocket, which loads the same.
+ * The part of the client that needs Node: it finds the server of this machine through its discovery file, and connects over its
+ * Unix socket. Browsers never load this file. It uses node:http rather than fetch because loading fetch would take most of the
+ * time of a short command. node:http is not imported, because an import evaluates its export of WebSocket, which loads the same
+ * code.
  */
 
 import { lstatSync, readFileSync, statSync } from "node:fs";
@@ -14,7 +14,7 @@ import { type Answer, fetchPeer, type Outgoing, type Peer } from "./http.ts";
 
 const { request: httpRequest } = process.getBuiltinModule("node:http");
 
-/** A process that started later than the file says, by more than this, only got the same pid. */
+/** A process that started later than the file records, by more than this, only reused the pid. */
 const START_SLACK_US = 5_000_000;
 const CLOCK_TICKS_PER_SEC = 100;
 
@@ -25,7 +25,7 @@ export interface LocalOptions {
   token?: string | null | undefined;
 }
 
-/** What a discovery file says about a running server. */
+/** The content of a discovery file of a running server. */
 export interface LocalServer {
   url: string;
   socket: string | null;
@@ -36,7 +36,7 @@ export interface LocalServer {
   startedAt: number;
 }
 
-/** The data directory clients look into. @throws TypeError for an empty name, which would stand for the working directory. */
+/** The data directory that clients use. @throws TypeError for an empty name, which would mean the working directory. */
 export function clientHome(home?: string): string {
   if (home === "") throw new TypeError("the home must not be empty: leave it out for the default");
   return resolve(home ?? (process.env["MILLRACE_HOME"] || join(homedir(), ".millrace")));
@@ -44,7 +44,7 @@ export function clientHome(home?: string): string {
 
 /**
  * Reads `<home>/server.json`.
- * @throws MillraceError (`unreachable`) when no server runs there, or when others could have written the file.
+ * @throws MillraceError (`unreachable`) when no server runs there, or when other users could have written the file.
  */
 export function findLocalServer(home: string): LocalServer {
   const path = join(home, "server.json");
@@ -57,7 +57,7 @@ export function findLocalServer(home: string): LocalServer {
   return found;
 }
 
-/** The way to this machine's server: its socket when no token is held, its address otherwise. */
+/** The transport to this machine's server: its socket if there is no token, else its address. */
 export function localPeer(options: LocalOptions = {}): Peer {
   const server = findLocalServer(clientHome(options.home));
   const token = options.token ?? (process.env["MILLRACE_TOKEN"] || null);
@@ -142,7 +142,7 @@ function readRecord(path: string, home: string): LocalServer {
   };
 }
 
-/** A file that another user could have written may name another user's server, which would then get our token. */
+/** A file that another user could have written may name another user's server, which would then receive our token. */
 function checkOwner(path: string, noLink: boolean): void {
   const uid = process.getuid?.();
   if (uid === undefined) return;
@@ -152,7 +152,7 @@ function checkOwner(path: string, noLink: boolean): void {
   if ((stats.mode & 0o022) !== 0) throw absent(`${path} can be written to by others: make it private with chmod go-w`);
 }
 
-/** Whether the process that a discovery file names still runs; another one that got its number does not count. */
+/** Whether the process named in a discovery file still runs; another process that reused the pid does not count. */
 export function isAlive(pid: number, startedAtUs: number): boolean {
   try {
     process.kill(pid, 0);
@@ -163,14 +163,14 @@ export function isAlive(pid: number, startedAtUs: number): boolean {
   return processStartUs === null || startedAtUs === 0 || processStartUs <= startedAtUs + START_SLACK_US;
 }
 
-/** Start of a process in microseconds since the epoch, null where the system does not tell. */
+/** Start of a process in microseconds since the epoch, null if the system does not report it. */
 function startOf(pid: number): number | null {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
       .split(" ");
     const bootSecs = /^btime (\d+)$/m.exec(readFileSync("/proc/stat", "utf8"))?.[1];
-    // Field 22 of proc_pid_stat(5); the first two went with the name.
+    // Field 22 of proc_pid_stat(5); the first two fields were removed with the name.
     const ticks = fields[19];
     if (ticks === undefined || bootSecs === undefined) return null;
     return Math.round((Number(bootSecs) + Number(ticks) / CLOCK_TICKS_PER_SEC) * 1_000_000);

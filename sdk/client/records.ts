@@ -1,4 +1,4 @@
-/** The records the client hands out and sends, by the names of the interface. Types only: nothing is loaded. */
+/** The records that the client returns and sends, under their interface names. Types only: nothing is loaded. */
 
 export type { ArtifactBody, ArtifactKind, ArtifactListItem, ArtifactRow } from "#protocol/artifact";
 export type { BackfillBody, BackfillPreview, BackfillStatus, BackfillValue } from "#protocol/backfill";
@@ -52,13 +52,13 @@ export type { Vocabulary } from "#protocol/vocabulary";
 
 export type JsonObject = Record<string, unknown>;
 
-/** The filters of a list: its query without what pages it, each of them free to be undefined. */
+/** The filters of a list: its query without paging, each optionally undefined. */
 export type FilterOf<Query> = Loose<Omit<Query, "limit" | "cursor">>;
 
-/** A body whose optional fields may be given as undefined too. */
+/** A body whose optional fields may also be undefined. */
 export type Loose<T> = { [Name in keyof T]?: T[Name] | undefined };
 
-/** Sent on the stream in place of a record that is gone. */
+/** Sent on the stream in place of a deleted record. */
 export interface Deleted {
   id: number;
   deleted: true;

@@ -2,7 +2,7 @@ import { RESULT_BYTES_MAX } from "#protocol/limits";
 import { MillraceError } from "./error.ts";
 import type { Run } from "./records.ts";
 
-/** A run completed, and what its flow returned is larger than what is stored of a result (64,000 bytes as JSON). */
+/** A run completed, but its result is larger than what is stored (64,000 bytes as JSON). */
 export class ResultTooLargeError extends MillraceError {
   /** The run, which is Completed. */
   readonly run: Run;

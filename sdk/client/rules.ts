@@ -1,4 +1,4 @@
-/** `client.rules`: what the server does when something happens, or does not happen in time. */
+/** `client.rules`: actions of the server when an event happens, or does not happen in time. */
 import type { ExpectationsQuery, RuleTestQuery } from "#protocol/rule";
 import type { Http } from "./http.ts";
 import type { CreateOptions } from "./idempotency.ts";
@@ -17,7 +17,7 @@ export class Rules {
     return this.#http.get<RuleRow[]>("/api/rules");
   }
 
-  /** @throws MillraceError 422 for a rule that can't be: the text says which field and what it should be. */
+  /** @throws MillraceError 422 for an invalid rule: the text names the field and the expected value. */
   create(rule: CreateRule, options: Pick<CreateOptions, "signal"> = {}): Promise<RuleRow> {
     return this.#http.json<RuleRow>("POST", "/api/rules", { body: rule, signal: options.signal });
   }
@@ -27,7 +27,9 @@ export class Rules {
     return this.#http.get<RuleRow>(`/api/rules/${id}`);
   }
 
-  /** Changes what is given. Of a rule that code declares only `enabled` can be changed. @throws MillraceError 404, 409, 422. */
+  /**
+   * Changes the given fields. For a rule declared in code only `enabled` can be changed. @throws MillraceError 404, 409, 422.
+   */
   patch(id: number, patch: Loose<RulePatch>): Promise<RuleRow> {
     return this.#http.json<RuleRow>("PATCH", `/api/rules/${id}`, { body: patch, repeatable: true });
   }
@@ -37,17 +39,20 @@ export class Rules {
     await this.#http.json<null>("DELETE", `/api/rules/${id}`);
   }
 
-  /** How often it fired and with what outcome, newest first. */
+  /** The rule's firings with their outcomes, newest first. */
   firings(id: number): Promise<RuleFiring[]> {
     return this.#http.get<RuleFiring[]>(`/api/rules/${id}/firings`);
   }
 
-  /** What the rule waits for; with `open: false` also what it waited for. @throws MillraceError 404. */
+  /** What the rule waits for; with `open: false` also its ended expectations. @throws MillraceError 404. */
   expectations(id: number, filter: FilterOf<ExpectationsQuery> & { limit?: number } = {}): Promise<Expectation[]> {
     return this.#http.get<Expectation[]>(`/api/rules/${id}/expectations`, filter);
   }
 
-  /** Its actions, rendered against the latest event that it matches, or the one named; none is executed. @throws MillraceError 404. */
+  /**
+   * The rule's actions, rendered against the latest matching event or the given one; none is executed. @throws MillraceError
+   * 404.
+   */
   test(id: number, { event_id }: FilterOf<RuleTestQuery> = {}): Promise<RuleTest> {
     return this.#http.json<RuleTest>("POST", `/api/rules/${id}/test`, { query: { event_id }, repeatable: true });
   }

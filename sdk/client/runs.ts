@@ -20,24 +20,25 @@ import type {
 } from "./records.ts";
 import { type EndedRun, type WaitOptions, waitForRun } from "./wait.ts";
 
-/** A page of what belongs to a run. */
+/** A page of the task runs or artifacts of a run. */
 export interface PartOptions {
-  /** Only what has a larger id. */
+  /** Only entries with a larger id. */
   after?: number;
-  /** How many at most; fewer than that are the last ones. All without it. */
+  /** Maximum number of entries; a shorter page is the last. Default: all entries. */
   limit?: number;
 }
 
 /**
- * Filters of the run list; all must hold. `state_type` matches its sub-states too, `name` a part in any case, `tags` all of
- * them; `start_after` and `start_before` are microseconds. Only the two created_* orders can be read past the first page.
+ * Filters of the run list; all must match. `state_type` also matches its sub-states, `name` matches a substring in any case,
+ * `tags` must all be present; `start_after` and `start_before` are microseconds. Only the two created_* orders can be read past
+ * the first page.
  */
 export type RunFilter = FilterOf<RunsQuery>;
 
 /** The same filters, for counting. */
 export type RunCountsFilter = Loose<RunCountsQuery>;
 
-/** A run of a flow by name; module and source_dir together register a flow the server does not know yet. */
+/** A run of a flow by name; module and source_dir together register a flow that the server does not know yet. */
 export type CreateRun = Loose<CreateRunBody> & { flow: string; project: string };
 
 export interface LogFilter {
@@ -45,11 +46,11 @@ export interface LogFilter {
   after?: number | undefined;
   /** Lowest level: a number, or DEBUG, INFO, WARNING, ERROR, CRITICAL. */
   level?: string | number | undefined;
-  /** Part of the message, in any case. */
+  /** Substring of the message, in any case. */
   search?: string | undefined;
 }
 
-/** A state asked for by hand; `force` has the move accepted whatever the present state, ended ones included. */
+/** A state set by hand; with `force` the move is accepted from any state, including ended ones. */
 export type Transition = Loose<TransitionBody> & { type: StateType };
 
 export class Runs {
@@ -59,14 +60,14 @@ export class Runs {
     this.#http = http;
   }
 
-  /** Runs, newest first unless `sort` says otherwise. */
+  /** Runs, newest first unless `sort` is set. */
   list(filter: RunFilter = {}, options: ListOptions = {}): Listing<Run> {
     return new Listing((cursor) =>
       this.#http.get<Page<Run>>("/api/runs", { ...filter, limit: options.pageSize, cursor }, options.signal),
     );
   }
 
-  /** How many runs a filter finds, in all and by state. */
+  /** Number of matching runs, in total and by state. */
   counts(filter: RunCountsFilter = {}): Promise<RunCounts> {
     return this.#http.get<RunCounts>("/api/runs/counts", filter);
   }
@@ -82,12 +83,12 @@ export class Runs {
     return this.#http.get<Run>(`/api/runs/${id}`);
   }
 
-  /** Ends the run if it is live, and removes it with its task runs, logs and artifacts. @throws MillraceError 404. */
+  /** Ends the run if it is live, and deletes it with its task runs, logs and artifacts. @throws MillraceError 404. */
   async delete(id: number): Promise<void> {
     await this.#http.json<null>("DELETE", `/api/runs/${id}`);
   }
 
-  /** Asks the run to end; one that has ended stays as it is. @throws MillraceError 404. */
+  /** Requests the end of the run; a run that has ended stays as it is. @throws MillraceError 404. */
   cancel(id: number): Promise<Run> {
     return this.#http.json<Run>("POST", `/api/runs/${id}/cancel`, { repeatable: true });
   }
@@ -108,15 +109,15 @@ export class Runs {
     return this.#http.json<Run>("POST", `/api/runs/${id}/retry`, call);
   }
 
-  /** Why the run waits, for what, and how far back in line. @throws MillraceError 404. */
+  /** Why the run waits, what it waits for, and its place in the queue. @throws MillraceError 404. */
   explain(id: number): Promise<RunExplanation> {
     return this.#http.get<RunExplanation>(`/api/runs/${id}/explain`);
   }
 
-  /** The answers given to the run's questions, in order; null is an answer too. @throws MillraceError 404. */
+  /** The answers to the run's questions, in order; null is a valid answer. @throws MillraceError 404. */
   async answers(id: number): Promise<unknown[]> {
     const { input, inputs } = await this.#http.get<{ input: unknown; inputs?: unknown[] }>(`/api/runs/${id}/input`);
-    // The list is left out where the newest answer says all there is.
+    // The list is omitted if the newest answer is the only one.
     return inputs ?? (input === null ? [] : [input]);
   }
 
@@ -131,7 +132,7 @@ export class Runs {
     );
   }
 
-  /** Its task runs, oldest first: all of them unless `limit` asks for a page after an id. */
+  /** The run's task runs, oldest first: all of them unless `limit` requests a page after an id. */
   tasks(id: number, page: PartOptions = {}): Promise<TaskRun[]> {
     return this.#http.get<TaskRun[]>(`/api/runs/${id}/tasks`, { ...page });
   }
@@ -140,14 +141,15 @@ export class Runs {
     return this.#http.get<RunGraph>(`/api/runs/${id}/graph`);
   }
 
-  /** Its artifacts, oldest first: all of them unless `limit` asks for a page after an id. */
+  /** The run's artifacts, oldest first: all of them unless `limit` requests a page after an id. */
   artifacts(id: number, page: PartOptions = {}): Promise<ArtifactRow[]> {
     return this.#http.get<ArtifactRow[]>(`/api/runs/${id}/artifacts`, { ...page });
   }
 
   /**
-   * Resolves when the run has ended, with what its flow returned: `waitFor<typeof daily>(id)` types the result by the flow.
-   * @throws ResultTooLargeError when that is larger than what is stored
+   * Resolves when the run has ended, with the return value of its flow: `waitFor<typeof daily>(id)` types the result by the
+   * flow.
+   * @throws ResultTooLargeError when the result is larger than what is stored
    */
   waitFor<Result = unknown>(id: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
     return waitForRun<Result>(this.#http, id, options);

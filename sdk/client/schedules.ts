@@ -1,4 +1,4 @@
-/** `client.schedules`: when runs of a flow are created by themselves. */
+/** `client.schedules`: when the server creates runs of a flow. */
 import type { Http } from "./http.ts";
 import type {
   Loose,
@@ -21,12 +21,12 @@ export class Schedules {
     this.#http = http;
   }
 
-  /** The schedules of a flow, oldest first; none for an unknown flow. */
+  /** The schedules of a flow, oldest first; an empty list for an unknown flow. */
   list(flowId: number): Promise<ScheduleRow[]> {
     return this.#http.get<ScheduleRow[]>(`/api/flows/${flowId}/schedules`);
   }
 
-  /** @throws MillraceError 404; 422 for an expression, rule or zone that cannot be read. */
+  /** @throws MillraceError 404; 422 for an invalid expression, rule or zone. */
   create(flowId: number, schedule: ScheduleBody): Promise<ScheduleRow> {
     return this.#http.json<ScheduleRow>("POST", `/api/flows/${flowId}/schedules`, { body: schedule });
   }
@@ -36,7 +36,7 @@ export class Schedules {
     return this.#http.json<PreviewResponse>("POST", "/api/schedules/preview", { body: schedule, repeatable: true });
   }
 
-  /** Changes what is given. @throws MillraceError 404, 422. */
+  /** Changes the given fields. @throws MillraceError 404, 422. */
   patch(id: number, patch: Loose<SchedulePatchBody>): Promise<ScheduleRow> {
     return this.#http.json<ScheduleRow>("PATCH", `/api/schedules/${id}`, { body: patch });
   }
@@ -56,17 +56,20 @@ export class Schedules {
     return this.#http.json<ScheduleRow>("POST", `/api/schedules/${id}/resume`, { repeatable: true });
   }
 
-  /** Skips the fires named, or the next n. All of them or none. @throws MillraceError 404, 422. */
+  /** Skips the given fires, or the next n: all of them or none. @throws MillraceError 404, 422. */
   skip(id: number, skip: Loose<SkipBody>): Promise<SkipResponse> {
     return this.#http.json<SkipResponse>("POST", `/api/schedules/${id}/skips`, { body: skip });
   }
 
-  /** Takes a skip back; `fire` in microseconds since the Unix epoch. @throws MillraceError 404, 422. */
+  /** Reverts a skip; `fire` in microseconds since the Unix epoch. @throws MillraceError 404, 422. */
   undoSkip(id: number, fire: number): Promise<ScheduleRow> {
     return this.#http.json<ScheduleRow>("DELETE", `/api/schedules/${id}/skips/${fire}`);
   }
 
-  /** Fires to come of all schedules that are not paused: before a moment (microseconds), at most `limit` of each (default 100). */
+  /**
+   * Future fires of all schedules that are not paused: before a moment (microseconds), at most `limit` per schedule (default
+   * 100).
+   */
   fires(
     options: { before?: number | undefined; limit?: number | undefined; schedule_id?: number | undefined } = {},
   ): Promise<ScheduleFires[]> {
@@ -74,14 +77,14 @@ export class Schedules {
   }
 
   /**
-   * Runs of all schedules whose fires lie within a time (microseconds), counted by schedule, hour and state; one by one in hours in
-   * which a schedule has at most `each` (default 0).
+   * Runs of all schedules whose fires lie within a period (microseconds), counted by schedule, hour and state; listed one by
+   * one in hours in which a schedule has at most `each` runs (default 0).
    */
   runs(time: { after: number; before: number; each?: number | undefined }): Promise<ScheduleRuns[]> {
     return this.#http.get<ScheduleRuns[]>("/api/schedules/runs", time);
   }
 
-  /** Runs to come of a flow, and per schedule up to `projected` (at most 100) fires past them. */
+  /** Future runs of a flow, and per schedule up to `projected` (at most 100) further fires. */
   upcoming(flowId: number, projected = 0): Promise<UpcomingItem[]> {
     return this.#http.get<UpcomingItem[]>(`/api/flows/${flowId}/upcoming`, { projected });
   }

@@ -1,4 +1,4 @@
-/** The live stream: one iterable over many connections, without gaps unless it says so. */
+/** The live stream: one iterable over many connections; every gap is reported. */
 
 import { MillraceError, refusal } from "./error.ts";
 import { type Frame, readFrames } from "./event-stream.ts";
@@ -19,11 +19,11 @@ import type {
   VariableRow,
 } from "./records.ts";
 
-/** What each message carries (interface: "Stream messages"). */
+/** The data of each message (interface: "Stream messages"). */
 export interface StreamData {
   /** The connection is open. `latest` is the newest number of the server. */
   hello: { latest: number; since: number };
-  /** Messages were missed for good: fetch again whatever is shown. */
+  /** Messages were lost for good: fetch everything that is shown again. */
   resync: { latest: number };
   "run.updated": Run | Deleted;
   "task_run.updated": TaskRun;
@@ -41,29 +41,29 @@ export interface StreamData {
   "expectation.lapsed": ExpectationMessage;
 }
 
-/** One message; `event` tells what `data` is. `seq` is null for hello and for a resync the client found out itself. */
+/** One message; `event` determines the type of `data`. `seq` is null for hello and for a resync detected by the client. */
 export type StreamMessage = {
   [Name in keyof StreamData]: { event: Name; seq: number | null; data: StreamData[Name] };
 }[keyof StreamData];
 
 export interface StreamOptions {
-  /** Number of the last message seen; what came after it is replayed. Default: from now on. */
+  /** Number of the last message seen; later messages are replayed. Default: from now on. */
   since?: number | undefined;
   /** Ends the iteration without an error. */
   signal?: AbortSignal | undefined;
-  /** How long to go on trying when the server cannot be reached, in ms; then the failure is thrown. Default: for ever. */
+  /** How long to keep trying while the server cannot be reached, in ms; then the failure is thrown. Default: for ever. */
   retryForMs?: number | undefined;
 }
 
 const BACKOFF_FIRST_MS = 100;
 const BACKOFF_MAX_MS = 5_000;
-/** The server sends at least a comment each 15 s; three missed ones mean that the connection is dead. */
+/** The server sends at least a comment every 15 s; after three missed ones the connection counts as dead. */
 const SILENCE_MAX_MS = 45_000;
 
 /**
- * Messages from a number on. After a broken connection it goes on behind the last message seen.
- * When the server can't replay from there (too old, or it was restarted), a `resync` message says so.
- * @throws MillraceError for an answer that will not change by trying again (401, 400), or when retryForMs is over.
+ * Messages from a number on. After a broken connection the iteration continues after the last message seen. If the server
+ * cannot replay from there (too old, or restarted), it sends a `resync` message.
+ * @throws MillraceError for an answer that a retry would not change (401, 400), or when retryForMs has passed.
  */
 export async function* followStream(http: Http, options: StreamOptions): AsyncGenerator<StreamMessage> {
   const { signal } = options;
@@ -98,7 +98,7 @@ export async function* followStream(http: Http, options: StreamOptions): AsyncGe
   }
 }
 
-/** The messages of one connection; ends when it does. */
+/** The messages of one connection, until it ends. */
 async function* connection(
   http: Http,
   since: number | undefined,
@@ -123,7 +123,7 @@ async function* connection(
   }
 }
 
-/** The body's bytes. A connection that breaks in the middle is told apart from a defect of ours. */
+/** The body's bytes. A connection that breaks in the middle is distinguished from a defect of this code. */
 async function* listening(chunks: AsyncIterable<Uint8Array>, heard: () => void): AsyncGenerator<Uint8Array> {
   const source = chunks[Symbol.asyncIterator]();
   try {
@@ -149,7 +149,7 @@ function messageOf(frame: Frame, parse: (text: string) => unknown): StreamMessag
   }
 }
 
-/** A refusal stands, except those that pass: too many requests, and whatever is the server's own trouble. */
+/** A refusal is final, except temporary ones: too many requests, and errors of the server itself. */
 function worthAnotherTry(error: unknown): boolean {
   return error instanceof MillraceError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }

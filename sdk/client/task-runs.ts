@@ -6,7 +6,7 @@ import { Listing, type ListOptions, type Page } from "./listing.ts";
 import type { ArtifactRow, FilterOf, Log, TaskRun } from "./records.ts";
 import type { LogFilter } from "./runs.ts";
 
-/** Filters of the task run list; all must hold. Times are microseconds. */
+/** Filters of the task run list; all must match. Times are microseconds. */
 export type TaskRunFilter = FilterOf<TaskRunsQuery>;
 
 export class TaskRuns {

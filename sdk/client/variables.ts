@@ -2,7 +2,7 @@
 import type { Http } from "./http.ts";
 import type { Loose, VariableBody, VariablePatch, VariableRow, VariableWithRaw } from "./records.ts";
 
-/** `overwrite` (default true) false refuses a name that is taken; without `secret` a secret stays one. */
+/** With `overwrite` false (default true) an existing name is refused; without `secret` a secret stays secret. */
 export type SetVariable = Loose<VariableBody> & Pick<VariableBody, "name" | "value">;
 
 export class Variables {
@@ -17,18 +17,18 @@ export class Variables {
     return this.#http.get<VariableRow[]>("/api/variables");
   }
 
-  /** Makes or replaces a variable. @throws MillraceError 409 where it exists and overwrite is false; 422. */
+  /** Creates or replaces a variable. @throws MillraceError 409 if it exists and overwrite is false; 422. */
   set(variable: SetVariable): Promise<VariableRow> {
     const repeatable = variable.overwrite !== false;
     return this.#http.json<VariableRow>("POST", "/api/variables", { body: variable, repeatable });
   }
 
-  /** With `raw`, a secret comes with its stored ciphertext. @throws MillraceError 404. */
+  /** With `raw`, a secret includes its stored ciphertext. @throws MillraceError 404. */
   get(name: string, options: { raw?: boolean } = {}): Promise<VariableWithRaw> {
     return this.#http.get<VariableWithRaw>(pathOf(name), options.raw === true ? { raw: true } : {});
   }
 
-  /** Changes what is given; null leaves a field as it is. @throws MillraceError 404, 422. */
+  /** Changes the given fields; null keeps a field. @throws MillraceError 404, 422. */
   patch(name: string, patch: Loose<VariablePatch>): Promise<VariableRow> {
     return this.#http.json<VariableRow>("PATCH", pathOf(name), { body: patch, repeatable: true });
   }

@@ -1,4 +1,4 @@
-/** Waiting for the end of a run. */
+/** Waits for the end of a run. */
 
 import { lostResultBytes } from "#protocol/state";
 import { MillraceError } from "./error.ts";
@@ -7,26 +7,26 @@ import type { Run } from "./records.ts";
 import { ResultTooLargeError } from "./result-too-large-error.ts";
 import { followStream } from "./stream.ts";
 
-/** What a flow returns, by the type of the flow (`typeof daily`) or of the result itself. */
+/** The return type of a flow, by the type of the flow (`typeof daily`) or of the result itself. */
 export type ResultOf<T> = T extends (...args: never[]) => Promise<infer Result> ? Result : T;
 
-/** A run that ended, and what its flow returned. */
+/** A run that ended, with the return value of its flow. */
 export interface EndedRun<Result = unknown> {
   run: Run;
-  /** The flow's return value; undefined when it did not complete or returned nothing. */
+  /** The flow's return value; undefined if the flow did not complete or returned nothing. */
   result: ResultOf<Result> | undefined;
 }
 
 export interface WaitOptions {
   signal?: AbortSignal | undefined;
-  /** Longest wait in ms; then a MillraceError with reason `timeout` is thrown. Default: for ever. */
+  /** Longest wait in ms, after which a MillraceError with reason `timeout` is thrown. Default: for ever. */
   timeoutMs?: number | undefined;
   /** Longest time in ms without reaching the server before its failure is thrown. Default 60,000. */
   retryForMs?: number | undefined;
 }
 
 const TERMINAL: ReadonlySet<string> = new Set(["Completed", "Failed", "Cancelled", "Crashed"]);
-/** The stream tells the end at once; the poll is there for streams that a proxy holds back. */
+/** The stream reports the end at once; the poll covers streams that a proxy holds back. */
 const POLL_MS = 5_000;
 const RETRY_FOR_MS = 60_000;
 
@@ -36,8 +36,9 @@ export function hasEnded(run: Run): boolean {
 }
 
 /**
- * Resolves when the run has ended, in whatever state.
- * @throws ResultTooLargeError for a result larger than what is stored (64,000 bytes); MillraceError: 404 for a run that does not exist or was deleted meanwhile, and as WaitOptions say.
+ * Resolves when the run has ended, in any state.
+ * @throws ResultTooLargeError for a result larger than what is stored (64,000 bytes); MillraceError: 404 for a run that does
+ * not exist or was deleted during the wait, and the failures of WaitOptions.
  */
 export async function waitForRun<Result>(http: Http, runId: number, options: WaitOptions = {}): Promise<EndedRun<Result>> {
   const first = await readRun(http, runId, options.signal);
@@ -99,7 +100,7 @@ function readRun(http: Http, runId: number, signal: AbortSignal | undefined): Pr
   return http.get<Run>(`/api/runs/${runId}`, undefined, signal);
 }
 
-/** Null for a failure that may be over at the next try; any other is thrown. */
+/** Null for a failure that a retry may overcome; any other failure is thrown. */
 function ifPassing(error: unknown): null {
   if (error instanceof MillraceError && (error.status === 0 || error.status >= 500)) return null;
   throw error;

@@ -1,34 +1,35 @@
+/** HTTP from the engine to the server: one keep-alive connection per purpose. */
 import { Client } from "undici";
 
-/** Where the server listens and what it wants to see. */
+/** Address and credentials of the server. */
 export interface ServerAddress {
   /** Base address, for example http://127.0.0.1:4270. */
   url: string;
-  /** Path of the server's Unix socket; requests go there when it is set. */
+  /** Path of the server's Unix socket; if set, requests use it. */
   socketPath: string | null;
-  /** API token, null when the server asks for none. */
+  /** API token, null if the server requires none. */
   token: string | null;
 }
 
 export interface Answer {
   status: number;
-  /** The JSON of the body, or its text where it is no JSON; null for an empty one. */
+  /** The JSON of the body, or its text if it is not JSON; null for an empty body. */
   body: unknown;
   /** The Retry-After header in milliseconds, 0 without one. */
   retryAfterMs: number;
 }
 
-/** A way to the server. Requests go out one after the other. */
+/** A connection to the server. Requests are sent one after the other. */
 export interface Channel {
   /**
    * Sends one request and reads its answer, whatever the status.
-   * @throws an error of the way, or the signal's reason
+   * @throws a connection error, or the signal's reason
    */
   send(method: "GET" | "POST", path: string, json: string | null, signal?: AbortSignal): Promise<Answer>;
   close(): void;
 }
 
-/** How long an unused connection is kept: longer than servers do, so that they close it, which is noticed at once. */
+/** How long an unused connection is kept: longer than servers do, so that the server closes it, which is noticed at once. */
 const KEEP_ALIVE_MS = 600_000;
 
 /** One keep-alive connection to the server. */
@@ -38,7 +39,7 @@ export class Connection implements Channel {
   #client: Client | null = null;
   #headers: Record<string, string> = {};
 
-  /** @param address read anew after each failed request, because a restarted server may listen elsewhere */
+  /** @param address read again after each failed request, because a restarted server may listen elsewhere */
   constructor(address: () => ServerAddress, timeoutMs: number) {
     this.#address = address;
     this.#timeoutMs = timeoutMs;
@@ -65,7 +66,7 @@ export class Connection implements Channel {
   close(): void {
     const client = this.#client;
     this.#client = null;
-    // What is still under way fails with this connection; nobody needs to hear of the closing itself.
+    // Pending requests fail with this connection; errors of the close itself do not matter.
     client?.destroy().catch(() => undefined);
   }
 
@@ -86,7 +87,7 @@ export class Connection implements Channel {
   }
 }
 
-/** The JSON of a body, or its text where it is no JSON; null for an empty one. */
+/** The JSON of a body, or its text if it is not JSON; null for an empty body. */
 export function parseBody(text: string): unknown {
   if (text === "") return null;
   try {

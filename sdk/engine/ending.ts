@@ -1,8 +1,9 @@
+/** The ways a run's execution ends, and the state that records each. */
 import type { State } from "#protocol/state";
 import type { FailureRecord } from "../failure.ts";
 import type { Question } from "../questions.ts";
 
-/** How the execution of a run ends, as far as the engine decides it. */
+/** How the execution of a run ends, where the engine decides it. */
 export type Ending =
   | { kind: "completed"; details: Record<string, unknown> }
   | { kind: "failed"; failure: FailureRecord }
@@ -10,10 +11,10 @@ export type Ending =
   | { kind: "cancelled" }
   | { kind: "timed-out"; seconds: number }
   | { kind: "crashed"; cause: string; details: Record<string, unknown> }
-  /** The run was deleted or taken away: nothing is left to say about it. */
+  /** The run was deleted or taken away: no state to report. */
   | { kind: "gone" };
 
-/** The state that records an ending; null when there is none to record. */
+/** The state that records an ending; null if there is none to record. */
 export function stateOf(ending: Ending, timestamp: number): State | null {
   switch (ending.kind) {
     case "completed":

@@ -1,3 +1,4 @@
+/** The engine's main loop: imports its module, polls for work, and executes one run or job after another. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { WorkItem, WorkResponse } from "#protocol/engine";
 import type { MillraceOptions } from "../client/index.ts";
@@ -8,12 +9,12 @@ import { RunControl } from "./run-control.ts";
 import { type EngineIdentity, ServerApi, UnexpectedAnswer } from "./server-api.ts";
 import { ThreadKeeper } from "./thread-keeper.ts";
 
-/** Wait before the next poll after one that was refused: refusals come at once, and would be asked for in a tight loop. */
+/** Delay before the next poll after a refused one: refusals come at once, so polling without a delay would be a tight loop. */
 const REFUSED_POLL_WAIT_MS = 1_000;
 
 export interface EngineSettings {
   identity: EngineIdentity;
-  /** Read anew after each lost connection. */
+  /** Read again after each lost connection. */
   address: () => ServerAddress;
   /** The same for user code. */
   server: MillraceOptions;
@@ -22,17 +23,17 @@ export interface EngineSettings {
   heapMb: number | null;
   graceMs: number;
   heartbeatMs: number;
-  /** A run whose server was not reached for this long is given up. */
+  /** A run is given up after this long without a server. */
   lostMs: number;
-  /** An idle engine that reaches no server for this long exits. */
+  /** An idle engine exits after this long without a server. */
   giveUpMs: number;
   complain(text: string): void;
 }
 
-/** How often a server is looked for within the time after which the engine gives up. */
+/** How often the engine looks for a server within the time after which it exits. */
 const LOADING_LOOKS = 6;
 
-/** The engine process: imports one module, then executes the runs it is given, one at a time. */
+/** The engine process: imports one module, then executes its runs one at a time. */
 export class Engine {
   readonly #settings: EngineSettings;
   readonly #api: ServerApi;
@@ -50,7 +51,7 @@ export class Engine {
     this.#keeper = new ThreadKeeper({ sourceDir, module, home, server }, heapMb);
   }
 
-  /** Serves until the server says exit or is gone; returns the exit code of the process. */
+  /** Serves until the server orders the exit or is gone; returns the exit code of the process. */
   async run(): Promise<number> {
     try {
       const traceback = await Promise.race([this.#keeper.load(), this.#noServer()]);
@@ -70,13 +71,13 @@ export class Engine {
   }
 
   /**
-   * Ends the engine: at once when it is idle, else after its run. The server is asked whether that run is still wanted;
-   * a second call stops the run.
+   * Ends the engine: at once if it is idle, else after its run. The engine asks the server whether that run is still wanted; a
+   * second call stops the run.
    */
   stop(): void {
     this.#stops += 1;
     this.#idle.abort();
-    // An import may never come to an end.
+    // An import may never end.
     if (this.#loading) void this.#keeper.close();
     if (this.#stops === 1) this.#current?.check();
     else this.#current?.shutDown();
@@ -94,7 +95,10 @@ export class Engine {
     return 0;
   }
 
-  /** While the module is imported nothing is polled: settles when no server was reached for as long as an idle engine waits. */
+  /**
+   * The engine does not poll while it imports the module: settles when no server was reached for as long as an idle engine
+   * waits.
+   */
   async #noServer(): Promise<"no-server"> {
     const { giveUpMs, complain } = this.#settings;
     let reachedMs = performance.now();
@@ -109,7 +113,7 @@ export class Engine {
     return await new Promise(() => undefined);
   }
 
-  /** One answered poll; connection errors are tried again until the server counts as gone. */
+  /** One answered poll; connection errors are retried until the server counts as gone. */
   async #poll(): Promise<WorkResponse | "stopped" | "no-server"> {
     const { signal } = this.#idle;
     let lostMs: number | null = null;
@@ -138,7 +142,7 @@ export class Engine {
   async #execute(item: WorkItem): Promise<void> {
     const { graceMs, heartbeatMs, lostMs, complain } = this.#settings;
     const options = { graceMs, heartbeatMs, lostMs, complain };
-    // Code left behind by an earlier run may have ended the thread, and files may have changed; that is no fault of this run.
+    // Code left over from an earlier run may have ended the thread, and files may have changed; neither is a fault of this run.
     await this.#keeper.refresh();
     if ((item.kind ?? "run") !== "run") {
       await doJob(this.#api, this.#keeper, item, options).catch((error: unknown) =>

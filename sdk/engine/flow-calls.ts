@@ -1,3 +1,4 @@
+/** The user thread's side of a run: finds the flows of the module and calls them. */
 import type { State } from "#protocol/state";
 import { type ActiveRun, newActiveRun } from "../active-run.ts";
 import { type AttemptOutcome, runAttempt, runFlowHook } from "../attempt.ts";
@@ -15,19 +16,19 @@ export interface FlowCallsOptions {
   /** Path of the module, for messages. */
   module: string;
   home: string;
-  /** What runs ask their server goes through it. */
+  /** The client for requests of runs to their server. */
   connect: () => Promise<Millrace>;
-  /** Takes what happens in a run. */
+  /** Receives the report items of a run. */
   post: (items: ReportItem[]) => void;
 }
 
-/** Calls the flows of a module for their runs, one at a time, in the thread it is made in. */
+/** Calls the flows of a module for their runs, one at a time, in the current thread. */
 export class FlowCalls {
   readonly flows: readonly LoadedFlow[];
   readonly #options: FlowCallsOptions;
   readonly #batch: ItemBatch;
   #current: ActiveRun | null = null;
-  /** The counters of dynamic keys go on over the attempts of a run, because a key names one task run of the run. */
+  /** The counters of dynamic keys continue over the attempts of a run, because a key names one task run of the run. */
   #counters = new Map<string, number>();
 
   constructor(flows: readonly LoadedFlow[], options: FlowCallsOptions) {
@@ -47,12 +48,12 @@ export class FlowCalls {
     return outcome;
   }
 
-  /** Aborts the signal of the run under way. `seconds` is the time limit that was exceeded, null for a cancel. */
+  /** Aborts the signal of the current run. `seconds` is the exceeded time limit, null for a cancel. */
   stop(seconds: number | null): void {
     this.#current?.controller.abort(seconds === null ? new Cancelled("cancelled") : new TimedOut(seconds));
   }
 
-  /** The run under way is over although its code goes on: what that does is not recorded. */
+  /** The current run is over although its code continues: later actions of that code are not recorded. */
   abandon(): void {
     this.flush();
     if (this.#current !== null) this.#current.ended = true;

@@ -1,18 +1,19 @@
+/** Heartbeats of a run, and the detection of a server that is gone. */
 import type { WorkItem } from "#protocol/engine";
 import type { ServerApi } from "./server-api.ts";
 
-/** How often the silence is measured, as a part of the interval. */
+/** How often the silence is checked, as a fraction of the interval. */
 const CHECKS_PER_INTERVAL = 5;
 
 export interface HeartbeatWatcher {
   cancelRequested(): void;
-  /** The run does not exist any more, or has ended without this engine. */
+  /** The run no longer exists, or has ended without this engine. */
   gone(): void;
-  /** No server was reached for so long that none waits for this run any more. */
+  /** No server was reached for so long that the run counts as given up. */
   lost(): void;
 }
 
-/** Lets the server know that a run is being executed whenever nothing else has for a while, and hears of cancels. */
+/** Sends a heartbeat when no other request of the run has been answered for a while, and receives cancels. */
 export class Heartbeat {
   readonly #api: ServerApi;
   readonly #item: WorkItem;
@@ -23,7 +24,7 @@ export class Heartbeat {
   #timer: NodeJS.Timeout | null = null;
   #pending = false;
 
-  /** @param lostMs silence of the server after which the run counts as given up by it, in ms */
+  /** @param lostMs time without a server after which the run counts as given up, in ms */
   constructor(api: ServerApi, item: WorkItem, intervalMs: number, lostMs: number, watcher: HeartbeatWatcher) {
     this.#api = api;
     this.#item = item;
@@ -38,7 +39,7 @@ export class Heartbeat {
     }, this.#intervalMs / CHECKS_PER_INTERVAL);
   }
 
-  /** The server has just been heard of. */
+  /** The server has just answered. */
   contact(): void {
     this.#contactMs = performance.now();
   }

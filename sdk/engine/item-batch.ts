@@ -1,17 +1,18 @@
+/** Batches report items on their way from the user thread to the control thread. */
 import type { ReportItem } from "../report-item.ts";
 
-/** Length of the windows in which posts are counted. */
+/** Length of the windows in which messages are counted. */
 const WINDOW_MS = 10;
 
-/** Items of a window that are posted one by one, at once; a flood after that is batched. One post costs some 7 us. */
+/** Items of a window that are posted singly and at once; further items are batched. One post costs some 7 us. */
 const SINGLE_POSTS_MAX = 32;
 
-/** Items posted together at most. */
+/** Most items in one message. */
 const POST_ITEMS_MAX = 256;
 
 /**
- * Passes report items from the user thread to the control thread. As long as there are few they go at once, so that
- * what code reported before it blocks the thread is known while it does; a flood goes in batches.
+ * Passes report items from the user thread to the control thread. A few items are posted at once, so that the control thread
+ * has the reports of code that then blocks the user thread; many items are posted in batches.
  */
 export class ItemBatch {
   readonly #post: (items: ReportItem[]) => void;

@@ -1,3 +1,4 @@
+/** Work items that are not runs: crash hooks and bulk-completion checks. */
 import type { WorkItem } from "#protocol/engine";
 import { systemClock } from "../clock.ts";
 import { describeFailure } from "../failure.ts";
@@ -5,7 +6,7 @@ import { RunControl, type RunControlOptions } from "./run-control.ts";
 import type { ServerApi } from "./server-api.ts";
 import type { ThreadKeeper } from "./thread-keeper.ts";
 
-/** Answers a work item that is no run. */
+/** Executes a work item that is not a run. */
 export async function doJob(api: ServerApi, keeper: ThreadKeeper, item: WorkItem, options: RunControlOptions): Promise<void> {
   if (item.kind === "hooks") await runCrashHook(api, keeper, item, options);
   else if (item.kind === "bulk_complete") await answerBulkCheck(api, keeper, item, options.complain);
@@ -20,8 +21,8 @@ async function runCrashHook(api: ServerApi, keeper: ThreadKeeper, item: WorkItem
 }
 
 /**
- * Job `bulk_complete`: which values of a backfill are done already. The answer releases the backfill's runs, so there is
- * one in any case: where the check fails, nothing counts as done.
+ * Job `bulk_complete`: which values of a backfill are already done. The backfill's runs wait for the answer, so there is always
+ * one: if the check fails, no value counts as done.
  */
 async function answerBulkCheck(api: ServerApi, keeper: ThreadKeeper, item: WorkItem, complain: Complain): Promise<void> {
   const backfillId = Number(item.payload?.["backfill_id"]);
@@ -54,7 +55,7 @@ interface ValuePage {
   next_cursor: number | null;
 }
 
-/** Runs per page; the server gives no more at once. */
+/** Runs per page, the server's maximum. */
 const PAGE = 500;
 
 type Complain = RunControlOptions["complain"];

@@ -1,5 +1,5 @@
 /**
- * Entry of the engine process, its control thread. Exit codes: 0 told to end, 1 module or server missing, 2 usage.
+ * Entry of the engine process, its control thread. Exit codes: 0 ordered to exit, 1 module or server missing, 2 usage.
  */
 import { setPriority } from "node:os";
 import { Engine } from "./engine.ts";

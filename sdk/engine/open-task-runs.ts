@@ -1,7 +1,10 @@
+/** Tracks the task runs that have not ended. */
 import { isTerminal, type State } from "#protocol/state";
 import type { ReportItem } from "../report-item.ts";
 
-/** Remembers which task runs of a run have not ended, so that they can be ended with it when their thread is gone. */
+/**
+ * Tracks which task runs of a run have not ended, so that the engine can end them with the run when the user thread is lost.
+ */
 export class OpenTaskRuns {
   readonly #open = new Set<string>();
 

@@ -1,29 +1,30 @@
+/** Reports of a run: collects items, sends them in order and resends them until the server has taken them. */
 import type { ReportResponse, WorkItem } from "#protocol/engine";
 import { REPORT_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/state";
 import type { ReportItem } from "../report-item.ts";
 import type { ReportAnswer, ServerApi, TransitionAnswer } from "./server-api.ts";
 
-/** What happened is reported at most this much later. */
+/** Longest delay of a report item. */
 const FLUSH_MS = 100;
 
-/** Items and log lines of one request: what engines of this protocol send at most. */
+/** Items and log lines of one request: the most that engines of this protocol send. */
 const REQUEST_ITEMS_MAX = 5_000;
 
-/** Bytes of one request: below the server's limit, with room for the frame around the items. */
+/** Bytes of one request: below the server's limit, with room for the envelope of the items. */
 const REQUEST_BYTES_MAX = REPORT_BYTES_MAX - 1_048_576;
 
-/** Log lines put into one item, and the characters after which a new item is begun. */
+/** Log lines per item, and the characters after which a new item begins. */
 const LINES_PER_ITEM_MAX = 500;
 const CHARS_PER_ITEM_MAX = 1_000_000;
 
-/** What is kept while the server is away, in characters: beyond it log lines are dropped, counted, and said to be missing. */
+/** Characters kept while the server is away; beyond that, log lines are dropped and counted, and the log reports the number. */
 const KEPT_CHARS_MAX = 128_000_000;
 
-/** Roughly what an item weighs besides its text. */
+/** Approximate size of an item without its text. */
 const ITEM_CHARS = 200;
 
-/** The run itself moves. */
+/** A move of the run itself. */
 interface RunTransition {
   kind: "run_transition";
   state: State;
@@ -32,32 +33,32 @@ interface RunTransition {
 interface Entry {
   seq: number;
   item: ReportItem | RunTransition;
-  /** Log lines, else 1. */
+  /** Number of log lines, else 1. */
   count: number;
   chars: number;
 }
 
-/** What the reporter tells about the answers it gets. */
+/** Notifications about the answers to reports. */
 export interface ReportWatcher {
   contact(): void;
   cancelRequested(): void;
-  /** The run does not exist any more, or nothing was taken for ten minutes. */
+  /** The run no longer exists, or no report was accepted for ten minutes. */
   gone(reason: string): void;
   complain(text: string): void;
-  /** So many characters more wait to be sent, or less. */
+  /** The number of waiting characters changed by this much. */
   waiting(chars: number): void;
 }
 
 /**
- * Reports what happens in one assignment of a run: in order, numbered from 1, one request at a time,
- * every item until the server has it.
+ * Reports the items of one assignment of a run: in order, numbered from 1, one request at a time, each item until the server
+ * has taken it.
  */
 export class Reporter {
   readonly #api: ServerApi;
   readonly #item: WorkItem;
   readonly #watcher: ReportWatcher;
   readonly #queue: Entry[] = [];
-  /** Progress bars and other updated artifacts that wait, by id: an update replaces what was not sent yet. */
+  /** Waiting progress bars and other updated artifacts, by id: an update replaces the version that was not sent yet. */
   readonly #artifacts = new Map<string, Entry>();
   #seq = 0;
   /** Entries at the head of the queue that are being sent. */
@@ -83,7 +84,7 @@ export class Reporter {
     if (this.#timer === null && this.#pump === null) this.#timer = setTimeout(() => void this.flush(), FLUSH_MS);
   }
 
-  /** Reports moves of the run behind everything added so far. Resolves with what became of the last one. */
+  /** Reports moves of the run after everything added so far. Resolves with the outcome of the last move. */
   async move(states: readonly State[]): Promise<TransitionAnswer> {
     for (const state of states) this.#enqueue({ kind: "run_transition", state });
     const entry = this.#queue.at(-1);
@@ -95,7 +96,7 @@ export class Reporter {
     return answered;
   }
 
-  /** Resolves when everything added so far is with the server, or the run is gone. */
+  /** Resolves when the server has taken everything added so far, or the run is gone. */
   async flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -107,7 +108,7 @@ export class Reporter {
     }
   }
 
-  /** Takes and sends nothing more. */
+  /** Accepts and sends nothing more. */
   close(): void {
     this.#closed = true;
     this.#weigh(-this.#chars);
@@ -179,7 +180,7 @@ export class Reporter {
     }
   }
 
-  /** The JSON texts of as many entries as one request may carry; at least one. */
+  /** The JSON texts of as many entries as fit into one request; at least one. */
   #takeHead(): string[] {
     const texts: string[] = [];
     let count = 0;
@@ -197,7 +198,7 @@ export class Reporter {
     return texts;
   }
 
-  /** A refused request is sent again in halves, until the one item at fault is alone; that one is dropped. */
+  /** Resends a rejected request in halves until the rejected item is alone; that item is dropped. */
   #isolate(sent: number, error: string): void {
     if (sent > 1) {
       const counts = this.#queue.slice(0, Math.ceil(sent / 2)).reduce((sum, entry) => sum + entry.count, 0);
@@ -208,7 +209,7 @@ export class Reporter {
     if (entry?.item.kind === "logs" && entry.item.logs.length > 1) {
       const half = entry.item.logs.splice(Math.ceil(entry.item.logs.length / 2));
       entry.count = entry.item.logs.length;
-      // Numbers only have to grow: the second half takes one between this item's and the next one's.
+      // The second half gets its number in #renumber: numbers only have to grow.
       this.#queue.splice(1, 0, { seq: entry.seq + 0, item: { kind: "logs", logs: half }, count: half.length, chars: 0 });
       this.#renumber();
       return;
@@ -221,7 +222,7 @@ export class Reporter {
     this.#itemsMax = REQUEST_ITEMS_MAX;
   }
 
-  /** Gives the waiting entries consecutive numbers again; none of them was ever accepted. */
+  /** Numbers the waiting entries consecutively again; none of them was ever accepted. */
   #renumber(): void {
     let seq = this.#queue[0]?.seq ?? this.#seq + 1;
     for (const entry of this.#queue) {
@@ -240,7 +241,7 @@ export class Reporter {
     this.#watcher.waiting(chars);
   }
 
-  /** The run is where it was moved to, or the move was refused. */
+  /** Settles the move: the run is in the requested state, or the move was refused. */
   #noteMove(sent: number, now: ReportResponse["run_state"]): void {
     const entry = this.#move?.entry;
     if (entry?.item.kind !== "run_transition" || !this.#queue.slice(0, sent).includes(entry)) return;

@@ -1,22 +1,23 @@
+/** Resends the engine's requests while the server is away. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Answer } from "./connection.ts";
 
-/** First wait after a connection error; it doubles from there. */
+/** First delay after a connection error; it doubles from there. */
 export const FIRST_WAIT_MS = 200;
 
-/** Longest wait between two tries. */
+/** Longest delay between two attempts. */
 export const WAIT_MS_LONGEST = 5_000;
 
-/** How often a request that the server failed at (500) is sent: it may be the request's own fault. */
+/** How often a request answered 500 is sent: the request itself may be the cause. */
 const FAILED_TRIES_MAX = 3;
 
 /** Answers that mean: nothing was applied, try later. */
 const LATER = new Set([429, 502, 503, 504, 507]);
 
 /**
- * Sends until the server answers for good: connection errors and "later" answers are repeated for `retryMs`.
- * `repeated` tells whether an earlier try may have been applied although its answer was lost.
- * @throws the last connection error when the time is over, or the signal's reason
+ * Sends until the server gives a final answer: connection errors and "later" answers are retried for `retryMs`. `repeated` is
+ * true if an earlier attempt may have been applied although its answer was lost.
+ * @throws the last connection error when the time has passed, or the signal's reason
  */
 export async function sendUntilAnswered(
   send: () => Promise<Answer>,

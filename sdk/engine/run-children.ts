@@ -1,3 +1,4 @@
+/** Ends the child processes of a run. */
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   CHILD_GRACE_MS,
@@ -10,16 +11,16 @@ import {
 } from "#system/run-processes";
 import type { Gauges } from "../gauges.ts";
 
-/** How often it is looked which are left. */
+/** How often the remaining processes are listed. */
 const LOOK_MS = 50;
 
-/** How long it is waited for what was killed: the system may be busy with it. */
+/** How long to wait for killed processes: the system may need time for them. */
 const KILLED_MS = 1_000;
 
 const WARNING = 30;
 const INFO = 20;
 
-/** The child processes of one run, ended with it. */
+/** The child processes of one run, which end with it. */
 export class RunChildren {
   readonly #run: string;
   readonly #gauges: Gauges;
@@ -35,7 +36,7 @@ export class RunChildren {
     this.#before = gauges.children;
   }
 
-  /** The run is stopped: its children are asked to end while its code does so too. */
+  /** The run is stopped: its children are signalled to end while its code is ending too. */
   async stop(): Promise<void> {
     if (this.#stopped || !this.#any) return;
     this.#stopped = true;
@@ -49,7 +50,7 @@ export class RunChildren {
     );
   }
 
-  /** Ends at once what has not ended by itself. A thread that waits for a child can only be ended after that. */
+  /** Kills the remaining processes at once. A thread that waits for a child can only be ended after that. */
   async kill(): Promise<void> {
     if (!this.#any) return;
     const killed = performance.now();
@@ -62,8 +63,8 @@ export class RunChildren {
   }
 
   /**
-   * Code of the run has ended. What it leaves behind ends too; after success only what it has not put into a process group of its
-   * own, which is how a process is started that is to stay.
+   * The code of the run has ended, so its remaining processes end too. After success only those in the engine's process group
+   * end: a process with a group of its own was started to stay.
    */
   async end(succeeded: boolean): Promise<void> {
     if (!this.#any) return;

@@ -1,3 +1,4 @@
+/** The control thread's side of a run: start, attempts, retries, stops and the last state. */
 import type { WorkItem } from "#protocol/engine";
 import { isStateType, isTerminal, type State, type StateType } from "#protocol/state";
 import type { AttemptOutcome } from "../attempt.ts";
@@ -19,9 +20,9 @@ const HOOK_MS_MAX = 60_000;
 export interface RunControlOptions {
   /** How long user code may take to return after a cancel before its thread is ended. */
   graceMs: number;
-  /** A heartbeat is sent when the server has not been heard of for this long. */
+  /** A heartbeat is sent after this much time without an answer of the server. */
   heartbeatMs: number;
-  /** A run whose server was not reached for this long is given up, as its reports are. */
+  /** A run is given up after this long without a server, as its reports are. */
   lostMs: number;
   complain(text: string): void;
 }
@@ -85,7 +86,7 @@ export class RunControl {
     });
   }
 
-  /** Executes the run. Never throws for anything user code does. */
+  /** Executes the run. Never throws because of user code. */
   async execute(): Promise<void> {
     this.#heartbeat.start();
     try {
@@ -96,7 +97,7 @@ export class RunControl {
     }
   }
 
-  /** Only calls the hook for a state that the run has reached without this engine. */
+  /** Only calls the hook for a state that the run reached without this engine. */
   async executeHook(state: State): Promise<void> {
     try {
       await this.#runHook(state);
@@ -105,12 +106,12 @@ export class RunControl {
     }
   }
 
-  /** Asks the server at once how the run is. */
+  /** Asks the server at once for the run's status. */
   check(): void {
     this.#heartbeat.beat();
   }
 
-  /** Stops the run because the engine process has to end; it is recorded as Crashed. */
+  /** Stops the run because the engine process has to end; the run is recorded as Crashed. */
   shutDown(): void {
     this.#stop.request({ kind: "shut-down" });
   }
@@ -121,7 +122,7 @@ export class RunControl {
     this.#reporter.close();
   }
 
-  /** The moves Pending and Running, then the attempts; null when the run was not to be started. */
+  /** The moves Pending and Running, then the attempts; null if the run must not be started. */
   async #start(): Promise<Ending | null> {
     const timestamp = systemClock.nowUs();
     const states = (["Pending", "Running"] as const).map((type) => ({ type, name: type, timestamp, message: null, details: {} }));
@@ -178,14 +179,14 @@ export class RunControl {
     return this.#stopEnding() ?? endingOf(outcome);
   }
 
-  /** How the run ends when it was stopped, whatever its code made of that. */
+  /** The ending of a stopped run, regardless of the outcome of its code. */
   #stopEnding(): Ending | null {
     const { reason } = this.#stop;
     if (reason === null) return null;
     return reason.kind === "shut-down" ? { kind: "crashed", cause: "the engine was stopped", details: {} } : reason;
   }
 
-  /** The last move, and the hook for it. */
+  /** The last move and its hook. */
   async #finish(ending: Ending): Promise<void> {
     this.#stop.disarm();
     const nowUs = systemClock.nowUs();
@@ -199,29 +200,29 @@ export class RunControl {
     this.#reporter.add(this.#open.closing(crashed ? "Crashed" : "Cancelled", why, nowUs));
     let answer = await this.#transition(state);
     if (answer.kind === "refused" && answer.current === "Cancelling" && state.type !== "Cancelled") {
-      // A cancel came after the function had returned; only this move ends the run now.
+      // A cancel arrived after the function had returned; only this move ends the run now.
       state = { type: "Cancelled", name: "Cancelled", timestamp: nowUs, message: "cancelled", details: {} };
       answer = await this.#transition(state);
     }
-    // What becomes of a crash is decided by the server: it sets the time, and a run that may not crash again is Failed.
+    // The server decides about a crash: it sets the rerun time, and a run beyond its crash limit is Failed.
     const decided = crashed && answer.kind === "refused" && isStateType(answer.current) && isTerminal(answer.current);
     if (answer.kind === "refused" && !decided)
       this.#options.complain(`run ${this.#item.run_id}: ${state.name} was refused: ${answer.error}`);
     this.#heartbeat.stop();
-    // A crash is told by the server, whoever noticed it.
+    // The server reports a crash, whichever side noticed it.
     if (answer.kind === "accepted" && !crashed && this.#flow?.hooks.includes(state.type)) await this.#runHook(state);
   }
 
   #failedAttempt(why: string, crashed: boolean, timestamp: number): LogLines {
     const [attempt, attempts] = [this.#times.length, (this.#flow?.retries ?? 0) + 1];
-    // Whether a crashed run is run again is decided by the server.
+    // The server decides whether a crashed run is run again.
     const next = !crashed && attempt < attempts ? ", and there is no other" : "";
     const message = `attempt ${attempt} of ${attempts} failed${next}: ${why}`;
     const line = { run_id: this.#item.run_id, task_run_id: null, task_run_external_id: null, level: 40, logger: "millrace.run" };
     return { kind: "logs", logs: [{ ...line, timestamp, message }] };
   }
 
-  /** Calls the flow's hook for a state, and reports what it logs. */
+  /** Calls the flow's hook for a state, and reports the hook's log lines. */
   async #runHook(state: State): Promise<void> {
     const { thread } = this.#keeper;
     thread.onItems = (items) => this.#reporter.add(items);
@@ -248,12 +249,12 @@ export class RunControl {
     if (traceback !== null) this.#options.complain(`the module cannot be imported any more:\n${traceback}`);
   }
 
-  /** One move of the run; false when it was refused or the run is gone. */
+  /** One move of the run; false if it was refused or the run is gone. */
   #move(type: StateType, name: string, message: string | null = null, details = {}): Promise<boolean> {
     return this.#moves([{ type, name, timestamp: systemClock.nowUs(), message, details }]);
   }
 
-  /** Moves of the run, one after the other; false as soon as one was refused or the run is gone. */
+  /** Moves of the run, one after the other; false as soon as one is refused or the run is gone. */
   async #moves(states: readonly State[]): Promise<boolean> {
     const together = this.#item.run_transitions === true ? [states] : states.map((state) => [state]);
     for (const moves of together) {
@@ -268,13 +269,13 @@ export class RunControl {
     return true;
   }
 
-  /** The state of a run that was tried again says when each attempt began and ended: no event marks the end of one. */
+  /** The state of a retried run holds the begin and end of each attempt, because no event marks the end of an attempt. */
   #withAttempts(state: State): State {
     if (this.#times[0]?.[1] == null) return state;
     return { ...state, details: { ...state.details, attempts: structuredClone(this.#times) } };
   }
 
-  /** Sends moves after everything reported so far: with it, where the server takes that. */
+  /** Sends moves after everything reported so far, within the report if the server accepts that. */
   async #transition(...moves: State[]): Promise<TransitionAnswer> {
     const states = moves.map((move) => this.#withAttempts(move));
     const gone = () => this.#stop.reason?.kind === "gone";

@@ -3,15 +3,15 @@ export type StopReason =
   | { kind: "cancelled" }
   | { kind: "timed-out"; seconds: number }
   | { kind: "gone" }
-  /** The engine process is told to end at once. */
+  /** The engine process is ordered to end at once. */
   | { kind: "shut-down" };
 
 /** How long user code may take to return after its signal was aborted for a time limit. */
 export const TIMEOUT_GRACE_MS = 1_000;
 
 /**
- * The one stop of a run: the first reason counts. The user's signal is aborted at once, and when that does not
- * end the attempt within the grace, the thread is ended.
+ * The one stop of a run: the first reason counts. The user's signal is aborted at once; if that does not end the attempt within
+ * the grace, the thread is ended.
  */
 export class RunStop {
   reason: StopReason | null = null;
@@ -46,7 +46,7 @@ export class RunStop {
     this.#timer = null;
   }
 
-  /** The run is over: a late answer about it must not touch the thread, which may serve the next one. */
+  /** The run is over: a late answer about it must not affect the thread, which may execute the next run. */
   close(): void {
     this.disarm();
     this.#closed = true;

@@ -1,3 +1,4 @@
+/** The engine's requests to the server, with their timeouts and retries. */
 import type { HeartbeatResponse, ReportResponse, WorkItem, WorkResponse } from "#protocol/engine";
 import { WAIT_MS_MAX } from "#protocol/limits";
 import type { State } from "#protocol/state";
@@ -10,10 +11,10 @@ const POLL_TIMEOUT_MS = 40_000;
 /** The server answers a transition within 25 s or cuts the connection. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** How long reports and transitions are tried again (interface: Limits, engine idle give-up). */
+/** How long reports and transitions are retried (interface: Limits, engine idle give-up). */
 const RETRY_MS = 600_000;
 
-/** Who this engine is; sent with each request. */
+/** The identity of this engine, sent with each request. */
 export interface EngineIdentity {
   engineId: string;
   sourceDir: string;
@@ -22,15 +23,15 @@ export interface EngineIdentity {
   nice: number;
   /** Host name and boot id. */
   host: string;
-  /** The only run it wants; absent takes any of its module. */
+  /** The only run this engine wants; without it the engine takes any run of its module. */
   wanted?: number;
 }
 
 export type TransitionAnswer =
   | { kind: "accepted" }
-  /** `current` is the type of the state the run is in. */
+  /** `current` is the type of the run's present state. */
   | { kind: "refused"; current: string; error: string }
-  /** The run does not exist any more. */
+  /** The run no longer exists. */
   | { kind: "gone" };
 
 export type ReportAnswer =
@@ -40,7 +41,10 @@ export type ReportAnswer =
   | { kind: "too-large" }
   | { kind: "refused"; error: string };
 
-/** The engine's requests, each on the connection for its purpose, so that a long poll or a large report delays no heartbeat. */
+/**
+ * The engine's requests, each on the connection for its purpose, so that a long poll or a large report does not delay a
+ * heartbeat.
+ */
 export class ServerApi {
   readonly #identity: EngineIdentity;
   readonly #poll: Channel;
@@ -48,7 +52,7 @@ export class ServerApi {
   readonly #side: Channel;
   readonly #retryMs: number;
 
-  /** @param connect makes a channel on which an answer may take so many ms */
+  /** @param connect opens a channel on which an answer may take the given number of ms */
   constructor(identity: EngineIdentity, connect: (timeoutMs: number) => Channel, retryMs = RETRY_MS) {
     this.#identity = identity;
     this.#poll = connect(POLL_TIMEOUT_MS);
@@ -82,7 +86,7 @@ export class ServerApi {
 
   /**
    * POST /api/runs/{id}/transition.
-   * @throws the connection error after ten minutes of trying
+   * @throws the connection error after ten minutes of retries
    */
   async transition(item: WorkItem, state: State): Promise<TransitionAnswer> {
     const { type, name, message, details, timestamp } = state;
@@ -102,7 +106,7 @@ export class ServerApi {
   /**
    * POST /api/engine/report.
    * @param events the items as JSON texts
-   * @throws the connection error after ten minutes of trying, an Error for an answer of another kind (a wrong token)
+   * @throws the connection error after ten minutes of retries, an Error for an unexpected answer (a wrong token)
    */
   async report(item: WorkItem, events: string[]): Promise<ReportAnswer> {
     const lease = item.lease ?? null;
@@ -121,7 +125,7 @@ export class ServerApi {
     return { kind: "applied", lastSeq: last_seq, cancel, runState: run_state };
   }
 
-  /** POST /api/engine/heartbeat, once; null when the server did not answer it. */
+  /** POST /api/engine/heartbeat, once; null without an answer. */
   async heartbeat(item: WorkItem): Promise<HeartbeatResponse | null> {
     const lease = item.lease ?? null;
     const json = JSON.stringify({
@@ -137,7 +141,7 @@ export class ServerApi {
     }
   }
 
-  /** Whether anything answers at the server's address. */
+  /** Whether a server answers at the address. */
   async reachesServer(): Promise<boolean> {
     try {
       await this.#side.send("GET", "/api/health", null);
@@ -170,10 +174,10 @@ export class ServerApi {
   }
 }
 
-/** An engine that cannot import its module has nothing else to do, but need not outlive a server that is gone. */
+/** An engine that cannot import its module has no other work, but need not outlive a server that is gone. */
 const IMPORT_FAILURE_RETRY_MS = 30_000;
 
-/** The server answered, but not what was asked for. */
+/** The server sent an unexpected answer. */
 export class UnexpectedAnswer extends Error {
   constructor(answer: Answer) {
     super(errorOf(answer));

@@ -1,3 +1,4 @@
+/** The engine's command line, environment and times. */
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -6,7 +7,10 @@ import { hostIdentity } from "#system/host-identity";
 import type { ServerAddress } from "./connection.ts";
 import type { EngineSettings } from "./engine.ts";
 
-/** User code has this long after a cancel. With the 5 s until a heartbeat hears of it, that is less than the 10 s after which a server may signal. */
+/**
+ * Time for user code to end after a cancel. With up to 5 s until a heartbeat receives the cancel, that is less than the 10 s
+ * after which a server may signal.
+ */
 const GRACE_SECONDS = 4;
 
 /** A heartbeat is due after this much silence. */
@@ -15,10 +19,12 @@ const HEARTBEAT_SECONDS = 5;
 /** An idle engine gives up after this long without a server (interface: Limits, engine idle give-up). */
 const GIVE_UP_SECONDS = 30;
 
-/** A run is given up after this long without a server: as long as reports are tried again (interface: Limits, engine idle give-up). */
+/**
+ * A run is given up after this long without a server: as long as reports are retried (interface: Limits, engine idle give-up).
+ */
 const LOST_SECONDS = 600;
 
-/** How an engine keeps time unless it is told otherwise. */
+/** The times of an engine, unless set otherwise. */
 export const DEFAULT_TIMES = {
   graceMs: GRACE_SECONDS * 1000,
   heartbeatMs: HEARTBEAT_SECONDS * 1000,
@@ -31,7 +37,7 @@ export const USAGE =
 /**
  * The engine's settings from its command line and environment
  * (MILLRACE_HOME, MILLRACE_SERVER, MILLRACE_SOCKET, MILLRACE_TOKEN, MILLRACE_ENGINE_ID).
- * @throws Error for a command line that does not fit
+ * @throws Error for an invalid command line
  */
 export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSettings {
   const { values } = parseArgs({
@@ -79,7 +85,7 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
   };
 }
 
-/** Where the server is: as given, else as its discovery file in the home directory says at that moment. */
+/** The server's address: the given one, else the current one in the discovery file of the home directory. */
 function addressSource(
   server: string | null,
   socketPath: string | null,

@@ -1,19 +1,19 @@
-/** Why the user thread ends, said by the thread itself as its last message. */
+/** Why the user thread ends, sent by the thread itself as its last message. */
 import { describeFailure } from "../failure.ts";
 import type { Ended } from "./user-thread-api.ts";
 
-/** Calls `tell` when user code ends this thread: with an error that nothing catches, or with process.exit. */
+/** Calls `tell` when user code ends this thread: by an uncaught error or by process.exit. */
 export function tellEnd(tell: (ended: Ended) => void): void {
   let uncaught: Ended | null = null;
   process.on("uncaughtExceptionMonitor", (error, origin) => {
-    // With a listener of its own, user code goes on.
+    // If user code has a listener of its own, it continues.
     if (process.listenerCount("uncaughtException") > 0) return;
     uncaught = endedByError(error, origin === "unhandledRejection" ? "unhandled rejection:" : "uncaught");
   });
   process.on("exit", (code) => tell(uncaught ?? exited(code)));
 }
 
-/** The end by an error that nothing caught; `how` is said before it. */
+/** The end by an uncaught error; `how` precedes the message. */
 export function endedByError(error: unknown, how: string): Ended {
   const { message, exception, traceback } = describeFailure(error);
   return { kind: "ended", cause: `${how} ${message}`, details: { exception, traceback } };

@@ -1,14 +1,15 @@
+/** Keeps the user thread in step with the files of its module. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Gauges } from "../gauges.ts";
 import { UserThread } from "./user-thread.ts";
 import type { CodeKeeper, FlowFacts, LoadAnswer, UserThreadData } from "./user-thread-api.ts";
 
-/** An editor that writes a file in two steps is done with it after this. */
+/** After this time an editor that writes a file in two steps has finished. */
 const SAVE_MS = 100;
-/** Files that change during every import are a defect of the code; a run does not wait for them for ever. */
+/** Files that change during every import are a defect of the code; a run waits for them only this often. */
 const REFRESHES_MAX = 5;
 
-/** Keeps one user thread with the module imported, and replaces it when it had to be stopped. */
+/** Keeps one user thread with the module imported, and replaces the thread after it was ended. */
 export class ThreadKeeper implements CodeKeeper {
   readonly gauges = new Gauges();
   readonly #data: UserThreadData;
@@ -28,7 +29,7 @@ export class ThreadKeeper implements CodeKeeper {
     return this.#thread;
   }
 
-  /** Imports the module; null when that worked, else the traceback. What may be half of a save is imported once more. */
+  /** Imports the module; null on success, else the traceback. If the files may be only half saved, the import is repeated. */
   async load(): Promise<string | null> {
     await this.#import();
     if (this.#flows.length > 0 || this.#closed || !this.#thread.isFresh()) return this.importError;
@@ -49,15 +50,15 @@ export class ThreadKeeper implements CodeKeeper {
     return this.importError;
   }
 
-  /** Ends the thread and starts another one; the answer is that of load(). */
+  /** Ends the thread and starts another; returns the result of load(). */
   async replace(): Promise<string | null> {
     await this.#startThread();
     return await this.load();
   }
 
   /**
-   * Before each run: replaces the thread where its code is not what the files hold now, or could not be imported. Asking the files
-   * is the only way that is never late: a message of the system about a change may be still on its way.
+   * Before each run: replaces the thread if its code differs from the files or could not be imported. Checking the files is the
+   * only method that is never late: a change notification of the system may still be on its way.
    */
   async refresh(): Promise<void> {
     if (!this.#thread.alive || this.importError !== null) await this.replace();

@@ -1,3 +1,4 @@
+/** The messages between the control thread and the user thread. */
 import type { State } from "#protocol/state";
 import type { AttemptOutcome } from "../attempt.ts";
 import type { MillraceOptions } from "../client/index.ts";
@@ -5,19 +6,19 @@ import type { Gauges } from "../gauges.ts";
 import type { LoadedFile } from "../loaded-file.ts";
 import type { ReportItem } from "../report-item.ts";
 
-/** What the user thread is given when it starts. */
+/** The data that the user thread starts with. */
 export interface UserThreadData {
   sourceDir: string;
   module: string;
   /** The home directory, where results are cached. */
   home: string;
-  /** Where user code finds the server: answers, leases and variables of its runs. */
+  /** Server for user code: answers, leases and variables of its runs. */
   server: MillraceOptions;
-  /** Memory of the engine's gauges. */
+  /** Shared memory of the engine's gauges. */
   gauges: SharedArrayBuffer;
 }
 
-/** A run as the user thread needs it. */
+/** The facts about a run that the user thread needs. */
 export interface RunFacts {
   id: number;
   externalId: string;
@@ -27,7 +28,7 @@ export interface RunFacts {
   parameters: Record<string, unknown>;
 }
 
-/** What the control thread has to know about a flow of the module. */
+/** The facts about a flow of the module that the control thread needs. */
 export interface FlowFacts {
   project: string;
   name: string;
@@ -39,20 +40,20 @@ export interface FlowFacts {
 
 export type LoadAnswer = { flows: FlowFacts[] } | { error: string; traceback: string };
 
-/** Posted before a file of user code is loaded, also by an import in the middle of a run. */
+/** Posted before a file of user code is loaded, also for an import in the middle of a run. */
 export interface ImportedFile {
   imported: LoadedFile;
 }
 
-/** What the control thread asks of the user thread (comlink); what happens in a run comes back on the same port, as arrays of report items. */
+/** Calls from the control thread to the user thread (comlink); report items of a run come back on the same port, as arrays. */
 export interface UserThreadApi {
   /** Imports the module; the first call. */
   load(): Promise<LoadAnswer>;
   /** Calls a flow once. All report items of the attempt are posted before the answer. */
   execute(run: RunFacts, attempt: number): Promise<AttemptOutcome>;
-  /** Aborts the signal of the run under way. `seconds` is the time limit that was exceeded, null for a cancel. */
+  /** Aborts the signal of the current run. `seconds` is the exceeded time limit, null for a cancel. */
   stop(seconds: number | null): void;
-  /** Asks the flow which of these values of a backfill are done. */
+  /** Asks the flow which of these values of a backfill are already done. */
   bulkComplete(flow: { project: string; flow: string }, values: string[]): Promise<string[]>;
   /** Calls the flow's hook for a state. */
   hook(run: RunFacts, state: State): Promise<void>;
@@ -68,23 +69,23 @@ export interface Ended {
 /** Where the code of a run executes, as the run's control sees it: a thread, or the script itself. It can end at any moment. */
 export interface CodePlace {
   readonly alive: boolean;
-  /** Takes the report items of the run under way. */
+  /** Receives the report items of the current run. */
   onItems: (items: ReportItem[]) => void;
   readonly api: Pick<UserThreadApi, "execute" | "hook"> & { stop(seconds: number | null): unknown };
-  /** The answer of a call on `api`, or the cause when the place ends before that. */
+  /** The answer of a call on `api`, or the cause if the place ends before that. */
   answered<T>(call: Promise<T>): Promise<T | Ended>;
-  /** Ends it, whatever it is doing. */
+  /** Ends the place, whatever its code is doing. */
   terminate(): Promise<void>;
 }
 
-/** Keeps a place, and replaces it when it had to be ended. */
+/** Keeps a place, and replaces it after it was ended. */
 export interface CodeKeeper {
   readonly gauges: Gauges;
   readonly thread: CodePlace;
-  /** Why the module could not be imported, null when it was. */
+  /** Why the module could not be imported; null on success. */
   readonly importError: string | null;
   /** The flow of this name, in this project if there is one. */
   find(project: string, name: string): FlowFacts | undefined;
-  /** Null when the module was imported again, else the traceback. */
+  /** Null if the module was imported again, else the traceback. */
   replace(): Promise<string | null>;
 }

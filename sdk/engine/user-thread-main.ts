@@ -1,5 +1,5 @@
 /**
- * Entry of the user thread: imports one module and calls its flows, one at a time, as the control thread asks.
+ * Entry of the user thread: imports one module and calls its flows, one at a time, on request of the control thread.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { expose } from "comlink";
@@ -41,7 +41,7 @@ const api: UserThreadApi = {
   hook: (run, state) => calls.hook(run, state),
 };
 
-// What was collected leaves the thread also when user code ends it.
+// Collected items leave the thread even if user code ends it.
 tellEnd((ended) => {
   calls.flush();
   port.postMessage(ended);
@@ -52,7 +52,7 @@ function callsOf(flows: readonly LoadedFlow[]): FlowCalls {
   return new FlowCalls(flows, { module, home, connect, post: (items) => port.postMessage(items) });
 }
 
-/** Most runs ask nothing of the server, so the client is loaded by the first that does. */
+/** Most runs send no request to the server, so the first run that does loads the client. */
 function connect(): Promise<Millrace> {
   client ??= import("../client/index.ts").then(({ Millrace }) => new Millrace(server));
   return client;

@@ -1,3 +1,4 @@
+/** The user thread as the control thread sees it. */
 import { Worker } from "node:worker_threads";
 import { type Remote, wrap } from "comlink";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
@@ -6,13 +7,13 @@ import type { ReportItem } from "../report-item.ts";
 import { endedByError } from "./thread-end.ts";
 import type { CodePlace, Ended, ImportedFile, UserThreadApi, UserThreadData } from "./user-thread-api.ts";
 
-/** The user thread as the control thread sees it. It can end at any moment. */
+/** The control thread's handle of the user thread, which can end at any moment. */
 export class UserThread implements CodePlace {
   readonly api: Remote<UserThreadApi>;
   onItems: (items: ReportItem[]) => void = () => undefined;
   readonly #worker: Worker;
   readonly #files: LoadedFile[] = [];
-  /** Calls that wait for an answer; they are told when none can come any more. */
+  /** Calls that wait for an answer; each is settled with the cause when the thread ends. */
   readonly #waiting = new Set<(ended: Ended) => void>();
   #ended: Ended | null = null;
 
@@ -25,7 +26,8 @@ export class UserThread implements CodePlace {
     this.api = wrap<UserThreadApi>(nodeEndpoint(this.#worker));
     let ended: Ended | null = null;
     this.#worker.on("message", (message: ReportItem[] | ImportedFile | Ended | object) => {
-      // Batches of items are arrays, and the last message says why the thread ends; everything else on this port is comlink's.
+      // Batches of items are arrays, and the last message holds the cause of the end; everything else on this port is
+      // comlink's.
       if (Array.isArray(message)) this.onItems(message);
       else if ("imported" in message) this.#files.push(message.imported);
       else if (isEnded(message)) ended = message;
@@ -44,12 +46,12 @@ export class UserThread implements CodePlace {
     return this.#ended === null;
   }
 
-  /** Whether a file that was loaded here is another one now. Costs two microseconds a file. */
+  /** Whether a file loaded here has changed since. Costs two microseconds per file. */
   isOutdated(): boolean {
     return this.#files.some(isChanged);
   }
 
-  /** Whether a file that was loaded here was changed a moment before or is missing, so that more of a change may follow. */
+  /** Whether a file loaded here was changed a moment before or is missing, so that the change may not be complete. */
   isFresh(): boolean {
     return this.#files.some(({ settled, target }) => !settled || target === "");
   }
@@ -71,7 +73,7 @@ function isEnded(message: unknown): message is Ended {
   return typeof message === "object" && message !== null && "kind" in message && message.kind === "ended";
 }
 
-/** What the thread could not say itself: its heap is full, or its own start failed. */
+/** Ends that the thread could not report itself: a full heap, or a failed start. */
 function endedBy(error: unknown): Ended {
   if (error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY") {
     const cause = `out of memory: the JavaScript heap of the flow is full (${HEAP_ADVICE})`;

@@ -1,4 +1,6 @@
-/** The engine inside a script: takes one run from the server of this process and executes it, by the same protocol as engines do. */
+/**
+ * The engine inside a script: takes one run from the server of this process and executes it, by the same protocol as engines.
+ */
 import type { WorkItem } from "#protocol/engine";
 import { hostIdentity } from "#system/host-identity";
 import { followChildren } from "../child-processes.ts";
@@ -24,7 +26,7 @@ export interface RunHere {
   run: Run;
 }
 
-/** Executes the run and gives what the function returned. @throws RunError for every end but Completed */
+/** Executes the run and returns the function's return value. @throws RunError for every end but Completed */
 export async function executeHere({ client, send, definition, registration, run }: RunHere): Promise<unknown> {
   captureConsole();
   captureStreams({ alsoPrint: true });
@@ -51,7 +53,7 @@ export async function executeHere({ client, send, definition, registration, run 
 async function control(api: ServerApi, code: ScriptCode, item: WorkItem): Promise<void> {
   const complain = (text: string): void => void process.stderr.write(`millrace: ${text}\n`);
   const running = new RunControl(api, code, item, { ...DEFAULT_TIMES, complain });
-  // The cancel is asked of the server first; this only hears of it sooner.
+  // The cancel goes to the server first; this only speeds up its arrival here.
   const check = (): void => void setImmediate(() => running.check());
   process.on("SIGINT", check);
   try {
@@ -61,7 +63,7 @@ async function control(api: ServerApi, code: ScriptCode, item: WorkItem): Promis
   }
 }
 
-/** Waits in line for the run; null when it ended without being handed out. */
+/** Waits in line for the run; null if the run ended without being handed out. */
 async function takeWork(api: ServerApi, client: Millrace, id: number): Promise<WorkItem | null> {
   const over = new AbortController();
   const watch = client.waitFor(id, { signal: over.signal }).then(
@@ -83,7 +85,7 @@ async function takeWork(api: ServerApi, client: Millrace, id: number): Promise<W
   }
 }
 
-/** What the function itself returned or threw last, which the store has only as JSON and text. */
+/** The last value that the function itself returned or threw; the store has it only as JSON and text. */
 class LastCall {
   readonly definition: FlowDefinition;
   value: unknown;

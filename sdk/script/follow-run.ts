@@ -4,11 +4,11 @@ import { echoLine } from "./log-echo.ts";
 
 const LOOK_AGAIN_MS = 300;
 
-/** Waits for the end of a run that an engine executes, and shows its log lines as they are stored. */
+/** Waits for the end of a run that an engine executes, and prints its log lines as they are stored. */
 export async function followRun(client: Millrace, id: number): Promise<EndedRun> {
   const ended = new AbortController();
   const waiting = client.waitFor(id).finally(() => ended.abort());
-  // A failure is told at the end, after the lines that came before it.
+  // A failure is reported at the end, after the earlier lines.
   waiting.catch(() => undefined);
   let after = 0;
   const show = async (): Promise<void> => {

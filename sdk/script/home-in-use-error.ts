@@ -1,4 +1,4 @@
-/** Another process, which is no server, had the home for too long. */
+/** Another process, which is not a server, held the home for too long. */
 export class HomeInUseError extends Error {
   override readonly name = "HomeInUseError";
 }

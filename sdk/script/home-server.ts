@@ -1,5 +1,5 @@
 /**
- * The server of the home as a script finds it: the one that runs, or else one inside this process, for as long as it is used.
+ * The server of the home for a script: the running one, or else one inside this process for as long as it is used.
  */
 import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,33 +12,33 @@ import { HomeInUseError } from "./home-in-use-error.ts";
 
 export interface HomeServer {
   client: Millrace;
-  /** Requests to the server inside this process; null where another process is the server. */
+  /** Requests to the server inside this process; null if another process is the server. */
   local: LocalSend | null;
 }
 
 export type LocalSend = (request: Outgoing & { path: string }) => Promise<Answer>;
 
-/** The server inside this process, as long as somebody uses it. */
+/** The server inside this process, open while it is in use. */
 interface Opened {
   server: Promise<{ send: LocalSend; stop(): Promise<void> }>;
   users: number;
   closing: Promise<void> | null;
 }
 
-/** How long a script waits for another that has the home, or for a server that is starting on it. */
+/** How long a script waits for another script that has the home, or for a server that is starting on it. */
 const HOME_WAIT_MS = 30_000;
 const LOOK_AGAIN_MS = 100;
-/** The server inside the process stays this long after its last use: scripts often ask for several things in a row. */
+/** The server inside the process stays open this long after its last use: scripts often make several requests in a row. */
 const LINGER_MS = 100;
 
 const opened = shared.homeServers as Map<string, Opened>;
 
 /**
  * Calls `work` with the server of the home.
- * @throws HomeInUseError where neither a server nor the home is to be had; MillraceError as the client does
+ * @throws HomeInUseError if neither a server nor the home is available; MillraceError as the client does
  */
 export async function withHomeServer<T>(work: (server: HomeServer) => Promise<T>): Promise<T> {
-  // An engine whose server has gone must not take its place.
+  // An engine whose server has gone must not take over the home.
   if (shared.served) return await work({ client: new Millrace(), local: null });
   const home = clientHome();
   const limitMs = performance.now() + HOME_WAIT_MS;
@@ -51,7 +51,7 @@ export async function withHomeServer<T>(work: (server: HomeServer) => Promise<T>
       await entry.closing;
     } else {
       const server = await entry.server.catch(ifHeld);
-      // It may have been unused for long while this was waited for.
+      // The server may have closed during this wait.
       if (server !== null && entry.closing === null) return await using(home, entry, server.send, work);
       if (performance.now() > limitMs) throw inUse(home);
       if (server === null) await sleep(LOOK_AGAIN_MS);
@@ -81,7 +81,7 @@ function open(home: string): void {
   server.catch(() => opened.delete(home));
 }
 
-/** The directory of the script, whose millrace.toml holds as if it was served. */
+/** The directory of the script, whose millrace.toml applies as if the directory was served. */
 function scriptDirectory(): string {
   const script = process.argv[1];
   return script === undefined ? process.cwd() : dirname(resolve(script));
@@ -97,7 +97,7 @@ function isServed(home: string): boolean {
   }
 }
 
-/** Null for a home that another process has: it may be a server that is about to listen, or a script that is about to end. */
+/** Null for a home that another process holds: a server that is about to listen, or a script that is about to end. */
 function ifHeld(error: unknown): null {
   if (error instanceof Error && error.name === "HomeLockedError") return null;
   throw error;

@@ -1,7 +1,7 @@
 import { type Answer, type Channel, parseBody } from "../engine/connection.ts";
 import type { LocalSend } from "./home-server.ts";
 
-/** The way of an engine to the server of its own process: a request is a call. */
+/** The channel of an engine to the server of its own process: a request is a call. */
 export class LocalChannel implements Channel {
   readonly #send: LocalSend;
   readonly #timeoutMs: number;

@@ -1,6 +1,6 @@
 import { shared } from "../shared-state.ts";
 
-/** Log lines of a run, shown where its script runs. */
+/** Log lines of a run, printed where its script runs. */
 
 const WARNING = 30;
 const LEVELS = [
@@ -9,17 +9,17 @@ const LEVELS = [
   [20, "INFO"],
 ] as const;
 
-/** What was printed, by the log's name for its source. */
+/** Logger names of printed output. */
 const PRINTED = ["millrace.print", "millrace.stdout", "millrace.stderr"];
 
-/** What was written to a standard stream: in the process of the run it is there already. */
+/** Output written to a standard stream: in the process of the run it has already been printed. */
 export function isStreamLine({ logger }: { logger: string }): boolean {
   return logger === "millrace.stdout" || logger === "millrace.stderr";
 }
 
-/** What was printed goes where it would have gone, the other lines to standard error with their level. */
+/** Printed output goes to its original stream, other lines to standard error with their level. */
 export function echoLine(line: { level: number; logger: string; message: string }): void {
-  // Inside the run it would be taken for something that the run prints.
+  // Inside the run's scope the echo would be captured as output of the run.
   shared.scope.exit(() => echo(line));
 }
 

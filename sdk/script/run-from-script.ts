@@ -10,8 +10,8 @@ import { followRun } from "./follow-run.ts";
 import { withHomeServer } from "./home-server.ts";
 
 /**
- * Creates the run and waits for its end; where there is no server, this process executes it.
- * @returns what the function returned: the value itself, or its JSON form where an engine executed it
+ * Creates the run and waits for its end; without a server, this process executes the run.
+ * @returns the function's return value: the value itself, or its JSON form if an engine executed the run
  * @throws ParameterError before anything is stored; RunError for every end but Completed
  */
 export async function runFromScript(definition: FlowDefinition, parameters: Record<string, unknown>): Promise<unknown> {
@@ -39,7 +39,7 @@ async function resultOf({ id }: Run, client: Millrace): Promise<unknown> {
   throw new RunError(run);
 }
 
-/** Where engines find the flow. Below the directory that a server serves it is that directory's flow. */
+/** The place where engines find the flow. Inside a directory that a server serves, the flow belongs to that directory. */
 function placeOf(definition: FlowDefinition, served: string | null): Registration {
   const file = definition.file ?? resolve(process.argv[1] ?? "script");
   const inside = served === null ? "" : relative(served, file);
@@ -49,7 +49,7 @@ function placeOf(definition: FlowDefinition, served: string | null): Registratio
   return registrationOf(definition, sourceDir, module);
 }
 
-/** The first Ctrl-C cancels the run, the second ends the script as usual. */
+/** The first Ctrl-C cancels the run, the second ends the script. */
 function cancelOnInterrupt(client: Millrace, runId: number): () => void {
   const cancel = (): void => {
     process.stderr.write(`millrace: cancelling run ${runId}; Ctrl-C again ends the script\n`);

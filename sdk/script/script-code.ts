@@ -6,12 +6,12 @@ import type { LoadedFlow } from "../load-module.ts";
 import type { ReportItem } from "../report-item.ts";
 import { echoLine, isStreamLine } from "./log-echo.ts";
 
-/** Of all runs of this script. */
+/** Shared by all runs of this script. */
 export const gauges = new Gauges();
 
 /**
- * The script as the place where the code of its run executes. It cannot be ended: code that does not stop is left behind, and
- * what it does afterwards is not recorded.
+ * The script as the place where the code of its run executes. It cannot be ended: code that does not stop is abandoned, and its
+ * later actions are not recorded.
  */
 export class ScriptCode implements CodeKeeper, CodePlace {
   readonly gauges = gauges;

@@ -5,8 +5,8 @@ import { responseOf } from "../route-response.ts";
  * Calls the handler of a route in this process, as the server would for a request to this path, and resolves to its answer.
  * @param path with its query, for example "/hooks/deploy?dry=1"
  * @param init headers, body and signal; the method is that of the route
- * @throws TypeError when `route` was not made by route(), does not have this path, or its result is no answer; what the
- * handler throws
+ * @throws TypeError when `route` was not made by route(), does not match this path, or returns an invalid answer; errors of the
+ * handler
  */
 export async function callRoute<Parameters>(
   route: RouteHandler<Parameters>,
@@ -21,7 +21,7 @@ export async function callRoute<Parameters>(
   return responseOf(await definition.handler(request, { params, signal: request.signal }));
 }
 
-/** The decoded values of a path's parameters; null for a path of another shape. */
+/** The decoded values of a path's parameters; null for a path that does not match. */
 function parametersIn(declared: string, path: string): Record<string, string> | null {
   const segments = declared.split("/");
   const values = path.split("/");

@@ -4,16 +4,16 @@ interface Alarm {
   dueUs: number;
   order: number;
   run: () => void;
-  /** Somebody does nothing but wait for it, so time may jump to it. */
+  /** The alarm of a sleep: time may jump to it. */
   slept: boolean;
 }
 
-/** Where simulated time begins: 2026-01-01T00:00:00Z. */
+/** Start of simulated time: 2026-01-01T00:00:00Z. */
 const START_US = 1_767_225_600_000_000;
 
 /**
- * Simulated time for tests. Waits between retries take no real time: when nothing else goes on, time jumps to the end
- * of the next wait. Time limits are met only when such a wait, or `advance`, passes them; real I/O takes no simulated time.
+ * Simulated time for tests. Delays between retries take no real time: when no other code is ready, time jumps to the end of the
+ * next delay. Time limits are reached only when such a delay, or `advance`, passes them; real I/O takes no simulated time.
  */
 export class FakeClock implements Clock {
   #nowUs: number;
@@ -25,7 +25,7 @@ export class FakeClock implements Clock {
     this.#nowUs = startUs;
   }
 
-  /** Every reading is a microsecond later than the one before, so that the order of what happened can be seen. */
+  /** Every reading is a microsecond later than the last, so that the order of records is visible. */
   nowUs(): number {
     this.#nowUs += 1;
     return this.#nowUs;
@@ -56,7 +56,7 @@ export class FakeClock implements Clock {
     return () => this.#alarms.delete(alarm);
   }
 
-  /** Lets time pass: everything that falls due is run in order. */
+  /** Advances time and runs everything that falls due, in order. */
   advance(ms: number): void {
     const untilUs = this.#nowUs + ms * 1000;
     for (let next = this.#next(); next !== undefined && next.dueUs <= untilUs; next = this.#next()) this.#fire(next);
@@ -85,7 +85,7 @@ export class FakeClock implements Clock {
     alarm.run();
   }
 
-  /** After the code that is ready has run, fires alarms in order up to the first one that is slept for. */
+  /** Once ready code has run, fires alarms in order up to the first one of a sleep. */
   #jumpWhenIdle(): void {
     if (this.#jumping) return;
     this.#jumping = true;

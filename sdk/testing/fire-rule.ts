@@ -2,18 +2,19 @@ import type { Event } from "#protocol/event";
 import type { Run } from "#protocol/run";
 import { type RuleFunction, ruleOf, ruleResult } from "../rule.ts";
 
-/** The event of a test: its name, and what else of it matters. */
+/** The event of a test: its name, and any other relevant fields. */
 export type TestEvent = { name: string } & Partial<Event>;
 
 const NO_ID = "00000000-0000-7000-8000-000000000001";
-/** 2026-01-01T00:00:00Z, where the simulated time of tests begins. */
+/** 2026-01-01T00:00:00Z, the start of simulated time in tests. */
 const NOW_US = 1_767_225_600_000_000;
 
 /**
- * Calls the function of a rule in this process, as the server would for an event that the rule matches, and resolves to what is
- * kept with the firing: its result as JSON. Fields that the test does not name have plain values.
+ * Calls the function of a rule in this process, as the server would for an event that the rule matches, and resolves to the
+ * value stored with the firing: the result as JSON. Fields that the test omits have plain values.
  * @param run the event's run, null for an event without one
- * @throws TypeError when `rule` was not made by rule() or has no function, and for a result that is not JSON; what the function throws
+ * @throws TypeError when `rule` was not made by rule() or has no function, and for a result that is not JSON; errors of the
+ * function
  */
 export async function fireRule(rule: RuleFunction, event: TestEvent, run: Partial<Run> | null = null): Promise<unknown> {
   const definition = ruleOf(rule);

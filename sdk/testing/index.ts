@@ -1,4 +1,4 @@
-/** Running flows in tests, and calling rules and routes: in this process, in simulated time, without a server. */
+/** Runs flows and calls rules and routes in tests: in this process, in simulated time, without a server. */
 export { callRoute } from "./call-route.ts";
 export { FakeClock } from "./fake-clock.ts";
 export { fireRule, type TestEvent } from "./fire-rule.ts";

@@ -1,12 +1,12 @@
 import type { State } from "#protocol/state";
 import type { LogLine, ReportItem } from "../report-item.ts";
 
-/** A task run as it was recorded. */
+/** A recorded task run. */
 export interface RecordedTaskRun {
   id: string;
   name: string;
   dynamicKey: string;
-  /** Dynamic keys of the task runs this one waited on. */
+  /** Dynamic keys of the task runs this task run waited on. */
   parents: string[];
   /** Every state, in order. */
   states: State[];
@@ -19,7 +19,7 @@ export interface RecordedArtifact {
   kind: string;
   key: string | null;
   data: unknown;
-  /** Dynamic key of the task run that published it, null for the flow itself. */
+  /** Dynamic key of the task run that published it; null for the flow itself. */
   taskRun: string | null;
 }
 
@@ -29,7 +29,7 @@ export interface RecordedEvent {
   taskRun: string | null;
 }
 
-/** The history of one run in the order things happened. */
+/** The history of one run, in order. */
 export class Recording<Result = unknown> {
   /** States of the run. */
   readonly states: State[] = [];
@@ -37,7 +37,7 @@ export class Recording<Result = unknown> {
   readonly logs: LogLine[] = [];
   readonly artifacts: RecordedArtifact[] = [];
   readonly events: RecordedEvent[] = [];
-  /** The variables as the run left them. */
+  /** The variables as of the end of the run. */
   readonly variables = new Map<string, unknown>();
   readonly #byId = new Map<string, RecordedTaskRun>();
 
@@ -48,7 +48,7 @@ export class Recording<Result = unknown> {
     return state;
   }
 
-  /** What the flow returned, as JSON; undefined when it returned nothing or did not complete. */
+  /** The flow's return value as JSON; undefined if it returned nothing or did not complete. */
   get result(): Result | undefined {
     return this.state.details["result"] as Result | undefined;
   }
@@ -60,7 +60,7 @@ export class Recording<Result = unknown> {
 
   /**
    * The task run with this dynamic key ("add-0").
-   * @throws Error when there is none
+   * @throws Error if there is none
    */
   taskRun(dynamicKey: string): RecordedTaskRun {
     const found = this.taskRuns.find((taskRun) => taskRun.dynamicKey === dynamicKey);

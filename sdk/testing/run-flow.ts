@@ -11,29 +11,32 @@ import { FakeClock } from "./fake-clock.ts";
 import { Recording } from "./recording.ts";
 import { TestServices } from "./test-services.ts";
 
-/** Real time a function has to return after its signal was aborted; one that ignores the signal is left behind. */
+/** Real time a function has to return after its signal was aborted; a function that ignores the signal is abandoned. */
 const GRACE_MS = 2_000;
 
 export interface RunFlowOptions {
-  /** Simulated time; give your own to advance it. Default: a new one. */
+  /** Simulated time; pass your own clock to advance it. Default: a new one. */
   clock?: FakeClock;
-  /** Directory of cached results. Default: a new one that is removed afterwards. */
+  /** Directory of cached results. Default: a temporary one. */
   home?: string;
   /** Name of the run. Default "test-run". */
   name?: string;
   /** Cancels the run when it aborts. */
   signal?: AbortSignal;
-  /** Answers to the questions of waitForInput(): the run pauses for each and starts again with it. When there are no more, it stays Paused. */
+  /**
+   * Answers to the questions of waitForInput(): the run pauses at each question and starts again with its answer. Without
+   * further answers the run stays Paused.
+   */
   answers?: readonly unknown[];
   /** Totals of named resources. Default: 1 of each. */
   resources?: Readonly<Record<string, number>>;
-  /** Variables as they are at the start; `recording.variables` has them as they are at the end. */
+  /** Variables at the start; `recording.variables` has them as of the end. */
   variables?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Runs a flow in this process, without a server: retries, time limits, hooks and caches included, waits in simulated time.
- * Resolves to what was recorded, however the run ended.
+ * Runs a flow in this process without a server, including retries, time limits, hooks and caches; delays take simulated time.
+ * Resolves to the recording of the run, whatever its last state.
  * @throws TypeError when `flow` was not made by flow()
  */
 export async function runFlow<Given extends [parameters?: object], Result>(
@@ -62,7 +65,7 @@ class TestRun<Result> {
   readonly #services: TestServices;
   readonly #answers: unknown[];
   readonly #signal: AbortSignal | undefined;
-  /** The counters of dynamic keys go on over the attempts of one engine. */
+  /** The counters of dynamic keys continue over the attempts of one engine. */
   #counters = new Map<string, number>();
 
   constructor(flow: FlowDefinition, parameters: Record<string, unknown>, options: RunFlowOptions, home: string) {
@@ -95,7 +98,7 @@ class TestRun<Result> {
     }
   }
 
-  /** From the hand-out to an engine to the end or a pause; true when the run has paused and there is an answer. */
+  /** From the hand-out to an engine to the end or a pause; true if the run has paused and an answer is left. */
   async #execution(): Promise<boolean> {
     this.#counters = new Map();
     this.#move("Pending");
@@ -135,7 +138,7 @@ class TestRun<Result> {
     const given = Promise.withResolvers<AttemptOutcome>();
     let timer: NodeJS.Timeout | undefined;
     run.controller.signal.addEventListener("abort", () => {
-      // A pause has a bound of its own.
+      // A pause has its own time bound.
       if (isPaused(run.controller.signal.reason)) return;
       timer = setTimeout(() => given.resolve({ kind: "stopped", lingering: true }), GRACE_MS);
     });

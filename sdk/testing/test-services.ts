@@ -2,7 +2,7 @@ import type { AcquireResponse } from "#protocol/lease";
 import type { RunServices } from "../run-services.ts";
 import type { VariableStore } from "../variable-store.ts";
 
-/** What a server would answer a run, kept in memory. */
+/** The answers of a server to a run, from memory. */
 export class TestServices implements RunServices {
   readonly variables: VariableStore;
   /** The answers given so far. */
@@ -28,7 +28,7 @@ export class TestServices implements RunServices {
     const blocking = this.#blocking(resources);
     if (blocking === null && !behind) return { lease: this.#take(resources) };
     if (waitMs === 0) return { waiting: blocking ?? Object.keys(resources).sort()[0] ?? "" };
-    // It waits for the release, however long that takes: real time is nothing a test should depend on.
+    // Waits for the release however long that takes: a test should not depend on real time.
     const lease = await this.#granted(resources, signal);
     return { lease };
   }
