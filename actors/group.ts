@@ -1,6 +1,6 @@
 /**
- * The dispatch group: dispatcher, lease manager, scheduler and records share one live state on one thread and are restarted as one.
- * The first actor of the group loads the state, once everything decided before is committed; the others take it from there.
+ * The dispatch group: dispatcher, lease manager, scheduler and records share one live state on one thread and are restarted
+ * together. The dispatcher loads the state, once all earlier decisions are committed; the other actors use that state.
  */
 
 import { COMMANDS, type CommandKind } from "#protocol/command";
@@ -26,40 +26,43 @@ import { Quarantine } from "./rules/quarantine.ts";
 import { Scheduler } from "./scheduler/core.ts";
 import type { CommitClient } from "./store-writer/commit-client.ts";
 
-/** What the actors of the group are given. */
+/** Ports of the group's actors. */
 export interface GroupPorts {
   nowUs(): number;
   ids: IdSource;
-  /** The start of the core that commands must be meant for. */
+  /** The current start of the core; commands must carry it. */
   readonly epoch: number;
   /** Number of the newest step whose decision is committed. */
   committedTurn(): number;
-  /** Tells the gateway the epoch, behind everything committed so far. */
+  /** Sends the epoch to the gateway, behind everything committed so far. */
   announceEpoch(): void;
   /** The newest stream number. */
   lastSeq(): number;
   /** The number for the next step, shared by the actors of the group. */
   nextTurn(): number;
-  /** Where rules crashed last. */
+  /** The rules that crashed an actor most recently. */
   readonly quarantine: Quarantine;
-  /** Whether a message is handled. One that is not comes again after the reload, or says what the reload finds by itself. */
+  /** Whether a message is to be handled. A rejected message is sent again after the reload, or the reload finds its content. */
   takes(message: object): boolean;
-  /** The group was loaded from a store that takes no writes: it answers reads, and loads again once the store does. */
+  /**
+   * True when the group was loaded while the store rejects writes: it answers reads, and reloads once the store accepts
+   * writes.
+   */
   readonly readOnly: boolean;
 }
 
 export interface GroupOptions {
   nowUs(): number;
   uptimeUs(): number;
-  /** Time since the machine was started, its sleep included. */
+  /** Time since boot, including sleep of the machine. */
   bootUs(): number;
   ids: IdSource;
   commits: CommitClient;
-  /** A read-only handle of the store on this thread; opened at the first start, when the store exists. */
+  /** Opens a read-only handle of the store for this thread; called at the first start, when the store exists. */
   openStore(): Statements;
   settings: DispatchSettings;
   facts: ServerFacts;
-  /** Whether a process on this host is still the engine that was stored. */
+  /** Whether a process on this host is still the stored engine. */
   isAlive(pid: number, started: number | null): boolean;
   /** Epochs of this thread start above this, so that they grow over restarts of the thread. */
   firstEpoch: number;
@@ -71,10 +74,10 @@ export class DispatchGroup {
   #epoch: number;
   #turn = 0;
   #tickets = 0;
-  /** An actor of the group failed in the middle of a step: the shared state means nothing until it is loaded again. */
+  /** True when an actor of the group failed within a step: the shared state is invalid until it is reloaded. */
   #halted = false;
   #readOnly = false;
-  /** What discovery found while nothing could be written: for the reload. */
+  /** Messages of discovery received in the read-only state, kept for the reload. */
   #kept: object[] = [];
   readonly #quarantine = new Quarantine();
   #statements: Statements | null = null;
@@ -111,13 +114,13 @@ export class DispatchGroup {
     return this.#state;
   }
 
-  /** The time that retention goes by. */
+  /** The time on which retention is based. */
   receivedUs(): number {
     const nowUs = this.#options.nowUs();
     return Math.max(nowUs, this.#state?.clock.trustedUs(nowUs, this.#options.uptimeUs) ?? nowUs);
   }
 
-  /** Something was committed: whoever waited for that is told. */
+  /** Informs the actors that wait for a commit. */
   committed(send: (to: string, message: unknown) => void): void {
     send(RULES, { kind: "Wake" });
     if (this.#state === null) return;
@@ -132,7 +135,7 @@ export class DispatchGroup {
       this.#halted = true;
       answerDefect(message, error, out);
     };
-    // What comes behind the new epoch, to one of the group that has yet to start, is not sent again.
+    // Messages with the new epoch for an actor that has yet to start are not resent by the gateway, so keep them.
     const resent = (message: unknown): boolean => isOfGateway(message) && message.epoch !== this.#epoch;
     const shared = { failed, resent } as const;
     return [
@@ -143,7 +146,7 @@ export class DispatchGroup {
     ];
   }
 
-  /** The actors that read the live state of the group and change nothing themselves. */
+  /** The actors that read the live state of the group without changing it. */
   reactionSpecs(): ActorSpec[] {
     const { nowUs, uptimeUs } = this.#options;
     const engine = {
@@ -206,7 +209,7 @@ export class DispatchGroup {
   }
 
   #takes(message: object): boolean {
-    // The gateway sends every unanswered command again after each start of the core, so older ones are dropped.
+    // The gateway resends every unanswered command after each start of the core, so drop those with an older epoch.
     if (this.#halted || (isOfGateway(message) && message.epoch !== this.#epoch)) return false;
     if (!this.#readOnly || changesNothing(message)) return true;
     if (FOUND.has(kindOf(message))) this.#kept.push(message);
@@ -219,9 +222,9 @@ export class DispatchGroup {
   }
 }
 
-/** Beside reads: what is handled while nothing can be written, because it concerns no stored row. */
+/** Besides reads: messages handled in the read-only state, because they concern no stored row. */
 const FREE_OF_ROWS = new Set(["CustomRoutes", "CodeProblems", "Listening", "Figures", "GatewayStarted", "StopWork"]);
-/** What discovery finds in the served directory and does not say twice. */
+/** Messages of discovery, which are sent only once. */
 const FOUND = new Set(["RegisterFlows", "ReloadCode", "RegisterRules"]);
 
 function kindOf(message: object): string {
@@ -233,7 +236,7 @@ function changesNothing(message: object): boolean {
   return FREE_OF_ROWS.has(kind) || (kind in COMMANDS && !COMMANDS[kind as CommandKind].writes);
 }
 
-/** The command that killed an actor changed nothing: its client learns that at once, the others are sent again. */
+/** The command that crashed an actor changed nothing: its client gets 500 at once, other commands are resent. */
 function answerDefect(message: unknown, _error: Error, out: Outbox): void {
   if (!isOfGateway(message) || !("id" in message)) return;
   const refusal = refuse("internal", `in command ${message.id}`);
@@ -241,7 +244,7 @@ function answerDefect(message: unknown, _error: Error, out: Outbox): void {
   out.send(COMMITS, { decision, turn: 0 });
 }
 
-/** Commands and notices carry an epoch; the gateway sends them again after a restart. */
+/** Commands and notices carry an epoch; the gateway resends them after a restart. */
 function isOfGateway(message: unknown): message is { epoch: number } {
   return typeof message === "object" && message !== null && "epoch" in message;
 }

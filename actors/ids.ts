@@ -1,4 +1,4 @@
-/** The one source of random ids and numbers of the actors; a simulation gives a seeded one. */
+/** The only source of random ids and numbers of the actors; a simulation passes a seeded source. */
 import { V7Generator } from "uuidv7";
 import { bytesToUuid } from "#protocol/uuid";
 
@@ -9,7 +9,7 @@ export interface IdSource {
   random(): number;
 }
 
-/** Random words fetched from the system at once; one at a time they cost more than the rest of an id. */
+/** Random words fetched from the system at a time; fetching them one by one costs more than the rest of an id. */
 const RANDOM_WORDS = 1024;
 
 export function createIdSource(): IdSource {

@@ -1,6 +1,6 @@
 /**
- * The names under which messages reach actors and the endpoints beside them. This module imports nothing: every thread needs
- * the names, and none should load the code of another one for them.
+ * The names of actors and of other endpoints of messages. This module imports nothing: every thread needs the names, and none
+ * should load another thread's code for them.
  */
 
 export const DISPATCHER = "dispatcher";
@@ -18,9 +18,9 @@ export const OUTBOUND = "outbound";
 export const USER_CODE = "user-code";
 export const GATEWAY = "gateway";
 
-/** Where decisions are handed to the commit client. */
+/** Decisions are sent here, to the commit client. */
 export const COMMITS = "commits";
-/** Where main learns that the gateway listens. */
+/** Informs main that the gateway listens. */
 export const LISTENING = "listening";
-/** Where threads tell what belongs into the server's log. */
+/** Lines for the server's log are sent here. */
 export const SERVER_LOG = "server-log";

@@ -1,4 +1,4 @@
-/** The supervision tree and where its actors run, as data. */
+/** The supervision tree and the placement of its actors, as data. */
 import type { Placement } from "#runtime/placement";
 import type { SupervisorChild, WorkerChild } from "#runtime/supervisor";
 import { EXIT_REPORTS } from "#runtime/thread";
@@ -22,19 +22,19 @@ import {
   USER_CODE,
 } from "./names.ts";
 
-/** How long a worker may take to stop in order. */
+/** How long the orderly stop of a worker may take. */
 const SHUTDOWN_MS = 5000;
 
 function permanent(name: string): WorkerChild {
   return { kind: "worker", name, restart: "permanent", shutdownMs: SHUTDOWN_MS };
 }
 
-/** More than ten crashes of one group within ten seconds are no passing trouble. */
+/** More than ten crashes of one group within ten seconds will not pass by themselves. */
 const LIMIT = { intensity: 10, periodMs: 10_000 } as const;
 
 /**
- * The writers come first and go last. The dispatch group outlives a crash of the writers: it sends them again what they had
- * not acknowledged. The gateway is asked to stop and never ended from outside, because an open app would end the process.
+ * The writers start first and stop last. The dispatch group survives a crash of the writers and resends its unacknowledged
+ * batches. The gateway is asked to stop and never terminated, because an open app would end the process.
  */
 export const TREE: SupervisorChild = {
   kind: "supervisor",
@@ -84,12 +84,13 @@ export const TREE: SupervisorChild = {
 };
 
 /**
- * Threads beside main: "none" runs everything on the thread it is started on, for a server inside a script. "three" has one each for deciding, writing and serving; with "two", deciding shares the gateway's
- * thread, which saves the hop between them where there are too few processors for it to pay.
+ * Worker threads besides main. "none" runs everything on the calling thread, for a server inside a script. "three" has
+ * separate threads for core, writer and gateway; with "two", the core shares the gateway's thread, which saves a hop that
+ * does not pay with few processors.
  */
 export type ThreadCount = "none" | "two" | "three";
 
-/** Where the actors run; processes are owned by the main thread. Every worker thread starts with the same module. */
+/** The placement of the actors; main owns processes. All worker threads start with the same module. */
 export function placementOf(threads: ThreadCount, entry: URL): Placement {
   const gateway = threads === "none" ? "main" : "gateway";
   const writer = threads === "none" ? "main" : "writer";

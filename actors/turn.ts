@@ -1,8 +1,8 @@
 /**
- * One step of an actor of the dispatch group in the making: what it changes, answers and announces.
+ * One step of an actor of the dispatch group: collects its changes, answers and messages.
  *
- * Handlers change the live state and mark what they touched; `finish` writes each touched row once and hands the decision over
- * as one batch part, so a command is applied whole or not at all.
+ * Handlers change the live state and mark the touched rows; `finish` writes each touched row once and sends the decision as
+ * part of one batch, so a command is applied as a whole or not.
  */
 
 import type { Static, TSchema } from "typebox";
@@ -24,13 +24,13 @@ import { type Run, renderRun } from "./live-state/run.ts";
 import type { TaskRun } from "./live-state/task-run.ts";
 import { COMMITS, SERVER_LOG } from "./names.ts";
 
-/** A kept answer that is an event: its id follows. */
+/** Prefix of a kept answer that is an event; the event's id follows. */
 const EVENT_ANSWER = "event:";
 
-/** What an engine takes to tell of a move; beyond that its clock is another one than the server's. */
+/** Time that an engine may take to report a move; a larger difference means that its clock differs from the server's. */
 const CLOCKS_APART_US = 1_000_000;
 
-/** Routes of clients whose bodies are parsed here. */
+/** Client routes whose bodies are parsed here. */
 export const CLIENT_ROUTES: Readonly<Partial<Record<CommandKind, string>>> = {
   CreateRun: "POST /api/runs",
   CreateFlowRun: "POST /api/flows/{id}/runs",
@@ -41,7 +41,7 @@ export const CLIENT_ROUTES: Readonly<Partial<Record<CommandKind, string>>> = {
   PatchVariable: "PATCH /api/variables/{name}",
 };
 
-/** An event with all that it says but its payload; the others are read through their run or flow. */
+/** An event with all fields but its payload; other events are read through their run or flow. */
 export interface GivenEvent {
   name: string;
   run: Run | null;
@@ -57,12 +57,12 @@ export class Turn {
   readonly nowUs: number;
   readonly ids: IdSource;
   readonly out: Outbox;
-  /** Number of this step, so that it can be told when what it decided is committed. */
+  /** Number of this step, to recognise when its decision is committed. */
   readonly number: number;
   readonly decision: Decision = emptyDecision();
   /** Runs that completed in this step and whose downstream runs are being created. */
   readonly completed: CompletedRun[] = [];
-  /** Rules that led here: events and runs made now come from one chain of them. 0 when no rule did. */
+  /** Length of the chain of rules that led to this step, inherited by new events and runs. 0 without a rule. */
   ruleDepth = 0;
   readonly #newRuns = new Set<Run>();
   readonly #touchedRuns = new Map<Run, boolean>();
@@ -78,23 +78,23 @@ export class Turn {
     this.number = number;
   }
 
-  /** The wall clock, or where it would be without a step that is not accepted. */
+  /** The wall clock, or without an unaccepted step: the time that the clock would show. */
   get trustedUs(): number {
     return this.state.clock.trustedUs(this.nowUs, this.state.uptimeUs);
   }
 
-  /** When what is decided now came in: how old something is goes by this, so it is never earlier than the truth. */
+  /** Time of receipt of what this step decides. Ages are computed from it, so it is never earlier than the true time. */
   get receivedUs(): number {
     return Math.max(this.nowUs, this.trustedUs);
   }
 
-  /** A run that has no row yet. */
+  /** Marks a run that has no row yet. */
   newRun(run: Run): void {
     this.#newRuns.add(run);
     this.#touchedRuns.set(run, true);
   }
 
-  /** Runs of a flow with ids in a row that an operation of their own stores, and the events of their creation. */
+  /** Runs of a flow with consecutive ids, stored by an operation of their own, and the events of their creation. */
   newRuns(flow: Flow, firstId: number, count: number): void {
     this.#addCount("count_runs", flow.id, "Scheduled", count);
     const event = ["run.scheduled", this.nowUs, firstId, count, flow.id, "Scheduled", this.ruleDepth] as const;
@@ -104,7 +104,7 @@ export class Turn {
       this.#stream.push(STREAM_CODE["run.updated"], firstId + made, STREAM_CODE["event.created"], 0);
   }
 
-  /** The row of the run changed; `announce` when its state did. */
+  /** Marks the row of a run as changed; `announce` if its state has changed. */
   touchRun(run: Run, announce: boolean): void {
     this.#touchedRuns.set(run, announce || this.#touchedRuns.get(run) === true);
   }
@@ -113,7 +113,7 @@ export class Turn {
     this.#touchedTasks.add(task);
   }
 
-  /** Forgets what was marked for a run that is being deleted. */
+  /** Removes the marks of a run that is being deleted. */
   dropRun(run: Run): void {
     this.#newRuns.delete(run);
     this.#touchedRuns.delete(run);
@@ -124,7 +124,7 @@ export class Turn {
     this.#stream.push(STREAM_CODE[kind], id);
   }
 
-  /** Counts a run of a flow as having moved between state types; null is before its creation and after its end. */
+  /** Counts a move of a run between state types; null stands for before its creation and after its deletion. */
   countRun(flow: Flow, from: StateType | null, to: StateType | null): void {
     this.#count("count_runs", flow, from, to);
   }
@@ -133,7 +133,7 @@ export class Turn {
     this.#count("count_task_runs", flow, from, to);
   }
 
-  /** Counts a run (no task) or a task run as ended, for statistics; `delta` -1 when it was revived. */
+  /** Counts a run (no task) or a task run as ended, for statistics; `delta` is -1 when it is revived. */
   countEnded(flow: Flow, task: string, ended: { state: State; total_run_time: number | null }, delta: 1 | -1): void {
     const { timestamp, type, name } = ended.state;
     putOperation(this.decision.ops, "count_ended", timestamp, flow.id, task, type, ended.total_run_time, delta, name);
@@ -145,14 +145,14 @@ export class Turn {
     if (to !== null) this.#addCount(operation, flow.id, to, 1);
   }
 
-  /** One command touches few states, so a list is searched faster than a map is kept. */
+  /** A command touches few states, so searching a list is faster than maintaining a map. */
   #addCount(operation: CountOperation, flowId: number, type: StateType, delta: number): void {
     const known = this.#counts.find((entry) => entry.type === type && entry.flowId === flowId && entry.operation === operation);
     if (known === undefined) this.#counts.push({ operation, flowId, type, delta });
     else known.delta += delta;
   }
 
-  /** An event about a run: the common payload is read through the run, `extra` are the keys beyond it. */
+  /** Records an event about a run: the common payload is read from the run, `extra` holds additional keys. */
   runEvent(name: string, run: Run, extra: Record<string, unknown> | null = null): void {
     const { state } = run;
     const extraText = extra === null ? null : JSON.stringify(extra);
@@ -163,18 +163,18 @@ export class Turn {
     this.#event(name, state.timestamp, run.id, run.flow.id, task.id, state.type, state.name, state.message, null, null, null);
   }
 
-  /** An event that user code sent from inside a run. */
+  /** Records an event that user code sent from inside a run. */
   customEvent(name: string, run: Run, taskId: number | null, payloadText: string): void {
     const state = runStateText(run.state);
     this.#event(name, this.nowUs, run.id, run.flow.id, taskId, null, state, null, null, null, payloadText);
   }
 
-  /** An event stored as it is given. Returns the id it will have. */
+  /** Records an event stored as given. Returns the event's future id. */
   givenEvent({ payload, ...event }: GivenEvent & { payload: unknown }): number {
     return this.#putEvent(event, canonicalJson(payload), 0);
   }
 
-  /** An event that a client records: the command is answered with it once it is stored. */
+  /** Records an event sent by a client, which becomes the answer of the command. */
   emittedEvent(command: Command, event: GivenEvent, payloadText: string): void {
     this.#putEvent(event, payloadText, command.id);
     this.#keepAnswer(command, 201, null);
@@ -206,7 +206,7 @@ export class Turn {
     this.#keepAnswer(command, status, body);
   }
 
-  /** Gives the first answer again to a repeated request with an Idempotency-Key; false when it is to be decided. */
+  /** Repeats the first answer to a retried request with an Idempotency-Key; false when the request has to be decided. */
   answerAgain(command: Command): boolean {
     if (command.idempotency === null) return false;
     const known = this.state.answerTo(command.idempotency.key);
@@ -241,12 +241,12 @@ export class Turn {
   }
 
   refuse(command: Command, refusal: Refusal): void {
-    // A passing lack is not the answer to keep: the client is told to try again.
+    // A 503 is temporary and not kept as the answer: the client should retry.
     if (refusal.status === 503) this.decision.replies.push(command.id, refusal.status, refusal.body());
     else this.reply(command, refusal.status, refusal.body());
   }
 
-  /** Parses and checks a body that came as text. Refuses and returns undefined when it is not what the schema says. */
+  /** Parses and validates a text body. On an error, refuses the command and returns undefined. */
   parse<S extends TSchema>(command: Command, schema: S, read = parseKeepingFractions): Static<S> | undefined {
     let value: unknown;
     try {
@@ -270,12 +270,12 @@ export class Turn {
     if (line !== null) this.warn(line);
   }
 
-  /** A line in the server's log. */
+  /** Writes a line to the server's log. */
   warn(text: string): void {
     this.out.send(SERVER_LOG, { level: "warn", text });
   }
 
-  /** Writes the rows touched so far; what is touched later is written again. */
+  /** Writes the rows touched so far; rows touched later are written again. */
   writeTouched(): void {
     const { ops, stream } = this.decision;
     for (const [run, announce] of this.#touchedRuns) {
@@ -293,7 +293,7 @@ export class Turn {
     this.#touchedTasks.clear();
   }
 
-  /** Writes what was touched and hands the decision over. */
+  /** Writes the touched rows and sends the decision. */
   finish(): void {
     this.writeTouched();
     const { ops, logs, replies, stream } = this.decision;
@@ -339,7 +339,10 @@ function runStateValues(run: Run): RunStateValues {
   ];
 }
 
-/** Negative once the assignment is over, so that a reload knows the newest one and can tell late words of its engine. */
+/**
+ * Negative after the end of the assignment, so that a reload knows the newest assignment and recognises late reports of its
+ * engine.
+ */
 function assignmentValue({ assigned, assignment_id }: Run): number | null {
   if (assignment_id === 0) return null;
   return assigned ? assignment_id : -assignment_id;

@@ -1,20 +1,20 @@
 /**
- * The checkpointer: copies the write-ahead log into the database file beside the store writer, so that no commit waits for it.
+ * The checkpointer: copies the WAL into the database file beside the store writer, so that no commit waits for the copy.
  *
- * Messages in: the store writer's word that enough was committed. Message out: that the copy is done.
- * It fails like any actor: a log that is not copied in time is copied by a commit (the limit in pragmas.ts).
+ * Messages in: the store writer's request after enough commits. Message out: the copy is done. It crashes like any actor: if
+ * the WAL is not copied in time, a commit copies it (the limit in pragmas.ts).
  */
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import { STORE_WRITER } from "../names.ts";
 
-/** Order and answer. */
+/** Request and response. */
 export interface Checkpoint {
   kind: "Checkpoint";
 }
 export interface Checkpointed {
   kind: "Checkpointed";
-  /** False when pages seem to be missing in the file of the store. */
+  /** False when pages seem to be missing in the store's file. */
   copied: boolean;
 }
 
@@ -22,7 +22,7 @@ export class Checkpointer implements Actor<Checkpoint> {
   readonly #copy: () => boolean;
   readonly #close: () => void;
 
-  /** `copy` copies the log as far as it goes without holding anybody up; false when the file is not fit for it. */
+  /** `copy` copies as much of the WAL as possible without blocking; false when the file lacks pages. */
   constructor(copy: () => boolean, close: () => void) {
     this.#copy = copy;
     this.#close = close;

@@ -1,11 +1,11 @@
-/** What `GET /api/server` tells of the clock: null while nothing is to be done about it. */
+/** The clock status in `GET /api/server`: null when no action is needed. */
 import { CLOCK_SCHEDULES_SHOWN } from "#protocol/limits";
 import type { ClockProblem } from "#protocol/server";
 import type { Turn } from "../turn.ts";
 import { rulesAhead, schedulesAhead } from "./put-right.ts";
 import { lengthText, stepText } from "./step-text.ts";
 
-/** More make the sentence no clearer; the list has them. */
+/** More names would not make the sentence clearer; the list in the response has all of them. */
 const NAMED_IN_TEXT = 3;
 const COMMAND = "`millrace doctor --accept-clock`";
 

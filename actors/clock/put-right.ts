@@ -1,6 +1,6 @@
 /**
- * What was decided while the wall clock was ahead of the truth: schedules that decided fires which are still to come, and rules whose
- * clocks ticked then. They are silent until their time has come, unless the clock is accepted: then they go on from now.
+ * Repairs decisions made while the wall clock was ahead: schedules with decided fires in the future, and rules whose clocks
+ * ticked then. They are silent until that time has come, unless a person accepts the clock: then they continue from now.
  */
 import type { Command } from "#protocol/command";
 import type { State } from "#protocol/state";
@@ -17,18 +17,20 @@ import { extend, isHeld, prune } from "../scheduler/look-ahead.ts";
 import type { Turn } from "../turn.ts";
 import { STEP_MIN_US } from "./watch.ts";
 
-/** Schedules that have decided fires more than an hour ahead. A clock is the only way to that: no command decides a fire ahead. */
+/**
+ * Schedules with decided fires more than an hour ahead. Only a wrong clock causes that: no command decides a fire in advance.
+ */
 export function schedulesAhead({ state, nowUs }: Turn): Schedule[] {
   return state.schedules.all().filter(({ consumed_until }) => consumed_until > nowUs + STEP_MIN_US);
 }
 
-/** Rules whose clock is decided, or which were made, more than an hour ahead. */
+/** Rules whose last tick or creation is more than an hour ahead. */
 export function rulesAhead({ state, nowUs }: Turn): Rule[] {
   const rules = [...state.rules.rules.values()].filter(({ enabled, spec }) => enabled && spec.at !== null);
   return rules.filter((rule) => Math.max(rule.guards.tick ?? 0, rule.since_time) > nowUs + STEP_MIN_US);
 }
 
-/** POST /api/clock/accept. Schedules are put right one by one, as they come up behind the fires that are due. */
+/** POST /api/clock/accept. Schedules are corrected one by one, when they come due behind other due fires. */
 export function acceptClockCommand(turn: Turn, command: Command): void {
   const { schedules, clock } = turn.state;
   clock.accept(turn);
@@ -42,7 +44,10 @@ export function acceptClockCommand(turn: Turn, command: Command): void {
   turn.replyJson(command, 200, { schedules: ahead.length, rules: rules.length });
 }
 
-/** The schedule goes on from now. Fires whose runs have started do not start again; those that catch-up dropped are to come. */
+/**
+ * Lets the schedule continue from now. Fires whose runs have started do not start again; fires dropped by catch-up are
+ * scheduled again.
+ */
 export function putScheduleRight(turn: Turn, schedule: Schedule): void {
   const { state, nowUs } = turn;
   schedule.isAhead = false;
@@ -59,23 +64,23 @@ export function putScheduleRight(turn: Turn, schedule: Schedule): void {
     if (isDroppedFire(run)) moveRun(turn, run, waitingAgain(nowUs));
     else if (!isEnded(run)) {
       schedule.runs.set(fire, run);
-      // One that nobody has taken yet waits for its time again.
+      // A run that no engine has taken waits for its time again.
       requeue(turn, [run], () => undefined);
     } else if (!schedule.runs.has(fire)) schedule.ended.add(fire);
   }
-  // A fire that is to come again is no run yet where the schedule is paused.
+  // While the schedule is paused, a fire that is scheduled again must not be a run yet.
   prune(turn, schedule);
   extend(turn, schedule, true);
 }
 
-/** Ended runs are in the store, and what is on its way there in memory. */
+/** Ended runs come from the store; unfinished runs, possibly not yet committed, from memory. */
 function runsOfFiresAfter({ state }: Turn, { id }: Schedule, us: number): ReadonlySet<number> {
   const found = new Set(state.reader.runsOfFiresAfter(id, us));
   for (const run of state.runs.values()) if (run.schedule_id === id && (run.scheduled_time ?? 0) > us) found.add(run.id);
   return found;
 }
 
-/** Runs that were laid out for times that are far again. */
+/** Drops runs that were created in advance for times that are now far ahead. */
 function dropHeld(turn: Turn, schedule: Schedule): void {
   for (const [fire, run] of [...schedule.runs]) {
     if (!isHeld(run)) continue;

@@ -1,9 +1,11 @@
 /**
- * The watch over the wall clock. The time since boot counts the sleep of the machine and is set by nobody, so that a change of what
- * lies between the two is a step of the wall clock: by a person, by time synchronisation after a bad battery, by a broken source.
+ * The clock watch. The time since boot includes sleep of the machine and cannot be set, so a change of the difference between
+ * wall clock and time since boot is a step of the wall clock: by a person, by time synchronisation after a bad battery, by a
+ * broken source.
  *
- * A step of more than an hour is announced, and holds up whatever deletes by age until it is accepted or a day has passed on the
- * clock since boot. Until then a trusted time goes on from before the step: it tells how old something is.
+ * A step of more than an hour is reported, and suspends everything that deletes by age until a person accepts the step or a
+ * day has passed on the clock since boot. Until then, ages are computed from a trusted time, which continues the wall clock
+ * from before the step.
  */
 import type { ClockRow } from "#storage/load";
 import { putOperation } from "#storage/ops";
@@ -11,44 +13,44 @@ import { SERVER_LOG } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import { stepText } from "./step-text.ts";
 
-/** A smaller change is no danger to what is kept for days, and daylight saving wrongly done by hand is one hour. */
+/** Smaller changes do not endanger data that is kept for days, and manual errors with daylight saving are one hour. */
 export const STEP_MIN_US = 3_600_000_000;
-/** Who looks at the server once a day has seen the warning before anything is deleted. */
+/** Operators who check the server once a day see the warning before anything is deleted. */
 export const HOLD_US = 86_400_000_000;
-/** Looks are far less apart, and a step is far more. */
+/** Checks are far less apart than this, and a step is far larger. */
 const NEAR_US = 60_000_000;
-/** How often the row is written, so that little of what was waited is forgotten with a reboot. */
+/** Interval of writing the row, so that a reboot loses little of the waited time. */
 const WRITE_EVERY_US = 3_600_000_000;
 
 const NO_STEP = { step: null, stepped_at: null, waited: 0 } as const;
 
-/** A step that nobody has accepted yet. */
+/** A step that has not been accepted. */
 export interface OpenStep {
-  /** Backwards below 0. */
+  /** Negative for a step back. */
   stepUs: number;
-  /** By the wall clock as it is since the step. */
+  /** By the wall clock after the step. */
   noticedUs: number;
-  /** Time since boot that is left until it counts as accepted. */
+  /** Remaining time since boot until the step counts as accepted. */
   leftUs: number;
 }
 
 export class ClockWatch {
   readonly #boot: string;
   #row: ClockRow | null;
-  /** Time since boot, when last looked at. */
+  /** Time since boot at the last check. */
   #bootUs = 0;
-  /** Time since boot minus the time that the server is up, then: to ask the system for each run would cost too much. */
+  /** Time since boot minus server uptime at the last check, because asking the system for each run would cost too much. */
   #upAfterUs = 0;
-  /** The wall clock at the last look, when it was right; a moment that is never near otherwise. */
+  /** The wall clock at the last check if it was right; else a value that is never near. */
   #rightUs = Number.NEGATIVE_INFINITY;
 
-  /** `boot` names the host and its boot. */
+  /** `boot` identifies the host and its boot. */
   constructor(row: ClockRow | null, boot: string) {
     this.#row = row;
     this.#boot = boot;
   }
 
-  /** Time since boot, as of the last look. */
+  /** Time since boot at the last check. */
   get bootUs(): number {
     return this.#bootUs;
   }
@@ -59,15 +61,15 @@ export class ClockWatch {
     return { stepUs: row.step, noticedUs: row.stepped_at, leftUs: HOLD_US - this.#waitedUs(row) };
   }
 
-  /** The wall clock, or where it would be without a step that is not accepted. */
+  /** The wall clock, or without an unaccepted step: the time that the clock would show. */
   trustedUs(nowUs: number, uptimeUs: () => number): number {
-    // The common case, without asking for a further time.
+    // The common case, without reading another clock.
     if (this.#row === null || Math.abs(nowUs - this.#rightUs) < NEAR_US) return nowUs;
     const trustedUs = this.#row.trusted_ahead + this.#upAfterUs + uptimeUs();
     return Math.abs(trustedUs - nowUs) > STEP_MIN_US ? trustedUs : nowUs;
   }
 
-  /** Compares the clocks; part of the regular look of the dispatcher, and of its start. */
+  /** Compares the clocks; called by each tick of the dispatcher and at its start. */
   look(turn: Turn): void {
     this.#compare(turn);
     const { nowUs } = turn;
@@ -89,19 +91,22 @@ export class ClockWatch {
     if (Math.abs(stepUs) > STEP_MIN_US) return this.#stepped(turn, stepUs, row.trusted_ahead);
     if (row.step !== null && this.#waitedUs(row) >= HOLD_US) return this.accept(turn);
     if (bootUs - row.boot_time < WRITE_EVERY_US) return;
-    // Corrections below a step are taken over.
+    // Smaller corrections are adopted.
     if (row.step === null) this.#write(turn, { ...NO_STEP, trusted_ahead: aheadUs });
     else this.#write(turn, { ...row, waited: this.#waitedUs(row) });
   }
 
-  /** The wall clock is right: what it says now is where a further step is measured from. */
+  /** The wall clock is right: later steps are measured from its current value. */
   accept(turn: Turn): void {
     const open = this.openStep;
     if (open !== null) turn.out.send(SERVER_LOG, { level: "info", text: `${stepText(open)}: accepted; retention goes on` });
     this.#write(turn, { ...NO_STEP, trusted_ahead: turn.nowUs - this.#bootUs });
   }
 
-  /** Over a boot only a clock that was set back can be told from a machine that was off. */
+  /**
+   * Across a boot, a clock that was set forward cannot be distinguished from a machine that was off; only a step back is
+   * detected.
+   */
   #lookAfterBoot(turn: Turn, row: ClockRow): void {
     const { nowUs } = turn;
     const doubtedUs = row.step === null ? 0 : Math.max(0, row.ahead - row.trusted_ahead);

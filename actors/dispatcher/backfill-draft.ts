@@ -1,7 +1,7 @@
 /**
- * The runs of a backfill in the making. They are made some thousand at a time, so that other commands have their turn in between,
- * and belong to nothing until the step that makes the last of them adds them all: the decision stays one, and a crash before it
- * leaves nothing behind.
+ * The runs of a backfill that is being prepared. Runs are made some thousand at a time, so that other commands run in
+ * between, and stay outside the live state until the step that makes the last of them adds all: the decision remains a single
+ * one, and a crash before it leaves no trace.
  */
 import type { BackfillBody } from "#protocol/backfill";
 import type { Command } from "#protocol/command";
@@ -21,11 +21,11 @@ import { backfillValues, textOf, type ValueForm, valueForm } from "./backfill-va
 import { admitRun } from "./create-run.ts";
 import { isKeyed, noteKeyedRun } from "./fan-in.ts";
 
-/** What a body asks for, checked. */
+/** The validated request. */
 export interface WantedRuns {
   parameter: string;
   form: ValueForm;
-  /** The values in the order in which the runs are created, see backfillValues. */
+  /** The values in the order of the runs' creation, see backfillValues. */
   units: number[];
   intervalSeconds: number;
   extra: JsonMap;
@@ -38,16 +38,16 @@ export interface BackfillDraft {
   readonly command: Command;
   readonly body: BackfillBody;
   readonly wanted: WantedRuns;
-  /** What the parameters were checked against. */
+  /** The schema against which the parameters were checked. */
   readonly schema: Flow["parameter_schema"];
-  /** Made so far; without an id, the backfill and what is the same for all. */
+  /** The runs made so far; still without id and backfill. */
   readonly runs: Run[];
   readonly values: string[];
   /** 16 bytes for each run. */
   readonly externalIds: Uint8Array;
 }
 
-/** The values and fixed parameters, or why they are refused. */
+/** The values and fixed parameters, or the reason for a refusal. */
 export function readWanted(flow: Flow, body: BackfillBody): WantedRuns | string {
   const { parameter } = body;
   const properties = flow.parameter_schema?.["properties"] as Record<string, unknown> | undefined;
@@ -70,7 +70,7 @@ export function readWanted(flow: Flow, body: BackfillBody): WantedRuns | string 
   return { parameter, form, units, intervalSeconds, extra, ...text };
 }
 
-/** The text around the value of a parameter: all that two texts with different values have in common. */
+/** The JSON text before and after a parameter's value: the common parts of two texts with different values. */
 function around(parameters: JsonMap, parameter: string): { head: string; tail: string } {
   const textWith = (value: string): string => canonicalJson(copyFractions(parameters, { ...parameters, [parameter]: value }));
   const [zero, one] = [textWith("0"), textWith("1")];
@@ -84,7 +84,7 @@ export function newDraft(command: Command, body: BackfillBody, flow: Flow, wante
   return { command, body, wanted, schema: flow.parameter_schema, runs: [], values: [], externalIds };
 }
 
-/** Makes the next runs; says why when a value does not fit the parameter. */
+/** Makes the next runs; returns an error when a value does not fit the parameter. */
 export function draftRuns(turn: Turn, flow: Flow, draft: BackfillDraft): string | null {
   const { wanted, runs, values, externalIds, schema } = draft;
   const { parameter, form, units, head, tail } = wanted;
@@ -126,7 +126,7 @@ function draftRun(flow: Flow, externalId: string, name: string, parametersText: 
   };
 }
 
-/** Adds the runs of a finished draft: two operations store them and the events of their creation. */
+/** Adds the runs of a complete draft: one operation stores the runs, another their creation events. */
 export function addRuns(turn: Turn, flow: Flow, backfill: Backfill, draft: BackfillDraft): void {
   const { runs, values, externalIds, wanted } = draft;
   const { nextIds } = turn.state;

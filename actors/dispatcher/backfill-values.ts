@@ -1,10 +1,10 @@
 /** The values of a backfill: the days or times from start to end, in steps counted in UTC. */
 import { BACKFILL_INTERVAL_SECONDS_DEFAULT, BACKFILL_VALUES_MAX } from "#protocol/limits";
 
-/** Text forms of a value: a day, or a time to the second in UTC. */
+/** Text forms of a value: a day, or a time with seconds in UTC. */
 export type ValueForm = "date" | "date-time";
 
-/** Values as counts of days or seconds since the epoch, in order (`textOf` shows them), or why there are none. */
+/** Values as counts of days or seconds since the epoch, in order (`textOf` formats them), or the reason for a refusal. */
 export type BackfillValues = { ok: true; units: number[]; intervalSeconds: number } | { ok: false; error: string };
 
 const UNIT_SECONDS: readonly (readonly [RegExp, number])[] = [
@@ -18,15 +18,15 @@ const UNIT_SECONDS: readonly (readonly [RegExp, number])[] = [
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const TIME = /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(\.\d+)?([Zz]|[+-]\d{2}:\d{2})?$/;
 
-/** No two parts of it match the same text: the time to refuse a text grows with its length only. */
+/** No two parts of the pattern match the same text, so rejecting a text takes linear time. */
 const INTERVAL = /^([+-]?\d+(?:\.\d+)?)\s*([A-Za-z]*)$/;
 
 const SECOND_MS = 1_000;
 const DAY_MS = 86_400_000;
-/** The years that four digits can show. */
+/** The years that four digits can express. */
 const [YEARS_START_MS, YEARS_END_MS] = [Date.parse("0000-01-01T00:00:00Z"), Date.parse("+010000-01-01T00:00:00Z")];
 
-/** Every value once: steps shorter than the form can show would name the same value again. */
+/** Each value once: steps shorter than the resolution of the form would repeat values. */
 export function backfillValues(form: ValueForm, start: string, end: string, interval: unknown): BackfillValues {
   const first = readBound(start);
   if (first === null) return { ok: false, error: `cannot parse "${start}" as a date or datetime` };
@@ -38,7 +38,7 @@ export function backfillValues(form: ValueForm, start: string, end: string, inte
   const units: number[] = [];
   const unitMs = unitOf(form);
   let newest = Number.NaN;
-  // From the start each time, so that fractions of a step do not add up.
+  // Computed from the start each time, so that fractions of a step do not accumulate.
   for (let step = 0; ; step += 1) {
     const ms = first + step * seconds * SECOND_MS;
     if (ms > last) break;
@@ -52,15 +52,15 @@ export function backfillValues(form: ValueForm, start: string, end: string, inte
   return { ok: true, units, intervalSeconds: seconds };
 }
 
-/** Steps that fall into one value; more are an interval that was not meant. */
+/** Steps that fall into one value; a smaller interval is taken for a mistake. */
 const STEPS_PER_VALUE_MAX = 24;
 
-/** Milliseconds since the epoch; null when the text is neither a date nor a datetime. A time without offset is UTC. */
+/** Milliseconds since the epoch; null for a text that is neither a date nor a datetime. A time without offset is UTC. */
 function readBound(text: string): number | null {
   const date = DATE.test(text) ? text : (TIME.exec(text)?.[1] ?? null);
   if (date === null) return null;
   const midnight = Date.parse(`${date}T00:00:00Z`);
-  // Date.parse takes 30 February for 2 March.
+  // Date.parse turns 30 February into 2 March.
   if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(date)) return null;
   if (date === text) return midnight;
   const [, , hour, minute, second, , offset] = TIME.exec(text) ?? [];
@@ -68,7 +68,7 @@ function readBound(text: string): number | null {
   return ms >= YEARS_START_MS && ms < YEARS_END_MS ? ms : null;
 }
 
-/** Seconds, or what is wrong. */
+/** Seconds, or the error. */
 function readInterval(sent: unknown): number | string {
   if (sent === undefined || sent === null) return BACKFILL_INTERVAL_SECONDS_DEFAULT;
   if (typeof sent === "number") return sent > 0 ? sent : "interval must be positive";
@@ -92,7 +92,7 @@ export function textOf(form: ValueForm, unit: number): string {
   return form === "date" ? text.slice(0, 10) : `${text.slice(0, 19)}Z`;
 }
 
-/** The form of a parameter: its format date or date-time, given directly or inside anyOf; null for any other parameter. */
+/** The form of a parameter: its format date or date-time, directly or inside anyOf; null for other parameters. */
 export function valueForm(property: unknown): ValueForm | null {
   if (typeof property !== "object" || property === null) return null;
   const { format, anyOf } = property as { format?: unknown; anyOf?: unknown };

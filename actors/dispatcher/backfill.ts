@@ -28,17 +28,17 @@ export function createBackfillCommand(turn: Turn, command: Command): void {
   goOn(turn, flow, newDraft(command, body, flow, wanted));
 }
 
-/** A later step of a large one. Nothing of it is decided yet, so all that may have changed meanwhile is looked at again. */
+/** A later step of a large backfill. Nothing of it is decided yet, so everything that may have changed is checked again. */
 export function continueBackfill(turn: Turn, draft: BackfillDraft): void {
   const { command } = draft;
   turn.ruleDepth = command.rule_depth ?? 0;
   const flow = turn.state.flows.get(command.target);
-  // Deleted, or registered with other parameters.
+  // The flow was deleted, or registered with other parameters: start over.
   if (flow === undefined || flow.parameter_schema !== draft.schema) return createBackfillCommand(turn, command);
   goOn(turn, flow, draft);
 }
 
-/** Makes the next runs; with the last ones, everything is decided in one step. */
+/** Makes the next runs; after the last runs, decides the backfill in one step. */
 function goOn(turn: Turn, flow: Flow, draft: BackfillDraft): void {
   const { command } = draft;
   if (turn.state.stopping) return turn.refuse(command, refuse("stopping"));
@@ -49,7 +49,7 @@ function goOn(turn: Turn, flow: Flow, draft: BackfillDraft): void {
     const next: BackfillSlice = { kind: "BackfillSlice", id, epoch, draft };
     return turn.out.setTimer(`backfill ${id}`, turn.nowUs, next);
   }
-  // The same request may have been decided while this one was prepared, and others may have taken the room.
+  // During the preparation, the same request may have been decided, and other runs may have used up the room.
   if (turn.answerAgain(command)) return;
   const full = lackOfRoom(turn, draft.runs.length);
   if (full !== null) return turn.refuse(command, full);
@@ -113,7 +113,7 @@ export function unfinishedRuns(state: LiveState, { id }: Backfill): Run[] {
   return [...state.runs.values()].filter((run) => run.backfill_id === id);
 }
 
-/** The status record as JSON text; field order as the store renders it. */
+/** The status record as JSON text, with fields in the order of the store's rendering. */
 export function renderStatus(backfill: Backfill): string {
   const { id, external_id, flow_id, parameter, start_value, end_value, interval_secs, concurrency, total } = backfill;
   const head = JSON.stringify({

@@ -1,8 +1,8 @@
 /**
- * POST /api/backfills/{id}/cancel. Its runs are ended some thousand at a time, each slice a decision of its own that waits until
- * the one before is committed: no commit grows with the backfill, and other commands are decided in between. None of its runs
- * is handed out any more from the first slice on. How far it has come is stored, so that the rest follows after a restart;
- * the answer is given with the last slice.
+ * POST /api/backfills/{id}/cancel. The runs are cancelled some thousand at a time. Each slice is a decision of its own that
+ * waits for the commit of the slice before, so no commit grows with the backfill, and other commands run in between. From the
+ * first slice on, no run of the backfill is handed out. The progress is stored, so that a restart continues the cancel; the
+ * answer is sent with the last slice.
  */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
@@ -17,13 +17,13 @@ import type { CancelSlice } from "./messages.ts";
 import { settleCheck } from "./prefilter-backfill.ts";
 
 export interface OpenCancel {
-  /** Those that are answered at its end. */
+  /** Commands that are answered at the end. */
   readonly commands: Command[];
-  /** The highest id of an unfinished run when it began. */
+  /** The highest id of an unfinished run at the start of the cancel. */
   readonly lastRun: number;
-  /** The step that made the newest slice; 0 when a former start of the core made it. */
+  /** The step that made the newest slice; 0 if an earlier start of the core made it. */
   wroteTurn: number;
-  /** The message that will make the next slice is on its way. */
+  /** True while the message for the next slice is on its way. */
   called: boolean;
 }
 
@@ -39,13 +39,13 @@ export function cancelBackfillCommand(turn: Turn, command: Command): void {
   backfill.cancelled = true;
   backfill.cancelledThrough = runs.reduce((least, run) => Math.min(least, run.id), turn.state.nextIds.run) - 1;
   settleCheck(turn, backfill);
-  // All leave the queue first: what one of them gives back is not for the next.
+  // Take all runs out of the queue first, so that resources freed by one run do not start the next.
   for (const run of runs) if (run.place !== "none") holdForBackfill(turn, run);
   addCancel(turn, backfill, runs).commands.push(command);
   cancelSlice(turn, backfill.id);
 }
 
-/** After a restart: the rest of those that had begun. */
+/** After a restart: continues the cancels in progress. */
 export function resumeCancels(turn: Turn): void {
   for (const backfill of turn.state.backfills.all())
     if (backfill.cancelledThrough !== null) addCancel(turn, backfill, unfinishedRuns(turn.state, backfill));
@@ -59,7 +59,7 @@ function addCancel(turn: Turn, backfill: Backfill, runs: readonly Run[]): OpenCa
   return open;
 }
 
-/** Calls for the next slice of each whose last one is committed, as a step of its own. */
+/** Requests the next slice of each cancel whose last slice is committed, as a separate step. */
 export function callCancels(turn: Turn, committedTurn: number): void {
   for (const [backfill_id, open] of turn.state.openCancels) {
     if (open.called || open.wroteTurn > committedTurn) continue;
@@ -78,7 +78,7 @@ export function cancelSlice(turn: Turn, backfillId: number): void {
   open.wroteTurn = turn.number;
   const backfill = backfills.get(backfillId);
   if (backfill === undefined) {
-    // Its flow was deleted meanwhile.
+    // The flow of the backfill was deleted.
     openCancels.delete(backfillId);
     for (const command of open.commands) turn.refuse(command, refuse("backfill_not_found", backfillId));
     return;
@@ -89,7 +89,7 @@ export function cancelSlice(turn: Turn, backfillId: number): void {
   turn.stream("backfill.updated", backfill.id);
 }
 
-/** The id it has come to; null when that is the last. */
+/** Cancels one slice. Returns the last id reached, null when all are done. */
 function cancelNext(turn: Turn, { id, cancelledThrough }: Backfill, lastRun: number): number | null {
   let left = turn.state.settings.backfillSliceRuns;
   for (let at = (cancelledThrough ?? 0) + 1; at <= lastRun; at += 1) {
@@ -104,7 +104,7 @@ function cancelNext(turn: Turn, { id, cancelledThrough }: Backfill, lastRun: num
 
 function finish(turn: Turn, backfill: Backfill, open: OpenCancel): void {
   turn.state.openCancels.delete(backfill.id);
-  // Ended when it began and brought back before it came to them: they were held like the others.
+  // Runs that had ended when the cancel began but were revived before their slice were held too; cancel them now.
   for (const run of unfinishedRuns(turn.state, backfill)) if (run.place === "held") cancelRun(turn, run, null);
   for (const command of open.commands) turn.reply(command, 200, renderStatus(backfill));
 }

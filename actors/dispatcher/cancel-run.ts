@@ -1,4 +1,4 @@
-/** POST /api/runs/{id}/cancel, and what follows when an engine does not end a cancelled or timed-out run itself. */
+/** POST /api/runs/{id}/cancel, and the enforcement when an engine does not end a cancelled or timed-out run itself. */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { State, StateType } from "#protocol/state";
@@ -8,7 +8,7 @@ import { crashRun } from "./crash.ts";
 import { engineOf, holderOf, signalEngine } from "./engines.ts";
 import { endTasks, moveRun } from "./moves.ts";
 
-/** Time between the order to end and the kill after a timeout. */
+/** Time between SIGTERM and SIGKILL after a timeout. */
 const TIMEOUT_KILL_US = 3_000_000;
 
 export function cancelCommand(turn: Turn, command: Command): void {
@@ -18,7 +18,7 @@ export function cancelCommand(turn: Turn, command: Command): void {
   turn.replyRun(command, 200, run);
 }
 
-/** A run that user code works on is asked to stop; any other ends at once; an ended one stays as it is. */
+/** A run in user code becomes Cancelling; any other unfinished run is cancelled at once; an ended run is unchanged. */
 export function cancelRun(turn: Turn, run: Run, message: string | null): void {
   if (isEnded(run) || run.state.type === "Cancelling") return;
   const working = run.state.type === "Running" && run.assigned;
@@ -30,14 +30,14 @@ function plainState(type: StateType, timestamp: number, message: string | null):
   return { type, name: type, timestamp, message, details: {} };
 }
 
-/** The grace is over: the process is told to end, unless its engine ends runs itself. */
+/** After the grace: sends SIGTERM to the process, unless its engine ends runs itself. */
 export function cancelTerm(turn: Turn, run: Run): void {
   if (run.state.type !== "Cancelling") return;
   const engine = holderOf(turn, run);
   if (engine !== undefined && !engine.ownsStop) signalEngine(turn, engine, "SIGTERM");
 }
 
-/** Twice the grace is over: the process is killed and the run ended by the server. */
+/** After twice the grace: kills the process and cancels the run. */
 export function cancelKill(turn: Turn, run: Run): void {
   if (run.state.type !== "Cancelling") return;
   const engine = holderOf(turn, run);
@@ -46,7 +46,10 @@ export function cancelKill(turn: Turn, run: Run): void {
   moveRun(turn, run, plainState("Cancelled", turn.nowUs, "killed"));
 }
 
-/** The flow's timeout is over, counted from the start at `started`; a later one has a time of its own. Engines that end runs themselves get twice the grace to do so; others are stopped at once. */
+/**
+ * The flow's timeout, counted from the start at `started`, has passed; a later start has its own timer. Engines that end runs
+ * themselves get twice the grace to do so; the runs of other engines fail at once.
+ */
 export function timeOut(turn: Turn, run: Run, started: number): void {
   const seconds = run.flow.options.timeoutSeconds;
   if (run.state.type !== "Running" || seconds === null || run.start_time === null) return;
@@ -68,7 +71,7 @@ export function timeoutKill(turn: Turn, run: Run, started: number): void {
     if (run.state.timestamp !== started) return;
     failTimedOut(turn, run, seconds);
   } else if (run.state.name !== "TimedOut" || engine?.ownsStop === true) return;
-  // An engine that asked for work since then ended the run by itself and may hold another one.
+  // An engine that has polled since then ended the run itself and may hold another run.
   if (engine === undefined || engine.poll !== null || engine.lastWorkUs > run.movedUs) return;
   signalEngine(turn, engine, "SIGKILL");
   for (const id of [...engine.runs]) {

@@ -1,4 +1,4 @@
-/** Signs of life: whatever an engine says about a run shows that it knows of it and is alive. */
+/** Contact: any message of an engine about a run shows that the engine knows the run and is alive. */
 import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 

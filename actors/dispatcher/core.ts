@@ -1,10 +1,9 @@
 /**
  * The dispatcher: runs and task runs from creation to end, and the engines that execute them.
  *
- * Messages in: commands of the gateway, news of engine processes, its own timers.
- * Effects out: one decision per step for the commit client, orders to the engine processes, its timers.
- * Invariants: a run is held by at most one engine; every state move is in the state table or forced; what runs hold never
- * exceeds the totals of resources; every command gets exactly one answer.
+ * Messages in: commands of the gateway, news of engine processes, its own timers. Effects out: one decision per step for the
+ * commit client, orders to the engine processes, its timers. Invariants: at most one engine holds a run; every state move is
+ * in the state table or forced; leases of runs never exceed the totals of resources; every command gets exactly one answer.
  */
 import type { Command } from "#protocol/command";
 import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
@@ -46,13 +45,13 @@ import { transitionRun } from "./transition-run.ts";
 import { markLate, markWaiting } from "./waiting.ts";
 import { notice, sendAway, work } from "./work.ts";
 
-/** How often what waits is looked at: AwaitingResource is to show within half a second. */
+/** Interval of the checks of waiting runs: AwaitingResource has to appear within half a second. */
 const TICK_US = 250_000;
-/** A smaller change of the wall clock is one that is corrected little by little. */
+/** Smaller changes of the wall clock are gradual corrections. */
 const CLOCK_STEP_MIN_US = 100_000;
-/** How often answers that are too old are dropped. */
+/** Interval of deleting expired answers. */
 const FORGET_EVERY_US = 3_600_000_000;
-/** Engines elsewhere live by contact: silent for this long, they count as gone. */
+/** An engine on another host counts as gone after this much silence. */
 const REMOTE_SILENCE_US = 30_000_000;
 
 export class Dispatcher implements Actor<DispatcherMessage> {
@@ -60,7 +59,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   readonly #ports: GroupPorts;
   readonly #pool = new EnginePool();
   #armedUs: number | null = null;
-  /** The wall clock minus the time the server has been up, when last looked at. */
+  /** The wall clock minus the server's uptime, at the last check. */
   #clockUs: number;
   /** Time since boot. */
   #forgetUs: number;
@@ -74,7 +73,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     this.#forgetUs = state.bootUs() + FORGET_EVERY_US;
   }
 
-  /** Sets its timers; called once when the actor starts. */
+  /** Sets the timers; called once at the actor's start. */
   begin(out: Outbox): void {
     out.setTimer("tick", this.#ports.nowUs() + TICK_US, { kind: "Tick" });
     this.#armDeadline(out);
@@ -184,7 +183,10 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     callCancels(turn, committedTurn);
   }
 
-  /** The next slice of a report; after the last one, what waited behind it, each command as a step of its own. */
+  /**
+   * Applies the next slice of a report; after the last slice, handles the commands that waited behind it, each as a separate
+   * step.
+   */
   #continueReport(turn: Turn, runId: number): void {
     const { openReports } = this.#state;
     const open = openReports.find(runId);
@@ -215,7 +217,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     if (engine !== undefined) processSeen(turn, engine, pidStarted);
   }
 
-  /** Engines of the pool that outlived a restart of this actor. */
+  /** Engines of the pool that survived a restart of this actor. */
   #poolReport(engines: PoolReport["engines"]): void {
     for (const { engine_id, key } of engines) {
       const engine = this.#state.engines.get(engine_id);
@@ -292,7 +294,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     turn.out.setTimer("tick", turn.nowUs + TICK_US, { kind: "Tick" });
   }
 
-  /** The wall clock was set, or the machine slept: that is no silence of engines. */
+  /** After a step of the wall clock or a sleep of the machine, restarts the measurement of engines' silence. */
   #followClock(nowUs: number): void {
     const clockUs = nowUs - this.#state.uptimeUs();
     const stepUs = clockUs - this.#clockUs;
@@ -307,7 +309,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     engineGone(turn, engine.id, "no contact with its engine");
   }
 
-  /** Answers under an Idempotency-Key are kept for a day. */
+  /** Deletes answers under an Idempotency-Key after a day. */
   #forgetAnswers(turn: Turn): void {
     const { clock } = turn.state;
     if (clock.openStep !== null || clock.bootUs < this.#forgetUs) return;
@@ -320,7 +322,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     this.#ports.announceEpoch();
   }
 
-  /** Idle engines go with the server; busy ones stay for the next server to adopt. */
+  /** Idle engines end with the server; busy engines stay, for the next server to adopt. */
   #stopWork(turn: Turn): void {
     this.#state.stopping = true;
     for (const id of this.#state.pool.keys()) {
@@ -342,7 +344,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 }
 
-/** Ends every run whose engine did not outlive the server; called when the state has been loaded. */
+/** Crashes every run whose engine did not survive the restart of the server; called after the state is loaded. */
 export function settleAfterRestart(turn: Turn, isAlive: (engine: Engine) => boolean): void {
   for (const run of [...turn.state.runs.values()]) {
     if (!run.assigned) continue;

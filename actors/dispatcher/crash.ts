@@ -1,4 +1,4 @@
-/** Crashes: what becomes of a run whose engine has gone, and its rerun. */
+/** Crashes: the end of a run whose engine is gone, and its rerun. */
 import { putOperation } from "#storage/ops";
 import { isEnded, type Run } from "../live-state/run.ts";
 import { ENGINE_PROCESSES } from "../names.ts";
@@ -11,7 +11,7 @@ import { nameOfRerun } from "./run-names.ts";
 
 export const ENGINE_EXITED = "engine process exited unexpectedly";
 
-/** Ends a run whose engine has gone: Cancelled when that was asked for, Crashed with a rerun, or Failed at the limit. */
+/** Ends a run whose engine is gone: Cancelled if a cancel was requested, Crashed with a rerun, or Failed at the limit. */
 export function crashRun(turn: Turn, run: Run, cause: string, details: Record<string, unknown> = {}): void {
   turn.out.send(ENGINE_PROCESSES, { kind: "EndProcesses", run: run.external_id });
   if (isEnded(run)) return;
@@ -36,7 +36,7 @@ export function crashRun(turn: Turn, run: Run, cause: string, details: Record<st
   if (run.flow.options.hasCrashHooks && !isServedHere(turn, run.flow)) queueHooks(turn, run);
 }
 
-/** Says when the run is run again. The wait is stored, so that a restart neither forgets nor repeats the rerun. */
+/** Sets the time of the rerun. The delay is stored, so that a restart neither loses nor repeats the rerun. */
 function scheduleRerun(turn: Turn, run: Run): number {
   const [least, most] = turn.state.settings.rerunDelaySeconds;
   const waitUs = Math.round((least + turn.ids.random() * (most - least)) * 1e6);
@@ -47,9 +47,9 @@ function scheduleRerun(turn: Turn, run: Run): number {
   return dueUs;
 }
 
-/** Creates the rerun of a crashed run: a run of its own with the same parameters. */
+/** Creates the rerun of a crashed run: a new run with the same parameters. */
 export function rerun(turn: Turn, runId: number): void {
-  // A server that is stopping leaves the stored rerun to the next one.
+  // A stopping server leaves the stored rerun to the next server.
   if (turn.state.stopping) return;
   putOperation(turn.decision.ops, "delete_rerun", runId);
   turn.state.room.giveUpRerun(runId);

@@ -13,7 +13,7 @@ import { createRun, lackOfRoom } from "./create-run.ts";
 
 type Asked = Pick<CreateRunForFlowBody, "name" | "parameters" | "tags">;
 
-/** Creates a run by project and flow name; a flow the server does not know is registered when module and source_dir are given. */
+/** Creates a run by project and flow name; an unknown flow is registered when module and source_dir are given. */
 export function createRunCommand(turn: Turn, command: Command): void {
   const body = turn.parse(command, CreateRunBody);
   if (body === undefined) return;
@@ -27,12 +27,12 @@ export function createRunCommand(turn: Turn, command: Command): void {
     return createFor(turn, command, () => known, known.parameter_schema, body, created_by ?? "client");
   }
   const registration = { ...body, module, source_dir };
-  // Only once the run is accepted: a creation that is refused leaves no flow behind.
+  // Register only after the run is accepted, so that a refused creation leaves no flow behind.
   const register = (): Flow => registerFlow(turn, registration, false);
   createFor(turn, command, register, schemaAfter(known, registration), body, created_by ?? "client");
 }
 
-/** Which part of a flow is too large to be kept in memory; null when none is. */
+/** The part of a flow that is too large to be kept in memory, or null. */
 function largeFlowField(command: Command, body: CreateRunBody): "parameter_schema" | "options" | null {
   if (!exceedsBytes(String(command.body), FLOW_BYTES_MAX)) return null;
   const isLarge = (field: "parameter_schema" | "options"): boolean =>

@@ -1,4 +1,4 @@
-/** Creating runs: the one place where a run comes into being, whoever asks for it. */
+/** Creates runs: the only place where runs are created, for every kind of creator. */
 import { type Refusal, refuse } from "#protocol/errors";
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/state";
@@ -14,36 +14,36 @@ import { overlapOutcome } from "./overlap.ts";
 import { nameOfRun } from "./run-names.ts";
 
 export interface NewRun {
-  /** Null or empty: a generated name. */
+  /** Null or empty for a generated name. */
   name: string | null;
-  /** Canonical JSON text; checked and completed with defaults by the caller. */
+  /** Canonical JSON text; the caller has validated the parameters and filled in defaults. */
   parametersText: string;
-  /** Beyond the flow's own. */
+  /** In addition to the flow's tags. */
   tags: readonly string[];
   createdBy: string;
   scheduledTime?: number | null;
   scheduleId?: number | null;
   backfillId?: number | null;
   parentRunId?: number | null;
-  /** The run it follows from, where there is one. */
+  /** The run that this run follows from, if any. */
   follows?: Run;
   attempt?: number;
   reruns?: number;
   priority?: number;
   details?: Record<string, unknown>;
-  /** The state it ends in at once, whatever the overlap policy says. */
+  /** The state in which the run ends at creation, regardless of the overlap policy. */
   outcome?: EndedAtOnce;
-  /** Room for it is kept: it follows from a run that had a place. */
+  /** The run needs no free room, because it replaces a run that occupied some. */
   hasPlace?: true;
 }
 
-/** A state that ends a run when it is created, and the extra payload of its event. */
+/** A state in which a run ends at creation, and the extra payload of its event. */
 export interface EndedAtOnce {
   state: State;
   extra: Record<string, unknown> | null;
 }
 
-/** Creates a run and queues it, or ends it at once as the overlap policy of its flow says. */
+/** Creates a run and queues it, or ends it at once according to the flow's overlap policy. */
 export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
   const { state } = turn;
   const id = state.nextIds.run;
@@ -88,7 +88,10 @@ export function createRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
   return run;
 }
 
-/** What becomes of a run that a schedule or another run asks for: nobody would see a refusal, and a run that Failed can be retried. */
+/**
+ * The end of a run that finds no room when a schedule or another run creates it: no client would see a refusal, but a Failed
+ * run can be retried.
+ */
 function endForLackOfRoom(turn: Turn): EndedAtOnce {
   logLackOfRoom(turn);
   const { message } = refuse("no_room_for_runs", 1, turn.state.room.max);
@@ -102,7 +105,7 @@ function logLackOfRoom({ state, nowUs, out }: Turn): void {
   out.send(SERVER_LOG, { level: "warn", text });
 }
 
-/** The refusal of so many more runs, or null when there is room for them. */
+/** The refusal of this many further runs, or null when there is room. */
 export function lackOfRoom(turn: Turn, runs: number): Refusal | null {
   const { room } = turn.state;
   if (room.hasFor(runs)) return null;
@@ -112,7 +115,7 @@ export function lackOfRoom(turn: Turn, runs: number): Refusal | null {
 
 /** Queues a new run, or ends it at once. */
 export function admitRun(turn: Turn, run: Run, given?: EndedAtOnce): void {
-  // A run for later meets the overlap policy when its time has come.
+  // A run with a later scheduled time is subject to the overlap policy at that time.
   const isLater = run.scheduled_time !== null && run.scheduled_time > turn.nowUs;
   const outcome = given ?? (isLater ? null : overlapOutcome(run.flow, turn.nowUs));
   if (outcome === null) enqueue(turn, run);

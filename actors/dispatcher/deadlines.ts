@@ -1,43 +1,43 @@
 /**
- * What is due later: one heap for moments of the day, one for waits, and one timer of the actor for the first of both.
+ * Deadlines: one heap for times of the wall clock, one for waits, and one timer of the actor for the earliest.
  *
- * A wait is measured by a clock that neither steps nor runs while the machine sleeps: setting the wall clock makes no run time
- * out, and keeps none from it. An entry is only a reminder; whoever handles it checks the run again, so nothing needs to be
- * taken back.
+ * Waits are measured by a clock that neither steps nor counts sleep of the machine: setting the wall clock neither causes nor
+ * prevents a timeout of a run. An entry is only a reminder; its handler checks the run again, so entries are never removed
+ * early.
  */
 import { PriorityQueue } from "./priority-queue.ts";
 
-/** Due at a moment of the wall clock. */
+/** Due at a time of the wall clock. */
 export type MomentKind =
-  /** The scheduled time has come. */
+  /** The scheduled time is reached. */
   | "due"
   /** The scheduled time passed 15 s ago. */
   | "late";
 
-/** Due when some time has passed. */
+/** Due after an elapsed time. */
 export type WaitKind =
-  /** The flow's timeout is over. */
+  /** The flow's timeout has passed. */
   | "timeout"
-  /** The engine has had its time to end after a timeout. */
+  /** The engine's time to end after a timeout has passed. */
   | "timeout-kill"
-  /** The cancel grace is over. */
+  /** The cancel grace has passed. */
   | "cancel-term"
-  /** Twice the cancel grace is over. */
+  /** Twice the cancel grace has passed. */
   | "cancel-kill"
-  /** A crashed run is run again. */
+  /** A crashed run is due for its rerun. */
   | "rerun"
-  /** Nobody answered the bulk-completion check of a backfill; the id is the backfill's. */
+  /** The bulk-completion check of a backfill got no answer; the id is the backfill's. */
   | "unchecked";
 
 export interface Deadline {
   kind: MomentKind | WaitKind;
   run_id: number;
-  /** The timestamp of the state it was set for; 0 where that does not matter. */
+  /** Timestamp of the state for which the deadline was set; 0 if irrelevant. */
   stamp: number;
 }
 
 interface Entry extends Deadline {
-  /** By the clock of its heap. */
+  /** By the clock of the entry's heap. */
   dueUs: number;
   order: number;
 }
@@ -52,24 +52,24 @@ export class Deadlines {
   readonly #uptimeUs: () => number;
   #order = 0;
 
-  /** `uptimeUs`: the clock of waits. */
+  /** `uptimeUs`: the clock for waits. */
   constructor(uptimeUs: () => number) {
     this.#uptimeUs = uptimeUs;
   }
 
-  /** Reminds at a moment of the wall clock. */
+  /** Sets a reminder for a time of the wall clock. */
   add(kind: MomentKind, runId: number, dueUs: number): void {
     this.#order += 1;
     this.#moments.push({ kind, run_id: runId, stamp: 0, dueUs, order: this.#order });
   }
 
-  /** Reminds when `waitUs` have passed. */
+  /** Sets a reminder after `waitUs`. */
   wait(kind: WaitKind, runId: number, waitUs: number, stamp = 0): void {
     this.#order += 1;
     this.#waits.push({ kind, run_id: runId, stamp, dueUs: this.#uptimeUs() + Math.max(0, waitUs), order: this.#order });
   }
 
-  /** When the first entry is due by the wall clock, which is ahead of the clock of waits by `aheadUs`. */
+  /** Due time of the first entry by the wall clock, which is ahead of the clock for waits by `aheadUs`. */
   nextDueUs(aheadUs: number): number | null {
     const moment = this.#moments.peek()?.dueUs ?? Number.POSITIVE_INFINITY;
     const wait = this.#waits.peek()?.dueUs ?? Number.POSITIVE_INFINITY;
@@ -77,7 +77,7 @@ export class Deadlines {
     return Number.isFinite(first) ? first : null;
   }
 
-  /** Removes and returns an entry that is due, or undefined. */
+  /** Removes and returns a due entry, or undefined. */
   takeDue(nowUs: number): Deadline | undefined {
     if ((this.#moments.peek()?.dueUs ?? Number.POSITIVE_INFINITY) <= nowUs) return this.#moments.pop();
     return (this.#waits.peek()?.dueUs ?? Number.POSITIVE_INFINITY) <= this.#uptimeUs() ? this.#waits.pop() : undefined;

@@ -11,7 +11,7 @@ import { forgetKeyedRun } from "./fan-in.ts";
 import { releaseRun, requeue } from "./hand-out.ts";
 import { moveRun } from "./moves.ts";
 
-/** A run in any state: a live one is cancelled first. Its events stay. */
+/** Deletes a run in any state; an unfinished run is cancelled first. Its events stay. */
 export function deleteRunCommand(turn: Turn, command: Command): void {
   const run = turn.state.findRun(command.target);
   if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
@@ -25,7 +25,7 @@ export function deleteRunCommand(turn: Turn, command: Command): void {
   turn.reply(command, 204, null);
 }
 
-/** Removes a run that nobody works on and what belongs to it, without a word about its end. */
+/** Removes a run that no engine holds and everything it owns, without an event for its end. */
 export function dropRun(turn: Turn, run: Run): void {
   turn.countRun(run.flow, run.state.type, null);
   turn.state.countInBackfill(run, run.state.name, null);
@@ -44,13 +44,13 @@ function forget(turn: Turn, run: Run): void {
   turn.state.removeRun(run, turn.number);
 }
 
-/** Takes the runs of the flow along. Refused while the flow is registered from code by this server. */
+/** Deletes the flow with its runs. Refused while this server has the flow registered from code. */
 export function deleteFlowCommand(turn: Turn, command: Command): void {
   const flow = turn.state.flows.get(command.target);
   if (flow === undefined) return turn.refuse(command, refuse("flow_not_found", command.target));
   if (flow.live) return turn.refuse(command, refuse("flow_live", flow.name));
   const runs = [...turn.state.runs.values(), ...turn.state.endedRuns()].filter((run) => run.flow === flow);
-  // All leave the queue first: what one of them gives back is not for the next.
+  // Take all runs out of the queue first, so that resources freed by one run do not start the next.
   for (const run of runs) turn.state.queue.leave(run);
   for (const run of runs) {
     forget(turn, run);
@@ -59,7 +59,7 @@ export function deleteFlowCommand(turn: Turn, command: Command): void {
   for (const schedule of turn.state.schedules.of(flow)) turn.stream("schedule.deleted", schedule.id);
   turn.state.schedules.removeFlow(flow);
   turn.state.backfills.removeFlow(flow.id);
-  // Flows upstream of it lose the priority they had from it, and their runs wait elsewhere.
+  // Upstream flows lose the priority inherited from this flow, so their waiting runs change place.
   requeue(turn, runsOfProject(turn, flow.project), () => turn.state.removeFlow(flow));
   putOperation(turn.decision.ops, "delete_flow", flow.id);
   turn.reply(command, 204, null);

@@ -1,4 +1,4 @@
-/** Runs of flows that declare the flow of a completed run as their upstream. */
+/** Creates runs of flows whose declared upstream is the flow of a completed run. */
 import { canonicalJson, copyFractions, parseKeepingFractions } from "#protocol/json";
 import { NAME_LENGTH_MAX } from "#protocol/limits";
 import { parameterDefaults } from "#protocol/parameters";
@@ -9,19 +9,19 @@ import type { Turn } from "../turn.ts";
 import { createRun, type EndedAtOnce } from "./create-run.ts";
 import { keysOf, nameOfKeyedRun, noteCompletion, recordFanIn } from "./fan-in.ts";
 
-/** Text that is exactly one of these expressions is replaced by the value, keeping its type. */
+/** A text that consists of exactly one of these expressions is replaced by the value, with the value's type. */
 const EXPRESSION = /^\{\{\s*run\.(id|name|external_id|parameters\.([A-Za-z_][A-Za-z0-9_]*))\s*\}\}$/;
 
 /** A run whose downstream runs are to be created. */
 export interface CompletedRun {
   run: Run;
-  /** Flows that its chain of skipped runs has come through; null where nobody has looked yet. */
+  /** Flows along the run's chain of skipped runs; null until computed. */
   above: Set<Flow> | null;
 }
 
 /**
- * Creates the downstream runs that follow from the completion of `upstream`. Runs that end when they are created complete in
- * turn: these wait in a list until this one is done, because a chain of thousands of flows is deeper than the stack.
+ * Creates the downstream runs that follow from the completion of `upstream`. A run that ends at its creation completes in
+ * turn; such runs wait in a list, because recursion over a chain of thousands of flows would overflow the stack.
  */
 export function createDownstreamRuns(turn: Turn, upstream: Run): void {
   const { completed } = turn;
@@ -44,13 +44,13 @@ function createFollowers(turn: Turn, completed: CompletedRun): void {
   }
 }
 
-/** Skipped by a person, or downstream of such a run. Every other skipped run counts as completed. */
+/** True for a run skipped by a person, or downstream of such a run. Any other skipped run counts as completed. */
 function isLeftOut(run: Run): boolean {
   const { name, details } = run.state;
   return name === "Skipped" && (details["reason"] === "user" || details["reason"] === "upstream");
 }
 
-/** What follows from a run that a person skipped is skipped as well, all the way down. */
+/** Downstream runs of a run that a person skipped are skipped as well, along the whole chain. */
 function createSkippedRuns(turn: Turn, completed: CompletedRun): void {
   const upstream = completed.run;
   const details = { reason: "upstream", upstream_run: upstream.id };
@@ -73,12 +73,15 @@ function createSkippedRuns(turn: Turn, completed: CompletedRun): void {
   shareAbove(above, turn.completed.slice(firstMade));
 }
 
-/** Down a chain the names grow with every flow. */
+/** Truncated, because names grow with every flow of a chain. */
 function nameAfter(flow: Flow, upstream: Run): string {
   return `${flow.name}-after-${upstream.name}`.slice(0, NAME_LENGTH_MAX).toWellFormed();
 }
 
-/** The flows above what was made now: one set goes down a chain without being copied, so that its length costs once. */
+/**
+ * Adds each run's flow to its set of flows above. The last run reuses the set without a copy, so that a long chain costs
+ * linear time.
+ */
 function shareAbove(above: Set<Flow>, made: readonly CompletedRun[]): void {
   for (const [index, each] of made.entries()) {
     each.above = index === made.length - 1 ? above : new Set(above);
@@ -86,7 +89,7 @@ function shareAbove(above: Set<Flow>, made: readonly CompletedRun[]): void {
   }
 }
 
-/** The flows a chain of skipped runs has come through: flows that wait for each other in a ring end it. */
+/** The flows along a chain of skipped runs; a flow that occurs twice ends a cycle. */
 function flowsAbove(turn: Turn, run: Run): Set<Flow> {
   const flows = new Set<Flow>();
   for (let above: Run | undefined = run; above !== undefined && !flows.has(above.flow); ) {
@@ -97,7 +100,7 @@ function flowsAbove(turn: Turn, run: Run): Set<Flow> {
   return flows;
 }
 
-/** Flows that could not be loaded are left out. */
+/** Returns null for a flow that could not be loaded. */
 function createDownstreamRun(turn: Turn, flow: Flow, upstream: Run, name: string, outcome?: EndedAtOnce): Run | null {
   if (flow.error !== null) return null;
   const given = parseKeepingFractions(turn.state.parametersOf(upstream)) as Record<string, unknown>;
@@ -113,7 +116,9 @@ function createDownstreamRun(turn: Turn, flow: Flow, upstream: Run, name: string
   return createRun(turn, flow, outcome === undefined ? wanted : { ...wanted, outcome });
 }
 
-/** Values the downstream's schema declares are passed on by name; then the declared parameters, with expressions filled in. */
+/**
+ * Parameters declared by the downstream's schema, passed by name; then the parameters of `after`, with expressions replaced.
+ */
 function downstreamParameters(flow: Flow, upstream: Run, given: Record<string, unknown>): Record<string, unknown> {
   const properties = flow.parameter_schema?.["properties"];
   const declared = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];

@@ -1,4 +1,4 @@
-/** POST /api/engine/failed: a module could not be loaded, so everything queued for exactly that key fails. */
+/** POST /api/engine/failed: a module could not be loaded, so every run queued under that key fails. */
 import type { Command } from "#protocol/command";
 import type { FailedRequest } from "#protocol/engine";
 import { MESSAGE_LENGTH_MAX } from "#protocol/limits";

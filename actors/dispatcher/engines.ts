@@ -1,4 +1,4 @@
-/** The registry of engines: recognising them, forgetting them, when they must leave, and signals to their processes. */
+/** The registry of engines: registering and removing engines, sending them away, and signals to their processes. */
 import type { WorkRequest } from "#protocol/engine";
 import { putOperation } from "#storage/ops";
 import { type Engine, type EngineKey, engineKeyText } from "../live-state/engine.ts";
@@ -8,11 +8,11 @@ import type { Turn } from "../turn.ts";
 import { crashRun, ENGINE_EXITED } from "./crash.ts";
 import { engineKeyOf } from "./queue.ts";
 
-/** The engine of a poll; an unknown one is registered and its process watched. */
+/** The engine of a poll; an unknown engine is registered and its process watched. */
 export function findEngine(turn: Turn, request: WorkRequest, local: boolean): Engine {
   const known = turn.state.engines.get(request.engine_id);
   if (known !== undefined) {
-    // Put last: the first of them is the one that polled longest ago.
+    // Re-insert at the end: the first entry is the engine that polled longest ago.
     turn.state.engines.delete(known.id);
     turn.state.engines.set(known.id, known);
     known.ownsStop = request.owns_stop === true;
@@ -29,7 +29,7 @@ export function findEngine(turn: Turn, request: WorkRequest, local: boolean): En
   return engine;
 }
 
-/** One that wants a single run waits under that run's key. */
+/** An engine that wants a single run waits under that run's key. */
 export function keyOfRequest(turn: Turn, { source_dir, module, isolated, nice, run_id }: WorkRequest): EngineKey {
   const wanted = run_id == null ? undefined : turn.state.runs.get(run_id);
   if (wanted !== undefined) return engineKeyOf(wanted);
@@ -71,17 +71,17 @@ export function addEngine(turn: Turn, engine: Engine): void {
   turn.out.send(ENGINE_PROCESSES, { kind: "Watch", engine_id, pid, pid_started, source_dir, module });
 }
 
-/** The engine that holds a run now; signals to its process are about this run. */
+/** The engine that holds a run now; a signal to its process concerns this run. */
 export function holderOf(turn: Turn, run: Run): Engine | undefined {
   return run.assigned ? engineOf(turn, run) : undefined;
 }
 
-/** The engine that holds or held a run. */
+/** The engine that holds or last held a run. */
 export function engineOf(turn: Turn, run: Run): Engine | undefined {
   return run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
 }
 
-/** Forgets an engine; runs it still holds stay with it until its process has gone. */
+/** Removes an engine; a run that the engine still holds keeps it until the process is gone. */
 export function forgetEngine(turn: Turn, engine: Engine): void {
   if (engine.poll !== null) turn.state.queue.unpark(engine.poll);
   turn.state.engines.delete(engine.id);
@@ -89,7 +89,7 @@ export function forgetEngine(turn: Turn, engine: Engine): void {
   if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Unwatch", engine_id: engine.id });
 }
 
-/** The process of an engine has gone: its runs end with it. */
+/** The process of an engine is gone: its runs end. */
 export function engineGone(turn: Turn, engineId: string, cause: string | null, details: Record<string, unknown> = {}): void {
   turn.state.pool.delete(engineId);
   const engine = turn.state.engines.get(engineId);
@@ -101,7 +101,7 @@ export function engineGone(turn: Turn, engineId: string, cause: string | null, d
   forgetEngine(turn, engine);
 }
 
-/** Reasons for which an engine is sent away at its next poll. */
+/** True when an engine is to be sent away at its next poll. */
 export function mustLeave(turn: Turn, engine: Engine): boolean {
   const { settings, stopping, engines, pool } = turn.state;
   if (engine.runs.size > 0) return false;
@@ -112,8 +112,8 @@ export function mustLeave(turn: Turn, engine: Engine): boolean {
 }
 
 /**
- * Makes room for an external engine: the one that was heard of longest ago is forgotten, unless it holds a run or waits for work.
- * One that polls again is taken for new. False when all of them work or wait.
+ * Makes room for an external engine: removes the engine with the oldest contact that neither holds a run nor waits for work.
+ * If that engine polls again, it counts as new. False when all engines hold runs or wait.
  */
 function dropIdleEngine(turn: Turn, newcomer: Engine): boolean {
   for (const engine of turn.state.engines.values()) {
@@ -124,7 +124,7 @@ function dropIdleEngine(turn: Turn, newcomer: Engine): boolean {
   return false;
 }
 
-/** Signals the process of an engine on this host; the main thread checks that it is the engine, and still the same process. */
+/** Signals an engine's process on this host; the main thread verifies that the process is still this engine. */
 export function signalEngine(turn: Turn, engine: Engine, signal: "SIGTERM" | "SIGKILL"): void {
   if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Signal", engine_id: engine.id, pid: engine.pid, signal });
 }

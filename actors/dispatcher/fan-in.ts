@@ -1,9 +1,9 @@
 /**
- * Keyed fan-in: a downstream flow runs once per value of its key, after the newest run of every upstream
- * with that value has completed.
+ * Keyed fan-in: a downstream flow runs once per value of its key, after the newest run of every upstream with that value has
+ * completed.
  *
- * What is known of a value is a few rows: the newest run of each upstream, and the run the downstream got. They are written as
- * runs are created and complete, so no history has to be searched. Values are compared as text; null never matches.
+ * The state per value is a few rows: the newest run of each upstream, and the downstream's run. The rows are written when
+ * runs are created and complete, so no history is searched. Values are compared as text; null never matches.
  */
 import { canonicalJson, parseJson } from "#protocol/json";
 import { putOperation } from "#storage/ops";
@@ -19,12 +19,12 @@ export interface KeyedRun {
   completed: boolean;
 }
 
-/** Notes a new run wherever it counts for a key: for downstream flows, and as the run a keyed flow has for its value. */
+/** Records a new run for every key it counts for: those of downstream flows, and its own flow's. */
 export function noteKeyedRun(turn: Turn, run: Run): void {
   for (const [downstream, value] of keysOf(turn, run)) put(turn, downstream, value, run, false);
 }
 
-/** Whether runs of a flow count for a key at all. */
+/** Whether runs of a flow count for any key. */
 export function isKeyed(turn: Turn, flow: Flow): boolean {
   return keyedFlows(turn, flow).length > 0;
 }
@@ -33,7 +33,7 @@ function keyedFlows(turn: Turn, flow: Flow): Flow[] {
   return [flow, ...turn.state.downstreamOf(flow)].filter((each) => each.options.after?.key != null);
 }
 
-/** Notes that a run completed (or was revived) and returns the flows and values that are complete by it. */
+/** Records that a run completed (or was revived), and returns the flows and values that are complete now. */
 export function noteCompletion(turn: Turn, run: Run, completed: boolean): { flow: Flow; value: string; upstream: number[] }[] {
   const due: { flow: Flow; value: string; upstream: number[] }[] = [];
   for (const [downstream, value] of keysOf(turn, run)) {
@@ -47,7 +47,7 @@ export function noteCompletion(turn: Turn, run: Run, completed: boolean): { flow
   return due;
 }
 
-/** A deleted run no longer counts. */
+/** Removes a deleted run. */
 export function forgetKeyedRun(turn: Turn, run: Run): void {
   for (const [downstream, value] of keysOf(turn, run)) {
     const known = turn.state.keyedRuns(downstream.id, value, turn.number);
@@ -62,7 +62,7 @@ export function nameOfKeyedRun(flow: Flow, value: string): string {
   return `${flow.name}-${flow.options.after?.key}-${value}`.replace(/[: /]/g, "-");
 }
 
-/** The keyed flows a run counts for (its own and downstream ones), with the text of its value; its own flow is among them when that is keyed. */
+/** The keyed flows that a run counts for (downstream flows, and its own flow if keyed), with the text of the key's value. */
 export function keysOf(turn: Turn, run: Run): [Flow, string][] {
   const keyed = keyedFlows(turn, run.flow);
   if (keyed.length === 0) return [];
@@ -74,7 +74,7 @@ export function keysOf(turn: Turn, run: Run): [Flow, string][] {
   });
 }
 
-/** The completed runs of all upstream flows, or null when one is missing. */
+/** The completed runs of all upstream flows, or null if one is missing. */
 function completedUpstream(turn: Turn, downstream: Flow, known: ReadonlyMap<number, KeyedRun>): number[] | null {
   const runs: number[] = [];
   for (const name of downstream.options.after?.flows ?? []) {
@@ -91,7 +91,7 @@ function put(turn: Turn, downstream: Flow, value: string, run: Run, completed: b
   putOperation(turn.decision.ops, "put_fan_in", downstream.id, value, run.flow.id, run.id, completed ? 1 : 0);
 }
 
-/** The event that every upstream has completed a run for the value; `run` is the downstream run. */
+/** Records that all upstream flows have completed a run for the value; `run` is the downstream run. */
 export function recordFanIn(turn: Turn, value: string, upstream: readonly number[], run: Run): void {
   const key = run.flow.options.after?.key ?? null;
   flowEvent(turn, run.flow, "flow.fan_in", run, { key, run_id: run.id, upstream, value });

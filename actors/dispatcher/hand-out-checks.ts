@@ -1,8 +1,9 @@
 /**
- * Hand-outs that their engine says nothing of although its process lives: it is hung, or it never saw the answer.
+ * Hand-outs that an engine does not acknowledge although its process lives: the engine hangs, or the answer was lost.
  *
- * An engine that knows its lease loses the hand-out: what it may still say under that lease moves nothing. One that sends no
- * lease could not be told from the next, so its run stays with it as long as its process lives, and a warning says so.
+ * An engine that sends its lease loses the hand-out: later reports under that lease move no state. An engine that sends no
+ * lease cannot be distinguished from the next holder, so the run stays with it as long as its process lives, and a warning is
+ * logged.
  */
 import { ACKNOWLEDGE_WAIT_US } from "#protocol/limits";
 import type { Engine } from "../live-state/engine.ts";
@@ -25,7 +26,7 @@ export function checkHandOuts(turn: Turn, engine: Engine): void {
 function takeFromHung(turn: Turn, run: Run, engine: Engine): void {
   tell(turn, run, engine, "the run goes to another engine");
   takeBack(turn, run);
-  // It does nothing else, and its place in the pool is for one that does.
+  // The engine holds no other run, so kill it to free its place in the pool.
   if (engine.spawned && engine.runs.size === 0) signalEngine(turn, engine, "SIGKILL");
 }
 

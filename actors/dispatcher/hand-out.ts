@@ -1,6 +1,6 @@
 /**
- * Hands runs to engines: queueing a run, giving it to a parked poll with its resources and its assignment in one batch,
- * and taking back what a run holds.
+ * Hands runs to engines: queues a run, gives it to a parked poll with its resources and its assignment in one batch, and
+ * takes back leases and assignment.
  */
 import { LATE_AFTER_US } from "#protocol/limits";
 import { putOperation } from "#storage/ops";
@@ -14,7 +14,7 @@ import { type KeyQueue, keyOfRun } from "./queue.ts";
 import { blockingOf, giveUpReservations } from "./reservation.ts";
 import { renderWorkItem } from "./work-item.ts";
 
-/** Puts a Scheduled run where it belongs and hands it out if an engine waits. */
+/** Queues a Scheduled run at its place, and hands it out if an engine waits. */
 export function enqueue(turn: Turn, run: Run): void {
   const { queue, deadlines } = turn.state;
   const holder = holderOf(turn.state, run);
@@ -35,7 +35,7 @@ export function enqueue(turn: Turn, run: Run): void {
   if (run.place === "ready") turn.state.demand.add(keyQueue.key);
 }
 
-/** What must be decided before a run may start at all: the fire of its schedule, or what is under way with its backfill. */
+/** What a run has to wait for before it may start: its schedule's fire or its backfill is undecided. */
 function holderOf(state: LiveState, run: Run): WaitReason["code"] | null {
   if (state.schedules.holds(run)) return "not_due";
   return state.backfills.holds(run) ? "held" : null;
@@ -47,8 +47,8 @@ function hold(turn: Turn, run: Run, code: WaitReason["code"]): void {
 }
 
 /**
- * Whether so many runs of a backfill are before this one in the queue that its turn is not near. Only runs that never started
- * stand in line; others go on where they were.
+ * Whether enough runs of a backfill are in the queue that this run waits in the line behind. Only runs that never started do;
+ * others continue in the queue.
  */
 function isFarBack(state: LiveState, run: Run): boolean {
   if (run.backfill_id === null || run.state.name !== "Scheduled" || run.start_time !== null) return false;
@@ -60,7 +60,7 @@ function isLineFull(state: LiveState, backfillId: number): boolean {
   return backfill !== undefined && state.queue.nearOf(backfillId) >= backfill.concurrency + state.settings.backfillNearMax;
 }
 
-/** Queues the next runs of a backfill as those before them have left the queue. */
+/** Queues the next runs of a backfill when earlier runs have left the queue. */
 export function moveUp(turn: Turn, backfillId: number): void {
   const { state } = turn;
   while (!isLineFull(state, backfillId)) {
@@ -75,7 +75,7 @@ export function holdForBackfill(turn: Turn, run: Run): void {
   hold(turn, run, "held");
 }
 
-/** Gives ready runs of a key to its parked polls, in order, as long as there are both. */
+/** Gives ready runs of a key to its parked polls, in order. */
 export function dispatch(turn: Turn, keyQueue: KeyQueue): void {
   for (const poll of keyQueue.polls) {
     const { wanted } = poll.engine;
@@ -85,7 +85,7 @@ export function dispatch(turn: Turn, keyQueue: KeyQueue): void {
   }
 }
 
-/** The first ready run of a key whose resources are free; those before it wait beside the queue from now on. */
+/** The first ready run of a key whose resources are free; earlier runs become blocked. */
 function firstFree(turn: Turn, keyQueue: KeyQueue): Run | null {
   const { queue } = turn.state;
   for (let run = queue.first(keyQueue); run !== undefined; run = queue.first(keyQueue)) {
@@ -96,7 +96,7 @@ function firstFree(turn: Turn, keyQueue: KeyQueue): Run | null {
   return null;
 }
 
-/** The run that an engine wants, when it is ready under this key and its resources are free. */
+/** The run that an engine wants, if it is ready under this key and its resources are free. */
 function freeIfReady(turn: Turn, keyQueue: KeyQueue, wanted: number): Run | null {
   const run = turn.state.runs.get(wanted);
   if (run?.place !== "ready" || keyOfRun(run) !== keyQueue.key) return null;
@@ -106,14 +106,14 @@ function freeIfReady(turn: Turn, keyQueue: KeyQueue, wanted: number): Run | null
   return null;
 }
 
-/** A run that lacks a resource waits beside the queue. */
+/** Moves a run that lacks a resource beside the queue. */
 export function block(turn: Turn, run: Run, resource: string): void {
   turn.state.queue.putBlocked(run, resource);
   turn.state.newlyBlocked.add(run);
   if (run.waiting?.object !== resource) run.waiting = { code: "resource", object: resource, sinceUs: turn.nowUs };
 }
 
-/** The assignment and the resources it takes are one batch; the state stays Scheduled until the engine reports. */
+/** Assignment and leases are one batch; the state stays Scheduled until the engine reports. */
 function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
   const { state } = turn;
   const { engine } = poll;
@@ -149,26 +149,29 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
   turn.decision.replies.push(poll.command, 200, renderWorkItem(run, engine, state.parametersOf(run)));
 }
 
-/** The numbers of the engine that held the run so far stay known, so that its late reports are told from the next engine's. */
+/** Keeps the report numbers of the previous engine, so that its late reports are not applied twice under the next engine. */
 function rememberSequence(run: Run): void {
   if (run.assignment_id === 0) return;
   run.otherSequences = withSequence(run.otherSequences, run.engine_id ?? "", run.report_seq);
   run.otherSequences = withSequence(run.otherSequences, sequenceKeyOf(run.assignment_id), run.report_seq);
 }
 
-/** The key of the report numbers of an assignment that is over. */
+/** The key under which report numbers of an ended assignment are kept. */
 export function sequenceKeyOf(assignment: number): string {
   return `#${assignment}`;
 }
 
-/** An engine that holds a run is stored, so that a restarted server recognises its process. */
+/** Stores an engine that holds a run, so that a restarted server recognises its process. */
 function storeEngine(turn: Turn, engine: Engine): void {
   if (engine.stored) return;
   engine.stored = true;
   putEngine(turn, engine);
 }
 
-/** The start time of its process is read while its first run is on the way: without it a later process of that pid passes for it. */
+/**
+ * Sets the start time of an engine's process, read while its first run is handed out. Without the start time, a later process
+ * that reuses the pid would be taken for this engine.
+ */
 export function processSeen(turn: Turn, engine: Engine, startedTicks: number | null): void {
   if (engine.pidStarted === startedTicks) return;
   engine.pidStarted = startedTicks;
@@ -189,7 +192,7 @@ function putEngine(turn: Turn, engine: Engine): void {
   );
 }
 
-/** Takes everything from a run that ends, pauses or goes back to the queue: its assignment and its leases. */
+/** Releases assignment and leases of a run that ends, pauses or returns to the queue. */
 export function releaseRun(turn: Turn, run: Run, worked = true): void {
   const { state } = turn;
   if (run.assigned) {
@@ -206,7 +209,10 @@ export function releaseRun(turn: Turn, run: Run, worked = true): void {
   if (freed.size > 0) capacityFreed(turn, [...freed]);
 }
 
-/** Wakes the runs that wait for freed resources, first in first out, as far as these now suffice; then waiting acquires. */
+/**
+ * Wakes runs that wait for the freed resources, in the order of the queue, as long as the resources suffice; then waiting
+ * requests for leases.
+ */
 export function capacityFreed(turn: Turn, resources: readonly string[]): void {
   const { queue, ledger } = turn.state;
   for (const resource of resources) {
@@ -227,7 +233,7 @@ export function capacityFreed(turn: Turn, resources: readonly string[]): void {
   turn.out.send(LEASES, { kind: "CapacityFreed", resources });
 }
 
-/** A run whose hand-out never reached its engine, or which its engine did not start, waits again. */
+/** Queues a run again when its hand-out did not reach the engine, or the engine did not start the run. */
 export function takeBack(turn: Turn, run: Run): void {
   if (isEnded(run) || !run.assigned) return;
   releaseRun(turn, run, false);
@@ -235,7 +241,7 @@ export function takeBack(turn: Turn, run: Run): void {
   if (run.state.type === "Scheduled") enqueue(turn, run);
 }
 
-/** Puts the runs of a flow under their new key after its module or options changed. */
+/** Moves waiting runs to their new place after `change`, such as a change of the flow's module or options. */
 export function requeue(turn: Turn, runs: readonly Run[], change: () => void): void {
   const waiting = runs.filter((run) => run.place !== "none");
   for (const run of waiting) turn.state.queue.leave(run);
@@ -243,7 +249,7 @@ export function requeue(turn: Turn, runs: readonly Run[], change: () => void): v
   for (const run of waiting) enqueue(turn, run);
 }
 
-/** The queue of the engines that may execute a run. */
+/** The queue of the engines that can execute a run. */
 export function queueOf(turn: Turn, run: Run): KeyQueue {
   return turn.state.queue.of(keyOfRun(run));
 }

@@ -1,4 +1,4 @@
-/** POST /api/engine/heartbeat: the engine is alive; it learns whether its run still is. Kept in memory only. */
+/** POST /api/engine/heartbeat: the engine is alive; the answer reports whether its run still is. Kept in memory only. */
 import type { Command } from "#protocol/command";
 import { HeartbeatRequest } from "#protocol/engine";
 import { isEnded, type Run } from "../live-state/run.ts";
@@ -15,7 +15,10 @@ export function heartbeat(turn: Turn, command: Command): void {
   turn.replyJson(command, 200, { cancel: run.state.type === "Cancelling", active: true });
 }
 
-/** The lease was another one's, or is over: the run was paused by hand, say, and its engine is to leave it. */
+/**
+ * True when the lease has ended or belongs to another engine: the run was paused by hand, for example, and its engine must
+ * leave it.
+ */
 function isOver(run: Run, lease: number | null): boolean {
   return lease !== null && (lease !== run.assignment_id || !run.assigned);
 }

@@ -1,7 +1,7 @@
 /**
- * Hooks of flows that the server has called. An engine calls the hook for a state that it has moved its run to itself. For every
- * other end of a run (its engine died, it was cancelled while it waited, a person or a rule moved it) the process of user code
- * does, where the flow comes from the served directory. The call is a row of the decision that ends the run.
+ * Hooks of flows that the server calls. For a state to which an engine has moved its run, the engine calls the hook. For
+ * every other end of a run (its engine died, it was cancelled while waiting, a person or a rule moved it), the user-code
+ * process calls the hook, if the flow comes from the served directory. The call is a row of the decision that ends the run.
  */
 import { type ReportEvent, ReportRequest } from "#protocol/engine";
 import { isTerminal } from "#protocol/state";
@@ -15,12 +15,12 @@ import { applyHookItems } from "./report.ts";
 
 const ERROR = 40;
 
-/** True when the server itself can have the flow's code called. */
+/** True when the server itself can call code of the flow. */
 export function isServedHere(turn: Turn, flow: Flow): boolean {
   return flow.source_dir === turn.state.settings.servedDir && flow.options.hooks.length > 0;
 }
 
-/** Has the hook for the state of the run called, where its flow has one. A run that was skipped did nothing to be told of. */
+/** Queues a call of the hook for the run's state, if the flow has one. Hooks are not called for skipped runs. */
 export function queueHook(turn: Turn, run: Run): void {
   const { flow, state } = run;
   if (!isTerminal(state.type) || state.name === "Skipped") return;
@@ -33,7 +33,7 @@ export function queueHook(turn: Turn, run: Run): void {
   putOutgoing(turn, { kind: "UserCall", call }, { kind: "hook", firing_id: null, rule_id: null, action: null });
 }
 
-/** What a hook logged and published belongs to its run. A repeated answer changes nothing. */
+/** Stores the log lines and artifacts of a hook under its run. A repeated answer changes nothing. */
 export function hookDone(turn: Turn, { id, run_id, items, error }: HookDone): void {
   if (!closeOutgoing(turn, id)) return;
   const run = turn.state.findRun(run_id);

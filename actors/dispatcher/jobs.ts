@@ -1,4 +1,7 @@
-/** Jobs for engines that are no runs: crash hooks and bulk-completion checks. A job is given out before runs, and again until it is answered or tried three times. */
+/**
+ * Jobs for engines other than runs: crash hooks and bulk-completion checks. Jobs are given out before runs, and retried until
+ * answered or tried three times.
+ */
 import type { Engine } from "../live-state/engine.ts";
 import type { Flow } from "../live-state/flow.ts";
 import type { EngineJob, LiveState } from "../live-state/live-state.ts";
@@ -8,14 +11,14 @@ import type { Turn } from "../turn.ts";
 import { renderBulkItem, renderHooksItem } from "./work-item.ts";
 
 const TRIES_MAX = 3;
-/** Crash hooks of one kind of engine that wait for one; they are in memory only. */
+/** Maximum of waiting crash hooks per engine key; they are kept in memory only. */
 const JOBS_WAITING_MAX = 1_000;
-/** How long an engine may work on a job before another one is given it. */
+/** How long an engine may work on a job before another engine gets it. */
 const ANSWER_US = 60_000_000;
-/** How long the last try of a bulk-completion check may take before its runs go on without it. */
+/** How long the last try of a bulk-completion check may take before the backfill continues without the check. */
 const LAST_TRY_US = 600_000_000;
 
-/** Queues the crash hooks of a run; they go to an engine of its flow. No answer is expected, so it is given out once. */
+/** Queues the crash hooks of a run for an engine of its flow. No answer is expected, so the job is given out once. */
 export function queueHooks(turn: Turn, run: Run): void {
   const { state } = turn;
   const keyText = state.jobKey(run.flow);
@@ -31,7 +34,7 @@ function newJob(itemText: string, tries: number, backfillId: number | null): Eng
   return { itemText, tries, backfillId, engineId: null, givenUs: 0 };
 }
 
-/** The check has been answered, or is not needed any more. */
+/** Removes a check that is answered or no longer needed. */
 export function dropBulkCheck(state: LiveState, backfillId: number): void {
   for (const [keyText, jobs] of state.jobs) {
     const left = jobs.filter((job) => job.backfillId !== backfillId);
@@ -55,7 +58,7 @@ function queueJob(turn: Turn, keyText: string, job: EngineJob): void {
   turn.decision.replies.push(first.command, 200, taken.itemText);
 }
 
-/** No engine of the flow has asked for work for long. */
+/** Drops the oldest crash hook: no engine of the flow has polled for a long time. */
 function dropOldestHook(turn: Turn, waiting: EngineJob[]): void {
   const oldest = waiting.findIndex(({ backfillId }) => backfillId === null);
   if (oldest < 0) return;
@@ -82,7 +85,7 @@ export function takeJob(turn: Turn, engine: Engine): EngineJob | null {
   return job;
 }
 
-/** Nobody works on it: it is new, its engine asks for work again, or has been silent about it for long. */
+/** True when no engine works on the job: it is new, its engine polls again, or its engine has not answered for ANSWER_US. */
 function isFree(job: EngineJob, engine: Engine, nowUs: number): boolean {
   return job.engineId === null || job.engineId === engine.id || Math.abs(nowUs - job.givenUs) > ANSWER_US;
 }

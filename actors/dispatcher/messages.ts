@@ -5,7 +5,7 @@ import type { ReactionMessage, ReceiverStarted } from "../rules/messages.ts";
 import type { HookDone } from "../user-code/messages.ts";
 import type { BackfillDraft } from "./backfill-draft.ts";
 
-/** A process on this host has gone; `cause` says why where that is known, `details` as data. */
+/** A process on this host is gone; `cause` is the reason if known, `details` the same as data. */
 export interface EngineGone {
   kind: "EngineGone";
   engine_id: string;
@@ -13,21 +13,21 @@ export interface EngineGone {
   details?: Record<string, unknown>;
 }
 
-/** The file of a module changed: its engines are replaced when they are idle. */
+/** The file of a module has changed: its engines are replaced once idle. */
 export interface ModuleChanged {
   kind: "ModuleChanged";
   source_dir: string;
   module: string;
 }
 
-/** Start time of an engine's process, as read at its first poll. */
+/** Start time of an engine's process, read at its first poll. */
 export interface EngineSeen {
   kind: "EngineSeen";
   engine_id: string;
   pid_started: number | null;
 }
 
-/** Its own timers: the first deadline is due; the regular look at what waits. */
+/** Own timers: the first deadline; the regular check of waiting runs. */
 export interface DeadlineDue {
   kind: "DeadlineDue";
 }
@@ -35,33 +35,35 @@ export interface Tick {
   kind: "Tick";
 }
 
-/** A gateway has started: nobody waits for polls of a former one, and it must learn the epoch. */
+/** A gateway has started: polls of an earlier gateway are void, and the new one needs the epoch. */
 export interface GatewayStarted {
   kind: "GatewayStarted";
 }
 
-/** The server is stopping: parked polls leave, no run is created any more. */
+/** The server is stopping: parked polls are answered with LEAVE, and no more runs are created. */
 export interface StopWork {
   kind: "StopWork";
 }
 
-/** Leases that user code gave back have freed resources. */
+/** User code has returned leases, which freed resources. */
 export interface CapacityFreed {
   kind: "CapacityFreed";
   resources: string[];
 }
 
-/** Something was committed: messages to the outside that it holds may leave. */
+/** A commit happened: held outgoing messages may be sent. */
 export interface SendOutbound {
   kind: "SendOutbound";
 }
 
-/** Something was committed while reports or cancels of backfills are applied in slices. */
+/** A commit happened while reports or cancels of backfills are applied in slices. */
 export interface ContinueSlices {
   kind: "ContinueSlices";
 }
 
-/** The next slice of a report is to be applied. Id and epoch are those of its command, which fails with it. */
+/**
+ * Apply the next slice of a report. Id and epoch are those of the report's command, which is answered 500 if the step fails.
+ */
 export interface ReportSlice {
   kind: "ReportSlice";
   id: number;
@@ -69,7 +71,10 @@ export interface ReportSlice {
   run_id: number;
 }
 
-/** The next runs of a backfill are to be made, by a timer: what came meanwhile has its turn first. Id and epoch as in ReportSlice. */
+/**
+ * Make the next runs of a backfill; sent by a timer, so that messages in between are handled first. Id and epoch as in
+ * ReportSlice.
+ */
 export interface BackfillSlice {
   kind: "BackfillSlice";
   id: number;
@@ -77,7 +82,7 @@ export interface BackfillSlice {
   draft: BackfillDraft;
 }
 
-/** The next runs of a backfill are to be cancelled. Id and epoch as in ReportSlice, when somebody waits for the answer. */
+/** Cancel the next runs of a backfill. Id and epoch as in ReportSlice, if a client waits for the answer. */
 export interface CancelSlice {
   kind: "CancelSlice";
   id?: number;

@@ -1,5 +1,5 @@
 /**
- * Applies an accepted move to a run or a task run: counters, times, events, and what a run gives back when it ends or pauses.
+ * Applies an accepted move to a run or a task run: counters, times, events, and the release at an end or pause.
  */
 import { INTEGER_MAX } from "#protocol/limits";
 import { isTerminal, type State, type StateType } from "#protocol/state";
@@ -13,7 +13,7 @@ import { noteCompletion } from "./fan-in.ts";
 import { enqueue, releaseRun } from "./hand-out.ts";
 import { queueHook } from "./hooks.ts";
 
-/** Events by state name where the name decides; null: such a state records none. Other names go by type. */
+/** Events by state name, where the name decides; null for none. Other names use the type. */
 const RUN_EVENTS: Readonly<Record<string, string | null>> = {
   Late: "run.late",
   Retrying: "run.retrying",
@@ -23,7 +23,7 @@ const RUN_EVENTS: Readonly<Record<string, string | null>> = {
   AwaitingResource: null,
 };
 
-/** Moves of task runs that record an event: by type, but for the names that have their own or none. */
+/** Events of task run moves: by type, except for names with their own event or none. */
 const TASK_EVENTS: Readonly<Record<string, string | null>> = {
   Running: "task_run.running",
   Completed: "task_run.completed",
@@ -35,8 +35,8 @@ const TASK_EVENTS: Readonly<Record<string, string | null>> = {
 };
 
 /**
- * Moves a run into an accepted state. `extra` are payload keys of its event beyond the common ones. An engine that moves its
- * own run calls the hook for that itself.
+ * Moves a run into an accepted state. `extra` holds additional payload keys of the event. When an engine moves its own run,
+ * the engine calls the hook.
  */
 export function moveRun(
   turn: Turn,
@@ -73,9 +73,9 @@ export function moveRun(
   afterMove(turn, run, state);
 }
 
-/** The event that a state of a run is recorded by; none while it is being cancelled, under whatever name. */
+/** The event that records a state of a run; none for Cancelling, whatever its name. */
 function eventOf({ type, name }: State): string | null {
-  // Own keys only: a free name may be that of an inherited property.
+  // Own keys only, because a custom state name may equal an inherited property.
   if (Object.hasOwn(RUN_EVENTS, name)) return RUN_EVENTS[name] ?? null;
   return type === "Cancelling" ? null : `run.${type.toLowerCase()}`;
 }
@@ -85,7 +85,7 @@ function afterMove(turn: Turn, run: Run, state: State): void {
   if (state.type !== "Scheduled") turn.state.queue.leave(run);
   if (isTerminal(state.type) || state.type === "Paused") releaseRun(turn, run);
   else if (state.type === "Scheduled" && run.place === "none" && (!run.assigned || state.details["forced"] === true)) {
-    // A run that an engine holds sleeps there between retries; any other Scheduled run waits for an engine.
+    // A run that an engine holds sleeps in the engine between retries; any other Scheduled run is queued.
     releaseRun(turn, run);
     enqueue(turn, run);
   }
@@ -100,26 +100,26 @@ function afterMove(turn: Turn, run: Run, state: State): void {
 }
 
 /**
- * The time that a run has from its last start on, by the clock of the server: that of an engine may be wrong. `passedUs` of it
- * were over before the core was started.
+ * Sets the timeout of a run from its last start, by the server's clock, because an engine's clock may be wrong. `passedUs`
+ * had already passed before the start of the core.
  */
 export function armTimeout(turn: Turn, run: Run, seconds: number, passedUs: number): void {
   turn.state.deadlines.wait("timeout", run.id, seconds * 1e6 - Math.max(0, passedUs), run.state.timestamp);
 }
 
-/** Null before the first start. Times that were stored before they had bounds may be further apart than an integer goes. */
+/** Null before the first start. Clamped, because times stored before limits existed may exceed the integer range. */
 function durationOf(startUs: number | null, endUs: number): number | null {
   return startUs === null ? null : Math.min(INTEGER_MAX, Math.max(0, endUs - startUs));
 }
 
-/** Whoever asked for it: a run that does not end by itself within the grace is ended. */
+/** For every cancel, whoever requested it: a run that does not end within the grace is killed. */
 export function armCancel(turn: Turn, run: Run): void {
   const { deadlines, settings } = turn.state;
   deadlines.wait("cancel-term", run.id, settings.cancelGraceUs);
   deadlines.wait("cancel-kill", run.id, 2 * settings.cancelGraceUs);
 }
 
-/** Moves a task run into an accepted state; its times are the engine's. */
+/** Moves a task run into an accepted state; its times come from the engine. */
 export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): void {
   const before = task.state;
   if (before !== null && isTerminal(before.type)) turn.countEnded(run.flow, task.name, { ...task, state: before }, -1);
@@ -151,8 +151,8 @@ export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): voi
 }
 
 /**
- * Ends what is still under way of a run that the server ended because its engine cannot any more: nobody else would. Of a
- * crash there is no event of task runs; the run's own event tells it.
+ * Ends the unfinished task runs of a run that the server ended, because the engine no longer can. A crash records no events
+ * for task runs, only the run's event.
  */
 export function endTasks(turn: Turn, run: Run, type: "Cancelled" | "Crashed", message: string): void {
   for (const task of run.tasks.values()) {

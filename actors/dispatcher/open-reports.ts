@@ -1,9 +1,9 @@
 /**
- * Reports that are applied slice by slice. The next slice waits until the one before is committed, so no commit grows with the
- * report, and other commands are decided in between. What else is said about the run meanwhile waits behind it, because numbers
- * only grow: a later report that overtook it would make the rest of it look old.
+ * Reports that are applied slice by slice. Each slice waits for the commit of the slice before, so no commit grows with the
+ * report, and other commands run in between. Other commands about the run wait behind the report, because report numbers only
+ * grow: if a later report overtook this one, the rest of this one would be skipped as old.
  *
- * Nothing of this is stored. After a restart the gateway sends the whole report again, and what was applied is skipped.
+ * No progress is stored. After a restart the gateway resends the whole report, and events already applied are skipped.
  */
 import type { Command } from "#protocol/command";
 import type { ReportEvent } from "#protocol/engine";
@@ -11,7 +11,7 @@ import { DISPATCHER } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import type { ReportSlice } from "./messages.ts";
 
-/** Whose report it is, and about which run. */
+/** The engine, run and lease of a report. */
 export interface ReportHead {
   engine_id: string;
   run_id: number;
@@ -23,19 +23,19 @@ export interface OpenReport {
   readonly head: ReportHead;
   /** Events in all slices. */
   readonly count: number;
-  /** Checked events, each list read when it is its turn. */
+  /** Checked events; each list is read when it is applied. */
   readonly slices: readonly (() => readonly ReportEvent[])[];
-  /** Index of the slice that is to be applied next. */
+  /** Index of the next slice. */
   next: number;
   /** Events applied so far. */
   applied: number;
-  /** It has moves of its run among its events: the answer tells the state. */
+  /** True when the report moves its run: then the answer includes the state. */
   movesRun: boolean;
-  /** The step that applied the newest slice; 0 when nothing of it was new. */
+  /** The step that applied the newest slice; 0 if the slice contained nothing new. */
   wroteTurn: number;
-  /** The message that will apply the next slice is on its way. */
+  /** True while the message for the next slice is on its way. */
   called: boolean;
-  /** Commands about the same run, in the order they came. */
+  /** Commands about the same run, in order of arrival. */
   readonly behind: Command[];
 }
 
@@ -54,7 +54,7 @@ export class OpenReports {
     this.#byRun.set(report.head.run_id, report);
   }
 
-  /** Puts one back that still has commands behind it; behind another one, if the run has a new report by now. */
+  /** Adds a report back while commands wait behind it; if the run has another report now, they wait behind that one. */
   addAgain(report: OpenReport): void {
     const other = this.#byRun.get(report.head.run_id);
     if (other === undefined) this.add(report);
@@ -69,20 +69,23 @@ export class OpenReports {
     if (this.#byRun.get(report.head.run_id) === report) this.#byRun.delete(report.head.run_id);
   }
 
-  /** Lets a command wait for the report about its run; false when there is none. */
+  /** Queues a command behind the report about its run; false without a report. */
   putBehind(runId: number, command: Command): boolean {
     const report = this.#byRun.get(runId);
     report?.behind.push(command);
     return report !== undefined;
   }
 
-  /** Calls for the next slice of each report whose last one is committed, or for what waits behind it, as steps of their own. */
+  /**
+   * Requests the next slice of each report whose last slice is committed, or the command waiting behind it, as separate
+   * steps.
+   */
   callNext(turn: Turn, committedTurn: number): void {
     for (const report of this.#byRun.values()) {
       const hasSlice = report.next < report.slices.length;
       if (report.called || (hasSlice && report.wroteTurn > committedTurn)) continue;
       report.called = true;
-      // The command that the step decides: it is answered when the step fails.
+      // The command that the step decides; it is answered 500 if the step fails.
       const { id, epoch } = hasSlice ? report.command : (report.behind[0] ?? report.command);
       turn.out.send(DISPATCHER, { kind: "ReportSlice", id, epoch, run_id: report.head.run_id } satisfies ReportSlice);
     }

@@ -1,13 +1,13 @@
 /**
- * The overlap policy of a flow: what becomes of a new run while max_concurrent runs are handed out.
- * Runs that only wait do not overlap.
+ * The overlap policy of a flow: the fate of a new run while max_concurrent runs are handed out. Runs that only wait do not
+ * count as overlapping.
  */
 import type { State } from "#protocol/state";
 import type { Flow } from "../live-state/flow.ts";
 
 const MESSAGE = "previous run still active";
 
-/** The state a new run ends in at once, or null when it waits for its turn. */
+/** The state in which a new run ends at creation, or null if it is queued. */
 export function overlapOutcome(flow: Flow, nowUs: number): { state: State; extra: Record<string, unknown> | null } | null {
   const { maxConcurrent, onOverlap } = flow.options;
   if (maxConcurrent <= 0 || onOverlap === "enqueue" || flow.handedOut < maxConcurrent) return null;

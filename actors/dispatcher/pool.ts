@@ -1,9 +1,10 @@
 /**
- * The engine pool: decides when an engine process is started and when one must go. The processes themselves are on the main thread.
+ * The engine pool: decides when to start an engine process and when an engine must leave. The processes are managed on the
+ * main thread.
  *
- * For each key with runs that could start, engines are started until those that are starting cover the runs, up to the bound.
- * When the pool is full, one idle engine of another key makes room. A key whose engines die before their first poll is tried
- * again after a growing pause.
+ * For each key with ready runs, engines are started until the number of starting engines covers the runs, up to the bound.
+ * When the pool is full, an idle engine of another key is sent away. After an engine that ended before its first poll, its
+ * key is retried with a growing delay.
  */
 import { matchesPattern } from "../engines/pattern.ts";
 import type { Engine, EngineKey } from "../live-state/engine.ts";
@@ -12,24 +13,24 @@ import { ENGINE_PROCESSES } from "../names.ts";
 import type { Turn } from "../turn.ts";
 import { sendAway } from "./work.ts";
 
-/** An engine that found no work for this long makes room for memory; starting one again takes a fraction of a second. */
+/** An engine idle for this long is sent away to free its memory; starting it again takes a fraction of a second. */
 const IDLE_EXIT_US = 300_000_000;
 const RETRY_FIRST_US = 500_000;
 const RETRY_MAX_US = 30_000_000;
 
-/** Modules that our own engine executes. */
+/** Modules that the bundled engine executes. */
 const OWN_MODULE = /\.(ts|mts|js|mjs)$/;
 
 export class EnginePool {
   #started = 0;
 
-  /** Engines that outlived a restart of the dispatcher keep their names; new ones are numbered above them. */
+  /** Engines that survived a restart of the dispatcher keep their names; new engines are numbered above them. */
   adopt(engineId: string, serverPid: number): void {
     const [, pid, number] = engineId.split("-");
     if (Number(pid) === serverPid) this.#started = Math.max(this.#started, Number(number) || 0);
   }
 
-  /** Starts what is missing for the keys whose demand was announced. */
+  /** Starts missing engines for the keys with announced demand. */
   adjust(turn: Turn): void {
     const { state } = turn;
     if (!state.poolKnown) return;
@@ -38,7 +39,7 @@ export class EnginePool {
     state.demand.clear();
   }
 
-  /** Looks at every key again and lets engines go that have been idle for long. */
+  /** Checks every key again and sends away engines that have been idle for long. */
   tick(turn: Turn): void {
     const { state } = turn;
     for (const queue of state.queue.keys()) if (queue.readyCount > 0) state.demand.add(queue.key);
@@ -50,7 +51,7 @@ export class EnginePool {
     this.adjust(turn);
   }
 
-  /** An engine process of the pool has gone; `polled` tells whether it ever asked for work. */
+  /** An engine process of the pool is gone; `polled` is true if it ever asked for work. */
   gone(turn: Turn, { id, key, keyText, toldFailure }: PoolEngine, polled: boolean, cause: string | null): void {
     const { state, nowUs } = turn;
     if (polled) {
@@ -61,7 +62,7 @@ export class EnginePool {
     const count = (former?.count ?? 0) + 1;
     const retryUs = nowUs + Math.min(RETRY_MAX_US, RETRY_FIRST_US * 2 ** (count - 1));
     state.failedStarts.set(keyText, { count, retryUs, cause });
-    // The tries that follow usually end alike.
+    // Later attempts usually fail for the same cause, which is logged once.
     if (cause !== null && cause !== former?.cause && toldFailure !== true)
       turn.out.send(ENGINE_PROCESSES, { kind: "StartFailed", engine_id: id, module: key.module, cause });
     state.demand.add(keyText);
@@ -71,7 +72,7 @@ export class EnginePool {
     const { state } = turn;
     const key = parseKey(keyText);
     if (!isSpawnable(state, key.module)) return;
-    // A pause beyond the longest is one from before the wall clock was set back.
+    // A delay beyond the maximum was computed before the wall clock was set back.
     const pauseUs = (state.failedStarts.get(keyText)?.retryUs ?? 0) - turn.nowUs;
     if (pauseUs > 0 && pauseUs <= RETRY_MAX_US) return;
     const wanted = (state.queue.find(keyText)?.readyCount ?? 0) + (state.jobs.get(keyText)?.length ?? 0);
@@ -92,7 +93,7 @@ export class EnginePool {
   }
 }
 
-/** Sends an idle engine of another key away; its place is free once its process has gone. False when none is idle. */
+/** Sends an idle engine of another key away; its place is free once its process is gone. False if none is idle. */
 function makeRoom(turn: Turn, keyText: string): boolean {
   let oldest: Engine | undefined;
   for (const poll of turn.state.queue.polls()) {
@@ -106,8 +107,8 @@ function makeRoom(turn: Turn, keyText: string): boolean {
 }
 
 /**
- * Whether runs of a key wait for a place of the pool: it may start engines for them, but every place is taken by an engine
- * that works or starts for another key.
+ * Whether runs of a key wait for a place in the pool: the pool could start an engine for them, but engines that work or start
+ * for other keys take all places.
  */
 export function lacksSlot(state: LiveState, keyText: string): boolean {
   const { settings, pool, poolKnown, stopping, engines } = state;
@@ -124,7 +125,7 @@ export function isSpawnable(state: LiveState, module: string): boolean {
   return OWN_MODULE.test(module) || patternOf(state, module) !== undefined;
 }
 
-/** The first pattern of `[engines]` that fits a module. */
+/** The first pattern of `[engines]` that matches a module. */
 export function patternOf(state: LiveState, module: string): string | undefined {
   return state.settings.enginePatterns.find((pattern) => matchesPattern(pattern, module));
 }

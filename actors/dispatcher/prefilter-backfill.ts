@@ -1,4 +1,4 @@
-/** The answer to the bulk-completion check of a backfill, and what follows when there is none. */
+/** The answer to the bulk-completion check of a backfill, and the fallback without an answer. */
 import type { PrefilterBody } from "#protocol/backfill";
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
@@ -11,7 +11,7 @@ import { enqueue } from "./hand-out.ts";
 import { dropBulkCheck } from "./jobs.ts";
 import { moveRun } from "./moves.ts";
 
-/** The values named need no run: theirs end Skipped. The others are queued. */
+/** The runs of the named values end as Skipped, the others are queued. */
 export function prefilterCommand(turn: Turn, command: Command): void {
   const { skip } = command.body as PrefilterBody;
   const backfill = turn.state.findBackfill(command.target);
@@ -26,7 +26,7 @@ export function prefilterCommand(turn: Turn, command: Command): void {
   turn.replyJson(command, 200, { skipped: skipped.length });
 }
 
-/** Nobody answers the check: every run of the backfill is queued. */
+/** The check was not answered: queues every run of the backfill. */
 export function releaseUnchecked(turn: Turn, backfillId: number): void {
   const backfill = turn.state.backfills.get(backfillId);
   if (backfill === undefined || backfill.prefiltered) return;

@@ -1,4 +1,4 @@
-/** A binary heap with a given order. Entries that have become stale are the caller's to recognise when they come up. */
+/** A binary heap with a given order. The caller has to recognise stale entries. */
 export class PriorityQueue<T> {
   readonly #items: T[] = [];
   readonly #isBefore: (a: T, b: T) => boolean;
@@ -15,7 +15,7 @@ export class PriorityQueue<T> {
     return this.#items[0];
   }
 
-  /** In heap order, which is no sorted order. */
+  /** In heap order, which is not sorted. */
   items(): readonly T[] {
     return this.#items;
   }

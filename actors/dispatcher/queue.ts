@@ -1,10 +1,11 @@
 /**
- * The work queue: runs that could start, by engine key, and the long-polls that wait for them.
+ * The work queue: ready runs by engine key, and the long-polls that wait for them.
  *
  * Order within a key: highest priority, then oldest scheduled time (or creation), then id. A run that lacks a resource waits
- * beside the queue of its key under that resource, so passing over it costs nothing, and comes back when some is freed.
- * Runs before their scheduled time wait by time. Of the runs of a backfill only those whose turn is near are in the queue; the
- * others stand in a line behind it, so that no step looks at a hundred thousand runs that wait for one and the same. Leaving a place only raises the run's stamp; stale entries are dropped when met.
+ * beside the queue of its key, under that resource, so skipping it costs nothing; it returns when some of the resource is
+ * freed. Runs before their scheduled time wait by time. Only the next runs of a backfill are in the queue; the others wait in
+ * a line behind it, so that no step scans a hundred thousand runs that wait for the same resource. Leaving a place only
+ * increments the run's stamp; stale entries are dropped when encountered.
  */
 import { backfillTag } from "../live-state/backfill.ts";
 import { type Engine, type EngineKey, engineKeyText, type ParkedPoll } from "../live-state/engine.ts";
@@ -20,7 +21,7 @@ interface Entry {
 export interface KeyQueue {
   key: string;
   ready: PriorityQueue<Entry>;
-  /** Runs that wait for a resource, by its name. */
+  /** Runs that wait for a resource, by the resource's name. */
   blocked: Map<string, PriorityQueue<Entry>>;
   /** Long-polls in order of arrival. */
   polls: Set<ParkedPoll>;
@@ -28,10 +29,10 @@ export interface KeyQueue {
 }
 
 interface BackfillLine {
-  /** Its runs that are ready or blocked. */
+  /** The backfill's runs that are ready or blocked. */
   near: number;
   behind: PriorityQueue<Entry>;
-  /** What those wait for that came last. */
+  /** Wait reason of the newest runs in the line. */
   reason: WaitReason;
 }
 
@@ -39,7 +40,7 @@ export class WorkQueue {
   readonly #keys = new Map<string, KeyQueue>();
   readonly #polls = new Map<number, ParkedPoll>();
   readonly #lines = new Map<number, BackfillLine>();
-  /** Runs that have a place: waiting to be handed out, whether due, blocked or later. */
+  /** Number of runs with a place: ready, blocked, behind, or aside for a later time. */
   #waiting = 0;
 
   /** Number of runs waiting to be handed out. */
@@ -60,7 +61,7 @@ export class WorkQueue {
     return queue;
   }
 
-  /** Drops the queues of keys that nobody waits for, runs and engines alike. */
+  /** Deletes the queues of keys without runs and polls. */
   forgetUnused(): void {
     for (const queue of this.#keys.values()) {
       if (queue.readyCount > 0 || queue.polls.size > 0) continue;
@@ -73,7 +74,7 @@ export class WorkQueue {
     return this.#keys.get(key);
   }
 
-  /** Puts a run among those that could start now. */
+  /** Queues a run that can start now. */
   putReady(run: Run): KeyQueue {
     this.leave(run);
     run.place = "ready";
@@ -100,14 +101,14 @@ export class WorkQueue {
     waiting.push({ run, stamp: run.placeStamp });
   }
 
-  /** Counts a run as waiting without a turn in the queue: before its time, or held by something. */
+  /** Counts a run as waiting outside the queue: before its time, or held. */
   putAside(run: Run, place: "future" | "held"): void {
     this.leave(run);
     run.place = place;
     this.#waiting += 1;
   }
 
-  /** Puts a run of a backfill at its place in the line behind the queue. */
+  /** Puts a run of a backfill into the line behind the queue. */
   putBehind(run: Run, nowUs: number): void {
     if (run.backfill_id === null) throw new Error(`run ${run.id} is of no backfill`);
     this.leave(run);
@@ -128,17 +129,17 @@ export class WorkQueue {
     return next;
   }
 
-  /** Runs of a backfill in the queue. */
+  /** Number of the backfill's runs in the queue. */
   nearOf(backfillId: number): number {
     return this.#lines.get(backfillId)?.near ?? 0;
   }
 
-  /** The backfills that have runs in the queue or behind it. */
+  /** The backfills with runs in the queue or behind it. */
   backfills(): number[] {
     return [...this.#lines.keys()];
   }
 
-  /** Takes a run from wherever it waits. */
+  /** Takes a run out of its place. */
   leave(run: Run): void {
     if (run.place === "none") return;
     if (run.place === "ready") this.of(keyOfRun(run)).readyCount -= 1;
@@ -148,12 +149,12 @@ export class WorkQueue {
     run.placeStamp += 1;
   }
 
-  /** The first run of a key that could start, or undefined. */
+  /** The first ready run of a key, or undefined. */
   first(queue: KeyQueue): Run | undefined {
     return peekLive(queue.ready);
   }
 
-  /** The first run in line for each resource that runs of a key wait for. */
+  /** The first waiting run for each resource that blocks runs of a key. */
   *firstBlocked(queue: KeyQueue): Generator<Run> {
     for (const waiting of queue.blocked.values()) {
       const first = peekLive(waiting);
@@ -161,7 +162,7 @@ export class WorkQueue {
     }
   }
 
-  /** Runs of a key that wait for `resource`, first in first, where `fits` says so; none is looked at once nothing is left of it. */
+  /** Runs of a key that wait for `resource`, in order, if `fits` accepts them; stops once `isLeft` is false. */
   *freed(queue: KeyQueue, resource: string, fits: (run: Run) => boolean, isLeft: () => boolean): Generator<Run> {
     const waiting = queue.blocked.get(resource);
     if (waiting === undefined) return;
@@ -198,13 +199,13 @@ export class WorkQueue {
     return poll;
   }
 
-  /** The poll of a key that waits for longest and takes whatever there is. */
+  /** The poll of a key that has waited longest and accepts any run. */
   firstPoll(key: string): ParkedPoll | undefined {
     for (const poll of this.#keys.get(key)?.polls ?? []) if (poll.engine.wanted === null) return poll;
     return undefined;
   }
 
-  /** The parked poll of a command, if it still waits. */
+  /** The parked poll of a command, if it is still parked. */
   pollOf(command: number): ParkedPoll | undefined {
     return this.#polls.get(command);
   }
@@ -221,7 +222,7 @@ export class WorkQueue {
   }
 }
 
-/** The key of the engines that may execute a run. */
+/** The key of the engines that can execute a run. */
 export function engineKeyOf(run: Run): EngineKey {
   const { source_dir, module, options } = run.flow;
   return { source_dir, module, isolated: options.isolated, nice: niceOf(priorityOf(run)) };

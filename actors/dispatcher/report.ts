@@ -1,9 +1,10 @@
 /**
  * POST /api/engine/report: task runs, log lines, custom events, artifacts and moves of a run, applied in order and once.
  *
- * Numbers grow within an assignment; what is at or below the last one was applied before and is skipped, so a report that is
- * sent twice changes nothing. A report under a lease that is over moves no state and no task run; its lines and custom events
- * are kept. A report is checked whole before any of it is applied. A large one is applied in slices (open-reports.ts).
+ * Numbers grow within an assignment; events at or below the last number were applied before and are skipped, so a repeated
+ * report changes nothing. A report under an ended lease moves neither the run nor task runs; its log lines and custom events
+ * are kept. A report is validated as a whole before any of it is applied. A large report is applied in slices
+ * (open-reports.ts).
  */
 import type { Command } from "#protocol/command";
 import { type ReportEvent, ReportRequest as ReportSchema } from "#protocol/engine";
@@ -27,7 +28,10 @@ import { cutText } from "./sent-text.ts";
 import { decideTransition } from "./transition.ts";
 import { moveByReport } from "./transition-run.ts";
 
-/** How a report stands to the assignment of its run: under its lease, under none (told by its process), or under one that is over. */
+/**
+ * The standing of a report towards the assignment of its run: under its lease, without a lease (identified by engine), or
+ * under an ended lease.
+ */
 type Standing = "leased" | "unleased" | "fenced";
 
 export function report(turn: Turn, command: Command): void {
@@ -39,7 +43,7 @@ export function report(turn: Turn, command: Command): void {
   applyNextSlice(turn, opened);
 }
 
-/** The report of a command, checked whole and cut up; undefined when it was refused. */
+/** The report of a command, validated and sliced; undefined when it was refused. */
 function openReport(turn: Turn, command: Command): OpenReport | undefined {
   if (typeof command.body !== "string") {
     const sliced = command.body as SlicedReport;
@@ -50,13 +54,13 @@ function openReport(turn: Turn, command: Command): OpenReport | undefined {
   const body = turn.parse(command, ReportSchema, parseJson);
   if (body === undefined) return undefined;
   const { events, engine_id, run_id, lease = null } = body;
-  // What is parsed here is smaller than a slice may be, so rows alone count.
+  // A report parsed here has fewer bytes than a slice may have, so only rows count.
   const ends = sliceEnds(events, () => 0);
   const slices = ends.map((end, index) => () => (ends.length === 1 ? events : events.slice(ends[index - 1] ?? 0, end)));
   return newReport(command, { engine_id, run_id, lease }, events.length, slices);
 }
 
-/** Applies the next slice, and answers after the last one. */
+/** Applies the next slice; answers after the last slice. */
 export function applyNextSlice(turn: Turn, open: OpenReport): void {
   const { command, head } = open;
   const run = turn.state.findRun(head.run_id);
@@ -73,7 +77,7 @@ export function applyNextSlice(turn: Turn, open: OpenReport): void {
   turn.replyJson(command, 200, { applied: open.applied, skipped: open.count - open.applied, last_seq: last, cancel, ...moved });
 }
 
-/** Applies events with the report's number in one decision. Returns the last number. */
+/** Applies events and the report's number in one decision. Returns the last number. */
 function applySlice(turn: Turn, run: Run, open: OpenReport, events: readonly ReportEvent[]): number {
   const { lease } = open.head;
   const standing: Standing = lease === null ? "unleased" : lease === run.assignment_id ? "leased" : "fenced";
@@ -100,7 +104,7 @@ function applySlice(turn: Turn, run: Run, open: OpenReport, events: readonly Rep
   return last;
 }
 
-/** What a hook reported that was called without an engine: log lines, events and artifacts. It has no task runs. */
+/** Applies the report of a hook called without an engine: log lines, events and artifacts. Such a hook has no task runs. */
 export function applyHookItems(turn: Turn, run: Run, events: readonly ReportEvent[]): void {
   const logs: LogsByRun = new Map();
   for (const event of events)
@@ -109,7 +113,7 @@ export function applyHookItems(turn: Turn, run: Run, events: readonly ReportEven
   appendLogs(turn, logs);
 }
 
-/** The sequence a report belongs to: that of the assignment, of a former engine, or of all that never held the run. */
+/** The sequence of a report: that of the assignment, of an earlier engine, or of all engines that never held the run. */
 function sequenceOf(run: Run, head: ReportHead, fenced: boolean): { last: number; advance(to: number): void } {
   const holds = !fenced && (run.engine_id === null || run.engine_id === head.engine_id);
   if (holds) {
@@ -130,15 +134,15 @@ function sequenceOf(run: Run, head: ReportHead, fenced: boolean): { last: number
 }
 
 /**
- * Reports under a lease go by the lease: its engine may have been given the run again. Only leases and engines that the run was
- * handed out to have a sequence of their own, so that numbers somebody made up take no memory.
+ * A report under a lease uses the lease's sequence, because its engine may have been given the run again. Only leases and
+ * engines to which the run was handed out have a sequence of their own, so that invented numbers take no memory.
  */
 function keyOfFormer(run: Run, { engine_id, lease }: ReportHead, fenced: boolean): string {
   const key = fenced && lease !== null ? sequenceKeyOf(lease) : engine_id;
   return run.otherSequences.has(key) ? key : "";
 }
 
-/** Applies one event; false when it was about nothing known, or is not for an engine to say. */
+/** Applies one event; false when its subject is unknown or an engine may not send it. */
 function applyEvent(turn: Turn, run: Run, event: ReportEvent, standing: Standing, logs: LogsByRun): boolean {
   const fenced = standing === "fenced";
   switch (event.kind) {
@@ -199,7 +203,7 @@ function taskIdOf(run: Run, externalId: string | null | undefined): number | nul
   return externalId == null ? null : (run.tasks.get(externalId)?.id ?? null);
 }
 
-/** Lines are kept under the run they name. */
+/** Log lines are stored under the run that they name. */
 function collectLogs(turn: Turn, run: Run, sent: Extract<ReportEvent, { kind: "logs" }>["logs"], logs: LogsByRun): void {
   for (const line of sent) {
     const owner = line.run_id === run.id ? run : turn.state.findRun(line.run_id);
@@ -210,8 +214,8 @@ function collectLogs(turn: Turn, run: Run, sent: Extract<ReportEvent, { kind: "l
 }
 
 /**
- * An event whose payload is above the limit, or whose name is not for user code, is left out, which the run's log says; the rest
- * of the report is taken. False for such a name.
+ * Skips an event with too large a payload or a reserved name, with a warning in the run's log; the rest of the report is
+ * applied. Returns false for such a name.
  */
 function recordCustomEvent(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "custom" }>, logs: LogsByRun): boolean {
   const wrong = checkReportedName(event.name);
@@ -226,7 +230,7 @@ function recordCustomEvent(turn: Turn, run: Run, event: Extract<ReportEvent, { k
   return true;
 }
 
-/** An artifact above the limit is left out, which the run's log says; the rest of the report is taken. */
+/** Skips an artifact above the limit, with a warning in the run's log; the rest of the report is applied. */
 function putArtifact(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "artifact" }>, logs: LogsByRun): void {
   const data = canonicalJson(event.data);
   if (exceedsBytes(data, ARTIFACT_BYTES_MAX)) {

@@ -1,6 +1,6 @@
 /**
- * Times by the clocks of engines. They are kept as they were told as long as the store and every client can hold them; in place of
- * others the time of receipt is taken, because a report that is refused for its time would lose the work of its run.
+ * Times from engines' clocks. They are stored as reported if the store and every client can represent them, else replaced by
+ * the time of receipt: rejecting a report for its time would lose the run's work.
  */
 import type { ReportEvent } from "#protocol/engine";
 import { INTEGER_MAX } from "#protocol/limits";
@@ -8,12 +8,12 @@ import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { addWarning, appendLogs, type LogsByRun } from "./run-log.ts";
 
-/** From the Unix epoch to the year 2255, where microseconds leave the integers that are exact. */
+/** From the Unix epoch to the year 2255, the limit of exact integers in microseconds. */
 export function isHeldTime(us: unknown): us is number {
   return typeof us === "number" && us >= 0 && us <= INTEGER_MAX;
 }
 
-/** Puts `receivedUs` in the place of times in an event that cannot be held; how many there were. */
+/** Replaces times of an event that cannot be represented by `receivedUs`; returns their number. */
 export function holdTimes(event: ReportEvent, receivedUs: number): number {
   switch (event.kind) {
     case "task_run_transition":
@@ -31,7 +31,7 @@ export function holdTimes(event: ReportEvent, receivedUs: number): number {
   }
 }
 
-/** Says in the log of a run that times of its engine were replaced. */
+/** Warns in the run's log that times of its engine were replaced. */
 export function warnOfTimes(turn: Turn, run: Run, logs: LogsByRun, count: number): void {
   const which = count === 1 ? "a time of its engine lies" : `${count} times of its engine lie`;
   addWarning(
@@ -42,7 +42,10 @@ export function warnOfTimes(turn: Turn, run: Run, logs: LogsByRun, count: number
   );
 }
 
-/** The time of a move by its engine's clock, or of its receipt where that cannot be held, which the run's log then says. */
+/**
+ * The time of a move by the engine's clock, or the time of receipt, with a warning in the run's log, if that cannot be
+ * represented.
+ */
 export function timeOfMove(turn: Turn, run: Run, sentUs: number): number {
   if (isHeldTime(sentUs)) return sentUs;
   const logs: LogsByRun = new Map();

@@ -1,6 +1,6 @@
 /**
- * Nobody starves: a run that lacks resources is passed over, but once it has waited a minute, the first such run in line
- * reserves what frees up of everything it needs, until it has got it. Runs of a higher priority are not held up.
+ * Prevents starvation: a run that lacks resources is passed over, but after a minute the first waiting run reserves
+ * everything it needs as it becomes free, until it is handed out. Reservations do not delay runs of a higher priority.
  */
 import type { LiveState } from "../live-state/live-state.ts";
 import { needsOf, priorityOf, type Run } from "../live-state/run.ts";
@@ -10,7 +10,7 @@ import { inOrder } from "./queue.ts";
 /** How long a run is passed over before it reserves. */
 const PASSED_OVER_MAX_US = 60_000_000;
 
-/** The resource for lack of which a run can't be handed out now, or null. */
+/** The resource that keeps a run from being handed out now, or null. */
 export function blockingOf(state: LiveState, run: Run): string | null {
   const needs = needsOf(run);
   const blocking = state.ledger.blocking(needs);
@@ -19,7 +19,10 @@ export function blockingOf(state: LiveState, run: Run): string | null {
   return Object.keys(needs).find((name) => isReserved(state, name, run, rank)) ?? null;
 }
 
-/** Whether a resource is kept for a run of at least this priority other than `run` (null: for a lease of user code). */
+/**
+ * Whether a resource is reserved for a run other than `run` of at least this priority (null: the request is a lease of user
+ * code).
+ */
 export function isReserved(state: LiveState, name: string, run: Run | null, rank: number): boolean {
   const holder = state.reservations.get(name);
   if (holder === undefined || holder === run) return false;
@@ -28,13 +31,13 @@ export function isReserved(state: LiveState, name: string, run: Run | null, rank
   return false;
 }
 
-/** Reserves for the runs that have waited too long; part of the regular look at what waits. */
+/** Reserves for runs that have waited too long; part of the regular check of waiting runs. */
 export function reserve(turn: Turn): void {
   const { state } = turn;
   for (const keyQueue of state.queue.keys()) {
     for (const first of state.queue.firstBlocked(keyQueue)) {
       const waitedUs = turn.nowUs - (first.waiting?.sinceUs ?? turn.nowUs);
-      // A wait that begins ahead began before the clock was set back.
+      // A wait that began in the future began before the clock was set back.
       if (waitedUs >= 0 && waitedUs < PASSED_OVER_MAX_US) continue;
       for (const name of Object.keys(needsOf(first))) reserveFor(state, name, first);
     }
@@ -47,7 +50,7 @@ function reserveFor(state: LiveState, name: string, run: Run): void {
   if (!stands) state.reservations.set(name, run);
 }
 
-/** What a run had reserved is free for others once it has been handed out or ended; returns the names. */
+/** Releases the reservations of a run that was handed out or ended; returns the resources' names. */
 export function giveUpReservations(state: LiveState, run: Run): string[] {
   const names = [...state.reservations].filter(([, holder]) => holder === run).map(([name]) => name);
   for (const name of names) state.reservations.delete(name);

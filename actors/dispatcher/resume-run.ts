@@ -1,4 +1,4 @@
-/** POST /api/runs/{id}/resume: the answer to a pause, if it fits the question; the next attempt is queued with it. */
+/** POST /api/runs/{id}/resume: the answer to a pause, if it matches the question; also queues the next attempt. */
 import type { Command } from "#protocol/command";
 import { refuse, refuseResume } from "#protocol/errors";
 import { canonicalJson } from "#protocol/json";
@@ -26,8 +26,8 @@ export function resumeRunCommand(turn: Turn, command: Command): void {
 }
 
 /**
- * Why an answer is not taken; null when it is. Engines of other implementations take any answer and convert it themselves, so only
- * what none could convert is refused for them: an object of the wrong form.
+ * Why an answer is refused, or null. Engines of other implementations accept any answer and convert it themselves, so only an
+ * answer that none of them could convert is refused for them: an object of the wrong shape.
  */
 function misfit({ schema, answer_checked }: Record<string, unknown>, input: unknown): string | null {
   const isForm = typeof schema === "object" && schema !== null && "type" in schema && schema.type === "object";

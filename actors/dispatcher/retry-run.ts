@@ -1,4 +1,4 @@
-/** POST /api/runs/{id}/retry: a new run with the parameters, tags and priority of one that has ended. */
+/** POST /api/runs/{id}/retry: a new run with the parameters, tags and priority of an ended run. */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { isEnded } from "../live-state/run.ts";

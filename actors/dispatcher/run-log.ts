@@ -1,4 +1,4 @@
-/** Lines of a step on their way to the logs of runs: those that engines report, and our own about what became of a report. */
+/** Log lines of runs collected in a step: those of engines' reports, and the server's own warnings about a report. */
 import { levelBit } from "#storage/feed";
 import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
@@ -6,7 +6,7 @@ import type { Turn } from "../turn.ts";
 /** Task run, level, logger, time, message. */
 export type LogLine = [number | null, number, string, number, string];
 
-/** The lines of one report by run, with the levels among them. */
+/** The lines of one report by run, with a mask of their levels. */
 export type LogsByRun = Map<Run, { lines: LogLine[]; levels: number }>;
 
 const WARNING = 30;
@@ -22,7 +22,7 @@ export function addLine(logs: LogsByRun, run: Run, line: LogLine): void {
   entry.levels |= levelBit(line[1]);
 }
 
-/** A warning of ours. */
+/** Adds a warning by the server. */
 export function addWarning(turn: Turn, run: Run, logs: LogsByRun, message: string): void {
   addLine(logs, run, [null, WARNING, OUR_LOGGER, turn.nowUs, message]);
 }

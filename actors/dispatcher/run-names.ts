@@ -1,6 +1,6 @@
 /**
- * Generated run names: adjective-animal. The words follow from the run's number by a fixed permutation, so generated names
- * never repeat without a look at the store: after all pairs were used, a count is appended.
+ * Generated run names: adjective-animal. The words follow from the run's id by a fixed permutation, so names are unique
+ * without reading the store: once all pairs are used, a count is appended.
  */
 
 const ADJECTIVES =
@@ -13,7 +13,7 @@ const ANIMALS =
   );
 
 const PAIRS = ADJECTIVES.length * ANIMALS.length;
-/** A prime that divides none of the list lengths: multiplying by it visits every pair once, neighbours far apart. */
+/** A prime that divides none of the list lengths: multiplying by it visits every pair once, with neighbours far apart. */
 const STRIDE = 7919;
 
 /** The generated name of the run with this id. */

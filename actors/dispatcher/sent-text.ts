@@ -1,16 +1,19 @@
-/** Texts whose length user code decides: what is beyond a limit is cut or counted, and said, so that nothing else of a report is lost. */
+/**
+ * Texts whose length user code decides: whatever exceeds a limit is truncated or counted, with a note, so that the rest of
+ * the report is not lost.
+ */
 import { exceedsBytes } from "#protocol/json-size";
 import { DETAILS_BYTES_MAX, MESSAGE_LENGTH_MAX } from "#protocol/limits";
 
-/** The beginning of a text, and how long the text was; the text itself within the limit. */
+/** The text, or its beginning and a note of its length if it exceeds the limit. */
 export function cutText(text: string, lengthMax: number): string {
   if (text.length <= lengthMax) return text;
   const note = `… (cut: ${text.length} characters)`;
-  // A pair of surrogates may have been cut in two.
+  // The cut may have split a surrogate pair.
   return text.slice(0, lengthMax - note.length).toWellFormed() + note;
 }
 
-/** Details of a state; beyond the limit their size, and the beginning of their traceback, which says most. */
+/** Details of a state; beyond the limit, only their size and the beginning of their traceback, the most useful part. */
 export function boundedDetails(details: Record<string, unknown>): Record<string, unknown> {
   if (isEmpty(details)) return details;
   const text = JSON.stringify(details);
@@ -20,7 +23,7 @@ export function boundedDetails(details: Record<string, unknown>): Record<string,
   return { details_bytes: Buffer.byteLength(text), ...kept };
 }
 
-/** Most moves say nothing more than their state. */
+/** Most moves have no details. */
 function isEmpty(details: Record<string, unknown>): boolean {
   for (const _ in details) return false;
   return true;

@@ -1,4 +1,4 @@
-/** POST /api/runs/{id}/transition: a move asked for by an engine or a person; and the same as an event of a report. */
+/** POST /api/runs/{id}/transition: a move requested by an engine or a person; and the same move as an event of a report. */
 import type { Command } from "#protocol/command";
 import type { RunTransitionReport } from "#protocol/engine";
 import { refuse, refuseTransition } from "#protocol/errors";
@@ -26,7 +26,8 @@ export function transitionRun(turn: Turn, command: Command): void {
     run.repeatable = false;
     return turn.replyRun(command, 200, run);
   }
-  // A lease is over when the run pauses or is taken back; only the end of a run has words of its own for that.
+  // The lease has ended, because the run paused or was taken back. An ended run gets the more specific refusal of its
+  // transition.
   if (lease !== null && !force && !run.assigned && !isEnded(run)) return turn.refuse(command, refuse("stale_lease", run.id));
   const timestamp = sent === null ? turn.nowUs : timeOfMove(turn, run, sent);
   const decision = decideTransition(run.state, { ...body, timestamp }, turn.nowUs, force);
@@ -41,7 +42,7 @@ export function transitionRun(turn: Turn, command: Command): void {
   turn.replyRun(command, 200, run);
 }
 
-/** A move that the engine which holds the run reports; a refused one changes nothing. */
+/** Applies a move reported by the engine that holds the run; a move outside the state table changes nothing. */
 export function moveByReport(turn: Turn, run: Run, proposed: RunTransitionReport["state"]): void {
   if (!run.assigned || isRepetition(run, proposed, true, proposed.timestamp)) return;
   const decision = decideTransition(run.state, proposed, turn.nowUs, false);
@@ -51,12 +52,12 @@ export function moveByReport(turn: Turn, run: Run, proposed: RunTransitionReport
 }
 
 function applyMove(turn: Turn, run: Run, state: State, forced: boolean, mover: "server" | "engine"): void {
-  // Its engine says that user code ended the thread or filled its memory: run again like any crash.
+  // The engine reports that user code ended its thread or filled its memory: rerun as after any crash.
   if (state.type === "Crashed" && run.assigned && !forced) crashRun(turn, run, state.message ?? ENGINE_EXITED, state.details);
   else moveRun(turn, run, state, state.name === "Skipped" ? { reason: state.message } : null, mover);
 }
 
-/** A repetition of the newest move whose first answer may have been lost is no refusal. */
+/** A repetition of the newest move is accepted, because its first answer may have been lost. */
 function isRepetition(
   run: Run,
   body: { type: string; name?: string | null | undefined },
@@ -65,6 +66,6 @@ function isRepetition(
 ): boolean {
   const same = run.state.type === body.type && run.state.name === (body.name ? body.name : body.type);
   if (!same) return false;
-  // Of a time that was replaced nothing is stored to compare it with.
+  // A replaced timestamp is not stored, so it cannot be compared.
   return leased ? run.state.timestamp === timestamp || !isHeldTime(timestamp) : run.repeatable;
 }

@@ -1,6 +1,6 @@
 /**
- * The state table of runs and task runs, as data.
- * It decides one proposed move; it knows nothing of engines, queues or time beyond the age of the current state.
+ * The state table of runs and task runs, as data. Decides one proposed move, independently of engines, queues and time,
+ * except for the age of the current state.
  */
 import type { TransitionReason } from "#protocol/errors";
 import { DUPLICATE_WINDOW_US, MESSAGE_LENGTH_MAX } from "#protocol/limits";
@@ -65,7 +65,7 @@ export interface ProposedState {
 
 export type TransitionDecision = { accepted: true; state: State } | { accepted: false; reason: TransitionReason };
 
-/** Decides a proposed move. A forced one is always accepted and marked so in its details. */
+/** Decides a proposed move. A forced move is always accepted, and marked in its details. */
 export function decideTransition(
   current: State | null,
   proposed: ProposedState,

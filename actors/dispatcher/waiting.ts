@@ -1,4 +1,4 @@
-/** Marks runs that wait: for resources (AwaitingResource) and past their scheduled time (Late). */
+/** Marks waiting runs: for resources (AwaitingResource) and past their scheduled time (Late). */
 import { backfillTag } from "../live-state/backfill.ts";
 import { flowKey } from "../live-state/flow.ts";
 import { needsOf, type Run } from "../live-state/run.ts";
@@ -8,15 +8,15 @@ import { moveRun } from "./moves.ts";
 import { lacksSlot } from "./pool.ts";
 import { blockingOf, reserve } from "./reservation.ts";
 
-/** Runs of one queue that are looked at for a lack of resources in one pass. */
+/** Maximum of ready runs per queue that are checked for a lack of resources in one pass. */
 const LOOKED_AT_MAX = 1000;
 
-/** Runs of one queue that are marked as waiting for a place of the pool: those behind them wait for the same. */
+/** Maximum of runs per queue marked as waiting for a place in the pool; runs behind them wait for the same. */
 const SLOTLESS_MARKED_MAX = 100;
-/** What such a run waits for, as message and resource of its state. */
+/** What such runs wait for, as message and resource of their state. */
 const NO_SLOT = "no engine slot";
 
-/** Marks the runs that lack a resource: a due run says what it waits for within the tick. */
+/** Marks runs that lack a resource, so that a due run shows within a tick what it waits for. */
 export function markWaiting(turn: Turn): void {
   for (const backfill of turn.state.queue.backfills()) moveUp(turn, backfill);
   reserve(turn);
@@ -36,7 +36,7 @@ export function markWaiting(turn: Turn): void {
   markSlotless(turn);
 }
 
-/** The event that a run waits for a resource, about the resource. */
+/** Records that a run waits for a resource, as an event about the resource. */
 function recordExhausted(turn: Turn, run: Run, resource: string): void {
   const { external_id, name, flow } = run;
   turn.givenEvent({
@@ -52,7 +52,7 @@ function recordExhausted(turn: Turn, run: Run, resource: string): void {
   });
 }
 
-/** Due runs for which every place of the pool is taken show it as other lacks do, without an event. */
+/** Marks due runs while all places of the pool are taken, like other lacks, but without an event. */
 function markSlotless(turn: Turn): void {
   const { state } = turn;
   for (const keyQueue of state.queue.keys()) {
@@ -67,8 +67,8 @@ function markSlotless(turn: Turn): void {
 }
 
 /**
- * Runs that wait for what is free: the one that was woken for it may have ended before it was handed out, or may lack
- * something else. What ready runs are about to take counts as taken.
+ * Wakes blocked runs whose resources are free: a run woken before may have ended before its hand-out, or may lack something
+ * else. Resources needed by ready runs count as taken.
  */
 function wakePassedOver(turn: Turn): void {
   const { queue, ledger } = turn.state;
@@ -97,13 +97,13 @@ function wakePassedOver(turn: Turn): void {
   }
 }
 
-/** Of a backfill's runs that wait for their turn in it, only the first are marked: the others would be a flood of equal events. */
+/** Of the runs that wait for their backfill's concurrency, only the first are marked, to avoid a flood of equal events. */
 function isFarBehind(turn: Turn, run: Run, resource: string): boolean {
   if (run.backfill_id === null || resource !== backfillTag(run.backfill_id)) return false;
   return (turn.state.backfills.get(run.backfill_id)?.counts.get("AwaitingResource") ?? 0) >= turn.state.settings.backfillNearMax;
 }
 
-/** Ready runs whose resources were taken since they were queued. */
+/** Blocks ready runs whose resources were taken since they were queued. */
 function findBlocked(turn: Turn): void {
   const { queue } = turn.state;
   for (const keyQueue of queue.keys()) {
@@ -118,8 +118,8 @@ function findBlocked(turn: Turn): void {
 }
 
 /**
- * A run that has not started 15 s after its scheduled time is late; one event carries the common and the extra keys. One that
- * has started waits for something else since: its own retry, or an engine to go on after an answer.
+ * Marks a run that has not started 15 s after its scheduled time; one event carries the common and the extra keys. A run that
+ * has started waits for something else: its own retry, or an engine after an answer.
  */
 export function markLate(turn: Turn, run: Run): void {
   if (run.start_time !== null) return;

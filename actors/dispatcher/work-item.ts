@@ -1,26 +1,26 @@
-/** Work items as JSON text: what an engine is given. */
+/** Work items as JSON text: the work given to an engine. */
 import type { Engine } from "../live-state/engine.ts";
 import type { Flow } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
 
-/** The answer to a poll that found nothing. */
+/** The answer to a poll without work. */
 export const NO_WORK = '{"run":null,"exit":false}';
-/** The answer that tells an engine to leave. */
+/** The answer that makes an engine leave. */
 export const LEAVE = '{"run":null,"exit":true}';
 
-/** A run as work. Engines that end runs themselves also learn the lease they hold, and that reports may move their run. */
+/** A run as work. Engines that end runs themselves also get their lease, and the permission to move the run by reports. */
 export function renderWorkItem(run: Run, engine: Engine, parametersText: string): string {
   const lease = engine.ownsStop ? `,"lease":${run.assignment_id},"run_transitions":true` : "";
   return `{"run":${itemText(run, "run", parametersText, "null", lease)},"exit":false}`;
 }
 
-/** The hooks job after a crash: the fields of the crashed run and the state it ended in. */
+/** The job for crash hooks: the fields of the crashed run and its final state. */
 export function renderHooksItem(run: Run, parametersText: string): string {
   const payload = JSON.stringify({ kind: "hooks", run_id: run.id, state: "Crashed" });
   return `{"run":${itemText(run, "hooks", parametersText, payload, "")},"exit":false}`;
 }
 
-/** The bulk-completion check of a backfill: the engine asks for its values itself. */
+/** The bulk-completion check of a backfill; the engine fetches the values itself. */
 export function renderBulkItem(flow: Flow, backfillId: number): string {
   const payload = JSON.stringify({ kind: "bulk_complete", backfill_id: backfillId, flow_id: flow.id });
   const noRun = { id: 0, external_id: "", name: "", flow };

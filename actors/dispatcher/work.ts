@@ -1,4 +1,4 @@
-/** POST /api/engine/work: an engine asks for work, and what becomes of its waiting poll. */
+/** POST /api/engine/work: an engine asks for work; handles its parked poll to the end. */
 import type { Command, CommandNotice } from "#protocol/command";
 import type { WorkRequest } from "#protocol/engine";
 import { type Engine, engineKeyText } from "../live-state/engine.ts";
@@ -10,7 +10,7 @@ import { dispatch, takeBack } from "./hand-out.ts";
 import { takeJob } from "./jobs.ts";
 import { LEAVE, NO_WORK, renderWorkItem } from "./work-item.ts";
 
-/** An engine that polls although its run is under way, without a word about it for this long, has left it. */
+/** An engine that polls without having reported on its running run for this long has abandoned the run. */
 export const LEFT_AFTER_US = 5_000_000;
 
 export function work(turn: Turn, command: Command): void {
@@ -35,7 +35,7 @@ export function work(turn: Turn, command: Command): void {
   if (engine.poll === poll && (request.wait_ms ?? 0) === 0) answerEmpty(turn, command.id, engine);
 }
 
-/** Another process, or one for another key, under the name of an engine: the former one is no more, and its runs end with it. */
+/** A poll from another process, or for another key, under a known engine id: the former engine is gone, and its runs end. */
 function replaceEngine(turn: Turn, request: WorkRequest): void {
   const known = turn.state.engines.get(request.engine_id);
   if (known === undefined || (known.pid === request.pid && known.keyText === engineKeyText(keyOfRequest(turn, request)))) return;
@@ -45,7 +45,10 @@ function replaceEngine(turn: Turn, request: WorkRequest): void {
   if (spawned !== undefined) turn.state.pool.set(spawned.id, spawned);
 }
 
-/** A run the engine has not acknowledged is given to it again; one it works on without a sign of life has been left. */
+/**
+ * An unacknowledged run is given to its engine again; a run that the engine abandoned (cancelling, or without contact)
+ * crashes.
+ */
 function settleHeldRuns(turn: Turn, engine: Engine): Run | null {
   for (const id of [...engine.runs]) {
     const run = turn.state.runs.get(id);
@@ -62,7 +65,7 @@ function answerEmpty(turn: Turn, command: number, engine: Engine): void {
   turn.decision.replies.push(command, 200, NO_WORK);
 }
 
-/** Tells a parked engine to leave, at once. */
+/** Answers a parked engine with LEAVE at once. */
 export function sendAway(turn: Turn, engine: Engine): void {
   if (engine.poll === null) return;
   const { command } = engine.poll;
@@ -71,7 +74,7 @@ export function sendAway(turn: Turn, engine: Engine): void {
   forgetEngine(turn, engine);
 }
 
-/** The waiting time of a poll is over, its client went away, or its answer could not be delivered. */
+/** A poll's waiting time is over, its client disconnected, or its answer could not be delivered. */
 export function notice(turn: Turn, message: CommandNotice): void {
   if (message.kind === "Undelivered") return undelivered(turn, message.command);
   const poll = turn.state.queue.pollOf(message.command);

@@ -1,6 +1,6 @@
 /**
- * Whether a process is the engine whose pid it has. Engines that others start name their pid themselves, and one in a container
- * names a pid of the container: under that, some other process of this host may run.
+ * Checks that a process is the engine that claims its pid. External engines report their own pid, and an engine in a
+ * container reports a pid of the container: on this host, that pid may belong to another process.
  */
 import { readFileSync } from "node:fs";
 import { readdir, readFile, readlink } from "node:fs/promises";
@@ -9,13 +9,16 @@ import { parentOf } from "./process-table.ts";
 export class ClaimedProcesses {
   #reading: Promise<unknown> = Promise.resolve();
   #next: Promise<ReadonlySet<string>> | null = null;
-  /** Checks are made one after the other: thousands at once would fill the memory. Those of one process that wait are one. */
+  /**
+   * Checks run in sequence, because thousands in parallel would fill the memory. Waiting checks of the same process are
+   * merged.
+   */
   #checked: Promise<unknown> = Promise.resolve();
   readonly #waiting = new Map<number, Promise<boolean>>();
 
   /**
-   * True for a process that was started under the engine's id, or that is at the other end of a connection with this process,
-   * itself or by its parent. Where the system has no /proc nothing can be known, so it is taken at its word.
+   * True for a process that was started with the engine's id, or that holds (itself or its parent) the other end of a
+   * connection with this process. Without /proc no check is possible, so the claim is believed.
    */
   isEngine(pid: number, engineId: string): Promise<boolean> {
     if (process.platform !== "linux" || wasStartedAs(pid, engineId)) return Promise.resolve(true);
@@ -31,7 +34,10 @@ export class ClaimedProcesses {
     return check;
   }
 
-  /** One look serves all who wait for it: thousands of engines may poll at once. A look that has begun may be too early. */
+  /**
+   * Reads the peers once for all waiting checks, because thousands of engines may poll together. A read in progress may be
+   * too early, so the next read is used.
+   */
   #peers(): Promise<ReadonlySet<string>> {
     this.#next ??= this.#reading.then(() => {
       this.#next = null;
@@ -43,7 +49,7 @@ export class ClaimedProcesses {
   }
 }
 
-/** Whether a process, itself or by its parent, has one of these sockets. */
+/** Whether the process or its parent holds one of these sockets. */
 async function isConnected(pid: number, peers: ReadonlySet<string>): Promise<boolean> {
   const parent = parentOf(pid);
   const family = parent === null || parent === process.pid ? [pid] : [pid, parent];
@@ -51,7 +57,7 @@ async function isConnected(pid: number, peers: ReadonlySet<string>): Promise<boo
   return false;
 }
 
-/** Its command line names the engine, as those do that a server has started. */
+/** True when the command line contains the engine's id, as in engines started by a server. */
 function wasStartedAs(pid: number, engineId: string): boolean {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
@@ -62,13 +68,13 @@ function wasStartedAs(pid: number, engineId: string): boolean {
 }
 
 interface Connection {
-  /** The number by which the system knows the socket. */
+  /** The inode of the socket. */
   socket: string;
   local: string;
   remote: string;
 }
 
-/** The sockets at the other ends of this process's TCP connections, as far as they are on this host. */
+/** The sockets at the other ends of this process's TCP connections, if they are on this host. */
 async function readPeers(): Promise<ReadonlySet<string>> {
   const own = new Set(await socketsOf(process.pid));
   const connections = (await Promise.all([readConnections("tcp"), readConnections("tcp6")])).flat();
@@ -81,11 +87,11 @@ async function readPeers(): Promise<ReadonlySet<string>> {
 const LOCAL_COLUMN = 1;
 const REMOTE_COLUMN = 2;
 const SOCKET_COLUMN = 9;
-/** An IPv4 address as IPv6: one end of a connection may be listed so, the other as it is. */
+/** Prefix of an IPv4 address mapped to IPv6: the two ends of a connection may be listed in different forms. */
 const MAPPED = /^0000000000000000FFFF0000/;
 
 async function readConnections(family: "tcp" | "tcp6"): Promise<Connection[]> {
-  // Without IPv6 there is no second list.
+  // Without IPv6 the second list does not exist.
   const text = await readFile(`/proc/net/${family}`, "latin1").catch(() => "");
   return text
     .split("\n")
@@ -97,7 +103,7 @@ async function readConnections(family: "tcp" | "tcp6"): Promise<Connection[]> {
     });
 }
 
-/** None of a process that has gone or belongs to somebody else. */
+/** Empty for a process that is gone or belongs to another user. */
 async function socketsOf(pid: number): Promise<string[]> {
   const folder = `/proc/${pid}/fd`;
   const names = await readdir(folder).catch(() => []);

@@ -1,8 +1,8 @@
-/** What an engine has left behind when it ended: SIGTERM, and after a grace SIGKILL. */
+/** Ends the processes that an engine left behind: SIGTERM, then SIGKILL after a grace. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { CHILD_GRACE_MS, listProcesses, type SystemProcess, signalAll } from "#system/run-processes";
 
-/** Ends the processes of an engine's process group: whatever started them, they were the engine's. */
+/** Ends all processes of an engine's process group, whatever started them. */
 export async function endGroup(group: number): Promise<void> {
   await end((all) => all.filter((one) => one.group === group));
 }

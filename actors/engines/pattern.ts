@@ -1,4 +1,4 @@
-/** File patterns of the modules that a configured engine command is for: `*` stands for any text, `?` for one character. */
+/** Matches a module against the file pattern of a configured engine command: `*` stands for any text, `?` for one character. */
 export function matchesPattern(pattern: string, module: string): boolean {
   const source = pattern
     .replace(/[.+^${}()|[\]\\]/g, "\\$&")

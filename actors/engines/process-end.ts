@@ -1,4 +1,4 @@
-/** How the process of an engine ended, in words and as data for the states of the runs it held. */
+/** How an engine's process ended, in words and as data for the states of its runs. */
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
@@ -8,18 +8,18 @@ export interface ProcessEnd {
   details: Record<string, unknown>;
 }
 
-/** What is known of an end besides the exit code and the signal. */
+/** Evidence besides the exit code and the signal. */
 export interface EndEvidence {
-  /** The system has killed a process for its memory in the last moments; null where the system does not say. */
+  /** True when the system has recently killed a process for memory; null where the system does not report that. */
   memoryKill: boolean | null;
-  /** Why the engine's Node gave up, from its report; null without one. */
+  /** Why the engine's Node aborted, from its report; null without a report. */
   fatalError: string | null;
 }
 
-/** A shell gives the end of its program by a signal as an exit code: this much more than the signal's number. */
+/** A shell reports that its program was ended by a signal as an exit code of this value plus the signal's number. */
 const SHELL_SIGNAL_BASE = 128;
 
-/** Signals by which a process usually ends itself. */
+/** Signals that usually result from a fault of the process itself. */
 const OWN_FAULTS: Partial<Record<NodeJS.Signals, string>> = {
   SIGABRT: "it gave up after an error that it could not go on from",
   SIGSEGV: "native code failed",
@@ -48,7 +48,7 @@ export function processEnd(
   return { cause: `engine process was killed from outside (SIGKILL)${perhaps}`, details };
 }
 
-/** The end of a process whose Node gave up; of one that is no child of ours there is no exit code and no signal. */
+/** The end of a process whose Node aborted. A process that is no child of this server has neither exit code nor signal. */
 export function gaveUp(fatalError: string, details: Record<string, unknown> = {}): ProcessEnd {
   const outOfMemory = /out of memory/i.test(fatalError) && { out_of_memory: true };
   return { cause: `engine process gave up: ${fatalError}`, details: { ...details, ...outOfMemory } };
@@ -60,7 +60,7 @@ function signalOfShell(code: number | null): NodeJS.Signals | null {
   return named === undefined ? null : (named[0] as NodeJS.Signals);
 }
 
-/** How many processes the system has killed for their memory since it was started; null where it does not count them. */
+/** Number of processes that the system has killed for memory since boot; null where the system does not count them. */
 export function countMemoryKills(): number | null {
   try {
     const line = /^oom_kill (\d+)$/m.exec(readFileSync("/proc/vmstat", "latin1"));
@@ -70,12 +70,12 @@ export function countMemoryKills(): number | null {
   }
 }
 
-/** Options of Node by which a process that has to give up, as with a full heap, leaves a report in a folder. */
+/** Node options that make a process write a report into a folder before it aborts, as with a full heap. */
 export function fatalReportOptions(folder: string): string[] {
   return ["--report-on-fatalerror", "--report-exclude-env", "--report-compact", `--report-directory=${folder}`];
 }
 
-/** Takes the report of a process out of the folder: what its Node gave up for; null without a report. */
+/** Removes a process's report from the folder and returns the reason for the abort; null without a report. */
 export function takeFatalError(folder: string, pid: number): string | null {
   try {
     // report.<date>.<time>.<pid>.<thread>.<count>.json
@@ -86,7 +86,7 @@ export function takeFatalError(folder: string, pid: number): string | null {
     rmSync(path);
     return (JSON.parse(text) as { header: { event: string } }).header.event;
   } catch {
-    // The report was not written to its end, as on a full disk.
+    // The report is incomplete, as on a full disk.
     return null;
   }
 }

@@ -1,22 +1,28 @@
-/** What the system knows of a process: whether it lives, and when it started, so that a reused pid is told from the old process. */
+/**
+ * Process status from the system: whether a process lives and when it started, to distinguish it from a later process with
+ * the same pid.
+ */
 import { readFileSync } from "node:fs";
 
-/** Positions of the parent and the start time (in clock ticks since boot) behind the command name in /proc/<pid>/stat, see proc(5). */
+/**
+ * Positions of the parent and the start time (clock ticks since boot) after the command name in /proc/<pid>/stat, see
+ * proc(5).
+ */
 const PARENT_FIELD = 1;
 const START_TIME_FIELD = 19;
 
 export interface ProcessState {
   alive: boolean;
-  /** Clock ticks since boot; null where the system has no /proc. */
+  /** Clock ticks since boot; null without /proc. */
   started: number | null;
 }
 
-/** A process that ended but was not collected by its parent counts as gone. */
+/** A zombie (ended but not yet collected by its parent) counts as gone. */
 export function readProcess(pid: number): ProcessState {
   try {
     process.kill(pid, 0);
   } catch (cause) {
-    // Somebody else's process is alive, but never ours to signal.
+    // A process of another user is alive, but must never be signalled.
     return { alive: (cause as NodeJS.ErrnoException).code === "EPERM", started: null };
   }
   try {
@@ -27,7 +33,7 @@ export function readProcess(pid: number): ProcessState {
   }
 }
 
-/** Null where it cannot be read. */
+/** Null when unreadable. */
 export function parentOf(pid: number): number | null {
   try {
     return Number(readFields(pid)[PARENT_FIELD]);
@@ -38,17 +44,17 @@ export function parentOf(pid: number): number | null {
 
 function readFields(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  // The command name is in parentheses and may hold anything, so what follows is counted from the last one.
+  // The command name is in parentheses and may contain any character, so count fields from the last parenthesis.
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
-/** The same process as the one that was seen before: alive, with the same start time where both are known. */
+/** True for the process that was seen before: alive, and with the same start time where both are known. */
 export function isSameProcess(pid: number, started: number | null): boolean {
   const now = readProcess(pid);
   return now.alive && (started === null || now.started === null || started === now.started);
 }
 
-/** The user a process belongs to, null where that cannot be read. */
+/** The user of a process, null when unreadable. */
 export function userOf(pid: number): number | null {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");

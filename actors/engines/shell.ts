@@ -1,9 +1,9 @@
 /**
- * The engine processes: starts, watches and signals processes on the main thread.
+ * The engine processes: starts, watches and signals processes, on the main thread.
  *
- * Messages in: orders of the dispatcher. Messages out: engines that have gone, start times, changed modules.
- * It signals only its own children, and processes that are the engine they are said to be and still the ones that it saw at
- * their first poll.
+ * Messages in: orders of the dispatcher. Messages out: engines that are gone, start times, changed modules. Only two kinds of
+ * process are signalled: own children, and processes that were checked to be the claimed engine and are still the process
+ * seen at the engine's first poll.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
@@ -21,29 +21,29 @@ import { matchesPattern } from "./pattern.ts";
 import { countMemoryKills, type EndEvidence, gaveUp, type ProcessEnd, processEnd, takeFatalError } from "./process-end.ts";
 import { isSameProcess, readProcess, userOf } from "./process-table.ts";
 
-/** How often processes are looked at. */
+/** Interval of the checks of processes. */
 const LOOK_US = 500_000;
-/** Processes that are no children of ours and are looked at in one pass; more take turns. */
+/** Maximum of external processes checked per pass; more are checked in turns. */
 const LOOKED_AT_MAX = 500;
 
 export interface EngineProcessesOptions {
-  /** Program and leading arguments of our own engine. */
+  /** Program and leading arguments of the bundled engine. */
   command: readonly string[];
-  /** Commands for modules in other languages, first match counts. */
+  /** Commands for modules in other languages; the first matching pattern applies. */
   commands: readonly { pattern: string; command: readonly string[] }[];
   environment: Record<string, string>;
-  /** The server stops, and so many runs go on in their engines. */
+  /** The server stops, and this many runs continue in their engines. */
   staying(runs: number): void;
-  /** What went wrong with processes. */
+  /** Reports a problem with processes. */
   complain(text: string): void;
-  /** Where the report of a process whose Node gave up is found; null where no command asks for one. */
+  /** Folder for reports of processes whose Node aborted; null when no command writes reports. */
   reportFolder: string | null;
 }
 
 interface Watched {
   pid: number;
   started: number | null;
-  /** Whether the process is the engine: looked at when it first polls, when its connection is there for certain. */
+  /** Whether the process is the engine: checked at its first poll, when its connection certainly exists. */
   isEngine: Promise<boolean>;
 }
 
@@ -55,7 +55,7 @@ interface Child {
 interface WatchedModule {
   source_dir: string;
   module: string;
-  /** When its file was last changed, milliseconds; 0 without a file. */
+  /** Modification time of the module's file, milliseconds; 0 without a file. */
   ms: number;
   engines: Set<string>;
 }
@@ -67,11 +67,11 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
   readonly #watched = new Map<string, Watched>();
   readonly #children = new Map<string, Child>();
   readonly #claimed = new ClaimedProcesses();
-  /** Modules of living engines, and which module each has. */
+  /** Modules of living engines, and the module of each engine. */
   readonly #modules = new Map<string, WatchedModule>();
   readonly #moduleOf = new Map<string, string>();
   #lookFrom = 0;
-  /** When last looked at: an end after a further one may have been one of them. */
+  /** Memory kills at the last check: if the count has risen when an engine ends, the engine may be among those killed. */
   #memoryKills = countMemoryKills();
 
   constructor(options: EngineProcessesOptions, nowUs: () => number, send: (to: string, message: unknown) => void) {
@@ -114,7 +114,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     }
   }
 
-  /** Idle engines have been told to go; busy ones stay for the next server to adopt. */
+  /** Idle engines leave with the server; busy engines stay, for the next server to adopt. */
   stop(): void {
     for (const { process: child } of this.#children.values()) child.unref();
   }
@@ -130,10 +130,10 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     const [program, ...leading] = this.#commandFor(key.module);
     const args = [...leading, "--engine-id", engineId, "--source-dir", key.source_dir, "--module", key.module];
     if (key.isolated) args.push("--once");
-    // The engine lowers its priority itself: many do so by an amount, which would count twice.
+    // The engine lowers its own priority. A nice value set here as well would add up in engines that lower it relatively.
     if (key.nice > 0) args.push("--nice", String(key.nice));
     const environment = { ...process.env, ...this.#options.environment, MILLRACE_ENGINE_ID: engineId };
-    // A process group of its own: a Ctrl-C meant for the server does not end runs.
+    // A separate process group, so that a Ctrl-C for the server does not end runs.
     const child = spawn(program ?? "", args, { stdio: ["ignore", "inherit", "inherit"], env: environment, detached: true });
     this.#children.set(engineId, { process: child, key });
     this.#rememberModule(engineId, key.source_dir, key.module);
@@ -141,7 +141,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
       this.#gone(engineId, { cause: `the engine could not be started: ${message}`, details: {} }),
     );
     child.once("exit", (code, signal) => {
-      // One that ends as it should has looked after its runs itself.
+      // An engine that ends normally has cleaned up after its runs itself.
       if (code !== 0 && child.pid !== undefined) this.#attempt(endGroup(child.pid));
       this.#gone(engineId, processEnd(code, signal, this.#evidence(child.pid)));
     });
@@ -186,7 +186,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     );
   }
 
-  /** Signals an engine that others have started. */
+  /** Signals an external engine. */
   async #signalOther(engineId: string, { pid, started, isEngine }: Watched, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
     if (!(await isEngine) && !(await this.#claimed.isEngine(pid, engineId))) {
       const text = `engine ${engineId} says that it is process ${pid}, but nothing else does: that process gets no ${signal}`;
@@ -198,7 +198,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     try {
       process.kill(pid, signal);
     } catch {
-      // It has gone in between: the next look notices.
+      // The process ended in between; the next check reports that.
     }
   }
 
@@ -207,7 +207,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     return { kind: "PoolReport", engines };
   }
 
-  /** Children report their end themselves; others are looked at, a share of them in each pass. */
+  /** Children report their own end; external processes are checked, a share of them per pass. */
   #look(out: Outbox): void {
     this.#memoryKills = countMemoryKills();
     const others = [...this.#watched].filter(([id]) => !this.#children.has(id));
@@ -250,7 +250,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
   }
 }
 
-/** 0 without a file. A module is named by its file, or as Python does: `etl.daily` is etl/daily.py or etl/daily/__init__.py. */
+/** 0 without a file. A module is a file name, or a Python name: `etl.daily` is etl/daily.py or etl/daily/__init__.py. */
 function modifiedMs(sourceDir: string, module: string): number {
   const dotted = module.replaceAll(".", "/");
   for (const path of [module, `${dotted}.py`, `${dotted}/__init__.py`]) {

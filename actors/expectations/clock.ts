@@ -1,18 +1,18 @@
-/** The clocks of rules: cron expressions in a time zone, read and walked as those of schedules. */
+/** The clocks of rules: cron expressions in a time zone, parsed and walked like those of schedules. */
 import { parseCron } from "../scheduler/cron.ts";
 import { momentsOf } from "../scheduler/fires.ts";
 import { findZone } from "../scheduler/zone.ts";
 
 const ZONE_DEFAULT = "UTC";
 
-/** What is wrong with an expression and zone, or null. */
+/** The error in an expression and zone, or null. */
 export function checkClock(cron: string, zone: string | null): string | null {
   if (findZone(zone ?? ZONE_DEFAULT) === null) return `unknown time zone "${zone}"`;
   const parsed = parseCron(cron, true);
   return parsed.ok ? null : parsed.error;
 }
 
-/** The first tick after a moment; null when there is none. */
+/** The first tick after a time, or null. */
 export function nextTick(cron: string, zone: string | null, afterUs: number): number | null {
   const parsed = parseCron(cron, true);
   const found = findZone(zone ?? ZONE_DEFAULT);

@@ -1,8 +1,9 @@
 /**
- * The expectation timer: knows when the first deadline of what rules wait for has passed, and when their clocks tick.
+ * The expectation timer: knows the first deadline of the open expectations and the next ticks of rules' clocks.
  *
- * Messages in: that deadlines or clocks may have changed, its own timer. Effects out: what is due, to the rule engine, which
- * looks at every event before that moment first. It keeps nothing of its own: it is started again from the live state.
+ * Messages in: deadlines or clocks may have changed; its own timer. Effects out: due deadlines and ticks, to the rule engine,
+ * which first processes every earlier event. The timer has no state of its own: at a restart it is rebuilt from the live
+ * state.
  */
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
@@ -17,33 +18,33 @@ interface Due {
 
 export interface ExpectationPorts {
   nowUs(): number;
-  /** The rules of the live state; null before its first start. */
+  /** The rules of the live state; null before the core's first start. */
   book(): RuleBook | null;
-  /** When the server started, by the clock as it is now: ticks before that are not made up for. */
+  /** Start time of the server by the current wall clock: earlier ticks are not made up for. */
   startedAtUs(): number;
 }
 
-/** What is due and has not been decided yet is said again after this: it may have been lost on its way. */
+/** A due deadline or tick that is still undecided is sent again after this time, because the message may have been lost. */
 const AGAIN_US = 1_000_000;
-/** A tick that nobody looked at for this long (the machine slept, the clock was set forward) counts as missed. */
+/** A tick that is this late (the machine slept, the clock was set forward) counts as missed. */
 const TICK_LATE_US = 60_000_000;
 
 interface Tick {
-  /** The clock, and the moment up to which its ticks are decided. */
+  /** The cron expression, and the time up to which its ticks are decided. */
   clock: string;
   after: number;
-  /** The moment from which it was computed: a later one, where ticks were missed. */
+  /** The time from which the tick was computed; later than `after` if ticks were missed. */
   from: number;
   due: number;
 }
 
 export class ExpectationTimer implements Actor<Rearm | Due> {
   readonly #ports: ExpectationPorts;
-  /** Rules with a clock, as they were at a version of the rules. */
+  /** Rules with a clock, cached for one version of the rules. */
   #clocked: { book: RuleBook | null; version: number; rules: Rule[] } = { book: null, version: 0, rules: [] };
   /** Next ticks by rule. */
   readonly #ticks = new Map<number, Tick>();
-  /** When it last said what is due. */
+  /** When due deadlines and ticks were last sent. */
   #saidUs = Number.NEGATIVE_INFINITY;
 
   constructor(ports: ExpectationPorts, out: Outbox) {
@@ -72,12 +73,12 @@ export class ExpectationTimer implements Actor<Rearm | Due> {
     let nextUs = first?.deadline ?? Number.POSITIVE_INFINITY;
     for (const { due } of this.#ticks.values()) if (due < nextUs) nextUs = due;
     if (nextUs === Number.POSITIVE_INFINITY) return out.cancelTimer("due");
-    // A time of saying that lies ahead is one from before the clock was set back.
+    // A value ahead of now was recorded before the clock was set back.
     const againUs = Math.min(this.#saidUs, nowUs) + AGAIN_US;
     out.setTimer("due", nextUs > nowUs ? nextUs : Math.max(nowUs, againUs), { kind: "Due" });
   }
 
-  /** Computes the next tick of every clock whose last one is decided by now, or that is another one. */
+  /** Recomputes the next tick of each rule whose last tick is decided or whose cron expression changed. */
   #wind(): void {
     const rules = this.#clockedRules();
     const nowUs = this.#ports.nowUs();
@@ -88,7 +89,7 @@ export class ExpectationTimer implements Actor<Rearm | Due> {
       const clock = `${at.cron} ${at.tz}`;
       const from = Math.max(after, this.#ports.startedAtUs(), nowUs - TICK_LATE_US);
       const known = this.#ticks.get(rule.id);
-      // What was computed from a later moment was so before the clock was set back.
+      // A tick computed from a later time was computed before the clock was set back.
       const isCurrent = known?.after === after && known.clock === clock && known.from <= from;
       if (isCurrent && known.due >= nowUs - TICK_LATE_US) continue;
       const due = nextTick(at.cron, at.tz, from);

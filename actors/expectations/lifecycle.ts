@@ -1,4 +1,4 @@
-/** What becomes of expectations: armed, then met, lapsed or cancelled; and the ticks of rules that a clock arms. */
+/** The lifecycle of expectations: armed, then met, lapsed or cancelled; and the ticks of clock-armed rules. */
 import { EXPECTATIONS_OPEN_MAX } from "#protocol/limits";
 import type { ExpectationRow } from "#storage/load-rules";
 import { putOperation } from "#storage/ops";
@@ -10,7 +10,7 @@ import { actionFailed, ruleEvent } from "../rules/rule-events.ts";
 import type { Turn } from "../turn.ts";
 
 const SECOND_US = 1e6;
-/** Expectations that lapse in one decision. */
+/** Maximum of expectations that lapse in one decision. */
 const LAPSES_MAX = 200;
 
 export function arm(turn: Turn, rule: Rule, wanted: Reaction & { kind: "arm" }): void {
@@ -38,7 +38,7 @@ export function meet(turn: Turn, rule: Rule, { key, occurred }: Reaction & { kin
   turn.stream("expectation.met", expectation.id);
 }
 
-/** Open expectations due by `dueUs` have lapsed. The event of each makes its rule fire, by the same way as any event. */
+/** Lapses open expectations due by `dueUs`. The event of each lapse fires its rule like any event. */
 export function lapse(turn: Turn, dueUs: number, quarantine: Quarantine): void {
   const { expectations, rules } = turn.state.rules;
   let lapsed = 0;
@@ -78,7 +78,7 @@ function lapseOne(turn: Turn, rule: Rule | undefined, expectation: ExpectationRo
   turn.stream("expectation.lapsed", event);
 }
 
-/** A tick of a rule's clock is over: decided once, whatever comes again. */
+/** Decides a tick of a rule's clock; repeated messages are ignored. */
 export function tickDone(turn: Turn, { rule_id, due, outcome }: TickDone, quarantine: Quarantine): void {
   const rule = turn.state.rules.rules.get(rule_id);
   if (rule === undefined || !rule.enabled || rule.spec.at === null || due <= (rule.guards.tick ?? 0)) return;
@@ -109,7 +109,7 @@ function lapseTick(turn: Turn, rule: Rule, due: number): void {
   turn.stream("expectation.lapsed", event);
 }
 
-/** What a rule waits for is not waited for any more. */
+/** Cancels the open expectations of a rule. */
 export function cancelExpectations(turn: Turn, ruleId: number): void {
   for (const expectation of [...turn.state.rules.expectations.values()])
     if (expectation.rule_id === ruleId) end(turn, expectation, "cancelled");

@@ -1,4 +1,4 @@
-/** What rules wait for at the moment: by rule and key, and by deadline. */
+/** The open expectations: by rule and key, and by deadline. */
 import type { ExpectationRow } from "#storage/load-rules";
 import { PriorityQueue } from "../dispatcher/priority-queue.ts";
 
@@ -8,7 +8,7 @@ function nameOf(ruleId: number, key: string): string {
 
 export class OpenExpectations {
   readonly #byName = new Map<string, ExpectationRow>();
-  /** Ended ones stay in it until they come up. */
+  /** Ended expectations stay in the queue until they are first. */
   readonly #byDeadline = new PriorityQueue<ExpectationRow>(
     (a, b) => a.deadline < b.deadline || (a.deadline === b.deadline && a.id < b.id),
   );
@@ -34,7 +34,7 @@ export class OpenExpectations {
     this.#byName.delete(nameOf(expectation.rule_id, expectation.key));
   }
 
-  /** The one whose deadline comes first. */
+  /** The expectation with the earliest deadline. */
   first(): ExpectationRow | undefined {
     for (let first = this.#byDeadline.peek(); first !== undefined; first = this.#byDeadline.peek()) {
       if (this.find(first.rule_id, first.key) === first) return first;
