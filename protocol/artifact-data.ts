@@ -1,4 +1,4 @@
-/** What the data of an artifact must be, by its kind. Further keys, such as a title, are kept as they come. */
+/** The required data of an artifact, by kind. Further keys, such as a title, are kept unchanged. */
 import Type, { type TSchema } from "typebox";
 import type { ArtifactKind } from "./artifact.ts";
 import { optional, Strings } from "./scalar.ts";
@@ -12,7 +12,7 @@ const DATA: Readonly<Record<ArtifactKind, TSchema>> = {
   image: Type.Object({ src: Type.String({ minLength: 1 }) }),
 };
 
-/** What is wrong with the data, or null. */
+/** The error in the data, or null. */
 export function checkArtifactData(kind: ArtifactKind, data: unknown): string | null {
   const checked = validate(DATA[kind], data);
   return checked.ok ? null : `data of a ${kind} artifact: ${checked.error}`;

@@ -69,7 +69,7 @@ export const BackfillBody = Type.Object(
     start: ExpressionText,
     end: ExpressionText,
     concurrency: optional(Int64),
-    dry_run: optional(Type.Boolean({ description: "Answer with what would be created, and create nothing", default: false })),
+    dry_run: optional(Type.Boolean({ description: "Answer with a preview, and create nothing", default: false })),
     extra_parameters: Type.Optional(about(`At most ${PARAMETERS_BYTES_MAX} bytes as JSON text`, FreeMap)),
     interval: Type.Optional(
       Type.Union([Double, ExpressionText, Type.Null()], {
@@ -83,7 +83,7 @@ export const BackfillBody = Type.Object(
 );
 export type BackfillBody = Static<typeof BackfillBody>;
 
-/** What a backfill would create. */
+/** A preview of a backfill's runs. */
 export const BackfillPreview = Type.Object(
   {
     dry_run: Type.Boolean({ description: "Always true" }),

@@ -1,12 +1,11 @@
 /**
- * Commands: what the gateway asks of the actors on the core thread.
- *
- * A command is answered exactly once through the committed feed (protocol/feed.ts), also when it is refused.
- * It carries the epoch of the core that the gateway last heard of; a core drops commands of an older epoch,
- * because the gateway sends every unanswered command again after each start of the core.
+ * Commands: requests of the gateway to the actors on the core thread.
+ * A command is answered exactly once through the committed feed (protocol/feed.ts), also when it is refused. It carries the
+ * newest epoch of the core known to the gateway. A core drops commands of an older epoch, because the gateway resends every
+ * unanswered command after each start of the core.
  */
 
-/** Which actor takes a command, and on which thread its body is parsed (hot bodies: where they are decided). */
+/** Which actor takes a command, and on which thread its body is parsed (hot bodies: on the core). */
 export const COMMANDS = {
   CreateRun: { actor: "dispatcher", parsed: "core", writes: true },
   CreateFlowRun: { actor: "dispatcher", parsed: "core", writes: true },
@@ -56,44 +55,46 @@ export const COMMANDS = {
 
 export type CommandKind = keyof typeof COMMANDS;
 
-/** The header Idempotency-Key, and a fingerprint of the request that tells a repetition from another request under the same key. */
+/**
+ * The header Idempotency-Key, with a fingerprint that distinguishes a repeated request from another request under the same key.
+ */
 export interface IdempotencyKey {
   key: string;
   fingerprint: string;
 }
 
-/** One request of a client, on its way to the actor that decides it. */
+/** One request of a client, for the actor that decides it. */
 export interface Command {
   kind: CommandKind;
   /** Unique for the life of the process; later commands have larger ids. */
   id: number;
   /** The core start this command is meant for. */
   epoch: number;
-  /** The `{id}` of the path, 0 where there is none. */
+  /** The `{id}` of the path, 0 without one. */
   target: number;
-  /** The decoded `{name}` of the path, where it has one. */
+  /** The decoded `{name}` of the path, if it has one. */
   target_name?: string;
-  /** JSON text where the core parses it, the validated body where the gateway did, null without a body. */
+  /** JSON text if the core parses it, the validated body if the gateway did, null without a body. */
   body: unknown;
   /** Null without the header. */
   idempotency: IdempotencyKey | null;
   /** True when the peer is on this host (loopback or the Unix socket). */
   local: boolean;
-  /** Number of rules that led to the request; absent where none did. */
+  /** Number of rules that led to the request; absent without rules. */
   rule_depth?: number;
-  /** Name of the client that asks through MCP; absent where the request came over the API. */
+  /** Name of the MCP client; absent for a request over the API. */
   mcp_client?: string;
 }
 
 /**
- * What the gateway tells about a command it has sent:
- * - Expired: the waiting time of a long-poll is over; the core answers it now (empty), unless its answer is on the way.
- * - Abandoned: the client of a long-poll went away; nobody waits for an answer.
- * - Undelivered: an answer came for a client that had gone; what it handed out is taken back.
+ * A notice of the gateway about a command it has sent:
+ * - Expired: the wait of a long-poll has ended; the core answers it now (empty), unless its answer is on the way.
+ * - Abandoned: the client of a long-poll has disconnected; no answer is needed.
+ * - Undelivered: an answer came after its client had disconnected; what it handed out is taken back.
  */
 export interface CommandNotice {
   kind: "Expired" | "Abandoned" | "Undelivered";
   epoch: number;
-  /** The command it is about. */
+  /** The command of this notice. */
   command: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Routes that user code adds: which methods and paths they may have, and the messages between the gateway, which keeps the
- * connection, and the user code actor, which has the handler called.
+ * Routes of user code: their allowed methods and paths, and the messages between the gateway, which keeps the connection, and
+ * the user code actor, which has the handler called.
  */
 import { DASHBOARD_PAGES } from "./dashboard-pages.ts";
 import type { RouteSpec } from "./server.ts";
@@ -8,18 +8,18 @@ import type { RouteSpec } from "./server.ts";
 export const CUSTOM_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type CustomMethod = (typeof CUSTOM_METHODS)[number];
 
-/** First segments that belong to the server: the API, agents, the files of the dashboard and its pages. */
+/** Reserved first segments: the API, agents, the files of the dashboard and its pages. */
 const RESERVED_SEGMENTS: ReadonlySet<string> = new Set([
   ...["api", "mcp", "assets"],
   ...Object.values(DASHBOARD_PAGES).map((page) => page.split("/")[1] ?? ""),
 ]);
 
 const PATH_LENGTH_MAX = 512;
-/** Characters of a fixed segment: what needs no encoding, because paths are compared as they are sent. */
+/** Characters of a fixed segment: those that need no encoding, because paths are compared as sent. */
 const FIXED = /^[A-Za-z0-9._~!$&'()*+,;=:@-]+$/;
 const PARAMETER = /^\{[A-Za-z_]\w*\}$/;
 
-/** What is wrong with the method or the path of a custom route, or null. */
+/** The error in the method or the path of a custom route, or null. */
 export function checkCustomRoute(method: string, path: string): string | null {
   const named = `route ${method} ${path}`;
   if (!(CUSTOM_METHODS as readonly string[]).includes(method))
@@ -41,7 +41,7 @@ export function checkCustomRoute(method: string, path: string): string | null {
   return new Set(names).size === names.length ? null : `${named}: a parameter has one place in a path`;
 }
 
-/** Two routes with the same shape would answer the same requests, whatever their parameters are called. */
+/** Two routes with the same shape match the same requests, whatever their parameters are called. */
 export function routeShape(method: string, path: string): string {
   return `${method} ${path.replaceAll(/\{\w+\}/g, "{}")}`;
 }
@@ -55,13 +55,13 @@ export interface CustomRoute extends RouteSpec {
   limit_ms: number;
 }
 
-/** The routes that user code has now; takes the place of every earlier list. */
+/** The current routes of user code; replaces every earlier list. */
 export interface CustomRoutes {
   kind: "CustomRoutes";
   routes: CustomRoute[];
 }
 
-/** What was asked of the user code actor before is lost: it has started anew. */
+/** The user code actor has restarted: its earlier requests are lost. */
 export interface RouteRequestsLost {
   kind: "RouteRequestsLost";
 }
@@ -76,26 +76,26 @@ export interface RouteRequest {
   url: string;
   /** Values of the path's parameters, decoded. */
   params: Record<string, string>;
-  /** Flat: name, value; repeated. */
+  /** Flat list: name, value, name, value; names may repeat. */
   headers: string[];
   body: Uint8Array | null;
 }
 
-/** Nobody waits for the answer any more. */
+/** The client no longer waits for the answer. */
 export interface RouteAbandoned {
   kind: "RouteAbandoned";
   id: number;
 }
 
-/** What a handler answered. */
+/** The answer of a handler. */
 export interface RouteResponse {
   status: number;
-  /** Flat: name, value; repeated. Names in lower case. */
+  /** Flat list: name, value, name, value; names may repeat and are in lower case. */
   headers: string[];
   body: Uint8Array | null;
 }
 
-/** Why there is no answer: the handler threw or gave none, took too long, or its process ended. */
+/** Why there is no answer: the handler threw or returned none, took too long, or its process ended. */
 export type RouteFailure = { reason: "failed" | "timed out" | "ended"; error: string };
 
 export interface RouteAnswer {
@@ -104,5 +104,5 @@ export interface RouteAnswer {
   outcome: RouteResponse | RouteFailure;
 }
 
-/** What the user code actor tells the gateway. */
+/** Messages from the user code actor to the gateway. */
 export type RouteMessage = CustomRoutes | RouteAnswer | RouteRequestsLost;

@@ -1,6 +1,6 @@
 /**
- * The addresses of the dashboard's pages. The gateway answers these with the dashboard's document, and 404 at any other path
- * outside the API; the dashboard shows the page, or that there is none.
+ * The addresses of the dashboard's pages. The gateway answers these with the dashboard's document, and any other path outside
+ * the API with 404; the dashboard shows the page, or that there is none.
  */
 export const DASHBOARD_PAGES = {
   overview: "/",
@@ -22,17 +22,17 @@ export const DASHBOARD_PAGES = {
 
 export type DashboardPage = keyof typeof DASHBOARD_PAGES;
 
-/** What stands at one path: the page, and the id where the path has one. */
+/** The page at a path, with the id if the path has one. */
 export interface PageAddress {
   page: DashboardPage;
   id: number | null;
 }
 
 const ADDRESSES = Object.entries(DASHBOARD_PAGES) as [DashboardPage, string][];
-/** As many digits as an id may have. */
+/** The most digits of an id. */
 const ID = /^\d{1,16}$/;
 
-/** The page at a path (without its query), or null. A slash at the end does not matter. */
+/** The page at a path (without its query), or null. A trailing slash is ignored. */
 export function pageAt(path: string): PageAddress | null {
   const plain = path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
   const slash = plain.lastIndexOf("/");

@@ -1,6 +1,6 @@
-/** The line of millrace.toml that names the engine of modules in other languages. */
+/** The line of millrace.toml that sets the engine of modules in other languages. */
 
-/** The command of an engine, as an example, by the ending of the files that it runs. */
+/** Example command of an engine, by file extension. */
 const PROGRAMS: Readonly<Record<string, string>> = {
   ".py": "python3 engine.py",
   ".rb": "ruby engine.rb",
@@ -8,7 +8,7 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   ".jar": "java -jar engine.jar",
 };
 
-/** `"*.py" = "python3 engine.py"`, to stand under [engines]. A module that ends otherwise is named itself. */
+/** `"*.py" = "python3 engine.py"`, for use under [engines]. A module with another extension is written in full. */
 export function engineLine(module: string): string {
   const ending = /\.\w+$/.exec(module)?.[0] ?? "";
   const program = Object.hasOwn(PROGRAMS, ending) ? PROGRAMS[ending] : undefined;

@@ -1,4 +1,4 @@
-/** What engine processes send and get. Internal: no compatibility promise, except that 1.13 engines keep working. */
+/** Requests and answers of engine processes. Internal: no compatibility promise, except that 1.13 engines keep working. */
 import Type, { type Static } from "typebox";
 import {
   ARTIFACT_BYTES_MAX,
@@ -46,7 +46,7 @@ export const WorkRequest = Type.Object(
       }),
     ),
     owns_stop: optional(Type.Boolean({ description: "The engine ends a run itself on cancel and timeout" })),
-    run_id: optional(Type.Integer({ ...Int64, description: "The only run it wants; absent takes any of its module" })),
+    run_id: optional(Type.Integer({ ...Int64, description: "The only run this engine wants; absent: any run of its module" })),
   },
   { title: "WorkRequest" },
 );
@@ -94,7 +94,7 @@ const ReportedState = Type.Object({
   timestamp: ReportedTime,
 });
 
-/** A task run exists now; its first move follows. */
+/** A task run was created; its first move follows. */
 export const TaskRunCreatedReport = Type.Object({
   kind: Type.Literal("task_run_created"),
   seq,
@@ -116,7 +116,7 @@ export const TaskRunTransitionReport = Type.Object({
 });
 export type TaskRunTransitionReport = Static<typeof TaskRunTransitionReport>;
 
-/** One reported log line; its task run is named by id or external id. */
+/** One reported log line; its task run is given by id or external id. */
 export const ReportedLog = Type.Object({
   run_id: Int64,
   task_run_id: optional(Int64),
@@ -149,7 +149,7 @@ export const CustomReport = Type.Object({
 });
 export type CustomReport = Static<typeof CustomReport>;
 
-/** An artifact; the same external id again replaces its data. */
+/** An artifact; reusing its external id replaces its data. */
 export const ArtifactReport = Type.Object({
   kind: Type.Literal("artifact"),
   seq,
@@ -162,9 +162,9 @@ export const ArtifactReport = Type.Object({
 export type ArtifactReport = Static<typeof ArtifactReport>;
 
 /**
- * The run itself moves to a state, as by POST /api/runs/{id}/transition under the lease of the report: an addition of ours that
- * spares requests. It is consumed without a lease, under one that is over, and where the state table refuses it; the answer's
- * `run_state` tells what became of it.
+ * The run itself moves to a state, as by POST /api/runs/{id}/transition under the lease of the report: an addition of Millrace
+ * that saves requests. The move is consumed without effect if there is no lease, if the lease has ended, or if the state table
+ * refuses it; the answer's `run_state` shows the outcome.
  */
 export const RunTransitionReport = Type.Object({ kind: Type.Literal("run_transition"), seq, state: ReportedState });
 export type RunTransitionReport = Static<typeof RunTransitionReport>;
@@ -180,14 +180,14 @@ export const ReportEvent = Type.Union([
 ]);
 export type ReportEvent = Static<typeof ReportEvent>;
 
-/** Body of POST /api/engine/report. One malformed event refuses the whole report. */
+/** Body of POST /api/engine/report. One malformed event rejects the whole report. */
 export const ReportRequest = Type.Object(
   { engine_id: NameText, run_id: Int64, events: Type.Array(ReportEvent, { maxItems: REPORT_ITEMS_MAX }), lease: optional(Int64) },
   { title: "ReportRequest" },
 );
 export type ReportRequest = Static<typeof ReportRequest>;
 
-/** What became of a report; everything at or below `last_seq` is done. */
+/** The outcome of a report; everything at or below `last_seq` is done. */
 export const ReportResponse = Type.Object(
   {
     applied: Int64,
@@ -212,7 +212,7 @@ export const HeartbeatRequest = Type.Object(
 );
 export type HeartbeatRequest = Static<typeof HeartbeatRequest>;
 
-/** `cancel`: a cancel is requested. `active`: the run is known and has not ended. */
+/** `cancel`: a cancel was requested. `active`: the run is known and has not ended. */
 export const HeartbeatResponse = Type.Object({ cancel: Type.Boolean(), active: Type.Boolean() });
 export type HeartbeatResponse = Static<typeof HeartbeatResponse>;
 

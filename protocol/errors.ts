@@ -1,6 +1,6 @@
 /**
- * Refusals: the answers that say no. A refusal is a value, never thrown; one row of the table per reason,
- * with the status and the words, so that every part of the server refuses in the same way.
+ * Refusals. A refusal is a value, never thrown; the table has one row per reason, with status and message, so that every part
+ * of the server refuses in the same way.
  */
 import Type, { type Static } from "typebox";
 import { nullable } from "./scalar.ts";
@@ -11,14 +11,14 @@ import { StateSchema } from "./state-schema.ts";
 export const ErrorBody = Type.Object({ error: Type.String() }, { title: "ErrorBody" });
 export type ErrorBody = Static<typeof ErrorBody>;
 
-/** Body of a refused move: why, and the state the run is in. */
+/** Body of a refused move: the reason, and the state of the run. */
 export const TransitionRejected = Type.Object(
   { error: Type.String(), reason: Type.String(), current: Type.Optional(nullable(StateSchema)) },
   { title: "TransitionRejected" },
 );
 export type TransitionRejected = Static<typeof TransitionRejected>;
 
-/** The only reasons for which a move is refused. */
+/** The only reasons to refuse a move. */
 export type TransitionReason = "terminal" | "duplicate" | "invalid-entry" | "cancelling";
 
 const REASON_TEXT: Record<TransitionReason, string> = {
@@ -35,7 +35,7 @@ interface Row {
 
 /** Every refusal: HTTP status and message. */
 export const REFUSALS = {
-  // 400: the request cannot be read
+  // 400: the request is malformed
   bad_json: { status: 400, message: (why: string) => `body is not valid JSON: ${why}` },
   bad_query: { status: 400, message: (name: string, expected: string) => `query parameter ${name}: expected ${expected}` },
   repeated_query: { status: 400, message: (name: string) => `query parameter ${name}: given more than once` },
@@ -52,7 +52,7 @@ export const REFUSALS = {
       `MCP-Protocol-Version "${version}" is not supported; this server speaks ${spoken}`,
   },
 
-  // 401, 403: who may ask
+  // 401, 403: not authorised
   token_missing: { status: 401, message: () => "a token is required: send it as Authorization: Bearer <token>" },
   token_wrong: { status: 401, message: () => "the token was rejected" },
   host_not_allowed: {
@@ -63,7 +63,7 @@ export const REFUSALS = {
 
   other_site: { status: 403, message: () => "pages of other sites may not ask; open the dashboard itself" },
 
-  // 404: nothing there
+  // 404: not found
   not_found: { status: 404, message: () => "not found" },
   run_not_found: { status: 404, message: (id: number) => `run ${id} not found` },
   task_run_not_found: { status: 404, message: (id: number) => `task run ${id} not found` },
@@ -86,7 +86,7 @@ export const REFUSALS = {
   body_too_large: { status: 413, message: (max: number) => `body exceeds ${max} bytes` },
   not_json: { status: 415, message: () => "expected content-type application/json" },
 
-  // 409: not in this state
+  // 409: not possible in this state
   flow_live: {
     status: 409,
     message: (name: string) => `flow "${name}" is live: it is registered from code by the running server`,
@@ -113,7 +113,7 @@ export const REFUSALS = {
   code_rule: { status: 409, message: (name: string) => `rule "${name}" comes from code; only enabled can be changed` },
   idempotency_mismatch: { status: 409, message: () => "Idempotency-Key was used for a different request" },
 
-  // 422: readable, but wrong
+  // 422: well-formed, but invalid
   invalid: { status: 422, message: (text: string) => text },
   body_required: { status: 422, message: () => "a body is required" },
   parameters_too_large: { status: 422, message: (max: number) => `parameters exceed ${max} bytes` },
@@ -127,7 +127,7 @@ export const REFUSALS = {
   },
   event_name_blank: { status: 422, message: () => "event name is required" },
 
-  // 431, 500 to 504, 507: the server's side
+  // 431, 500 to 504, 507: limits and failures of the server
   header_too_large: { status: 431, message: () => "request header is too large" },
   settings_not_written: { status: 500, message: (why: string) => `the settings could not be written to millrace.toml: ${why}` },
   internal: { status: 500, message: (id: string) => `internal error ${id}; the server's log has its cause` },
@@ -160,7 +160,7 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS;
 
-/** An answer that says no: a value that travels from the part that decides to the part that answers. */
+/** A refusal, as a value that travels from the deciding part to the answering part. */
 export class Refusal {
   readonly code: RefusalCode | "transition_rejected";
   readonly status: number;
@@ -175,13 +175,13 @@ export class Refusal {
     this.fields = fields;
   }
 
-  /** The response body as JSON text: `{error}`, and what else the refusal tells. */
+  /** The response body as JSON text: `{error}` and the further fields. */
   body(): string {
     return JSON.stringify({ error: this.message, ...this.fields });
   }
 }
 
-/** Makes the refusal of a table row from the values its message needs. */
+/** Creates the refusal of a table row from the values of its message. */
 export function refuse<C extends RefusalCode>(code: C, ...values: Parameters<(typeof REFUSALS)[C]["message"]>): Refusal {
   const row: Row = REFUSALS[code];
   return new Refusal(code, row.status, row.message(...(values as never[])));
@@ -194,7 +194,7 @@ export function refuseTransition(reason: TransitionReason, to: StateType, curren
   return new Refusal("transition_rejected", 409, message, { reason, current });
 }
 
-/** 409 for an answer to a run that does not wait for one. */
+/** 409 for an answer to a run that waits for none. */
 export function refuseResume(current: State): Refusal {
   return new Refusal("not_paused", 409, REFUSALS.not_paused.message(current.name), { current });
 }

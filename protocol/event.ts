@@ -4,7 +4,7 @@ import { EVENTS_PAGE, NAME_LENGTH_MAX, PAYLOAD_BYTES_MAX } from "./limits.ts";
 import { pageLimit, pageOf } from "./page.ts";
 import { about, FreeMap, Id, Int64, NameText, nullable, optional, sent, Timestamp } from "./scalar.ts";
 
-/** What an event is about or related to. */
+/** The subject of an event, or a related resource. */
 export const Resource = sent(
   Type.Object(
     {
@@ -46,7 +46,7 @@ const SentResource = Type.Object({
   name: optional(NameText),
 });
 
-/** Body of POST /api/events. Without a resource it is the run or flow given, else the event is about itself. */
+/** Body of POST /api/events. Without a resource the event is about the given run or flow, else about itself. */
 export const EmitEventBody = Type.Object(
   {
     name: NameText,

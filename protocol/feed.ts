@@ -1,6 +1,6 @@
 /**
- * The committed feed: what the writer tells the gateway after each commit, in commit order.
- * It is the only source of answers to commands and of stream messages, so nothing is seen before it is stored.
+ * The committed feed: what the writer sends the gateway after each commit, in commit order. The feed is the only source of
+ * answers to commands and of stream messages, so nothing is visible before it is stored.
  */
 
 /** Kinds of stream messages (interface: "Stream messages"), by their position in Committed.stream. */
@@ -32,63 +32,69 @@ export const STREAM_CODE = Object.fromEntries(STREAM_KINDS.map((kind, index) => 
 
 export type Primitive = number | bigint | string | Uint8Array | null;
 
-/** One commit as the gateway needs it. */
+/** One commit in the form for the gateway. */
 export interface Committed {
   kind: "Committed";
-  /** Flat: command id, HTTP status, body (JSON text, null, or the id of the event that is the body); repeated. */
+  /** Flat list: command id, HTTP status, body (JSON text, null, or the id of the event that is the body), repeated. */
   replies: Primitive[];
   /**
-   * Flat: stream kind code, id of the row (text for variables); repeated, in order.
-   * The k-th event.created stands for event `first_event_id + k`; its id slot is 0, or the command that is answered 201 with
-   * this event. The k-th log.appended stands for the k-th entry of `logs`; its id slot is 0.
+   * Flat list: stream kind code, id of the row (text for variables), repeated, in order. The k-th event.created stands for
+   * event `first_event_id + k`; its id slot is 0, or the command that is answered 201 with this event. The k-th log.appended
+   * stands for the k-th entry of `logs`; its id slot is 0.
    */
   stream: Primitive[];
-  /** Stream number of the first entry of `stream`; the others follow without gaps. Without entries: the next number, or 0 when it tells nothing. */
+  /**
+   * Stream number of the first entry of `stream`; the others follow without gaps. Without entries: the next number, or 0 if
+   * unknown.
+   */
   first_seq: number;
   first_event_id: number;
-  /** Flat: run id, id of the last line, number of lines; repeated. */
+  /** Flat list: run id, id of the last line, number of lines, repeated. */
   logs: number[];
 }
 
-/** The core has (re)started with this epoch: send every unanswered command again. All answers of earlier epochs came before this. */
+/**
+ * The core has (re)started with this epoch: resend every unanswered command. All answers of earlier epochs came before this
+ * message.
+ */
 export interface Reloaded {
   kind: "Reloaded";
   epoch: number;
 }
 
-/** The store takes no writes (disk full, I/O error) or takes them again. */
+/** The store has stopped taking writes (disk full, I/O error) or takes them again. */
 export interface ReadOnly {
   kind: "ReadOnly";
   on: boolean;
   /** 507 when the disk is full, else 503. */
   status: 503 | 507;
   error: string;
-  /** Since when, microseconds since the Unix epoch; 0 when it takes writes. */
+  /** Start of the problem, microseconds since the Unix epoch; 0 when the store takes writes. */
   since: number;
 }
 
 /**
- * Writers that have started anew: these commands were decided and stored, though their answers may be lost. A core that still
- * runs brings the answers again; after the next Reloaded none of them comes any more, and none may be decided again.
+ * The writers have restarted: these commands were decided and stored, but their answers may be lost. A core that still runs
+ * resends the answers. After the next Reloaded these answers can no longer come, and the commands must not be decided again.
  */
 export interface Decided {
   kind: "Decided";
   commands: number[];
 }
 
-/** A gateway has read the stream messages up to this number: so many are no longer on their way to it. */
+/** A gateway has read the stream messages up to this number, so they are no longer in flight. */
 export interface FeedRead {
   kind: "FeedRead";
   seq: number;
 }
 
-/** Which flows are registered from code by this server: reads tell it of each flow. */
+/** Which flows this server has registered from code: reads show that for each flow. */
 export interface LiveFlows {
   kind: "LiveFlows";
   ids: number[];
 }
 
-/** Events of a commit that are themselves the answer to a command: command and event, as pairs. */
+/** Events of a commit that are the answer to a command: command and event, as pairs. */
 export function eventAnswers({
   stream,
   first_event_id,

@@ -1,4 +1,4 @@
-/** Flows: what a project registers, its options, and the summary that reads return. */
+/** Flows: their registration, options, and the summary that reads return. */
 import Type, { type Static } from "typebox";
 import { FLOW_BYTES_MAX, FLOW_RESULTS_MAX, NAMES_COUNT_MAX } from "./limits.ts";
 import {
@@ -23,7 +23,7 @@ import { ScheduleDecl, ScheduleRow } from "./schedule.ts";
 import type { StateType } from "./state.ts";
 import { StateTypeSchema } from "./state-schema.ts";
 
-/** What a flow waits for: one or several upstream flows, optionally joined by the value of a parameter. */
+/** The upstream flows of a flow, optionally joined by the value of a parameter. */
 export const AfterSpec = Type.Object(
   {
     flow: about("The first upstream; used alone when `flows` is empty", NameText),
@@ -37,7 +37,7 @@ export const AfterSpec = Type.Object(
 );
 export type AfterSpec = Static<typeof AfterSpec>;
 
-/** Options of a flow. Stored and returned as they were sent, unknown ones included. */
+/** Options of a flow. Stored and returned as sent, unknown options included. */
 export const FlowOptions = Type.Object(
   {
     after: optional(AfterSpec),
@@ -89,7 +89,7 @@ const fields = {
 export const Flow = sent(Type.Object(fields, { title: "Flow" }));
 export type Flow = Static<typeof Flow>;
 
-/** One of a flow's latest runs: id, state type, state name, duration in microseconds (null while it has none). */
+/** One of a flow's latest runs: id, state type, state name, duration in microseconds (null without a duration). */
 export const RecentRun = Type.Unsafe<[number, StateType, string, number | null]>({
   type: "array",
   prefixItems: [Int64, StateTypeSchema, Type.String(), nullable(Int64)],

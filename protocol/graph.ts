@@ -1,4 +1,4 @@
-/** The graph of a run: its task runs and which waited on which. */
+/** The graph of a run: its task runs and their dependencies. */
 import Type, { type Static } from "typebox";
 import { Int64, nullable, sent, Timestamp } from "./scalar.ts";
 import { StateSchema } from "./state-schema.ts";

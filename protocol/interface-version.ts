@@ -1,2 +1,2 @@
-/** Version of the interface that this server speaks; moves on its own, apart from the version of the package. */
+/** Version of this server's interface; independent of the version of the package. */
 export const INTERFACE_VERSION = "1.13.0";

@@ -1,14 +1,14 @@
 /**
- * What must be known of JSON text before it is parsed: whether it stays within the limits, and where numbers stand whose text
- * would be lost. Reads the text once, jumping over strings; most texts need less than that.
+ * Checks of JSON text before it is parsed: whether the text stays within the limits, and where numbers are that parsing would
+ * alter. Scans the text once, skipping strings; most texts need less.
  */
 import { JSON_DEPTH_MAX, JSON_VALUES_MAX, NUMBER_LENGTH_MAX } from "./limits.ts";
 
-/** What JSON text may hold, beyond its bytes. */
+/** Limits of JSON text besides its bytes. */
 export interface JsonLimits {
-  /** Values in all: scalars, arrays, objects and keys. */
+  /** Total number of values: scalars, arrays, objects and keys. */
   values: number;
-  /** Characters of a number; also, numbers must lie within the range of doubles. */
+  /** Characters of a number; numbers must also lie within the range of doubles. */
   numberLength: number;
 }
 
@@ -16,15 +16,15 @@ export interface JsonLimits {
 export const SENT_JSON: JsonLimits = { values: JSON_VALUES_MAX, numberLength: NUMBER_LENGTH_MAX };
 
 export interface JsonScanOptions {
-  /** Also keep the text of whole numbers that were written like 2.0 or 2e3. */
+  /** Also keep the text of whole numbers written like 2.0 or 2e3. */
   keepFractions: boolean;
   /** Null for text that the server wrote or checked before. */
   limits: JsonLimits | null;
 }
 
 /**
- * Begin and end of each number whose text must be kept, in turns. Throws SyntaxError for text beyond a limit; leaves every other
- * fault to JSON.parse.
+ * Begin and end, alternating, of each number whose text must be kept. Throws SyntaxError for text beyond a limit; leaves every
+ * other error to JSON.parse.
  */
 export function scanJson(text: string, { keepFractions, limits }: JsonScanOptions): number[] {
   const valuesMax = limits?.values ?? Number.POSITIVE_INFINITY;
@@ -74,19 +74,19 @@ function counted(values: number, max: number): number {
 }
 
 /**
- * What may be a number such as 2.0 or 2e3: equal to an integer, written as a fraction or with an exponent. The character before a
- * number is part of this and the next expression, because ids of hexadecimal digits are full of the rest.
+ * A possible number such as 2.0 or 2e3: equal to an integer, written as a fraction or with an exponent. This expression and the
+ * next include the character before the number, because hexadecimal ids are full of the rest.
  */
 const WHOLE_FRACTION = /(?:^|[,:[\s])-?\d+(?:\.0+(?!\d)|(?:\.\d+)?[eE][-+]?\d)/;
-/** What may be a number beyond the range of doubles (1e400), which JSON.parse would turn into Infinity and so into null. */
+/** A possible number beyond the range of doubles (1e400), which JSON.parse would turn into Infinity and so into null. */
 const LARGE_EXPONENT = /(?:^|[,:[\s])-?\d[\d.]*[eE]\+?\d{3}/;
 
 /** Digits of the shortest integers beyond 2^53; those of this length begin with a 9. */
 const LONG_INTEGER_DIGITS = 16;
 
 /**
- * Texts for which this is false hold no integer beyond 2^53 and are parsed the fast way; times in microseconds (16 digits, below
- * 9 * 10^15 until the year 2255) stay on it. Only every 16th character is looked at: a run of 16 digits covers one of them.
+ * If false, the text holds no integer beyond 2^53 and is parsed the fast way; this covers times in microseconds (16 digits,
+ * below 9 * 10^15 until the year 2255). Only every 16th character is checked: a run of 16 digits covers one of them.
  */
 function mayHoldLongInteger(text: string): boolean {
   for (let at = LONG_INTEGER_DIGITS - 1; at < text.length; at += LONG_INTEGER_DIGITS) {
@@ -106,7 +106,7 @@ function isDigitCode(code: number): boolean {
   return code >= ZERO && code <= NINE;
 }
 
-/** The position behind the number that starts here. */
+/** The position after the number that starts here. */
 function endOfNumber(text: string, start: number): number {
   for (let at = start + 1; ; at++) {
     const code = text.charCodeAt(at);
@@ -120,7 +120,7 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/;
 function mustBeKept(source: string, keepFractions: boolean, limits: JsonLimits | null): boolean {
   if (limits !== null && source.length > limits.numberLength)
     throw new SyntaxError(`a number is longer than ${limits.numberLength} characters`);
-  // JSON.parse says what is wrong with anything else.
+  // JSON.parse reports any other error.
   if (!NUMBER.test(source)) return false;
   const value = Number(source);
   if (INTEGER.test(source)) return !Number.isSafeInteger(value);
@@ -128,7 +128,7 @@ function mustBeKept(source: string, keepFractions: boolean, limits: JsonLimits |
   return keepFractions && Number.isInteger(value);
 }
 
-/** Most texts have fewer brackets in all than the levels allowed; counting them is far cheaper than following them. */
+/** Most texts have fewer brackets in total than the allowed levels; counting brackets is far cheaper than tracking them. */
 function hasMoreOpenings(text: string, max: number): boolean {
   let left = max;
   for (const opening of ["{", "["]) {
@@ -140,7 +140,7 @@ function hasMoreOpenings(text: string, max: number): boolean {
   return false;
 }
 
-/** Position of the quote that ends the string which starts here; the end of the text when none does. */
+/** Position of the quote that ends the string that starts here; the end of the text if there is none. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);

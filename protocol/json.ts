@@ -1,7 +1,6 @@
 /**
- * JSON that loses nothing: integers beyond 2^53 keep their digits, and free-form maps have one canonical text.
- *
- * Such an integer is held as the object that JSON.rawJSON makes; JSON.stringify writes its digits back.
+ * JSON without loss: integers beyond 2^53 keep their digits, and free-form maps have one canonical text.
+ * Such an integer is held as the object that JSON.rawJSON creates; JSON.stringify writes its digits back.
  */
 import { randomBytes } from "node:crypto";
 import { type JsonLimits, type JsonScanOptions, scanJson } from "./json-scan.ts";
@@ -14,26 +13,29 @@ interface JsonWithSource {
 
 const json = JSON as unknown as JsonWithSource;
 
-/** Values that hold at least one such integer, so that checks can tell without walking every value. */
+/** Values that hold at least one such integer, so that checks need not walk every value. */
 const withExactIntegers = new WeakSet<object>();
 
-/** Where parseKeepingFractions saw such a number: keys by the object or array that holds it. */
+/** Where parseKeepingFractions found such a number: keys by the object or array that holds it. */
 const wholeFractions = new WeakMap<object, Map<string, string>>();
 
-/** Parses JSON text. Throws SyntaxError as JSON.parse does, for text nested deeper than 128 levels, and beyond the limits given. */
+/**
+ * Parses JSON text. Throws SyntaxError like JSON.parse, for text nested deeper than 128 levels, and beyond the given limits.
+ */
 export function parseJson(text: string, limits: JsonLimits | null = null): unknown {
   return parse(text, { keepFractions: false, limits });
 }
 
 /**
- * As parseJson, and remembers which whole numbers were written like 2.0 or 2e3, so that canonicalJson writes them back as they
- * came and parameters can tell them from integers. Slower on texts that hold such numbers, so reports are read without it.
+ * Like parseJson, and records which whole numbers were written like 2.0 or 2e3, so that canonicalJson writes them back
+ * unchanged and parameters can distinguish them from integers. Slower on texts with such numbers, so reports are read without
+ * it.
  */
 export function parseKeepingFractions(text: string, limits: JsonLimits | null = null): unknown {
   return parse(text, { keepFractions: true, limits });
 }
 
-/** Begins the strings that stand for numbers while JSON.parse runs. Chosen at random, so that no sender can write one. */
+/** Prefix of the strings that stand for numbers while JSON.parse runs. Random, so that no sender can write one. */
 const MARK = randomBytes(9).toString("base64url");
 const VISIBLE = { writable: true, enumerable: true, configurable: true };
 const INTEGER = /^-?\d+$/;
@@ -41,18 +43,18 @@ const INTEGER = /^-?\d+$/;
 function parse(text: string, options: JsonScanOptions): unknown {
   const exactNumbers = scanJson(text, options);
   if (exactNumbers.length === 0) return JSON.parse(text);
-  // A reviver would see the text of each number too, at some twenty times the cost of JSON.parse.
+  // A reviver would get the text of each number too, at some twenty times the cost of JSON.parse.
   try {
     const holder = { value: JSON.parse(marked(text, exactNumbers)) as unknown };
     if (restoreNumbers(holder) && typeof holder.value === "object" && holder.value !== null) withExactIntegers.add(holder.value);
     return holder.value;
   } catch {
-    // Malformed: the error is to speak of the text that was sent.
+    // Malformed: the error must refer to the text that was sent.
     return JSON.parse(text);
   }
 }
 
-/** The text with each of these numbers in quotes, behind the mark. */
+/** The text with each of these numbers in quotes, after the mark. */
 function marked(text: string, numbers: readonly number[]): string {
   const parts: string[] = [];
   let copied = 0;
@@ -77,7 +79,7 @@ function restored(holder: object, key: string, mark: string): unknown {
   return Number(source);
 }
 
-/** Puts the numbers back into the places of their marks. True when one of them is an exact integer. */
+/** Restores the numbers in place of their marks. True if one of them is an exact integer. */
 function restoreNumbers(holder: object): boolean {
   let exact = false;
   if (Array.isArray(holder)) {
@@ -107,24 +109,24 @@ function rememberFraction(holder: object, key: string, source: string): void {
   else keys.set(key, source);
 }
 
-/** True when the number under this key was written like 2.0 or 2e3 (known only for values of parseKeepingFractions). */
+/** True if the number under this key was written like 2.0 or 2e3 (known only for values of parseKeepingFractions). */
 export function isWholeFraction(holder: object, key: string): boolean {
   return wholeFractions.get(holder)?.has(key) ?? false;
 }
 
-/** Lets a copy of an object write its fractions as the original does, as far as it has the same numbers; returns the copy. */
+/** Copies the fraction marks of an object to its copy, where both have the same numbers; returns the copy. */
 export function copyFractions<Copy extends object>(from: object, to: Copy): Copy {
   const keys = wholeFractions.get(from);
   if (keys !== undefined) wholeFractions.set(to, keys);
   return to;
 }
 
-/** True when parseJson kept an integer beyond 2^53 somewhere in this value. */
+/** True if parseJson kept an integer beyond 2^53 somewhere in this value. */
 export function hasExactIntegers(value: unknown): boolean {
   return typeof value === "object" && value !== null && withExactIntegers.has(value);
 }
 
-/** True for an integer beyond 2^53 as parseJson holds it. */
+/** True for an integer beyond 2^53 in the form of parseJson. */
 export function isExactInteger(value: unknown): value is { readonly rawJSON: string } {
   return json.isRawJSON(value);
 }
@@ -140,8 +142,8 @@ export function roundIntegers(value: unknown): unknown {
 }
 
 /**
- * The value in a form that survives postMessage: integers beyond 2^53 become bigints, which canonicalJson writes as
- * their digits. Values without such integers are returned as they are.
+ * The value in a form that survives postMessage: integers beyond 2^53 become bigints, which canonicalJson writes as their
+ * digits. Values without such integers are returned unchanged.
  */
 export function toTransferable(value: unknown): unknown {
   return hasExactIntegers(value) ? withBigints(value) : value;
@@ -154,19 +156,22 @@ function withBigints(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, withBigints(part)]));
 }
 
-/** JSON text with the keys of every object sorted by code unit: one text per value, as free-form maps are stored and sent. */
+/**
+ * JSON text with the keys of every object sorted by code unit: one text per value, the form in which free-form maps are stored
+ * and sent.
+ */
 export function canonicalJson(value: unknown): string {
   return written(value, null) ?? "null";
 }
 
-/** As canonicalJson, with line breaks and two spaces per level, for people and models to read. */
+/** Like canonicalJson, with line breaks and two spaces per level, for people and models. */
 export function prettyJson(value: unknown): string {
   return written(value, "\n") ?? "null";
 }
 
 /**
- * The canonical text of a value; undefined for what JSON leaves out. `newline` is the line break with the indentation of this
- * level, null to write no line breaks. Written in one pass, which costs a fraction of a sorted copy.
+ * The canonical text of a value; undefined for values that JSON omits. `newline` is the line break with the indentation of this
+ * level, or null for no line breaks. Written in one pass, which costs a fraction of a sorted copy.
  */
 function written(value: unknown, newline: string | null): string | undefined {
   if (typeof value === "bigint") return String(value);

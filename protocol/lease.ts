@@ -1,4 +1,4 @@
-/** Resource leases: shares of a limited resource, held by a run until it ends, pauses or releases them. */
+/** Resource leases: amounts of a limited resource, held by a run until it ends, pauses or releases them. */
 import Type, { type Static } from "typebox";
 import { Amount, Count, Int64, namedMapOf } from "./scalar.ts";
 
@@ -13,11 +13,11 @@ export const AcquireRequest = Type.Object(
 );
 export type AcquireRequest = Static<typeof AcquireRequest>;
 
-/** A lease, or the first resource that blocked it when the wait was over. */
+/** A lease, or the first resource that blocked it until the wait ended. */
 export const AcquireResponse = Type.Union([Type.Object({ lease: Int64 }), Type.Object({ waiting: Type.String() })]);
 export type AcquireResponse = Static<typeof AcquireResponse>;
 
-/** Body of POST /api/resources/release; acts only for a lease of that run. */
+/** Body of POST /api/resources/release; takes effect only for a lease of that run. */
 export const ReleaseRequest = Type.Object({ lease: Int64, run_id: Int64 }, { title: "ReleaseRequest" });
 export type ReleaseRequest = Static<typeof ReleaseRequest>;
 

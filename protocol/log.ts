@@ -24,7 +24,7 @@ export const Log = sent(
 );
 export type Log = Static<typeof Log>;
 
-/** Log lines, oldest first; `next_cursor` is passed back as `after`. The last lines (`tail`) have none after them. */
+/** Log lines, oldest first; pass `next_cursor` back as `after`. The last lines (`tail`) have no next page. */
 export const LogsPage = pageOf("LogsPage", Log);
 export type LogsPage = Static<typeof LogsPage>;
 

@@ -1,13 +1,13 @@
-/** What an entry of the table of tools consists of, and the arguments that several tools share. */
+/** The form of an entry in the table of tools, and the arguments that several tools share. */
 import Type, { type TObject, type TSchema } from "typebox";
 import { TEXT_LENGTH_MAX } from "./limits.ts";
 
-/** What a host may assume of a tool before it lets a model call it. */
+/** What a host may assume about a tool before it lets a model call it. */
 export interface ToolAnnotations {
   readOnlyHint: boolean;
-  /** It ends or removes something. */
+  /** The tool ends or removes something. */
   destructiveHint: boolean;
-  /** Called twice with the same arguments, it does no more than once. */
+  /** A repeated call with the same arguments has no further effect. */
   idempotentHint: boolean;
   /** No tool reaches beyond the server. */
   openWorldHint: false;
@@ -17,29 +17,29 @@ export interface McpTool {
   title: string;
   description: string;
   input: TObject;
-  /** What a call that succeeds gives, as JSON text and as structured content. */
+  /** The result of a successful call, as JSON text and as structured content. */
   output: TObject;
   annotations: ToolAnnotations;
 }
 
 export const READS: ToolAnnotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
-/** Adds something; each call adds another. */
+/** Adds a record; each call adds another. */
 export const ADDS: ToolAnnotations = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
-/** Changes something that stays; once that is done, nothing more happens. */
+/** Changes a record; a repeated call has no further effect. */
 export const CHANGES: ToolAnnotations = {
   readOnlyHint: false,
   destructiveHint: false,
   idempotentHint: true,
   openWorldHint: false,
 };
-/** Ends, removes or replaces something; once that is done, nothing more happens. */
+/** Ends, removes or replaces a record; a repeated call has no further effect. */
 export const ENDS: ToolAnnotations = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false };
 
 export function text(description: string) {
   return Type.String({ description, maxLength: TEXT_LENGTH_MAX });
 }
 
-/** Text that is one of these. */
+/** Text with one of these values. */
 export function oneOf<T extends string>(values: readonly T[], description: string) {
   return Type.Unsafe<T>({ type: "string", enum: [...values], description });
 }
@@ -53,7 +53,7 @@ export function limit([standard, maximum]: readonly [number, number], what: stri
   return Type.Optional(Type.Integer({ description, minimum: 1, maximum, default: standard }));
 }
 
-/** Arguments of a tool; ones that are not declared are refused. */
+/** Arguments of a tool; undeclared arguments are refused. */
 export function input<T extends Record<string, TSchema>>(properties: T) {
   return Type.Object(properties, { additionalProperties: false });
 }
@@ -71,7 +71,7 @@ export const FLOW_FILTER = Type.Optional(text("Only this flow: its name, or proj
 export const NEXT_CURSOR = Type.Union([Type.Integer(), Type.Null()], {
   description: "Passed back as cursor for the next page; null when this is the last one",
 });
-/** Of a result that agents of before know without a cursor. */
+/** For results that earlier agents know without a cursor. */
 export const EARLIER_CURSOR = Type.Optional(
   Type.Integer({ description: "Passed back as cursor for earlier ones; absent when there are none" }),
 );

@@ -1,6 +1,6 @@
 /**
- * The tools of the MCP endpoint, one entry each: what a model is told, the arguments with their limits and defaults, the
- * result, and what the tool does to the world. gateway/mcp/tools.ts has a line per entry.
+ * The tools of the MCP endpoint, one entry each: the description for the model, the arguments with their limits and defaults,
+ * the result, and the tool's effects. gateway/mcp/tools.ts has a line per entry.
  */
 import Type from "typebox";
 import { VARIABLE_BYTES_MAX } from "./limits.ts";
@@ -45,12 +45,12 @@ export function isToolName(name: string): name is ToolName {
   return Object.hasOwn(MCP_TOOLS, name);
 }
 
-/** True for a tool that changes nothing. Unknown names are not. */
+/** True for a tool that changes nothing; false for unknown names. */
 export function isReadOnlyTool(name: string): boolean {
   return isToolName(name) && MCP_TOOLS[name].annotations.readOnlyHint;
 }
 
-/** The entries of tools/list; with `readOnly` only those of tools that change nothing. */
+/** The entries of tools/list; with `readOnly` only the tools that change nothing. */
 export function listTools(readOnly: boolean) {
   const tools = Object.entries<McpTool>(MCP_TOOLS).filter(([name]) => !readOnly || isReadOnlyTool(name));
   return tools.map(([name, { title, description, input, output, annotations }]) => {
@@ -60,7 +60,7 @@ export function listTools(readOnly: boolean) {
   });
 }
 
-/** What a host that offers only reading answers to the call of another tool. */
+/** The answer of a read-only host to a call of another tool. */
 export function readOnlyRefusal(name: string, where: string): string {
   return (
     `${name} was not called: ${where} and lets an agent only read. ` +
@@ -68,10 +68,12 @@ export function readOnlyRefusal(name: string, where: string): string {
   );
 }
 
-/** Keywords of a schema that say more than a caller needs, each in every field of every record. */
+/** Keywords of a schema that a caller does not need, although every field of every record has them. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["title", "description", "format", "pattern", "minimum", "maximum"]);
 
-/** The result of a tool: its keys in words, what is behind them by types alone, because some hosts hand all of it to the model. */
+/**
+ * The result of a tool: descriptions for its top keys, only types below them, because some hosts pass all of it to the model.
+ */
 function leanResult(output: McpTool["output"]): unknown {
   const { properties, ...rest } = output as unknown as { properties: Record<string, { description?: string }> };
   const keys = Object.entries(properties).map(([name, schema]) => {
@@ -94,7 +96,7 @@ function leanProperties(properties: object): unknown {
   return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, leanSchema(schema)]));
 }
 
-/** "T or null" with both types in one list, where that says the same. */
+/** "T or null" with both types in one list, where that is equivalent. */
 function shortUnion(schema: Record<string, unknown>): unknown {
   const { anyOf, ...rest } = schema;
   const [given, none, more] = Array.isArray(anyOf) ? (anyOf as Record<string, unknown>[]) : [];

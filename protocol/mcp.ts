@@ -1,13 +1,13 @@
 /**
- * The Model Context Protocol endpoint as data: versions, instructions, resource templates and prompts.
- * The tools are in mcp-tools.ts. Nothing here answers anything; gateway/mcp/ does.
+ * The Model Context Protocol endpoint as data: versions, instructions, resource templates and prompts. The tools are in
+ * mcp-tools.ts. The answers are made in gateway/mcp/.
  */
 import { isExactInteger } from "./json.ts";
 
-/** The version that `initialize` answers with, whatever the client asked for. */
+/** The version in the answer to `initialize`, whichever version the client requested. */
 export const MCP_PROTOCOL_VERSION = "2025-06-18";
 
-/** Values of the header MCP-Protocol-Version that are taken: what we say has not changed between these. */
+/** Accepted values of the header MCP-Protocol-Version: our messages have not changed between these versions. */
 export const MCP_PROTOCOL_VERSIONS: ReadonlySet<string> = new Set([
   "2024-11-05",
   "2025-03-26",
@@ -26,18 +26,18 @@ export const RPC_ERROR = {
   invalid_params: -32602,
   internal: -32603,
   resource_not_found: -32002,
-  /** By the stdio proxy: the server cannot be reached, or refused the message as a whole. */
+  /** From the stdio proxy: the server cannot be reached, or refused the message as a whole. */
   unreachable: -32000,
-  /** By the stdio proxy: the server asks for a token, or rejected the one it got. */
+  /** From the stdio proxy: the server requires a token, or rejected the given one. */
   unauthorized: -32001,
 } as const;
 
-/** What may stand as the id of a JSON-RPC request: text, a number of any length, or null. */
+/** Valid ids of a JSON-RPC request: text, a number of any length, or null. */
 export function isRpcId(id: unknown): boolean {
   return id === null || typeof id === "string" || typeof id === "number" || isExactInteger(id);
 }
 
-/** What a model is told when it connects. */
+/** The instructions a model gets when it connects. */
 export function mcpInstructions(readOnly: boolean): string {
   return [
     "Millrace runs pipelines: flows made of tasks.",
@@ -57,9 +57,9 @@ export function mcpInstructions(readOnly: boolean): string {
   ].join(" ");
 }
 
-/** A kind of resource: what is read under a URI. */
+/** A kind of resource: what a URI reads. */
 export interface McpResourceTemplate {
-  /** What of the run is read. */
+  /** The part of the run to read. */
   part: "logs" | "artifacts";
   name: string;
   description: string;
@@ -81,7 +81,7 @@ export interface PromptArgument {
   name: string;
   description: string;
   required: boolean;
-  /** What its value looks like. The message reads like the person's own words, so nobody else's text gets into it. */
+  /** Form of the value. The message reads like the user's own words, so this keeps other people's text out of it. */
   form: RegExp;
   /** The form in words. */
   expected: string;
@@ -91,7 +91,7 @@ export interface McpPrompt {
   title: string;
   description: string;
   arguments: readonly PromptArgument[];
-  /** The text of its one message, from the arguments. */
+  /** The text of its only message, from the arguments. */
   render(values: Readonly<Record<string, string>>): string;
 }
 

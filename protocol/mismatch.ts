@@ -1,14 +1,13 @@
 /**
- * Says in words where a value does not match a schema and what was expected there.
- * Runs only after a compiled check failed, so it is written for clear texts, not for speed.
- * It reads the part of JSON Schema that our own schemas use.
+ * Describes where a value does not match a schema and what was expected there. Runs only after a compiled check failed, so it
+ * is written for clear texts, not for speed. Supports the part of JSON Schema that our own schemas use.
  */
 
 import { TO_COME } from "./fields-to-come.ts";
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** The first mismatch as `field: expected ...`, or null when none was found. */
+/** The first mismatch as `field: expected ...`, or null without one. */
 export function explainMismatch(schema: object, value: unknown): string | null {
   const found = find(schema as Node, value, "");
   if (found === null) return null;
@@ -113,7 +112,9 @@ function findInObject(schema: Node, value: Node, path: string): Mismatch | null 
   return null;
 }
 
-/** A union of T and null is described as T; a union told apart by a constant field is described by the branch that was meant. */
+/**
+ * A union of T and null is described as T; a union with a constant discriminator field by the branch that the value selects.
+ */
 function findInUnion(branches: Node[], value: unknown, path: string): Mismatch | null {
   const mismatches = branches.map((branch) => find(branch, value, path));
   if (mismatches.includes(null)) return null;

@@ -1,12 +1,12 @@
-/** The name that was probably meant. */
+/** Finds the name that was probably meant. */
 
-/** The closest of the names by edit distance, or null when none is close (more than a third of its letters differ). */
+/** The closest of the names by edit distance, or null if none is close (more than a third of its letters differ). */
 export function nearestName(name: string, names: readonly string[]): string | null {
   let nearest: string | null = null;
   let least = Number.POSITIVE_INFINITY;
   const given = name.toLowerCase();
   for (const candidate of names) {
-    // The distance is at least the difference in length, and looking for it takes time with the length of both.
+    // The distance is at least the difference in length, and computing it takes time in proportion to both lengths.
     if (Math.abs(candidate.length - given.length) > letters(candidate)) continue;
     const distance = editDistance(given, candidate.toLowerCase());
     if (distance < least) {
@@ -17,7 +17,7 @@ export function nearestName(name: string, names: readonly string[]): string | nu
   return nearest !== null && least <= letters(nearest) ? nearest : null;
 }
 
-/** How many letters a name may differ in to be close. */
+/** In how many letters a close name may differ. */
 function letters(name: string): number {
   return Math.max(1, Math.floor(name.length / 3));
 }

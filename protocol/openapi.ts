@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document, made from the table of routes and its schemas.
- * A schema with a title becomes a component of that name; everything else stands where it is used.
+ * The OpenAPI 3.1 document, made from the table of routes and its schemas. A schema with a title becomes a component of that
+ * name; any other schema is written inline.
  */
 import { ErrorBody } from "./errors.ts";
 import { Flow } from "./flow.ts";
@@ -24,12 +24,12 @@ const STATUS_TEXT: Readonly<Record<string, string>> = {
   default: "Any other refusal: its error says why",
 };
 
-/** The document as a plain object; made once per call, so keep its text. */
+/** The document as a plain object; built on each call, so keep its text. */
 export function openapiDocument(routes: readonly Route[] = ROUTES): JsonMap {
   const components = new Components();
-  // Flow is part of the interface although every answer carries its longer form.
+  // Flow is part of the interface although every answer has its longer form.
   components.use(Flow);
-  // Its own words are those of its component; a field may say more.
+  // The component has the general description; a field may add its own.
   components.use(Timestamp);
   const paths: Record<string, JsonMap> = {};
   for (const route of routes) {
@@ -76,7 +76,7 @@ function operation(route: Route, components: Components): JsonMap {
   };
 }
 
-/** What any endpoint of this form may refuse, beside what its row says. */
+/** The refusals of any endpoint of this form, beyond those in its row. */
 function refusals({ body, query, path_parameters, auth, idempotency_key }: Route): Record<string, object> {
   const isNumbered = path_parameters.some(({ type }) => type === "int64");
   const statuses = [
@@ -124,11 +124,11 @@ function headerParameters(route: Route): JsonMap[] {
   return [{ name: "Idempotency-Key", in: "header", required: false, description, schema }];
 }
 
-/** Collects the schemas that have a title, and puts references in their place. */
+/** Collects the schemas that have a title, and replaces them by references. */
 class Components {
   readonly #schemas = new Map<string, JsonMap>();
 
-  /** The schema as it stands in the document: a reference where it has a title, with words of its own beside it. */
+  /** The schema as written in the document: a reference if it has a title, with its own description beside it. */
   use(schema: object): unknown {
     const { title, ...rest } = schema as JsonMap;
     const plain = this.#copy(rest);
@@ -146,7 +146,7 @@ class Components {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** Copies keywords; schemas inside them go through `use`. */
+  /** Copies keywords; nested schemas go through `use`. */
   #copy(keywords: JsonMap): JsonMap {
     return Object.fromEntries(Object.entries(keywords).map(([keyword, value]) => [keyword, this.#keyword(keyword, value)]));
   }

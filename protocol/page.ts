@@ -8,19 +8,21 @@ export function pageOf<T extends TSchema>(title: string, item: T) {
   return sent(Type.Object({ items: Type.Array(item), next_cursor: Type.Optional(nullable(Int64)) }, { title }));
 }
 
-/** The `limit` of a list: at least 1; larger values than the maximum are lowered silently. */
+/** The `limit` of a list: at least 1; values above the maximum are lowered silently. */
 export function pageLimit([standard, maximum]: readonly [number, number]) {
   return Type.Integer({ minimum: 1, maximum, default: standard });
 }
 
-/** Query of the lists of what belongs to one run or task run, oldest first. An addition of ours: without it they are whole. */
+/**
+ * Query of the lists that belong to one run or task run, oldest first. An addition of Millrace: without it the lists are whole.
+ */
 export const PartsQuery = Type.Object({
   after: Type.Optional(about("Only those after this id", Int64)),
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: RUN_PARTS_PAGE_MAX,
-      description: "How many at most; all without it. Fewer than that are the last ones",
+      description: "Maximum number; all without it. A shorter page is the last one",
     }),
   ),
 });

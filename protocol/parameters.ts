@@ -1,8 +1,8 @@
 /**
- * Checks run parameters against the schema of a flow, and answers against that of their question, the way existing clients
+ * Checks run parameters against the schema of a flow, and answers against that of their question, in the way existing clients
  * rely on: required, undeclared (of parameters), and per property `anyOf`, `enum` or `const`, else a single `type`, at every
- * level of objects. Numbers and booleans may be sent as text. Values are kept as they were sent; what else a schema says
- * (formats, bounds, items, patterns) is for the flow itself to check.
+ * level of objects. Numbers and booleans may be sent as text. Values are kept as sent; the flow itself checks everything else
+ * in the schema (formats, bounds, items, patterns).
  */
 import { canonicalJson, copyFractions, isExactInteger, isWholeFraction } from "./json.ts";
 import { JSON_DEPTH_MAX, SCHEMA_STEPS_MAX } from "./limits.ts";
@@ -11,7 +11,10 @@ import { localSchema } from "./schema-reference.ts";
 
 export type CheckedParameters = { ok: true; parameters: JsonMap } | { ok: false; error: string };
 
-/** Fills the defaults of the schema and checks what was sent. The error names the parameter, below the first level by its path. */
+/**
+ * Fills in the defaults of the schema and checks the given parameters. The error names the parameter, below the first level by
+ * its path.
+ */
 export function checkParameters(schema: JsonMap | null | undefined, sent: JsonMap): CheckedParameters {
   const check = new SchemaCheck(schema);
   const properties = propertiesOf(check.own);
@@ -20,14 +23,14 @@ export function checkParameters(schema: JsonMap | null | undefined, sent: JsonMa
     const wrong = check.misfit(properties[name], value, isWholeFraction(sent, name), name);
     if (wrong !== null) return { ok: false, error: `parameter ${check.sentence(wrong)}` };
   }
-  // Spread defines properties, so a parameter named __proto__ is an ordinary one.
+  // Spread defines properties, so a parameter named __proto__ is treated like any other.
   const parameters = copyFractions(sent, { ...parameterDefaults(schema), ...sent });
   const missing = requiredOf(check.own).find((name) => !Object.hasOwn(parameters, name));
   if (missing !== undefined) return { ok: false, error: `parameter "${missing}" is required` };
   return { ok: true, parameters };
 }
 
-/** Why a text is no value of a declared parameter; null when it is one. */
+/** Why a text is not a valid value of a declared parameter; null if it is. */
 export function checkParameter(schema: JsonMap | null | undefined, name: string, value: string): string | null {
   const check = new SchemaCheck(schema);
   const wrong = check.misfit(propertiesOf(check.own)[name], value, false, name);
@@ -35,26 +38,29 @@ export function checkParameter(schema: JsonMap | null | undefined, name: string,
 }
 
 /**
- * Why an answer does not fit the schema of its question; null when it fits, and for a question without a schema. Properties
- * that the schema does not name are let through, as JSON Schema has it.
+ * Why an answer does not fit the schema of its question; null if it fits, and for a question without a schema. Undeclared
+ * properties are allowed, as in JSON Schema.
  */
 export function checkAnswer(schema: unknown, answer: unknown): string | null {
   const check = new SchemaCheck(schema);
-  // The defaults of the question stand in for what its answer leaves out.
+  // The defaults of the question fill in what the answer omits.
   const given = isMap(check.own) && isMap(answer) ? { ...parameterDefaults(check.own), ...answer } : answer;
   const wrong = check.misfit(schema, given, false, "");
   return wrong === null ? null : `answer${wrong.path === "" ? "" : " "}${check.sentence(wrong)}`;
 }
 
-/** Where a value is not what its schema says: what is wrong there, or the schema that it does not fit. Words are made for the last one. */
+/**
+ * A place where a value does not match its schema: the error, or the schema that does not match. Only the last one is put into
+ * words.
+ */
 interface Misfit {
   path: string;
   wrong: "is required" | "is not declared" | JsonMap;
 }
 
-/** One check by one schema: it resolves the schema's references to itself, within a bounded amount of work. */
+/** One check by one schema: resolves the schema's references to itself, within a bounded amount of work. */
 class SchemaCheck {
-  /** The schema itself, its own reference resolved. */
+  /** The schema itself, with its own reference resolved. */
   readonly own: JsonMap | null;
   readonly #root: unknown;
   #steps = 0;
@@ -65,17 +71,17 @@ class SchemaCheck {
     this.own = isMap(own) ? own : null;
   }
 
-  /** What is wrong, in words; the path of the value itself is empty. */
+  /** The error in words; the path of the value itself is empty. */
   sentence({ path, wrong }: Misfit): string {
     const place = path === "" ? "" : `"${path}"`;
     return typeof wrong === "string" ? `${place} ${wrong}` : `${place}: expected ${this.#describe(wrong, DESCRIBED_LEVELS)}`;
   }
 
-  /** What is wrong with a value; `fraction` is true for a number that was written like 2.0, which is no integer. */
+  /** The error in a value; `fraction` is true for a number written like 2.0, which is not an integer. */
   misfit(schema: unknown, value: unknown, fraction: boolean, path: string, level = 0): Misfit | null {
     const resolved = localSchema(this.#root, schema);
     this.#steps += 1;
-    // What the server does not get to is for the flow to check.
+    // The flow checks what the server leaves unchecked.
     if (!isMap(resolved) || this.#steps > SCHEMA_STEPS_MAX || level > LEVELS_MAX) return null;
     const { anyOf, enum: allowed, type } = resolved;
     if (Array.isArray(allowed)) this.#steps += allowed.length;
@@ -99,7 +105,7 @@ class SchemaCheck {
     if (missing !== undefined) return { path: at(missing), wrong: "is required" };
     for (const [name, each] of Object.entries(value)) {
       if (!Object.hasOwn(properties, name)) {
-        // An object takes further properties unless its schema says that it does not.
+        // An object allows further properties unless its schema forbids them.
         if (schema["additionalProperties"] === false && !Object.hasOwn(schema, "patternProperties"))
           return { path: at(name), wrong: "is not declared" };
         continue;
@@ -110,7 +116,7 @@ class SchemaCheck {
     return null;
   }
 
-  /** The flow fills it in, below the first level as well. */
+  /** The flow fills the default in, also below the first level. */
   #hasDefault(properties: JsonMap, name: string): boolean {
     const property = Object.hasOwn(properties, name) ? properties[name] : null;
     const target = localSchema(this.#root, property);
@@ -129,9 +135,9 @@ class SchemaCheck {
   }
 }
 
-/** Branches of branches say no more than this many levels of them, so that a text stays one. */
+/** Nested branches are described only to this level, so that the message stays short. */
 const DESCRIBED_LEVELS = 2;
-/** Objects in objects and branches in branches: bodies have fewer levels (JSON_DEPTH_MAX), a circle of branches has no end. */
+/** Levels of nested objects and branches: bodies have fewer (JSON_DEPTH_MAX), a cycle of branches has no end. */
 const LEVELS_MAX = 2 * JSON_DEPTH_MAX;
 
 /** The defaults that a schema declares, by parameter. */
@@ -186,10 +192,10 @@ const BOOLEAN_TEXT = /^(?:true|false|1|0|yes|no)$/i;
 const INT64_MAX = 2n ** 63n - 1n;
 const INT64_MIN = -(2n ** 63n);
 const UINT64_MAX = 2n ** 64n - 1n;
-/** Digits of the longest int64, with room for leading zeros; longer text is not worth converting. */
+/** Digits of the longest int64, with room for leading zeros; longer text is rejected without conversion. */
 const INTEGER_TEXT_LENGTH_MAX = 40;
 
-/** An integer of JSON, or text that reads as an int64. */
+/** A JSON integer, or text that reads as an int64. */
 function isInteger(value: unknown): boolean {
   if (typeof value === "number") return Number.isSafeInteger(value);
   if (isExactInteger(value)) return within(value.rawJSON, UINT64_MAX);

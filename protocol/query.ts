@@ -1,6 +1,6 @@
 /**
- * Reads query strings and path parameters. Unknown names are ignored; a name given twice, a number that is none,
- * a negative limit, a text that is too long and a boolean other than true or false are 400; a limit above its maximum is lowered silently.
+ * Reads query strings and path parameters. Unknown names are ignored. A name given twice, an invalid number, a negative limit,
+ * a text that is too long and a boolean other than true or false are 400; a limit above its maximum is lowered silently.
  */
 import type { Static, TSchema } from "typebox";
 import { type Refusal, refuse } from "./errors.ts";
@@ -60,7 +60,7 @@ function parseValue(name: string, property: PropertySchema, text: string): Parse
         .filter((item) => item !== ""),
     };
   }
-  // An unknown word of a closed list means the default, as with `sort`.
+  // An unknown word of a closed list means the default, as for `sort`.
   if (property.enum !== undefined && !property.enum.includes(text)) return { ok: true, query: property.default };
   if (property.maxLength !== undefined && text.length > property.maxLength)
     return { ok: false, refusal: refuse("bad_query", name, `a text of at most ${property.maxLength} characters`) };
@@ -70,13 +70,13 @@ function parseValue(name: string, property: PropertySchema, text: string): Parse
 function parseInteger(name: string, { minimum, maximum, format }: PropertySchema, text: string): ParsedQuery<number> {
   const value = readInt64(text);
   if (value === null) return { ok: false, refusal: refuse("bad_query", name, "an integer") };
-  // Filters and cursors (int64) take any value; beyond 2^53 they are rounded, which no stored id or time can notice.
+  // Filters and cursors (int64) take any value; values beyond 2^53 are rounded, which affects no stored id or time.
   if (format === "int64" || minimum === undefined || maximum === undefined) return { ok: true, query: value };
   if (value < 0) return { ok: false, refusal: refuse("bad_query", name, `an integer from ${minimum} to ${maximum}`) };
   return { ok: true, query: Math.min(Math.max(value, minimum), maximum) };
 }
 
-/** A number, or a level word in any case; empty is every level, an unknown word is 422. */
+/** A number, or a level word in any case; empty means every level, an unknown word is 422. */
 function parseLevel(text: string): ParsedQuery<number | undefined> {
   if (text === "") return { ok: true, query: undefined };
   const word = text.toUpperCase();
@@ -86,7 +86,7 @@ function parseLevel(text: string): ParsedQuery<number | undefined> {
   return { ok: false, refusal: refuse("unknown_level", text) };
 }
 
-/** An int64 in decimal as a number (rounded beyond 2^53), or null when the text is none. */
+/** A decimal int64 as a number (rounded beyond 2^53), or null for other text. */
 function readInt64(text: string): number | null {
   if (!INTEGER.test(text)) return null;
   const value = Number(text);
@@ -98,7 +98,7 @@ function readInt64(text: string): number | null {
 
 export type ParsedId = { ok: true; id: number } | { ok: false; refusal: Refusal };
 
-/** Reads an int64 of the path. Text that is no int64 is 400; beyond 2^53 nothing can have that id: 404. */
+/** Reads an int64 of the path. Text that is not an int64 is 400; beyond 2^53 no record can have that id: 404. */
 export function parsePathId(name: string, text: string): ParsedId {
   const value = readInt64(text);
   if (value === null) return { ok: false, refusal: refuse("bad_path", name) };

@@ -1,9 +1,9 @@
-/** What waits and why: the queue as a whole, and the explanation of one run. An addition of ours. */
+/** The queue as a whole, and the explanation of one run's wait. An addition of Millrace. */
 import Type, { type Static } from "typebox";
 import { about, Count, Double, Id, Int64, nullable, sent, Timestamp } from "./scalar.ts";
 import { StateSchema } from "./state-schema.ts";
 
-/** Why a run that is Scheduled has not been handed out. */
+/** Why a Scheduled run has not been handed out. */
 export const WAIT_CODES = [
   "no_engine",
   "no_engine_slot",
@@ -19,14 +19,14 @@ export type WaitCode = (typeof WAIT_CODES)[number];
 const reason = {
   code: Type.Unsafe<WaitCode>({ type: "string", enum: [...WAIT_CODES] }),
   object: nullable(
-    Type.String({ description: "What blocks it: the resource, the module that has no engine, the engine that holds it" }),
+    Type.String({ description: "What blocks the run: the resource, the module that has no engine, the engine that holds it" }),
   ),
   /** One sentence for people. */
   text: Type.String(),
   since: Timestamp,
 };
 
-/** Who holds a resource. */
+/** The holder of a resource. */
 export const ResourceHolder = Type.Object(
   {
     run_id: Int64,
@@ -39,7 +39,7 @@ export const ResourceHolder = Type.Object(
 );
 export type ResourceHolder = Static<typeof ResourceHolder>;
 
-/** A run waiting to be handed out, with its place in line (1 is next) among the runs it competes with. */
+/** A run waiting to be handed out, with its place in the queue (1 is next) among the runs it competes with. */
 export const QueuedRun = Type.Object(
   {
     run_id: Int64,
@@ -63,7 +63,7 @@ export const QueueResource = Type.Object(
 );
 export type QueueResource = Static<typeof QueueResource>;
 
-/** Runs that wait for one thing, counted over the whole queue. */
+/** Runs that wait for the same reason, counted over the whole queue. */
 export const QueueReason = Type.Object(
   {
     code: reason.code,
@@ -91,7 +91,7 @@ export const QueueEngine = Type.Object(
 );
 export type QueueEngine = Static<typeof QueueEngine>;
 
-/** Runs in the order in which they would start; at most 500, `waiting` is how many there are in all. */
+/** Runs in the order in which they would start; at most 500; `waiting` is their total number. */
 export const Queue = Type.Object(
   {
     waiting: Count,
@@ -104,7 +104,7 @@ export const Queue = Type.Object(
 );
 export type Queue = Static<typeof Queue>;
 
-/** Why a run is where it is. `reason` is null once it has started or ended. */
+/** Why a run is in its state. `reason` is null once it has started or ended. */
 export const RunExplanation = sent(
   Type.Object(
     {

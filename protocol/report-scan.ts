@@ -1,10 +1,10 @@
-/** Finding the events in the text of a report without parsing it, so that a large one never lies in memory as objects. */
+/** Finds the events in the text of a report without parsing it, so that a large report is never in memory as objects. */
 
-/** Where the events are, and everything around them. */
+/** The positions of the events, and the rest of the report. */
 export interface ScannedReport {
   /** The report with an empty list in place of its events, as JSON text. */
   head: string;
-  /** Offset of each event and of the byte behind it, in turns. */
+  /** Offset of each event and of the byte after it, alternating. */
   bounds: number[];
 }
 
@@ -18,7 +18,7 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const SPACES = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
-/** Null for a text that is not an object with a list of events. What lies between the bounds is not checked. */
+/** Null for a text that is not an object with a list of events. The text between the bounds is not checked. */
 export function scanReport(text: Buffer): ScannedReport | null {
   let list: { from: number; to: number; bounds: number[] } | null = null;
   let at = skipSpaces(text, 0);
@@ -60,7 +60,7 @@ function scanList(text: Buffer, start: number): number[] | null {
   }
 }
 
-/** The offset behind the value that starts here, 0 where none ends. `inList`: behind the list whose last value ended here. */
+/** The offset after the value that starts here, 0 if it has no end. `inList`: after the list whose last value ended here. */
 function endOfValue(text: Buffer, start: number, inList = false): number {
   const first = text[start];
   if (!inList && first === QUOTE) return endOfString(text, start);
@@ -90,7 +90,7 @@ function endOfWord(text: Buffer, start: number): number {
   return at;
 }
 
-/** The offset behind the quote that ends the string which starts here, 0 when none does. */
+/** The offset after the quote that ends the string that starts here, 0 if there is none. */
 function endOfString(text: Buffer, start: number): number {
   for (let end = text.indexOf(QUOTE, start + 1); end !== -1; end = text.indexOf(QUOTE, end + 1)) {
     let slashes = end;
@@ -100,7 +100,7 @@ function endOfString(text: Buffer, start: number): number {
   return 0;
 }
 
-/** The name between these quotes, null where it is no JSON. */
+/** The name between these quotes, null if it is not valid JSON. */
 function nameOf(text: Buffer, from: number, to: number): unknown {
   try {
     return JSON.parse(text.toString("utf8", from, to));

@@ -1,6 +1,6 @@
 /**
- * Slices of an engine's report: as much of it as is committed at once. A slice ends between two events, because an event is
- * applied whole with its number; one event that is larger than a slice may be is a slice of its own.
+ * Slices of an engine's report: the parts that are committed at once. A slice ends between two events, because an event is
+ * applied whole with its number; an event larger than a slice is a slice of its own.
  */
 import { isUtf8 } from "node:buffer";
 import type { Static } from "typebox";
@@ -11,26 +11,26 @@ import { REPORT_SLICE_BYTES_MAX, REPORT_SLICE_ROWS_MAX } from "./limits.ts";
 import { scanReport } from "./report-scan.ts";
 import { validate } from "./validate.ts";
 
-/** A report that was checked whole and cut up. Its text is in memory that all threads share, so it is there once. */
+/** A report that was checked whole and sliced. Its text is in memory shared by all threads, so it exists once. */
 export interface SlicedReport {
   engine_id: string;
   run_id: number;
   lease: number | null;
   /** Events in all slices. */
   count: number;
-  /** The text as it came, UTF-8. */
+  /** The text as received, UTF-8. */
   text: SharedArrayBuffer;
-  /** Offsets in it: the first byte of a slice's first event, and the one behind its last. */
+  /** Offsets in the text: the first byte of a slice's first event, and the byte after its last event. */
   slices: [from: number, to: number][];
 }
 
-/** Rows an event becomes. Log lines are stored in blocks, so their size limits them, not their number. */
+/** Rows that an event becomes. Log lines are stored in blocks, so they are limited by size, not by number. */
 function rowsOf(event: ReportEvent): number {
-  // A move is the row of the run or task run and the event that tells of it.
+  // A move is the row of the run or task run and its event.
   return event.kind === "task_run_transition" || event.kind === "run_transition" ? 2 : 1;
 }
 
-/** Where each slice ends: the index behind its last event. `bytesOf` is the size of an event's JSON text. */
+/** The end of each slice: the index after its last event. `bytesOf` is the size of an event's JSON text. */
 export function sliceEnds(events: readonly ReportEvent[], bytesOf: (index: number) => number): number[] {
   const ends: number[] = [];
   let rows = 0;
@@ -52,12 +52,12 @@ export function sliceEnds(events: readonly ReportEvent[], bytesOf: (index: numbe
   return ends;
 }
 
-/** A sliced report, or the refusal (protocol/errors.ts) of what cannot be taken and what it tells: a value that survives postMessage. */
+/** A sliced report, or the refusal (protocol/errors.ts) with its detail: a value that survives postMessage. */
 export type Sliced = { ok: true; report: SlicedReport } | { ok: false; code: "bad_json" | "invalid"; detail: string };
 
 type Head = Omit<Static<typeof ReportRequest>, "events">;
 
-/** Reports may hold any number of values: large ones are parsed by readers, and by the core in slices. */
+/** Reports may hold any number of values: large reports are parsed by readers, and by the core in slices. */
 const SENT_REPORT: JsonLimits = { ...SENT_JSON, values: Number.POSITIVE_INFINITY };
 
 /** The events of a slice. `limits` is for text that was not checked before. */
@@ -69,7 +69,7 @@ export function eventsOfSlice(
   return parseJson(`[${Buffer.from(text, from, to - from).toString()}]`, limits) as ReportEvent[];
 }
 
-/** Checks and cuts up a whole report, part by part: for large ones, away from the thread that decides. */
+/** Checks and slices a whole report, part by part: for large reports, off the core. */
 export function sliceReport(text: SharedArrayBuffer): Sliced {
   const bytes = Buffer.from(text);
   if (!isUtf8(bytes)) return { ok: false, code: "bad_json", detail: "it is not UTF-8" };
@@ -103,7 +103,7 @@ function* partsOf(bounds: readonly number[]): Generator<[first: number, end: num
   }
 }
 
-/** Checks the events of a part and adds their slices; the error of the first that is wrong, or null. */
+/** Checks the events of a part and adds their slices; returns the error of the first invalid event, or null. */
 function addSlices(
   slices: SlicedReport["slices"],
   text: SharedArrayBuffer,
@@ -127,7 +127,7 @@ function addSlices(
   return null;
 }
 
-/** What is wrong with a text that could not be taken apart. */
+/** The error in a text that could not be scanned. */
 function refusalOf(bytes: Buffer): Sliced {
   let value: unknown;
   try {

@@ -1,4 +1,4 @@
-/** What the table of routes says about one endpoint, and how a row is written. */
+/** The fields of an endpoint in the table of routes, and the helper that writes a row. */
 import type { TSchema } from "typebox";
 import type { CommandKind } from "./command.ts";
 import { BODY_BYTES_MAX } from "./limits.ts";
@@ -19,25 +19,25 @@ export interface Route {
   /** Unique name, in camelCase; read handlers have the same name. */
   operation: string;
   summary: string;
-  /** False only where no token is asked for. */
+  /** False only if no token is required. */
   auth: boolean;
   /** command: decided by the core. read: answered from the store. local: answered by the gateway itself. */
   kind: "command" | "read" | "local";
-  /** Which command, where kind is command. */
+  /** The command, if kind is command. */
   command?: CommandKind;
   path_parameters: readonly PathParameter[];
   query?: TSchema;
   body?: TSchema;
-  /** True where a request without a body is refused. */
+  /** True if a request without a body is refused. */
   body_required: boolean;
   body_bytes_max: number;
-  /** Status of each answer and the schema of its body, null where it has none. */
+  /** Status of each answer and the schema of its body, null without a body. */
   responses: Readonly<Record<number, TSchema | null>>;
-  /** True where an `Idempotency-Key` header gives the first answer again. */
+  /** True if an `Idempotency-Key` header returns the first answer again. */
   idempotency_key: boolean;
-  /** Media type of successful answers where it is not JSON. */
+  /** Media type of successful answers if it is not JSON. */
   media_type?: string;
-  /** False where the OpenAPI document leaves the route out. */
+  /** False if the OpenAPI document omits the route. */
   described: boolean;
 }
 
@@ -49,7 +49,7 @@ type Responses = Route["responses"];
 const PARAMETER = /\{(\w+)\}/g;
 const TEXT_PARAMETERS: ReadonlySet<string> = new Set(["name"]);
 
-/** Makes a row; a route with a body requires it. */
+/** Creates a row; a route with a body requires the body. */
 export function row(
   signature: `${Method} /${string}`,
   operation: string,

@@ -1,6 +1,6 @@
 /**
- * The table of the HTTP interface: one row per endpoint. The gateway routes by it, the OpenAPI document and the client
- * are made from it. A row is added together with the part that serves it.
+ * The table of the HTTP interface: one row per endpoint. The gateway routes by this table, and the OpenAPI document and the
+ * client are made from it. A row is added together with its implementation.
  */
 import Type from "typebox";
 import { ArtifactBody, ArtifactRow, ArtifactsPage, ArtifactsQuery } from "./artifact.ts";

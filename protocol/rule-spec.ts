@@ -1,6 +1,6 @@
 /**
- * What a rule says, in full: every field of the stored form is there, and everything that can be wrong in a rule is found
- * when it is written, not when it fires. Templates are checked by the rule engine, which holds their parser.
+ * A rule in full: every field of the stored form is present, and every error in a rule is found when the rule is written, not
+ * when it fires. Templates are checked by the rule engine, which holds their parser.
  */
 
 import { nearestName } from "./nearest-name.ts";
@@ -25,7 +25,7 @@ export interface FullAction {
   url: string | null;
   method: string | null;
   headers: Record<string, unknown>;
-  /** Null: the kind's own default. */
+  /** Null: the default of the kind. */
   body: unknown;
   to: string[];
   subject: string | null;
@@ -45,15 +45,15 @@ export interface FullSpec {
   at: { cron: string; tz: string | null } | null;
 }
 
-/** Guards of a rule that names none: a rule that goes wrong fires once a second. */
+/** Default guard of a rule: a faulty rule fires at most once a second. */
 const MAX_PER_MINUTE_DEFAULT = 60;
 
 export type CheckedSpec = { ok: true; spec: FullSpec } | { ok: false; error: string };
 
-/** Says what is wrong with a cron expression and zone, or null. */
+/** Returns the error in a cron expression and zone, or null. */
 export type CheckClock = (cron: string, tz: string | null) => string | null;
 
-/** Fills in what is not said and checks the rest. Only rules that come from code may call functions. */
+/** Fills in missing fields and checks the rest. Only rules from code may call functions. */
 export function completeSpec(said: RuleSpec, checkClock: CheckClock, source: "ui" | "code" = "ui"): CheckedSpec {
   const spec: FullSpec = {
     when: completeMatch(said.when),
@@ -98,7 +98,7 @@ function completeAction(said: RuleAction): FullAction {
   };
 }
 
-/** What an action of each kind lacks, or null. */
+/** The missing field of an action of each kind, or null. */
 const NEEDS: Readonly<Record<ActionKind, (action: FullAction) => string | null>> = {
   run_flow: ({ flow }) => (flow ? null : "run_flow needs a flow"),
   cancel_run: () => null,
@@ -110,7 +110,7 @@ const NEEDS: Readonly<Record<ActionKind, (action: FullAction) => string | null>>
   call: ({ callable }) => (callable ? null : "call needs a callable"),
 };
 
-/** One address, bare or behind a name: a list in one text, or a line break, would reach further than it says. */
+/** One address, bare or after a name: a list in one text, or a line break, would reach further recipients. */
 const ADDRESS = /^(?:[^<>,;\p{Cc}]*<[^\s<>,;@\p{Cc}]+@[^\s<>,;@\p{Cc}]+>|[^\s<>,;@\p{Cc}]+@[^\s<>,;@\p{Cc}]+)$/u;
 
 function checkRecipients(recipients: readonly string[]): string | null {

@@ -1,4 +1,4 @@
-/** Rules: what they match, what they do, their guards; firings and expectations. */
+/** Rules: match, actions and guards; firings and expectations. */
 import Type, { type Static } from "typebox";
 import { EXPECTATIONS_PAGE, PARAMETERS_BYTES_MAX, RULE_ACTIONS_MAX, RULE_BYTES_MAX } from "./limits.ts";
 import { pageLimit } from "./page.ts";
@@ -21,7 +21,7 @@ import {
   Timestamp,
 } from "./scalar.ts";
 
-/** Which events a rule is for; every clause that is set must match. */
+/** Which events a rule matches; every clause that is set must match. */
 export const RuleMatch = Type.Object(
   {
     events: Type.Optional(about("Names, or prefixes ending in *", Names)),
@@ -50,7 +50,7 @@ export const ACTION_KINDS = [
 ] as const;
 export type ActionKind = (typeof ACTION_KINDS)[number];
 
-/** One action; which fields it needs depends on its kind. */
+/** One action; its kind determines the required fields. */
 export const RuleAction = Type.Object(
   {
     kind: Type.Unsafe<ActionKind>({ type: "string", enum: [...ACTION_KINDS] }),
@@ -101,7 +101,7 @@ const spec = {
   ...proactive,
 };
 
-/** The same in a patch, where null leaves a field as it is. */
+/** The same in a patch, where null keeps a field. */
 const specPatch = {
   when: optional(RuleMatch),
   do: optional(Type.Array(RuleAction, { maxItems: RULE_ACTIONS_MAX })),
@@ -112,7 +112,7 @@ const specPatch = {
   ...proactive,
 };
 
-/** Header of webhooks: the number of rules that led to it. A request that carries it is part of the chain. */
+/** Header of webhooks: the number of rules in the chain so far. A request that carries the header is part of the chain. */
 export const RULE_DEPTH_HEADER = "millrace-rule-depth";
 
 /** A rule without its identity. */
@@ -123,14 +123,14 @@ export type RuleSpec = Static<typeof RuleSpec>;
 export const RuleBody = Type.Object({ name: NameText, enabled: Type.Optional(Type.Boolean()), ...spec }, { title: "RuleBody" });
 export type RuleBody = Static<typeof RuleBody>;
 
-/** Body of PATCH /api/rules/{id}; sent fields replace. */
+/** Body of PATCH /api/rules/{id}; sent fields replace the stored ones. */
 export const RulePatch = Type.Object(
   { name: optional(NameText), enabled: optional(Type.Boolean()), ...specPatch },
   { title: "RulePatch" },
 );
 export type RulePatch = Static<typeof RulePatch>;
 
-/** A stored rule. `unless`, `within` and `at` are absent where they are not set. */
+/** A stored rule. `unless`, `within` and `at` are absent if not set. */
 export const RuleRow = Type.Object(
   {
     id: Int64,
@@ -149,7 +149,7 @@ export const RuleRow = Type.Object(
 );
 export type RuleRow = Static<typeof RuleRow>;
 
-/** One firing of a rule and what became of its actions. */
+/** One firing of a rule with the outcome of its actions. */
 export const RuleFiring = sent(
   Type.Object(
     {
@@ -165,7 +165,7 @@ export const RuleFiring = sent(
 );
 export type RuleFiring = Static<typeof RuleFiring>;
 
-/** What a proactive rule waits for. */
+/** An event that a proactive rule waits for. */
 export const Expectation = sent(
   Type.Object(
     {
@@ -200,7 +200,7 @@ export type RuleTestQuery = Static<typeof RuleTestQuery>;
 export const RuleTest = Type.Object({
   actions: Type.Array(FreeMap),
   event: nullable(FreeMap),
-  matches: Type.Boolean({ description: "The event is one that the rule is for" }),
+  matches: Type.Boolean({ description: "The rule matches the event" }),
   note: Type.Optional(Type.String()),
 });
 export type RuleTest = Static<typeof RuleTest>;

@@ -1,4 +1,7 @@
-/** How far a run is: what `progress()` draws, which has neither a title nor a key, unlike artifacts with a value of their own. */
+/**
+ * Progress of a run as drawn by `progress()`, whose artifact has neither a title nor a key, unlike artifacts with a value of
+ * their own.
+ */
 import type { ArtifactRow } from "./artifact.ts";
 
 type Bar = Pick<ArtifactRow, "kind" | "key" | "data" | "task_run_id" | "updated_at">;
@@ -9,7 +12,7 @@ export interface RunProgress {
   label: string;
 }
 
-/** What the flow itself says; where it says nothing, what one of its tasks said last. Null where none says anything. */
+/** The flow's own progress, else the latest progress of one of its tasks, else null. */
 export function progressOf(artifacts: Iterable<Bar>): RunProgress | null {
   let said: Bar | null = null;
   for (const artifact of artifacts) if (isProgress(artifact) && (said === null || counts(artifact, said))) said = artifact;
@@ -28,7 +31,7 @@ function counts(artifact: Bar, other: Bar): boolean {
   return artifact.updated_at >= other.updated_at;
 }
 
-/** "40 %", or "40 %, reading". Rounded down, so that what is not done does not read as done. */
+/** "40 %", or "40 %, reading". Rounded down, so that unfinished work never shows 100 %. */
 export function progressText({ value, label }: RunProgress): string {
   return `${Math.floor(value)} %${label === "" ? "" : `, ${label}`}`;
 }

@@ -118,7 +118,7 @@ export const CreateRunForFlowBody = Type.Object(
 );
 export type CreateRunForFlowBody = Static<typeof CreateRunForFlowBody>;
 
-/** Body of POST /api/runs/{id}/resume; null is an answer. */
+/** Body of POST /api/runs/{id}/resume; null is a valid answer. */
 export const ResumeBody = Type.Object({ input: sizedJson(ANSWER_BYTES_MAX, AnyJson) }, { title: "ResumeBody" });
 export type ResumeBody = Static<typeof ResumeBody>;
 
@@ -142,12 +142,12 @@ export const TransitionBody = Type.Object(
 );
 export type TransitionBody = Static<typeof TransitionBody>;
 
-/** Answers given to a paused run: the latest, and all in order where that says more. */
+/** Answers to a paused run: the latest, and the full list if there are more. */
 export const RunInput = Type.Object(
   {
     input: AnyJson,
     inputs: Type.Optional(
-      Type.Array(AnyJson, { description: "Every answer, in the order given; absent where input says all there is" }),
+      Type.Array(AnyJson, { description: "Every answer, in order; absent if input is the only answer" }),
     ),
   },
   { title: "RunInput" },
@@ -164,7 +164,7 @@ export const RUN_SORTS = [
   "duration_asc",
   "name_asc",
   "scheduled_asc",
-  // What runs, what waits, what ended (newest end first), and at last what is to come, the next first. An addition of ours.
+  // Running, waiting, ended (newest end first), and at last future runs, the next first. An addition of Millrace.
   "activity",
 ] as const;
 export type RunSort = (typeof RUN_SORTS)[number];
@@ -211,7 +211,7 @@ export type RunsQuery = Static<typeof RunsQuery>;
 export const RunCountsQuery = Type.Object(RUN_FILTERS);
 export type RunCountsQuery = Static<typeof RunCountsQuery>;
 
-/** How many runs the filters find, in all and by the name of their state. An addition of ours. */
+/** Number of runs that the filters match, in total and by state name. An addition of Millrace. */
 export const RunCounts = Type.Object(
   {
     total: Int64,

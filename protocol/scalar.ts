@@ -29,13 +29,15 @@ export const Timestamp = Type.Integer({
   description: "Microseconds since the Unix epoch, UTC",
   ...SAFE,
 });
-/** A time by the clock of an engine. Any integer is taken, because to refuse a report for it would lose the run's work. */
+/**
+ * A time by the clock of an engine. Any integer is accepted, because refusing a report for its time would lose the run's work.
+ */
 export const ReportedTime = Type.Integer({
   format: "int64",
   description:
-    "Microseconds since the Unix epoch, UTC, from 0 to the year 2255. Outside that the time of receipt stands instead, which the run's log says",
+    "Microseconds since the Unix epoch, UTC, from 0 to the year 2255. Any other time is replaced by the time of receipt, which the run's log records",
 });
-/** A number; bounded so that an integer kept as text beyond 2^53 (json.ts) never stands where a number is expected. */
+/** A number; bounded so that an integer kept as text beyond 2^53 (json.ts) never appears where a number is expected. */
 export const Double = Type.Number({ format: "double", ...SAFE });
 /** A number of at least 0: amounts of a resource. */
 export const Amount = Type.Number({ format: "double", minimum: 0, maximum: INTEGER_MAX });
@@ -47,13 +49,15 @@ export const Id = Type.String({
   pattern: "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
 });
 
-/** A JSON object with free content. Plain `type: object`: checking every key against a pattern would cost and say nothing. */
+/**
+ * A JSON object with free content. Plain `type: object`: checking every key against a pattern would cost time and add nothing.
+ */
 export const FreeMap = Type.Unsafe<JsonMap>({ type: "object", additionalProperties: true });
 /** Any JSON value. */
 export const AnyJson = Type.Unknown();
 export const Strings = Type.Array(Type.String());
 
-/** Text of a request, by what it holds. */
+/** Text of a request, by its content. */
 export const NameText = Type.String({ maxLength: NAME_LENGTH_MAX });
 export const PathText = Type.String({ maxLength: PATH_LENGTH_MAX });
 export const ExpressionText = Type.String({ maxLength: EXPRESSION_LENGTH_MAX });
@@ -66,17 +70,17 @@ export function mapOf<T extends TSchema>(values: T): TUnsafe<Record<string, Stat
   return Type.Unsafe<Record<string, Static<T>>>({ type: "object", additionalProperties: values });
 }
 
-/** A free-form value of a request with the size that its JSON text may have. */
+/** A free-form value of a request with a limit on the size of its JSON text. */
 export function sizedJson<T extends TSchema>(bytesMax: number, schema: T, what = ""): TUnsafe<Static<T>> {
   return about(`${what === "" ? "" : `${what}. `}At most ${bytesMax} bytes as JSON text`, schema);
 }
 
-/** A map of a request: amounts or anything else by name. */
+/** A map of a request: amounts or other values by name. */
 export function namedMapOf<T extends TSchema>(values: T): TUnsafe<Record<string, Static<T>>> {
   return Type.Unsafe<Record<string, Static<T>>>({ ...mapOf(values), maxProperties: NAMES_COUNT_MAX });
 }
 
-/** The same schema with a description of what stands there. */
+/** The same schema with a description of its place. */
 export function about<T extends TSchema>(description: string, schema: T): TUnsafe<Static<T>> {
   return Type.Unsafe<Static<T>>({ ...schema, description });
 }
@@ -86,14 +90,14 @@ export function nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }
 
-/** A field that may be absent or null, both meaning the same (bodies), or that old servers may leave out (responses). */
+/** A field that may be absent or null with the same meaning (bodies), or that old servers may omit (responses). */
 export function optional<T extends TSchema>(schema: T) {
   return Type.Optional(Type.Union([schema, Type.Null()]));
 }
 
 /**
- * A schema of a response. The description keeps fields optional where the interface does,
- * but this server always sends every field, so the type has them all.
+ * A schema of a response. The description keeps fields optional where the interface does, but this server always sends every
+ * field, so the type has them all.
  */
 export function sent<T extends TSchema>(schema: T): TUnsafe<Required<Static<T>>> {
   return Type.Unsafe<Required<Static<T>>>(schema);

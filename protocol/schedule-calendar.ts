@@ -1,4 +1,4 @@
-/** What calendars of all schedules show: fires to come, and the runs of those that have been. Additions of ours. */
+/** Data of calendars of all schedules: future fires, and the runs of past fires. Additions of Millrace. */
 import Type, { type Static } from "typebox";
 import { FIRES_COUNT, SCHEDULE_RUNS_EACH_MAX } from "./limits.ts";
 import { about, Int64, Timestamp } from "./scalar.ts";
@@ -13,12 +13,12 @@ export const FiresQuery = Type.Object({
     minimum: 1,
     maximum: FIRES_COUNT[1],
     default: FIRES_COUNT[0],
-    description: "Fires of each schedule at most",
+    description: "Maximum number of fires per schedule",
   }),
 });
 export type FiresQuery = Static<typeof FiresQuery>;
 
-/** Fires to come of one schedule, whether a run exists for them or not. */
+/** Future fires of one schedule, with or without a run. */
 export const ScheduleFires = Type.Object(
   {
     schedule_id: Int64,
@@ -31,7 +31,7 @@ export const ScheduleFires = Type.Object(
     more_hours: Type.Optional(
       Type.Array(Timestamp, {
         description:
-          "Sent with more: the first further fire of each hour (of UTC) after that of the last fire, before the end; at most as many as fires",
+          "Sent with more: the first further fire of each hour (UTC) after the hour of the last fire, before the end; at most as many as fires",
       }),
     ),
   },
@@ -47,12 +47,15 @@ export const ScheduleRunsQuery = Type.Object({
     minimum: 0,
     maximum: SCHEDULE_RUNS_EACH_MAX,
     default: 0,
-    description: "Hours in which a schedule has at most so many runs list each of them",
+    description: "Hours in which a schedule has at most this many runs list each run",
   }),
 });
 export type ScheduleRunsQuery = Static<typeof ScheduleRunsQuery>;
 
-/** Runs of one schedule, hour and state, or one run (see `each`): schedule id, latest fire, how many, state type, state name, id of the latest run. */
+/**
+ * Runs of one schedule, hour and state, or one run (see `each`): schedule id, latest fire, number of runs, state type, state
+ * name, id of the latest run.
+ */
 export const ScheduleRuns = Type.Unsafe<[number, number, number, StateType, string, number]>({
   type: "array",
   prefixItems: [Int64, Timestamp, Int64, StateTypeSchema, Type.String(), Int64],

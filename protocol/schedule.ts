@@ -1,4 +1,4 @@
-/** Schedules of a flow: the three variants, stored rows, upcoming fires, skips, and the bodies that make and change them. */
+/** Schedules of a flow: the three variants, stored rows, upcoming fires, skips, and the bodies that create and change them. */
 import Type, { type Static } from "typebox";
 import { SCHEDULE_FIELDS_TO_COME } from "./fields-to-come.ts";
 import {
@@ -75,7 +75,7 @@ const policy = {
   catchup: optional(CatchupPolicy),
   catchup_max: optional(counted(CATCHUP_COUNT_DEFAULT)),
   ...SCHEDULE_FIELDS_TO_COME,
-  persist: optional(Type.Boolean({ description: "Survives a start at which no code declares it", default: true })),
+  persist: optional(Type.Boolean({ description: "Survives a start without a declaration in code", default: true })),
 };
 
 /** Body of POST /api/flows/{id}/schedules: a schedule and its policy, flat. */
@@ -98,7 +98,7 @@ export const PreviewBody = Type.Union(
 );
 export type PreviewBody = Static<typeof PreviewBody>;
 
-/** Body of PATCH /api/schedules/{sid}; absent and null leave a value. */
+/** Body of PATCH /api/schedules/{sid}; absent and null keep a value. */
 export const SchedulePatchBody = Type.Object(
   {
     anchor: optional(Timestamp),
@@ -159,14 +159,14 @@ export const SkipBody = Type.Object(
 );
 export type SkipBody = Static<typeof SkipBody>;
 
-/** Fires of a downstream flow that a skip takes along. */
+/** Fires of a downstream flow that a skip includes. */
 export const DownstreamSkip = Type.Object(
   { flow: Type.String(), project: Type.String(), fires: Type.Array(Timestamp) },
   { title: "DownstreamSkip" },
 );
 export type DownstreamSkip = Static<typeof DownstreamSkip>;
 
-/** What a skip request did. */
+/** The effect of a skip request. */
 export const SkipResponse = Type.Object(
   { schedule: ScheduleRow, skipped: Type.Array(Timestamp), downstream: Type.Array(DownstreamSkip) },
   { title: "SkipResponse" },

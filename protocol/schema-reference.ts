@@ -1,9 +1,12 @@
 /** References of a JSON Schema to a place in itself: `{ "$ref": "#/$defs/Limits" }`. */
 
-/** References that lead on to references; more is a circle, or made to take long. */
+/** Longest chain of references; a longer chain is a cycle, or an attempt to waste time. */
 const REFERENCES_MAX = 32;
 
-/** The schema that stands where a reference points, also over several; the schema itself without one; undefined where nothing is. */
+/**
+ * The schema that a reference resolves to, also over several references; the schema itself without one; undefined if the target
+ * is missing.
+ */
 export function localSchema(root: unknown, schema: unknown): unknown {
   let found = schema;
   for (let followed = 0; followed <= REFERENCES_MAX; followed += 1) {
@@ -14,7 +17,7 @@ export function localSchema(root: unknown, schema: unknown): unknown {
   return undefined;
 }
 
-/** What a JSON Pointer in a fragment (`#/a/b`) points to; other references are not local. */
+/** The target of a JSON Pointer in a fragment (`#/a/b`); other references are not local. */
 function at(root: unknown, reference: string): unknown {
   if (reference === "#") return root;
   if (!reference.startsWith("#/")) return undefined;

@@ -1,4 +1,4 @@
-/** The server about itself: health, information, settings and counts. */
+/** Information about the server: health, information, settings and counts. */
 import Type, { type Static } from "typebox";
 import { CLOCK_SCHEDULES_SHOWN, CODE_PROBLEMS_MAX } from "./limits.ts";
 import {
@@ -20,7 +20,7 @@ import {
 export const Health = Type.Object({ ok: Type.Boolean() });
 export type Health = Static<typeof Health>;
 
-/** An engine process that asked for work and has not left. */
+/** An engine process that has polled for work and has not left. */
 export const EngineInfo = Type.Object(
   {
     id: Type.String(),
@@ -39,7 +39,7 @@ export const EngineInfo = Type.Object(
 );
 export type EngineInfo = Static<typeof EngineInfo>;
 
-/** An actor of the server: how it does, since the start of its thread. */
+/** An actor of the server with its figures since the start of its thread. */
 export const ActorInfo = Type.Object(
   {
     name: Type.String(),
@@ -50,38 +50,40 @@ export const ActorInfo = Type.Object(
     mailbox_depth: Count,
     handled: Int64,
     restarts: Count,
-    dropped: Type.Integer({ minimum: 0, description: "Messages that a full mailbox did not take" }),
-    step_us: Type.Integer({ minimum: 0, description: "Time in steps, microseconds" }),
+    dropped: Type.Integer({ minimum: 0, description: "Messages that a full mailbox rejected" }),
+    step_us: Type.Integer({ minimum: 0, description: "Total time of all steps, microseconds" }),
     step_max_us: Type.Integer({ minimum: 0, description: "The longest step, microseconds" }),
-    stalls: Type.Integer({ minimum: 0, description: "How often it held its thread for more than 250 ms" }),
-    last_stall: nullable(Type.String({ description: "What it did the last time, and for how long" })),
+    stalls: Type.Integer({ minimum: 0, description: "How often the actor blocked its thread for more than 250 ms" }),
+    last_stall: nullable(Type.String({ description: "The step of the last stall, and its duration" })),
     last_error: nullable(Type.String()),
   },
   { title: "ActorInfo" },
 );
 export type ActorInfo = Static<typeof ActorInfo>;
 
-/** The clock of the server's machine was set by more than an hour, or schedules have decided fires while it was ahead. */
+/**
+ * The clock of the server's machine was set by more than an hour, or schedules have decided fires while the clock was ahead.
+ */
 export const ClockProblem = Type.Object(
   {
-    message: Type.String({ description: "What has happened, and the command that puts it right" }),
+    message: Type.String({ description: "What has happened, and the command that resolves it" }),
     since: nullable(about("When the step was noticed, by the clock since then; null when it is accepted", Timestamp)),
     step_secs: nullable(about("How far the clock was set, backwards below 0", Double)),
     retention_waits_secs: nullable(about("Time since boot, sleep included, until the step counts as accepted", Double)),
     schedules: Type.Array(
       Type.Object({ id: Int64, flow: Type.String(), project: Type.String(), next_fire: nullable(Timestamp) }),
       {
-        description: `Schedules that are silent, because they decided fires while the clock was ahead; ${CLOCK_SCHEDULES_SHOWN} at most`,
+        description: `Schedules that stay silent because they decided fires while the clock was ahead; at most ${CLOCK_SCHEDULES_SHOWN}`,
       },
     ),
     schedules_count: Count,
-    rules_count: Type.Integer({ minimum: 0, description: "Rules with a clock that are silent for the same reason" }),
+    rules_count: Type.Integer({ minimum: 0, description: "Rules with a clock that stay silent for the same reason" }),
   },
   { title: "ClockProblem" },
 );
 export type ClockProblem = Static<typeof ClockProblem>;
 
-/** Answer of POST /api/clock/accept: what was silent and goes on from now. */
+/** Answer of POST /api/clock/accept: the silent schedules and rules that continue from now. */
 export const ClockAccepted = Type.Object({ schedules: Count, rules: Count }, { title: "ClockAccepted" });
 export type ClockAccepted = Static<typeof ClockAccepted>;
 
@@ -107,7 +109,7 @@ export const ServerInfo = sent(
 );
 export type ServerInfo = Static<typeof ServerInfo>;
 
-/** A route that user code added. */
+/** A route of user code. */
 export const RouteSpec = sent(
   Type.Object(
     { id: Int64, method: Type.String(), path: Type.String(), source: Type.Optional(nullable(Type.String())) },
@@ -116,7 +118,7 @@ export const RouteSpec = sent(
 );
 export type RouteSpec = Static<typeof RouteSpec>;
 
-/** Something in the served directory that is not as its author means it: a file, or something in it. */
+/** A problem in the served directory: a file, or a part of one, that does not work as its author intended. */
 export const CodeProblem = Type.Object(
   {
     module: Type.String({ description: "Path of the file below served_dir" }),
@@ -124,30 +126,30 @@ export const CodeProblem = Type.Object(
       type: "string",
       enum: ["file", "part", "warning"],
       description:
-        "file: nothing in it can be used; part: one thing in it cannot (a flow, schedule, rule or route); warning: all of it is used, but something is probably meant otherwise",
+        "file: nothing in the file can be used; part: one flow, schedule, rule or route of the file cannot be used; warning: all of the file is used, but something is probably a mistake",
     }),
-    error: Type.String({ description: "What is wrong; lines after the first say more" }),
+    error: Type.String({ description: "The error; lines after the first give details" }),
   },
   { title: "CodeProblem" },
 );
 export type CodeProblem = Static<typeof CodeProblem>;
 
-/** What is wrong in the served directory now; takes the place of every earlier list. */
+/** The current problems of the served directory; replaces every earlier list. */
 export interface CodeProblems {
   kind: "CodeProblems";
   problems: CodeProblem[];
 }
 
-/** Total of a resource and how much of it is held now. */
+/** Total of a resource and the amount in use. */
 export const ResourceUse = Type.Object({ total: Double, used: Double });
 export type ResourceUse = Static<typeof ResourceUse>;
 
-/** Served code was loaded again because files had other content. */
+/** Served code was reloaded because the content of files changed. */
 export const CodeReloaded = Type.Object(
   {
     at: Timestamp,
-    files: Type.Integer({ minimum: 1, description: "Files with other content than before" }),
-    names: Type.Array(Type.String(), { description: "The first of them, as paths from the served directory" }),
+    files: Type.Integer({ minimum: 1, description: "Files whose content has changed" }),
+    names: Type.Array(Type.String(), { description: "The first of these files, as paths relative to the served directory" }),
     flows: Type.Integer({ minimum: 0, description: "Flows whose modules import one of these files, or are one" }),
   },
   { title: "CodeReloaded" },
@@ -178,7 +180,7 @@ export const Settings = sent(
       custom_routes: Type.Array(RouteSpec),
       code_problems: Type.Optional(
         Type.Array(CodeProblem, {
-          description: `What is wrong in the served directory, files that do not load first; ${CODE_PROBLEMS_MAX} at most`,
+          description: `Problems in the served directory, files that do not load first; at most ${CODE_PROBLEMS_MAX}`,
         }),
       ),
       code_reloaded: Type.Optional(nullable(CodeReloaded)),
@@ -191,7 +193,7 @@ export const Settings = sent(
 );
 export type Settings = Static<typeof Settings>;
 
-/** Body of PATCH /api/settings; absent and null leave a value, `resources` merges by name. */
+/** Body of PATCH /api/settings; absent and null keep a value, `resources` merges by name. */
 export const SettingsPatch = Type.Object(
   {
     crash_retries: optional(Count),
@@ -204,7 +206,7 @@ export type SettingsPatch = Static<typeof SettingsPatch>;
 
 const byType = mapOf(Int64);
 
-/** How many runs and task runs there are, by state type. */
+/** Number of runs and task runs, by state type. */
 export const Counts = Type.Object({ runs: byType, flows: mapOf(byType), task_runs: byType, active: Int64 }, { title: "Counts" });
 export type Counts = Static<typeof Counts>;
 

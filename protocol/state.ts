@@ -32,7 +32,7 @@ export const SUB_STATES = {
 const TERMINAL: ReadonlySet<string> = new Set<StateType>(["Completed", "Failed", "Cancelled", "Crashed"]);
 const KNOWN: ReadonlySet<string> = new Set(STATE_TYPES);
 
-/** The state of a run or task run as it goes over the wire. */
+/** The wire form of the state of a run or task run. */
 export interface State {
   type: StateType;
   name: string;
@@ -47,7 +47,7 @@ export function isTerminal(type: StateType): boolean {
   return TERMINAL.has(type);
 }
 
-/** Size in bytes of a result that was too large to be kept; null for every other state. */
+/** Size in bytes of a result that was too large to store; null for every other state. */
 export function lostResultBytes({
   type,
   details,
@@ -56,7 +56,7 @@ export function lostResultBytes({
   return typeof bytes === "number" ? bytes : null;
 }
 
-/** When the server runs a crashed run again, in microseconds; null for a run that it does not run again. */
+/** When the server runs a crashed run again, in microseconds; null for a run that is not run again. */
 export function rerunAt({ type, details }: Pick<State, "type"> & { details?: State["details"] | undefined }): number | null {
   const dueUs = type === "Crashed" ? details?.["rerun_at"] : null;
   return typeof dueUs === "number" ? dueUs : null;
@@ -67,7 +67,7 @@ export function isStateType(text: string): text is StateType {
   return KNOWN.has(text);
 }
 
-/** The type a state name forces: a known sub-state overrides the type that was sent with it. */
+/** The type implied by a state name: a known sub-state overrides the type sent with it. */
 export function typeOfName(name: string, sent: StateType): StateType {
   return Object.hasOwn(SUB_STATES, name) ? SUB_STATES[name as keyof typeof SUB_STATES] : sent;
 }

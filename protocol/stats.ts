@@ -1,4 +1,4 @@
-/** GET /api/stats: what ended lately and how long it took. An addition of ours. */
+/** GET /api/stats: recently ended runs and their durations. An addition of Millrace. */
 import Type, { type Static } from "typebox";
 import { STATS_HOURS } from "./limits.ts";
 import { Count, Int64, nullable, Timestamp } from "./scalar.ts";

@@ -5,7 +5,7 @@ import { pageLimit, pageOf } from "./page.ts";
 import { about, Id, Int32, Int64, nullable, sent, Timestamp } from "./scalar.ts";
 import { StateSchema } from "./state-schema.ts";
 
-/** A task run with the identity of the run it belongs to. Times and durations are microseconds. */
+/** A task run with the identity of its run. Times and durations are microseconds. */
 export const TaskRun = sent(
   Type.Object(
     {

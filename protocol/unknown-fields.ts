@@ -1,22 +1,24 @@
 /**
- * Fields of bodies that their schema does not have. They are ignored, as the interface has it; the server's log names each once,
- * so that somebody who misspelt one finds it.
+ * Fields of bodies that their schema does not have. They are ignored, as the interface requires; the server's log names each
+ * once, so that a misspelt field can be found.
  */
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** Fields named by one instance: clients misspell a few, and one that sends others for ever fills no log. */
+/** Fields named by one instance: clients misspell a few, and a client that keeps sending new ones must not fill the log. */
 const NAMED_MAX = 100;
 const NAME_LENGTH_MAX = 60;
 const ITEMS_LOOKED_AT = 100;
 const LEVELS_LOOKED_AT = 4;
-/** Kept and handed to engines as they were sent, unknown fields included. */
+/** Kept and handed to engines as sent, unknown fields included. */
 const KEPT_WHOLE: ReadonlySet<unknown> = new Set(["FlowOptions"]);
 
 export class UnknownFields {
   readonly #named = new Set<string>();
 
-  /** The line that names the unknown fields of a body that passed its schema; null where there are none that were not named. */
+  /**
+   * The log line with the unknown fields of a body that passed its schema; null if there are none that were not logged before.
+   */
   line(route: string, schema: object, body: unknown): string | null {
     if (this.#named.size >= NAMED_MAX) return null;
     const found = new Set<string>();
@@ -37,12 +39,12 @@ function collect(schema: Node, value: unknown, path: string, found: Set<string>,
     return;
   }
   if (!isNode(value)) return;
-  // A map takes any key. Of several forms a body may have, a field of any is a known one.
+  // A map takes any key. If a body may have several forms, a field of any form is known.
   const forms = formsOf(schema).filter((form) => isNode(form["properties"]));
   if (forms.length === 0 || forms.some(({ title }) => KEPT_WHOLE.has(title))) return;
   for (const [name, each] of Object.entries(value)) {
     const property = propertyOf(forms, name);
-    // Most fields are known and hold nothing that has fields of its own.
+    // Most fields are known and have no fields of their own.
     if (property !== undefined && (typeof each !== "object" || each === null)) continue;
     const place = path === "" ? name.slice(0, NAME_LENGTH_MAX) : `${path}.${name.slice(0, NAME_LENGTH_MAX)}`;
     if (property === undefined) found.add(place);
@@ -50,7 +52,7 @@ function collect(schema: Node, value: unknown, path: string, found: Set<string>,
   }
 }
 
-/** The forms of each schema that was met; schemas are constants. */
+/** The forms of each schema seen so far; schemas are constants. */
 const FORMS = new WeakMap<Node, readonly Node[]>();
 
 function formsOf(schema: Node): readonly Node[] {

@@ -1,4 +1,4 @@
-/** Upcoming fires of a flow: runs that exist already, and fires past them. */
+/** Upcoming fires of a flow: runs that already exist, and later fires. */
 import Type, { type Static } from "typebox";
 import { PROJECTED_FIRES_MAX } from "./limits.ts";
 import { RUN_FIELDS } from "./run.ts";
@@ -19,7 +19,7 @@ export const UpcomingRun = sent(
 );
 export type UpcomingRun = Static<typeof UpcomingRun>;
 
-/** A fire past the look-ahead; no run exists for it. */
+/** A fire after the look-ahead; no run exists for it. */
 export const ProjectedFire = sent(
   Type.Object(
     {

@@ -3,7 +3,7 @@
 const UUID_BYTES = 16;
 const HEX = Buffer.from("0123456789abcdef");
 
-/** The text is written here and read at once: put together from pieces it would be a tree of strings, ten times as large. */
+/** The text is written here and read at once: concatenating pieces would create a tree of strings, ten times as large. */
 const written = Buffer.alloc(36, "-");
 
 /** Value of each character code that is a hexadecimal digit. */
@@ -21,7 +21,7 @@ export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
 
-/** The 16 bytes of a hyphenated UUID; the text must be one. */
+/** The 16 bytes of a hyphenated UUID; the text must be a valid UUID. */
 export function uuidToBytes(text: string): Buffer {
   const bytes = Buffer.allocUnsafe(UUID_BYTES);
   writeUuid(text, bytes, 0);

@@ -3,7 +3,7 @@ import Type, { type Static } from "typebox";
 import { VARIABLE_BYTES_MAX, VARIABLE_NAME_LENGTH_MAX } from "./limits.ts";
 import { AnyJson, about, Names, optional, Strings, sent, sizedJson, Timestamp } from "./scalar.ts";
 
-/** What responses show in place of a secret value. */
+/** Shown by responses in place of a secret value. */
 export const SECRET_MASK = "********";
 
 const fields = {
@@ -33,7 +33,7 @@ export const VariableBody = Type.Object(
   {
     name: VariableName,
     value: sizedJson(VARIABLE_BYTES_MAX, AnyJson),
-    overwrite: Type.Optional(Type.Boolean({ description: "false: refused with 409 where it exists", default: true })),
+    overwrite: Type.Optional(Type.Boolean({ description: "false: an existing variable is refused with 409", default: true })),
     secret: Type.Optional(
       about("Encrypted at rest and masked in answers; what was secret stays so unless this is false", Type.Boolean()),
     ),
@@ -43,7 +43,7 @@ export const VariableBody = Type.Object(
 );
 export type VariableBody = Static<typeof VariableBody>;
 
-/** Body of PATCH /api/variables/{name}; each field alone. */
+/** Body of PATCH /api/variables/{name}; each field is optional. */
 export const VariablePatch = Type.Object(
   {
     secret: optional(about("false makes a secret plain: without a value the answer shows what was stored", Type.Boolean())),

@@ -1,6 +1,6 @@
 /**
- * The words of the service as data: the events it records, the prefixes it owns, and the states.
- * Served by GET /api/vocabulary; event names are checked against it.
+ * The vocabulary of the service as data: the events it records, its reserved prefixes, and the states. Served by GET
+ * /api/vocabulary; event names are checked against it.
  */
 
 import Type, { type Static } from "typebox";
@@ -42,7 +42,7 @@ function event<N extends string>(name: N, resource: string, payload_fields: stri
   return { name, resource, payload_fields, when };
 }
 
-/** The events of the catalogue, in the order of the interface; one of ours comes last. */
+/** The events of the catalogue, in the order of the interface; the addition of Millrace comes last. */
 export const EVENTS = [
   event("run.scheduled", "run", RUN, "Run created, or re-enters Scheduled for a crash rerun"),
   event("run.pending", "run", RUN, "An engine accepted the run"),
@@ -163,15 +163,18 @@ export function isCatalogueEvent(name: string): name is EventName {
 }
 
 /**
- * Checks the name of an event that a client or user code records; returns null or what is wrong. Names of the catalogue are
- * refused too: rules act on them, so they are the server's word alone.
+ * Checks the name of an event that a client or user code records; returns null or the error. Names of the catalogue are refused
+ * too: rules act on them, so only the server may record them.
  */
 export function checkEmittedName(name: string): string | null {
   const wrong = checkReportedName(name);
   return wrong === null ? null : (checkReserved(name.trim(), false) ?? wrong);
 }
 
-/** As checkEmittedName, without the name that was meant: a report may hold a hundred thousand names, and that search takes time. */
+/**
+ * Like checkEmittedName, without the suggested name: a report may hold a hundred thousand names, and searching a suggestion
+ * takes time.
+ */
 export function checkReportedName(name: string): string | null {
   const trimmed = name.trim();
   if (trimmed === "") return "event name is required";
@@ -183,14 +186,14 @@ export function checkReportedName(name: string): string | null {
   return prefix === undefined ? null : `event name "${trimmed}": only the server records events under "${prefix}"`;
 }
 
-/** Checks a name of a rule's match, which may also be a prefix ending in `*`; returns null or what is wrong. */
+/** Checks a name of a rule's match, which may also be a prefix ending in `*`; returns null or the error. */
 export function checkMatchedName(name: string): string | null {
   const trimmed = name.trim();
   if (trimmed === "") return "event name is required";
   return checkReserved(trimmed, true);
 }
 
-/** Last words of names that other systems use, and what the same thing is called here. */
+/** Last words of names in other systems, and the word used here. */
 const OTHER_WORDS: Readonly<Record<string, string>> = {
   aborted: "cancelled",
   created: "scheduled",
@@ -206,7 +209,7 @@ const OTHER_WORDS: Readonly<Record<string, string>> = {
   success: "completed",
 };
 
-/** The name of the catalogue that says the same in the words of this one. */
+/** The catalogue name with the same meaning. */
 function meantName(name: string): string | null {
   const dot = name.lastIndexOf(".") + 1;
   const word = name.slice(dot).toLowerCase();
