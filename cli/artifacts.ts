@@ -72,7 +72,7 @@ export async function showArtifact(idText: string, options: ConnectionOptions): 
   return EXIT.ok;
 }
 
-/** The interface lists artifacts, newest first; the one in question is the first from its id on. */
+/** The interface only lists artifacts, newest first; the wanted artifact is the first of the list that starts at its id. */
 async function findArtifact(client: Millrace, id: number): Promise<ArtifactListItem> {
   const { items } = await client.artifacts.list({}, { pageSize: 1 }).page(id + 1);
   const [artifact] = items;

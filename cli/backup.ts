@@ -11,7 +11,7 @@ export interface CopyOptions {
   json?: boolean;
 }
 
-/** The errors of these commands that a person can put right, by name. */
+/** Errors of these commands that the user can resolve, by name. */
 const EXPECTED = new Set(["HomeLockedError", "StorageError"]);
 
 export async function backup(file: string, options: CopyOptions): Promise<number> {

@@ -1,11 +1,11 @@
-/** What is wrong in the served directory, as `serve`, `flows ls`, `status` and `run` show it. */
+/** Problems of the served directory, as `serve`, `flows ls`, `status` and `run` show them. */
 import type { CodeProblem } from "#protocol/server";
 import { counted } from "./format.ts";
 import { printable, type Terminal } from "./terminal.ts";
 
 const MARKS = { file: "\u25a0", part: "\u25a0", warning: "\u25c6" } as const;
 
-/** One paragraph for what cannot be used and one for what is probably meant otherwise; no lines where all is well. */
+/** One paragraph for parts that cannot be used and one for likely mistakes; no lines without problems. */
 export function problemLines(problems: readonly CodeProblem[], terminal: Terminal): string[] {
   const unused = problems.filter(({ kind }) => kind !== "warning");
   const warnings = problems.filter(({ kind }) => kind === "warning");

@@ -1,28 +1,30 @@
-/** Commands as data: what `millrace --help` shows and what runs. cli/program.ts makes the command line from it. */
+/**
+ * Commands as data: the texts of `millrace --help` and the functions to run. cli/program.ts builds the command line from them.
+ */
 
 export interface CommandSpec {
   name: string;
   description: string;
   arguments?: readonly ArgumentSpec[];
   options?: readonly OptionSpec[];
-  /** It speaks to a server: --home, --token, --url and --json may stand behind it. */
+  /** The command connects to a server: --home, --token, --url and --json may follow it. */
   connects?: boolean;
-  /** Its arguments have a command line of their own: nothing is read, not even --help. */
+  /** The arguments are parsed elsewhere: nothing is parsed here, not even --help. */
   raw?: boolean;
-  /** Commands below it, in place of `run`. */
+  /** Subcommands, in place of `run`. */
   commands?: readonly CommandSpec[];
-  /** `args` in order, those that were left out missing at the end; gives the exit code. Loads its own code only. */
+  /** `args` in order, with omitted ones missing at the end; returns the exit code. Loads only its own code. */
   run?(args: readonly string[], options: object): Promise<number>;
 }
 
-/** `<id>` is needed, `[id]` may be left out, dots take all that follow. */
+/** `<id>` is required, `[id]` is optional, dots take all remaining arguments. */
 export interface ArgumentSpec {
   name: string;
   description: string;
   default?: string;
 }
 
-/** For commands that show what changes. */
+/** For commands that can follow changes. */
 export const WATCH: OptionSpec = {
   flags: "-w, --watch",
   description: "go on showing changes; with --json one line for each",

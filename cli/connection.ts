@@ -1,10 +1,10 @@
-/** The client as the command line uses it, and its failures in the words of the command line. */
+/** The client of the command line, with errors in the terms of the command line. */
 
 import { parseJson } from "#protocol/json";
 import { Millrace, type MillraceError } from "#sdk/client/index";
 import { CommandError } from "./exit-code.ts";
 
-/** Options every command that speaks to a server takes. */
+/** Options of every command that connects to a server. */
 export interface ConnectionOptions {
   home?: string;
   token?: string;
@@ -18,7 +18,7 @@ export function connect(options: ConnectionOptions): Millrace {
   return new Millrace({ home, url, token, parse: parseJson });
 }
 
-/** One line for a failure of the client: its cause, and what to do about it. */
+/** One line for a failure of the client: its cause and the remedy. */
 export function commandError(error: MillraceError): CommandError {
   if (error.reason === "unreachable") {
     return new CommandError(error.message, "Start a server with `millrace serve`, or name one with --url or --home.");

@@ -1,4 +1,4 @@
-/** `millrace doctor`: what is checked, what was found, and what nobody could check. */
+/** `millrace doctor`: the checks, their findings, and the parts that cannot be checked. */
 
 import type { Millrace } from "#sdk/client/index";
 import type { DoctorReport, DoctorOptions as Examined } from "#server/operations/doctor";
@@ -19,7 +19,7 @@ export interface DoctorOptions {
 
 const LABEL_WIDTH = "versions".length;
 
-/** Exit code 1 when a promise is broken; what is merely unusual is told and does not count. */
+/** Exit code 1 if a promise is broken; merely unusual findings are printed and do not count. */
 export async function doctor(options: DoctorOptions): Promise<number> {
   const home = ownHome(options);
   if (options.acceptClock === true) return acceptClock(options);
@@ -32,7 +32,10 @@ export async function doctor(options: DoctorOptions): Promise<number> {
   return broken ? EXIT.runFailed : EXIT.ok;
 }
 
-/** By the server that runs: only it knows what its clocks have done. @throws MillraceError when none runs. */
+/**
+ * Sends the request to the running server: only the server knows the history of its clocks. @throws MillraceError when none
+ * runs.
+ */
 async function acceptClock(options: DoctorOptions): Promise<number> {
   const { schedules, rules } = await clientOf(options).acceptClock();
   const out = new Terminal(process.stdout);
@@ -49,7 +52,7 @@ function clientOf({ home, token }: DoctorOptions): Millrace {
   return connect({ ...(home !== undefined && { home }), ...(token !== undefined && { token }) });
 }
 
-/** What a running server tells; nulls where none runs for the home, or it does not let us ask. */
+/** The facts from a running server; nulls if none runs for the home, or if it refuses the request. */
 async function toldBy(options: DoctorOptions): Promise<Pick<Examined, "totals" | "clock">> {
   try {
     const client = clientOf(options);
@@ -72,7 +75,7 @@ function render({ home, running, pid, checks }: DoctorReport, terminal: Terminal
   return [...lines, "", ...unchecked(running, checks).map((line) => terminal.paint("dim", line))];
 }
 
-/** As states of runs: a disc is well, a square is not, a diamond wants a person, an outline was not looked at. */
+/** The marks of run states: a disc is intact, a square is broken, a diamond needs a person, an outline was not checked. */
 function mark({ checked, findings }: DoctorReport["checks"][number], terminal: Terminal): string {
   if (!checked) return terminal.paint("dim", "\u25cb");
   if (findings.length === 0) return terminal.paint("green", "\u25cf");

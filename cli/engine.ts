@@ -1,4 +1,4 @@
-/** `millrace engine`: hands its arguments to the engine process's own entry file. */
+/** `millrace engine`: passes its arguments to the entry file of the engine process. */
 
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** `millrace events tail`: the newest events, and those that come. */
+/** `millrace events tail`: the newest events, then new ones as they occur. */
 
 import type { Event, Millrace } from "#sdk/client/index";
 import { type ConnectionOptions, connect } from "./connection.ts";
@@ -23,7 +23,7 @@ interface Filter {
   flow_id?: number | undefined;
 }
 
-/** Events of one page when some were missed. */
+/** Events per page when catching up. */
 const PAGE = 500;
 
 export async function tailEvents(options: TailOptions): Promise<number> {
@@ -51,7 +51,7 @@ class EventTail {
   readonly #filter: Filter;
   readonly #json: boolean;
   readonly #out = new Terminal(process.stdout);
-  /** Id of the last event written; nothing at or below it is written again. */
+  /** Id of the last event written; events at or below it are skipped. */
   #last = 0;
 
   constructor(client: Millrace, filter: Filter, json: boolean) {
@@ -65,7 +65,7 @@ class EventTail {
     for (const event of events.reverse()) this.#write(event);
   }
 
-  /** Until it is interrupted. */
+  /** Follows until it is interrupted. */
   async follow(count: number): Promise<void> {
     const end = new AbortController();
     const interrupt = () => end.abort();
@@ -75,7 +75,7 @@ class EventTail {
       for await (const message of this.#client.stream({ signal: end.signal })) {
         if (message.event === "event.created" && begun && this.#matches(message.data)) this.#write(message.data);
         else if (message.event === "hello" && !begun) {
-          // What happens from here on comes by the stream, which is open; #write leaves out what is in both.
+          // Later events arrive on the open stream; #write skips those that are in both.
           await this.newest(count);
           begun = true;
         } else if (message.event === "resync") await this.#catchUp();
@@ -85,7 +85,7 @@ class EventTail {
     }
   }
 
-  /** What the stream could not deliver is read from the store. */
+  /** Reads the events that the stream could not deliver from the store. */
   async #catchUp(): Promise<void> {
     const missed: Event[] = [];
     for await (const event of this.#client.events.list(this.#filter, { pageSize: PAGE })) {
@@ -111,7 +111,7 @@ class EventTail {
   }
 }
 
-/** One line: time, name, what it is about, and what its payload says beyond that. */
+/** One line: time, name, subject, and the remaining payload. */
 export function eventLine(event: Event, terminal: Terminal): string {
   const { resource, payload = {} } = event;
   const about = resource.kind === "custom" ? "" : `${resource.kind} ${resource.name || resource.id}`;
@@ -122,7 +122,7 @@ export function eventLine(event: Event, terminal: Terminal): string {
   return [...parts, printable(String(said)).replaceAll("\n", " ")].filter((part) => part !== "").join("  ");
 }
 
-/** Of a move of a run or task run the name tells the rest. */
+/** For a move of a run or task run the name contains the rest. */
 function isMove(payload: Record<string, unknown>): boolean {
   return "state_type" in payload || "dynamic_key" in payload;
 }

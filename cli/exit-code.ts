@@ -1,17 +1,17 @@
-/** How a command ends, as far as the shell can see. */
+/** Exit codes of commands. */
 
 export const EXIT = {
-  /** It did what it was asked to. */
+  /** The command succeeded. */
   ok: 0,
   /** The run ended Failed or Crashed. */
   runFailed: 1,
-  /** Nothing ran, or the run ended another way: skipped, cancelled. */
+  /** No run took place, or the run ended another way: skipped, cancelled. */
   otherEnd: 2,
-  /** The command could not be carried out: wrong usage, no server, no access, unknown flow. */
+  /** The command could not be executed: wrong usage, no server, no access, unknown flow. */
   usage: 3,
 } as const;
 
-/** A failure that is told in one line: the cause, and what to do next. */
+/** A failure printed as one line: the cause and the next step. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
   readonly exitCode: number;

@@ -1,4 +1,4 @@
-/** Which flow `millrace run` means, and how it is handed to the server. */
+/** Which flow `millrace run` refers to, and how it is sent to the server. */
 
 import { existsSync } from "node:fs";
 import { basename, dirname, extname, isAbsolute, relative, resolve, sep } from "node:path";
@@ -13,14 +13,14 @@ import { jsonOrText } from "./value.ts";
 
 const MODULE = /\.[cm]?[tj]sx?$/;
 
-/** Flows listed where the one that is named is not among them. */
+/** Number of flows listed when the named flow is not among them. */
 const KNOWN_SHOWN = 8;
 
-/** A flow of a file, by what its module exports. */
+/** A flow of a file, by the exports of its module. */
 export interface FileTarget {
   kind: "file";
   path: string;
-  /** null: the file has only one. */
+  /** null: the only flow of the file. */
   flow: string | null;
 }
 
@@ -31,7 +31,7 @@ export interface NameTarget {
   flow: string;
 }
 
-/** FILE:FLOW, FILE, FLOW or PROJECT/FLOW. A name that is also a file means the file. */
+/** FILE:FLOW, FILE, FLOW or PROJECT/FLOW. A name that is also a file refers to the file. */
 export function parseTarget(text: string): FileTarget | NameTarget {
   const colon = text.lastIndexOf(":");
   // A single letter before the colon is a drive, not a file.
@@ -51,12 +51,12 @@ export function parseTarget(text: string): FileTarget | NameTarget {
   return { kind: "name", project: slash < 0 ? null : text.slice(0, slash), flow: text.slice(slash + 1) };
 }
 
-/** The part of a creation that names (and, for a file, registers) the flow. */
+/** The fields of a creation that identify (and, for a file, register) the flow. */
 export type FlowReference = Pick<CreateRunBody, "flow" | "project"> & Partial<CreateRunBody>;
 
 /**
- * Loads the file's flow. When the server serves a directory above the file, the flow is that directory's,
- * so that the run belongs to the flow the server lists.
+ * Loads the file's flow. If the server serves a directory that contains the file, the flow belongs to that directory, so that
+ * the run belongs to the flow the server lists.
  */
 export async function loadTarget(target: FileTarget, servedDir: string | null): Promise<FlowReference & FlowPlace> {
   if (!MODULE.test(target.path)) throw otherLanguage(target);
@@ -99,13 +99,13 @@ A flow of it is made known by its first run over HTTP (docs/guides/engines-in-ot
   );
 }
 
-/** Names the flow of a target for a creation. */
+/** The reference to a target's flow for a creation. */
 export async function findTarget(client: Millrace, target: NameTarget): Promise<FlowReference> {
   const { name, project, parameter_schema } = await findFlow(client, target);
   return { flow: name, project, parameter_schema };
 }
 
-/** Looks a flow up by name. @throws CommandError when there is none, or one in each of several projects. */
+/** Finds a flow by name. @throws CommandError if there is none, or one in each of several projects. */
 export async function findFlow(client: Millrace, { flow, project }: NameTarget): Promise<FlowSummary> {
   const [first, ...others] = await flowsNamed(client, flow, project ?? undefined);
   if (others.length === 0) return first;
@@ -113,7 +113,7 @@ export async function findFlow(client: Millrace, { flow, project }: NameTarget):
   throw new CommandError(`flow "${flow}" exists in several projects`, `Name one: ${choices}.`);
 }
 
-/** The flows of a name, one per project. @throws CommandError that names those there are when there is none of that name. */
+/** The flows of a name, one per project. @throws CommandError that lists the known flows if there is none of that name. */
 export async function flowsNamed(
   client: Millrace,
   name: string,
@@ -129,7 +129,7 @@ export async function flowsNamed(
   throw new CommandError(`the server knows no flow "${name}"`, `${has}${await unusedFiles(client)}`);
 }
 
-/** Files that the flow may stand in, each with its error. */
+/** Files that may contain the flow, each with its error. */
 async function unusedFiles(client: Millrace): Promise<string> {
   const { code_problems } = await client.settings();
   const lines = problemLines(
@@ -140,8 +140,8 @@ async function unusedFiles(client: Millrace): Promise<string> {
 }
 
 /**
- * Parameters from `key=value` texts. A parameter the schema knows as text stays text; others are read as JSON where they are
- * JSON, so 3, true and [1, 2] are what they look like.
+ * Parameters from `key=value` texts. A parameter that the schema declares as text stays text; other values are parsed as JSON
+ * where possible, so that 3, true and [1, 2] keep their types.
  */
 export function parseParameters(
   pairs: readonly string[],

@@ -1,4 +1,4 @@
-/** `millrace flows`: which flows the server knows, one of them in full, and forgetting one whose code is gone. */
+/** `millrace flows`: the flows of the server, one flow in full, and the removal of a flow whose code is gone. */
 import type { FlowSummary, Millrace, ScheduleRow, StreamMessage } from "#sdk/client/index";
 import { problemLines } from "./code-problems.ts";
 import { type ConnectionOptions, connect } from "./connection.ts";
@@ -10,7 +10,7 @@ import { renderTable } from "./table.ts";
 import { printable, Terminal } from "./terminal.ts";
 import { show, type ViewOptions } from "./view.ts";
 
-/** How many of the latest ended runs are shown. */
+/** Number of latest ended runs that are shown. */
 const RESULTS = 10;
 
 export interface ListOptions extends ViewOptions {
@@ -31,7 +31,7 @@ export async function listFlows(options: ListOptions): Promise<number> {
   });
 }
 
-/** Whether files that do not load hold flows of the project that is asked for cannot be known: they are always shown. */
+/** Files that do not load may hold flows of the requested project, so they are always shown. */
 async function readFlows(client: Millrace, { project }: ListOptions) {
   const [flows, settings] = await Promise.all([client.flows.list({ project, results: RESULTS }), client.settings()]);
   return { flows, problems: settings.code_problems };
@@ -52,7 +52,7 @@ export function renderFlows(flows: readonly FlowSummary[], terminal: Terminal): 
   );
 }
 
-/** The newest on the right. */
+/** Newest on the right. */
 function marksOf({ results = [] }: FlowSummary): string {
   return results
     .toReversed()
@@ -68,7 +68,7 @@ function nextOf({ schedules }: FlowSummary): string {
   return schedules.length === 0 ? "" : "paused";
 }
 
-/** The next fire in the zone of its schedule, which is named, since no column of its own does. */
+/** The next fire in the zone of its schedule; the zone is included because it has no column here. */
 function nextWithZone(schedule: ScheduleRow): string {
   const zone = schedule.schedule.timezone;
   return zone == null ? nextText(schedule) : `${nextText(schedule)} ${zone}`;
@@ -135,7 +135,7 @@ function facts(flow: FlowSummary, terminal: Terminal): string[] {
   return shown.map(([label, text]) => `${terminal.paint("dim", label.padEnd(width))}  ${text}`);
 }
 
-/** As one writes them behind `-p`: `day`, or `day=2026-01-01` where there is a default. */
+/** In the form for `-p`: `day`, or `day=2026-01-01` with a default. */
 function parametersOf(schema: Record<string, unknown>): string {
   const properties = (schema["properties"] ?? {}) as Record<string, Record<string, unknown>>;
   const words = Object.entries(properties).map(([name, property]) =>
@@ -144,7 +144,7 @@ function parametersOf(schema: Record<string, unknown>): string {
   return words.join("  ");
 }
 
-/** Those that say something: not null, false, empty or zero. */
+/** The options that are set: not null, false, empty or zero. */
 function optionsOf(options: Record<string, unknown>): string {
   const told = Object.entries(options).filter(([name, value]) => {
     if (name === "schedules" || name === "after" || value === null || value === false || value === 0) return false;

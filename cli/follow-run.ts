@@ -1,4 +1,4 @@
-/** Following one run to its end: its log lines as they come, and on a terminal what it is doing now. */
+/** Follows one run to its end: prints its log lines as they arrive, and on a terminal its current activity. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ArtifactRow } from "#protocol/artifact";
@@ -10,18 +10,18 @@ import { ProgressLine } from "./progress-line.ts";
 import { wayOn } from "./run-details.ts";
 import { printable, type Terminal } from "./terminal.ts";
 
-/** The last log lines may be stored just after the end of the run; this long they are waited for. */
+/** Time to wait for the last log lines, which may be stored just after the end of the run. */
 const LAST_LINES_MS = 300;
 const RETRY_FOR_MS = 60_000;
-/** How often a run that waits is asked why; an engine that cannot start ends within a second. */
+/** How often the reason of a wait is requested; an engine that cannot start ends within a second. */
 const EXPLAIN_MS = 1_000;
 
 export interface FollowOptions {
-  /** Where log lines go; null prints none. */
+  /** Destination of log lines; null prints none. */
   log: Terminal | null;
-  /** Where the progress line goes; null shows none. */
+  /** Destination of the progress line; null shows none. */
   progress: Terminal | null;
-  /** Which log lines are wanted. */
+  /** Filter of the log lines. */
   filter?: Omit<LogFilter, "after">;
 }
 
@@ -32,7 +32,7 @@ export class RunFollower {
   readonly #line: ProgressLine | null;
   readonly #tasks = new Map<number, TaskRun>();
   readonly #taskNames = new Map<number, string>();
-  /** What the flow and its tasks say with progress(), by the id of the artifact. */
+  /** Progress of the flow and its tasks, from progress(), by the id of the artifact. */
   readonly #progress = new Map<number, ArtifactRow>();
   #lastLog = 0;
   #reading: Promise<void> = Promise.resolve();
@@ -53,7 +53,7 @@ export class RunFollower {
     const stop = new AbortController();
     const listening = this.#listen(stop.signal);
     try {
-      // Listening ends with the run too; when it fails instead, that is the failure.
+      // Listening ends with the run too; a failure of listening is the failure of this call.
       const ended = await Promise.race([this.#ended(), listening.then(() => this.#ended())]);
       stop.abort();
       await listening.catch(() => {});
@@ -111,7 +111,7 @@ export class RunFollower {
     this.#tellWait(run);
   }
 
-  /** What holds the run up is said once, also in a pipe: nobody else would tell. */
+  /** The reason of a wait is printed once, also in a pipe, because no other output shows it. */
   #tellWait(run: Run): void {
     const waits =
       run.state.type === "Paused" ||
@@ -124,8 +124,8 @@ export class RunFollower {
   }
 
   /**
-   * Says why no engine comes for the run, again where that changes. An engine that does not start changes no run, so the server
-   * is asked from time to time while the run waits.
+   * Prints why no engine takes the run, again when the reason changes. An engine that fails to start changes no run, so the
+   * server is polled while the run waits.
    */
   async #askWhy(): Promise<void> {
     if (this.#asking || this.#line === null) return;
@@ -143,10 +143,12 @@ export class RunFollower {
     this.#asking = false;
   }
 
-  /** One read at a time, so that lines stay in order and come once; whatever arrived meanwhile is in the next. */
+  /**
+   * One read at a time, so that lines stay in order and are printed once; lines that arrive during a read are in the next one.
+   */
   #readLogs(): Promise<void> {
     this.#reading = this.#reading.catch(() => {}).then(() => this.#readNewLogs());
-    // Whoever waits for it sees the failure; others will at the end of the run.
+    // A caller that awaits it sees the failure; other callers see it at the end of the run.
     this.#reading.catch(() => {});
     return this.#reading;
   }

@@ -1,4 +1,4 @@
-/** Times, durations and states as people read them. All times in are microseconds since the Unix epoch. */
+/** Times, durations and states in human-readable form. All times are microseconds since the Unix epoch. */
 
 import type { State, StateType } from "#protocol/state";
 import type { Style } from "./terminal.ts";
@@ -38,7 +38,7 @@ function two(value: number): string {
 }
 
 interface StateLook {
-  /** Shape first, so that it reads without colour: outline waits, disc went well, square went wrong, diamond wants a person. */
+  /** Shapes differ without colour: an outline waits, a disc succeeded, a square failed, a diamond needs a person. */
   mark: string;
   style: Style;
 }
@@ -77,7 +77,7 @@ const LEVEL_NAMES: [number, string, Style][] = [
   [0, "DEBUG", "dim"],
 ];
 
-/** Name and style of a log level, numbers in between belong to the level below. */
+/** Name and style of a log level; numbers in between belong to the level below. */
 export function levelLook(level: number): { name: string; style: Style } {
   const [, name, style] = LEVEL_NAMES.find(([from]) => level >= from) ?? [0, "DEBUG", "dim"];
   return { name, style };

@@ -4,7 +4,7 @@ import type { Log } from "#protocol/log";
 import { clockTime, levelLook } from "./format.ts";
 import { printable, type Terminal } from "./terminal.ts";
 
-/** Lines of one record: time, level, task if known, message; further lines of a message stand under the first. */
+/** Lines of one record: time, level, task if known, message; further lines of a message are indented below the first. */
 export function renderLog(log: Log, taskNames: ReadonlyMap<number, string>, terminal: Terminal): string[] {
   const level = levelLook(log.level);
   const [first = "", ...rest] = printable(log.message).trimEnd().split("\n");

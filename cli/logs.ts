@@ -40,7 +40,7 @@ export async function printLogs(idText: string, options: LogOptions): Promise<nu
   return EXIT.ok;
 }
 
-/** Under the whole log of a failed run stands why: its state, and the traceback that is kept there. */
+/** The failure below the whole log of a failed run: its state, with the traceback stored there. */
 function failureLines({ state }: Run, { level, search }: LogFilter, out: Terminal): string[] {
   const failed = state.type === "Failed" || state.type === "Crashed";
   if (!failed || level !== undefined || search !== undefined) return [];

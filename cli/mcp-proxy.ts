@@ -1,6 +1,7 @@
 /**
- * The stdio side of the Model Context Protocol: each line is one message, posted to the server's /mcp as it is. The proxy stays
- * whatever happens to the server: a message that cannot be delivered is answered with an error, and the next one tries again.
+ * The stdio side of the Model Context Protocol: each line is one message, posted to the server's /mcp unchanged. The proxy
+ * keeps running when the server fails: a message that cannot be delivered is answered with an error, and the next message tries
+ * again.
  */
 
 import { parseJson } from "#protocol/json";
@@ -12,10 +13,13 @@ import type { Answer, Peer } from "#sdk/client/http";
 
 /** Ten seconds more than the server holds any request. */
 const TIMEOUT_MS = 40_000;
-/** After this a session is opened anew before the server forgets it, so that runs keep the name of their creator. */
+/**
+ * The proxy opens a new session after this time, before the server drops the old one, so that runs keep the name of their
+ * creator.
+ */
 const SESSION_FRESH_MS = MCP_SESSION_IDLE_US / 1_000 / 2;
 
-/** A running server, and what tells it from the one after its restart. */
+/** A running server, with an identity that changes at its restart. */
 export interface FoundServer {
   peer: Peer;
   identity: string;
@@ -24,11 +28,11 @@ export interface FoundServer {
 export interface ProxyPorts {
   /** @throws MillraceError when no server runs. */
   find(): FoundServer;
-  /** Leaves out tools that change state, and refuses them. */
+  /** Omits tools that change state, and refuses calls of them. */
   readOnly: boolean;
   /** Milliseconds that never step back. */
   now(): number;
-  /** Told about what nobody can be answered. */
+  /** Receives errors that cannot be sent in an answer. */
   complain(text: string): void;
 }
 
@@ -53,7 +57,7 @@ class NotDelivered extends Error {
 
 export class McpProxy {
   readonly #ports: ProxyPorts;
-  /** How the host introduced itself; said again to a server that does not know it. */
+  /** The host's initialize message; repeated to a server that does not have the session. */
   #introduction: unknown = null;
   #session: Session | null = null;
 
@@ -61,7 +65,7 @@ export class McpProxy {
     this.#ports = ports;
   }
 
-  /** The answer to one line, in one line; null where none is due. */
+  /** The answer to one line, as one line; null if no answer is due. */
   async answer(line: string): Promise<string | null> {
     if (line.trim() === "") return null;
     let message: unknown;
@@ -93,11 +97,11 @@ export class McpProxy {
     const text = await this.#post(server, line);
     if (text === "" || !wantsAnswer(message)) return null;
     if (this.#ports.readOnly) return withoutChanges(text);
-    // One line per message, however the server writes it.
+    // One line per message, however the server formats it.
     return text.includes("\n") ? JSON.stringify(parseJson(text)) : text;
   }
 
-  /** Opens a session in the host's name where the server has none: it was started anew, or has forgotten it. */
+  /** Opens a session in the host's name if the server has none: after a restart, or after the session expired. */
   async #introduce(server: FoundServer): Promise<void> {
     if (this.#introduction === null) return;
     const session = this.#session;
@@ -136,14 +140,14 @@ function undelivered(url: string, cause: unknown): string {
   return `the connection to ${url} broke (${code ?? textOf(cause)}); look at what was done before trying again`;
 }
 
-/** fetch hides the system's code in `cause`. */
+/** fetch hides the system's error code in `cause`. */
 function systemCode(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   if ("code" in error && typeof error.code === "string") return error.code;
   return systemCode(error instanceof AggregateError ? error.errors[0] : error.cause);
 }
 
-/** What to do about a message that the server refused as a whole, by status. */
+/** Advice for a message that the server refused as a whole, by status. */
 const ADVICE: Readonly<Record<number, string>> = {
   400: "The host and the server speak different versions of the protocol",
   403: "Use the address the server itself names, or have its host added to allowed_hosts",
@@ -178,12 +182,12 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A batch is answered too: with a refusal. */
+/** A batch needs an answer too: a refusal. */
 function wantsAnswer(message: unknown): boolean {
   return Array.isArray(message) || (isObject(message) && Object.hasOwn(message, "id"));
 }
 
-/** Null where the id is none. */
+/** Null without an id. */
 function idOf(message: unknown): unknown {
   return isObject(message) && isRpcId(message["id"]) ? message["id"] : null;
 }
@@ -196,7 +200,7 @@ function errorLine(id: unknown, code: number, message: string): string {
   return JSON.stringify({ error: { code, message }, id, jsonrpc: "2.0" });
 }
 
-/** The answer to a call of a tool that changes something, null for any other message. */
+/** The answer to a call of a tool that changes state; null for any other message. */
 function refuseChange(message: unknown): string | null {
   if (!isObject(message) || message["method"] !== "tools/call" || !wantsAnswer(message)) return null;
   const { params } = message;
@@ -210,7 +214,7 @@ function refuseChange(message: unknown): string | null {
   });
 }
 
-/** The answer without tools that change something, and with instructions that say so. */
+/** The answer without tools that change state, and with instructions for reading only. */
 function withoutChanges(text: string): string {
   const answer = parseJson(text);
   if (!isObject(answer) || !isObject(answer["result"])) return JSON.stringify(answer);

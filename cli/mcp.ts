@@ -1,4 +1,4 @@
-/** `millrace mcp`: lines from standard input to the running server, its answers to standard output, and nothing else there. */
+/** `millrace mcp`: sends lines from standard input to the running server, and writes only its answers to standard output. */
 
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -16,7 +16,7 @@ export interface McpOptions {
   readOnly?: boolean;
 }
 
-/** Runs until standard input ends. Answers come in the order of the requests. */
+/** Runs until standard input ends. Answers are written in the order of the requests. */
 export async function mcp(options: McpOptions): Promise<number> {
   const proxy = new McpProxy({
     find: () => findServer(options),
@@ -31,7 +31,7 @@ export async function mcp(options: McpOptions): Promise<number> {
   return EXIT.ok;
 }
 
-/** Looked for at each message, because the host keeps this process for days and the server may come and go. */
+/** Looked up for each message, because the host keeps this process for days and the server may stop and start. */
 function findServer({ home, token: given, url, socket }: McpOptions): FoundServer {
   const token = given ?? (process.env["MILLRACE_TOKEN"] || process.env["SERVICE_TOKEN"] || null);
   if (socket !== undefined) return { peer: socketPeer(socket, token), identity: socket };

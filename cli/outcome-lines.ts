@@ -1,10 +1,10 @@
-/** What a run or a task run came to, as its state has it: the result, or the traceback with the causes of the error. */
+/** The outcome of a run or a task run, from its state: the result, or the traceback with the causes of the error. */
 
 import { RESULT_BYTES_MAX } from "#protocol/limits";
 import { lostResultBytes, type State } from "#protocol/state";
 import { printable, type Terminal } from "./terminal.ts";
 
-/** The result as JSON, or why it is not there; null without one. */
+/** The result as JSON, or why it is missing; null without a result. */
 export function resultText(state: State): string | null {
   const lost = lostResultBytes(state);
   if (lost !== null) {
@@ -15,7 +15,7 @@ export function resultText(state: State): string | null {
   return result === undefined || result === null ? null : printable(JSON.stringify(result));
 }
 
-/** The traceback of a state that has one, without the lines that its message has just shown. */
+/** The traceback of a state, without the lines that its message has just shown. */
 export function tracebackLines(state: State, terminal: Terminal): string[] {
   const lines = printable(tracebackOf(state) ?? "")
     .trimEnd()
@@ -25,7 +25,7 @@ export function tracebackLines(state: State, terminal: Terminal): string[] {
   return (same === -1 ? [] : lines.slice(same)).filter((line) => line !== "").map((line) => terminal.paint("dim", line));
 }
 
-/** Null for a state without one, and for every state that is no failure. */
+/** Null for a state without a traceback, and for every state that is not a failure. */
 export function tracebackOf({ type, details }: State): string | null {
   const traceback = type === "Failed" || type === "Crashed" ? details?.["traceback"] : null;
   return typeof traceback === "string" && traceback.trim() !== "" ? traceback : null;

@@ -1,4 +1,4 @@
-/** The command line made from the table of commands (cli/commands/), and how each one's failure is told. */
+/** Builds the command line from the table of commands (cli/commands/), and reports the failures of commands. */
 
 import { Command, CommanderError } from "commander";
 import type { CommandSpec, OptionSpec } from "./command-spec.ts";
@@ -10,8 +10,8 @@ import { Terminal } from "./terminal.ts";
 import { packageVersion } from "./version.ts";
 
 /**
- * Runs one command line (without the program's name) and gives its exit code:
- * 0 done, 1 the run failed, 2 nothing ran or another end, 3 usage or connection error.
+ * Runs one command line (without the program's name) and returns its exit code: 0 success, 1 the run failed, 2 no run or
+ * another end, 3 usage or connection error.
  */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   let exitCode: number = EXIT.ok;
@@ -43,13 +43,13 @@ function buildProgram(finish: Finish): Command {
   return program;
 }
 
-/** Adds a command, and those below it, to the one above it. */
+/** Adds a command with its subcommands to its parent. */
 function add(parent: Command, spec: CommandSpec, finish: Finish): void {
   const command = parent.command(spec.name).description(spec.description);
   if (spec.raw === true) command.allowUnknownOption().allowExcessArguments().helpOption(false).argument("[args...]");
   for (const { name, description, default: value } of spec.arguments ?? []) command.argument(name, description, value);
   for (const option of spec.options ?? []) addOption(command, option);
-  // The global options may stand after the command too.
+  // The global options may also follow the command.
   if (spec.connects === true) for (const option of CONNECTION_OPTIONS) addOption(command, option);
   for (const below of spec.commands ?? []) add(command, below, finish);
   if (spec.run === undefined) return;
@@ -57,7 +57,7 @@ function add(parent: Command, spec: CommandSpec, finish: Finish): void {
     const given = command.processedArgs as (string | string[] | undefined)[];
     const args = given.flat().filter((arg) => arg !== undefined);
     const options = command.optsWithGlobals();
-    // Often a variable of the shell that is not set; it would stand for the working directory.
+    // Usually an unset shell variable; an empty home would mean the working directory.
     if (options["home"] === "") throw new CommandError("--home must not be empty", "Leave it out for the default.");
     finish((await spec.run?.(args, options)) ?? EXIT.ok);
   });
@@ -74,7 +74,7 @@ function collect(value: string, earlier: string[]): string[] {
 }
 
 async function report(error: unknown): Promise<number> {
-  // commander has already written what was wrong, or the help that was asked for.
+  // commander has already printed the error, or the requested help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   const terminal = new Terminal(process.stderr);
   const failure = await asCommandError(error);
@@ -87,7 +87,7 @@ async function report(error: unknown): Promise<number> {
   return failure.exitCode;
 }
 
-/** The failure in one line, or null for a defect, which is shown with its stack. */
+/** The failure as one line, or null for a defect, which is shown with its stack. */
 async function asCommandError(error: unknown): Promise<CommandError | null> {
   if (error instanceof CommandError) return error;
   if (!(error instanceof Error)) return null;

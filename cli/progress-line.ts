@@ -1,9 +1,9 @@
-/** One line at the foot of a terminal that changes in place. In a pipe it is never written. */
+/** One line at the bottom of a terminal that is updated in place; never written in a pipe. */
 
 import { type Terminal, truncate } from "./terminal.ts";
 
 const FRAMES = ["\u280b", "\u2819", "\u2839", "\u2838", "\u283c", "\u2834", "\u2826", "\u2827", "\u2807", "\u280f"];
-/** Twelve steps a second look smooth and cost nothing. */
+/** Twelve frames a second look smooth at negligible cost. */
 const FRAME_MS = 80;
 const CLEAR_LINE = "\r\u001b[2K";
 
@@ -22,7 +22,7 @@ export class ProgressLine {
     return this.#terminal.live;
   }
 
-  /** Shows a text from now on; it is asked for anew at each step, so it may count time. */
+  /** Shows a text from now on; `text` is called for each frame, so that it can include the elapsed time. */
   show(text: () => string): void {
     this.#text = text;
     if (!this.#terminal.live || this.#timer !== null) return;
@@ -41,7 +41,7 @@ export class ProgressLine {
     this.#draw();
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   end(): void {
     if (this.#timer === null) return;
     clearInterval(this.#timer);

@@ -37,7 +37,7 @@ function renderRules(rules: readonly RuleRow[], terminal: Terminal): string[] {
   );
 }
 
-/** What a rule is about, in a line. */
+/** The condition of a rule, in one line. */
 export function whenText({ when, unless, within, at }: RuleRow): string {
   const expected = unless == null ? "" : ` without ${(unless.events ?? []).join(", ")}`;
   const time = within == null ? "" : ` within ${within} s`;
@@ -102,7 +102,7 @@ function renderDetails({ rule, firings, expectations }: RuleDetails, terminal: T
   return lines;
 }
 
-/** The fields of an action that say something. */
+/** The fields of an action that are set. */
 function said(action: RuleAction): Record<string, unknown> {
   const empty = (value: unknown) => value == null || (typeof value === "object" && Object.keys(value).length === 0);
   return Object.fromEntries(Object.entries(action).filter(([, value]) => !empty(value)));

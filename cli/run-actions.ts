@@ -1,4 +1,4 @@
-/** `millrace runs retry | cancel | pause | resume | rm`: what is done to runs by hand. */
+/** `millrace runs retry | cancel | pause | resume | rm`: actions on runs. */
 
 import { isTerminal, STATE_TYPES } from "#protocol/state";
 import { hasEnded, type Millrace, type Run } from "#sdk/client/index";
@@ -28,7 +28,7 @@ export interface CancelOptions extends ConnectionOptions {
   state?: string;
 }
 
-/** Runs that are named, or those that filters find and that have not ended. */
+/** Cancels the given runs, or all matching runs that have not ended. */
 export async function cancelRuns(texts: readonly string[], options: CancelOptions): Promise<number> {
   const client = connect(options);
   const ids = await runsToCancel(client, texts, options);
@@ -64,7 +64,7 @@ function cancelText(run: Run): string {
   return `Run ${run.id} is asked to stop.`;
 }
 
-/** A run that is paused by hand gives its engine back; what it did is done again when it goes on. */
+/** A run paused by hand releases its engine; its work is repeated after the resume. */
 export async function pauseRun(idText: string, options: ConnectionOptions): Promise<number> {
   const id = positive("the id of a run", idText);
   const client = connect(options);

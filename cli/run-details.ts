@@ -12,7 +12,7 @@ import { renderTaskFailures, renderTasks } from "./task-rows.ts";
 import { printable, type Terminal } from "./terminal.ts";
 import { show, type ViewOptions } from "./view.ts";
 
-/** A run with everything that is shown of it. `waits` says why it has not started, null once it has. */
+/** A run with everything that is shown. `waits` is why it has not started, null once it has. */
 export interface RunDetails {
   run: Run;
   task_runs: TaskRun[];
@@ -76,7 +76,7 @@ export function stateLine(state: State, terminal: Terminal): string {
   return `${look}${state.message === null ? "" : `  ${printable(state.message)}`}`;
 }
 
-/** How a paused run goes on; nothing for others. */
+/** How a paused run can continue; empty for other runs. */
 export function wayOn(run: Run): string[] {
   if (run.state.type !== "Paused") return [];
   const asks = run.state.details?.["prompt"] !== undefined;

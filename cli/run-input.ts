@@ -11,11 +11,11 @@ import { printable, Terminal } from "./terminal.ts";
 import { jsonOrText } from "./value.ts";
 
 export interface InputOptions extends ConnectionOptions {
-  /** The answer is the text as it stands, also where it could be read as JSON. */
+  /** The answer is this text, even if it could be parsed as JSON. */
   text?: boolean;
 }
 
-/** Without an answer the question is shown, and asked for where somebody can type. */
+/** Without an answer, shows the question, and prompts for the answer if standard input is a terminal. */
 export async function inputRun(idText: string, given: string | undefined, options: InputOptions): Promise<number> {
   const id = positive("the id of a run", idText);
   const client = connect(options);

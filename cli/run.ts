@@ -1,4 +1,4 @@
-/** `millrace run`: submit a run, follow it, and end with a code that says how it went. */
+/** `millrace run`: submits a run, follows it, and exits with a code for its outcome. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ import { counted, dateTime, duration, stateLook, stateText } from "./format.ts";
 import { resultText, tracebackLines } from "./outcome-lines.ts";
 import { printable, Terminal } from "./terminal.ts";
 
-/** A rerun that has not come this long after its time does not come. */
+/** A rerun that has not appeared this long after its time is not expected any more. */
 const RERUN_LATE_MS = 30_000;
 const RERUN_POLL_MS = 500;
 const RERUN_PAGE = 100;
@@ -35,7 +35,7 @@ export interface RunOptions extends FollowedOptions {
   param: string[];
   tag: string[];
   name?: string;
-  /** Do not follow it. */
+  /** Do not follow the run. */
   detach?: boolean;
 }
 
@@ -54,7 +54,7 @@ export async function run(text: string, options: RunOptions): Promise<number> {
   return await runWithOwnServer(target, options);
 }
 
-/** The directory the running server serves; undefined when there is no server. A server asked for by address must be there. */
+/** The directory the running server serves; undefined without a server. A server given by address must exist. */
 async function servedDirectory(client: Millrace, options: RunOptions): Promise<string | null | undefined> {
   try {
     return (await client.server()).served_dir;
@@ -65,8 +65,8 @@ async function servedDirectory(client: Millrace, options: RunOptions): Promise<s
 }
 
 /**
- * A server for this one run, on the user's home, so that the run is in the history afterwards. It serves an empty directory:
- * other flows lying beside the file, and their schedules, are none of this run's business.
+ * A server for this one run, on the user's home, so that the run is in the history afterwards. The server serves an empty
+ * directory, because other flows beside the file, and their schedules, must not run.
  */
 async function runWithOwnServer(target: FileTarget, options: RunOptions): Promise<number> {
   const { loadConfig } = await import("#server/config");
@@ -129,8 +129,8 @@ function headLine({ id, name, project, flow_name }: Run, terminal: Terminal): st
 }
 
 /**
- * Follows a run to its end, and after a crash its rerun; cancels the run when this process is interrupted. Gives the exit code of
- * the latest run.
+ * Follows a run to its end, and after a crash its rerun; cancels the run when this process is interrupted. Returns the exit
+ * code of the latest run.
  */
 export async function follow(client: Millrace, created: Run, options: FollowedOptions): Promise<number> {
   const quiet = options.quiet === true || options.json === true;
@@ -168,7 +168,10 @@ function say(ended: Run, options: FollowedOptions, out: Terminal): void {
   else for (const line of endLines(ended, out)) out.line(line);
 }
 
-/** The run that the server creates for a crashed one; null when none came, as after the cancel of a backfill, and at a signal. */
+/**
+ * The run that the server creates for a crashed run; null if none was created, as after the cancel of a backfill, and after a
+ * signal.
+ */
 async function rerunOf(client: Millrace, crashed: Run, dueUs: number): Promise<Run | null> {
   const lastMs = dueUs / 1000 + RERUN_LATE_MS;
   let left = false;
@@ -221,7 +224,7 @@ function failureText(run: Run): string {
   return run.state.message === null ? words : `${words}: ${printable(run.state.message)}`;
 }
 
-/** The first signal cancels the run and waits for its end, the second leaves it alone. */
+/** The first signal cancels the run and waits for its end, the second exits without waiting. */
 function cancelOnInterrupt(client: Millrace, runId: number): () => void {
   let asked = false;
   const handler = () => {

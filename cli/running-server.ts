@@ -1,4 +1,4 @@
-/** Starting a server inside this process, for `serve` and for `run` without one. */
+/** Starts a server inside this process, for `serve` and for `run` without a server. */
 
 import type { LoadedConfig } from "#server/config";
 import type { RunningServer } from "#server/main";
@@ -6,7 +6,7 @@ import { CommandError } from "./exit-code.ts";
 
 export type { RunningServer };
 
-/** What can be done about a start that failed, by the name of its error. Others are defects and shown with their stack. */
+/** Advice for a failed start, by the name of its error. Other errors are defects and shown with their stack. */
 const ADVICE: Readonly<Record<string, string | null>> = {
   AddressSpaceError: "Lift that limit, and limit the memory that is used instead: MemoryMax of systemd, or a container.",
   ConfigError: null,
@@ -18,15 +18,15 @@ const ADVICE: Readonly<Record<string, string | null>> = {
 const DAMAGED =
   "`millrace doctor` says what is damaged; `millrace restore FILE` puts a backup in its place and keeps what was there.";
 
-/** In the words of SQLite: an error of another thread has no more than its message. */
+/** Recognised by SQLite's text: an error from another thread has only its message. */
 function isDamaged({ message }: Error): boolean {
   return message.includes("malformed") || message.includes("not a database");
 }
 
 /**
  * The server's code is large and only these two commands need it.
- * @param cut once aborted, files that are not looked at yet are left out
- * @throws CommandError for what the person who starts it can put right.
+ * @param cut once aborted, remaining files are skipped
+ * @throws CommandError for errors that the user can resolve.
  */
 export async function startServer(loaded: LoadedConfig, servedDir: string, cut?: AbortSignal): Promise<RunningServer> {
   const main = await import("#server/main");

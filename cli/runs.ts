@@ -19,7 +19,7 @@ export interface ListOptions extends ViewOptions {
 
 const SUB_STATE_NAMES = Object.keys(SUB_STATES);
 
-/** The server gives at most this many per page. */
+/** The server's maximum per page. */
 export const PAGE_MAX = 500;
 
 export async function listRuns(options: ListOptions): Promise<number> {
@@ -54,14 +54,15 @@ export function renderRuns(runs: readonly Run[], terminal: Terminal): string[] {
   );
 }
 
-/** Time of the run so far, or altogether. */
+/** Duration of the run so far, or in total. */
 export function durationOf(run: Pick<Run, "start_time" | "end_time" | "total_run_time">): string {
   if (run.total_run_time !== null) return duration(run.total_run_time);
   return run.start_time === null || run.end_time !== null ? "" : duration(Date.now() * 1000 - run.start_time);
 }
 
 /**
- * A type or sub-state of the catalogue in any case. Engines may name states freely, so another name counts if a run has it.
+ * A type or sub-state of the catalogue in any case. Engines may define state names, so another name is accepted if a run has
+ * it.
  * @throws CommandError for any other name.
  */
 export async function stateFilter(

@@ -65,7 +65,7 @@ export function specText(schedule: ScheduleRow["schedule"]): string {
   }
 }
 
-/** In the zone that stands beside it; without one, in that of this machine. */
+/** In the zone shown beside it; without one, in that of this machine. */
 export function nextText({ active, paused_reason, next_fire, schedule }: ScheduleRow): string {
   if (!active) return paused_reason ?? "inactive";
   if (next_fire === null) return "never";
@@ -113,7 +113,7 @@ function timeInZone(us: number, timezone: string): string {
   return new Date(us / 1000).toLocaleString("sv-SE", { timeZone: timezone });
 }
 
-/** For a sentence, where no column names the zone. */
+/** For a sentence, where no column shows the zone. */
 function fireText(us: number, timezone: string | null | undefined): string {
   return timezone == null ? dateTime(us) : `${timeInZone(us, timezone)} ${timezone}`;
 }
@@ -138,7 +138,7 @@ export interface SkipOptions extends ConnectionOptions {
   undo?: string;
 }
 
-/** `FIRES`: times as ISO texts, or microseconds as the upcoming list gives them. */
+/** `FIRES`: times as ISO texts, or microseconds as in the upcoming list. */
 export async function skipFires(id: string, fires: readonly string[], options: SkipOptions): Promise<number> {
   const client = connect(options);
   const schedule = positive("id", id);

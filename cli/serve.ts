@@ -1,4 +1,4 @@
-/** `millrace serve`: start, say what is served, and stop on a signal. */
+/** `millrace serve`: starts, prints what is served, and stops on a signal. */
 
 import { spawn } from "node:child_process";
 import { statSync } from "node:fs";
@@ -21,7 +21,7 @@ export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
   const errors = new Terminal(process.stderr);
   const loaded = loadConfig(flags, process.env, servedDir);
   for (const warning of loaded.warnings) errors.line(`${errors.paint("yellow", "millrace:")} ${warning}`);
-  // A signal during the start would otherwise end the process with its files left behind.
+  // Otherwise a signal during the start would end the process and leave its files behind.
   const signals = new StopSignals(errors);
   const server = await startServer(loaded, servedDir, signals.asked);
   signals.stopWith(server);
@@ -43,16 +43,18 @@ export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
   return exitCode;
 }
 
-/** A start that a signal came into goes on without the files not looked at yet, so that it can stop in order; but not for longer than this. */
+/**
+ * After a signal the start continues without the remaining files, so that it can stop in order, but not for longer than this.
+ */
 const START_LEFT_MS = 10_000;
 
-/** First signal: stop in order. Second: at once, whatever is under way; the store survives that. */
+/** First signal: orderly stop. Second: exit at once, whatever is under way; the store survives that. */
 class StopSignals {
   #server: RunningServer | null = null;
   readonly #asked = new AbortController();
   #limit: NodeJS.Timeout | undefined;
   readonly #terminal: Terminal;
-  /** How a second signal is sent, in the words of whoever sent the first. */
+  /** How to send a second signal, depending on the source of the first. */
   #again = "Ctrl-C";
   readonly #handler = (signal: NodeJS.Signals) => this.#signalled(signal);
 
@@ -93,7 +95,7 @@ class StopSignals {
   }
 }
 
-/** Opening the dashboard is a courtesy: where it does not work, the address on the screen is enough. */
+/** A browser that does not open is not an error: the address is on the screen. */
 function openBrowser(url: string): void {
   const [program, ...args] =
     process.platform === "darwin" ? ["open"] : process.platform === "win32" ? ["cmd", "/c", "start", ""] : ["xdg-open"];

@@ -16,9 +16,9 @@ export interface ServiceOptions {
   overwrite?: boolean;
 }
 
-/** File of variables for the service, in the home: there a token stands neither in the unit nor in the process list. */
+/** Environment file of the service in the home, which keeps a token out of the unit and the process list. */
 const ENVIRONMENT_FILE = "service.env";
-/** Names systemd takes for a unit, without those that need escapes. */
+/** Valid unit names of systemd, except those that need escapes. */
 const UNIT_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]*$/;
 
 export async function installService(dir: string, options: ServiceOptions): Promise<number> {
@@ -49,7 +49,7 @@ export async function installService(dir: string, options: ServiceOptions): Prom
   return EXIT.ok;
 }
 
-/** Program and arguments that start this very command line again. */
+/** Program and arguments that start this installation again. */
 function ownCommand(): string[] {
   return [
     process.execPath,
@@ -66,8 +66,8 @@ interface UnitFacts {
 }
 
 /**
- * The text of the unit. Only the server itself is stopped (KillMode=process): engines that are busy go on and report to the next
- * server. Exit code 3 is wrong usage or a locked home, which no restart mends.
+ * The text of the unit. Only the server itself is stopped (KillMode=process): busy engines continue and report to the next
+ * server. Exit code 3 is wrong usage or a locked home, which a restart cannot fix.
  */
 export function serviceUnit({ servedDir, home, port, command }: UnitFacts): string {
   const args = ["serve", servedDir, "--home", home, "--no-open", ...(port === undefined ? [] : ["--port", port])];
@@ -92,13 +92,13 @@ export function serviceUnit({ servedDir, home, port, command }: UnitFacts): stri
   ].join("\n");
 }
 
-/** One word of a command line, as systemd.service(5) reads it. */
+/** One word of a command line in the syntax of systemd.service(5). */
 function word(text: string): string {
   const escaped = specifier(text).replaceAll("$", "$$$$");
   return /^[\w@%+=:,./$-]+$/.test(escaped) ? escaped : `"${escaped.replaceAll("\\", "\\\\").replaceAll('"', '\\"')}"`;
 }
 
-/** A per cent sign begins a specifier of systemd.unit(5). */
+/** A per cent sign begins a specifier in systemd.unit(5). */
 function specifier(text: string): string {
   return text.replaceAll("%", "%%");
 }

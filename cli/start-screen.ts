@@ -1,4 +1,4 @@
-/** What `millrace serve` says once it serves. */
+/** The output of `millrace serve` after its start. */
 
 import { homedir } from "node:os";
 import { sep } from "node:path";
@@ -14,11 +14,11 @@ export interface StartScreen {
   servedDir: string;
   config: ServerConfig;
   discovery: Discovery;
-  /** How long the start took. */
+  /** Duration of the start. */
   startMs: number;
 }
 
-/** Flows listed by name; beyond that their number is enough. */
+/** Flows listed by name; beyond that only their number is shown. */
 const FLOWS_SHOWN = 20;
 /** Rules and routes listed by name. */
 const NAMES_SHOWN = 6;
@@ -92,7 +92,7 @@ function flowLines(screen: StartScreen, terminal: Terminal): string[] {
   return [...table.map((line) => `  ${line}`), ...more];
 }
 
-/** What is called beside runs: rules with a function, and routes. */
+/** Code besides flows: rules with a function, and routes. */
 function codeLines({ rules, routes }: Discovery, terminal: Terminal): string[] {
   const named = [
     { label: "Rules", names: rules.map(({ name }) => name) },

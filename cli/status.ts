@@ -1,4 +1,4 @@
-/** `millrace status`: whether a server runs, and how it does. */
+/** `millrace status`: whether a server runs, and its condition. */
 import type { Queue, ServerInfo } from "#sdk/client/index";
 import { clientHome, findLocalServer } from "#sdk/client/local-server";
 import { problemLines } from "./code-problems.ts";
@@ -11,7 +11,7 @@ const LABEL_WIDTH = "Engines".length;
 
 /** @throws MillraceError when no server runs, or it does not answer. */
 export async function status(options: ConnectionOptions): Promise<number> {
-  // Without this, a server that was killed would only be told as an address that does not answer.
+  // Without this check, a killed server would only be reported as an address that does not answer.
   if (options.url === undefined) findLocalServer(clientHome(options.home));
   const client = connect(options);
   const [server, counts, settings, queue] = await Promise.all([
@@ -32,7 +32,7 @@ export async function status(options: ConnectionOptions): Promise<number> {
   return EXIT.ok;
 }
 
-/** Runs whose time has not come: they wait for the clock, not for an engine. */
+/** Runs scheduled for later: they wait for their time, not for an engine. */
 export function plannedIn({ reasons }: Pick<Queue, "reasons">): number {
   return reasons.filter(({ code }) => code === "not_due").reduce((sum, { count }) => sum + count, 0);
 }
@@ -63,7 +63,7 @@ function clockRow({ clock_problem: problem }: ServerInfo): [string, string][] {
 }
 
 export function runsText(active: number, queued: number, planned: number): string {
-  // The three are read one after another, while runs go on.
+  // The three numbers come from separate reads while runs continue.
   const parts = [`${Math.max(0, queued)} of them queued`, ...(planned === 0 ? [] : [`${planned} planned for later`])];
   return `${counted(active, "run")} not ended, ${parts.join(", ")}`;
 }

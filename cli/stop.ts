@@ -1,4 +1,4 @@
-/** `millrace stop`: asks the server of this machine to stop in order, and waits until its process has gone. */
+/** `millrace stop`: asks the server of this machine for an orderly stop, and waits until its process has exited. */
 import { setTimeout } from "node:timers/promises";
 import { findLocalServer, isAlive } from "#sdk/client/local-server";
 import { CommandError, EXIT } from "./exit-code.ts";
@@ -13,10 +13,10 @@ export interface StopOptions {
   json?: boolean;
 }
 
-/** A process that is no child of ours can only be looked at. */
+/** How often the process is checked: only a parent is notified of its end. */
 const LOOK_MS = 50;
 
-/** A server that ends in this very moment needs no telling. */
+/** A server that has just exited needs no signal. */
 function tell(pid: number): void {
   try {
     process.kill(pid, "SIGTERM");

@@ -1,4 +1,4 @@
-/** Tables as text: aligned columns on a terminal, the same columns uncut in a pipe. */
+/** Tables as text: aligned columns on a terminal, the same columns without truncation in a pipe. */
 
 import { displayWidth, type Style, type Terminal, truncate } from "./terminal.ts";
 
@@ -7,17 +7,17 @@ export interface Column<Row> {
   /** The text of a cell, on one line and without styles. */
   cell(row: Row): string;
   style?(row: Row): Style | null;
-  /** Figures stand on the right. Default left. */
+  /** Right for figures. Default left. */
   align?: "left" | "right";
-  /** The column that gives way first when the terminal is narrow. Default: not cut. */
+  /** This column is truncated first when the terminal is narrow. Default: never truncated. */
   shrink?: boolean;
 }
 
 const GAP = "  ";
-/** A column is not cut below this many columns. */
+/** A column is never truncated below this width. */
 const SHRUNK_MIN = 8;
 
-/** The lines of a table, head included; without a row there is only the head. */
+/** The lines of a table with its head; only the head without rows. */
 export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], terminal: Terminal): string[] {
   const texts = rows.map((row) => columns.map((column) => column.cell(row).replaceAll("\n", " ")));
   const widths = columns.map((column, index) =>
@@ -40,7 +40,7 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
   return [head, ...rows.map((row, index) => lay(texts[index] ?? [], (column) => column.style?.(row) ?? null))];
 }
 
-/** Takes what is too wide from the columns that may give way, from the widest first. */
+/** Narrows the columns that may shrink, the widest first. */
 function shrink<Row>(columns: readonly Column<Row>[], widths: number[], available: number): void {
   let excess = widths.reduce((sum, width) => sum + width, GAP.length * (columns.length - 1)) - available;
   while (excess > 0) {

@@ -1,4 +1,4 @@
-/** The tasks of a run as a table: task runs that are alike share a row, and those that failed are shown. */
+/** The tasks of a run as a table: similar task runs share a row, failed ones have their own. */
 
 import type { Run, TaskRun } from "#sdk/client/index";
 import { duration, stateLook, stateText } from "./format.ts";
@@ -8,9 +8,9 @@ import { printable, type Terminal } from "./terminal.ts";
 
 /** More task runs than this of one task in one state share a row. */
 const ALIKE_MAX = 5;
-/** So many failed ones of a task have a row of their own all the same. */
+/** This many failed task runs of a task have rows of their own all the same. */
 const FAILED_ROWS_MAX = 10;
-/** Tracebacks that are shown below the table. */
+/** Number of tracebacks shown below the table. */
 const TRACEBACKS_MAX = 3;
 
 /** Rows in the order in which the first task run of each was created. */
@@ -29,7 +29,7 @@ export function renderTasks(tasks: readonly TaskRun[], terminal: Terminal): stri
   );
 }
 
-/** Tracebacks of failed task runs; that of the run itself, which stands above, is left out. */
+/** Tracebacks of failed task runs, without the run's own traceback, which is shown above. */
 export function renderTaskFailures(run: Run, tasks: readonly TaskRun[], terminal: Terminal): string[] {
   const shown = new Set([tracebackOf(run.state), null]);
   const lines: string[] = [];
@@ -43,7 +43,7 @@ export function renderTaskFailures(run: Run, tasks: readonly TaskRun[], terminal
   return lines;
 }
 
-/** How often a run or task run was begun: each failure ends an attempt, and so does the end of any other kind. */
+/** Number of attempts of a run or task run: each failure ends an attempt, and so does any other end. */
 export function attemptsOf({ state, failure_count, start_time }: Pick<Run, "state" | "failure_count" | "start_time">): number {
   if (start_time === null) return 0;
   return failure_count + (state.type === "Failed" || state.name === "AwaitingRetry" ? 0 : 1);
@@ -89,7 +89,7 @@ function durationText(row: TaskRow): string {
   return row.length === 1 ? duration(longest) : `up to ${duration(longest)}`;
 }
 
-/** What is the same for all task runs of a row; undefined when it differs. */
+/** The value shared by all task runs of a row; undefined if it differs. */
 function sharedBy<Value>([first, ...others]: TaskRow, read: (task: TaskRun) => Value): Value | undefined {
   const value = read(first);
   return others.every((task) => read(task) === value) ? value : undefined;

@@ -1,13 +1,13 @@
 /**
- * What may be written where: colours and moving lines on a terminal only, plain text in a pipe.
- * Text that others wrote (log lines, names) passes `printable`, so that it cannot steer the terminal.
+ * Output by destination: colours and moving lines only on a terminal, plain text in a pipe. Text from other sources (log lines,
+ * names) passes `printable`, so that it cannot control the terminal.
  */
 
 import { stripVTControlCharacters, styleText } from "node:util";
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** A text stream such as process.stdout, as far as output needs it. */
+/** The part of a text stream such as process.stdout that output needs. */
 export interface Output {
   isTTY?: boolean;
   columns?: number;
@@ -15,11 +15,11 @@ export interface Output {
   write(text: string): unknown;
 }
 
-/** Width assumed where the terminal does not tell. */
+/** Width if the terminal does not report one. */
 const COLUMNS_DEFAULT = 100;
 const ROWS_DEFAULT = 24;
 
-/** One destination and what it can do. */
+/** One destination with its capabilities. */
 export class Terminal {
   readonly #out: Output;
   /** Lines may be rewritten in place. */
@@ -29,11 +29,11 @@ export class Terminal {
   constructor(out: Output, env: NodeJS.ProcessEnv = process.env) {
     this.#out = out;
     this.live = out.isTTY === true && env["TERM"] !== "dumb";
-    // NO_COLOR and FORCE_COLOR as agreed on by terminal programs: set and not empty.
+    // NO_COLOR and FORCE_COLOR by the convention of terminal programs: set and not empty.
     this.colours = !env["NO_COLOR"] && (this.live || (env["FORCE_COLOR"] ?? "0") !== "0");
   }
 
-  /** Columns to fill; unbounded in a pipe, where cutting would lose text for good. */
+  /** Available columns; unbounded in a pipe, where truncation would lose text. */
   get columns(): number {
     return this.live ? this.#out.columns || COLUMNS_DEFAULT : Number.POSITIVE_INFINITY;
   }
@@ -50,7 +50,7 @@ export class Terminal {
     this.#out.write(text);
   }
 
-  /** Fills the screen of a live terminal with these lines, in place of what it showed; what does not fit is counted. */
+  /** Replaces the content of a live terminal with these lines; lines that do not fit are counted. */
   screen(lines: readonly string[]): void {
     const room = Math.max(2, (this.#out.rows || ROWS_DEFAULT) - 1);
     const cut = lines.length - room;
@@ -71,7 +71,7 @@ export function printable(text: string): string {
     .replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (character) => (character === "\n" ? "\n" : "\ufffd"));
 }
 
-/** Columns a text takes: marks take none, East Asian wide characters and emoji two. */
+/** Display width of a text: combining marks take no column, East Asian wide characters and emoji take two. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const character of stripVTControlCharacters(text)) {
@@ -81,7 +81,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** Cuts a text to a number of columns; what was cut shows as an ellipsis. The text carries no styles. */
+/** Truncates a text to a number of columns, with an ellipsis. The text must not contain styles. */
 export function truncate(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   let cut = "";

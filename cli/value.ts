@@ -1,8 +1,8 @@
-/** Values on a command line: JSON where it is JSON, else text. */
+/** Values on a command line: JSON if the text is valid JSON, else text. */
 
 import { parseJson } from "#protocol/json";
 
-/** So that 3, true and [1, 2] are what they look like, and large integers keep their digits. */
+/** Keeps the types of 3, true and [1, 2], and the digits of large integers. */
 export function jsonOrText(text: string): unknown {
   try {
     return parseJson(text);

@@ -37,7 +37,7 @@ export interface GetOptions extends ConnectionOptions {
   reveal?: boolean;
 }
 
-/** The value alone, so that a script can use it: a text as it is, anything else as JSON. */
+/** Prints the value alone, for scripts: a text unchanged, any other value as JSON. */
 export async function getVariable(name: string, options: GetOptions): Promise<number> {
   const client = connect(options);
   const out = new Terminal(process.stdout);
@@ -61,7 +61,7 @@ export interface SetOptions extends ConnectionOptions {
   overwrite: boolean;
 }
 
-/** `given` "-": the value comes by standard input, where no list of processes shows it. */
+/** `given` "-": reads the value from standard input, which keeps it out of the process list. */
 export async function setVariable(name: string, given: string, options: SetOptions): Promise<number> {
   if (options.secret === true && options.plain === true) throw new CommandError("--secret and --plain exclude each other");
   const text = given === "-" ? (await readAll(process.stdin)).replace(/\n$/, "") : given;

@@ -1,4 +1,4 @@
-/** Showing data once, or with --watch for as long as somebody looks: as text, as lines that move, or as JSON. */
+/** Shows data once, or with --watch until it is interrupted: as text, as an updated screen, or as JSON. */
 
 import type { Millrace, StreamMessage } from "#sdk/client/index";
 import type { ConnectionOptions } from "./connection.ts";
@@ -11,19 +11,19 @@ export interface ViewOptions extends ConnectionOptions {
 
 export interface View<Data> {
   read(): Promise<Data>;
-  /** What of it `--json` writes. */
+  /** The part that `--json` writes. */
   json?(data: Data): unknown;
   lines(data: Data, terminal: Terminal): string[];
-  /** What on the stream makes it worth reading again. */
+  /** Whether a stream message makes another read necessary. */
   changedBy(message: StreamMessage): boolean;
 }
 
 /** Changes are gathered for this long before the data are read again. */
 const GATHER_MS = 200;
-/** Durations go on counting on the screen. */
+/** How often durations on the screen are updated. */
 const TICK_MS = 1_000;
 
-/** Shows a view on standard output; with --watch until it is interrupted. Gives the exit code. */
+/** Shows a view on standard output; with --watch until it is interrupted. Returns the exit code. */
 export async function show<Data>(client: Millrace, options: ViewOptions, view: View<Data>): Promise<number> {
   const out = new Terminal(process.stdout);
   if (options.watch === true) await new Watch(client, options, view, out).untilInterrupted();
@@ -63,7 +63,7 @@ class Watch<Data> {
         if (message.event === "hello") await this.#read();
         else if (message.event === "resync" || this.#view.changedBy(message)) this.#readSoon();
       }
-      // What a last change led to is still shown.
+      // The result of the last change is still shown.
       await this.#reading;
     } finally {
       clearInterval(ticks);
@@ -76,12 +76,12 @@ class Watch<Data> {
     this.#reading ??= this.#readChanges();
   }
 
-  /** One read at a time, so that no older state is drawn over a newer one. */
+  /** One read at a time, so that an older state never replaces a newer one. */
   async #readChanges(): Promise<void> {
     while (this.#changed) {
       await new Promise<void>((resolve) => setTimeout(resolve, GATHER_MS));
       this.#changed = false;
-      // The stream tells when the server is gone, and reads again when it is back.
+      // The stream reports a server that is gone, and triggers a read when it is back.
       await this.#read().catch(() => undefined);
     }
     this.#reading = null;

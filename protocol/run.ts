@@ -146,9 +146,7 @@ export type TransitionBody = Static<typeof TransitionBody>;
 export const RunInput = Type.Object(
   {
     input: AnyJson,
-    inputs: Type.Optional(
-      Type.Array(AnyJson, { description: "Every answer, in order; absent if input is the only answer" }),
-    ),
+    inputs: Type.Optional(Type.Array(AnyJson, { description: "Every answer, in order; absent if input is the only answer" })),
   },
   { title: "RunInput" },
 );

@@ -1,4 +1,4 @@
-/** `millrace engine`: the engine has a command line of its own; ours only hands it over. */
+/** `millrace engine`: the engine parses its own command line; this command only passes the arguments on. */
 import type { CommandSpec } from "../command-spec.ts";
 
 export const ENGINE: CommandSpec = {

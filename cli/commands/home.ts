@@ -1,4 +1,4 @@
-/** The commands that look after a server and its home, and their options. */
+/** The commands that manage a server and its home, with their options. */
 import type { CopyOptions } from "../backup.ts";
 import type { CommandSpec, OptionSpec } from "../command-spec.ts";
 import type { ConnectionOptions } from "../connection.ts";

@@ -1,4 +1,4 @@
-/** Options that stand before every command, and behind those that speak to a server. */
+/** Options that may precede every command, and follow those that connect to a server. */
 import type { OptionSpec } from "../command-spec.ts";
 
 export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
@@ -8,7 +8,7 @@ export const GLOBAL_OPTIONS: readonly OptionSpec[] = [
   { flags: "--json", description: "print data as JSON" },
 ];
 
-/** The same behind a command, in few words. */
+/** The same options after a command, with short descriptions. */
 export const CONNECTION_OPTIONS: readonly OptionSpec[] = [
   { flags: "--home <dir>", description: "data directory of the server" },
   { flags: "--token <token>", description: "token of the server" },

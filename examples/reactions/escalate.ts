@@ -1,8 +1,8 @@
-/** A rule in code: each failure of a flow that failed several times lately is told once more, loudly. */
+/** A rule in code: a failure of a flow that has failed several times lately raises a further event. */
 import { emit, rule } from "millrace";
 import { Millrace } from "millrace/client";
 
-/** Of so many latest runs this many failures are too many. */
+/** With this many failures among this many latest runs, a flow is in trouble. */
 const LATEST = 5;
 const TOO_MANY = 3;
 

@@ -1,5 +1,5 @@
 /**
- * A flow that is started by a request, over a route of its own.
+ * A flow that is started by a request to its own route.
  *
  *     millrace serve examples/reactions
  *     curl -X POST -d '{"rows": [3, 4]}' 127.0.0.1:4270/intake/sales
@@ -17,7 +17,7 @@ export const ingest = flow(
   },
 );
 
-/** Starts a run and answers with its id, so that the sender need not wait. */
+/** Starts a run and answers with its id, so that the sender does not have to wait. */
 export const intake = route("POST", "/intake/{dataset}", { timeout: "10s" }, async (request, { params }) => {
   const { rows } = (await request.json()) as { rows?: unknown };
   if (!Array.isArray(rows)) return Response.json({ error: "rows: expected a list of numbers" }, { status: 422 });

@@ -1,4 +1,4 @@
-/** Rules in code about what does not happen. What they do is data, so the server does it without calling any function. */
+/** Rules in code about missing events. Their actions are data, so the server executes them without calling a function. */
 import { expectBy, expectWithin, rule } from "millrace";
 
 const ENDED = ["run.completed", "run.failed", "run.cancelled", "run.crashed"];

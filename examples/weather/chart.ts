@@ -1,4 +1,4 @@
-/** Charts as SVG text. They follow the reader's light or dark setting. */
+/** Charts as SVG text that follow the reader's light or dark setting. */
 
 import { type HourSummary, type MonthSummary, tellingHours } from "./summaries.ts";
 
@@ -56,7 +56,7 @@ export function weatherChart(months: readonly MonthSummary[], place: string): st
   ]);
 }
 
-/** Share of late flights by hour. Hours with too few flights to tell are left out. */
+/** Share of late flights by hour, without hours that have too few flights. */
 export function delayChart(hours: readonly HourSummary[]): string {
   const told = tellingHours(hours);
   const first = Math.min(...told.map((hour) => hour.hour));
@@ -80,7 +80,7 @@ export function delayChart(hours: readonly HourSummary[]): string {
   ]);
 }
 
-/** An SVG as the address of an image. */
+/** An SVG as a data URI. */
 export function dataUri(svgText: string): string {
   return `data:image/svg+xml;base64,${Buffer.from(svgText).toString("base64")}`;
 }
@@ -108,7 +108,7 @@ function bar(className: string, x: number, width: number, top: number): string {
   return `<rect class="${className}" x="${fixed(x - width / 2)}" y="${fixed(top)}" width="${fixed(width)}" height="${fixed(height)}" rx="2"/>`;
 }
 
-/** Labels at one side; those on the left carry the grid lines. */
+/** Labels at one side; the left side has the grid lines. */
 function ticks(
   at: Scale & { min: number; max: number },
   step: number,
@@ -125,7 +125,7 @@ function ticks(
   });
 }
 
-/** From a value to its height in the plot. */
+/** Maps a value to its height in the plot. */
 function scale(min: number, max: number): Scale & { min: number; max: number } {
   const at = (value: number) => PLOT.bottom - ((value - min) / (max - min)) * (PLOT.bottom - PLOT.top);
   return Object.assign(at, { min, max });

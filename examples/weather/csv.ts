@@ -1,4 +1,4 @@
-/** Reading of comma-separated text with a head line: one object per row, fields in double quotes may hold commas. */
+/** Parses comma-separated text with a header line: one object per row; fields in double quotes may contain commas. */
 export function parseCsv(text: string): Record<string, string>[] {
   const [head = "", ...lines] = text.trim().split(/\r?\n/);
   const names = splitLine(head);

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: starts a server on a temporary home, runs the weather flow through a real engine process, and shows
- * what came of it. Exit code 0, or 1 when the run did not complete.
+ * `npm run demo`: starts a server on a temporary home, runs the weather flow in a real engine process, and shows the results.
+ * Exit code 0, or 1 if the run did not complete.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -26,7 +26,7 @@ async function demo(out: Terminal): Promise<number> {
     const loaded = loadConfig({ home, host: "127.0.0.1", port: "0", open: false }, {}, SERVED);
     const server = await startServer(loaded, SERVED);
     const shown = show(new Millrace({ url: server.url }), server.url, out);
-    // After an interrupt nobody waits for what it was doing; that the server is gone is no news then.
+    // After an interrupt the errors of interrupted requests do not matter: the server is expected to be gone.
     shown.catch(() => {});
     try {
       return await Promise.race([shown, interruption]);
@@ -39,7 +39,7 @@ async function demo(out: Terminal): Promise<number> {
   }
 }
 
-/** Resolves with the exit code the shell expects once the demo is told to end. */
+/** Resolves with the exit code for the shell when the demo is signalled to end. */
 function interrupted(): Promise<number> {
   return new Promise((resolve) => {
     process.once("SIGINT", () => resolve(130)).once("SIGTERM", () => resolve(143));
@@ -79,7 +79,7 @@ function section(out: Terminal, title: string): void {
   out.line(out.paint("dim", "\u2500".repeat(Math.min(title.length, 76))));
 }
 
-/** Duration and place in time of each task: what stands side by side ran side by side. */
+/** Duration and position in time of each task: bars that overlap ran concurrently. */
 function taskLines(run: Run, tasks: readonly TaskRun[], out: Terminal): string[] {
   const startUs = run.start_time ?? run.created_at;
   const endUs = Math.max(startUs + 1, run.end_time ?? 0, ...tasks.map((task) => task.end_time ?? 0));
@@ -156,7 +156,7 @@ function nextSteps(out: Terminal): string[] {
   ];
 }
 
-// Discovery imports every flow file of this directory; only as a program of its own does this one run.
+// Discovery imports every flow file of this directory; this file runs only as a program of its own.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const errors = new Terminal(process.stderr);
   try {

@@ -1,4 +1,4 @@
-/** The measured records, and the checks they pass before anything is computed from them. */
+/** The measured records, and the checks they pass before they are used. */
 
 /** One day at Seattle-Tacoma airport. */
 export interface Day {
@@ -23,13 +23,13 @@ export interface Flight {
   delayMin: number;
 }
 
-/** Records that can be used, and how many could not, by reason. */
+/** The usable records, and the number of unusable ones by reason. */
 export interface Cleaned<T> {
   records: T[];
   dropped: Record<string, number>;
 }
 
-/** No flight is a day late in a record of the same day. */
+/** A delay of a day or more is an error in the record. */
 const DELAY_MAX_MIN = 24 * 60;
 
 export function cleanDays(rows: readonly Record<string, string>[]): Cleaned<Day> {
@@ -63,13 +63,13 @@ export function cleanFlights(rows: readonly Record<string, unknown>[]): Cleaned<
   });
 }
 
-/** Text that is a number; empty text is none. */
+/** The number in a text; undefined for empty text. */
 function figure(text: string | undefined): number | undefined {
   const value = text === undefined || text.trim() === "" ? Number.NaN : Number(text);
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** `read` gives a record, or the reason why there is none. */
+/** `read` returns a record, or the reason why there is none. */
 function clean<Row, T extends object>(rows: readonly Row[], read: (row: Row) => T | string): Cleaned<T> {
   const records: T[] = [];
   const dropped: Record<string, number> = {};

@@ -1,4 +1,4 @@
-/** The report in Markdown: sentences with what stands out first, the figures in tables below. */
+/** The report in Markdown: findings first, the figures in tables below. */
 
 import { MONTHS } from "./chart.ts";
 import type { Cleaned } from "./measurements.ts";
@@ -11,7 +11,7 @@ export interface ReportInput {
   months: readonly MonthSummary[];
   origins: readonly OriginSummary[];
   hours: readonly HourSummary[];
-  /** Names of airports by their code. */
+  /** Names of airports by code. */
   airports: Readonly<Record<string, string>>;
 }
 
@@ -80,7 +80,7 @@ function originTable(origins: readonly OriginSummary[], airports: Readonly<Recor
   );
 }
 
-/** Columns padded, so that the source reads as a table too. The first column is text, the others are figures. */
+/** Pads the columns, so that the source is readable as a table too. The first column is text, the others are figures. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = head.map((name, index) => Math.max(name.length, ...rows.map((row) => (row[index] ?? "").length)));
   const line = (cells: readonly string[]) =>

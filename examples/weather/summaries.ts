@@ -1,4 +1,4 @@
-/** What is computed from the measurements. */
+/** Summaries of the measurements. */
 
 import type { Day, Flight } from "./measurements.ts";
 
@@ -15,7 +15,7 @@ export interface MonthSummary {
   wetShare: number;
 }
 
-/** Flights that have something in common. */
+/** Flights grouped by a common property. */
 export interface DelaySummary {
   flights: number;
   meanDelayMin: number;
@@ -32,9 +32,9 @@ export interface HourSummary extends DelaySummary {
   hour: number;
 }
 
-/** A flight counts as late from here on, as in the statistics of the Department of Transportation. */
+/** A flight counts as late from this delay on, as in the statistics of the Department of Transportation. */
 const LATE_MIN = 15;
-/** A day counts as wet from here on, as meteorologists count. */
+/** A day counts as wet from this amount on, as in meteorology. */
 const WET_MM = 1;
 
 export function byMonth(days: readonly Day[]): MonthSummary[] {
@@ -58,13 +58,13 @@ export function byOrigin(flights: readonly Flight[]): OriginSummary[] {
   return origins.sort((a, b) => b.flights - a.flights || a.origin.localeCompare(b.origin));
 }
 
-/** All hours in which a flight left, in order. */
+/** All hours in which a flight departed, in order. */
 export function byHour(flights: readonly Flight[]): HourSummary[] {
   const hours = [...groupBy(flights, (flight) => flight.hour)].map(([hour, group]) => ({ hour, ...delays(group) }));
   return hours.sort((a, b) => a.hour - b.hour);
 }
 
-/** Hours with enough flights to say something about the hour: at least half a percent of all. */
+/** Hours with enough flights to be meaningful: at least half a percent of all. */
 export function tellingHours(hours: readonly HourSummary[]): HourSummary[] {
   const total = sum(hours.map((hour) => hour.flights));
   return hours.filter((hour) => hour.flights >= total / 200);

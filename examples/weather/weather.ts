@@ -1,5 +1,5 @@
 /**
- * A pipeline on measured data: read, clean, summarise side by side, draw, report.
+ * A pipeline on measured data: read, clean, summarise concurrently, draw, report.
  *
  *     millrace serve examples/weather
  *     millrace run examples/weather/weather.ts:weather-report -p flights=5k
@@ -15,7 +15,7 @@ import { byHour, byMonth, byOrigin, type HourSummary, type MonthSummary } from "
 
 const PLACE = "Seattle";
 
-/** The files of the npm package vega-datasets, which lie beside its entry. */
+/** The data files of the npm package vega-datasets. */
 async function dataset(name: string): Promise<string> {
   return await readFile(new URL(`../data/${name}`, import.meta.resolve("vega-datasets")), "utf8");
 }
@@ -106,7 +106,7 @@ export const weatherReport = flow(
   },
 );
 
-/** Says what the cleaning dropped, as a warning where it dropped anything. */
+/** Logs what the cleaning dropped, as a warning if it dropped anything. */
 function told<T>(what: string, read: number, cleaned: Cleaned<T>): Cleaned<T> {
   const dropped = read - cleaned.records.length;
   if (dropped === 0) log.info("%d %s, all of them usable", read, what);
