@@ -1,9 +1,9 @@
 /**
  * The lease manager: leases that user code acquires inside a run.
  *
- * Messages in: acquire and release commands, notices about waiting acquires, word that capacity was freed.
- * Effects out: one decision per step; word to the dispatcher when a release freed capacity.
- * Invariants: taking is all or nothing; waiting acquires are served first in first out; a lease ends with its run.
+ * Messages in: acquire and release commands, notices about waiting acquires, freed capacity. Effects out: one decision per
+ * step; a message to the dispatcher when a release frees capacity. Invariants: an acquire takes all its resources or none;
+ * waiting acquires are served first in first out; a lease ends with its run.
  */
 import type { Command, CommandNotice } from "#protocol/command";
 import { refuse } from "#protocol/errors";
@@ -24,14 +24,14 @@ import { type Waiting, WaitingLines } from "./waiting-lines.ts";
 
 type LeasesMessage = Command | CommandNotice | GatewayStarted | CapacityFreed;
 
-/** Grants whose answers may still turn out to be undeliverable; that is reported within moments. */
+/** Maximum of granted leases remembered for undeliverable answers, which are reported within moments. */
 const GRANTS_REMEMBERED_MAX = 10_000;
 
 export class LeaseManager implements Actor<LeasesMessage> {
   readonly #state: LiveState;
   readonly #ports: GroupPorts;
   readonly #lines = new WaitingLines();
-  /** Leases by the command that was answered with them. */
+  /** Leases by the command whose answer granted them. */
   readonly #granted = new Map<number, number>();
 
   constructor(state: LiveState, ports: GroupPorts) {
@@ -53,7 +53,7 @@ export class LeaseManager implements Actor<LeasesMessage> {
       case "ReleaseLease":
         return this.#release(turn, message);
       case "CapacityFreed":
-        // Where a reservation has ended, nothing was freed, and yet somebody may be served.
+        // The end of a reservation frees no capacity but may allow a waiting acquire, so serve reserved resources too.
         return this.#serve(turn, [...message.resources, ...this.#state.reservations.keys()]);
       case "GatewayStarted":
         return this.#lines.clear();
@@ -84,7 +84,7 @@ export class LeaseManager implements Actor<LeasesMessage> {
     else this.#answerWaiting(turn, wanted);
   }
 
-  /** Takes the lease and answers, unless a resource lacks capacity or somebody waits longer for one of them. */
+  /** Takes the lease and answers, unless a resource lacks capacity or an earlier acquire waits for one of them. */
   #tryTake(turn: Turn, wanted: Waiting): boolean {
     if (this.#blockingOf(wanted) !== null || this.#lines.isBehind(wanted)) return false;
     const id = this.#state.nextIds.lease;
@@ -103,19 +103,19 @@ export class LeaseManager implements Actor<LeasesMessage> {
     return Object.keys(resources).find((name) => isReserved(this.#state, name, run, priorityOf(run))) ?? null;
   }
 
-  /** Serves the first in the lines of these resources, as far as they suffice. */
+  /** Serves the first acquires in the lines of these resources, as far as the resources suffice. */
   #serve(turn: Turn, resources: readonly string[]): void {
     const names = [...resources];
     for (const name of names) {
       for (let first = this.#lines.firstOf(name); first !== undefined; first = this.#lines.firstOf(name)) {
         if (!this.#settle(turn, first)) break;
-        // Others have become the first in its other lines.
+        // Other acquires are now first in the other lines of this one.
         for (const other of Object.keys(first.resources)) if (other !== name) names.push(other);
       }
     }
   }
 
-  /** Answers one that waits, if it is its turn: with its lease, or that its run has ended. */
+  /** Answers a waiting acquire if possible: with its lease, or with a refusal because its run has ended. */
   #settle(turn: Turn, wanted: Waiting): boolean {
     const run = this.#state.findRun(wanted.runId);
     const isOver = run === undefined || !canHold(run);
@@ -133,7 +133,7 @@ export class LeaseManager implements Actor<LeasesMessage> {
     this.#serve(turn, Object.keys(wanted.resources));
   }
 
-  /** Its client has gone: those behind it may fit now. */
+  /** The client disconnected: acquires behind this one may fit now. */
   #leave(turn: Turn, command: number): void {
     const wanted = this.#lines.find(command);
     if (wanted === undefined) return;
@@ -146,7 +146,7 @@ export class LeaseManager implements Actor<LeasesMessage> {
     turn.replyJson(wanted.command, 200, { waiting: this.#blockingOf(wanted) ?? names[0] ?? "" });
   }
 
-  /** Acts only for the lease of that run; anything else is quietly accepted. */
+  /** Ends the lease if it belongs to that run; any other lease id is accepted without effect. */
   #release(turn: Turn, command: Command): void {
     const body = command.body as ReleaseRequest;
     const lease = this.#state.ledger.get(body.lease);
@@ -167,19 +167,19 @@ export class LeaseManager implements Actor<LeasesMessage> {
     if (this.#granted.size > GRANTS_REMEMBERED_MAX && oldest !== undefined) this.#granted.delete(oldest);
   }
 
-  /** Nobody knows of a lease whose answer was lost: its run would wait for itself. */
+  /** Ends a lease whose answer was lost: its run does not know the lease and would wait for itself. */
   #takeBack(turn: Turn, command: number): void {
     const lease = this.#state.ledger.get(this.#granted.get(command) ?? 0);
     if (lease !== undefined) this.#end(turn, lease);
   }
 }
 
-/** Leases end with their run and at its pause, so neither gets new ones. */
+/** Leases end with their run and at its pause, so such runs get no new leases. */
 function canHold(run: Run): boolean {
   return !isEnded(run) && run.state.type !== "Paused";
 }
 
-/** What is wrong with the amounts, or null: at least one name, each with a positive number. */
+/** The error in the amounts, or null: at least one name, each with a positive number. */
 function wrongAmount(resources: Record<string, unknown>): string | null {
   const entries = Object.entries(resources);
   if (entries.length === 0) return "resources: expected at least one name with an amount";

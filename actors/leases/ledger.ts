@@ -1,26 +1,26 @@
 /**
- * The ledger of resource leases: who holds how much of what.
+ * The ledger of resource leases: which run holds how much of which resource.
  *
- * What is in use is always derived from the live leases, so a lease that ends can never be forgotten in a counter.
- * Taking is all or nothing. Resources nobody declared have a total of one.
+ * Use is always derived from the live leases, so ending a lease cannot miss a counter. Taking is all or nothing. Undeclared
+ * resources have a total of one.
  */
 
-/** Amounts are added in this many parts of one, so that 0.1 + 0.2 is 0.3 when sums are compared. */
+/** Amounts are added in units of this fraction, so that 0.1 + 0.2 equals 0.3 when sums are compared. */
 const PRECISION = 1e9;
 
 /** Total of a resource that no configuration names. */
 export const UNDECLARED_TOTAL = 1;
 
-/** Names of resources up to which those that are no longer used are listed as well. */
+/** Maximum of names up to which unused resources are also listed. */
 const NAMES_KEPT_MAX = 10_000;
 
 export interface Lease {
   id: number;
   run_id: number;
-  /** "run": taken with the hand-out; "explicit": acquired by user code. */
+  /** "run": taken at hand-out; "explicit": acquired by user code. */
   kind: "run" | "explicit";
   resources: Record<string, number>;
-  /** Wall-clock time at which it was taken. */
+  /** Wall-clock time when the lease was taken. */
   sinceUs: number;
 }
 
@@ -32,7 +32,7 @@ export class Ledger {
   readonly #byResource = new Map<string, Set<Lease>>();
   #explicitCount = 0;
 
-  /** Resources in leases that user code acquired, each as often as it is held. */
+  /** Number of resources in leases of user code, counted once per lease. */
   get explicitCount(): number {
     return this.#explicitCount;
   }
@@ -41,7 +41,7 @@ export class Ledger {
     this.#totals.set(resource, total);
   }
 
-  /** The total of a resource that follows from something else (a flow's max_concurrent); it is listed once it was used. */
+  /** Sets the total of a derived resource (a flow's max_concurrent), which is listed after its first use. */
   setImplied(resource: string, total: number): void {
     this.#implied.set(resource, total);
   }
@@ -60,7 +60,7 @@ export class Ledger {
     return this.totalOf(resource) - this.usedOf(resource);
   }
 
-  /** The first resource (by name) that lacks capacity for these needs, or null when they can be taken. */
+  /** The first resource (by name) that lacks capacity for these needs, or null. */
   blocking(needs: Record<string, number>): string | null {
     for (const resource of Object.keys(needs).sort()) {
       if ((needs[resource] ?? 0) > this.freeOf(resource) + 1 / PRECISION) return resource;
@@ -80,7 +80,7 @@ export class Ledger {
     return this.#leases.get(id);
   }
 
-  /** Ends a lease and names the resources it gave back. */
+  /** Ends a lease and returns the names of its resources. */
   end(id: number): string[] {
     const lease = this.#leases.get(id);
     if (lease === undefined) return [];
@@ -105,7 +105,7 @@ export class Ledger {
     return [...(this.#byResource.get(resource) ?? [])];
   }
 
-  /** Every resource that is declared or was ever used in this process, with its total and use. */
+  /** Every resource that is declared or was used in this process, with total and use. */
   list(): { name: string; total: number; used: number }[] {
     const names = new Set([...this.#totals.keys(), ...this.#byResource.keys()]);
     return [...names].sort().map((name) => ({ name, total: this.totalOf(name), used: this.usedOf(name) }));

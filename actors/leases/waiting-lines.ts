@@ -1,6 +1,6 @@
 /**
- * Acquires that wait, in a line for each resource they want. One may be served when it is the first in all of its lines, so what
- * is freed concerns the first of a few lines, however many wait.
+ * Waiting acquires, in one line per resource. An acquire may be served when it is first in all of its lines, so freed
+ * capacity concerns only the first of a few lines, however many acquires wait.
  */
 import type { Command } from "#protocol/command";
 
@@ -12,7 +12,7 @@ export interface Waiting {
 
 export class WaitingLines {
   readonly #waiting = new Map<number, Waiting>();
-  /** By resource, in order of arrival; no line is empty. */
+  /** By resource, in order of arrival; empty lines are removed. */
   readonly #lines = new Map<string, Set<Waiting>>();
 
   find(command: number): Waiting | undefined {
@@ -46,7 +46,7 @@ export class WaitingLines {
     return this.#lines.get(name)?.values().next().value;
   }
 
-  /** Whether somebody who came earlier waits for one of the same resources. */
+  /** Whether an earlier acquire waits for one of the same resources. */
   isBehind(waiting: Waiting): boolean {
     return Object.keys(waiting.resources).some((name) => {
       const first = this.firstOf(name);

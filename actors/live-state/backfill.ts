@@ -1,4 +1,7 @@
-/** Backfills in memory: those of this server's life and those with unfinished runs, with the counts of their runs. */
+/**
+ * Backfills in memory: those created since the start of the core and those with unfinished runs, with the counts of their
+ * runs.
+ */
 import type { Run } from "./run.ts";
 
 export interface Backfill {
@@ -14,27 +17,27 @@ export interface Backfill {
   /** Canonical JSON text. */
   extraText: string;
   cancelled: boolean;
-  /** While it is being cancelled: the highest id of a run that this has come to. Null otherwise. */
+  /** During a cancel: the highest run id that the cancel has reached. Otherwise null. */
   cancelledThrough: number | null;
-  /** False while its runs wait for the flow's bulk-completion check. */
+  /** False while the backfill's runs wait for the flow's bulk-completion check. */
   prefiltered: boolean;
   created_at: number;
-  /** Its runs by name of their state. */
+  /** The backfill's runs by state name. */
   counts: Map<string, number>;
 }
 
-/** The tag of the runs of a backfill, the resource they run through, and what created them. */
+/** The tag of a backfill's runs, which is also the resource that limits them and their creator. */
 export function backfillTag(id: number): string {
   return `backfill:${id}`;
 }
 
-/** The backfill whose tag or resource this is, or null. */
+/** The backfill with this tag or resource, or null. */
 export function backfillOfTag(name: string): number | null {
   const id = /^backfill:(\d+)$/.exec(name)?.[1];
   return id === undefined ? null : Number(id);
 }
 
-/** A run has moved between states by name; null is before its creation and after its deletion. */
+/** Counts a run's move between states by name; null stands for before its creation and after its deletion. */
 export function countMove({ counts }: Backfill, from: string | null, to: string | null): void {
   if (from === to) return;
   if (from !== null) {
@@ -64,7 +67,7 @@ export class BackfillBook {
     for (const backfill of this.#backfills.values()) if (backfill.flow_id === flowId) this.#backfills.delete(backfill.id);
   }
 
-  /** Whether a run waits for the bulk-completion check of its backfill, or to be cancelled with it. */
+  /** Whether a run waits for the bulk-completion check of its backfill, or for being cancelled with it. */
   holds(run: Run): boolean {
     const backfill = run.backfill_id === null ? undefined : this.#backfills.get(run.backfill_id);
     if (backfill === undefined) return false;

@@ -1,21 +1,25 @@
-/** Ended runs that are still in memory, because engines send a last report after the end; older ones are read from the store again. */
+/**
+ * Ended runs that are still in memory, because engines send a last report after the end; older runs are read from the store.
+ */
 import type { Run } from "./run.ts";
 import { placesOf } from "./run-room.ts";
 
-/** Engines send their last report within seconds; at 4,000 runs/s this is half a second, then the store is asked. */
+/**
+ * Engines send their last report within seconds; at 4,000 runs/s this is half a second, then the run is read from the store.
+ */
 const RUNS_MAX = 2_048;
-/** As many usual runs may take: large ones go sooner (some 30 MB). */
+/** Memory limit in places of usual runs (about 30 MB): large runs are evicted sooner. */
 const PLACES_MAX = 20_000;
 
 interface Entry {
   run: Run;
-  /** The step in which it was changed last; 0 when it was read from the store. */
+  /** The step that changed the run last; 0 if it was read from the store. */
   turn: number;
   places: number;
 }
 
 export class EndedRuns {
-  /** In the order in which they came. */
+  /** In order of insertion. */
   readonly #entries = new Map<number, Entry>();
   #places = 0;
 
@@ -39,7 +43,7 @@ export class EndedRuns {
     this.#entries.delete(id);
   }
 
-  /** Drops the oldest that are too many, as far as the store knows what became of them. */
+  /** Evicts the oldest runs beyond the limits, if their last change is committed. */
   trim(committedTurn: number): void {
     for (const [id, { turn }] of this.#entries) {
       if (this.#entries.size <= RUNS_MAX && this.#places <= PLACES_MAX) return;

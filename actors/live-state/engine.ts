@@ -1,6 +1,6 @@
-/** An engine process as the core knows it: what it polls for, what it holds, when it was last heard of. */
+/** An engine process as the core knows it: what it polls for, the runs it holds, its last contact. */
 
-/** Engines are matched to runs by this key; matching is exact text. */
+/** Engines are matched to runs by this key, as exact text. */
 export interface EngineKey {
   source_dir: string;
   module: string;
@@ -25,27 +25,27 @@ export interface Engine {
   keyText: string;
   /** Started by this server's pool. */
   spawned: boolean;
-  /** On this host: its process can be watched. Engines elsewhere live by contact. */
+  /** On this host: the process can be watched. Engines on other hosts are judged by contact. */
   local: boolean;
   host: string | null;
-  /** Start time of the process as the system counts it, null where it cannot be read. */
+  /** Start time of the process in the system's units; null when unreadable. */
   pidStarted: number | null;
-  /** Its row is in the store. */
+  /** True when the engine's row is stored. */
   stored: boolean;
-  /** Ends runs itself on cancel and timeout. */
+  /** The engine ends runs itself on cancel and timeout. */
   ownsStop: boolean;
-  /** The only run it wants, null for any of its key. */
+  /** The only run that the engine wants; null for any run of its key. */
   wanted: number | null;
   firstSeenUs: number;
   lastContactUs: number;
-  /** Wall-clock time at which it was last given work. */
+  /** Wall-clock time when the engine last got work. */
   lastWorkUs: number;
   runsDone: number;
-  /** Told to leave at its next poll. */
+  /** True when the engine is to leave at its next poll. */
   exitRequested: boolean;
-  /** The assignment of which a warning was given, see hand-out-checks.ts; 0 before. */
+  /** The assignment for which a warning was logged, see hand-out-checks.ts; 0 for none. */
   warnedOf: number;
-  /** Ids of the runs it holds. */
+  /** Ids of the runs that the engine holds. */
   runs: Set<number>;
   poll: ParkedPoll | null;
 }

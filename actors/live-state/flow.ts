@@ -1,12 +1,12 @@
-/** A flow in memory, with what dispatch needs of its options read once. */
+/** A flow in memory, with the options that dispatch needs, parsed once. */
 
-/** The options dispatch reads; the whole map is stored and handed to engines as it was sent. */
+/** The options that dispatch reads; all options are stored and passed to engines as sent. */
 export interface FlowOptions {
   after: { flows: string[]; key: string | null; parameters: Record<string, unknown> } | null;
   crashRetries: number | null;
   disableAfter: [number, number, number] | null;
   hasCrashHooks: boolean;
-  /** State types that the code has a hook for, as far as it says so. */
+  /** State types for which the code declares a hook. */
   hooks: readonly unknown[];
   hasBulkComplete: boolean;
   isolated: boolean;
@@ -28,18 +28,18 @@ export interface Flow {
   flow_group: string | null;
   tags: string[];
   parameter_schema: Record<string, unknown> | null;
-  /** As it was sent, canonical JSON text. */
+  /** All options as sent, as canonical JSON text. */
   optionsText: string;
   options: FlowOptions;
-  /** Why its module does not load. */
+  /** The error of loading the module, or null. */
   error: string | null;
-  /** What is wrong with the schedules that its code declares; it runs all the same. */
+  /** The error in the schedules that the code declares, or null; the flow runs all the same. */
   schedule_error: string | null;
   created_at: number;
   last_seen_at: number;
   /** Registered from code by this server process. */
   live: boolean;
-  /** The highest priority of the flows that declare this one as upstream; null without any. */
+  /** The highest priority of the flows that declare this flow as upstream; null without any. */
   inheritedPriority: number | null;
   /** Runs of this flow that hold an assignment. */
   handedOut: number;
@@ -49,12 +49,12 @@ export function flowKey(project: string, name: string): string {
   return `${project}/${name}`;
 }
 
-/** The resource through which max_concurrent works. */
+/** The resource that implements max_concurrent. */
 export function concurrencyResource(flow: Flow): string {
   return `flow:${flow.project}/${flow.name}`;
 }
 
-/** The group a flow is listed under: the declared one, else its project. */
+/** The group in which a flow is listed: the declared group, else its project. */
 export function groupOf(flow: Flow): string {
   return flow.flow_group ?? flow.project;
 }
@@ -64,7 +64,7 @@ export function niceOf(priority: number): number {
   return priority < 0 ? Math.min(19, -priority) : 0;
 }
 
-/** Reads the options that matter here from what was sent; values of other types count as unset. */
+/** Reads the options used here from the sent options; values of other types count as unset. */
 export function readOptions(sent: Record<string, unknown>): FlowOptions {
   const text = (name: string): string | null => (typeof sent[name] === "string" ? (sent[name] as string) : null);
   const number = (name: string): number | null => (typeof sent[name] === "number" ? (sent[name] as number) : null);
@@ -89,7 +89,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Positive amounts by resource name; anything else is left out. */
+/** Positive amounts by resource name; other values are ignored. */
 export function readAmounts(sent: unknown): Record<string, number> {
   if (!isRecord(sent)) return {};
   return Object.fromEntries(

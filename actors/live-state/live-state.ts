@@ -1,9 +1,9 @@
 /**
  * The live state of the dispatch group: flows, unfinished runs, engines, leases and the queue, in memory.
  *
- * It is loaded from the store when the group starts and folded with each decision from then on. The actors of the group share
- * it, run on one thread and are restarted as one, so it is one unit of consistency. Ended runs stay for a while, because
- * engines send a last report after the end; older ones are read from the store again when a command names them.
+ * The state is loaded from the store when the group starts, then updated by each decision. The actors of the group share it,
+ * run on one thread and are restarted together, so the group is one unit of consistency. Ended runs stay for a while, because
+ * engines send a last report after the end; older runs are read from the store when a command names them.
  */
 
 import { UnknownFields } from "#protocol/unknown-fields";
@@ -27,22 +27,22 @@ import { isEnded } from "./run.ts";
 import { RunRoom } from "./run-room.ts";
 import { ScheduleBook } from "./schedule.ts";
 
-/** Answers of which it is known what they are about; an answer that cannot be delivered is reported within moments. */
+/** Maximum of answers whose run is remembered; an undeliverable answer is reported within moments. */
 const ANSWERS_REMEMBERED_MAX = 4096;
 
 /** The first answer to a request with an Idempotency-Key. */
 export interface StoredAnswer {
-  /** Tells a repetition from another request under the same key. */
+  /** Distinguishes a retry from another request under the same key. */
   fingerprint: string;
   status: number;
-  /** JSON text, or `event:<id>` for an answer that is an event; null while the event has no id yet. */
+  /** JSON text, or `event:<id>` for an answer that is an event; null until the event has an id. */
   body: string | null;
 }
 
-/** Values of fan-in keys kept in memory; others are read from the store again. */
+/** Fan-in values cached in memory; others are read from the store. */
 const KEYED_VALUES_MAX = 10_000;
 
-/** Numbers the next row of each table that the core numbers. */
+/** Next row ids of the tables that the core numbers. */
 export interface NextIds {
   flow: number;
   run: number;
@@ -53,31 +53,31 @@ export interface NextIds {
   backfill: number;
 }
 
-/** What the group needs from outside: reading one run from the store. */
+/** Reads from the store that the group needs. */
 export interface RunReader {
-  /** The run, with its task runs unless they are not wanted, or null. Only for runs whose last change is committed. */
+  /** The run, with its task runs unless `withTasks` is false, or null. Only for runs whose last change is committed. */
   readRun(id: number, withTasks?: boolean): Run | null;
   /** Parameters too large to be kept in memory, as canonical JSON text. */
   readParameters(id: number): string;
   findArtifact(runId: number, externalId: string): { id: number; created_at: number } | null;
-  /** A backfill that has no unfinished run. */
+  /** A backfill without unfinished runs. */
   readBackfill(id: number): Backfill | null;
-  /** What is stored of a value of the key of a downstream flow. */
+  /** The stored fan-in entries for a key value of a downstream flow. */
   findFanIn(downstreamId: number, value: string): KeyedRun[];
   findAnswer(idempotencyKey: string): StoredAnswer | null;
   findVariable(name: string): StoredVariable | null;
   hasSecrets(): boolean;
   hasOldHistory(beforeUs: number, lastEvent: number): boolean;
   runsEndedBefore(beforeUs: number, limit: number): number[];
-  /** Runs of a schedule for fires after a moment, in any state. */
+  /** Runs of a schedule for fires after a time, in any state. */
   runsOfFiresAfter(scheduleId: number, us: number): number[];
-  /** Whether a rule has fired for a run, as far as it is committed. */
+  /** Whether a rule has fired for a run, according to the store. */
   hasFired(ruleId: number, runId: number): boolean;
-  /** How many rules led to a run, as far as it is committed. */
+  /** Length of the chain of rules that led to a run, according to the store. */
   chainOf(runId: number): number;
 }
 
-/** Configuration the group works by; the first three can be changed while it runs. */
+/** Configuration of the group; the first three can be changed at run time. */
 export interface DispatchSettings {
   crashRetriesDefault: number;
   retainDays: number;
@@ -87,71 +87,71 @@ export interface DispatchSettings {
   readonly resourceTotals: Map<string, number>;
   readonly emailConfigured: boolean;
   catchupDefault: string;
-  /** The zone of schedules that name none. */
+  /** The time zone of schedules that set none. */
   timezone: string;
-  /** False: schedules rest, because the server is there for one run only. */
+  /** False: no schedule fires, because the server exists for one run only. */
   schedulesFire: boolean;
   cancelGraceUs: number;
-  /** Runs of a backfill that are made, or cancelled, in one step; other commands have their turn in between. */
+  /** Runs of a backfill created or cancelled per step; other commands run in between. */
   backfillSliceRuns: number;
-  /** Runs of a backfill in the queue beyond those that may run at once. */
+  /** Runs of a backfill in the queue beyond its concurrency. */
   backfillNearMax: number;
-  /** A crashed run is run again after a random time between these. */
+  /** A crashed run is rerun after a random delay in this range. */
   rerunDelaySeconds: readonly [number, number];
-  /** False: engines are run by the user. */
+  /** False: the user starts the engines. */
   spawnEngines: boolean;
-  /** Engines the pool may run at once, and runs after which one is replaced. */
+  /** Maximum of concurrent engines in the pool, and the number of runs after which an engine is replaced. */
   enginesMax: number;
   engineRunsMax: number;
   externalEnginesMax: number;
   unfinishedRunsMax: number;
-  /** Module patterns beyond our own that the pool has a command for. */
+  /** Patterns of modules, besides those of the bundled engine, for which the pool has a command. */
   enginePatterns: readonly string[];
-  /** Host name and boot id, as engines announce theirs. */
+  /** Host name and boot id, as announced by engines. */
   host: string;
-  /** The directory whose code the server can have called itself; null for none. */
+  /** The directory whose code the server can call; null for none. */
   servedDir: string | null;
   /** Part of the ids of spawned engines. */
   serverPid: number;
 }
 
-/** An engine process the pool has started. */
+/** An engine process started by the pool. */
 export interface PoolEngine {
   id: string;
   key: EngineKey;
   keyText: string;
   startedUs: number;
-  /** It has asked for work at least once. */
+  /** The engine has asked for work at least once. */
   polled: boolean;
-  /** It has told that its module cannot be loaded, so its end is no riddle. */
+  /** The engine has reported that its module cannot be loaded, which explains its end. */
   toldFailure?: true;
 }
 
-/** Engines of one key that ended before they asked for work. */
+/** Engines of one key that ended before their first poll. */
 export interface FailedStarts {
   count: number;
-  /** When the next one is started. */
+  /** When the next attempt is allowed. */
   retryUs: number;
-  /** How the last one ended. */
+  /** How the last engine ended. */
   cause: string | null;
 }
 
 /** A job for an engine that is no run. */
 export interface EngineJob {
-  /** The answer that hands it out, as JSON text. */
+  /** The answer that hands out the job, as JSON text. */
   itemText: string;
-  /** How often it has been given out. */
+  /** How often the job was given out. */
   tries: number;
-  /** The backfill whose check it is; null for other jobs. */
+  /** The backfill to check; null for other jobs. */
   backfillId: number | null;
-  /** Who was given it last, and when. */
+  /** The engine that got the job last, and when. */
   engineId: string | null;
   givenUs: number;
 }
 
 export class LiveState {
   readonly flows = new Map<number, Flow>();
-  /** Those that have not ended. */
+  /** Unfinished runs, by id. */
   readonly runs = new Map<number, Run>();
   readonly room: RunRoom;
   readonly engines = new Map<string, Engine>();
@@ -163,33 +163,33 @@ export class LiveState {
   readonly openCancels = new Map<number, OpenCancel>();
   readonly schedules = new ScheduleBook();
   readonly backfills = new BackfillBook();
-  /** Engines that the pool has started and that have not gone. */
+  /** Engines started by the pool whose process is not gone. */
   readonly pool = new Map<string, PoolEngine>();
-  /** By engine key, until an engine of the key has worked. */
+  /** By engine key, until an engine of the key has polled. */
   readonly failedStarts = new Map<string, FailedStarts>();
-  /** The pool has told which of its engines live; before, none is started. */
+  /** True once the pool has reported its living engines; before that, no engine is started. */
   poolKnown = false;
-  /** Keys that have runs and may lack engines; looked at when the step ends. */
+  /** Keys with runs that may lack engines; checked at the end of the step. */
   readonly demand = new Set<string>();
-  /** Resources kept for a run that has waited too long. */
+  /** Resources reserved for a run that has waited too long. */
   readonly reservations = new Map<string, Run>();
-  /** Runs that met a lack of resources since the last look. */
+  /** Runs that became blocked since the last check. */
   readonly newlyBlocked = new Set<Run>();
   readonly jobs = new Map<string, EngineJob[]>();
   readonly rules: RuleBook;
-  /** What the server's log has said of fields in bodies that they do not take. */
+  /** Unknown body fields that were already logged. */
   readonly unknownFields = new UnknownFields();
   readonly variables: RecentRows<string, StoredVariable>;
   readonly nextIds: NextIds;
   readonly settings: DispatchSettings;
   /** Number of the newest step that is committed. */
   committedTurn: () => number = () => 0;
-  /** How long the server's process has been up. It never steps, and a machine that sleeps adds nothing to it. */
+  /** Uptime of the server's process. Never steps, and excludes sleep of the machine. */
   uptimeUs: () => number = () => 0;
-  /** How long the machine has been up, its sleep included; nobody sets that clock. */
+  /** Uptime of the machine, including its sleep, by a clock that cannot be set. */
   bootUs: () => number = () => 0;
   clock: ClockWatch;
-  /** True once the server is stopping: no run is created, parked polls leave. */
+  /** True once the server is stopping: no run is created, parked polls get LEAVE. */
   stopping = false;
   readonly reader: RunReader;
   readonly #flowsByKey = new Map<string, Flow>();
@@ -197,11 +197,11 @@ export class LiveState {
   readonly #answered: { command: number; run: Run }[] = [];
   #answeredCount = 0;
   readonly #keyedRuns = new Map<string, { runs: Map<number, KeyedRun>; turn: number }>();
-  /** Answers under an Idempotency-Key whose commit is not known yet. */
+  /** Answers under an Idempotency-Key that are not yet known to be committed. */
   readonly #answers = new Map<string, { answer: StoredAnswer; turn: number }>();
   readonly #large: { run: Run; turn: number }[] = [];
   readonly #ended = new EndedRuns();
-  /** Runs whose deletion is not committed yet: the store still has them. */
+  /** Runs whose deletion is not committed, so the store still has them. */
   readonly #removed = new Map<number, number>();
 
   constructor(reader: RunReader, nextIds: NextIds, settings: DispatchSettings, rules: LoadedRules = NO_RULES) {
@@ -219,7 +219,7 @@ export class LiveState {
     return this.#flowsByKey.get(flowKey(project, name));
   }
 
-  /** Adds a flow, or takes in that its options changed. */
+  /** Adds a flow, or applies its changed options. */
   putFlow(flow: Flow): void {
     this.#forgetUpstreams(flow);
     this.flows.set(flow.id, flow);
@@ -233,7 +233,7 @@ export class LiveState {
     for (const affected of [flow, ...this.upstreamOf(flow)]) this.#inheritPriority(affected);
   }
 
-  /** The registered flows this one declares as upstream. */
+  /** The registered flows that this flow declares as upstream. */
   upstreamOf(flow: Flow): Flow[] {
     return (flow.options.after?.flows ?? []).flatMap((name) => this.flowByName(flow.project, name) ?? []);
   }
@@ -250,12 +250,12 @@ export class LiveState {
     this.#flowsByKey.delete(flowKey(flow.project, flow.name));
   }
 
-  /** Flows that name this one as an upstream. */
+  /** Flows that name this flow as upstream. */
   downstreamOf(flow: Flow): Flow[] {
     return [...(this.#downstream.get(flowKey(flow.project, flow.name)) ?? [])];
   }
 
-  /** A run of any state; undefined when there is none. */
+  /** A run in any state, or undefined. */
   findRun(id: number): Run | undefined {
     const known = this.runs.get(id) ?? this.#ended.get(id);
     if (known !== undefined) return known;
@@ -266,7 +266,7 @@ export class LiveState {
     return stored;
   }
 
-  /** The same for who only looks: one that is not in memory comes without its task runs, of which there may be many. */
+  /** Like findRun, read-only: a run that is not in memory is read without its task runs, which may be many. */
   lookAtRun(id: number): Readonly<Run> | undefined {
     const known = this.runs.get(id) ?? this.#ended.get(id);
     if (known !== undefined) return known;
@@ -274,24 +274,24 @@ export class LiveState {
     return this.reader.readRun(id, false) ?? undefined;
   }
 
-  /** A backfill, also one whose runs have all ended. */
+  /** A backfill, possibly without unfinished runs. */
   findBackfill(id: number): Backfill | undefined {
     const known = this.backfills.get(id);
     if (known !== undefined || id >= this.nextIds.backfill || id < 1) return known;
     const stored = this.reader.readBackfill(id);
-    // A deleted flow has taken its backfills along.
+    // Backfills of a deleted flow are deleted too.
     if (stored === null || !this.flows.has(stored.flow_id)) return undefined;
     this.addBackfill(stored);
     return stored;
   }
 
-  /** Takes a backfill in, with the resource its runs go through. */
+  /** Adds a backfill, and the resource that limits its runs. */
   addBackfill(backfill: Backfill): void {
     this.backfills.add(backfill);
     this.ledger.setTotal(backfillTag(backfill.id), backfill.concurrency);
   }
 
-  /** A run of a backfill, perhaps of one whose runs had all ended, moves between states by name, see countMove. */
+  /** Counts a move of a backfill's run between states by name, see countMove; loads the backfill if all its runs had ended. */
   countInBackfill({ backfill_id }: Run, from: string | null, to: string | null): void {
     const backfill = backfill_id === null ? undefined : this.findBackfill(backfill_id);
     if (backfill !== undefined) countMove(backfill, from, to);
@@ -301,19 +301,19 @@ export class LiveState {
     return run.parametersText ?? this.reader.readParameters(run.id);
   }
 
-  /** An artifact of a run by its external id, as far as it is known or stored. */
+  /** An artifact of a run by its external id, from memory or the store. */
   findArtifact(run: Run, externalId: string): { id: number; created_at: number } | null {
     const known = run.artifacts.get(externalId);
     if (known !== undefined || !run.fromStore) return known ?? null;
     return this.reader.findArtifact(run.id, externalId);
   }
 
-  /** The newest run of each flow for a value of the key of a downstream flow, for a step that may change it. */
+  /** The newest run of each flow for a key value of a downstream flow, for a step that may change it. */
   keyedRuns(downstreamId: number, value: string, turn: number): Map<number, KeyedRun> {
     const key = `${downstreamId}\n${value}`;
     const known =
       this.#keyedRuns.get(key)?.runs ?? new Map(this.reader.findFanIn(downstreamId, value).map((run) => [run.flow_id, run]));
-    // Put last: what was used longest ago is dropped first.
+    // Re-insert at the end: the least recently used entry is evicted first.
     this.#keyedRuns.delete(key);
     this.#keyedRuns.set(key, { runs: known, turn });
     return known;
@@ -322,7 +322,7 @@ export class LiveState {
   /** The first answer to a request with this Idempotency-Key. */
   answerTo(key: string): StoredAnswer | null {
     const kept = this.#answers.get(key);
-    // Once it is committed, the store knows more: the id of an event that is the answer.
+    // After the commit, read the store: only the store has the id of an event that is the answer.
     return kept === undefined || kept.turn <= this.committedTurn() ? this.reader.findAnswer(key) : kept.answer;
   }
 
@@ -335,7 +335,7 @@ export class LiveState {
     this.#answers.set(key, { answer, turn });
   }
 
-  /** Moves a run between the unfinished and the ended ones, after its state changed in `turn`. */
+  /** Moves a run between the unfinished and the ended runs, after its state changed in `turn`. */
   fileRun(run: Run, turn: number): void {
     this.room.count(run);
     if (isEnded(run)) {
@@ -359,12 +359,12 @@ export class LiveState {
     return this.#ended.all();
   }
 
-  /** Parameters above the bound stay in memory only until their run is committed. */
+  /** Drops large parameters from memory once their run is committed. */
   dropLargeParameters(run: Run, turn: number): void {
     this.#large.push({ run, turn });
   }
 
-  /** Drops what memory need not hold any more, as far as it is committed: large parameters, the oldest ended runs. */
+  /** Evicts committed data that need not stay in memory: large parameters, the oldest ended runs. */
   trim(committedTurn: number): void {
     this.variables.trim(committedTurn);
     this.rules.fired.trim(committedTurn);
@@ -388,18 +388,18 @@ export class LiveState {
     this.#ended.trim(committedTurn);
   }
 
-  /** Remembers which run an answer is about, for the case that it cannot be delivered. */
+  /** Remembers the run of an answer, in case the answer cannot be delivered. */
   rememberCommand(command: number, run: Run): void {
     this.#answered[this.#answeredCount % ANSWERS_REMEMBERED_MAX] = { command, run };
     this.#answeredCount += 1;
   }
 
-  /** The run an answer was about; rarely asked, so it may cost a search. */
+  /** The run of an answer; rarely needed, so a search is acceptable. */
   runOfCommand(command: number): Run | undefined {
     return this.#answered.find((answer) => answer.command === command)?.run;
   }
 
-  /** The text of the key of the engines for a flow at a priority. */
+  /** The engine key, as text, for jobs of a flow. */
   jobKey(flow: Flow): string {
     return engineKeyText({ source_dir: flow.source_dir, module: flow.module, isolated: flow.options.isolated, nice: 0 });
   }

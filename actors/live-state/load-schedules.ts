@@ -1,11 +1,11 @@
-/** Schedules from the store: their rows, skips, and the runs of fires that are still to come. */
+/** Schedules from the store: their rows, skips, and the runs of future fires. */
 import type { CatchupPolicy, Schedule as Sent } from "#protocol/schedule";
 import type { LoadedStore, ScheduleRow } from "#storage/load";
 import { readSpec } from "../scheduler/spec.ts";
 import type { LiveState } from "./live-state.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** Before any time of a clock. */
+/** Earlier than any clock time. */
 const AT_ONCE = 0;
 
 export function loadSchedules(state: LiveState, stored: Pick<LoadedStore, "schedules" | "skips" | "ended_fires">): void {
@@ -21,14 +21,14 @@ export function loadSchedules(state: LiveState, stored: Pick<LoadedStore, "sched
     if (!state.schedules.holds(run) || run.schedule_id === null || run.scheduled_time === null) continue;
     state.schedules.get(run.schedule_id)?.runs.set(run.scheduled_time, run);
   }
-  // Each is looked at once: what was missed is decided and the look-ahead completed.
+  // Check each schedule at once: decide missed fires and complete the look-ahead.
   for (const { id } of stored.schedules) {
     const schedule = state.schedules.get(id);
     if (schedule !== undefined) state.schedules.setDue(schedule, AT_ONCE);
   }
 }
 
-/** Null for a row that this version cannot read: its schedule then rests, and the row stays. */
+/** Null for a row that this version cannot read: the schedule does not fire, and the row stays. */
 function toSchedule(state: LiveState, row: ScheduleRow): Schedule | null {
   const flow = state.flows.get(row.flow_id);
   const read = readSpec(JSON.parse(row.schedule) as Sent, {

@@ -1,4 +1,4 @@
-/** Builds the live state from the store: rows become records, the queue and the deadlines are made anew. */
+/** Builds the live state from the store: rows become records; the queue and the deadlines are rebuilt. */
 
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { State, StateType } from "#protocol/state";
@@ -33,12 +33,12 @@ import { loadSchedules } from "./load-schedules.ts";
 import { isEnded, NO_DETAILS, type Run, UNSTARTED } from "./run.ts";
 import type { TaskRun } from "./task-run.ts";
 
-/** Lists of tags that runs share when they are loaded. */
+/** Cached lists of tags that runs share while they are loaded. */
 const SHARED_TAGS_MAX = 1_000;
-/** Longer ones are rarely the same, and their text would be held meanwhile. */
+/** Longer lists are rarely equal, and their text would stay in memory during the load. */
 const SHARED_TAGS_LENGTH_MAX = 1_000;
 
-/** The state without its queue, which `resume` fills in. `statements` serve later reads of single runs as well. */
+/** The state without its queue, which `resume` builds. `statements` also serves later reads of single runs. */
 export function loadLiveState(
   stored: LoadedStore,
   statements: Statements,
@@ -91,7 +91,7 @@ export function loadLiveState(
   return state;
 }
 
-/** Every id is above all that were given; loadRuns looks at those that only unfinished runs know. */
+/** Every id above the stored counters; loadRuns also considers ids that only unfinished runs hold. */
 function nextIdsOf(stored: LoadedStore): LiveState["nextIds"] {
   const { next_ids } = stored;
   return {
@@ -118,7 +118,7 @@ function loadRuns(state: LiveState, statements: Statements): void {
   }
 }
 
-/** Runs of one flow usually have the same tags: one list for all. */
+/** Runs of one flow usually have the same tags, so they share one list. */
 function tagsOf(known: Map<string, string[]>, text: string): string[] {
   if (text.length > SHARED_TAGS_LENGTH_MAX) return JSON.parse(text) as string[];
   const shared = known.get(text);
@@ -144,10 +144,10 @@ function loadLeases(state: LiveState, stored: LoadedStore): void {
   }
 }
 
-/** Puts runs where they belong: queue, deadlines, engines; the decisions of this step go out with `turn`. */
+/** Puts runs into queue and deadlines and registers engines; decisions of this step are sent with `turn`. */
 export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "reruns">, ports: GroupPorts, out: Outbox): Turn {
   const turn = new Turn(state, ports.nowUs(), ports.ids, out, ports.nextTurn());
-  // What is decided while nothing can be written is dropped, and this state with it.
+  // In the read-only state, decisions are dropped, and this live state is replaced later.
   if (!ports.readOnly) state.clock.look(turn);
   for (const row of stored.engines) {
     const engine = newEngine(row.id, row.pid, JSON.parse(row.project_key ?? "{}") as EngineKey, turn.nowUs);
@@ -158,7 +158,7 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "
     addEngine(turn, engine);
   }
   for (const run of [...state.runs.values()]) place(turn, run);
-  // A rerun that seems further away than any is from before the clock was set back.
+  // A rerun further away than the longest delay was set before the clock was set back.
   const longestUs = state.settings.rerunDelaySeconds[1] * 1e6;
   for (const { run_id, due } of stored.reruns) {
     state.deadlines.wait("rerun", run_id, Math.min(due - turn.nowUs, longestUs));
@@ -172,7 +172,7 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "
 }
 
 function place(turn: Turn, run: Run): void {
-  // The clock may have been set back since. An engine that has yet to say that it knows of the run could not while no server was there.
+  // The clock may have been set back. Without a server, an engine could not acknowledge its run, so its wait starts now.
   run.lastContactUs = run.acknowledged ? Math.min(run.lastContactUs, turn.nowUs) : turn.nowUs;
   const { state } = turn;
   if (run.assigned) {
@@ -190,7 +190,7 @@ function place(turn: Turn, run: Run): void {
 function toRun(loaded: LoadedRun, flow: Flow, tags = JSON.parse(loaded.run.tags) as string[]): Run {
   const { run: row } = loaded;
   const tasks = loaded.task_runs.map(toTask);
-  // Written out: an object that is put together from others takes twice as long and more memory, and there may be a million.
+  // Written out, because spreading objects takes twice the time and more memory, and there may be a million runs.
   const run: Run = {
     id: row.id,
     external_id: row.external_id,

@@ -1,4 +1,4 @@
-/** Rows that live in the store, with what was decided about them and is not committed yet in front. */
+/** Stored rows, overlaid by decisions that are not yet committed. */
 
 export class RecentRows<Key, Row> {
   readonly #read: (key: Key) => Row | null;
@@ -9,25 +9,25 @@ export class RecentRows<Key, Row> {
     this.#read = read;
   }
 
-  /** The row as it is after everything decided so far, or null. */
+  /** The row after all decisions so far, or null. */
   find(key: Key): Row | null {
     const recent = this.#recent.get(key);
     return recent === undefined ? this.#read(key) : recent.row;
   }
 
-  /** Notes what step `turn` made of a row; null when it deleted it. */
+  /** Records the row as decided in step `turn`; null for a deletion. */
   put(key: Key, row: Row | null, turn: number): void {
-    // Put last: the entries stay in the order of their steps.
+    // Re-insert at the end: entries stay in the order of their steps.
     this.#recent.delete(key);
     this.#recent.set(key, { row, turn });
   }
 
-  /** True while some row is in the making for which this holds. */
+  /** True while an uncommitted row satisfies the test. */
   some(test: (row: Row) => boolean): boolean {
     return [...this.#recent.values()].some(({ row }) => row !== null && test(row));
   }
 
-  /** Drops what the store knows by now. */
+  /** Drops the rows that are committed. */
   trim(committedTurn: number): void {
     for (const [key, { turn }] of this.#recent) {
       if (turn > committedTurn) break;

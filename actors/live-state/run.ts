@@ -1,13 +1,13 @@
-/** A run in memory: its row, its task runs, and where it stands in dispatch. */
+/** A run in memory: its row, its task runs, and its place in dispatch. */
 import { isTerminal, type State, type StateType } from "#protocol/state";
 import type { Flow } from "./flow.ts";
 import { concurrencyResource, groupOf } from "./flow.ts";
 import type { TaskRun } from "./task-run.ts";
 
-/** Why a run that could start has not: the reason code and what blocks it. */
+/** Why a run has not started: the reason code and what blocks the run. */
 export interface WaitReason {
   code: "no_engine" | "resource" | "not_due" | "held";
-  /** The name of the resource, the engine key or what holds it. */
+  /** The name of the resource, the engine key or the holder. */
   object: string | null;
   sinceUs: number;
 }
@@ -17,13 +17,13 @@ export interface Run {
   external_id: string;
   flow: Flow;
   name: string;
-  /** Canonical JSON text; null when it is too large to be kept and is read from the store at hand-out. */
+  /** Canonical JSON text; null when too large for memory, then read from the store at hand-out. */
   parametersText: string | null;
   tags: string[];
   priority: number;
-  /** Reruns after a crash that led to it, and the retries of all of them. */
+  /** Crash reruns that led to this run, plus all their retries. */
   attempt: number;
-  /** Reruns after a crash that led to it: what the crash limit counts. */
+  /** Crash reruns that led to this run; the crash limit counts these. */
   reruns: number;
   created_by: string;
   created_at: number;
@@ -32,56 +32,59 @@ export interface Run {
   backfill_id: number | null;
   parent_run_id: number | null;
   state: State;
-  /** When the server took the state, by its own clock; `state.timestamp` may be of an engine whose clock is wrong. */
+  /** When the server received the state, by its own clock; `state.timestamp` may come from an engine with a wrong clock. */
   movedUs: number;
   start_time: number | null;
   end_time: number | null;
   total_run_time: number | null;
   engine_id: string | null;
   engine_pid: number | null;
-  /** The assignment that holds the run now, or the last one; 0 before the first. It is the `lease` of the work item. */
+  /** The current or last assignment, sent as `lease` in the work item; 0 before the first. */
   assignment_id: number;
-  /** Last report number of the engine of the assignment. */
+  /** Last report number of the assignment's engine. */
   report_seq: number;
-  /** Last report numbers of former assignments ("#" and the assignment) and engines (by id); under "" those that never held the run. */
+  /**
+   * Last report numbers of former assignments ("#" and the assignment) and engines (by id); under "" those of engines that
+   * never held the run.
+   */
   otherSequences: ReadonlyMap<string, number>;
   crash_count: number;
   failure_count: number;
-  /** Number of answers given to its pauses. */
+  /** Number of answers given to the run's pauses. */
   answers: number;
   tasks: ReadonlyMap<string, TaskRun>;
   taskCounts: Readonly<Partial<Record<StateType, number>>>;
-  /** Ids that its task runs name as their parents, counted with repetitions. */
+  /** Number of parent ids that the task runs name, with repetitions. */
   parentsCount: number;
   /** True from hand-out until the run ends, pauses or is taken back. */
   assigned: boolean;
-  /** The engine has shown that it knows of its assignment (transition, report or heartbeat). */
+  /** The engine has acknowledged its assignment (by transition, report or heartbeat). */
   acknowledged: boolean;
-  /** Wall-clock time of the last message about this run from its engine. */
+  /** Wall-clock time of the engine's last message about this run. */
   lastContactUs: number;
-  /** The command whose answer handed the run out or reported its newest move; 0 when known to be written. */
+  /** The command whose answer handed out the run or confirmed its newest move; 0 when that answer is known to be delivered. */
   lastCommand: number;
   /** Known artifacts by external id; ids only. */
   artifacts: ReadonlyMap<string, { id: number; created_at: number }>;
-  /** Read from the store: what memory does not know of it may still be there. */
+  /** Loaded from the store: entries missing in memory may still be stored. */
   fromStore: boolean;
-  /** The answer to the newest move may have been lost: its first repeat is not a refusal. */
+  /** The answer to the newest move may have been lost, so one repetition of the move is accepted. */
   repeatable: boolean;
-  /** Where it stands in dispatch. */
+  /** The run's place in dispatch. */
   place: "none" | "future" | "ready" | "blocked" | "held" | "behind";
-  /** Grows whenever the run leaves its place, so that stale queue entries are recognised. */
+  /** Incremented whenever the run leaves its place, so that stale queue entries are recognised. */
   placeStamp: number;
   waiting: WaitReason | null;
-  /** How many places it takes in the room for unfinished runs (run-room.ts). */
+  /** Places that the run takes in the room for unfinished runs (run-room.ts). */
   places: number;
 }
 
 const EMPTY = new Map<never, never>();
 const NO_COUNTS = {};
-/** Details of a state that has none. */
+/** Details of a state without any. */
 export const NO_DETAILS: Readonly<Record<string, never>> = Object.freeze({});
 
-/** What every run has before it is started for the first time. Most that wait hold nothing else, so they share it. */
+/** Fields of every run before its first start. Shared, because most waiting runs hold nothing else. */
 export const UNSTARTED = {
   start_time: null,
   end_time: null,
@@ -110,16 +113,16 @@ export const UNSTARTED = {
   places: 0,
 } as const;
 
-/** A map of a run with one more entry: runs without any share one, which stays empty. */
+/** The map with one more entry; runs share a single empty map until their first entry. */
 export function withEntry<K, V>(map: ReadonlyMap<K, V>, key: K, value: V): ReadonlyMap<K, V> {
   if (map.size === 0) return new Map([[key, value]]);
   return (map as Map<K, V>).set(key, value);
 }
 
-/** Assignments of a run that are over and whose report numbers are known, two entries each. */
+/** Ended assignments of a run whose report numbers are kept, two entries each. */
 const FORMER_SEQUENCES_MAX = 100;
 
-/** As withEntry, of report numbers: those of the oldest assignments go where there are too many. */
+/** Like withEntry, for report numbers; evicts those of the oldest assignments beyond the maximum. */
 export function withSequence(sequences: ReadonlyMap<string, number>, key: string, last: number): ReadonlyMap<string, number> {
   const changed = withEntry(sequences, key, last);
   if (changed.size <= FORMER_SEQUENCES_MAX) return changed;
@@ -133,12 +136,12 @@ export function isEnded(run: Run): boolean {
   return isTerminal(run.state.type);
 }
 
-/** The priority a run is dispatched by: its own, or a higher one that flows downstream of it ask for. */
+/** The effective priority of a run: its own, or a higher one inherited from downstream flows. */
 export function priorityOf(run: Run): number {
   return Math.max(run.priority, run.flow.inheritedPriority ?? run.priority);
 }
 
-/** What dispatch needs to hold before it hands this run out. */
+/** The resources required to hand out this run. */
 export function needsOf(run: Run): Record<string, number> {
   const { flow } = run;
   const needs: Record<string, number> = { ...flow.options.resources };
@@ -147,7 +150,7 @@ export function needsOf(run: Run): Record<string, number> {
   return needs;
 }
 
-/** The run record of the interface as JSON text; field order as the interface lists it. */
+/** The run record as JSON text, with fields in the order of the interface. */
 export function renderRun(run: Run, parametersText: string): string {
   const head = JSON.stringify({
     id: run.id,

@@ -1,4 +1,4 @@
-/** A schedule in memory, and the book of all schedules: by flow, and in the order in which they must be looked at. */
+/** A schedule in memory, and the book of all schedules: by flow, and by due time. */
 import type { CatchupPolicy } from "#protocol/schedule";
 import { PriorityQueue } from "../dispatcher/priority-queue.ts";
 import type { Fires } from "../scheduler/fires.ts";
@@ -8,7 +8,7 @@ import type { Run } from "./run.ts";
 
 /** A fire that a person skipped. */
 export interface Skip {
-  /** "ui" or "api"; "delete" for a fire whose run was deleted: it gets no other. */
+  /** "ui" or "api"; "delete" for a fire whose run was deleted and which gets no other run. */
   by: string;
   at: number;
 }
@@ -23,29 +23,29 @@ export interface Schedule {
   catchup_max: number;
   active: boolean;
   paused_reason: string | null;
-  /** When a disable window ends; null otherwise. */
+  /** The end of a disable window, else null. */
   paused_until: number | null;
   source: string;
   code_key: string | null;
   persist: boolean;
   created_at: number;
   updated_at: number;
-  /** The next fire that will run; null while inactive or when there is none. */
+  /** The next fire that will run; null while inactive or if there is none. */
   next_fire: number | null;
   /**
-   * Every fire up to here is decided: run, skipped or dropped. It only grows, unless a clock that was ahead is accepted after it
-   * was set right.
+   * Every fire up to this time is decided: run, skipped or dropped. Only grows, unless a clock that was ahead is corrected
+   * and accepted.
    */
   consumed_until: number;
-  /** What it decided ahead of the clock is to be put right when it comes up next. */
+  /** True when fires were decided while the clock was ahead: correct that when the schedule next comes due. */
   isAhead: boolean;
-  /** Skipped fires that are still to come. */
+  /** Skips of future fires. */
   skips: Map<number, Skip>;
-  /** Runs of fires that are still to come. */
+  /** Runs of future fires. */
   runs: Map<number, Run>;
-  /** Fires still to come whose runs have ended and left memory. */
+  /** Future fires whose runs have ended and left memory. */
   ended: Set<number>;
-  /** When it must be looked at: its next fire, or the end of a disable window. */
+  /** When the schedule has to be checked: at its next fire, or at the end of a disable window. */
   dueUs: number | null;
 }
 
@@ -65,17 +65,17 @@ export class ScheduleBook {
     return this.#schedules.get(id);
   }
 
-  /** Every schedule, in order of id. */
+  /** All schedules, in order of id. */
   all(): Schedule[] {
     return [...this.#schedules.values()].sort((a, b) => a.id - b.id);
   }
 
-  /** The schedules of a flow in order of id. */
+  /** The schedules of a flow, in order of id. */
   of(flow: Flow): Schedule[] {
     return [...(this.#byFlow.get(flow.id) ?? [])].sort((a, b) => a.id - b.id);
   }
 
-  /** Whether another schedule of the flow has a run for a moment. */
+  /** Whether another schedule of the flow has a run for the same time. */
   hasOtherRun(schedule: Schedule, fire: number): boolean {
     for (const other of this.#byFlow.get(schedule.flow.id) ?? []) if (other !== schedule && other.runs.has(fire)) return true;
     return false;
@@ -99,7 +99,7 @@ export class ScheduleBook {
     this.failures.delete(flow.id);
   }
 
-  /** Says when a schedule must be looked at next. */
+  /** Sets when a schedule has to be checked next. */
   setDue(schedule: Schedule, dueUs: number | null): void {
     if (schedule.dueUs === dueUs) return;
     schedule.dueUs = dueUs;
@@ -114,7 +114,7 @@ export class ScheduleBook {
     return null;
   }
 
-  /** Takes the first schedule that is due; whoever handles it says when it is due again. */
+  /** Takes the first due schedule; its handler sets the next due time. */
   takeDue(nowUs: number): Schedule | undefined {
     const dueUs = this.nextDueUs();
     if (dueUs === null || dueUs > nowUs) return undefined;
@@ -126,11 +126,11 @@ export class ScheduleBook {
   /** Whether a run waits for its schedule to decide its fire. */
   holds(run: Run): boolean {
     const schedule = this.#schedules.get(run.schedule_id ?? 0);
-    // Reruns are of a schedule and of no fire.
+    // Reruns have a schedule but no fire.
     return schedule !== undefined && run.scheduled_time !== null && run.scheduled_time > schedule.consumed_until;
   }
 
-  /** A run that had ended is unfinished again: it is that of its fire, if that is still to come. */
+  /** An ended run is unfinished again: it becomes the run of its fire, if that fire is in the future. */
   revive(run: Run): void {
     const schedule = this.#schedules.get(run.schedule_id ?? 0);
     if (schedule === undefined || run.scheduled_time === null || !this.holds(run)) return;
@@ -138,7 +138,7 @@ export class ScheduleBook {
     schedule.ended.delete(run.scheduled_time);
   }
 
-  /** Whether the fire of a run is decided: then it is due, also when the clock was set back since. */
+  /** Whether the fire of a run is decided: then the run is due, even if the clock was set back since. */
   hasDecided(run: Run): boolean {
     const schedule = this.#schedules.get(run.schedule_id ?? 0);
     return schedule !== undefined && run.scheduled_time !== null && run.scheduled_time <= schedule.consumed_until;

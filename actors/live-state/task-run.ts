@@ -1,4 +1,4 @@
-/** A task run of a run that is in memory. */
+/** A task run of a run in memory. */
 import type { State } from "#protocol/state";
 
 export interface TaskRun {
@@ -9,7 +9,7 @@ export interface TaskRun {
   task_key: string;
   dynamic_key: string;
   parents: string[];
-  /** Null until its first move; it then reads as Pending with timestamp 0. */
+  /** Null until the first move; rendered as Pending with timestamp 0. */
   state: State | null;
   start_time: number | null;
   end_time: number | null;

@@ -1,8 +1,8 @@
 /**
- * The log writer: stands before the store writer and makes block rows of the log lines of each batch.
+ * The log writer: precedes the store writer and builds log blocks from the log lines of each batch.
  *
  * Messages in: batches of the core. Effects out: the same batches with their block rows, to the store writer, in order.
- * Invariant: line ids only grow. A batch that was sent to an earlier start of the writers is dropped; it comes again.
+ * Invariant: line ids only grow. A batch for an earlier start of the writers is dropped, because it is resent.
  */
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
@@ -21,7 +21,7 @@ export class LogWriter implements Actor<Batch | Hello> {
   }
 
   receive(batch: Batch | Hello, out: Outbox): void {
-    // Answered by the store writer, behind everything that came before.
+    // The store writer answers, after all earlier batches.
     if (batch.kind === "Hello") return out.send(STORE_WRITER, { ...batch, generation: this.#generation });
     if (batch.generation !== this.#generation) return;
     const logs = buildLogBlocks(batch.logs, this.#nextLogId);

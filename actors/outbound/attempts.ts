@@ -1,15 +1,15 @@
-/** Tries of one message: up to three, with waits between them that grow. */
+/** Attempts to deliver one message: up to three, with growing delays. */
 import { setTimeout as pause } from "node:timers/promises";
 import { OUTBOUND_ATTEMPTS_MAX } from "#protocol/limits";
 import type { OutboundDone } from "../rules/messages.ts";
 
-/** Waits before the second and third try. */
+/** Delays before the second and third attempt. */
 const WAITS_MS = [400, 800];
 
-/** What one try led to: the end, or a reason to try again. */
+/** The outcome of one attempt: a result, or a reason to retry. */
 export type Attempt = { result: OutboundDone["result"] } | { again: string };
 
-/** Tries until one says that it is over. `what` names the message in the error that is left. Rejects once it is `stopped`. */
+/** Repeats attempts until one is final. `what` names the message in the final error. Rejects once `stopped`. */
 export async function inAttempts(
   what: string,
   stopped: AbortSignal,

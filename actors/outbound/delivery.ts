@@ -1,4 +1,4 @@
-/** How messages of rules leave, by their kind. */
+/** Delivery of rules' messages, by kind. */
 import type { OutboundDone, OutboundRequest } from "../rules/messages.ts";
 import type { MailSettings } from "./email.ts";
 import type { OutboundPorts } from "./shell.ts";
@@ -9,7 +9,7 @@ interface Sender<R> {
   close(): Promise<void>;
 }
 
-/** `mail` is null where mail is not set up. Each library is loaded with the first message that needs it. */
+/** `mail` is null when mail is not configured. Each library is loaded with the first message that needs it. */
 export function createDelivery(mail: MailSettings | null): Pick<OutboundPorts, "deliver" | "close"> {
   let webhooks: Promise<Sender<OutboundRequest & { kind: "WebhookRequest" }>> | null = null;
   let mailing: Promise<Sender<OutboundRequest & { kind: "EmailRequest" }>> | null = null;

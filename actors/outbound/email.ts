@@ -1,27 +1,30 @@
-/** One mail: up to three tries as long as the mail server says that it may take it later. The only file that imports nodemailer. */
+/**
+ * Sends one mail: up to three attempts, as long as the mail server reports temporary errors. The only file that imports
+ * nodemailer.
+ */
 import { createTransport } from "nodemailer";
 import type { EmailRequest, OutboundDone } from "../rules/messages.ts";
 import { type Attempt, inAttempts } from "./attempts.ts";
 
-/** Outgoing mail as it is configured. */
+/** Configuration of outgoing mail. */
 export interface MailSettings {
   host: string;
   port: number;
-  /** False sends in the clear; true asks for TLS, at once on port 465, by STARTTLS elsewhere. */
+  /** False sends unencrypted; true requires TLS, implicit on port 465, by STARTTLS on other ports. */
   tls: boolean;
   username: string | null;
   password: string | null;
   from: string;
 }
 
-/** Port on which TLS comes first. */
+/** Port with implicit TLS. */
 const TLS_PORT = 465;
-/** Silence of the mail server that ends a try: to connect, until its greeting, within the conversation. */
+/** Time limits for a silent mail server: to connect, until its greeting, within the conversation. */
 const CONNECT_MS = 5_000;
 const SILENCE_MS = 10_000;
-/** Longest part of an answer of a mail server that is kept. */
+/** Characters of a mail server's response that are kept. */
 const REASON_LENGTH_MAX = 500;
-/** From here on a mail server means that trying again is no use. */
+/** From this SMTP code on, a retry is useless. */
 const PERMANENT = 500;
 
 export type Mailer = ReturnType<typeof createMailer>;
@@ -38,7 +41,7 @@ export function createMailer({ host, port, tls, username, password }: MailSettin
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
     socketTimeout: SILENCE_MS,
-    // What is sent is text that a rule made: nothing of it may name a file or an address to be read.
+    // The text comes from a rule, so it must not name files or URLs to be read.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -56,9 +59,9 @@ export function sendEmail(
     to: sent.to,
     subject: sent.subject,
     text: sent.text,
-    // The same for every try, so that whoever receives it twice can tell.
+    // The same for every attempt, so that the recipient can recognise duplicates.
     messageId: `<${sent.message_id}@${domain}>`,
-    // Keeps programs that answer mail from answering this one.
+    // Prevents automatic replies.
     headers: { "Auto-Submitted": "auto-generated" },
   };
   return inAttempts("email", stopped, async (attempt): Promise<Attempt> => {
@@ -85,7 +88,7 @@ function isPermanent(cause: unknown): boolean {
   return typeof responseCode === "number" && responseCode >= PERMANENT;
 }
 
-/** A mail server may repeat what it was sent. */
+/** Removes credentials, because a mail server's response may quote what it was sent. */
 function withoutSecrets(text: string, { username, password }: MailSettings): string {
   if (password === null || password === "") return text;
   const encoded = [password, `\0${username}\0${password}`].map((secret) => Buffer.from(secret).toString("base64"));

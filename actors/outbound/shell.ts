@@ -1,25 +1,25 @@
 /**
  * The outbound actor: sends messages of rules to other systems.
  *
- * Messages in: requests that are stored already. Effects out: what became of each, to the dispatcher. A request that comes
- * again while it is under way is one and the same; after a crash it is sent again, under the same idempotency key.
+ * Messages in: stored requests. Effects out: the result of each, to the dispatcher. A request that arrives again while in
+ * progress is ignored; after a crash a request is sent again, with the same idempotency key.
  */
 import type { Actor } from "#runtime/actor";
 import type { OutboundDone, OutboundRequest } from "../rules/messages.ts";
 
 export interface OutboundPorts {
-  /** Sends it, in as many tries as it takes. Rejects once it is `stopped`. */
+  /** Sends the message, with retries. Rejects once `stopped`. */
   deliver(request: OutboundRequest, stopped: AbortSignal): Promise<OutboundDone["result"]>;
   done(message: OutboundDone): void;
   close(): Promise<void>;
-  /** Requests under way at once; further ones wait. */
+  /** Maximum of concurrent requests; further requests wait. */
   concurrentMax: number;
 }
 
 export class Outbound implements Actor<OutboundRequest> {
   readonly #ports: OutboundPorts;
   readonly #stopped = new AbortController();
-  /** Known requests, those that wait included. */
+  /** Known requests, including waiting ones. */
   readonly #known = new Set<number>();
   readonly #waiting: OutboundRequest[] = [];
   #underWay = 0;
@@ -57,7 +57,7 @@ export class Outbound implements Actor<OutboundRequest> {
       this.#known.delete(id);
       this.#ports.done({ kind: "OutboundDone", id, firing_id, result });
     } catch (cause) {
-      // Stopped: what is not answered is sent again at the next start.
+      // Stopped: requests without a result are sent again at the next start.
       if (this.#stopped.signal.aborted) return;
       this.#known.delete(id);
       const error = cause instanceof Error ? cause.message : String(cause);

@@ -1,7 +1,7 @@
 /**
- * Where requests of rules may go: loopback and public addresses. Every other range of the special-purpose registries of IANA
- * is refused (private and link-local networks, shared, documentation, benchmarking, relays, multicast, reserved), and the
- * addresses at which clouds keep their metadata. A name is resolved once; the connection goes to what was checked.
+ * Allowed targets for requests of rules: loopback and public addresses. All other ranges of IANA's special-purpose registries
+ * are refused (private and link-local networks, shared, documentation, benchmarking, relays, multicast, reserved), as are the
+ * metadata addresses of clouds. A name is resolved once; the connection goes to the checked address.
  */
 import { type LookupAddress, type LookupAllOptions, lookup as resolveName } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
@@ -23,23 +23,23 @@ const REFUSED_4: readonly (readonly [string, number])[] = [
   ["198.18.0.0", 15],
   ["198.51.100.0", 24],
   ["203.0.113.0", 24],
-  // Multicast and all that is reserved above it.
+  // Multicast and the reserved addresses above.
   ["224.0.0.0", 3],
-  // Metadata of Azure: the only such address that lies in public space.
+  // Metadata service of Azure: the only such address in public space.
   ["168.63.129.16", 32],
 ];
-/** Of IPv6, IANA has given out 2000::/3 alone; all other ranges of its registry lie outside and are refused by that. */
+/** IANA has assigned only 2000::/3 of IPv6; all other ranges of the registry are outside and thus refused. */
 const GLOBAL_6 = ["2000::", 3] as const;
 const REFUSED_6: readonly (readonly [string, number])[] = [
-  // Protocol assignments, Teredo and benchmarking among them.
+  // Protocol assignments, including Teredo and benchmarking.
   ["2001::", 23],
   ["2001:db8::", 32],
-  // 6to4: an IPv4 address inside, reached through a relay.
+  // 6to4: contains an IPv4 address, reached through a relay.
   ["2002::", 16],
   ["2620:4f:8000::", 48],
   ["3fff::", 20],
 ];
-/** NAT64: how hosts without IPv4 reach a public IPv4 address, which stands in the last 32 bits. */
+/** NAT64: hosts without IPv4 reach public IPv4 addresses through it; the IPv4 address is in the last 32 bits. */
 const NAT64 = ["64:ff9b::", 96] as const;
 
 const refused4 = new BlockList();
@@ -51,7 +51,7 @@ global6.addSubnet(...GLOBAL_6, "ipv6");
 const nat64 = new BlockList();
 nat64.addSubnet(...NAT64, "ipv6");
 
-/** What is wrong with a target, or null. A name is checked when it is resolved. */
+/** The error of a target, or null. A name is checked when it is resolved. */
 export function checkTarget(url: URL): string | null {
   if (url.protocol !== "http:" && url.protocol !== "https:")
     return `${url.protocol.slice(0, -1)} is not allowed; use http or https`;
@@ -68,7 +68,7 @@ export function isAllowed(address: string): boolean {
   return global6.check(address, "ipv6") && !refused6.check(address, "ipv6");
 }
 
-/** Behind a translator, loopback is somebody else's. */
+/** Loopback is not public here: behind a translator it belongs to another host. */
 function isPublic4(address: string): boolean {
   return !refused4.check(address, "ipv4") && !address.startsWith("127.");
 }
@@ -105,7 +105,7 @@ type Resolver = (
   resolved: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** Resolves a name for a connection and refuses it when any of its addresses is not allowed. */
+/** Resolves a name for a connection, and rejects it if any of its addresses is not allowed. */
 export function checkedLookup(resolve: Resolver = resolveName): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {

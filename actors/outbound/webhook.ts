@@ -1,4 +1,4 @@
-/** One webhook: up to three tries, each with its own time limit; redirects are followed where their targets are allowed. */
+/** Sends one webhook: up to three attempts, each with a time limit; redirects are followed if their targets are allowed. */
 import { Agent, type Dispatcher, request } from "undici";
 import { WEBHOOK_REDIRECTS_MAX } from "#protocol/limits";
 import { RULE_DEPTH_HEADER } from "#protocol/rule";
@@ -6,11 +6,14 @@ import type { OutboundDone, WebhookRequest } from "../rules/messages.ts";
 import { inAttempts } from "./attempts.ts";
 import { checkedLookup, checkTarget } from "./target.ts";
 
-/** Time for one try, redirects included. */
+/** Time limit of one attempt, including redirects. */
 const TRY_MS = 5_000;
-/** As much of an answer is read; the rest is dropped with the connection. */
+/** Maximum of a response that is read; the rest is dropped with the connection. */
 const ANSWER_BYTES_MAX = 64 * 1024;
-/** Headers that another origin may see. Any other may be a credential of the first target, or name it (Host). */
+/**
+ * Headers that may be sent to another origin. Any other header may be a credential of the first target, or name that target
+ * (Host).
+ */
 const PUBLIC_HEADERS: ReadonlySet<string> = new Set([
   "accept",
   "accept-language",
@@ -42,7 +45,7 @@ export function sendWebhook(agent: Dispatcher, sent: Sent, stopped: AbortSignal)
 
 class TargetRefused extends Error {}
 
-/** Sends once and follows redirects; the status of the last answer. */
+/** Sends once and follows redirects; returns the status of the last response. */
 async function attemptOnce(agent: Dispatcher, sent: Sent, signal: AbortSignal): Promise<number> {
   let { method, body, headers } = sent;
   let url = targetOf(sent.url);

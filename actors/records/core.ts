@@ -1,8 +1,9 @@
 /**
- * Records: what is stored beside runs (flows from code, artifacts and events sent by clients) and what the server tells of itself.
+ * Records: stored data besides runs (flows from code, artifacts and events sent by clients), and information about the
+ * server.
  *
- * Messages in: commands of the gateway, flows found by discovery, the address once the gateway listens.
- * Effects out: one decision per step.
+ * Messages in: commands of the gateway, flows found by discovery, the listening address of the gateway. Effects out: one
+ * decision per step.
  */
 import type { ArtifactBody } from "#protocol/artifact";
 import { checkArtifactData } from "#protocol/artifact-data";
@@ -32,22 +33,22 @@ import { type FlowRegistration, registerFlow, updateFlow } from "./register-flow
 import { describeServer, describeSettings, patchSettings, type ServerFacts } from "./server-info.ts";
 import { createVariable, deleteVariable, patchVariable } from "./variables.ts";
 
-/** What discovery found in the served directory: at the start everything, later what is new. */
+/** Flows found by discovery in the served directory: all at the start, later the changes. */
 export interface RegisterFlows {
   kind: "RegisterFlows";
   flows: FlowRegistration[];
-  /** Flows that are gone from the code: they are not live any more. */
+  /** Flows that were removed from the code and are no longer live. */
   gone: Pick<FlowRegistration, "project" | "flow">[];
   errors: { module: string; source_dir: string; error: string }[];
 }
 
-/** Files of served code had other content than before and were loaded again. */
+/** Served files were loaded again with changed content. */
 export interface ReloadCode {
   kind: "ReloadCode";
   files: number;
-  /** The first of them. */
+  /** The first of the changed files. */
   names: string[];
-  /** Flows of modules that import one of these files, or are one. */
+  /** Flows whose module is, or imports, one of these files. */
   flows: Pick<FlowRegistration, "project" | "flow">[];
 }
 
@@ -59,7 +60,7 @@ export interface Listening {
   url: string;
 }
 
-/** Figures of all actors, as main has gathered them. */
+/** Figures of all actors, collected by main. */
 export interface Figures {
   kind: "Figures";
   actors: ActorInfo[];
@@ -155,7 +156,7 @@ export class Records implements Actor<RecordsMessage> {
     }
   }
 
-  /** What is stored of these flows may be as before; who looks at them is told that their code is not. */
+  /** The stored flows may be unchanged, so record an event that their code has changed. */
   #reloadCode(turn: Turn, { files, names, flows }: ReloadCode): void {
     this.#facts.codeReloaded = { at: turn.nowUs, files, names, flows: flows.length };
     for (const { project, flow } of flows) {
@@ -200,7 +201,7 @@ function setError(turn: Turn, flow: Flow, error: string): void {
   updateFlow(turn, flow);
 }
 
-/** POST /api/artifacts: an artifact published inside a run, from outside its engine's report. */
+/** POST /api/artifacts: an artifact published inside a run, but not through the engine's report. */
 function createArtifact(turn: Turn, command: Command): void {
   const body = command.body as ArtifactBody;
   const run = turn.state.findRun(body.run_id);

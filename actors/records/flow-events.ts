@@ -4,7 +4,7 @@ import { type Flow, flowKey } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 
-/** Records an event whose resource is the flow; `run` is the one that led to it. */
+/** Records an event whose resource is the flow; `run` is the run that caused it. */
 export function flowEvent(turn: Turn, flow: Flow, name: EventName, run: Run | null, payload: Record<string, unknown>): void {
   turn.givenEvent({
     name,

@@ -1,4 +1,4 @@
-/** GET /api/queue and GET /api/runs/{id}/explain: what waits, for what, and how far back in line. */
+/** GET /api/queue and GET /api/runs/{id}/explain: what waits, for what, and its place in line. */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { Queue, QueuedRun, QueueReason, RunExplanation } from "#protocol/queue";
@@ -8,7 +8,7 @@ import type { Turn } from "../turn.ts";
 import { type Line, lineOf, placeOf, placesOf, surveyQueue } from "./waiting-lines.ts";
 import { holdersOf, type Reason, reasonOf, secondsSince } from "./waiting-reason.ts";
 
-/** Runs listed at once; people look at the front of the queue. */
+/** Maximum of listed runs; people look at the front of the queue. */
 const LISTED_MAX = 500;
 
 export function describeQueue(turn: Turn): Queue {
@@ -69,7 +69,7 @@ function describeRun(run: Run, reason: Reason | null, place: number | null): Que
   };
 }
 
-/** Runs that wait for an engine all wait for the same one, and finding out which there are looks at every engine. */
+/** Cached per key: all runs of a line wait for the same engines, and computing the reason scans every engine. */
 function reasonInLine(state: LiveState, run: Run, known: Map<string, Reason | null>): Reason | null {
   const line = run.place === "ready" ? lineOf(run) : null;
   if (line === null) return reasonOf(state, run);
@@ -78,7 +78,7 @@ function reasonInLine(state: LiveState, run: Run, known: Map<string, Reason | nu
   return reason === null ? null : { ...reason, since: run.waiting?.sinceUs ?? run.state.timestamp };
 }
 
-/** The reasons of all that wait, those with the most runs first. */
+/** The reasons of all waiting runs, the most frequent first. */
 function reasonsOf(state: LiveState, lines: readonly Line[]): QueueReason[] {
   const reasons = lines.flatMap(({ first, count, sinceUs, dueUs }) => {
     const reason = reasonOf(state, first);
@@ -90,7 +90,7 @@ function reasonsOf(state: LiveState, lines: readonly Line[]): QueueReason[] {
   return reasons.sort((a, b) => b.count - a.count);
 }
 
-/** How many runs wait for each resource. */
+/** Number of runs that wait for each resource. */
 function countLacking(lines: readonly Line[]): Map<string, number> {
   const lacking = new Map<string, number>();
   for (const { first, count } of lines) {

@@ -1,4 +1,4 @@
-/** Registering flows: by the first run that names one, and by discovery when the server starts. */
+/** Registers flows: with the first run that names a flow, and by discovery at the server's start. */
 import { canonicalJson } from "#protocol/json";
 import { putOperation } from "#storage/ops";
 import { requeue } from "../dispatcher/hand-out.ts";
@@ -8,7 +8,7 @@ import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { flowEvent } from "./flow-events.ts";
 
-/** What a registration says; what is absent stays as it was registered. */
+/** A registration; absent fields stay as registered before. */
 export interface FlowRegistration {
   project: string;
   flow: string;
@@ -21,12 +21,12 @@ export interface FlowRegistration {
   options?: Record<string, unknown> | null | undefined;
 }
 
-/** The schema that the flow has once it is registered so. */
+/** The schema of the flow after this registration. */
 export function schemaAfter(known: Flow | undefined, { parameter_schema: sent }: FlowRegistration): Flow["parameter_schema"] {
   return sent != null && (known === undefined || Object.keys(sent).length > 0) ? sent : (known?.parameter_schema ?? null);
 }
 
-/** Adds a flow or refreshes a known one; `live` when it comes from code that this server serves. */
+/** Adds a flow or updates a known flow; `live` if it comes from code served by this server. */
 export function registerFlow(turn: Turn, sent: FlowRegistration, live: boolean): Flow {
   const known = turn.state.flowByName(sent.project, sent.flow);
   return known === undefined ? addFlow(turn, sent, live) : refreshFlow(turn, known, sent, live);
@@ -94,24 +94,24 @@ function refreshFlow(turn: Turn, flow: Flow, sent: FlowRegistration, live: boole
   if (changesQueue(flow, sent)) requeue(turn, runsOfProject(turn, flow.project), change);
   else change();
   updateFlow(turn, flow);
-  // Clients hand a flow over with each run; that it is still the same is no event.
+  // Clients send the flow with each run; an unchanged flow records no event.
   if (live || moves) registered(turn, flow);
   else turn.stream("flow.registered", flow.id);
   return flow;
 }
 
-/** Options of one flow decide where runs of its upstream flows wait, too; these are in the same project. */
+/** The options of a flow affect where runs of its upstream flows wait; those are in the same project. */
 export function runsOfProject(turn: Turn, project: string): Run[] {
   return [...turn.state.runs.values()].filter((run) => run.flow.project === project);
 }
 
-/** Whether waiting runs of the flow belong to another queue afterwards. */
+/** Whether waiting runs of the flow move to another queue. */
 function changesQueue(flow: Flow, sent: FlowRegistration): boolean {
   if (flow.module !== sent.module || flow.source_dir !== sent.source_dir) return true;
   return sent.options != null && Object.keys(sent.options).length > 0 && canonicalJson(sent.options) !== flow.optionsText;
 }
 
-/** Writes what can change of a flow. */
+/** Writes the changeable fields of a flow. */
 export function updateFlow(turn: Turn, flow: Flow): void {
   const schemaText = flow.parameter_schema === null ? null : canonicalJson(flow.parameter_schema);
   putOperation(

@@ -1,4 +1,4 @@
-/** GET /api/server and GET, PATCH /api/settings: what the server tells of itself, and what can be changed while it runs. */
+/** GET /api/server and GET, PATCH /api/settings: information about the server, and settings that can be changed at run time. */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import type { CodeProblem, CodeReloaded, EngineInfo, RouteSpec, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
@@ -7,7 +7,7 @@ import { capacityFreed } from "../dispatcher/hand-out.ts";
 import type { Turn } from "../turn.ts";
 import type { Secrets } from "./variables.ts";
 
-/** Facts about the server that the group is told. They outlive a restart of the group. */
+/** Facts about the server, given to the group. They survive a restart of the group. */
 export interface ServerFacts {
   readonly version: string;
   readonly pid: number;
@@ -20,9 +20,9 @@ export interface ServerFacts {
   readonly liveFlows: Set<number>;
   /** Routes that user code has added. */
   customRoutes: RouteSpec[];
-  /** What is wrong in the served directory. */
+  /** Problems found in the served directory. */
   codeProblems: CodeProblem[];
-  /** The last time that served code was loaded again. */
+  /** The last reload of served code. */
   codeReloaded: CodeReloaded | null;
   host: string;
   port: number;
@@ -61,7 +61,7 @@ export function describeServer(turn: Turn, facts: ServerFacts, streamSeq: number
     engines,
     queued: turn.state.queue.waiting,
     stream_seq: streamSeq,
-    // The gateway fills it in: the store may have become read-only since.
+    // Filled in by the gateway, because the store may have become read-only since.
     store_problem: null,
     clock_problem: describeClock(turn),
   };
@@ -100,14 +100,14 @@ export function describeSettings(turn: Turn, facts: ServerFacts): Settings {
   };
 }
 
-/** Live flows whose caps together could fill every engine, so that other flows would wait. */
+/** Live flows whose concurrency limits together could fill every engine, so that other flows would wait. */
 function saturatedFlows(turn: Turn): string[] {
   const capped = [...turn.state.flows.values()].filter((flow) => flow.live && flow.options.maxConcurrent > 0);
   const total = capped.reduce((sum, flow) => sum + flow.options.maxConcurrent, 0);
   return total >= turn.state.settings.enginesMax ? capped.map((flow) => flow.name).sort() : [];
 }
 
-/** Takes effect at once; more of a resource wakes what waits for it. */
+/** Takes effect at once; a raised total wakes runs that wait for the resource. */
 export function patchSettings(turn: Turn, command: Command, facts: ServerFacts): void {
   const { resources, retain_days, crash_retries } = command.body as SettingsPatch;
   const { settings, ledger } = turn.state;
@@ -121,7 +121,7 @@ export function patchSettings(turn: Turn, command: Command, facts: ServerFacts):
   if (retain_days != null) defaults["retain_days"] = retain_days;
   if (crash_retries != null) defaults["crash_retries"] = crash_retries;
   try {
-    // First, so that nothing is half-applied when the file can't be written.
+    // Write the file first, so that no setting is applied if writing fails.
     facts.writeSettings({ defaults, resources: Object.fromEntries(totals) });
   } catch (cause) {
     return turn.refuse(command, refuse("settings_not_written", cause instanceof Error ? cause.message : String(cause)));

@@ -1,6 +1,6 @@
 /**
- * Variables: named JSON values. Secret ones are sealed before they leave this step, and masked wherever they are shown until
- * somebody makes them plain: a person or a program may, an agent may not.
+ * Variables: named JSON values. Secret values are sealed before they leave this step, and masked in every answer until a
+ * person or program makes them plain; an MCP client may not do that.
  */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
@@ -11,7 +11,7 @@ import { SECRET_MASK, VariableBody, VariablePatch } from "#protocol/variable";
 import { putOperation } from "#storage/ops";
 import type { Turn } from "../turn.ts";
 
-/** A variable as it is stored: JSON text, or for secrets the sealed form of it. */
+/** A stored variable: JSON text, or for secrets the sealed form of it. */
 export interface StoredVariable {
   value: string;
   secret: boolean;
@@ -23,7 +23,7 @@ export interface StoredVariable {
 export interface Secrets {
   readonly present: boolean;
   seal(text: string): string;
-  /** Null when the key is missing or another one. */
+  /** Null when the key is missing or a different one. */
   open(sealed: string): string | null;
 }
 
@@ -36,7 +36,8 @@ export function createVariable(turn: Turn, command: Command, secrets: Secrets): 
     return turn.refuse(command, refuse("secret_kept", body.name));
   const value = canonicalJson(body.value);
   if (isTooLarge(value)) return turn.refuse(command, refuse("variable_too_large", VARIABLE_BYTES_MAX));
-  // What was secret stays secret unless it is said to be plain: overwriting must not reveal the next value by omission.
+  // A secret stays secret unless the request says otherwise, so that an update that omits `secret` does not reveal the new
+  // value.
   const secret = body.secret ?? known?.secret ?? false;
   const created_at = known?.created_at ?? turn.nowUs;
   put(turn, command, 201, secrets, body.name, { plain: value, secret, tags: body.tags ?? [], created_at });

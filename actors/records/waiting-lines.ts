@@ -1,17 +1,17 @@
 /**
- * The lines in which runs wait: for engines of one kind, for the same resource, for their time, for something to be decided. A
- * hundred thousand runs may wait and people look often, so everything here is one pass over them and sorts only what is listed.
+ * The lines in which runs wait: for engines of one key, for a resource, for their time, for a decision. A hundred thousand
+ * runs may wait and people look often, so everything here takes one pass over the runs and sorts only the listed ones.
  */
 import { PriorityQueue } from "../dispatcher/priority-queue.ts";
 import { inOrder, keyOfRun } from "../dispatcher/queue.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import type { Run } from "../live-state/run.ts";
 
-/** Runs that wait at the same place for the same thing; what is said of the first is true for all. */
+/** Runs that wait at the same place for the same thing; facts about the first apply to all. */
 export interface Line {
   first: Run;
   count: number;
-  /** Since when the first of them waits, and the first time that one of them waits for. */
+  /** Since when the first run waits, and the earliest time that a run waits for. */
   sinceUs: number;
   dueUs: number | null;
 }
@@ -19,13 +19,13 @@ export interface Line {
 export interface Survey {
   waiting: number;
   lines: Line[];
-  /** The first of all in the order of hand-out. */
+  /** The first runs overall, in the order of hand-out. */
   front: Run[];
 }
 
 export function surveyQueue(state: LiveState, frontMax: number): Survey {
   const byPlace = new Map<Run["place"], Map<string | null, Line>>();
-  // The last of those that are kept is on top.
+  // The last of the kept runs is on top of the heap.
   const front = new PriorityQueue<Run>((a, b) => inOrder(a, b) > 0);
   let waiting = 0;
   for (const run of state.runs.values()) {
@@ -59,7 +59,7 @@ function countIn(byPlace: Map<Run["place"], Map<string | null, Line>>, run: Run)
   if (run.scheduled_time !== null && (line.dueUs === null || run.scheduled_time < line.dueUs)) line.dueUs = run.scheduled_time;
 }
 
-/** What a run waits for at its place: engines of its kind, the resource or the backfill, or, before its time, under which name. */
+/** What a run waits for at its place: its engine key, the resource or the backfill; before its time, the name of its state. */
 export function lineOf(run: Run): string | null {
   const { waiting } = run;
   if (run.place === "future") return run.state.name;
@@ -67,12 +67,12 @@ export function lineOf(run: Run): string | null {
   return waiting?.code === "no_engine" ? waiting.object : keyOfRun(run);
 }
 
-/** Runs that may be handed out now compete with each other: for an engine, or for a resource. */
+/** Runs that may be handed out now compete for an engine or a resource. */
 function competes({ place }: Run): boolean {
   return place === "ready" || place === "blocked" || place === "behind";
 }
 
-/** The place in line of each of the first runs, in their order; those that do not compete have none. */
+/** The place in line of each of the first runs, in their order; runs that do not compete have none. */
 export function placesOf(front: readonly Run[]): Map<Run, number> {
   const counted = new Map<string, number>();
   const places = new Map<Run, number>();
@@ -86,7 +86,7 @@ export function placesOf(front: readonly Run[]): Map<Run, number> {
   return places;
 }
 
-/** The place of one run in its line; null when it is in none. */
+/** The place of one run in its line, or null. */
 export function placeOf(state: LiveState, run: Run): number | null {
   if (!competes(run)) return null;
   const line = lineOf(run);

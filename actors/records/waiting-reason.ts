@@ -1,4 +1,4 @@
-/** Why a run waits, in words, and who holds what it waits for. */
+/** Why a run waits, in words, and which runs hold what it waits for. */
 import { engineLine } from "#protocol/engine-command";
 import type { QueuedRun, ResourceHolder } from "#protocol/queue";
 import { isSpawnable, lacksSlot, patternOf } from "../dispatcher/pool.ts";

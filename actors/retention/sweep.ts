@@ -1,7 +1,7 @@
 /**
- * Retention: what is older than the settings say is deleted, in slices small enough to go unnoticed, once an hour until
- * nothing is left. Events that rules have not looked at stay. Hours are counted since boot, and nothing is deleted while a step of
- * the wall clock is not accepted: age goes by a clock that may be wrong.
+ * Retention: deletes data older than the settings allow, hourly, in slices small enough not to be noticed. Events that rules
+ * have not processed stay. Hours are counted since boot. While a step of the wall clock is not accepted, nothing is deleted,
+ * because ages may be wrong.
  */
 import { putOperation } from "#storage/ops";
 import { dropRun } from "../dispatcher/delete-commands.ts";
@@ -11,12 +11,12 @@ import type { Turn } from "../turn.ts";
 
 const DAY_US = 86_400_000_000;
 const SWEEP_EVERY_US = 3_600_000_000;
-/** A server that has just started has other things to do. */
+/** A server that has just started has more urgent work. */
 const FIRST_SWEEP_US = 60_000_000;
-/** Stretches of 256 events in one slice: some ten milliseconds of the writer. */
+/** Stretches of 256 events per slice: about ten milliseconds of the writer. */
 const STRETCHES_PER_SLICE = 4;
 const RUNS_PER_SLICE = 20;
-/** Task runs of the runs in one slice: each has some rows, and events that get what they borrowed. */
+/** Task runs of the runs in one slice: each has some rows, and events that take over borrowed fields. */
 const TASK_RUNS_PER_SLICE = 200;
 
 export class Retention {
@@ -28,7 +28,7 @@ export class Retention {
     this.#nextUs = bootUs + FIRST_SWEEP_US;
   }
 
-  /** One slice, when a sweep is due or under way. */
+  /** Deletes one slice when a sweep is due or in progress. */
   tick(turn: Turn): void {
     const { clock } = turn.state;
     if (clock.openStep !== null) return;
@@ -40,10 +40,10 @@ export class Retention {
   }
 }
 
-/** Deletes one slice; whether there was anything to delete. */
+/** Deletes one slice; returns whether there was anything to delete. */
 export function sweepSlice(turn: Turn): boolean {
   const { retainDays, retainRunsDays } = turn.state.settings;
-  // Whatever the age, what deleted rows have left behind goes, and the file gives space back.
+  // Rows left behind by deleted rows go regardless of their age, and free pages are returned to the file system.
   const history = trimHistory(turn, retainDays > 0 ? turn.nowUs - retainDays * DAY_US : 0);
   const runs = retainRunsDays !== null && retainRunsDays > 0 && deleteOldRuns(turn, turn.nowUs - retainRunsDays * DAY_US);
   return history || runs;
@@ -63,7 +63,7 @@ function deleteOldRuns(turn: Turn, beforeUs: number): boolean {
     const run = turn.state.findRun(id);
     if (run === undefined || !isEnded(run)) continue;
     const schedule = run.schedule_id === null ? undefined : turn.state.schedules.get(run.schedule_id);
-    // One that was cancelled long before its time gets no other.
+    // The fire of a run that was cancelled long before its time gets no other run.
     if (schedule !== undefined) skipDeletedFire(turn, schedule, run);
     dropRun(turn, run);
     taskRuns += Object.values(run.taskCounts).reduce((sum, count) => sum + count, 0);

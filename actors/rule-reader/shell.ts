@@ -1,14 +1,15 @@
 /**
- * The rule reader: asks reader threads on behalf of the rule engine, so that neither a template nor a search holds up the core.
+ * The rule reader: sends requests of the rule engine to reader threads, so that neither a template nor a search blocks the
+ * core.
  *
- * Messages in: questions. Effects out: their answers, to the rule engine, in any order. What it was asked and has not answered
- * ends with its life; it says when it starts anew.
+ * Messages in: requests. Effects out: their results, to the rule engine, in any order. Unanswered requests end with this
+ * actor; after its restart it sends ReaderStarted.
  */
 import type { Actor } from "#runtime/actor";
 import type { ReadDone, ReadRequest, RuleQuestion } from "../rules/messages.ts";
 
 export interface ReaderPorts {
-  /** The answer as JSON text. Rejects when there is none, in time or at all. */
+  /** The result as JSON text. Rejects on an error or at the time limit. */
   ask(question: RuleQuestion): Promise<string>;
   done(message: ReadDone): void;
   close(): Promise<void>;

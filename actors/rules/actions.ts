@@ -1,4 +1,4 @@
-/** The actions of rules, by kind. Each either is done within the step or asks for a message to the outside. */
+/** The actions of rules, by kind. An action is either done within the step or needs an outgoing message. */
 import { canonicalJson } from "#protocol/json";
 import { exceedsBytes } from "#protocol/json-size";
 import { PARAMETERS_BYTES_MAX, RULE_CHAIN_DEPTH_MAX } from "#protocol/limits";
@@ -20,7 +20,7 @@ import { continueChain } from "./chain.ts";
 import type { OutgoingContent } from "./messages.ts";
 import type { Rule, Trigger } from "./rule.ts";
 
-/** What an action led to. */
+/** The outcome of an action. */
 export type ActionResult = { detail: unknown } | { error: string } | { message: OutgoingContent };
 
 type RunAction = (turn: Turn, rule: Rule, trigger: Trigger, action: FullAction, input: CallInput | null) => ActionResult;
@@ -67,7 +67,7 @@ function runFlow(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction): 
   return { detail: { run_id: run.id, name: run.name } };
 }
 
-/** The flow of this name: the event's project first, then the only one; or what is wrong. */
+/** The flow of this name: in the event's project first, else the only flow of that name; or the error. */
 function findFlow(turn: Turn, name: string, trigger: Trigger): Flow | string {
   const slash = name.indexOf("/");
   const full = slash < 0 ? undefined : turn.state.flowByName(name.slice(0, slash), name.slice(slash + 1));
@@ -104,7 +104,7 @@ function setState(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction):
   return { detail: { run_id: run.id, state: run.state.name } };
 }
 
-/** The schedule that the action names, else all of its flow or of the event's. */
+/** The schedule that the action names, else all schedules of the action's or the event's flow. */
 function changeSchedules(turn: Turn, trigger: Trigger, action: FullAction, change: (schedule: Schedule) => void): ActionResult {
   const { schedules, flows } = turn.state;
   let chosen: Schedule[] = [];
@@ -130,7 +130,7 @@ function runOf(turn: Turn, { run_id }: Trigger): Run | undefined {
   return run_id === null ? undefined : turn.state.findRun(run_id);
 }
 
-/** Text that cannot stand in a header, or in the name of one. */
+/** Characters that are not allowed in a header, or in a header's name. */
 const NO_HEADER_NAME = /[^!#$%&'*+.^_`|~0-9A-Za-z-]/;
 const NO_HEADER_VALUE = /[\r\n\0]/;
 
@@ -143,9 +143,9 @@ function webhook(turn: Turn, _rule: Rule, _trigger: Trigger, action: FullAction)
     headers[name.toLowerCase()] = text;
   }
   headers["content-type"] ??= "application/json";
-  // Whoever it makes call back here is part of the chain.
+  // Requests made by the receiver in response belong to the chain.
   headers[RULE_DEPTH_HEADER] = String(turn.ruleDepth);
-  // The same for every try, also after a crash, so that the receiver can tell repetitions.
+  // The same for every attempt, also after a crash, so that the receiver can recognise duplicates.
   headers["idempotency-key"] ??= turn.ids.uuid();
   const method = (action.method ?? "POST").toUpperCase();
   if (!/^[A-Z]{1,20}$/.test(method) || method === "CONNECT" || method === "TRACE")
@@ -159,13 +159,13 @@ const NO_EMAIL = "email is not configured: add [email] with host and from to mil
 
 function email(turn: Turn, _rule: Rule, _trigger: Trigger, action: FullAction): ActionResult {
   if (!turn.state.settings.emailConfigured) return { error: NO_EMAIL };
-  // A subject is one line: whatever was filled in cannot add headers.
+  // A subject is one line, so that rendered values cannot add headers.
   const subject = (action.subject ?? "").replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
   const text = typeof action.body === "string" ? action.body : canonicalJson(action.body);
   return { message: { kind: "EmailRequest", to: action.to, subject, text, message_id: turn.ids.uuid() } };
 }
 
-/** The function of a code rule, in the process of user code. */
+/** Calls the function of a code rule in the user-code process. */
 function call(_turn: Turn, rule: Rule, _trigger: Trigger, action: FullAction, input: CallInput | null): ActionResult {
   const { module } = rule;
   if (module === null || action.callable === null || input === null) return { error: "the rule has no function in code" };

@@ -1,9 +1,12 @@
-/** Chains of rules: what a rule makes, or what follows from that, knows how many rules led to it, so that a ring of rules ends. */
+/**
+ * Chains of rules: whatever a rule creates, directly or indirectly, carries the number of rules that led to it, so that a
+ * cycle of rules ends.
+ */
 import { putOperation } from "#storage/ops";
 import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 
-/** The run belongs to the chain of what is happening, and to that of a run it follows from. */
+/** Adds the run to the chain of the current step, and to the chain of a run that it follows from. */
 export function continueChain(turn: Turn, run: Run, followed: Run | null = null): void {
   const { chains } = turn.state.rules;
   const before = chains.find((followed ?? run).id) ?? 0;

@@ -52,7 +52,7 @@ export function deleteRule(turn: Turn, command: Command): void {
   turn.reply(command, 204, null);
 }
 
-/** What is sent replaces; null takes away what a rule need not have, and leaves the rest as it is. */
+/** Applies a patch: null removes an optional field, absent fields stay. */
 function merged(spec: FullSpec, said: Omit<RulePatch, "name" | "enabled">): RuleSpec {
   const { unless, within, at, ...rest } = said;
   const replaced = Object.fromEntries(Object.entries(rest).filter(([, value]) => value != null));
@@ -65,7 +65,7 @@ function merged(spec: FullSpec, said: Omit<RulePatch, "name" | "enabled">): Rule
   };
 }
 
-/** `replaced`: the length of what it takes the place of. */
+/** `replaced`: the length of the replaced spec. */
 function checkedSpec(turn: Turn, command: Command, said: RuleSpec, replaced: number): FullSpec | undefined {
   const checked = completeSpec(said, checkClock);
   const wrong = checked.ok ? templateError(checked.spec) : checked.error;
@@ -83,7 +83,7 @@ function checkedSpec(turn: Turn, command: Command, said: RuleSpec, replaced: num
   return undefined;
 }
 
-/** The rule's record; what watches for an event that stays away is left out where it is not set. */
+/** The rule's record; the fields of a proactive rule are left out where unset. */
 function recordOf(rule: Rule): Record<string, unknown> {
   const { id, external_id, name, enabled, source, module, fire_count, last_fired, created_at, updated_at } = rule;
   const { unless, within, at, ...spec } = rule.spec;

@@ -1,10 +1,10 @@
 /**
- * The rule engine: reads committed events behind the cursor, in order, and says what they lead to.
+ * The rule engine: reads committed events behind the cursor, in order, and determines the reactions.
  *
- * Messages in: that something was committed, what the dispatcher has applied, deadlines and ticks, answers of readers. Effects
- * out: reactions for the dispatcher, one message at a time, and questions to readers, which fill in templates and look for
- * expected events. It changes nothing itself: the cursor moves in the decision that applies the reactions, so an event is
- * neither missed nor handled twice, whichever of the two crashes when.
+ * Messages in: commits, applied reactions, deadlines and ticks, results of readers. Effects out: reactions for the
+ * dispatcher, one message at a time, and requests to readers, which render templates and search for expected events. The rule
+ * engine changes nothing itself: the cursor moves in the decision that applies the reactions, so no event is missed or
+ * handled twice, whenever either actor crashes.
  */
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
@@ -29,43 +29,43 @@ import { ActionPlan, TRIES_MAX } from "./plan.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { Rule, Trigger } from "./rule.ts";
 
-/** Events looked at in one step. */
+/** Maximum of events per step. */
 const BATCH_EVENTS = 200;
-/** Firings of one step after which no further event is looked at. */
+/** Firings of one step after which it takes no further event. */
 const BATCH_FIRINGS = 200;
-/** Without any rule the cursor follows in steps of this many events. */
+/** Without rules, the cursor advances in steps of this many events. */
 const IDLE_STEP = 1_000;
 const SECOND_US = 1e6;
 
 export interface RulePorts {
-  /** The live state of the dispatch group; null while there is none. */
+  /** The live state of the dispatch group; null before its first start. */
   state(): LiveState | null;
   statements(): Statements;
   epoch(): number;
-  /** A number that no question had before, also of a former life. */
+  /** A number never used before, also by earlier lives of the actor. */
   nextTicket(): number;
-  /** Outlives the actor. */
+  /** Survives the actor. */
   readonly quarantine: Quarantine;
 }
 
-/** What the events after `from` up to `to` lead to, in the making. */
+/** The reactions to the events after `from` through `to`, in preparation. */
 interface Step {
   from: number;
   to: number;
   reactions: Reaction[];
   plan: ActionPlan;
-  /** The question that is asked; 0 when all is there and the dispatcher has it. */
+  /** Ticket of the pending request; 0 when the step is complete and sent to the dispatcher. */
   ticket: number;
 }
 
 export class RuleEngine implements Actor<RulesMessage> {
   readonly #ports: RulePorts;
-  /** All below is about this state. */
+  /** The state that all fields below refer to. */
   #state: LiveState | null = null;
   #index = new RuleIndex([]);
   #indexed = 0;
   #step: Step | null = null;
-  /** A deadline, and the event that must have been looked at first. */
+  /** A deadline, and the event that has to be processed first. */
   #deadline: { after: number; due: number } | null = null;
   /** Ticks by rule. */
   readonly #ticks = new Map<number, { after: number; due: number; ticket: number; tries: number }>();
@@ -86,7 +86,7 @@ export class RuleEngine implements Actor<RulesMessage> {
         this.#answered(message, out);
         break;
       case "DeadlinePassed":
-        // A later one comes again when this one has been handed on.
+        // A later deadline is sent again after this one has been passed on.
         this.#deadline ??= { after: state.rules.nextIds.event - 1, due: message.due };
         break;
       case "ClockTick":
@@ -101,7 +101,7 @@ export class RuleEngine implements Actor<RulesMessage> {
     if (this.#step === null) this.#look(state, out);
   }
 
-  /** Another state: whatever was under way was about the former one. */
+  /** The live state was replaced: drops everything in progress. */
   #forget(state: LiveState): void {
     this.#state = state;
     this.#indexed = 0;
@@ -110,16 +110,16 @@ export class RuleEngine implements Actor<RulesMessage> {
     this.#ticks.clear();
   }
 
-  /** Looks at the next events. */
+  /** Processes the next events. */
   #look(state: LiveState, out: Outbox): void {
     this.#reindex(state);
     const { rules } = state;
-    // What is behind the cursor waits in the store; the answers of receivers are commits, which wake this.
+    // Events behind the cursor wait in the store; results of outgoing messages are commits, which wake this actor.
     if (rules.isBackedUp) return;
     const statements = this.#ports.statements();
     if (this.#index.empty && rules.expectations.size === 0) {
       const least = this.#deadline !== null || this.#ticks.size > 0 ? 1 : IDLE_STEP;
-      // What is decided tells whether there can be enough; what is committed is read only then.
+      // Compare with the decided events first, to avoid a read of the committed events.
       if (rules.nextIds.event - 1 - rules.cursor < least) return;
       const to = newestEvent(statements);
       if (to - rules.cursor >= least)
@@ -141,7 +141,7 @@ export class RuleEngine implements Actor<RulesMessage> {
     this.#goOn(step, out);
   }
 
-  /** Asks a reader for what is missing; hands the step over when nothing is. */
+  /** Requests missing templates from a reader; sends a complete step to the dispatcher. */
   #goOn(step: Step, out: Outbox): void {
     this.#step = step;
     const items = step.plan.question();
@@ -184,7 +184,7 @@ export class RuleEngine implements Actor<RulesMessage> {
     }
   }
 
-  /** An event that crashed this twice is passed, and its rules say so. */
+  /** An event that crashed the actors twice is skipped, and recorded as a failure of its rules. */
   #reactionsTo(state: LiveState, event: SeenEvent, plan: ActionPlan): Reaction[] {
     let reactions: Reaction[] = [];
     const passed = this.#ports.quarantine.run(
@@ -217,7 +217,7 @@ export class RuleEngine implements Actor<RulesMessage> {
     return reactions;
   }
 
-  /** The rules whose actions the event asks for: those that match it, and the one whose expectation has lapsed. */
+  /** The rules that the event fires: matching rules, and the rule whose expectation has lapsed. */
   #firedBy(state: LiveState, event: SeenEvent): Rule[] {
     const fired = this.#index.firedBy(event);
     if (event.name !== LAPSED) return fired;
@@ -230,7 +230,7 @@ export class RuleEngine implements Actor<RulesMessage> {
     this.#ticks.set(rule_id, { after: state.rules.nextIds.event - 1, due, ticket: 0, tries: 0 });
   }
 
-  /** Hands on the deadline and the ticks before which every event has been looked at. */
+  /** Passes on the deadline and the ticks for which all earlier events are processed. */
   #passDue(state: LiveState, out: Outbox): void {
     const { cursor } = state.rules;
     if (this.#deadline !== null && this.#deadline.after <= cursor) {
@@ -258,11 +258,11 @@ export class RuleEngine implements Actor<RulesMessage> {
   }
 }
 
-/** Where a clock-armed rule looks for what it expects at a tick; null while it has not watched for that long. */
+/** The search range of a clock-armed rule at a tick; null if the rule is newer than the range. */
 function lookOf(rule: Rule | undefined, due: number): Extract<RuleQuestion, { query: "expected_event" }>["args"] | null {
   if (rule === undefined || !rule.enabled || rule.spec.at === null || rule.spec.unless === null) return null;
   const { unless, within, at } = rule.spec;
-  // Without a window of its own, it looks back as far as its next tick is away.
+  // Without a window of its own, the rule looks back as far as the time to its next tick.
   const interval = (nextTick(at.cron, at.tz, due) ?? due) - due;
   const from = due - (within === null ? interval : within * SECOND_US);
   return rule.since_time > from ? null : { match: unless, from_us: from, to_us: due };

@@ -1,11 +1,11 @@
-/** Guards: what keeps a rule that matches from firing. All they remember is stored with the firing. */
+/** Guards: conditions that keep a matching rule from firing. Their state is stored with the firing. */
 import type { Rule, RuleBook } from "./rule.ts";
 
 /** The window of max_per_minute. */
 const RATE_WINDOW_SECONDS = 60;
 const SECOND_US = 1_000_000;
 
-/** The guard that holds the rule back, or null. */
+/** The guard that holds back the rule, or null. */
 export function heldBackBy(
   book: RuleBook,
   rule: Rule,
@@ -17,7 +17,7 @@ export function heldBackBy(
   if (!spec.allow_self && event.created_by === `rule:${rule.id}`) return "self";
   if (spec.once === "per_run" && event.run_id !== null && book.fired.find(`${rule.id}:${event.run_id}`) !== null) return "once";
   if (spec.cooldown_seconds > 0 && rule.last_fired !== null) {
-    // A last firing that lies ahead is one from before the clock was set back.
+    // A last firing in the future was recorded before the clock was set back.
     const sinceUs = nowUs - rule.last_fired;
     if (sinceUs >= 0 && sinceUs < spec.cooldown_seconds * SECOND_US) return "cooldown";
   }
@@ -32,7 +32,7 @@ function firedLately(rule: Rule, nowUs: number): number {
     .reduce((sum, [, count]) => sum + count, 0);
 }
 
-/** Remembers a firing; whether the state has to be stored. */
+/** Records a firing; returns whether the guard state has to be stored. */
 export function noteFiring(rule: Rule, nowUs: number): boolean {
   if (rule.spec.max_per_minute <= 0) return false;
   const second = Math.floor(nowUs / SECOND_US);

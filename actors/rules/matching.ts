@@ -1,6 +1,6 @@
 /**
- * Which rules an event concerns. A rule stands in a table under every combination of the event names, flows, projects and
- * states it sets; an event asks for the few combinations it has. So an event costs the rules that can match it, not all.
+ * Finds the rules that an event concerns. Each rule is entered in a table under every combination of its event names, flows,
+ * projects and states; an event looks up the few combinations it has. So an event costs only the rules that can match it.
  */
 import type { FullMatch } from "#protocol/rule-spec";
 import { hasTag } from "#storage/event-match";
@@ -11,7 +11,7 @@ import type { Rule } from "./rule.ts";
 const ANY = "";
 const SEPARATOR = "\n";
 
-/** Rules by what one of their clauses matches. */
+/** Rules by the values of one of their clauses. */
 class MatchTable {
   readonly #byKey = new Map<string, Rule[]>();
   readonly #names = new Set<string>();
@@ -44,7 +44,7 @@ class MatchTable {
     return this.#namesOf(name).length > 0;
   }
 
-  /** The rules whose clause the event matches, by id. */
+  /** The rules whose clause matches the event, by id. */
   find(event: SeenEvent, clause: (rule: Rule) => FullMatch | null): Rule[] {
     const names = this.#namesOf(event.name);
     if (names.length === 0) return [];
@@ -78,12 +78,12 @@ function orAny(values: readonly string[]): readonly string[] {
   return values.length === 0 ? [ANY] : [...new Set(values)];
 }
 
-/** The event that makes the rule act whose expectation it is. */
+/** The event that fires the rule that owns the expectation. */
 export const LAPSED = "expectation.lapsed";
-/** User code names its events as it likes. */
+/** Cached names; bounded, because user code chooses event names. */
 const NAMES_REMEMBERED = 10_000;
 
-/** The enabled rules by what an event can mean to them. */
+/** The enabled rules, by the role that an event can have for them. */
 export class RuleIndex {
   readonly #firing = new MatchTable();
   readonly #arming = new MatchTable();
@@ -104,12 +104,12 @@ export class RuleIndex {
     }
   }
 
-  /** True when no event can mean anything. What a clock finds missing is told by an event as well. */
+  /** True when no event can concern a rule. Lapses found by a clock are events as well. */
   get empty(): boolean {
     return this.#firing.empty && this.#arming.empty && !this.#hasClocks;
   }
 
-  /** Whether events of this name can mean anything. Events about rules never make rules act. */
+  /** Whether events of this name can concern a rule. Events about rules never fire rules. */
   concerns(name: string): boolean {
     const known = this.#concerned.get(name);
     if (known !== undefined) return known;

@@ -7,18 +7,18 @@ import { OUTBOUND, USER_CODE } from "../names.ts";
 import type { UserCallRequest } from "../user-code/messages.ts";
 import type { Trigger } from "./rule.ts";
 
-/** An action with its templates rendered, or why they could not be. Only a `call` has an input. */
+/** An action with its templates rendered, or the error. Only a `call` has an input. */
 export type PlannedAction = { index: number; kind: FullAction["kind"] } & (
   | { action: FullAction; input?: CallInput }
   | { error: string }
 );
 
-/** One thing that an event leads to. */
+/** One reaction to an event. */
 export type Reaction =
   | { kind: "fire"; rule_id: number; trigger: Trigger; created_by: string | null; actions: PlannedAction[] }
   | ({ kind: "arm"; run_id: number | null; flow_id: number | null } & ExpectationEvent)
   | ({ kind: "meet" } & ExpectationEvent)
-  /** An event that the engine failed at: it is passed, and its rules say so. */
+  /** An event that crashed the rule engine: it is skipped, and recorded as a failure of its rules. */
   | { kind: "pass"; event_id: number; error: string }
   | { kind: "skip"; rule_id: number; trigger: Trigger; error: string };
 
@@ -29,17 +29,17 @@ interface ExpectationEvent {
   occurred: number;
 }
 
-/** What the events after `from` up to `to` lead to: applied whole, and only if nothing came between. */
+/** The reactions to the events after `from` through `to`: applied as a whole, and only if the cursor is still at `from`. */
 export interface React {
   kind: "React";
-  /** The start of the core whose state this was made from. */
+  /** The epoch of the state from which the reactions were computed. */
   core: number;
   from: number;
   to: number;
   reactions: Reaction[];
 }
 
-/** The dispatcher has applied, or dropped, the React from there on. */
+/** The dispatcher has applied or dropped the React with this `from`. */
 export interface Reacted {
   kind: "Reacted";
   from: number;
@@ -50,20 +50,20 @@ export interface Wake {
   kind: "Wake";
 }
 
-/** A deadline has passed: expectations up to it lapse once every event before has been looked at. */
+/** A deadline has passed: expectations due by then lapse once every earlier event has been processed. */
 export interface DeadlinePassed {
   kind: "DeadlinePassed";
   due: number;
 }
 
-/** A clock-armed rule's tick: `due` is its time. Comes again until it is decided. */
+/** A tick of a clock-armed rule at time `due`. Repeated until decided. */
 export interface ClockTick {
   kind: "ClockTick";
   rule_id: number;
   due: number;
 }
 
-/** A question to the store that may take its time; answered by ReadDone with the same ticket. */
+/** A request to the store that may take time; answered by ReadDone with the same ticket. */
 export type RuleQuestion =
   | { query: "rendered_actions"; args: QueryArguments["rendered_actions"] }
   | { query: "expected_event"; args: QueryArguments["expected_event"] };
@@ -73,31 +73,31 @@ export type ReadRequest = { kind: "ReadRequest"; ticket: number } & RuleQuestion
 export interface ReadDone {
   kind: "ReadDone";
   ticket: number;
-  /** JSON text, or why there is no answer. */
+  /** JSON text, or the error. */
   result: { text: string } | { error: string };
 }
 
-/** The reader has started anew: what it had not answered is asked again. */
+/** The reader has restarted: unanswered requests have to be sent again. */
 export interface ReaderStarted {
   kind: "ReaderStarted";
 }
 
 export type RulesMessage = Reacted | Wake | DeadlinePassed | ClockTick | ReadDone | ReaderStarted;
 
-/** From the engine to the dispatcher: open expectations due by then have lapsed. */
+/** From the rule engine to the dispatcher: lapse open expectations due by then. */
 export interface Lapse {
   kind: "Lapse";
   core: number;
   due: number;
 }
 
-/** From the engine to the dispatcher: a tick is over. */
+/** From the rule engine to the dispatcher: the result of a tick. */
 export interface TickDone {
   kind: "TickDone";
   core: number;
   rule_id: number;
   due: number;
-  /** `met`: what is expected came, or the rule does not watch that long yet. An error: it could not be found out. */
+  /** `met`: the expected event occurred, or the rule is newer than the search range. Error: the search failed. */
   outcome: "met" | "lapsed" | { error: string };
 }
 
@@ -106,7 +106,7 @@ export interface Rearm {
   kind: "Rearm";
 }
 
-/** A message to the outside: a row before it leaves, sent again until its answer has come. */
+/** An outgoing message: stored as a row before it is sent, and sent again until answered. */
 export type Outgoing = OutboundRequest | UserCallRequest;
 
 /** A message that has no row yet. */
@@ -114,12 +114,12 @@ export type OutgoingContent = ContentOf<WebhookRequest> | ContentOf<EmailRequest
 
 type ContentOf<M> = Omit<M, "id" | "firing_id">;
 
-/** The actor that takes a message to the outside. */
+/** The actor that delivers an outgoing message. */
 export function receiverOf({ kind }: Outgoing): string {
   return kind === "UserCall" ? USER_CODE : OUTBOUND;
 }
 
-/** A message to another system; its answer comes as OutboundDone. */
+/** A message to another system, answered by OutboundDone. */
 export type OutboundRequest = WebhookRequest | EmailRequest;
 
 export interface WebhookRequest {
@@ -139,11 +139,11 @@ export interface EmailRequest {
   to: string[];
   subject: string;
   text: string;
-  /** The part of the message's id before the @. */
+  /** The part of the mail's Message-ID before the @. */
   message_id: string;
 }
 
-/** What became of a message of a firing. */
+/** The result of a firing's message. */
 export interface OutboundDone {
   kind: "OutboundDone";
   id: number;
@@ -151,7 +151,7 @@ export interface OutboundDone {
   result: { detail: unknown } | { error: string };
 }
 
-/** An actor that takes messages to the outside has started anew: what it had not answered is sent to it again. */
+/** An actor that delivers outgoing messages has restarted: send it unanswered messages again. */
 export interface ReceiverStarted {
   kind: "ReceiverStarted";
   receiver: string;

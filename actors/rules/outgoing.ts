@@ -1,9 +1,9 @@
-/** Messages to the outside: each is a row before it leaves, and is sent again until its answer has come. */
+/** Outgoing messages: each is stored as a row before it is sent, and sent again until answered. */
 import { putOperation } from "#storage/ops";
 import type { Turn } from "../turn.ts";
 import { type Outgoing, type OutgoingContent, receiverOf } from "./messages.ts";
 
-/** What a message is sent for; a hook is sent for a run, not by a rule. */
+/** The reason for a message; a hook belongs to a run, not to a rule. */
 export interface Purpose {
   kind: string;
   firing_id: number | null;
@@ -11,7 +11,7 @@ export interface Purpose {
   action: number | null;
 }
 
-/** Stores a message that leaves once it is committed; returns its id. */
+/** Stores a message, which is sent after the commit; returns its id. */
 export function putOutgoing(turn: Turn, content: OutgoingContent, purpose: Purpose): number {
   const { rules } = turn.state;
   const id = rules.take("outbound");
@@ -24,14 +24,14 @@ export function putOutgoing(turn: Turn, content: OutgoingContent, purpose: Purpo
   return id;
 }
 
-/** The answer has come. False for a message that had one already. */
+/** Closes an answered message. False if it was answered before. */
 export function closeOutgoing(turn: Turn, id: number): boolean {
   if (!turn.state.rules.removeOutgoing(id)) return false;
   putOperation(turn.decision.ops, "delete_outbound", id);
   return true;
 }
 
-/** Sends what is committed by now. */
+/** Sends messages that are committed. */
 export function sendCommitted(turn: Turn, committedTurn: number): void {
   const { unsent } = turn.state.rules;
   for (let first = unsent[0]; first !== undefined && first.turn <= committedTurn; first = unsent[0]) {
@@ -40,7 +40,7 @@ export function sendCommitted(turn: Turn, committedTurn: number): void {
   }
 }
 
-/** Sends again what a receiver was sent and has not answered. */
+/** Sends a receiver its unanswered messages again. */
 export function sendAgain(turn: Turn, receiver: string): void {
   const { outgoing, unsent } = turn.state.rules;
   const waiting = new Set(unsent.map(({ message }) => message.id));

@@ -1,6 +1,5 @@
 /**
- * The actions of the rules that a step makes fire. Reader threads fill in the texts that have expressions; the other actions
- * are ready at once.
+ * The actions of the rules fired in a step. Reader threads render texts with expressions; other actions are ready at once.
  */
 import { parseJson } from "#protocol/json";
 import type { FullAction, FullSpec } from "#protocol/rule-spec";
@@ -9,9 +8,9 @@ import type { ActionOfEvent, RenderedAction } from "#storage/queries/rendered-ac
 import { isTemplate } from "#storage/templates/parse";
 import type { PlannedAction } from "./messages.ts";
 
-/** Texts of actions in one question to a reader, as JSON. */
+/** Maximum length of actions in one request to a reader, as JSON text. */
 const QUESTION_LENGTH_MAX = 1_000_000;
-/** How often a reader is asked that did not finish; an action is tried with others first, then alone. */
+/** Attempts after a reader fails: the first with other actions, then the action alone. */
 export const TRIES_MAX = 2;
 
 interface OpenAction {
@@ -19,18 +18,18 @@ interface OpenAction {
   index: number;
   kind: FullAction["kind"];
   text: string;
-  /** Where it belongs. */
+  /** The list that gets the rendered action. */
   into: PlannedAction[];
 }
 
-/** The text of an action with something to fill in, null of one without. */
+/** The JSON text of an action that needs rendering, null for other actions. */
 const texts = new WeakMap<FullAction, { text: string | null }>();
 
 function textToRender(action: FullAction): string | null {
   const known = texts.get(action);
   if (known !== undefined) return known.text;
   const fields = [action.url, action.message, action.subject, action.parameters, action.headers, action.body];
-  // Mail without a subject or body of its own gets one about the event; functions are called with records.
+  // Mail without subject or body gets default texts about the event; functions get records as input.
   const isUnfinished = action.kind === "call" || (action.kind === "email" && (action.subject === null || action.body === null));
   const text = isUnfinished || isTemplate(JSON.stringify(fields)) ? JSON.stringify(action) : null;
   texts.set(action, { text });
@@ -41,7 +40,7 @@ export class ActionPlan {
   #open: OpenAction[] = [];
   #tries = 0;
 
-  /** The actions of a rule for an event, complete once nothing is open any more. */
+  /** The actions of a rule for an event; complete once no action is open. */
   add(spec: FullSpec, event: SeenEvent): PlannedAction[] {
     const planned: PlannedAction[] = [];
     for (const [index, action] of spec.do.entries()) {
@@ -52,7 +51,7 @@ export class ActionPlan {
     return planned;
   }
 
-  /** What a reader is to be asked next; empty when everything is there. */
+  /** The next request to a reader; empty when all actions are ready. */
   question(): ActionOfEvent[] {
     const items: ActionOfEvent[] = [];
     let length = 0;
@@ -64,13 +63,13 @@ export class ActionPlan {
     return items;
   }
 
-  /** Takes the answer, which may be about the first few only. */
+  /** Takes the result, which may cover only the first actions. */
   take(answer: string): void {
     this.#tries = 0;
     for (const rendered of parseJson(answer) as RenderedAction[]) this.#settle(rendered);
   }
 
-  /** There is no answer: the first action is tried alone, and fails when it is to blame. */
+  /** A reader failed: the first action is retried alone, then recorded as failed. */
   fail(error: string): void {
     this.#tries += 1;
     if (this.#tries < TRIES_MAX) return;
@@ -86,7 +85,7 @@ export class ActionPlan {
   }
 }
 
-/** Without a body of its own, a webhook carries the event. */
+/** A webhook without a body sends the event. */
 function withBody(action: FullAction, event: SeenEvent): FullAction {
   return action.kind === "webhook" && action.body === null ? { ...action, body: event.record() } : action;
 }

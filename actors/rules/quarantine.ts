@@ -1,13 +1,13 @@
 /**
- * Where rules crashed last. It outlives restarts, so that an event or timer that crashes the actors each time is passed instead
- * of ending the server. Two crashes at one point are no accident: from then on it is only recorded; should that crash as well,
- * it is passed without a word of its rule. `millrace doctor` tells what was passed.
+ * Remembers where rules last crashed. Survives restarts, so that an event or timer that crashes the actors each time is
+ * skipped instead of ending the server. After two crashes at the same point, the failure is only recorded; if recording
+ * crashes too, the point is skipped without a record for its rule. `millrace doctor` lists what was skipped.
  */
 import { putOperation } from "#storage/ops";
 import { RULES } from "../names.ts";
 import type { Turn } from "../turn.ts";
 
-/** Crashes at one point after which it is not tried again. */
+/** Crashes at one point after which it is skipped. */
 const CRASHES_MAX = 2;
 
 export class Quarantine {
@@ -16,8 +16,8 @@ export class Quarantine {
   #error = "";
 
   /**
-   * Does `work`, or what stands in for it at a point where it has crashed; returns null, or the error of the work that was not
-   * done. Crashes go on to the caller.
+   * Runs `work`, or `record` at a point that has crashed too often; returns null, or the error of the skipped work. Crashes
+   * propagate to the caller.
    */
   run(point: string, work: () => void, record: (error: string) => void): string | null {
     const crashes = this.#point === point ? this.#crashes : 0;
@@ -34,7 +34,7 @@ export class Quarantine {
   }
 }
 
-/** As Quarantine.run, within a step; notes in the store what is passed. */
+/** Quarantine.run within a step; stores what was skipped. */
 export function runGuarded(
   turn: Turn,
   quarantine: Quarantine,

@@ -1,6 +1,6 @@
 /**
- * Reactions applied: rules fire and their actions are done. One message of the rule engine is one decision: the cursor, the
- * guards, the events, what the actions change and the messages to be sent are committed together.
+ * Applies reactions: rules fire and their actions are performed. One message of the rule engine is one decision: the cursor,
+ * the guards, the events, the effects of actions and the outgoing messages are committed together.
  */
 
 import { RULE_CURSOR } from "#storage/load-rules";
@@ -15,7 +15,7 @@ import { notePassed, type Quarantine, runGuarded } from "./quarantine.ts";
 import type { OpenFiring, Outcome, Rule } from "./rule.ts";
 import { actionFailed, ruleEvent } from "./rule-events.ts";
 
-/** An idle cursor is stored this seldom. */
+/** Without reactions, the cursor is stored only every this many events. */
 const CURSOR_STEP = 1_000;
 
 export function applyReactions(turn: Turn, react: React, quarantine: Quarantine): void {
@@ -32,7 +32,7 @@ function applyReaction(turn: Turn, reaction: Reaction, quarantine: Quarantine): 
   if (reaction.kind === "pass") return notePassed(turn, `event ${reaction.event_id}`, reaction.error);
   const rule = turn.state.rules.rules.get(reaction.rule_id);
   const event = "trigger" in reaction ? reaction.trigger.event_id : reaction.event_id;
-  // The rule may have been changed since the event was looked at.
+  // The rule may have changed since the event was processed.
   if (rule === undefined || event <= rule.since_event) return;
   const point = `${reaction.kind} event ${event} rule ${rule.id}`;
   switch (reaction.kind) {
@@ -54,7 +54,7 @@ function applyReaction(turn: Turn, reaction: Reaction, quarantine: Quarantine): 
 
 const NOBODY = { run_id: null, flow_id: null };
 
-/** In place of the actions of a rule whose event crashed the actors. */
+/** Replaces the actions of a rule whose event crashed the actors. */
 function failing(rule: Rule, error: string): PlannedAction[] {
   return [{ index: 0, kind: rule.spec.do[0]?.kind ?? "call", error }];
 }
@@ -88,7 +88,7 @@ function fire(turn: Turn, rule: Rule, trigger: OpenFiring["trigger"], actions: P
   goOn(turn, rule, firing);
 }
 
-/** Does the remaining actions in order, up to the first that has to wait for an answer from outside. */
+/** Performs the remaining actions in order, up to the first that has to wait for an external result. */
 function goOn(turn: Turn, rule: Rule, firing: OpenFiring): void {
   for (let next = firing.remaining.shift(); next !== undefined; next = firing.remaining.shift()) {
     const { index, kind } = next;
@@ -97,10 +97,10 @@ function goOn(turn: Turn, rule: Rule, firing: OpenFiring): void {
       continue;
     }
     const result = performAction(turn, rule, firing.trigger, next.action, next.input ?? null);
-    // Several actions may move a run: each move has its row.
+    // Several actions may move a run: write each move as its own row.
     turn.writeTouched();
     if ("message" in result) {
-      // What the message is made of is in its own row.
+      // The message's content is in its own row.
       firing.remaining.unshift({ index, kind, action: next.action });
       send(turn, firing, next, result.message);
       return store(turn, firing, false);
@@ -122,7 +122,7 @@ function send(turn: Turn, firing: OpenFiring, { index, kind }: PlannedAction, me
   firing.outbound = putOutgoing(turn, message, { kind, firing_id: firing.id, rule_id: firing.rule_id, action: index });
 }
 
-/** The answer from outside: recorded, and the firing goes on. A repeated one changes nothing. */
+/** Records the external result and continues the firing. A repeated result changes nothing. */
 export function outboundDone(turn: Turn, done: OutboundDone, quarantine: Quarantine): void {
   const book = turn.state.rules;
   const firing = done.firing_id === null ? undefined : book.firings.get(done.firing_id);

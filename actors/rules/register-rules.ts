@@ -1,12 +1,12 @@
 /**
- * Rules in code, registered when the served directory has been looked through. A rule is known by its name. What people change
- * of it is whether it is enabled, and that stays; the rest is as the code says. One that is gone from the code is deleted.
+ * Registers rules in code after discovery. A rule is identified by its name. People can only enable or disable such a rule,
+ * and that setting persists; all other fields follow the code. A rule removed from the code is deleted.
  */
 import type { FullSpec } from "#protocol/rule-spec";
 import type { Turn } from "../turn.ts";
 import { addRule, removeRule, storeRule, watchAnew, watchedBy } from "./rule-rows.ts";
 
-/** A rule as it is declared in code, its options checked. */
+/** A rule declared in code, with validated options. */
 export interface DeclaredRule {
   name: string;
   module: string;
@@ -17,7 +17,7 @@ export interface DeclaredRule {
 export interface RegisterRules {
   kind: "RegisterRules";
   rules: DeclaredRule[];
-  /** Modules that could not be imported: what they declare is not known, so their rules stay. */
+  /** Modules that could not be imported: their declarations are unknown, so their rules stay. */
   broken: string[];
 }
 

@@ -1,4 +1,4 @@
-/** Events about rules: their resource is the rule, related are the run and the flow of what made it act. */
+/** Events about rules: the resource is the rule; related are the run and the flow of the triggering event. */
 import type { EventName } from "#protocol/vocabulary";
 import { flowKey } from "../live-state/flow.ts";
 import type { Turn } from "../turn.ts";
@@ -21,7 +21,7 @@ export function ruleEvent(turn: Turn, name: EventName, rule: Rule, about: About,
   return turn.givenEvent({ name, run: run ?? null, flow_id: flow?.id ?? null, resource, related, payload });
 }
 
-/** Says that something about a rule failed outside of a firing. */
+/** Records a failure of a rule outside of a firing. */
 export function actionFailed(turn: Turn, rule: Rule, about: About, error: string): void {
   const action = rule.spec.do[0]?.kind ?? "call";
   ruleEvent(turn, "rule.action.failed", rule, about, { rule_id: rule.id, action, index: 0, error });

@@ -1,4 +1,4 @@
-/** Rules as rows: added, changed and removed, whoever asks for it. */
+/** Rules as rows: added, changed and removed, for every kind of caller. */
 import type { FullSpec } from "#protocol/rule-spec";
 import { putOperation } from "#storage/ops";
 import { cancelExpectations } from "../expectations/lifecycle.ts";
@@ -34,12 +34,12 @@ export function addRule(turn: Turn, added: NewRule): Rule {
   return rule;
 }
 
-/** What a rule watches for, in a form that can be compared. */
+/** The fields that determine what a rule watches for, as text for comparison. */
 export function watchedBy({ enabled, spec }: Rule): string {
   return JSON.stringify([enabled, spec.when, spec.unless, spec.within, spec.at]);
 }
 
-/** What it watches for from now on begins now. */
+/** Restarts watching: only later events and ticks count. */
 export function watchAnew(turn: Turn, rule: Rule): void {
   rule.since_event = turn.state.rules.nextIds.event - 1;
   rule.since_time = turn.nowUs;

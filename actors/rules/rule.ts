@@ -1,4 +1,4 @@
-/** Rules in memory, and what is under way because of them. Part of the live state of the dispatch group. */
+/** Rules in memory, and their firings, expectations and messages in progress. Part of the live state of the dispatch group. */
 import { parseJson } from "#protocol/json";
 import type { FullSpec } from "#protocol/rule-spec";
 import type { LoadedRules, RuleRow } from "#storage/load-rules";
@@ -6,11 +6,11 @@ import { OpenExpectations } from "../expectations/open-expectations.ts";
 import { RecentRows } from "../live-state/recent-rows.ts";
 import type { Outgoing, OutgoingContent, PlannedAction } from "./messages.ts";
 
-/** What a rule must remember over a restart. */
+/** Guard state that has to survive a restart. */
 export interface GuardState {
   /** Firings by second, for the rate. */
   seconds: [second: number, count: number][];
-  /** The newest tick of its clock that is decided. */
+  /** The newest decided tick of the rule's clock. */
   tick?: number;
 }
 
@@ -21,14 +21,14 @@ export interface Rule extends Omit<RuleRow, "spec" | "guards"> {
   guards: GuardState;
 }
 
-/** What made a rule fire. */
+/** The event that fired a rule. */
 export interface Trigger {
   event_id: number;
   name: string;
   run_id: number | null;
   flow_id: number | null;
   project: string | null;
-  /** Rules that led to the event. */
+  /** Number of rules in the chain that led to the event. */
   depth: number;
 }
 
@@ -36,7 +36,7 @@ export type Outcome =
   | { index: number; kind: string; status: "completed"; detail: unknown }
   | { index: number; kind: string; status: "failed"; error: string };
 
-/** A firing with actions still to do. */
+/** A firing with pending actions. */
 export interface OpenFiring {
   id: number;
   rule_id: number;
@@ -44,39 +44,39 @@ export interface OpenFiring {
   trigger: Trigger;
   outcomes: Outcome[];
   remaining: PlannedAction[];
-  /** The message to the outside that it waits for, 0 for none. */
+  /** The outgoing message that the firing waits for, 0 for none. */
   outbound: number;
 }
 
-/** What the store knows beside the rules themselves. */
+/** Facts about rules that only the store holds. */
 export interface RuleFacts {
   /** Whether a rule has fired for a run. */
   hasFired(ruleId: number, runId: number): boolean;
-  /** How many rules led to a run. */
+  /** Length of the chain of rules that led to a run. */
   chainOf(runId: number): number;
 }
 
-/** Firings with actions still to do, and messages to the outside, beyond which the rules look at no further event: it waits in the store. */
+/** Limit of open firings and outgoing messages; beyond it, rules process no further events, which wait in the store. */
 const FIRINGS_OPEN_MAX = 10_000;
 const OUTGOING_LENGTH_MAX = 64 * 1024 * 1024;
 
 export class RuleBook {
   readonly rules = new Map<number, Rule>();
-  /** Length of all their specs as JSON text. */
+  /** Total length of all specs as JSON text. */
   length = 0;
   readonly firings = new Map<number, OpenFiring>();
   readonly expectations = new OpenExpectations();
-  /** Messages to the outside without an answer, by id. */
+  /** Outgoing messages without an answer, by id. */
   readonly outgoing = new Map<number, Outgoing>();
-  /** Those of them that leave once they are committed. */
+  /** Outgoing messages to be sent once committed. */
   readonly unsent: { turn: number; message: Outgoing }[] = [];
   readonly nextIds: LoadedRules["next_ids"];
   readonly fired: RecentRows<string, true>;
-  /** How many rules led to a run, by run. */
+  /** Chain lengths by run. */
   readonly chains: RecentRows<number, number>;
-  /** Grows with every change of a rule, so that whoever has made something of them knows. */
+  /** Incremented at each change of a rule, so that derived data can be refreshed. */
   version = 1;
-  /** The newest event whose reactions are decided, and what is stored of that. */
+  /** The newest event whose reactions are decided, and the cursor as stored. */
   cursor: number;
   storedCursor: number;
 
@@ -109,21 +109,21 @@ export class RuleBook {
     for (const expectation of stored.expectations) this.expectations.add(expectation);
   }
 
-  /** `length`: that of its content as JSON text. */
+  /** `length`: that of the content as JSON text. */
   addOutgoing(message: Outgoing, length: number): void {
     this.outgoing.set(message.id, message);
     this.#outgoingLengths.set(message.id, length);
     this.#outgoingLength += length;
   }
 
-  /** False for a message that is not under way. */
+  /** False for an unknown message. */
   removeOutgoing(id: number): boolean {
     this.#outgoingLength -= this.#outgoingLengths.get(id) ?? 0;
     this.#outgoingLengths.delete(id);
     return this.outgoing.delete(id);
   }
 
-  /** So much is under way to the outside that no further event is looked at until some of it has been answered. */
+  /** True while too many firings and messages are in progress: then no further event is processed. */
   get isBackedUp(): boolean {
     return this.firings.size >= FIRINGS_OPEN_MAX || this.#outgoingLength >= OUTGOING_LENGTH_MAX;
   }
@@ -135,7 +135,7 @@ export class RuleBook {
   }
 }
 
-/** No rules and nothing under way. */
+/** No rules, and nothing in progress. */
 export const NO_RULES: LoadedRules = {
   rules: [],
   firings: [],

@@ -1,9 +1,9 @@
-/** What is wrong with the templates of a rule, wherever it comes from. */
+/** Checks the templates of a rule, from the API or from code. */
 import { RULE_TEMPLATES_LENGTH_MAX } from "#protocol/limits";
 import type { FullSpec } from "#protocol/rule-spec";
 import { checkTemplates, templatesLength } from "#storage/templates/render";
 
-/** The first template that cannot be read, or that they are too long together; null when all is well. */
+/** The error of the first template that cannot be parsed, or of templates that are too long in total; null without errors. */
 export function templateError(spec: FullSpec): string | null {
   const length = spec.do.reduce((sum, { body, url, message, subject, parameters, headers }) => {
     return sum + templatesLength([body, url, message, subject, parameters, headers]);

@@ -1,4 +1,4 @@
-/** The Gregorian calendar in whole days since 1 January 1970; a wall time is a day and microseconds of that day. */
+/** The Gregorian calendar in whole days since 1 January 1970; a wall time is a day and the microseconds within that day. */
 
 export const MINUTE_US = 60_000_000;
 export const HOUR_US = 60 * MINUTE_US;
@@ -12,7 +12,7 @@ export interface CivilDate {
   day: number;
 }
 
-/** Days since 1970 of a date (the algorithm counts years from March, so that the leap day is the last). */
+/** Days since 1970 of a date. The algorithm counts years from March, so that the leap day comes last. */
 export function dayNumber(year: number, month: number, day: number): number {
   const shifted = month <= 2 ? year - 1 : year;
   const era = Math.floor(shifted / 400);
@@ -46,7 +46,7 @@ export function daysInMonth(year: number, month: number): number {
   return dayNumber(month === 12 ? year + 1 : year, month === 12 ? 1 : month + 1, 1) - dayNumber(year, month, 1);
 }
 
-/** The day a wall time is in. */
+/** The day of a wall time. */
 export function dayOf(wallUs: number): number {
   return Math.floor(wallUs / DAY_US);
 }

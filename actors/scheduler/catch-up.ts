@@ -1,12 +1,15 @@
-/** Fires that were missed: which there are, and which of them the catch-up policy of the schedule still runs. */
+/** Missed fires: which fires were missed, and which of them still run under the schedule's catch-up policy. */
 import type { Schedule } from "../live-state/schedule.ts";
 
-/** Missed fires looked at, newest first: every minute of two months. Older ones are dropped uncounted. */
+/**
+ * Maximum of missed fires considered, newest first: every minute of two months. Older fires are dropped without being
+ * counted.
+ */
 const MISSED_COUNTED_MAX = 100_000;
-/** Fires looked at first: mostly one is due. While all of those are, more are looked at. */
+/** Fires read first, since usually one is due. If all of them are due, more are read. */
 const FIRST_COUNT = 2;
 
-/** Fires after the last decided one up to now, in order; the newest where there are too many. */
+/** Fires after the last decided one up to now, in order; only the newest if there are too many. */
 export function dueFires(schedule: Schedule, nowUs: number): number[] {
   const { fires, consumed_until } = schedule;
   for (let count = FIRST_COUNT; count < MISSED_COUNTED_MAX; count *= 8) {
@@ -17,7 +20,7 @@ export function dueFires(schedule: Schedule, nowUs: number): number[] {
   return newest(schedule, nowUs, consumed_until);
 }
 
-/** Perhaps too many in a stretch: halves it until they fit. */
+/** A range may contain too many fires: halve it until they fit. */
 function newest(schedule: Schedule, nowUs: number, fromUs: number): number[] {
   for (let from = fromUs; ; from = Math.ceil((from + nowUs) / 2)) {
     const found = upTo(nowUs, schedule.fires.after(from, MISSED_COUNTED_MAX));
@@ -30,7 +33,7 @@ function upTo(endUs: number, fires: number[]): number[] {
   return end < 0 ? fires : fires.slice(0, end);
 }
 
-/** The missed fires that are still run: none, the newest, or the newest `catchup_max`. */
+/** The missed fires that still run: none, the newest, or the newest `catchup_max`. */
 export function chooseCaughtUp(schedule: Schedule, missed: readonly number[]): number[] {
   switch (schedule.catchup) {
     case "skip":

@@ -1,10 +1,10 @@
 /**
- * The scheduler: schedules of flows, the fires they produce, and the runs of those fires up to the moment they are queued.
+ * The scheduler: schedules of flows, their fires, and the runs of those fires until they are queued.
  *
- * Messages in: commands of the gateway, its own timer, word of other actors of the group that schedules have changed.
- * Effects out: one decision per step for the commit client, its timer; runs are created and queued in the dispatcher's way.
- * Invariants: one run per schedule and fire, in the store too; a fire that a person skipped never starts; `consumed_until`
- * moves in the decision that decides the fires up to it.
+ * Messages in: commands of the gateway, its own timer, changes of schedules by other actors of the group. Effects out: one
+ * decision per step for the commit client, its timer; runs are created and queued by the dispatcher's functions. Invariants:
+ * one run per schedule and fire, in the store too; a fire that a person skipped never starts; `consumed_until` moves in the
+ * decision that decides the fires up to it.
  */
 import type { Command } from "#protocol/command";
 import type { Actor } from "#runtime/actor";
@@ -30,7 +30,7 @@ import {
 } from "./schedule-commands.ts";
 import { listFires, listUpcoming } from "./upcoming.ts";
 
-/** Fires decided in one step where their runs are laid out (decideFires): some 10 ms, so that commands get their turn in between. */
+/** Maximum of prepared fires decided per step (decideFires): about 10 ms, so that commands run in between. */
 const FIRES_PER_STEP_MAX = 1_000;
 
 export class Scheduler implements Actor<SchedulerMessage> {
@@ -43,7 +43,7 @@ export class Scheduler implements Actor<SchedulerMessage> {
     this.#ports = ports;
   }
 
-  /** Sets its timer; called once when the actor starts. What was missed while the server was down is due at once. */
+  /** Sets the timer; called once at the actor's start. Fires missed while the server was down are due at once. */
   begin(out: Outbox): void {
     this.#arm(out);
   }
@@ -53,7 +53,7 @@ export class Scheduler implements Actor<SchedulerMessage> {
     const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
     if ("rule_depth" in message) turn.ruleDepth = message.rule_depth ?? 0;
     this.#handle(turn, message);
-    // Runs that were queued may need engines; the dispatcher looks after them.
+    // Queued runs may need engines, which the dispatcher starts.
     if (this.#state.demand.size > 0) out.send(DISPATCHER, { kind: "CapacityFreed", resources: [] });
     turn.finish();
     this.#arm(out);
@@ -75,7 +75,7 @@ export class Scheduler implements Actor<SchedulerMessage> {
 
   #decideDue(turn: Turn): void {
     this.#armedUs = null;
-    // A server that is stopping leaves what is due to the next one.
+    // A stopping server leaves due fires to the next server.
     if (turn.state.stopping) return;
     const { schedules } = turn.state;
     for (let decided = 0; decided < FIRES_PER_STEP_MAX; ) {

@@ -1,13 +1,13 @@
 /**
- * Cron expressions: cron-parser reads the fields, the walk over them is ours, because its own loses fires at clock changes,
- * knows no AND of the two day fields and is a hundred times slower.
+ * Cron expressions: cron-parser parses the fields, but the walk over them is our own, because that of cron-parser loses fires
+ * at clock changes, cannot combine the two day fields with AND and is a hundred times slower.
  */
 import { CronExpressionParser } from "cron-parser";
 import { civilDate, DAY_US, dayNumber, daysInMonth, HOUR_US, MINUTE_US, weekday } from "./calendar.ts";
 import { type Fires, momentsOf, type WallTimes } from "./fires.ts";
 import type { Zone } from "./zone.ts";
 
-/** Longest expression: every value of every field written out is shorter. */
+/** Longest expression: longer than every value of every field written out. */
 const LENGTH_MAX = 1_000;
 
 const MACROS: Readonly<Record<string, string>> = {
@@ -20,7 +20,9 @@ const MACROS: Readonly<Record<string, string>> = {
   "@hourly": "0 * * * *",
 };
 
-/** A field as cron-parser must see it: the others are open, so that a date that never comes is no error of its fields. */
+/**
+ * Each field as cron-parser gets it: the other fields are open, so that a date that never occurs is not an error of a field.
+ */
 const FIELDS = [
   { name: "minute", key: "minute", span: 60, characters: /^[\d*,/-]+$/, alone: (text: string) => `${text} * * * *` },
   { name: "hour", key: "hour", span: 24, characters: /^[\d*,/-]+$/, alone: (text: string) => `* ${text} * * *` },
@@ -37,7 +39,7 @@ interface CronFields {
   days: ReadonlySet<number>;
   lastDay: boolean;
   weekdays: ReadonlySet<number>;
-  /** Weekdays meant only once a month: the n-th, or the last. */
+  /** A weekday that occurs once a month: the n-th, or the last. */
   nthWeekday: { weekday: number; nth: number } | null;
   lastWeekdays: ReadonlySet<number>;
   anyDay: boolean;
@@ -47,7 +49,7 @@ interface CronFields {
 
 export type ParsedCron = { ok: true; times: CronTimes } | { ok: false; error: string };
 
-/** Reads a five-field expression; `dayOr`: one of the two day fields suffices when both are restricted. */
+/** Parses a five-field expression; `dayOr`: if both day fields are restricted, one match suffices. */
 export function parseCron(expression: string, dayOr: boolean): ParsedCron {
   try {
     return { ok: true, times: new CronTimes(readFields(expression), dayOr) };
@@ -85,12 +87,12 @@ function readFields(expression: string): CronFields {
 
 interface Field {
   values: readonly number[];
-  /** Values written with L; for the day of month the one value 0. */
+  /** Values written with L; for the day of month the single value 0. */
   last: readonly number[];
   nth: number;
 }
 
-/** Fields read before: schedules share most of theirs, and cron-parser takes a fifth of a millisecond for one. */
+/** Cache of parsed fields: schedules share most of them, and cron-parser takes a fifth of a millisecond per field. */
 const KNOWN = new Map<string, Field>();
 const KNOWN_MAX = 1_000;
 
@@ -127,7 +129,7 @@ function sorted(values: readonly number[]): number[] {
   return [...values].sort((a, b) => a - b);
 }
 
-/** The wall times of an expression: days are walked a month at a time, so months that are not meant cost nothing. */
+/** The wall times of an expression: days are walked a month at a time, so excluded months cost nothing. */
 export class CronTimes implements WallTimes {
   readonly repeats: boolean;
   readonly #fields: CronFields;

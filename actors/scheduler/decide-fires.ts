@@ -1,9 +1,9 @@
 /**
- * Decides the fires whose time has come: each is run, skipped or dropped, once. What is decided, the runs that follow from it
- * and `consumed_until` are one decision, so that a fire is never decided twice, whatever happens in between.
+ * Decides the due fires: each is run, skipped or dropped, once. The fires, the runs that follow and `consumed_until` are one
+ * decision, so a crash cannot cause a fire to be decided twice.
  *
- * A fire is missed when its time passed while the server was down, or more than a minute before it was looked at (the machine
- * slept, the clock stepped). Missed fires follow the catch-up policy of the schedule.
+ * A fire is missed when its time passed while the server was down, or more than a minute before it was processed (the machine
+ * slept, the clock stepped). Missed fires follow the schedule's catch-up policy.
  */
 import type { State } from "#protocol/state";
 import { putOperation } from "#storage/ops";
@@ -19,14 +19,14 @@ import { endDisableWindow } from "./disable-window.ts";
 import { complete, createFireRun, extend, isHeld, isLaidOut, prune, putOff } from "./look-ahead.ts";
 import { scheduleEvent } from "./schedule-row.ts";
 
-/** Completing a look-ahead, or creating a run, costs as much as so many fires whose runs are there. */
+/** Completing a look-ahead, or creating a run, costs as much as deciding this many fires with existing runs. */
 const LAID_OUT_COST = 5;
-/** A fire looked at this late has been missed; a busy moment of the server is far shorter. */
+/** A fire processed this late counts as missed; a busy server is delayed far less. */
 const MISSED_AFTER_US = 60_000_000;
 
 /**
- * Decides what is due of a schedule. The look-ahead is completed when the schedule comes up next, behind the fires of others that
- * are due, unless runs are missing. Returns how much that was: 1 is a fire whose run was laid out.
+ * Decides the due fires of a schedule. Unless too few runs are prepared, the look-ahead is completed when the schedule comes
+ * up next, after the due fires of other schedules. Returns the cost: 1 is a fire whose run existed.
  */
 export function decideFires(turn: Turn, schedule: Schedule): number {
   if (schedule.isAhead) {
@@ -45,7 +45,7 @@ export function decideFires(turn: Turn, schedule: Schedule): number {
   const kept = new Set(chooseCaughtUp(schedule, missed));
   const dropped = new Set(missed.filter((fire) => !kept.has(fire)));
   schedule.consumed_until = fires.at(-1) ?? schedule.consumed_until;
-  // Held runs of a moment that the rule no longer names belong to no fire.
+  // Held runs for times that the spec no longer produces belong to no fire.
   const overdue = [...schedule.runs].filter(([fire]) => fire <= schedule.consumed_until);
   for (const [fire] of overdue) if (!fires.includes(fire)) dropped.add(fire);
   for (const fire of union(fires, [...dropped])) decideFire(turn, schedule, fire, kept, dropped, missedUntil);
@@ -63,7 +63,7 @@ export function decideFires(turn: Turn, schedule: Schedule): number {
   return LAID_OUT_COST * (1 + fires.length);
 }
 
-/** Ends a pause whose time is over; returns of how many schedules. */
+/** Ends an expired pause; returns the number of schedules it resumed. */
 function endPause(turn: Turn, schedule: Schedule): number {
   const { flow, paused_until } = schedule;
   if (paused_until === null || paused_until > turn.nowUs) {
@@ -125,7 +125,7 @@ function skippedState(turn: Turn, message: string, reason: string): { state: Sta
   return { state, extra: { reason } };
 }
 
-/** The time of a held run has come: the overlap policy of its flow speaks now, not when the run was laid out. */
+/** The time of a held run has come: the overlap policy of its flow applies now, not when the run was created. */
 function start(turn: Turn, run: Run, createdBy: string): void {
   if (createdBy !== run.created_by) {
     run.created_by = createdBy;

@@ -1,6 +1,6 @@
 /**
- * Disable windows (`disable_after`): a flow that fails too often within a time has its schedules paused for a while.
- * Failures are counted in memory; a window that has begun is stored with the schedules.
+ * Disable windows (`disable_after`): when a flow fails too often within a period, its schedules are paused for a while.
+ * Failures are counted in memory; a started window is stored with the schedules.
  */
 import type { Flow } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
@@ -11,7 +11,7 @@ import { pauseSchedule, resumeSchedule } from "./standing.ts";
 
 const DISABLED = "disabled";
 
-/** Notes a failed run of a flow; the failure that is one too many pauses the schedules. */
+/** Records a failed run of a flow; one failure too many pauses the flow's schedules. */
 export function noteFailure(turn: Turn, run: Run): void {
   const { flow } = run;
   const { disableAfter } = flow.options;
@@ -30,7 +30,7 @@ export function noteFailure(turn: Turn, run: Run): void {
   turn.out.send(SCHEDULER, { kind: "SchedulesChanged" });
 }
 
-/** The window is over: the schedules it paused go on; fires inside it are never caught up. */
+/** The window is over: its schedules resume; fires within the window are never caught up. */
 export function endDisableWindow(turn: Turn, flow: Flow, until: number): void {
   const paused = turn.state.schedules.of(flow).filter((schedule) => schedule.paused_until === until && !schedule.active);
   for (const schedule of paused) resumeSchedule(turn, schedule, until);

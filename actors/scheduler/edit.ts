@@ -1,4 +1,4 @@
-/** Making, changing and deleting schedules, whoever asks for it. */
+/** Creates, changes and deletes schedules, for every kind of caller. */
 
 import { CATCHUP_COUNT_DEFAULT, SCHEDULE_INTERVAL_SECONDS_MIN } from "#protocol/limits";
 import type { ScheduleBody, SchedulePatchBody, Schedule as Sent } from "#protocol/schedule";
@@ -12,7 +12,7 @@ import { dropSkips } from "./skips.ts";
 import { type CheckedSpec, type ReadySpec, readSpec, type StoredSpec } from "./spec.ts";
 import { consumeUntil } from "./standing.ts";
 
-/** Who declares a schedule: a person, an agent or code. */
+/** Who declares a schedule: a person, an MCP client or code. */
 export interface Origin {
   source: "ui" | "mcp" | "code";
   codeKey: string | null;
@@ -20,8 +20,8 @@ export interface Origin {
 }
 
 /**
- * Checks a spec as it was sent now. `timezone`: for schedules that name none. `stored`: the spec it takes the place of, whose
- * interval may stay although it is below the limit.
+ * Checks a newly sent spec. `timezone`: for schedules that name none. `stored`: the replaced spec, whose interval may stay
+ * even if it is below the limit.
  */
 export function checkSpec(
   turn: Turn,
@@ -35,7 +35,7 @@ export function checkSpec(
   return { ok: false, error: `interval must be at least ${SCHEDULE_INTERVAL_SECONDS_MIN} s (SCHEDULE_INTERVAL_SECONDS_MIN)` };
 }
 
-/** Adds a schedule to a flow; only fires from now on are its. */
+/** Adds a schedule to a flow; earlier times do not fire. */
 export function addSchedule(turn: Turn, flow: Flow, sent: ScheduleBody, ready: ReadySpec, origin: Origin): Schedule {
   const { state, nowUs } = turn;
   const schedule: Schedule = {
@@ -67,24 +67,27 @@ export function addSchedule(turn: Turn, flow: Flow, sent: ScheduleBody, ready: R
   return schedule;
 }
 
-/** Gives a schedule another spec: runs and skips of fires it still produces stay. What was due by the former one is decided by it. */
+/**
+ * Replaces a schedule's spec: runs and skips of fires that the new spec also produces stay. Fires already due are decided by
+ * the former spec.
+ */
 export function changeSpec(turn: Turn, schedule: Schedule, ready: ReadySpec): void {
   if (schedule.active && (schedule.dueUs ?? turn.nowUs) <= turn.nowUs) decideFires(turn, schedule);
   schedule.spec = ready.spec;
   schedule.fires = ready.fires;
-  // Times of the new spec that have passed were none of its fires.
+  // Past times of the new spec were never its fires.
   consumeUntil(turn, schedule, turn.nowUs);
   dropSkips(turn, schedule);
 }
 
-/** After a change: the look-ahead is made anew. */
+/** Rebuilds the look-ahead after a change. */
 export function rebuild(turn: Turn, schedule: Schedule): void {
   schedule.updated_at = turn.nowUs;
   prune(turn, schedule);
   extend(turn, schedule, true);
 }
 
-/** Deletes a schedule with its held runs and skips; runs that were queued stay. */
+/** Deletes a schedule with its held runs and skips; queued runs stay. */
 export function removeSchedule(turn: Turn, schedule: Schedule): void {
   schedule.active = false;
   prune(turn, schedule);
@@ -95,8 +98,8 @@ export function removeSchedule(turn: Turn, schedule: Schedule): void {
 }
 
 /**
- * The spec that an edit asks for, or null when it leaves it alone. A field of another kind makes it that kind; the zone of a
- * cron schedule stays with it, `day_or` goes back to its default with a new expression.
+ * The spec after an edit, or null if the edit does not change it. A field of another kind changes the kind; a cron schedule
+ * keeps its zone, and a new expression resets `day_or` to its default.
  */
 export function editedSpec(turn: Turn, spec: StoredSpec, body: SchedulePatchBody): Sent | null {
   const { cron, rrule, interval, anchor, timezone, day_or } = body;

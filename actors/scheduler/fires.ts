@@ -1,34 +1,34 @@
 /**
- * Fires of a schedule in order: what every kind of schedule offers, and the walk that turns wall times into moments.
+ * Fires of a schedule in order: the interface of all kinds of schedules, and the conversion of wall times into moments.
  *
- * The policy for clock changes (docs/SEMANTICS.md): a fixed wall time that falls into a gap fires once, at the first moment
- * after it; one that comes twice fires at its first coming. Times that repeat with the clock (steps and wildcards) are left
- * out in a gap and come twice where the clock does.
+ * The policy for clock changes (docs/SEMANTICS.md): a fixed wall time in a gap fires once, at the first moment after the gap;
+ * a wall time that occurs twice fires the first time. Repeating times (steps and wildcards) are skipped in a gap, and fire
+ * twice where the clock repeats.
  */
 import type { Zone } from "./zone.ts";
 
-/** How far ahead fires are looked for: leap days are at most 8 years apart, and weekdays repeat on them within 40. */
+/** Search range for fires: leap days are at most 8 years apart, and fall on the same weekday again within 40 years. */
 export const HORIZON_US = 41 * 366 * 86_400_000_000;
 
 const HOUR_US = 3_600_000_000;
 
 /** The fires of one schedule. Moments are microseconds since the Unix epoch. */
 export interface Fires {
-  /** The zone the times are meant in. */
+  /** The zone of the wall times. */
   readonly timezone: string;
-  /** Up to `count` fires after a moment, in order. Fewer when there are no more. */
+  /** Up to `count` fires after a moment, in order; fewer if there are no more. */
   after(us: number, count: number): number[];
 }
 
 /** Wall times of a rule, as if they were UTC. */
 export interface WallTimes {
-  /** True when the times repeat with the clock instead of being fixed. */
+  /** True for times that repeat with the clock, false for fixed times. */
   readonly repeats: boolean;
-  /** Up to `count` times from `from` on and before `to`, in order. */
+  /** Up to `count` times from `from` until before `to`, in order. */
   between(from: number, to: number, count: number): number[];
 }
 
-/** Moments at which a clock in `zone` shows these times: up to `count` after `us` and before `endUs`. */
+/** The moments at which a clock in `zone` shows these times: up to `count` after `us` and before `endUs`. */
 export function momentsOf(times: WallTimes, zone: Zone, us: number, count: number, endUs = us + HORIZON_US): number[] {
   const found: number[] = [];
   let cursor = us + 1;
@@ -47,16 +47,16 @@ export function momentsOf(times: WallTimes, zone: Zone, us: number, count: numbe
   return found;
 }
 
-/** Fires are computed this many at a time: one walk costs little more for a hundred than for one. */
+/** Fires computed at a time: a walk for a hundred costs little more than a walk for one. */
 const BATCH_COUNT = 100;
-/** Fires remembered for one schedule; who asks for more asks once, after a long pause. */
+/** Maximum of cached fires per schedule; larger requests occur once, after a long pause. */
 const REMEMBERED_MAX = 1_000;
 
-/** Remembers the fires last computed, because a schedule is asked for the same few again and again. */
+/** Caches the last computed fires, because the same few fires of a schedule are requested again and again. */
 export class RememberedFires implements Fires {
   readonly timezone: string;
   readonly #fires: Fires;
-  /** Every fire after `#from`, in order, up to the last one here; `#complete` when there are no more. */
+  /** Every fire after `#from`, in order, through the last cached one; `#complete` when no further fires exist. */
   #known: number[] = [];
   #from = 0;
   #complete = false;
@@ -67,7 +67,7 @@ export class RememberedFires implements Fires {
     this.#fires = fires;
   }
 
-  /** The rule itself, for far fires: to remember them would forget the next ones. */
+  /** The uncached rule, for distant fires: caching those would evict the next ones. */
   get rule(): Fires {
     return this.#fires;
   }
@@ -93,7 +93,7 @@ export class RememberedFires implements Fires {
     this.#asked = true;
   }
 
-  /** Index of the first known fire after a moment. */
+  /** Index of the first cached fire after a moment. */
   #position(us: number): number {
     let low = 0;
     let high = this.#known.length;
@@ -111,7 +111,7 @@ export function nextFire(fires: Fires, us: number): number | null {
   return fires.after(us, 1)[0] ?? null;
 }
 
-/** The first fire of each hour (of UTC) that has one, after the hour of a moment and before another; at most `count`. */
+/** The first fire of each hour (UTC) that has one, after the hour of `us` and before `before`; at most `count`. */
 export function hourlyAfter(fires: Fires, us: number, before: number, count: number): number[] {
   const rule = fires instanceof RememberedFires ? fires.rule : fires;
   const found: number[] = [];

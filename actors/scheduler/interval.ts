@@ -1,12 +1,12 @@
 /**
- * Intervals: multiples of a length of time from an anchor. Whole days keep the anchor's time of day in the zone across clock
- * changes; every other length is time that passes, whatever the clock does.
+ * Intervals: multiples of a length from an anchor. Whole days keep the anchor's time of day in the zone across clock changes;
+ * any other length is elapsed time, independent of the wall clock.
  */
 import { DAY_US } from "./calendar.ts";
 import { type Fires, momentsOf, type WallTimes } from "./fires.ts";
 import type { Zone } from "./zone.ts";
 
-/** Shortest interval that can be computed: fires are whole microseconds. */
+/** Shortest interval that can be computed, because fires are whole microseconds. */
 const STEP_US_MIN = 1_000;
 
 export function intervalFires(seconds: number, anchorUs: number, zone: Zone): Fires {
@@ -58,7 +58,7 @@ class DayFires implements Fires {
 
   after(us: number, count: number): number[] {
     if (us >= this.#anchorUs) return this.#walk(us, count);
-    // The anchor is a fire itself, also where its wall time comes twice.
+    // The anchor is itself a fire, even if its wall time occurs twice.
     return count === 0 ? [] : [this.#anchorUs, ...this.#walk(this.#anchorUs, count - 1)];
   }
 

@@ -1,8 +1,8 @@
 /**
- * The look-ahead: runs of fires that are still to come, so that people see what will happen and can skip it.
+ * The look-ahead: runs of future fires, so that people see what will happen and can skip it.
  *
- * A run of the look-ahead is held by its schedule: it is not in the queue before the schedule has decided its fire. The run that
- * takes the place of a started one is laid out shortly before the fire, so that at the fire itself nothing is left to create.
+ * A run of the look-ahead is held by its schedule: it is not queued before the schedule has decided its fire. The run that
+ * replaces a started one is created shortly before the fire, so that nothing has to be created at the fire itself.
  */
 import { canonicalJson } from "#protocol/json";
 import { parameterDefaults } from "#protocol/parameters";
@@ -14,21 +14,21 @@ import type { Turn } from "../turn.ts";
 import { isFire } from "./fires.ts";
 import { storeSchedule } from "./schedule-row.ts";
 
-/** Runs that will start, at least. */
+/** Minimum of prepared runs that will start. */
 const AHEAD_COUNT_MIN = 3;
-/** This long before a fire the look-ahead is completed as it is to be after it. */
+/** This long before a fire, the look-ahead is completed to its size after the fire. */
 const PREPARE_US = 5_000_000;
-/** The last of them is at least this far away. */
+/** The last prepared run is at least this far ahead. */
 const AHEAD_US_MIN = 3_600_000_000;
-/** Fires looked at: a schedule of every second is not laid out for hours. */
+/** Maximum of fires considered: a schedule that fires every second is not prepared for hours. */
 const AHEAD_FIRES_MAX = 100;
 
-/** A run that waits for its schedule. */
+/** True for a run held by its schedule. */
 export function isHeld(run: Run): boolean {
   return run.place === "future" && run.state.type === "Scheduled";
 }
 
-/** Completes the look-ahead, says when the schedule is due next, and stores it. */
+/** Completes the look-ahead, sets when the schedule is due next, and stores the schedule. */
 export function extend(turn: Turn, schedule: Schedule, announce: boolean): void {
   if (schedule.active) layOut(turn, schedule);
   else {
@@ -38,21 +38,21 @@ export function extend(turn: Turn, schedule: Schedule, announce: boolean): void 
   storeSchedule(turn, schedule, announce);
 }
 
-/** As extend, for a look-ahead that may be complete: then there is nothing to store. */
+/** Like extend, but stores only a changed look-ahead. */
 export function complete(turn: Turn, schedule: Schedule): void {
   const before = schedule.next_fire;
   layOut(turn, schedule);
   if (schedule.next_fire !== before) storeSchedule(turn, schedule, false);
 }
 
-/** Whether enough runs are there to leave the look-ahead for later. */
+/** Whether enough runs exist to complete the look-ahead later. */
 export function isLaidOut({ runs, skips }: Schedule): boolean {
   let starting = 0;
   for (const [fire, run] of runs) if (!skips.has(fire) && isHeld(run)) starting += 1;
   return starting >= AHEAD_COUNT_MIN;
 }
 
-/** Stores what is decided; the look-ahead is due right after this step, behind the fires that are due now. */
+/** Stores the decided fires; the look-ahead is due right after this step, after the fires that are due now. */
 export function putOff(turn: Turn, schedule: Schedule): void {
   const { fires, skips, consumed_until } = schedule;
   schedule.next_fire = fires.after(consumed_until, skips.size + 1).find((fire) => !skips.has(fire)) ?? null;
@@ -66,17 +66,17 @@ function layOut(turn: Turn, schedule: Schedule): void {
   const first = fires[0] ?? null;
   const isNear = first !== null && first <= turn.nowUs + PREPARE_US;
   const wanted = isNear && first > turn.nowUs && !skips.has(first) ? AHEAD_COUNT_MIN + 1 : AHEAD_COUNT_MIN;
-  // Twice the time, so that a fire that is looked at a little late finds nothing to lay out.
+  // Twice the time, so that a fire processed slightly late still needs no new run.
   const untilUs = turn.nowUs + AHEAD_US_MIN + (isNear ? 2 * PREPARE_US : 0);
   let starting = 0;
   let reachedUs = 0;
   for (const fire of fires.slice(0, AHEAD_FIRES_MAX)) {
     if (starting >= wanted && reachedUs >= untilUs) break;
-    // A fire that is due is decided, not laid out.
+    // A due fire is decided, not prepared.
     if (fire <= turn.nowUs) continue;
     reachedUs = fire;
     const skip = skips.get(fire);
-    // Where there is no room for it yet, its run is created when the fire is decided.
+    // Without room, the run is created when its fire is decided.
     const isMissing = !runs.has(fire) && !ended.has(fire) && skip?.by !== "delete" && turn.state.room.hasFor(1);
     if (isMissing) createFireRun(turn, schedule, fire, "schedule");
     const run = runs.get(fire);
@@ -86,7 +86,7 @@ function layOut(turn: Turn, schedule: Schedule): void {
   turn.state.schedules.setDue(schedule, first === null || isNear ? first : first - PREPARE_US);
 }
 
-/** The run of a fire. `outcome`: the state it ends in at once. */
+/** Creates the run of a fire. `outcome`: the state in which the run ends at creation. */
 export function createFireRun(turn: Turn, schedule: Schedule, fire: number, createdBy: string, outcome?: EndedAtOnce): Run {
   const { flow, skips, runs } = schedule;
   const skipped = skips.has(fire);
@@ -104,7 +104,7 @@ export function createFireRun(turn: Turn, schedule: Schedule, fire: number, crea
   return run;
 }
 
-/** `<flow>-<time of the fire>`; two schedules of a flow that fire at once are told apart by the schedule's id. */
+/** `<flow>-<time of the fire>`; if two schedules of a flow fire at the same time, the schedule's id is appended. */
 function nameOfFire(turn: Turn, schedule: Schedule, fire: number): string {
   const { flow } = schedule;
   const time = new Date(fire / 1000)
@@ -115,7 +115,7 @@ function nameOfFire(turn: Turn, schedule: Schedule, fire: number): string {
   return isTaken ? `${flow.name}-${time}-${schedule.id}` : `${flow.name}-${time}`;
 }
 
-/** Deletes the held runs that the schedule no longer produces; all of them while it is inactive. */
+/** Deletes held runs that the schedule no longer produces; all held runs while it is inactive. */
 export function prune(turn: Turn, schedule: Schedule): void {
   for (const [fire, run] of [...schedule.runs]) {
     if (!isHeld(run)) continue;
@@ -125,7 +125,7 @@ export function prune(turn: Turn, schedule: Schedule): void {
   }
 }
 
-/** Marks a held run as skipped or takes the mark off; its state stays as it is until its time. */
+/** Marks a held run as skipped or removes the mark; its state stays until its time. */
 export function markRun(turn: Turn, run: Run, skipped: boolean): void {
   const { skip: _former, ...details } = run.state.details as Record<string, unknown>;
   run.state = { ...run.state, details: skipped ? { ...details, skip: "user" } : details };

@@ -1,12 +1,12 @@
 /** Messages of the scheduler. */
 import type { Command, CommandNotice } from "#protocol/command";
 
-/** Its own timer: a schedule is due. */
+/** Own timer: a schedule is due. */
 export interface FiresDue {
   kind: "FiresDue";
 }
 
-/** Another actor of the group has changed when schedules are due. */
+/** Another actor of the group has changed the due time of schedules. */
 export interface SchedulesChanged {
   kind: "SchedulesChanged";
 }

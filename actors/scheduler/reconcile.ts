@@ -1,6 +1,6 @@
 /**
- * Reconciles the schedules declared in code with the stored ones when a flow is registered at the start of the server.
- * Only rows of source "code" are touched, and of those only the ones that nobody detached with `persist`.
+ * Reconciles the schedules declared in code with the stored ones when a flow is registered from code. Only rows of source
+ * "code" are changed, except rows that a person detached with `persist`.
  */
 import { type CatchupPolicy, ScheduleDecl } from "#protocol/schedule";
 import { validate } from "#protocol/validate";
@@ -11,7 +11,7 @@ import type { Turn } from "../turn.ts";
 import { addSchedule, changeSpec, checkSpec, rebuild, removeSchedule } from "./edit.ts";
 import type { ReadySpec } from "./spec.ts";
 
-/** Brings the stored schedules in line with the declared ones. Returns what is wrong with a declaration, or null. */
+/** Updates the stored schedules to match the declared ones. Returns the error of a declaration, or null. */
 export function reconcileSchedules(turn: Turn, flow: Flow, declared: unknown): string | null {
   const stored = turn.state.schedules.of(flow).filter(({ source }) => source === "code");
   const errors: string[] = [];
@@ -41,11 +41,11 @@ function reconcileOne(
   const declaration = checked.value;
   const key = declaration.key ?? `code-${index}`;
   if (seen.has(key)) return `the key "${key}" is used twice`;
-  // A declaration that cannot be read leaves its row as it is.
+  // An invalid declaration leaves its row unchanged.
   seen.add(key);
   const known = stored.find(({ code_key }) => code_key === key);
   if (known?.persist === true) return null;
-  // An interval without an anchor goes on from the one it started with.
+  // An interval without an anchor keeps its first anchor.
   const kept = declaration.kind === "interval" && declaration.anchor == null && known?.spec.kind === "interval";
   const sent = kept && known.spec.kind === "interval" ? { ...declaration, anchor: known.spec.anchor } : declaration;
   const ready = checkSpec(turn, sent, turn.state.settings.timezone, known?.spec ?? null);
@@ -58,7 +58,7 @@ function reconcileOne(
   return null;
 }
 
-/** Declarations without a policy follow the configuration. */
+/** The configured policy, for declarations without a policy. */
 function catchupDefault(turn: Turn): CatchupPolicy {
   const { catchupDefault: standard } = turn.state.settings;
   return standard === "latest" || standard === "all" ? standard : "skip";

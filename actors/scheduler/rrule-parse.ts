@@ -1,7 +1,7 @@
 /**
- * RFC 5545 recurrence rules as text: "DTSTART...:..." and "RRULE:..." on lines of their own (the prefix RRULE: may be left out).
- * Strict: what is not in the grammar, out of range or without a meaning together is refused, because a rule that is silently
- * read otherwise fires at the wrong times.
+ * RFC 5545 recurrence rules as text: "DTSTART...:..." and "RRULE:..." on separate lines (the prefix RRULE: is optional).
+ * Strict: text outside the grammar, values out of range and meaningless combinations are rejected, because a misread rule
+ * would fire at the wrong times.
  */
 import { civilDate, DAY_US, dayNumber, daysInMonth, HOUR_US, MINUTE_US } from "./calendar.ts";
 
@@ -26,7 +26,7 @@ export interface RuleParts {
   bysetpos: number[];
 }
 
-/** A moment, or a wall time in the zone of DTSTART; `date` when it names a whole day. */
+/** A moment, or a wall time in the zone of DTSTART; `date` if it names a whole day. */
 export interface Until {
   us: number;
   form: "moment" | "wall" | "date";
@@ -35,20 +35,20 @@ export interface Until {
 export interface Recurrence extends RuleParts {
   /** DTSTART as a wall time. */
   startWall: number;
-  /** The zone DTSTART names: TZID, "UTC" for a Z, null for a floating time. */
+  /** The zone of DTSTART: TZID, "UTC" for a Z, null for a floating time. */
   timezone: string | null;
 }
 
-/** Longest rule; every part written out in full is shorter. */
+/** Longest rule: longer than every part written out in full. */
 const LENGTH_MAX = 4_000;
-/** Fires a counted rule may have: they are counted from DTSTART each time the server starts. */
+/** Maximum of fires of a counted rule, because they are counted from DTSTART at each start of the server. */
 export const COUNT_MAX = 10_000;
-/** Years that DTSTART and UNTIL may name. */
+/** Allowed years of DTSTART and UNTIL. */
 const YEARS = [1900, 2999] as const;
 
 const WEEKDAYS = ["SU", "MO", "TU", "WE", "TH", "FR", "SA"];
 
-/** Lists of numbers: [least, most, whether negative ones count from the end]. */
+/** Lists of numbers: [minimum, maximum, whether negative numbers count from the end]. */
 const NUMBERS = {
   BYMONTH: [1, 12, false],
   BYMONTHDAY: [1, 31, true],
@@ -60,7 +60,7 @@ const NUMBERS = {
   BYSETPOS: [1, 366, true],
 } as const satisfies Record<string, readonly [number, number, boolean]>;
 
-/** @throws Error that says what is wrong. */
+/** @throws Error with the reason. */
 export function parseRecurrence(text: string): Recurrence {
   if (text.length > LENGTH_MAX) throw new Error(`longer than ${LENGTH_MAX} characters`);
   const lines = text
@@ -189,7 +189,7 @@ function readNumbers(name: keyof typeof NUMBERS, text: string | null): number[] 
   return [...new Set(values)].sort((a, b) => a - b);
 }
 
-/** Combinations that the RFC rules out. */
+/** Rejects combinations that the RFC rules out. */
 function checkTogether(parts: RuleParts): void {
   const { freq, count, until, byday, byweekno, byyearday, bymonthday, bymonth, byhour, byminute, bysecond, bysetpos } = parts;
   if (count !== null && until !== null) throw new Error("COUNT and UNTIL exclude each other");
@@ -206,7 +206,7 @@ function checkTogether(parts: RuleParts): void {
     throw new Error("BYSETPOS needs another BY part");
 }
 
-/** The parts as a plain date, for defaults that a rule takes from DTSTART. */
+/** The parts of DTSTART as a date, for a rule's defaults. */
 export function startParts(startWall: number): { year: number; month: number; day: number; seconds: number } {
   const days = Math.floor(startWall / DAY_US);
   return { ...civilDate(days), seconds: Math.floor((startWall - days * DAY_US) / 1_000_000) };

@@ -1,15 +1,15 @@
 /**
- * Recurrence rules: the wall times of a rule, period by period, and the fires that follow from them.
+ * Recurrence rules: the wall times of a rule, period by period, and the resulting fires.
  *
- * Periods are counted from DTSTART by arithmetic, so a rule from long ago costs no more than one from today, and a rule that
- * can never fire ends at a bound of periods looked at. The expansion works on plain numbers; no zone of any process enters.
+ * Periods are counted from DTSTART arithmetically, so an old rule costs no more than a new one, and the search for a rule
+ * that never fires ends at a maximum of periods. The expansion uses plain numbers; the zone of the process is not used.
  */
 import { civilDate, DAY_US, dayNumber, dayOf, daysInMonth, HOUR_US, MINUTE_US, weekday } from "./calendar.ts";
 import { type Fires, HORIZON_US, momentsOf, type WallTimes } from "./fires.ts";
 import { type Recurrence, startParts } from "./rrule-parse.ts";
 import type { Zone } from "./zone.ts";
 
-/** Periods looked at for one answer, found or not: some 50 ms, and more than any rule with fires needs. */
+/** Maximum of periods per search: about 50 ms, and more than any rule with fires needs. */
 const PERIODS_MAX = 200_000;
 
 const SECOND_US = 1_000_000;
@@ -33,7 +33,7 @@ export class RecurringTimes implements WallTimes {
     this.#wholeYear = this.#rule.freq === "YEARLY" && this.#rule.bymonth.length === 0;
   }
 
-  /** Gives the next search its full number of periods. */
+  /** Resets the period limit for the next search. */
   restart(): void {
     this.#periodsLeft = PERIODS_MAX;
   }
@@ -43,7 +43,7 @@ export class RecurringTimes implements WallTimes {
     const { interval, startWall } = this.#rule;
     const least = Math.max(from, startWall);
     let period = this.#first + Math.max(0, Math.ceil((this.#periodOf(least) - this.#first) / interval)) * interval;
-    // A week or month begins before the moments in it that are still to come.
+    // A week or month may begin before `from` and still contain later moments.
     for (; found.length < count && this.#startOf(period) < to && this.#periodsLeft > 0; period += interval) {
       this.#periodsLeft -= 1;
       if (this.repeats && !this.#isDay(dayOf(this.#startOf(period)))) {
@@ -58,7 +58,7 @@ export class RecurringTimes implements WallTimes {
     return found;
   }
 
-  /** Number of the period a wall time is in: year, month, week, day, hour or minute. */
+  /** Number of the period that contains a wall time, in years, months, weeks, days, hours or minutes. */
   #periodOf(wall: number): number {
     const day = dayOf(wall);
     switch (this.#rule.freq) {
@@ -81,7 +81,7 @@ export class RecurringTimes implements WallTimes {
     return this.repeats ? period * this.#stepUs : this.#daysOf(period)[0] * DAY_US;
   }
 
-  /** First day of a period and of the next one. */
+  /** First day of a period, and of the next period. */
   #daysOf(period: number): [number, number] {
     switch (this.#rule.freq) {
       case "YEARLY":
@@ -100,7 +100,7 @@ export class RecurringTimes implements WallTimes {
     }
   }
 
-  /** The last period of the rule that begins on the day of this one. */
+  /** The last period of the rule that begins on the same day as this one. */
   #lastOfDay(period: number): number {
     const { interval } = this.#rule;
     const next = ((dayOf(this.#startOf(period)) + 1) * DAY_US) / this.#stepUs;
@@ -123,7 +123,7 @@ export class RecurringTimes implements WallTimes {
     return walls.filter((_, index) => bysetpos.includes(index + 1) || bysetpos.includes(index - walls.length));
   }
 
-  /** Whether an hour or minute is meant, by the parts that name hours and minutes. */
+  /** Whether the parts for hours and minutes allow this time. */
   #isTime(wall: number): boolean {
     const { freq, byhour, byminute } = this.#rule;
     const ofDay = wall - dayOf(wall) * DAY_US;
@@ -158,12 +158,12 @@ export class RecurringTimes implements WallTimes {
   }
 }
 
-/** A day from which weeks that begin on `wkst` are counted. Day 0 was a Thursday. */
+/** The day from which weeks beginning on `wkst` are counted. Day 0 was a Thursday. */
 function weekAnchor(wkst: number): number {
   return (wkst - 4 + 7) % 7;
 }
 
-/** What a rule does not say is taken from DTSTART. */
+/** Parts missing in the rule are taken from DTSTART. */
 function withDefaults(rule: Recurrence): Recurrence {
   const { freq, bymonth, bymonthday, byyearday, byweekno, byday, startWall } = rule;
   const { month, day } = startParts(startWall);
@@ -179,7 +179,7 @@ function withDefaults(rule: Recurrence): Recurrence {
   return full;
 }
 
-/** Times of a period relative to its day, hour or minute, in order. */
+/** Times within a period, relative to its day, hour or minute, in order. */
 function timesWithinPeriod(rule: Recurrence): number[] {
   const { freq, byhour, byminute, bysecond, startWall } = rule;
   const { seconds } = startParts(startWall);
@@ -193,7 +193,7 @@ function timesWithinPeriod(rule: Recurrence): number[] {
   return times;
 }
 
-/** Week 1 is the first with at least four days in the year; negative numbers count from the year's last week. */
+/** Week 1 is the first week with at least four days in the year; negative numbers count from the year's last week. */
 function isInWeeks(days: number, weeks: readonly number[], wkst: number): boolean {
   const start = days - ((weekday(days) - wkst + 7) % 7);
   const { year } = civilDate(start + 3);
@@ -204,7 +204,7 @@ function isInWeeks(days: number, weeks: readonly number[], wkst: number): boolea
   return weeks.includes(number) || weeks.includes(number - count - 1);
 }
 
-/** The fires of a rule in a zone, within its COUNT and UNTIL. */
+/** The fires of a rule in a zone, limited by COUNT and UNTIL. */
 export class RecurrenceFires implements Fires {
   readonly timezone: string;
   readonly #rule: Recurrence;
@@ -234,7 +234,7 @@ export class RecurrenceFires implements Fires {
   #search(us: number, count: number): number[] {
     this.#times.restart();
     const found: number[] = [];
-    // The horizon counts from the last fire found, so that a rule of many years ends where its fires do.
+    // The horizon is measured from the last fire found, so that a rule over many years is not cut off.
     for (let from = us; found.length < count; ) {
       const more = momentsOf(this.#times, this.#zone, from, count - found.length, Math.min(from + HORIZON_US, this.#endUs));
       if (more.length === 0) break;
@@ -245,7 +245,7 @@ export class RecurrenceFires implements Fires {
   }
 }
 
-/** The first moment after the last one that UNTIL allows. A date stands for its whole day. */
+/** The first moment that UNTIL excludes. A date includes its whole day. */
 function endOf(rule: Recurrence, zone: Zone): number {
   const { until } = rule;
   if (until === null) return Number.MAX_SAFE_INTEGER;

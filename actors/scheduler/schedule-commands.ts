@@ -1,4 +1,4 @@
-/** The commands of schedules: what HTTP asks and how it is answered. */
+/** The commands of schedules: requests and answers. */
 import type { Command } from "#protocol/command";
 import { Refusal, refuse } from "#protocol/errors";
 import { PREVIEW_COUNT } from "#protocol/limits";
@@ -23,14 +23,14 @@ export function createScheduleCommand(turn: Turn, command: Command): void {
   turn.replyJson(command, 201, scheduleRow(turn, schedule));
 }
 
-/** An agent is rarely in the server's zone, and cannot see which one that is. */
+/** An MCP client is rarely in the server's zone, and cannot see that zone, so the default differs. */
 function zoneFor(turn: Turn, command: Command): string {
   return command.mcp_client === undefined ? turn.state.settings.timezone : "UTC";
 }
 
 export function previewScheduleCommand(turn: Turn, command: Command): void {
   const body = command.body as PreviewBody;
-  // A preview of an interval without an anchor counts from the epoch, so that asking twice gives the same.
+  // A preview of an interval without an anchor counts from the epoch, so that it is repeatable.
   const checked = checkSpec(turn, body.kind === "interval" ? { ...body, anchor: body.anchor ?? 0 } : body);
   if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
   const { fires } = checked.ready;
@@ -38,7 +38,7 @@ export function previewScheduleCommand(turn: Turn, command: Command): void {
   turn.replyJson(command, 200, { next: fires.after(turn.nowUs, count), timezone: fires.timezone });
 }
 
-/** The schedule of a command, which is refused when there is none. */
+/** The schedule of a command; refuses the command if there is none. */
 function scheduleOf(turn: Turn, command: Command): Schedule | undefined {
   const schedule = turn.state.schedules.get(command.target);
   if (schedule === undefined) turn.refuse(command, refuse("schedule_not_found", command.target));
@@ -85,7 +85,7 @@ export function resumeScheduleCommand(turn: Turn, command: Command): void {
   turn.replyJson(command, 200, scheduleRow(turn, schedule));
 }
 
-/** All schedules of a flow; none for an unknown flow. */
+/** All schedules of a flow; empty for an unknown flow. */
 function schedulesOf(turn: Turn, command: Command): Schedule[] {
   const flow = turn.state.flows.get(command.target);
   return flow === undefined ? [] : turn.state.schedules.of(flow);

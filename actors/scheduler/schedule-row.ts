@@ -1,11 +1,11 @@
-/** A schedule as its row: what is stored, what is answered, and the events about it. */
+/** A schedule as a row: its stored form, its record, and its events. */
 import type { ScheduleRow } from "#protocol/schedule";
 import { putOperation } from "#storage/ops";
 import { flowKey } from "../live-state/flow.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
 
-/** Writes the row; `announce` when clients should hear of it. */
+/** Writes the row; `announce` sends a stream message. */
 export function storeSchedule(turn: Turn, schedule: Schedule, announce: boolean): void {
   const { id, external_id, flow, spec, catchup, catchup_max, active, paused_reason, paused_until } = schedule;
   const { source, code_key, persist, created_at, updated_at, next_fire, consumed_until } = schedule;
@@ -16,7 +16,7 @@ export function storeSchedule(turn: Turn, schedule: Schedule, announce: boolean)
   if (announce) turn.stream("schedule.updated", id);
 }
 
-/** The record of the interface; field order as the store renders it. */
+/** The schedule's record, with fields in the order of the store's rendering. */
 export function scheduleRow(turn: Turn, schedule: Schedule): ScheduleRow {
   const { id, external_id, flow, spec, catchup, catchup_max, active, paused_reason, paused_until } = schedule;
   const { source, code_key, persist, created_at, updated_at, next_fire } = schedule;
@@ -25,7 +25,7 @@ export function scheduleRow(turn: Turn, schedule: Schedule): ScheduleRow {
   return { id, external_id, flow_id: flow.id, schedule: spec, ...standing, created_at, updated_at, next_fire, skipped };
 }
 
-/** An event about a schedule, related to its flow. */
+/** Records an event about a schedule, related to its flow. */
 export function scheduleEvent(turn: Turn, schedule: Schedule, name: string, payload: Record<string, unknown>): void {
   const { flow, spec } = schedule;
   const shown = spec.kind === "cron" ? spec.cron : spec.kind === "interval" ? `every ${spec.interval} s` : spec.rrule;

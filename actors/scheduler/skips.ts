@@ -1,4 +1,7 @@
-/** Fires that a person skips: stored by schedule and time, so that they outlive restarts, pauses and edits that keep the time. */
+/**
+ * Fires that a person skips: stored by schedule and time, so that they survive restarts, pauses, and edits that keep the
+ * time.
+ */
 import { type Refusal, refuse } from "#protocol/errors";
 import { SKIP_AHEAD_FIRES_MAX } from "#protocol/limits";
 import type { DownstreamSkip, SkipBody } from "#protocol/schedule";
@@ -16,7 +19,7 @@ export function isoTime(us: number): string {
   return us % 1_000_000 === 0 ? text.replace(".000Z", "Z") : text;
 }
 
-/** The fires that a request means, or why it is refused: all of them or none are skipped. */
+/** The fires of a request, or the reason for a refusal: either all of them are skipped or none. */
 export function chooseFires(turn: Turn, schedule: Schedule, body: SkipBody): number[] | Refusal {
   const by = body.by ?? "api";
   if (by !== "ui" && by !== "api") return refuse("invalid", `by must be ui or api, not ${by}`);
@@ -40,7 +43,7 @@ export function chooseFires(turn: Turn, schedule: Schedule, body: SkipBody): num
   return [...new Set(body.fires)].sort((a, b) => a - b);
 }
 
-/** Skips fires; one that is skipped already stays as it is. */
+/** Skips fires; an existing skip stays unchanged. */
 export function addSkips(turn: Turn, schedule: Schedule, fires: readonly number[], by: string): void {
   for (const fire of fires) {
     if (schedule.skips.has(fire)) continue;
@@ -52,7 +55,7 @@ export function addSkips(turn: Turn, schedule: Schedule, fires: readonly number[
   extend(turn, schedule, true);
 }
 
-/** Takes a skip back. */
+/** Removes a skip. */
 export function removeSkip(turn: Turn, schedule: Schedule, fire: number): void {
   schedule.skips.delete(fire);
   putOperation(turn.decision.ops, "delete_skip", schedule.id, fire);
@@ -61,7 +64,7 @@ export function removeSkip(turn: Turn, schedule: Schedule, fire: number): void {
   extend(turn, schedule, true);
 }
 
-/** Drops skips of fires that the schedule no longer produces, and says so. */
+/** Drops skips of fires that the schedule no longer produces, and records an event. */
 export function dropSkips(turn: Turn, schedule: Schedule): void {
   const dropped = [...schedule.skips.keys()].filter((fire) => !isFire(schedule.fires, fire)).sort((a, b) => a - b);
   if (dropped.length === 0) return;
@@ -72,7 +75,7 @@ export function dropSkips(turn: Turn, schedule: Schedule): void {
   scheduleEvent(turn, schedule, "schedule.skips_dropped", { dropped });
 }
 
-/** The flows whose runs will be created Skipped, because an upstream of theirs is. */
+/** The downstream flows whose runs will also be created as Skipped. */
 export function downstreamSkips(turn: Turn, schedule: Schedule, fires: readonly number[]): DownstreamSkip[] {
   const reached = new Set<Flow>([schedule.flow]);
   for (const flow of reached) for (const next of turn.state.downstreamOf(flow)) if (next.error === null) reached.add(next);
@@ -80,7 +83,7 @@ export function downstreamSkips(turn: Turn, schedule: Schedule, fires: readonly 
   return [...reached].map(({ name, project }) => ({ flow: name, project, fires: [...fires] }));
 }
 
-/** Deleting a run that is still to come is a skip of its fire, which then gets no other run. */
+/** Deleting the run of a future fire skips the fire, which then gets no other run. */
 export function skipDeletedFire(turn: Turn, schedule: Schedule, run: Run): void {
   const fire = run.scheduled_time;
   if (fire === null || fire <= schedule.consumed_until) return;

@@ -1,4 +1,4 @@
-/** The spec of a schedule, checked and made ready: what is stored of it, and its fires. */
+/** The spec of a schedule, validated: its stored form, and its fires. */
 import type { Schedule } from "#protocol/schedule";
 import { CronFires, parseCron } from "./cron.ts";
 import { type Fires, RememberedFires } from "./fires.ts";
@@ -7,7 +7,7 @@ import { RecurrenceFires } from "./rrule.ts";
 import { parseRecurrence } from "./rrule-parse.ts";
 import { findZone, type Zone } from "./zone.ts";
 
-/** A schedule as it is stored: complete, with the zone it was created in. */
+/** A stored schedule: complete, with the zone of its creation. */
 export type StoredSpec =
   | { kind: "cron"; cron: string; timezone: string; day_or: boolean }
   | { kind: "interval"; interval: number; anchor: number; timezone: string }
@@ -21,13 +21,13 @@ export interface ReadySpec {
 export type CheckedSpec = { ok: true; ready: ReadySpec } | { ok: false; error: string };
 
 export interface SpecDefaults {
-  /** For schedules that name no zone. */
+  /** Default for schedules without a zone. */
   timezone: string;
-  /** For intervals without an anchor. */
+  /** Default for intervals without an anchor. */
   anchorUs: number;
 }
 
-/** Checks what a client or a declaration says and fills in what it leaves open. */
+/** Validates a spec from a client or a declaration and fills in defaults. */
 export function readSpec(sent: Schedule, defaults: SpecDefaults): CheckedSpec {
   const name = sent.timezone == null || sent.timezone === "" || sent.timezone === "local" ? defaults.timezone : sent.timezone;
   const zone = findZone(name);

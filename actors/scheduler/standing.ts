@@ -1,4 +1,4 @@
-/** Pausing and resuming schedules, whoever asks for it. */
+/** Pauses and resumes schedules, for every kind of caller. */
 
 import { putOperation } from "#storage/ops";
 import { enqueue } from "../dispatcher/hand-out.ts";
@@ -7,7 +7,7 @@ import type { Turn } from "../turn.ts";
 import { extend, isHeld, prune } from "./look-ahead.ts";
 import { scheduleEvent } from "./schedule-row.ts";
 
-/** Pauses a schedule and deletes its held runs; `until` for a disable window. Repeating it changes nothing. */
+/** Pauses a schedule and deletes its held runs; `until` for a disable window. Repeated calls change nothing. */
 export function pauseSchedule(turn: Turn, schedule: Schedule, reason: string, until: number | null): void {
   if (!schedule.active && schedule.paused_reason === reason && schedule.paused_until === until) return;
   schedule.active = false;
@@ -19,7 +19,7 @@ export function pauseSchedule(turn: Turn, schedule: Schedule, reason: string, un
   scheduleEvent(turn, schedule, "schedule.paused", { reason });
 }
 
-/** Resumes a schedule; fires up to `from` (now) are not caught up. */
+/** Resumes a schedule; fires up to `from` (default: now) are not caught up. */
 export function resumeSchedule(turn: Turn, schedule: Schedule, from = turn.nowUs): void {
   if (schedule.active) return;
   schedule.active = true;
@@ -31,7 +31,10 @@ export function resumeSchedule(turn: Turn, schedule: Schedule, from = turn.nowUs
   scheduleEvent(turn, schedule, "schedule.resumed", {});
 }
 
-/** Leaves the fires up to a moment behind, with their skips. A run that somebody set going under a paused schedule is due then. */
+/**
+ * Passes all fires up to a moment without deciding them, and removes their skips. Held runs of these fires, revived while the
+ * schedule was paused, are queued.
+ */
 export function consumeUntil(turn: Turn, schedule: Schedule, us: number): void {
   schedule.consumed_until = Math.max(schedule.consumed_until, us);
   for (const [fire, run] of [...schedule.runs]) {

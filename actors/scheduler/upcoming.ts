@@ -1,4 +1,7 @@
-/** GET /api/flows/{id}/upcoming: the runs of the look-ahead, and fires past it that are only computed. GET /api/schedules/fires. */
+/**
+ * GET /api/flows/{id}/upcoming: the runs of the look-ahead, and later fires, which are only computed. GET
+ * /api/schedules/fires.
+ */
 import type { Command } from "#protocol/command";
 import { FIRES_TOTAL_MAX, PROJECTED_FIRES_MAX, UPCOMING_RUNS_MAX } from "#protocol/limits";
 import type { FiresQuery, ScheduleFires } from "#protocol/schedule-calendar";
@@ -12,7 +15,7 @@ import { isHeld } from "./look-ahead.ts";
 interface Item {
   fire: number;
   schedule: Schedule;
-  /** Null for a fire that has no run. */
+  /** Null for a fire without a run. */
   run: Run | null;
 }
 
@@ -49,7 +52,7 @@ function renderItem(turn: Turn, { fire, schedule, run }: Item): string {
   return `${text.slice(0, -1)},${JSON.stringify({ ...marks, projected: false }).slice(1)}`;
 }
 
-/** The fires to come of every schedule that is not paused, or of one, those of a person's skips marked. */
+/** The future fires of one schedule, or of all schedules that are not paused; fires that a person skipped are marked. */
 export function listFires(turn: Turn, command: Command): void {
   const { before = Number.MAX_SAFE_INTEGER, schedule_id, limit } = command.body as FiresQuery;
   const asked = ({ id, active }: Schedule) => active && (schedule_id === undefined || id === schedule_id);

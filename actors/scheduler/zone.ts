@@ -1,39 +1,39 @@
 /**
  * Time zones as stretches of constant offset.
  *
- * Everything that fires by a wall clock walks these stretches: inside one, wall time and real time run side by side, so a gap
- * or an overlap of the clock can only lie between two of them. Offsets come from luxon; a stretch is found once and kept.
- * Nothing here depends on the zone of the process.
+ * Everything that fires by a wall clock walks these stretches: within one, wall time and real time advance together, so a gap
+ * or an overlap can only occur between two. Offsets come from luxon; each stretch is computed once and cached. The zone of
+ * the process is not used.
  */
 import { IANAZone } from "luxon";
 import { DAY_US } from "./calendar.ts";
 
-/** A stretch of real time, in microseconds: from `start` up to but not including `end`. */
+/** A stretch of real time, in microseconds, from `start` until before `end`. */
 export interface Stretch {
   start: number;
   end: number;
-  /** What is added to real time to get wall time. */
+  /** Added to real time, gives wall time. */
   offset: number;
-  /** The offset just before `start`. */
+  /** The offset immediately before `start`. */
   before: number;
 }
 
-/** No zone changes twice within a week (all zones, 1970 to 2070), so no change is missed between two looks. */
+/** No zone changes twice within a week (all zones, 1970 to 2070), so probes at this distance miss no change. */
 const PROBE_US = 4 * DAY_US;
-/** Stretches are found this many days at a time, wherever they are asked for: a rule from long ago leaves the years between alone. */
+/** Stretches are computed for this many days at a time, on demand: an old rule does not compute the years in between. */
 const CHUNK_US = 400 * DAY_US;
-/** How far wall time may be ahead of real time: a gap may move a fire by up to a day. */
+/** Maximum that wall time may be ahead of real time: a gap may move a fire by up to a day. */
 const MARGIN_US = 3 * DAY_US;
-/** Changes happen on whole seconds. */
+/** Offsets change at whole seconds. */
 const SECOND_US = 1_000_000;
 
 const ZONES = new Map<string, Zone>();
 
-/** The zone of an IANA name, or null when there is none. */
+/** The zone of an IANA name, or null. */
 export function findZone(name: string): Zone | null {
   const known = ZONES.get(name);
   if (known !== undefined) return known;
-  // Offsets such as "+02:00" are no names: they would hide that a zone has clock changes.
+  // Offsets such as "+02:00" are no zone names: they would hide that a zone has clock changes.
   if (!/^[A-Za-z]/.test(name) || !IANAZone.isValidZone(name)) return null;
   const zone = new Zone(name);
   ZONES.set(name, zone);
@@ -43,7 +43,7 @@ export function findZone(name: string): Zone | null {
 export class Zone {
   readonly name: string;
   readonly #zone: IANAZone;
-  /** The stretches of each chunk of time, cut at its ends. */
+  /** The stretches of each chunk of time, cut at the chunk's ends. */
   readonly #chunks = new Map<number, Stretch[]>();
 
   constructor(name: string) {
@@ -51,7 +51,7 @@ export class Zone {
     this.#zone = IANAZone.create(name);
   }
 
-  /** The stretch that holds a moment, or as much of it as lies in one chunk of time: then the next one has the same offset. */
+  /** The stretch that contains a moment, cut at the ends of its chunk; the next stretch may then have the same offset. */
   stretchAt(us: number): Stretch {
     const stretches = this.#chunkAt(us);
     let low = 0;
@@ -64,14 +64,14 @@ export class Zone {
     return stretches[low] as Stretch;
   }
 
-  /** Wall time at a moment, as if it were UTC. */
+  /** Wall time at a moment, as microseconds as if in UTC. */
   wallAt(us: number): number {
     return us + this.stretchAt(us).offset;
   }
 
-  /** The first moment at which the clock shows a wall time; for one in a gap, the first moment after the gap. */
+  /** The first moment at which the clock shows a wall time; in a gap, the first moment after the gap. */
   momentOf(wallUs: number): number {
-    // No zone is further from UTC than this, so the walk starts before the moment and ends soon after it.
+    // No zone is further from UTC than this, so the walk starts before the moment and ends soon after.
     let stretch = this.stretchAt(wallUs - MARGIN_US);
     for (;;) {
       if (wallUs < stretch.end + stretch.offset) return Math.max(stretch.start, wallUs - stretch.offset);
@@ -103,7 +103,7 @@ export class Zone {
     return stretches;
   }
 
-  /** The first second with another offset; the offset at `low` is `before`, that at `high` is not. */
+  /** The first second with another offset; the offset at `low` equals `before`, that at `high` does not. */
   #changeBetween(low: number, high: number, before: number): number {
     let below = low / SECOND_US;
     let above = high / SECOND_US;

@@ -1,18 +1,19 @@
 /**
  * The commit client: the core's side of the store writer.
  *
- * It collects the decisions of a turn into a batch, numbers it and sends it; while batches are under way the next one collects,
- * so the size of a commit follows the load without any timer. A batch is kept until it is acknowledged: a writer that starts
- * again gets all unacknowledged ones again, in order, and recognises by the number what it had committed. So a crash of the
- * writer loses nothing and the core does not notice it.
+ * Collects the decisions of a turn into a batch, numbers the batch and sends it; while batches are in flight, the next one
+ * collects, so the size of a commit follows the load without a timer. A batch is kept until acknowledged: restarted writers
+ * get all unacknowledged batches again, in order, and recognise committed batches by their number. So a crash of the writers
+ * loses nothing, and the core does not notice it.
  *
- * While the store takes no writes, decisions that change nothing still pass, so that reads are answered; the others are dropped.
+ * While the store rejects writes, decisions that change nothing still pass, so that reads are answered; other decisions are
+ * dropped.
  */
 import type { Endpoint } from "#runtime/host";
 import type { Lane } from "#runtime/mailbox";
 import { type Batch, type BatchOutcome, changesRows, type Decision, emptyDecision } from "#storage/feed";
 
-/** Batches under way. Two keep the writer busy while an answer travels back; more only delay the grouping. */
+/** Batches in flight. Two keep the writer busy while an answer travels back; more would only delay the grouping. */
 export const WINDOW = 2;
 
 /** A step's decision and its number. */
@@ -21,24 +22,27 @@ export interface DecisionMessage {
   turn: number;
 }
 
-/** A commit client that has heard of no writers asks for them: it may have started after them. Answered by WriterStarted. */
+/**
+ * Sent by a commit client that has not heard from the writers, because it may have started after them. Answered by
+ * WriterStarted.
+ */
 export interface Hello {
   kind: "Hello";
   source: number;
 }
 
-/** The writers have started: they take batches of this generation only. */
+/** The writers have started: they accept only batches of this generation. */
 export interface WriterStarted {
   kind: "WriterStarted";
-  /** Whose Hello this answers; null when the writers tell it by themselves. */
+  /** The source whose Hello this answers; null when sent at the writers' start. */
   source: number | null;
   generation: number;
   last_seq: number;
-  /** The store takes no writes at present; Writable follows. */
+  /** The store currently rejects writes; Writable follows. */
   read_only: boolean;
 }
 
-/** The store takes writes again after it was read-only. */
+/** The store accepts writes again. */
 export interface Writable {
   kind: "Writable";
 }
@@ -51,16 +55,16 @@ interface Sent {
 }
 
 export interface CommitClientOptions {
-  /** Which start of the core thread this is; larger for later ones. */
+  /** The start of the core thread; grows over restarts. */
   source: number;
   send(message: Batch | Hello): void;
-  /** The time that retention goes by. */
+  /** The time on which retention is based. */
   receivedUs?(): number;
   /** A batch was committed. */
   acknowledged?(): void;
   /**
-   * The group must load again: the store refused a batch, so nothing after the last acknowledged one is true; or it takes
-   * writes again, and what fell due in between was not decided.
+   * Requests a reload of the group: the store refused a batch, so the live state after the last acknowledged batch is
+   * invalid; or the store accepts writes again, and work that fell due since is undecided.
    */
   reload(reason: Error): void;
 }
@@ -76,7 +80,10 @@ export class CommitClient implements Endpoint {
   #committedTurn = 0;
   #lastSeq = 0;
   #readOnly = false;
-  /** The group is to load again and has not begun: what it decides until then rests on what was never stored. */
+  /**
+   * True until the requested reload begins: decisions until then are based on changes that were never stored, and are
+   * dropped.
+   */
   #discarding = false;
   #settled: (() => void)[] = [];
 
@@ -84,17 +91,17 @@ export class CommitClient implements Endpoint {
     this.#options = options;
   }
 
-  /** Number of the newest step that is committed with all before it. */
+  /** Number of the newest step that is committed together with all earlier steps. */
   get committedTurn(): number {
     return this.#committedTurn;
   }
 
-  /** The store takes no writes. */
+  /** True while the store rejects writes. */
   get readOnly(): boolean {
     return this.#readOnly;
   }
 
-  /** The newest stream number, as far as it is known here. */
+  /** The newest stream number known here. */
   get lastSeq(): number {
     return this.#lastSeq;
   }
@@ -109,7 +116,7 @@ export class CommitClient implements Endpoint {
       case "Rejected":
         return this.#rejected(known);
       case "WriterStarted":
-        // The answer to a core thread that has ended: what that one had sent may still be on its way.
+        // The answer to an ended core thread: its batches may still be on their way.
         if (known.source !== null && known.source !== this.#options.source) return;
         this.#lastSeq = known.last_seq;
         return this.#writerStarted(known);
@@ -130,7 +137,7 @@ export class CommitClient implements Endpoint {
     this.#options.send(batch);
   }
 
-  /** Resolves when everything collected so far is committed or was refused. */
+  /** Resolves when everything collected so far is committed or refused. */
   settled(): Promise<void> {
     this.#discarding = false;
     if (this.#generation === 0) this.#options.send({ kind: "Hello", source: this.#options.source });
@@ -140,7 +147,7 @@ export class CommitClient implements Endpoint {
     });
   }
 
-  /** Tells the gateway, behind everything committed so far, that the core has started. */
+  /** Announces the start of the core to the gateway, behind everything committed so far. */
   announce(epoch: number): void {
     this.#epoch = epoch;
     this.flush();
@@ -174,7 +181,7 @@ export class CommitClient implements Endpoint {
     this.#readOnly = true;
     this.#unacknowledged = [];
     this.#collecting = emptyDecision();
-    // Numbers that may be on their way are not used again, so that the writer knows what was given up.
+    // Skip numbers of batches in flight, so that the writer recognises those that were given up.
     this.#number = Math.max(this.#number, outcome.number + WINDOW - 1);
     this.#reload(`the store refused a batch: ${outcome.error}`);
     this.#settle();
@@ -183,7 +190,7 @@ export class CommitClient implements Endpoint {
   #writable(): void {
     if (!this.#readOnly) return;
     this.#readOnly = false;
-    // A group that is about to load anyway finds a store that takes writes.
+    // A reload already requested will find a writable store.
     if (!this.#discarding) this.#reload("the store takes writes again");
   }
 
@@ -193,7 +200,7 @@ export class CommitClient implements Endpoint {
   }
 
   #writerStarted({ generation, read_only: readOnly }: WriterStarted): void {
-    // Known already: an answer to Hello that crossed the start of the writers.
+    // Already known: an answer to Hello that crossed the start of the writers.
     if (generation === this.#generation) return;
     this.#generation = generation;
     if (readOnly) this.#readOnly = true;

@@ -1,12 +1,12 @@
 /**
- * How far the feed may run ahead of a gateway. Answers always go out. Stream messages beyond the bound stay behind: the gateway
- * learns that numbers are missing as soon as it has caught up, and tells its readers to fetch everything. So a gateway that is
- * slow costs the writer no memory, and no reader misses anything without being told.
+ * Limits how far the feed may run ahead of a gateway. Answers are always sent. Stream messages beyond the limit are left out:
+ * once the gateway has caught up, it learns that numbers are missing and sends its readers `resync`. So a slow gateway costs
+ * the writer no memory, and no reader misses messages unnoticed.
  */
 import { type Committed, eventAnswers } from "#protocol/feed";
 import { FEED_BYTES_MAX, FEED_COMMITS_MAX } from "#protocol/limits";
 
-/** What an entry of a flat array takes on its way to another thread, about. */
+/** Approximate size of an array entry on its way to another thread. */
 const SLOT_BYTES = 16;
 
 export class FeedWindow {
@@ -22,7 +22,7 @@ export class FeedWindow {
     this.#bytesMax = bytesMax;
   }
 
-  /** The commit as it may go out: whole, or its answers alone. */
+  /** The commit to be sent: whole, or only its answers. */
   admit(committed: Committed): Committed {
     if (committed.stream.length === 0) return committed;
     const bytes = (committed.stream.length + committed.logs.length) * SLOT_BYTES;
@@ -36,7 +36,7 @@ export class FeedWindow {
     return committed;
   }
 
-  /** The gateway has read up to this number. True when it has caught up and must learn that messages were left out. */
+  /** The gateway has read up to this number. Returns true when it has caught up and must learn that messages were left out. */
   read(seq: number): boolean {
     let first = this.#unread[0];
     for (; first !== undefined && first.lastSeq <= seq; first = this.#unread[0]) {
@@ -48,7 +48,7 @@ export class FeedWindow {
     return true;
   }
 
-  /** A gateway may have started: nothing is on its way to it. */
+  /** A gateway may have started: no commit is on its way to it. */
   reset(): void {
     this.#unread = [];
     this.#bytes = 0;
@@ -56,7 +56,7 @@ export class FeedWindow {
   }
 }
 
-/** The answers of a commit, those that are events included. */
+/** The answers of a commit, including those that are events. */
 function answersOf(committed: Committed): Committed {
   const events = eventAnswers(committed).flatMap(([command, event]) => [command, 201, event]);
   return { ...committed, replies: [...committed.replies, ...events], stream: [], first_seq: 0, logs: [] };

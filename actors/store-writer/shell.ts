@@ -1,10 +1,10 @@
 /**
- * The store writer: commits batches and tells the feed what was committed.
+ * The store writer: commits batches and sends the committed feed.
  *
  * Messages in: batches with their log blocks, its own probe timer. Effects out: the committed feed to the gateway, the
- * outcome to the core. It is the only owner of the read-write handle. When the store refuses a commit (full disk, I/O error)
- * it goes read-only, says so, and probes until writes work again; what was refused is the core's to decide again. Until then only
- * batches that change nothing pass: the answers to reads.
+ * outcome to the core. Only this actor owns the read-write handle. When a commit fails (full disk, I/O error), the store
+ * writer becomes read-only, announces that, and probes until writes succeed; the core decides the refused changes again.
+ * Until then only batches without changes pass: answers to reads.
  */
 import type { Committed, FeedRead, ReadOnly, Reloaded } from "#protocol/feed";
 import type { Actor } from "#runtime/actor";
@@ -17,9 +17,9 @@ import { CHECKPOINTER, COMMITS, GATEWAY } from "../names.ts";
 import { WINDOW, type WriterStarted } from "./commit-client.ts";
 import { FeedWindow } from "./feed-window.ts";
 
-/** How often a read-only store is tried again. */
+/** Interval of the probes of a read-only store. */
 const PROBE_US = 1_000_000;
-/** How often the files are looked at: a store that was taken away stops taking writes within two seconds. */
+/** Interval of the file checks: a store that was taken away stops accepting writes within two seconds. */
 const LOOK_US = 500_000;
 
 interface Probe {
@@ -30,16 +30,19 @@ interface Look {
   kind: "Look";
 }
 
-/** Whether the files of the store are still in their place and whole. */
+/** Checks that the files of the store are still in place and complete. */
 export interface WatchedFiles {
   problem(): string | null;
   note(problem: string): void;
   clear(): void;
 }
 
-/** Commits between two checkpoints: some 1,000 pages, which take the checkpointer about as long as it takes to fill them again. */
+/**
+ * Commits between two checkpoints: about 1,000 pages, which the checkpointer copies in about the time it takes to fill them
+ * again.
+ */
 const CHECKPOINT_COMMITS = 32;
-/** A checkpoint that is not answered for this long is asked for again. */
+/** A checkpoint without an answer for this long is requested again. */
 const CHECKPOINT_WAIT_US = 10_000_000;
 
 /** A core that started after the writers asks for their generation. */
@@ -60,9 +63,9 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   #commitsSinceCheckpoint = 0;
   #checkpointAskedUs: number | null = null;
   #files: WatchedFiles | null = null;
-  /** The newest batch that came. */
+  /** The newest batch received. */
   #newest = { source: 0, number: 0 };
-  /** The batch refused last: those that were on their way behind it were given up with it. */
+  /** The batch refused last; batches in flight behind it were given up with it. */
   #refused: { source: number; number: number } | null = null;
 
   constructor(writer: Writer, nowUs: () => number, close: (failed: boolean) => void) {
@@ -71,7 +74,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     this.#close = close;
   }
 
-  /** Looks at the files from now on. */
+  /** Starts checking the files. */
   watch(files: WatchedFiles, out: Outbox): void {
     this.#files = files;
     out.setTimer("look", this.#nowUs() + LOOK_US, { kind: "Look" });
@@ -99,18 +102,19 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     if (message.kind === "Hello") return this.#greet(message, out);
     if (message.kind === "FeedRead") return this.#feedRead(message.seq, out);
     this.#checkpointAskedUs = null;
-    // The checkpointer reads beside commits; whether pages are missing is decided here, between two of them.
+    // The checkpointer reads concurrently with commits; only here, between two commits, missing pages can be detected
+    // reliably.
     if (!message.copied) this.#look(out);
   }
 
-  /** A gateway that has caught up learns where the numbers stand, and so that some are missing. */
+  /** Sends the current number to a gateway that has caught up, so that it detects missing messages. */
   #feedRead(seq: number, out: Outbox): void {
     if (!this.#feed.read(seq)) return;
     const first_seq = this.#writer.latestSeq + 1;
     out.send(GATEWAY, { kind: "Committed", replies: [], stream: [], first_seq, first_event_id: 0, logs: [] } satisfies Committed);
   }
 
-  /** Asks for a checkpoint after so many commits, one at a time. */
+  /** Requests a checkpoint after CHECKPOINT_COMMITS commits, one at a time. */
   #askForCheckpoint(out: Outbox): void {
     this.#commitsSinceCheckpoint += 1;
     const nowUs = this.#nowUs();
@@ -139,7 +143,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
       committed.logs = result.logs;
       this.#askForCheckpoint(out);
     }
-    // At the start of a core the gateway learns where the stream numbers stand, so that its first message leaves no gap.
+    // At the start of a core, send the gateway the current stream number, so that its first message leaves no gap.
     if (batch.epoch !== null && committed.first_seq === 0) committed.first_seq = this.#writer.latestSeq + 1;
     if (batch.epoch !== null) this.#feed.reset();
     if (committed.replies.length + committed.stream.length > 0 || batch.epoch !== null)
@@ -158,7 +162,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     const problem = this.#readOnly ? null : (this.#files?.problem() ?? null);
     if (problem === null) return;
     this.#files?.note(problem);
-    // As if the batch that comes next was refused.
+    // Refuse as if the next batch had failed.
     const { source, number } = this.#newest;
     this.#refuse({ source, number: number + 1 }, new StorageError("io", problem), out);
   }
@@ -172,14 +176,14 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     out.setTimer("probe", this.#nowUs() + PROBE_US, { kind: "Probe" });
   }
 
-  /** A batch that was slower than the end of the trouble must not be stored without those before it. */
+  /** A batch in flight that arrives after writes succeed again must not be stored without the refused batches before it. */
   #wasGivenUp({ source, number }: CommitRequest["batch"]): boolean {
     const refused = this.#refused;
     return refused !== null && source === refused.source && number >= refused.number && number < refused.number + WINDOW;
   }
 
   #probe(out: Outbox): void {
-    // A probe succeeds in a file that has no name any more, too.
+    // A probe also succeeds in a deleted file, so check the files first.
     const problem = this.#files?.problem() ?? null;
     if (problem !== null || !this.#writer.probe()) return out.setTimer("probe", this.#nowUs() + PROBE_US, { kind: "Probe" });
     this.#readOnly = false;

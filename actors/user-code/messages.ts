@@ -1,11 +1,11 @@
-/** Messages between the user code actor and those who have user code called. */
+/** Messages between the user code actor and its callers. */
 import type { CustomRoute, RouteAbandoned, RouteRequest, RouteResponse } from "#protocol/custom-route";
 import type { CodeProblem } from "#protocol/server";
 import type { State } from "#protocol/state";
 import type { RegisterFlows, ReloadCode } from "../records/core.ts";
 import type { RegisterRules } from "../rules/register-rules.ts";
 
-/** A run as hooks are told of it. */
+/** A run as hooks receive it. */
 export interface HookRun {
   id: number;
   external_id: string;
@@ -14,34 +14,34 @@ export interface HookRun {
   attempt: number;
 }
 
-/** A call of user code that is a row before it is made. */
+/** A call of user code that is stored as a row before it is made. */
 export type UserCall =
-  /** The function of a code rule; event and run are their records as the rule saw them. */
+  /** The function of a code rule; event and run are the records when the rule fired. */
   | { type: "rule"; module: string; name: string; event: unknown; run: unknown }
   /** The hook of a flow for a state that its run reached without an engine. */
   | { type: "hook"; module: string; project: string; flow: string; run: HookRun; state: State };
 
-/** A request for a custom route, as its handler gets it. */
+/** A request for a custom route, as its handler receives it. */
 export interface RouteCall extends Pick<RouteRequest, "method" | "url" | "params" | "headers" | "body"> {
   type: "route";
   module: string;
-  /** The method and path under which the route was declared. */
+  /** The method and path with which the route was declared. */
   declared: { method: string; path: string };
 }
 
-/** What became of a call. */
+/** The outcome of a call. */
 export type CallOutcome =
   | { type: "rule"; detail: unknown }
-  /** What happened in the hook, as an engine reports it. */
+  /** The effects of the hook, in the form of an engine's report. */
   | { type: "hook"; items: unknown[] }
   | { type: "route"; response: RouteResponse }
-  /** It threw, or what it returned cannot be an answer. */
+  /** The function threw, or its return value cannot be an answer. */
   | { type: "failed"; error: string }
   | { type: "timed out" }
   /** The process ended before it answered. */
   | { type: "ended"; cause: string };
 
-/** Asks for a call; the answer is OutboundDone for a rule, HookDone for a hook. */
+/** Requests a call; answered by OutboundDone for a rule, HookDone for a hook. */
 export interface UserCallRequest {
   kind: "UserCall";
   id: number;
@@ -50,24 +50,24 @@ export interface UserCallRequest {
   call: UserCall;
 }
 
-/** A hook was called, or could not be. */
+/** A hook was called, or could not be called. */
 export interface HookDone {
   kind: "HookDone";
   id: number;
   run_id: number;
-  /** What happened in it, as an engine reports it. */
+  /** The effects of the hook, in the form of an engine's report. */
   items: unknown[];
   error: string | null;
 }
 
-/** What the served directory holds now: handed on to those who serve it. */
+/** The content of the served directory, to be passed on to the actors that serve it. */
 export interface CodeFound {
   kind: "CodeFound";
   flows: RegisterFlows;
   rules: RegisterRules;
   routes: CustomRoute[];
   problems: CodeProblem[];
-  /** Null when nothing that was loaded before has changed. */
+  /** Null when no previously loaded file has changed. */
   reloaded: ReloadCode | null;
 }
 
@@ -76,6 +76,6 @@ export type UserCodeMessage =
   | RouteRequest
   | RouteAbandoned
   | CodeFound
-  /** A gateway has started: it has no routes yet. */
+  /** A gateway has started and has no routes yet. */
   | { kind: "GatewayStarted" }
   | { kind: "Look" };

@@ -1,10 +1,10 @@
 /**
- * The user code actor: has rules in code, hooks and custom routes called in a process of their own.
+ * The user code actor: calls rules in code, hooks and custom routes in a separate process.
  *
- * Messages in: calls that are stored already, requests of the gateway, what was found in the served directory. Effects out: what
- * became of each. A call that comes again while it is under way is one and the same. When the process ends, requests are lost,
- * but stored calls are made again, three times in all; those that were under way then one by one, so that the one that ends
- * the process does not take others along.
+ * Messages in: stored calls, requests of the gateway, discoveries in the served directory. Effects out: the outcome of each.
+ * A stored call that arrives again while in progress is ignored. When the process ends, requests are lost, but stored calls
+ * are retried, three times in total; calls that were in progress are retried one by one, so that the call that ends the
+ * process does not affect others.
  */
 import type { CustomRoute, CustomRoutes, RouteAnswer, RouteRequest, RouteRequestsLost } from "#protocol/custom-route";
 import { HOOK_MS_MAX, RULE_CALL_MS_MAX } from "#protocol/limits";
@@ -15,11 +15,11 @@ import { DISPATCHER, GATEWAY, RECORDS, USER_CODE } from "../names.ts";
 import type { OutboundDone, ReceiverStarted } from "../rules/messages.ts";
 import type { CallOutcome, HookDone, RouteCall, UserCall, UserCallRequest, UserCodeMessage } from "./messages.ts";
 
-/** The process of user code. */
+/** The user-code process. */
 export interface UserCodeProcess {
-  /** Without a signal, a process that is being started is waited for as long as it takes. */
+  /** Without a signal, waits for a starting process as long as necessary. */
   call(call: UserCall | RouteCall, limitMs: number, signal?: AbortSignal): Promise<CallOutcome>;
-  /** Looks at the files; true when it is time to discover anew. */
+  /** Checks the files; true when a new discovery is due. */
   look(): Promise<boolean>;
   stop(): void;
 }
@@ -28,23 +28,23 @@ export interface UserCodePorts {
   process: UserCodeProcess;
   nowUs(): number;
   send(to: string, message: unknown): void;
-  /** The routes that were found last. */
+  /** The routes of the last discovery. */
   routes(): CustomRoute[];
-  /** The files have changed: what they hold now comes as CodeFound. */
+  /** The files have changed: discover again; the result arrives as CodeFound. */
   discover(): void;
 }
 
-/** Stored calls under way at once. */
+/** Maximum of concurrent stored calls. */
 const CONCURRENT_MAX = 32;
-/** How often a stored call is made when its process ends each time. */
+/** Attempts for a stored call when its process ends each time. */
 const TRIES_MAX = 3;
-/** How often files are looked at. */
+/** Interval of the file checks. */
 const LOOK_US = 500_000;
 
 export class UserCode implements Actor<UserCodeMessage> {
   readonly #ports: UserCodePorts;
   readonly #requests = new Map<number, AbortController>();
-  /** How often each stored call that is known here has been made. */
+  /** Attempts so far of each known stored call. */
   readonly #tries = new Map<number, number>();
   readonly #waiting: UserCallRequest[] = [];
   /** Calls during which the process ended. */
@@ -87,7 +87,7 @@ export class UserCode implements Actor<UserCodeMessage> {
     }
   }
 
-  /** Calls that are under way are made again after the next start: their rows stay. */
+  /** Calls in progress are made again after the next start, because their rows stay. */
   stop(failed: boolean): void {
     this.#stopped = true;
     if (!failed) this.#ports.process.stop();
@@ -124,7 +124,7 @@ export class UserCode implements Actor<UserCodeMessage> {
     const limitMs = request.call.type === "rule" ? RULE_CALL_MS_MAX : HOOK_MS_MAX;
     const outcome = await this.#ports.process.call(request.call, limitMs);
     this.#underWay -= 1;
-    // Stopped: what has no answer is called again at the next start.
+    // Stopped: calls without a result are made again at the next start.
     if (this.#stopped) return;
     if (outcome.type === "ended" && tries < TRIES_MAX) this.#suspects.push(request);
     else {
@@ -157,7 +157,7 @@ function doneOf({ id, firing_id, call }: UserCallRequest, outcome: CallOutcome, 
   return { kind: "HookDone", id, run_id: call.run.id, items: outcome.type === "hook" ? outcome.items : [], error };
 }
 
-/** Why there is no answer, or null. */
+/** The error of a call, or null. */
 function errorOf(outcome: CallOutcome, limitMs: number): string | null {
   switch (outcome.type) {
     case "failed":
