@@ -25,7 +25,7 @@ export const BODY_BYTES_MAX = 8 * MIB;
 export const BODIES_IN_FLIGHT_BYTES_MAX = 256 * MIB;
 /** Bodies above this size are large: their total is bounded, so that smaller bodies need not wait for them. */
 export const SMALL_BODY_BYTES_MAX = 64 * KIB;
-/** Total of other large bodies while they arrive and wait for a decision: less than a second of work for two cores. */
+/** Total of all large bodies besides the one checked, arriving or waiting for a decision: less than a second of work for two cores. */
 export const LARGE_BODIES_BYTES_MAX = 32 * MIB;
 /** Bodies above this size are parsed off the core thread, so that one large report does not stall dispatch. */
 export const PARSE_ON_CORE_BYTES_MAX = 256 * KIB;
