@@ -1,4 +1,4 @@
-/** The dashboard begins here. */
+/** Entry of the dashboard. */
 import { render } from "preact";
 import { startClock } from "./format/now.ts";
 import { App } from "./frame/app.tsx";

@@ -1,4 +1,4 @@
-/** How the dashboard is built: `npm run build:dashboard` puts it into dist/dashboard, compressed forms beside each file. */
+/** The build of the dashboard: `npm run build:dashboard` writes dist/dashboard, with compressed forms beside each file. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,12 +8,12 @@ import { defaultClientConditions, defineConfig, type Plugin } from "vite";
 const ROOT = fileURLToPath(new URL(".", import.meta.url));
 const OUT = join(ROOT, "../dist/dashboard");
 
-/** Fonts are compressed already. */
+/** Fonts are already compressed. */
 const COMPRESSED = new Set([".html", ".js", ".css", ".svg"]);
-/** Below this the header that says so costs more than it saves. */
+/** Below this size the header costs more than compression saves. */
 const BYTES_MIN = 512;
 
-/** Writes .br and .gz once, so that the gateway sends them without work. */
+/** Writes .br and .gz once, so that the gateway can send them directly. */
 function compress(): Plugin {
   return {
     name: "compress",
@@ -33,7 +33,7 @@ function compress(): Plugin {
 
 export default defineConfig({
   root: ROOT,
-  // What is imported from protocol/ is its source.
+  // Imports from protocol/ use its source.
   resolve: { conditions: ["millrace-src", ...defaultClientConditions] },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   plugins: [compress()],
@@ -41,7 +41,7 @@ export default defineConfig({
     outDir: OUT,
     emptyOutDir: true,
     target: "es2022",
-    // The first with light-dark().
+    // The first versions with light-dark().
     cssTarget: ["chrome123", "firefox120", "safari17.5"],
     // The policy of the gateway allows no data: fonts or scripts, so nothing is inlined.
     assetsInlineLimit: 0,

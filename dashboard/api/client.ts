@@ -1,6 +1,6 @@
 /**
- * Requests to the server. Paths and records are those of the interface (protocol/). A server that wants a token makes the
- * request wait until the reader has given one.
+ * Requests to the server. Paths and records are those of the interface (protocol/). If the server requires a token, the request
+ * waits until the user has entered one.
  */
 
 import { signal } from "@preact/signals";
@@ -8,10 +8,10 @@ import { withMarksShown } from "../format/marks.ts";
 import { readSetting, writeSetting } from "../state/settings.ts";
 
 const SETTING = "token";
-/** Longer than any answer takes; a request that hangs must not leave its page waiting for ever. */
+/** Longer than any answer takes; a request that hangs must not block its page for ever. */
 const LIMIT_MS = 30_000;
 
-/** What went wrong; status 0 when the server was not reached. */
+/** The error of a request; status 0 if the server was not reached. */
 export class ApiError extends Error {
   readonly status: number;
 
@@ -21,13 +21,13 @@ export class ApiError extends Error {
   }
 }
 
-/** True for a failure that may be over in a moment: the server was away or busy. */
+/** True for a temporary failure: the server was away or busy. */
 export function mayPass(error: ApiError): boolean {
   return error.status === 0 || error.status >= 500;
 }
 
 let token: string | null = readSetting(SETTING);
-/** Why a token is asked for: there is none, or the server does not know it. */
+/** Why a token is required: there is none, or the server rejects it. */
 export const tokenWanted = signal<"missing" | "wrong" | null>(null);
 const waiting: (() => void)[] = [];
 
@@ -37,11 +37,11 @@ export interface Ask {
   method?: "GET" | "POST" | "PATCH" | "DELETE";
   body?: unknown;
   signal?: AbortSignal | undefined;
-  /** Goes on when the page is left. */
+  /** Continues after the page is left. */
   keepalive?: boolean;
 }
 
-/** A path with its query; values that are null, undefined or empty are left out. */
+/** A path with its query; null, undefined and empty values are omitted. */
 export function withQuery(path: string, values: QueryValues): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values))
@@ -50,18 +50,18 @@ export function withQuery(path: string, values: QueryValues): string {
   return text === "" ? path : `${path}?${text}`;
 }
 
-/** The headers that every request carries. */
+/** The headers of every request. */
 export function authorization(): Record<string, string> {
   return token === null ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** Waits until the reader gave another token. */
+/** Waits until the user has entered another token. */
 export function untilToken(): Promise<void> {
   tokenWanted.value = token === null ? "missing" : "wrong";
   return new Promise((resolve) => waiting.push(resolve));
 }
 
-/** Tries a token and keeps it when the server takes it; false when it does not. */
+/** Tries a token and keeps it if the server accepts it; false otherwise. */
 export async function giveToken(text: string): Promise<boolean> {
   const response = await send("/api/server", { headers: { authorization: `Bearer ${text}` } });
   if (response.status === 401) return false;
@@ -77,12 +77,12 @@ export function forgetToken(): void {
   writeSetting(SETTING, null);
 }
 
-/** True when a token is kept in this browser. */
+/** True if this browser keeps a token. */
 export function hasToken(): boolean {
   return token !== null;
 }
 
-/** One request; the answer's JSON, undefined where it has none. @throws ApiError */
+/** One request; returns the answer's JSON, undefined without a body. @throws ApiError */
 export async function ask<T>(path: string, { method = "GET", body, signal, keepalive = false }: Ask = {}): Promise<T> {
   for (;;) {
     const headers: Record<string, string> = authorization();
@@ -127,12 +127,12 @@ function errorIn(text: string): string | null {
   }
 }
 
-/** True for a request that was given up by us. */
+/** True for a request aborted by the dashboard. */
 export function isAbort(cause: unknown): boolean {
   return cause instanceof DOMException && cause.name === "AbortError";
 }
 
-/** What to show of any failure: a sentence of the server, which may quote what users typed. */
+/** The text of any failure: a sentence of the server, which may quote text of users. */
 export function messageOf(cause: unknown): string {
   return withMarksShown(cause instanceof Error ? cause.message : String(cause));
 }

@@ -1,33 +1,33 @@
 /**
- * A list that is too long for one answer: its first page, the pages after it as the reader comes near the end, and the first one
- * anew when the question changes, when the stream cannot tell what happened, and when the server is back.
+ * A list that is too long for one answer: its first page, and further pages as the user scrolls near the end. The first page is
+ * fetched again when the query changes, when the stream has lost messages, and when the server is back.
  */
 import { batch, signal } from "@preact/signals";
 import { link, linkTried, onReset } from "../live/link.ts";
 import { type ApiError, ask, isAbort, mayPass } from "./client.ts";
 
-/** After a failure that may pass. */
+/** After a temporary failure. */
 const RETRY_MS = 3_000;
 
-/** The address of the page at a cursor; null is the first. */
+/** The address of the page at a cursor; null is the first page. */
 export type PagePath = (cursor: number | null) => string;
 
 export interface PageTaker<P> {
-  /** The first page, in place of everything there was. */
+  /** The first page, which replaces all rows. */
   first: (page: P) => void;
-  /** A page that follows what there is. */
+  /** A page that follows the loaded rows. */
   next: (page: P) => void;
-  /** False while the list goes on with the next page by itself. */
+  /** False while the list fetches the next page automatically. */
   enough?: () => boolean;
 }
 
 export class PagedQuery<P extends { next_cursor?: number | null }> {
   readonly error = signal<ApiError | null>(null);
-  /** What is there belongs to the former question. */
+  /** The rows belong to the former query. */
   readonly stale = signal(true);
   /** False until the first answer. */
   readonly loaded = signal(false);
-  /** True once the last page is there. */
+  /** True once the last page is loaded. */
   readonly complete = signal(false);
 
   #path: PagePath;
@@ -49,14 +49,14 @@ export class PagedQuery<P extends { next_cursor?: number | null }> {
     ];
   }
 
-  /** Asks another question. */
+  /** Starts another query. */
   show(path: PagePath): Promise<void> {
     this.#path = path;
     this.stale.value = true;
     return this.reload();
   }
 
-  /** The first page anew. */
+  /** Fetches the first page again. */
   async reload(): Promise<void> {
     window.clearTimeout(this.#retry);
     this.#abort.abort();
@@ -71,7 +71,7 @@ export class PagedQuery<P extends { next_cursor?: number | null }> {
     if (!signal.aborted && this.#take.enough?.() === false) await this.more();
   }
 
-  /** The next page, when there is one. */
+  /** Fetches the next page, if there is one. */
   async more(): Promise<void> {
     if (this.#cursor === null || this.#loadingMore || this.stale.value) return;
     const { signal } = this.#abort;

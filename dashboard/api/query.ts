@@ -1,6 +1,6 @@
 /**
- * Data of a page: fetched when it is needed, again when the stream says that it changed, and kept on the screen while newer
- * data is on its way or the server is away.
+ * Data of a page: fetched on demand, fetched again when the stream reports a change, and kept on the screen while newer data is
+ * on its way or the server is away.
  */
 import { type ReadonlySignal, signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
@@ -8,9 +8,9 @@ import { link, linkTried, onLive, onReset } from "../live/link.ts";
 import type { LiveKind, LiveMessages } from "../live/messages.ts";
 import { type ApiError, ask, isAbort, mayPass } from "./client.ts";
 
-/** At most one fetch for news within this time, however many messages arrive. */
+/** At most one fetch for changes within this time, however many messages arrive. */
 const REFRESH_MS = 1_000;
-/** After a failure that may pass. */
+/** After a temporary failure. */
 const RETRY_MS = 3_000;
 
 export interface Query<T> {
@@ -19,17 +19,17 @@ export interface Query<T> {
   error: ApiError | null;
   /** A request is under way. */
   busy: boolean;
-  /** The data belongs to an address asked for before; show it dimmed. */
+  /** The data belongs to the former address; show it dimmed. */
   stale: boolean;
   refresh: () => Promise<void>;
 }
 
-/** Which messages make the data old. A function decides by the message, `true` takes all of its kind. */
+/** Which messages make the data outdated. A function decides by the message, `true` takes all of its kind. */
 export type Watched = { [K in LiveKind]?: true | ((message: LiveMessages[K]) => boolean) };
 
 export interface QueryOptions {
   live?: Watched;
-  /** Fetches again after so many milliseconds, for what the stream does not tell. */
+  /** Fetches again after this many milliseconds, for changes that the stream does not report. */
   everyMs?: number;
 }
 
@@ -40,7 +40,7 @@ interface State<T> {
   busy: boolean;
 }
 
-/** Fetches GET `path`; null asks for nothing. */
+/** Fetches GET `path`; null fetches nothing. */
 export function useQuery<T>(path: string | null, options: QueryOptions = {}): Query<T> {
   const state = useSignal<State<T>>({ data: null, path: null, error: null, busy: path !== null });
   const load = useRef<() => Promise<void>>(async () => {});
@@ -92,7 +92,7 @@ class Loader<T> {
     }
   }
 
-  /** Loads within a second, once for all that asks for it until then. */
+  /** Loads within a second, once for all calls until then. */
   soon(delayMs = REFRESH_MS): void {
     if (this.#timer !== 0) return;
     this.#timer = window.setTimeout(() => {

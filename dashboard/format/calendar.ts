@@ -1,4 +1,4 @@
-/** Days as the chosen zone has them; some are 23 or 25 hours long. */
+/** Days of the chosen zone; some are 23 or 25 hours long. */
 import { zoneName } from "./time.ts";
 
 const HOUR_US = 3_600_000_000;
@@ -6,7 +6,7 @@ const DAY_US = 24 * HOUR_US;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** How far the clock of a zone is ahead of UTC at a moment, microseconds. */
+/** Offset of a zone from UTC at a moment, microseconds. */
 export function offsetAt(us: number, zone: string): number {
   let format = formats.get(zone);
   if (format === undefined) {
@@ -31,23 +31,23 @@ export interface CalendarDay {
   /** Microseconds since the Unix epoch; `to` is the start of the next day. */
   from: number;
   to: number;
-  /** 24 but on days when the clock is changed. */
+  /** 24, except on days when the clock changes. */
   hours: number;
 }
 
-/** The start of a day of the calendar, counted from 1970-01-01. */
+/** The start of a calendar day, counted from 1970-01-01. */
 function startOf(day: number, zone: string): number {
   const wall = day * DAY_US;
   const guess = wall - offsetAt(wall, zone);
   return wall - offsetAt(guess, zone);
 }
 
-/** Number of the day that holds a moment. */
+/** Number of the day that contains a moment. */
 export function dayNumber(us: number, zone = zoneName()): number {
   return Math.floor((us + offsetAt(us, zone)) / DAY_US);
 }
 
-/** Days in order, from a day's number on. */
+/** Consecutive days from a day number on. */
 export function daysFrom(first: number, count: number, zone = zoneName()): CalendarDay[] {
   return Array.from({ length: count }, (_, index) => {
     const from = startOf(first + index, zone);

@@ -12,7 +12,7 @@ export function duration(us: number): string {
   return wholeSeconds(Math.round(seconds));
 }
 
-/** As `duration`, but whole seconds from the first: for figures that tick. */
+/** Like `duration`, but always in whole seconds: for ticking figures. */
 export function tickingDuration(us: number): string {
   return wholeSeconds(Math.max(0, Math.floor(us / US_PER_SECOND)));
 }
@@ -43,14 +43,14 @@ export function roughDuration(us: number): string {
 
 const SECONDS_PER = { s: 1, sec: 1, m: 60, min: 60, h: 3_600, d: 86_400, day: 86_400, days: 86_400 } as const;
 
-/** Seconds that a text of `secondsText` says, or a plain number of them; null for any other text. */
+/** The seconds in a text of `secondsText`, or in a plain number; null for any other text. */
 export function secondsIn(text: string): number | null {
   const found = /^(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|d|days?)?$/.exec(text.trim().toLowerCase());
   if (found === null) return null;
   return Number(found[1]) * SECONDS_PER[(found[2] ?? "s") as keyof typeof SECONDS_PER];
 }
 
-/** "45 min": a length in its largest whole unit, as it is typed. */
+/** "45 min": a length in its largest whole unit, in the form for input. */
 export function secondsText(seconds: number): string {
   if (seconds > 0 && seconds % 86_400 === 0) return `${seconds / 86_400} d`;
   if (seconds > 0 && seconds % 3_600 === 0) return `${seconds / 3_600} h`;

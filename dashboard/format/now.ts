@@ -1,7 +1,7 @@
-/** The present: one clock for everything that ticks, once per second while the page is seen. */
+/** The current time: one clock for everything that ticks, once per second while the page is visible. */
 import { signal } from "@preact/signals";
 
-/** Milliseconds since the Unix epoch, at the last tick. What reads it is drawn again each second. */
+/** Milliseconds since the Unix epoch, at the last tick. Components that read it are redrawn each second. */
 export const now = signal(Date.now());
 
 /** Microseconds since the Unix epoch, without ticking. */
@@ -13,7 +13,7 @@ let timer = 0;
 
 function tick(): void {
   now.value = Date.now();
-  // At the change of the second, so that figures that tick do so together with the clock.
+  // At the change of the second, so that ticking figures change together with the clock.
   timer = window.setTimeout(tick, 1000 - (Date.now() % 1000));
 }
 

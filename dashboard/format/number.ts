@@ -1,4 +1,4 @@
-/** Numbers as people read them: a comma at thousands, the same in every place. */
+/** Numbers in one format everywhere: a comma at thousands. */
 
 const COUNT = new Intl.NumberFormat("en-US");
 const BYTE_UNITS = ["B", "kB", "MB", "GB", "TB"];

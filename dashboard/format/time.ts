@@ -1,6 +1,6 @@
 /**
- * Times of day and dates, in the zone that the reader chose: that of the browser or UTC. Times come in microseconds since the
- * Unix epoch. Everything here reads the signal `zone`, so what shows a time follows the switch.
+ * Times of day and dates in the zone chosen by the user: the browser's or UTC. Times are microseconds since the Unix epoch.
+ * Everything here reads the signal `zone`, so every shown time follows the switch.
  */
 import { signal } from "@preact/signals";
 import { readSetting, writeSetting } from "../state/settings.ts";
@@ -11,7 +11,7 @@ export type ZoneChoice = "local" | "utc";
 const SETTING = "zone";
 export const LOCAL_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** The zone that times are shown in. */
+/** The zone in which times are shown. */
 export const zone = signal<ZoneChoice>(readSetting(SETTING) === "utc" ? "utc" : "local");
 
 export function switchZone(): void {
@@ -65,7 +65,7 @@ export function day(us: number): string {
   return format(us, "day").replace(",", "");
 }
 
-/** True when both lie on one day of the chosen zone. */
+/** True if both lie on one day of the chosen zone. */
 export function sameDay(a: number, b: number): boolean {
   return format(a, "key") === format(b, "key");
 }
@@ -75,7 +75,7 @@ export function shortTime(us: number): string {
   return sameDay(us, nowUs()) ? clockTime(us) : `${day(us)}, ${minuteTime(us)}`;
 }
 
-/** As `shortTime`, without seconds: for times that are planned. */
+/** Like `shortTime`, without seconds: for planned times. */
 export function plannedTime(us: number): string {
   return sameDay(us, nowUs()) ? minuteTime(us) : `${day(us)}, ${minuteTime(us)}`;
 }

@@ -1,4 +1,4 @@
-/** The clock of the server's machine was set: what waits for a person to say that it is right. */
+/** The clock of the server's machine was set: what stays suspended until a person accepts the clock. */
 import type { JSX } from "preact";
 import { pagePath } from "#protocol/dashboard-pages";
 import type { ClockProblem } from "#protocol/server";

@@ -1,4 +1,4 @@
-/** The page of the address. Its module is fetched the first time, and again when the server is back after it was not reached. */
+/** The page of the address. Its module is fetched on first use, and again when the server is back after a failure. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect } from "preact/hooks";
@@ -9,10 +9,10 @@ import { Empty } from "../parts/notice.tsx";
 import { address } from "../router/router.ts";
 
 const modules = signal<ReadonlyMap<DashboardPage, PageModule>>(new Map());
-/** The page whose module did not come. */
+/** The page whose module failed to load. */
 const missing = signal<DashboardPage | null>(null);
 
-/** Fetches the module of the page at the address, unless it is there. */
+/** Fetches the module of the page at the address, unless it is loaded. */
 export async function loadPage(): Promise<void> {
   const page = address.peek()?.page;
   if (page === undefined || modules.peek().has(page)) return;

@@ -1,4 +1,4 @@
-/** The figures of the top bar: engines, running, queued, failed within an hour; all counted by the server. */
+/** The figures of the top bar: engines, running, queued, failed within an hour; the server counts all of them. */
 import { computed } from "@preact/signals";
 import type { JSX } from "preact";
 import type { RunCounts } from "#protocol/run";
@@ -12,10 +12,10 @@ import { Glyph } from "../state/glyph.tsx";
 
 const HOUR_US = 3_600_000_000;
 const MINUTE_MS = 60_000;
-/** The stream does not tell of engines. */
+/** The stream does not report engines. */
 const SERVER_MS = 5_000;
 
-/** An hour ago, to the minute: the question changes once a minute. */
+/** An hour ago, to the minute: the query changes once a minute. */
 const hourAgo = computed(() => Math.floor(now.value / MINUTE_MS) * MINUTE_MS * 1000 - HOUR_US);
 
 export function useServerInfo(): Query<ServerInfo> {

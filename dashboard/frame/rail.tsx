@@ -1,4 +1,4 @@
-/** The rail: the pages by their words, with the key beside each; what runs here at its foot. */
+/** The rail: the names of the pages, each with its key; server facts at its foot. */
 import type { JSX } from "preact";
 import { pagePath } from "#protocol/dashboard-pages";
 import type { ServerInfo } from "#protocol/server";
@@ -7,7 +7,7 @@ import { RAIL } from "../pages/pages.ts";
 import { uptimeText } from "../records/uptime.ts";
 import { address } from "../router/router.ts";
 
-/** The entry of the rail that a page belongs to: a run belongs to the runs. */
+/** The entry of the rail for a page: a single run belongs to the runs. */
 function isCurrent(page: string): boolean {
   const current = address.value?.page ?? "";
   return current === page || `${current}s` === page;

@@ -32,7 +32,7 @@ function Connection(): JSX.Element {
   );
 }
 
-/** The store takes no writes: what people do here is refused. */
+/** The store takes no writes: changes made here are refused. */
 function StoreProblem({ problem }: { problem: ServerInfo["store_problem"] | undefined }): JSX.Element | null {
   if (problem == null || link.value.state === "offline") return null;
   return (

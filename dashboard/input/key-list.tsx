@@ -1,4 +1,4 @@
-/** The list of keys (`?`), with the switch that turns single-letter keys off. */
+/** The list of keyboard shortcuts (`?`), with the switch that turns single-letter keys off. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";

@@ -1,6 +1,6 @@
 /**
- * Keys. A part of the page binds keys while it is shown; `?` lists what is bound. Keys that are plain characters can be switched
- * off (WCAG 2.1.4) and are off while something is typed. A dialog hides the keys of the page below it.
+ * Keyboard shortcuts. A component binds keys while it is shown; `?` lists the bound keys. Plain characters can be switched off
+ * (WCAG 2.1.4) and are off while the user types. A dialog hides the keys of the page below it.
  */
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -9,7 +9,7 @@ import { readSetting, writeSetting } from "../state/settings.ts";
 export interface KeyBinding {
   /** "j", "G", "?", "Enter", "mod+k", or a sequence: "g r". */
   keys: string;
-  /** What it does, for the list of keys: "next row". */
+  /** The effect, for the list of keys: "next row". */
   does: string;
   run: () => void;
 }
@@ -21,10 +21,10 @@ interface Layer {
 }
 
 const SETTING = "single-keys";
-/** Time in which the second key of a sequence has to come. */
+/** Time within which the second key of a sequence must follow. */
 const SEQUENCE_MS = 1_200;
 
-/** False: keys that are plain characters do nothing. */
+/** False: plain character keys have no effect. */
 export const singleKeys = signal(readSetting(SETTING) !== "off");
 
 export function switchSingleKeys(): void {
@@ -37,11 +37,11 @@ const layers: { current: Layer }[] = [];
 export interface KeyOptions {
   /** Heading in the list of keys. */
   group: string;
-  /** True: while these are bound, the keys of the page below are not. */
+  /** True: while these keys are bound, those of the page below are not. */
   modal?: boolean;
 }
 
-/** Binds keys from the moment the component stands in the document; of two bindings of one key the later counts. */
+/** Binds keys while the component is in the document; of two bindings of one key the later counts. */
 export function useKeys(bindings: readonly KeyBinding[], { group, modal = false }: KeyOptions): void {
   const own = useRef({ current: { group, modal, bindings } as Layer });
   own.current.current = { group, modal, bindings };
@@ -54,7 +54,7 @@ export function useKeys(bindings: readonly KeyBinding[], { group, modal = false 
   }, []);
 }
 
-/** Everything that is bound now, by group, for the list of keys. */
+/** All currently bound keys by group, for the list of keys. */
 export function boundKeys(): { group: string; bindings: readonly KeyBinding[] }[] {
   const groups = new Map<string, KeyBinding[]>();
   for (const { current } of layers) {
@@ -90,10 +90,10 @@ function pressed(event: KeyboardEvent): void {
   const name = nameOf(event);
   const plain = name.length === 1;
   if (plain && (!singleKeys.value || isTyping(event.target))) return;
-  // Enter and the like belong to the control that has the focus.
+  // Enter and similar keys belong to the focused control.
   if (!plain && !name.startsWith("mod+") && name !== "Escape" && isControl(event.target)) return;
   const bindings = active();
-  // The first Escape leaves the field; only the next one leaves the page.
+  // The first Escape leaves the field; only the next leaves the page.
   if (name === "Escape" && isTyping(event.target) && !layers.some(({ current }) => current.modal)) {
     (event.target as HTMLElement).blur();
     return;
@@ -123,7 +123,7 @@ export function startKeys(): void {
   document.addEventListener("keydown", pressed);
 }
 
-/** How a key is written for people: "Ctrl K", "g r". */
+/** The name of a key for users: "Ctrl K", "g r". */
 export function keyText(keys: string): string {
   const mod = /Mac|iPhone|iPad/.test(navigator.platform) ? "\u2318" : "Ctrl";
   return keys.replace(/^mod\+(.)$/, (_match, letter: string) => `${mod} ${letter.toUpperCase()}`).replace("Escape", "Esc");

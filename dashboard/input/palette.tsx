@@ -1,4 +1,4 @@
-/** The palette (mod+k): pages, flows and runs by a few letters. */
+/** The palette (mod+k): finds pages, flows and runs by a few letters. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -151,12 +151,12 @@ function choicesFor(text: string, flows: readonly FlowSummary[], runs: readonly 
   return found;
 }
 
-/** The page of a flow, or its runs while there is no such page. */
+/** The page of a flow, or its runs if there is no such page. */
 function flowAddress(id: number, name: string): string {
   return "flow" in PAGES ? pagePath("flow", id) : withQuery(pagePath("runs"), { flow: name });
 }
 
-/** Runs whose name holds the text, newest first. */
+/** Runs whose name contains the text, newest first. */
 function useFoundRuns(text: string): readonly Choice[] {
   const [found, setFound] = useState<readonly Choice[]>([]);
   useEffect(() => {

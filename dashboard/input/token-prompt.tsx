@@ -1,4 +1,4 @@
-/** Asks for the token of a server that wants one. What waits for it goes on once it is given. */
+/** Prompts for the token of the server. Waiting requests continue once the token is given. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { giveToken, messageOf, tokenWanted } from "../api/client.ts";

@@ -1,4 +1,4 @@
-/** The one place that speaks of live changes to screen readers: failures only, one message in five seconds at most. */
+/** The only announcements of live changes to screen readers: failures only, at most one message in five seconds. */
 
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";

@@ -1,8 +1,8 @@
-/** Reads text/event-stream as it arrives; our server ends lines with a line feed. */
+/** Reads text/event-stream as it arrives; the server ends lines with a line feed. */
 
 export interface Frame {
   event: string;
-  /** The stream number; null where the frame has none. */
+  /** The stream number; null if the frame has none. */
   id: number | null;
   data: string;
 }
@@ -11,7 +11,7 @@ export class FrameReader {
   readonly #decoder = new TextDecoder();
   #rest = "";
 
-  /** The frames that are complete with these bytes; comments give none. */
+  /** The frames completed by these bytes; comments yield none. */
   read(bytes: Uint8Array): Frame[] {
     this.#rest += this.#decoder.decode(bytes, { stream: true });
     const parts = this.#rest.split("\n\n");

@@ -1,29 +1,28 @@
 /**
- * The one connection to the event stream. It resumes with the last number it saw; when the server cannot replay from there
- * (it started anew, or too much happened) it says `resync` and everything on the page is fetched again.
- *
- * A page that is not seen gives its connection back after a while: browsers allow six per server, and every tab would hold one.
+ * The only connection to the event stream. It resumes with the last number it received. If the server cannot replay from there
+ * (it restarted, or too many messages passed), it sends `resync` and everything on the page is fetched again.
+ * A hidden page closes its connection after a while: browsers allow six per server, and every tab would hold one.
  */
 import { batch, computed, signal } from "@preact/signals";
 import { authorization, untilToken, withQuery } from "../api/client.ts";
 import { type Frame, FrameReader } from "./frames.ts";
 import type { LiveKind, LiveMessages } from "./messages.ts";
 
-/** The server sends a comment after 15 s of silence; more than this, and the connection is dead. */
+/** The server sends a comment after 15 s of silence; after more than this the connection is dead. */
 const SILENCE_MS = 20_000;
 const RETRY_FIRST_MS = 250;
 const RETRY_MAX_MS = 2_000;
 const HIDDEN_MS = 30_000;
-/** A backlog whose last rows have gone never reaches its end; after this it counts as read. */
+/** A backlog whose last rows were deleted never reaches its end; after this time it counts as read. */
 const CATCH_UP_MS = 1_000;
 
 export type LinkState = "connecting" | "live" | "catching_up" | "resync" | "offline";
 
-/** How the connection is, and since when (milliseconds). */
+/** The state of the connection, and since when (milliseconds). */
 export const link = signal<{ state: LinkState; since: number }>({ state: "connecting", since: Date.now() });
-/** True while the server is away: what writes is off. */
+/** True while the server is away: writing is disabled. */
 export const offline = computed(() => link.value.state === "offline");
-/** When the last news arrived, milliseconds: figures are from then while the server is away. */
+/** Time of the last message, milliseconds: while the server is away, figures are from then. */
 export const lastNews = signal(Date.now());
 
 type Handler<K extends LiveKind> = (message: LiveMessages[K]) => void;
@@ -31,7 +30,7 @@ type Handler<K extends LiveKind> = (message: LiveMessages[K]) => void;
 const handlers = new Map<LiveKind, Set<(message: never) => void>>();
 const resets = new Set<() => Promise<unknown> | undefined>();
 
-/** Calls back for each message of a kind; returns what ends it. */
+/** Calls back for each message of a kind; returns a function that stops it. */
 export function onLive<K extends LiveKind>(kind: K, handler: Handler<K>): () => void {
   const known = handlers.get(kind) ?? new Set();
   handlers.set(kind, known);
@@ -39,14 +38,14 @@ export function onLive<K extends LiveKind>(kind: K, handler: Handler<K>): () => 
   return () => known.delete(handler);
 }
 
-/** Calls back when everything has to be fetched again. The light says so until the promises are settled. */
+/** Calls back when everything must be fetched again. The connection light shows this until the promises are settled. */
 export function onReset(handler: () => Promise<unknown> | undefined): () => void {
   resets.add(handler);
   return () => resets.delete(handler);
 }
 
 let firstHello: () => void = () => {};
-/** Resolves once the stream is open, or is known not to open: what is fetched after it misses nothing. */
+/** Resolves once the stream is open or has failed to open: a fetch after that misses nothing. */
 export const linkTried: Promise<void> = new Promise((resolve) => {
   firstHello = resolve;
 });
@@ -55,7 +54,7 @@ function enter(state: LinkState): void {
   if (link.value.state !== state) link.value = { state, since: Date.now() };
 }
 
-/** The newest number seen; null before the first connection. */
+/** The newest number received; null before the first connection. */
 let position: number | null = null;
 let catchUpTo = 0;
 
@@ -135,7 +134,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => window.setTimeout(resolve, ms));
 }
 
-/** Connects, and again whenever the connection ends; never returns. */
+/** Connects, and reconnects whenever the connection ends; never returns. */
 export async function startLink(): Promise<never> {
   watchVisibility();
   let retryMs = RETRY_FIRST_MS;

@@ -1,4 +1,4 @@
-/** What the stream tells, by name. A deletion is an update that says so. */
+/** The messages of the stream, by name. A deletion is an update with a mark. */
 import type { ArtifactRow } from "#protocol/artifact";
 import type { Event } from "#protocol/event";
 import type { Flow } from "#protocol/flow";

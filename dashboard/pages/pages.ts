@@ -1,11 +1,11 @@
 /**
- * The pages: what stands in the rail, and which module shows each address. A page is loaded when it is opened.
- * To add one, see README.md.
+ * The pages: the entries of the rail, and the module for each address. A page is loaded when it is opened. README.md describes
+ * how to add one.
  */
 import type { ComponentType } from "preact";
 import type { DashboardPage } from "#protocol/dashboard-pages";
 
-/** What a page is given: the id of its address, 0 where the address has none. */
+/** The props of a page: the id of its address, 0 without one. */
 export interface PageProps {
   id: number;
 }

@@ -1,4 +1,4 @@
-/** Dialogs: what floats above the page and takes the keys until it is closed. */
+/** Dialogs above the page, which take the keys until they are closed. */
 
 import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
@@ -11,15 +11,15 @@ interface DialogProps {
   label: string;
   close: () => void;
   children: ComponentChildren;
-  /** Name of a look: "palette" hangs from the top. */
+  /** Name of a style: "palette" is attached to the top. */
   look?: string;
 }
 
-/** A modal dialog; Escape and a click beside it close it. Focus returns to where it was. */
+/** A modal dialog; Escape and a click outside close it. Focus returns to its former element. */
 export function Dialog({ label, close, children, look = "" }: DialogProps): JSX.Element {
   const element = useRef<HTMLDialogElement>(null);
   useKeys([{ keys: "Escape", does: "close", run: close }], { group: "Dialog", modal: true });
-  // At once: what is typed next is meant for it.
+  // Synchronous, so that the next key goes to the dialog.
   useLayoutEffect(() => {
     const dialog = element.current;
     const before = document.activeElement;
@@ -51,21 +51,21 @@ interface Question {
   body: ComponentChildren;
   /** Verb and count: "Cancel 2 runs". */
   confirm: string;
-  /** The safe way out: "Keep running". */
+  /** The safe choice: "Keep running". */
   keep: string;
   act: () => void;
 }
 
 const question = signal<Question | null>(null);
 
-/** Asks back: only for what cannot be undone. The safe button has the focus. */
+/** Asks for confirmation: only for actions that cannot be undone. The safe button has the focus. */
 export function askBack(asked: Question): void {
   const { title, body, confirm } = asked;
   const told = typeof body === "string" ? withMarksShown(body) : body;
   question.value = { ...asked, title: withMarksShown(title), body: told, confirm: withMarksShown(confirm) };
 }
 
-/** The place of the question; once per document. */
+/** Holds the confirmation; once per document. */
 export function QuestionDialog(): JSX.Element | null {
   const asked = question.value;
   if (asked === null) return null;

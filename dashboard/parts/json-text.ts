@@ -1,4 +1,4 @@
-/** A value that people type: text that is JSON is what it says, any other is text. */
+/** The value of typed text: parsed if it is valid JSON, else the text itself. */
 
 export function valueOfText(text: string): unknown {
   try {
@@ -8,7 +8,7 @@ export function valueOfText(text: string): unknown {
   }
 }
 
-/** What a value is, for people: "text", "a number", "a list". */
+/** The kind of a value, for users: "text", "a number", "a list". */
 export function kindOfText(text: string): string {
   const value = valueOfText(text);
   if (typeof value === "string") return "text";
@@ -16,7 +16,7 @@ export function kindOfText(text: string): string {
   return Array.isArray(value) ? "a list" : typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** The text that is read as the value again. */
+/** The text that parses to the value again. */
 export function textOfValue(value: unknown): string {
   return typeof value === "string" && valueOfText(value) === value ? value : JSON.stringify(value, null, 2);
 }

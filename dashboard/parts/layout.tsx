@@ -1,4 +1,4 @@
-/** Pieces that every page is laid out with: title, section, facts, segments. */
+/** Layout components of every page: title, section, facts, segments. */
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -8,7 +8,7 @@ interface Content {
   children?: ComponentChildren;
 }
 
-/** The title line of a page: heading, what belongs to it, and actions at the right. Names the document too. */
+/** The title line of a page: heading, details, and actions at the right. Also sets the document title. */
 export function PageTitle({
   title,
   beside,
@@ -30,7 +30,7 @@ export function PageTitle({
   );
 }
 
-/** A heading over a strong line, and what it heads. */
+/** A heading over a strong line, with its content. */
 export function Section({
   title,
   note,
@@ -49,7 +49,7 @@ export function Section({
   );
 }
 
-/** Names over values in one line. Facts without a value are left out. */
+/** Names over values in one line. Facts without a value are omitted. */
 export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren] | null)[] }): JSX.Element {
   return (
     <dl class="facts">
@@ -65,7 +65,7 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   );
 }
 
-/** A key where it acts. */
+/** A key, shown beside the control it triggers. */
 export function Key({ name }: { name: string }): JSX.Element {
   return <kbd>{name}</kbd>;
 }
@@ -83,7 +83,7 @@ export function RunNumber({ id }: { id: number }): JSX.Element {
   );
 }
 
-/** A choice of few, all visible. */
+/** A choice of a few options, all visible. */
 export function Segments<T extends string>({
   label,
   options,
@@ -130,7 +130,7 @@ export function Select<T extends string>({
   );
 }
 
-/** Tabs whose choice is in the address. The panel below is the caller's. */
+/** Tabs whose choice is in the address. The caller renders the panel below. */
 export function Tabs({
   tabs,
   chosen,
@@ -141,7 +141,7 @@ export function Tabs({
   href: (id: string) => string;
 }) {
   const line = useRef<HTMLElement>(null);
-  // In a narrow window the line of tabs scrolls by itself.
+  // In a narrow window the line of tabs scrolls on its own.
   useEffect(() => {
     const tab = line.current?.querySelector<HTMLElement>("[aria-current]");
     if (!line.current || !tab) return;

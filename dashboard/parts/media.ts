@@ -1,4 +1,4 @@
-/** Sizes of the window that the layout changes at. */
+/** Window widths at which the layout changes. */
 import { signal } from "@preact/signals";
 
 function media(query: string) {

@@ -1,4 +1,4 @@
-/** What came since waits above a list, so that rows never move under the reader. */
+/** Announces new entries above a list, so that rows never move while the user reads. */
 import type { JSX } from "preact";
 import { Key } from "./layout.tsx";
 

@@ -1,11 +1,11 @@
-/** What stands in the place of data: nothing yet, nothing found, not loaded, not reached. */
+/** Placeholders for data: empty, not found, not loaded, not reachable. */
 
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { ApiError } from "../api/client.ts";
 import { withMarksShown } from "../format/marks.ts";
 
-/** Nothing here: what belongs here, how to get the first, and steps as buttons. */
+/** An empty place: what belongs here, how to create the first, and steps as buttons. */
 export function Empty({
   title,
   children,
@@ -41,7 +41,7 @@ export function CopyLine({ text }: { text: string }): JSX.Element {
   );
 }
 
-/** A part that failed: the cause, and once more. The rest of the page stays. */
+/** A part that failed: the cause, and a button to try again. The rest of the page stays. */
 export function Failure({ what, error, again }: { what: string; error: ApiError; again: () => void }): JSX.Element {
   const told = withMarksShown(error.message);
   const cause = error.status === 0 ? told : `The server answered ${error.status}: ${told}`;
@@ -57,7 +57,7 @@ export function Failure({ what, error, again }: { what: string; error: ApiError;
   );
 }
 
-/** A sentence that wants to be read, in the colour of a state. */
+/** An important sentence, in the colour of a state. */
 export function Banner({
   token,
   children,
@@ -77,7 +77,7 @@ export function Banner({
 
 const QUIET_MS = 300;
 
-/** Rows to come: nothing at first, still bars at the height of rows later. */
+/** Placeholder rows: nothing at first, later still bars at the height of rows. */
 export function Loading({ rows = 6 }: { rows?: number }): JSX.Element | null {
   const [shown, setShown] = useState(false);
   useEffect(() => {

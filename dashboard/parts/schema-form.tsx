@@ -1,4 +1,4 @@
-/** A form made from a JSON Schema: a control for each plain property, JSON for every other. */
+/** A form made from a JSON Schema: a control for each plain property, JSON for every other property. */
 import type { JSX } from "preact";
 
 type Node = Readonly<Record<string, unknown>>;
@@ -12,7 +12,7 @@ export interface SchemaField {
   title: string;
   hint: string;
   choices: readonly string[];
-  /** What it starts with; "" leaves the property out. */
+  /** The initial text; "" omits the property. */
   initial: string;
 }
 
@@ -20,7 +20,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The one branch beside null of an optional property, and the property itself of any other. */
+/** The only branch besides null of an optional property; any other property itself. */
 function plainOf(node: Node): Node {
   const branches = (node["anyOf"] ?? node["oneOf"]) as unknown;
   if (!Array.isArray(branches)) return node;
@@ -56,7 +56,7 @@ function hintOf(node: Node, kind: FieldKind): string {
   return [String(node["description"] ?? ""), [words, ...bounds].filter(Boolean).join(" ")].filter(Boolean).join(" \u00b7 ");
 }
 
-/** The properties of an object schema in their order. */
+/** The properties of an object schema in order. */
 export function fieldsOf(schema: Node | undefined): SchemaField[] {
   const properties = schema?.["properties"];
   const required = Array.isArray(schema?.["required"]) ? schema["required"] : [];
@@ -80,7 +80,7 @@ export function fieldsOf(schema: Node | undefined): SchemaField[] {
   });
 }
 
-/** The texts that say these values; "" for what is left out. */
+/** The texts of these values; "" for omitted ones. */
 export function textsOf(fields: readonly SchemaField[], values: Readonly<Record<string, unknown>>): Record<string, string> {
   const text = ({ name, kind }: SchemaField): string => {
     const value = values[name];
@@ -90,7 +90,7 @@ export function textsOf(fields: readonly SchemaField[], values: Readonly<Record<
   return Object.fromEntries(fields.map((field) => [field.name, text(field)]));
 }
 
-/** The values that the texts of the fields say. @throws Error naming the field whose JSON cannot be read. */
+/** The values of the field texts. @throws Error with the name of the field whose JSON is invalid. */
 export function valuesOf(fields: readonly SchemaField[], texts: Readonly<Record<string, string>>): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const field of fields) {
@@ -103,7 +103,7 @@ export function valuesOf(fields: readonly SchemaField[], texts: Readonly<Record<
 
 function readText({ name, kind }: SchemaField, text: string): unknown {
   if (kind === "text" || kind === "date" || kind === "date-time") return text;
-  // What is no number is sent as it stands: the server says what it expects.
+  // Text that is not a number is sent unchanged: the server answers what it expects.
   if (kind === "number" || kind === "integer") return Number.isNaN(Number(text)) ? text : Number(text);
   try {
     return JSON.parse(text) as unknown;
@@ -112,9 +112,9 @@ function readText({ name, kind }: SchemaField, text: string): unknown {
   }
 }
 
-/** The field that a message of the server is about: the one it names, or the one that holds what it names. */
+/** The field of a server message: the one it names, or the one that contains what it names. */
 export function fieldIn(message: string, fields: readonly SchemaField[]): string | null {
-  // An answer that is no object is the one field of its form.
+  // An answer that is not an object is the only field of its form.
   const named = /(?:parameter|answer) "([^"]+)"/.exec(message)?.[1] ?? /^(answer): /.exec(message)?.[1] ?? null;
   if (named === null) return null;
   const holds = (name: string) => named === name || named.startsWith(`${name}.`) || named.startsWith(`${name}[`);
@@ -125,7 +125,7 @@ interface FieldsProps {
   fields: readonly SchemaField[];
   texts: Readonly<Record<string, string>>;
   change: (name: string, text: string) => void;
-  /** What the server said; shown at its field. */
+  /** The server's error, shown at its field. */
   problem: string;
 }
 

@@ -1,4 +1,4 @@
-/** A switch: what it controls is on or off at once. */
+/** A switch that takes effect at once. */
 import type { JSX } from "preact";
 
 export function Switch({

@@ -1,6 +1,6 @@
 /**
- * Short messages at the bottom. One that can be undone acts only when it ends: until then nothing was sent.
- * `u` undoes the latest.
+ * Short messages at the bottom. An action that can be undone runs only when its toast ends: until then nothing is sent. `u`
+ * undoes the latest.
  */
 
 import { signal } from "@preact/signals";
@@ -23,9 +23,9 @@ const toasts = signal<readonly Toast[]>([]);
 let lastId = 0;
 
 export interface ToastOptions {
-  /** Takes it back; shown as a button while the message stands. */
+  /** Reverts the action; shown as a button on the toast. */
   undo?: () => void;
-  /** What is done when the message ends without an undo. */
+  /** Runs when the toast ends without an undo. */
   commit?: () => void;
 }
 
@@ -51,12 +51,12 @@ function undoLatest(): void {
   if (latest !== undefined) take(latest.id)?.undo?.();
 }
 
-// What was promised is done even if the page is left now.
+// Pending actions run even if the page is left now.
 window.addEventListener("pagehide", () => {
   for (const { id } of toasts.value) finish(id);
 });
 
-/** The place of the messages; once per document. */
+/** Holds the toasts; once per document. */
 export function Toasts(): JSX.Element {
   useKeys([{ keys: "u", does: "undo the last step", run: undoLatest }], { group: "Everywhere" });
   return (

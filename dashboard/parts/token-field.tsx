@@ -1,14 +1,14 @@
-/** A field of several words: each is a token that can be taken away. Enter and the comma add what is typed. */
+/** A field of several words: each is a token that can be removed. Enter and the comma add the typed word. */
 import type { JSX } from "preact";
 import { useId, useState } from "preact/hooks";
 import { Glyph } from "../state/glyph.tsx";
 
 export interface TokenFieldProps {
-  /** Names the field for readers. */
+  /** Label of the field for screen readers. */
   label: string;
   tokens: readonly string[];
   change: (tokens: string[]) => void;
-  /** Offered while typing. */
+  /** Suggestions while the user types. */
   known?: readonly string[];
   placeholder?: string;
   wrong?: boolean;
@@ -49,7 +49,7 @@ export function TokenField({ label, tokens, change, known = [], placeholder, wro
         value={text}
         onInput={(event) => {
           const typed = event.currentTarget.value;
-          // What was chosen from the list is whole.
+          // A word chosen from the list is complete.
           if (event.inputType === "insertReplacementText" || event.inputType === undefined) add(typed);
           else setText(typed);
         }}

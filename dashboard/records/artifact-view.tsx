@@ -1,4 +1,4 @@
-/** An artifact as its kind is read. Its data is that of users: it is shown as text and never run. */
+/** An artifact in the view of its kind. Its data is from users: it is shown as text and never executed. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ArtifactRow } from "#protocol/artifact";
@@ -8,7 +8,7 @@ import { Section } from "../parts/layout.tsx";
 import { Markdown, OutLink, webAddress } from "./markdown.tsx";
 import "./artifact.css";
 
-/** Rows of a table that are drawn at first. */
+/** Table rows that are drawn at first. */
 const ROWS_FIRST = 50;
 
 type Data = Readonly<Record<string, unknown>>;
@@ -26,7 +26,7 @@ export const ARTIFACT_KIND_WORDS: Readonly<Record<ArtifactRow["kind"], string>> 
   image: "Pictures",
 };
 
-/** What an artifact is called: its title, the text of a link, its key, or its kind. */
+/** The name of an artifact: its title, the text of a link, its key, or its kind. */
 export function titleOf({ data, key, kind }: Pick<ArtifactRow, "data" | "key" | "kind">): string {
   return (
     textOf(data["title"]) || textOf(data["text"]).split("\n", 1)[0]?.replace(/^#+ /, "") || key || textOf(data["label"]) || kind
@@ -43,7 +43,7 @@ export function ArtifactView({ artifact }: { artifact: ArtifactRow }): JSX.Eleme
   );
 }
 
-/** What an artifact holds, without a heading. */
+/** The content of an artifact, without a heading. */
 export function ArtifactData({ kind, data }: { kind: string; data: Data }): JSX.Element {
   switch (kind) {
     case "markdown":
@@ -133,7 +133,7 @@ function LinkData({ data }: { data: Data }): JSX.Element {
 function ImageData({ data }: { data: Data }): JSX.Element {
   const source = textOf(data["src"]);
   const [failed, setFailed] = useState(false);
-  // Pictures run nothing, SVG neither: scripts in it are dead inside an <img>.
+  // Images execute nothing, not even SVG: scripts are disabled inside an <img>.
   const shown = source.startsWith("data:image/") || source.startsWith("https://");
   if (failed || !shown)
     return (

@@ -1,4 +1,4 @@
-/** The attempts of a run that was tried again, as its engine reported them with the state; engines need not. */
+/** The attempts of a retried run, as its engine reported them with the state; engines may omit them. */
 import type { Run } from "#protocol/run";
 
 /** Begin and end of each, microseconds; the end of the latest is null. */
@@ -11,7 +11,7 @@ export function attemptsOf(run: Run): readonly (readonly [fromUs: number, toUs: 
   });
 }
 
-/** How often the run was tried, this time included: `attempt` counts the tries before. */
+/** Number of attempts of the run, including this one: `attempt` counts the earlier ones. */
 export function triesOf(run: Run): number {
   return (run.attempt ?? 0) + 1;
 }

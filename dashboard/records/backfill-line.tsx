@@ -1,4 +1,4 @@
-/** One backfill in a list: what it fills, and how far it is. */
+/** One backfill in a list: its values and its progress. */
 import type { JSX } from "preact";
 import type { BackfillStatus } from "#protocol/backfill";
 import { count } from "../format/number.ts";

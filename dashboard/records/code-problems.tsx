@@ -1,4 +1,4 @@
-/** What is wrong in the served directory: files that do not load, and things in others that are not as they are meant. */
+/** Problems of the served directory: files that do not load, and parts of other files that do not work as intended. */
 import type { JSX } from "preact";
 import type { CodeProblem, Settings } from "#protocol/server";
 import { useQuery } from "../api/query.ts";
@@ -7,7 +7,7 @@ import { Section } from "../parts/layout.tsx";
 import { Glyph } from "../state/glyph.tsx";
 import { firstLine } from "./why.ts";
 
-/** A file that never loaded has no flow, and so no message of the stream. */
+/** A file that never loaded has no flow, and therefore no stream message. */
 const EVERY_MS = 5_000;
 
 export function useCodeProblems(): readonly CodeProblem[] {

@@ -1,4 +1,4 @@
-/** Pieces of an event: what it is about and where that is shown, and what it says. */
+/** Parts of an event: its subject with a link, and its content. */
 
 import type { JSX } from "preact";
 import type { Event, Resource } from "#protocol/event";
@@ -12,7 +12,7 @@ export function kindWord(kind: string): string {
   return KIND_WORDS[kind] ?? kind;
 }
 
-/** Where a resource of an event is shown, or null. Resources have ids of their own; the event knows the numbers. */
+/** The page of an event's resource, or null. Resources have ids of their own; the event holds the numbers for the address. */
 export function resourceAddress({ kind, id, name }: Resource, event: Event): string | null {
   const payload = event.payload ?? {};
   switch (kind) {
@@ -35,7 +35,7 @@ export function resourceAddress({ kind, id, name }: Resource, event: Event): str
   }
 }
 
-/** The look of the state that the event tells of, or null. */
+/** The look of the state in the event, or null. */
 function lookOfEvent({ payload = {} }: Event): StateLook | null {
   const { state, state_type } = payload;
   if (typeof state !== "string") return null;
@@ -47,14 +47,14 @@ export function EventGlyph({ event }: { event: Event }): JSX.Element | null {
   return look === null ? null : <StateGlyph look={look} size={12} />;
 }
 
-/** Parts of a payload that stand elsewhere in a row, or say little. */
+/** Parts of a payload that are shown elsewhere in a row, or add little. */
 const TOLD: ReadonlySet<string> = new Set([
   ...["state", "state_type", "message", "flow", "project", "parameters", "created_by", "task", "dynamic_key"],
   ...["rule_id", "schedule_id", "id"],
 ]);
 const LENGTH_MAX = 240;
 
-/** What an event says in one line: its message, or what is particular in its payload. */
+/** An event in one line: its message, or the specific part of its payload. */
 export function eventText({ payload = {} }: Event): string {
   const message = payload["message"];
   const said = typeof message === "string" ? [message.split("\n", 1)[0] ?? ""] : [];

@@ -1,10 +1,10 @@
-/** Fires to come of all schedules, as the server computes them. */
+/** Future fires of all schedules, as computed by the server. */
 import type { ScheduleRow } from "#protocol/schedule";
 import type { ScheduleFires } from "#protocol/schedule-calendar";
 import { withQuery } from "../api/client.ts";
 import { type Query, useQuery } from "../api/query.ts";
 
-/** Time passes even when nothing changes. */
+/** Fires pass even when nothing changes. */
 const EVERY_MS = 60_000;
 
 export function useFires(limit: number, before: number | null = null): Query<ScheduleFires[]> {
@@ -24,9 +24,9 @@ export function useFiresOf({ id }: ScheduleRow, limit: number): ScheduleFires | 
 export interface Fire {
   time: number;
   of: ScheduleFires;
-  /** Who skipped it, null when it will run. */
+  /** Who skipped the fire; null if it will run. */
   skippedBy: string | null;
-  /** A run exists for it: the look-ahead makes the next three of each schedule. */
+  /** A run exists for the fire: the look-ahead creates the next three of each schedule. */
   hasRun: boolean;
 }
 

@@ -1,8 +1,8 @@
-/** All flows, with what lists of them show: schedules, latest results, neighbours. */
+/** All flows with the data of lists: schedules, latest results, neighbours. */
 import type { FlowSummary } from "#protocol/flow";
 import { type Query, useQuery } from "../api/query.ts";
 
-/** Latest ended runs told of each flow. */
+/** Latest ended runs per flow. */
 export const RESULTS = 20;
 
 export function useFlows(): Query<FlowSummary[]> {
@@ -20,7 +20,7 @@ export function downstreamOf(flow: FlowSummary, flows: readonly FlowSummary[]): 
   return [...found];
 }
 
-/** How many of the latest ended runs went wrong in a row. */
+/** How many of the latest ended runs failed in a row. */
 export function failuresInARow({ results = [] }: FlowSummary): number {
   const good = results.findIndex(([, type]) => type !== "Failed" && type !== "Crashed");
   return good === -1 ? results.length : good;

@@ -1,6 +1,6 @@
 /**
- * Markdown as elements, never as HTML: headings, paragraphs, lists, quotes, code, tables, rules, emphasis and links. What is not
- * understood stays text. Links lead to http and https only.
+ * Markdown as elements, never as HTML: headings, paragraphs, lists, quotes, code, tables, rules, emphasis and links. Unknown
+ * syntax stays text. Links lead to http and https only.
  */
 import type { ComponentChildren, JSX } from "preact";
 
@@ -13,10 +13,10 @@ const RULE = /^\s*(?:-{3,}|\*{3,}|_{3,})\s*$/;
 const TABLE_ROW = /^\s*\|(.*)\|\s*$/;
 const TABLE_LINE = /^\s*\|(?:\s*:?-+:?\s*\|)+\s*$/;
 
-/** Code, strong, emphasised, link: the first that begins earliest. */
+/** Code, strong, emphasised, link: the earliest match wins. */
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\b_([^_]+)_\b|\[([^\]]+)\]\(([^\s)]+)\)/;
 
-/** The address if it leads to the web, else null. */
+/** The address if it is http or https, else null. */
 export function webAddress(text: string): string | null {
   try {
     const { protocol, href } = new URL(text);
@@ -57,7 +57,7 @@ function inline(text: string): ComponentChildren {
   ];
 }
 
-/** Lines from `at` on for which `take` gives something. */
+/** Lines from `at` on while `take` returns a value. */
 function run(lines: readonly string[], at: number, take: (line: string) => string | null): string[] {
   const taken: string[] = [];
   for (let index = at; index < lines.length; index += 1) {

@@ -1,4 +1,4 @@
-/** What waits and for what, as the server tells it; fetched again while something shown is waiting. */
+/** Waiting runs and their reasons, from the server; fetched again while a shown run waits. */
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { Queue, QueuedRun } from "#protocol/queue";
@@ -22,7 +22,7 @@ export function waitingById(queue: Queue | null): Waiting {
   return new Map((queue?.runs ?? []).map((run) => [run.run_id, run]));
 }
 
-/** How full each resource is: "4 of 4". */
+/** Usage of each resource: "4 of 4". */
 export function useResourceUse(queue: ReadonlySignal<Queue | null>): ReadonlySignal<ReadonlyMap<string, string>> {
   return useMemo(
     () => computed(() => new Map((queue.value?.resources ?? []).map(({ name, used, total }) => [name, `${used} of ${total}`]))),

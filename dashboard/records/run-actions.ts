@@ -1,4 +1,4 @@
-/** What can be done to runs: each asks back only where it cannot be undone. */
+/** Actions on runs; only those that cannot be undone ask for confirmation. */
 import { signal } from "@preact/signals";
 import type { Run } from "#protocol/run";
 import { isTerminal } from "#protocol/state";
@@ -8,7 +8,7 @@ import { askBack } from "../parts/dialog.tsx";
 import { showToast } from "../parts/toast.tsx";
 import { navigate } from "../router/router.ts";
 
-/** Runs whose deletion waits for the end of its undo: lists leave them out. */
+/** Runs whose deletion can still be undone: lists hide them. */
 export const leaving = signal<ReadonlySet<number>>(new Set());
 
 function leave(ids: readonly number[], leaves: boolean): void {
@@ -17,14 +17,14 @@ function leave(ids: readonly number[], leaves: boolean): void {
   leaving.value = next;
 }
 
-/** What has to be known of a run to act on it. */
+/** The fields of a run that actions need. */
 export type RunInHand = Pick<Run, "id" | "name" | "state">;
 
 export function isActive(run: RunInHand): boolean {
   return !isTerminal(run.state.type) && run.state.type !== "Cancelling";
 }
 
-/** Does one request for each run; tells what failed. */
+/** Sends one request per run and reports the failures. */
 async function each(runs: readonly RunInHand[], done: string, act: (run: RunInHand) => Promise<unknown>): Promise<void> {
   const results = await Promise.allSettled(runs.map(act));
   const failed = results.filter((result) => result.status === "rejected");
@@ -37,7 +37,7 @@ function namesOf(runs: readonly RunInHand[]): string {
   return listed(runs.length > 3 ? [...names, `${runs.length - 3} more`] : names);
 }
 
-/** Cancels what is active among these runs, after asking. */
+/** Cancels the active runs among these, after a confirmation. */
 export function cancelRuns(runs: readonly RunInHand[]): void {
   const active = runs.filter(isActive);
   if (active.length === 0) return;
@@ -51,7 +51,7 @@ export function cancelRuns(runs: readonly RunInHand[]): void {
   });
 }
 
-/** Deletes runs when the message ends; until then it can be undone. */
+/** Deletes runs when the toast ends; until then the deletion can be undone. */
 export function deleteRuns(runs: readonly Run[]): void {
   const ids = runs.map(({ id }) => id);
   leave(ids, true);
@@ -70,7 +70,7 @@ export function deleteRuns(runs: readonly Run[]): void {
 }
 
 /**
- * Runs it again and goes there: with the same parameters, which makes it a retry of the run, or with others.
+ * Runs the run again and opens the new one: with the same parameters, which makes it a retry of the run, or with others.
  * @throws ApiError when the server refuses
  */
 export async function rerun(run: Run, parameters: Readonly<Record<string, unknown>> | null): Promise<void> {

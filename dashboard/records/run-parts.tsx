@@ -1,4 +1,4 @@
-/** Pieces of a run that several pages show: its duration against the usual one, who made it, what it belongs to. */
+/** Parts of a run that several pages show: its duration against the usual one, its creator, its flow. */
 import type { JSX } from "preact";
 import type { Run } from "#protocol/run";
 import { isTerminal } from "#protocol/state";
@@ -7,7 +7,7 @@ import { now, nowUs } from "../format/now.ts";
 import { PAGES } from "../pages/pages.ts";
 import { lookOf } from "../state/look.ts";
 
-/** How long it ran: so far while it runs, null when it never started. Reads the ticking clock of what still runs. */
+/** Duration of a run: so far while it runs, null if it never started. Reads the ticking clock for running runs. */
 export function runTime(run: Run): number | null {
   if (run.start_time === null || run.start_time === undefined) return null;
   if (isTerminal(run.state.type)) return run.total_run_time ?? (run.end_time ?? run.state.timestamp) - run.start_time;
@@ -15,7 +15,7 @@ export function runTime(run: Run): number | null {
   return Math.max(0, us - run.start_time);
 }
 
-/** Past twice the usual time the tick stays in the middle. */
+/** Beyond twice the usual time the tick stays in the middle. */
 const TICK_MIDDLE = 2;
 
 /** A bar, a tick at the usual time, and the figure. */
@@ -50,7 +50,7 @@ export function FlowName({ run }: { run: Pick<Run, "project" | "flow_name"> }): 
   );
 }
 
-/** Who made the run: "schedule 31", "rule 4", "backfill 7", a name. */
+/** The creator of a run: "schedule 31", "rule 4", "backfill 7", a name. */
 export function creatorOf(run: Run): string {
   const by = run.created_by ?? "";
   if (run.schedule_id !== null && run.schedule_id !== undefined) return `schedule ${run.schedule_id}`;
@@ -59,7 +59,7 @@ export function creatorOf(run: Run): string {
   return by.replace(/^mcp:/, "agent ");
 }
 
-/** Where the maker of a run is shown, or null. */
+/** The page of a run's creator, or null. */
 export function creatorAddress(run: Run): string | null {
   if (run.schedule_id !== null && run.schedule_id !== undefined)
     return "schedules" in PAGES ? `/schedules?schedule=${run.schedule_id}` : null;

@@ -1,4 +1,4 @@
-/** How far a run is, by what its flow or its tasks say with progress(). Nothing for runs that say nothing. */
+/** The progress of a run, as its flow or its tasks report it with progress(). Nothing for runs without reports. */
 import type { JSX } from "preact";
 import type { ArtifactsPage } from "#protocol/artifact";
 import { progressOf, progressText, type RunProgress } from "#protocol/run-progress";

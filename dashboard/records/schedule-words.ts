@@ -1,4 +1,4 @@
-/** Schedules in words. What is not common is told as it was written. */
+/** Schedules in words. Uncommon expressions are shown as written. */
 import type { Schedule, ScheduleRow } from "#protocol/schedule";
 import { duration } from "../format/duration.ts";
 import { plannedTime } from "../format/time.ts";
@@ -43,10 +43,10 @@ function weekdayText(weekday: string): string | null {
     .join(", ");
 }
 
-/** How the reason begins where a rule paused it; the name of the rule follows. */
+/** Prefix of the reason if a rule paused the schedule; the name of the rule follows. */
 const BY_RULE = "rule:";
 
-/** Why a schedule does not fire, or null. Its runs go on. */
+/** Why a schedule does not fire, or null. Its existing runs continue. */
 export function pausedText({ active, paused_until, paused_reason }: ScheduleRow): string | null {
   if (active) return null;
   const until = paused_until === null ? "paused" : `paused until ${plannedTime(paused_until)}`;

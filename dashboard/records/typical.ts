@@ -1,4 +1,4 @@
-/** How long a flow usually takes: the median of its completed runs of a week. */
+/** The usual duration of a flow: the median of its completed runs of a week. */
 import type { ReadonlySignal } from "@preact/signals";
 import { computed } from "@preact/signals";
 import { useMemo } from "preact/hooks";

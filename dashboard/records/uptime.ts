@@ -1,4 +1,4 @@
-/** How long the server has been up, as far as is known: while it is away, up to its last news. */
+/** How long the server has been up; while it is away, up to the last message. */
 import { tickingDuration } from "../format/duration.ts";
 import { now } from "../format/now.ts";
 import { lastNews, offline } from "../live/link.ts";

@@ -1,4 +1,4 @@
-/** One sentence: why a run waits, or why it ended as it did. Empty for what needs no reason. */
+/** One sentence: why a run waits, or why it ended in its state. Empty for runs that need no reason. */
 
 import type { Queue, QueuedRun } from "#protocol/queue";
 import type { Run } from "#protocol/run";
@@ -13,11 +13,11 @@ import type { Waiting } from "./queue.ts";
 export interface WhyContext {
   waiting: Waiting;
   resources: Queue["resources"];
-  /** Microseconds that runs of this flow usually take, null when unknown. */
+  /** Usual duration of runs of this flow in microseconds, null if unknown. */
   typical: number | null;
 }
 
-/** The sentence, without a period where it is a phrase of one clause. */
+/** The sentence; a phrase of one clause has no period. */
 export function whyOf(run: Run, context: WhyContext): string {
   return withMarksShown(saidOf(run, context));
 }
@@ -68,7 +68,7 @@ function whyRunning(run: Run, typical: number | null): string {
   return [attempt, past].filter(Boolean).join("; ");
 }
 
-/** Who holds what it waits for, how full that is, and its place in line. */
+/** The holder of the missing resource, its usage, and the run's place in the queue. */
 export function reasonText(queued: QueuedRun | undefined, resources: Queue["resources"], scheduledUs: number | null): string {
   if (queued === undefined)
     return scheduledUs !== null && scheduledUs > nowUs() ? `Waits for its time, ${plannedTime(scheduledUs)}` : "";
@@ -91,7 +91,7 @@ export function reasonText(queued: QueuedRun | undefined, resources: Queue["reso
   }
 }
 
-/** A resource as people call it: the server keeps the caps of flows and backfills as resources, too. */
+/** The user's name for a resource: the server also keeps the limits of flows and backfills as resources. */
 export function resourceWords(name: string): string {
   if (name.startsWith("flow:")) return `the cap of ${name.slice(5).replace("/", " / ")}`;
   return name.startsWith("backfill:") ? `the cap of backfill ${name.slice(9)}` : name;

@@ -1,4 +1,4 @@
-/** The address bar is the state: the page, its filters and its tab. Links are ordinary links. */
+/** The address bar holds the state: the page, its filters and its tab. Links are ordinary links. */
 import { computed, signal } from "@preact/signals";
 import { pageAt } from "#protocol/dashboard-pages";
 import { endRestoring, isRestoring, restoreScroll } from "./scroll.ts";
@@ -9,7 +9,7 @@ interface Place {
 }
 
 export const place = signal<Place>(here());
-/** The page at the address, null for an address that is none. */
+/** The page at the address, null for an unknown address. */
 export const address = computed(() => pageAt(place.value.path));
 const values = computed(() => new URLSearchParams(place.value.search));
 
@@ -29,7 +29,7 @@ export function allParams(): string {
 
 export type ParamChanges = Readonly<Record<string, string | null>>;
 
-/** The address of this page with other values of the query; null and "" leave one out. */
+/** The address of this page with other values of the query; null and "" remove a value. */
 export function withParams(changes: ParamChanges): string {
   const next = new URLSearchParams(values.value);
   for (const [name, value] of Object.entries(changes))
@@ -39,13 +39,13 @@ export function withParams(changes: ParamChanges): string {
   return text === "" ? place.value.path : `${place.value.path}?${text}`;
 }
 
-/** What is kept with an entry of the browser's history. */
+/** Data kept with an entry of the browser's history. */
 interface Entry {
-  /** Where the reader was on the page, in pixels from its top. */
+  /** The scroll position, in pixels from the top. */
   y: number;
-  /** Entries of the dashboard before this one. */
+  /** Number of dashboard entries before this one. */
   depth: number;
-  /** Made by typing: the next letter changes the same entry. */
+  /** Created by typing: the next letter changes the same entry. */
   typed: boolean;
 }
 
@@ -53,20 +53,20 @@ function entry(): Entry {
   return { y: 0, depth: 0, typed: false, ...(history.state as Partial<Entry> | null) };
 }
 
-/** Changes values of the query without a step in the history: what is open on the page, and forms that end. */
+/** Changes values of the query without a history entry: what is open on the page, and closed forms. */
 export function setParams(changes: ParamChanges): void {
   history.replaceState(history.state, "", withParams(changes));
   place.value = here();
 }
 
-/** Changes values of the query as a step that Back takes back: filters, orders, tabs and views. */
+/** Changes values of the query with a history entry that Back reverts: filters, orders, tabs and views. */
 export function stepParams(changes: ParamChanges, { typed = false } = {}): void {
   const to = withParams(changes);
   if (to === location.pathname + location.search) return;
   push(to, typed);
 }
 
-/** The same for a field while it is typed in: all letters are one step. */
+/** The same for a text field while the user types: all letters share one entry. */
 export function typeParams(changes: ParamChanges): void {
   if (entry().typed) setParams(changes);
   else stepParams(changes, { typed: true });
@@ -80,7 +80,7 @@ function push(to: string, typed: boolean): void {
   place.value = here();
 }
 
-/** Goes to an address of the dashboard. */
+/** Opens an address of the dashboard. */
 export function navigate(to: string): void {
   if (to === location.pathname + location.search) return;
   push(to, false);
@@ -96,7 +96,7 @@ export function goBack(fallback: string): void {
 const KEEP_MS = 200;
 let keepTimer = 0;
 
-/** Keeps where the reader is, for when Back or Forward comes here again. */
+/** Stores the scroll position for a later Back or Forward. */
 function scrolled(): void {
   window.clearTimeout(keepTimer);
   keepTimer = window.setTimeout(() => isRestoring() || keepScroll(), KEEP_MS);

@@ -1,9 +1,9 @@
 /**
- * Brings the reader back to where an entry of the history was left. The page comes in parts: as it grows, the window follows until it
- * is there, which makes long lists load the pages on the way. Whatever the reader does ends it.
+ * Restores the scroll position of a history entry. The page arrives in parts: as the page grows, the window follows until the
+ * position is reached, which makes long lists load the pages on the way. Any input of the user ends this.
  */
 
-/** A page that has not grown so far by then has less on it than before. */
+/** A page that has not grown far enough by this time has less content than before. */
 const GIVE_UP_MS = 5_000;
 const OWN_MOVES = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
 

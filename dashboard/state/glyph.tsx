@@ -1,6 +1,6 @@
 /**
- * Glyphs of states, drawn once per page as symbols and used by name. Outline waits, ring with a dot or a loop is alive, disc is
- * done well, square went wrong, diamond wants a person, bare or slashed was passed over.
+ * Glyphs of states, drawn once per page as symbols and used by name. An outline waits, a ring with a dot or a loop is active, a
+ * disc succeeded, a square failed, a diamond needs a person, a bare or slashed glyph was skipped.
  */
 import type { ComponentChildren, JSX } from "preact";
 
@@ -11,7 +11,7 @@ const LINE = {
   "stroke-linecap": "round",
   "stroke-linejoin": "round",
 } as const;
-/** What is cut out of a solid shape. */
+/** The strokes cut out of a solid shape. */
 const CUT = { ...LINE, stroke: "var(--knock)", "stroke-width": 1.7 } as const;
 
 const ring = <circle cx="8" cy="8" r="5.8" {...LINE} />;
@@ -47,7 +47,7 @@ const SHAPES: Readonly<Record<string, ComponentChildren>> = {
   "timed-out": [square, <path key="m" d="M8 4.4V8.3l2.5 1.8" {...CUT} />],
   crashed: [square, <path key="m" d="M9.6 1.4 6.2 7.2l3.6 1.4-3.4 6" {...CUT} />],
   unknown: ring,
-  // Things that are not states, in the same grammar.
+  // Glyphs that are not states, in the same style.
   lapsed: [diamond, <path key="m" d="M8 4.4v4.2M8 11.3v.1" {...CUT} />],
   full: [diamond, <path key="m" d="M5 9.4h6M6 6.7h4" {...CUT} />],
   "flow-error": [square, <path key="m" d="M8 4.6v4M8 11.2v.1" {...CUT} />],
@@ -89,7 +89,7 @@ export function Sprite(): JSX.Element {
   );
 }
 
-/** A glyph by name: always beside a word that says the same. */
+/** A glyph by name: always beside a word with the same meaning. */
 export function Glyph({ name, size = 14 }: { name: string; size?: number }): JSX.Element {
   return (
     <svg class="glyph" width={size} height={size} aria-hidden="true">

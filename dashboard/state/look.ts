@@ -1,6 +1,6 @@
 /**
- * The state language: which glyph, word, colour and loudness a state has. Quiet ended well or waits for its time, live is under
- * way, loud wants to be seen.
+ * The visual language of states: glyph, word, colour and loudness. Quiet states ended well or wait for their time, live states
+ * are active, loud states need attention.
  */
 import type { State } from "#protocol/state";
 
@@ -9,7 +9,7 @@ export type Loudness = "quiet" | "live" | "loud";
 export interface StateLook {
   /** Name of the glyph, and of the colour tokens: --st-<token>. */
   token: string;
-  /** As people read it: "Awaiting resource". */
+  /** The word for users: "Awaiting resource". */
   word: string;
   loudness: Loudness;
 }
@@ -33,7 +33,7 @@ const LOOKS: Readonly<Record<string, StateLook>> = {
   Crashed: { token: "crashed", word: "Crashed", loudness: "loud" },
 };
 
-/** The look of a state. A name of its own keeps its word and has the shape of its type; a type nobody knows is grey. */
+/** The look of a state. A custom name keeps its word and has the shape of its type; an unknown type is grey. */
 export function lookOf({ type, name }: Pick<State, "type" | "name">): StateLook {
   const known = LOOKS[name];
   if (known !== undefined) return known;
@@ -46,7 +46,7 @@ export function lookOfName(name: string): StateLook {
   return LOOKS[name] ?? { token: "unknown", word: name, loudness: "quiet" };
 }
 
-/** Every state with a look of its own, what wants a person first: the order of filters. */
+/** Every state with a look of its own, those that need a person first: the order of filters. */
 export const STATE_ORDER = [
   "Failed",
   "TimedOut",

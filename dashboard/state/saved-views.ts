@@ -1,9 +1,9 @@
-/** Views of the runs that the reader saved under a name: filters and order, kept in this browser. */
+/** Views of the runs that the user saved under a name: filters and order, kept in this browser. */
 import { signal } from "@preact/signals";
 import { readSetting, writeSetting } from "./settings.ts";
 
 const SETTING = "views";
-/** More names than this cannot be told apart in one line. */
+/** More names do not fit into one line. */
 export const VIEWS_MAX = 8;
 
 export interface SavedView {
@@ -14,7 +14,7 @@ export interface SavedView {
 
 export const savedViews = signal<readonly SavedView[]>(parseViews(readSetting(SETTING)));
 
-/** What is kept; nothing of what cannot be read. */
+/** The stored views; unreadable ones are dropped. */
 export function parseViews(text: string | null): SavedView[] {
   try {
     const kept = JSON.parse(text ?? "[]") as unknown;
@@ -29,7 +29,7 @@ function isView(value: unknown): value is SavedView {
   return typeof name === "string" && name !== "" && typeof query === "string";
 }
 
-/** One text for one view, whatever order its filters were chosen in. */
+/** One text per view, whatever the order in which its filters were chosen. */
 export function viewQuery(query: string): string {
   const values = new URLSearchParams(query);
   values.sort();
@@ -41,7 +41,7 @@ function keep(views: readonly SavedView[]): void {
   writeSetting(SETTING, views.length === 0 ? null : JSON.stringify(views));
 }
 
-/** Saves a view; one of the same name is replaced. */
+/** Saves a view; a view of the same name is replaced. */
 export function saveView(view: SavedView): void {
   const others = savedViews.value.filter(({ name }) => name !== view.name);
   keep([...others, { ...view, query: viewQuery(view.query) }]);

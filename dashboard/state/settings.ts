@@ -1,4 +1,4 @@
-/** What the reader chose, kept in this browser. A browser that keeps nothing has the defaults each time. */
+/** The user's choices, kept in this browser. A browser without storage uses the defaults each time. */
 
 const PREFIX = "millrace.";
 
@@ -10,12 +10,12 @@ export function readSetting(name: string): string | null {
   }
 }
 
-/** Keeps a value; null forgets it. */
+/** Stores a value; null removes it. */
 export function writeSetting(name: string, value: string | null): void {
   try {
     if (value === null) localStorage.removeItem(PREFIX + name);
     else localStorage.setItem(PREFIX + name, value);
   } catch {
-    // Storage is full or forbidden: the choice holds until the page is left.
+    // Storage is full or forbidden: the choice lasts until the page is left.
   }
 }

@@ -1,4 +1,4 @@
-/** A state as it is shown: glyph, word, and as loud as it deserves. */
+/** A state as shown: glyph and word, in its loudness. */
 import type { JSX } from "preact";
 import type { State } from "#protocol/state";
 import { Glyph } from "./glyph.tsx";
@@ -17,7 +17,7 @@ export function StateMark({ state, big = false }: { state: Shown; big?: boolean 
   );
 }
 
-/** The glyph alone, with its word for readers: where the word stands nearby or there is no room. */
+/** The glyph alone, with its word for screen readers: where the word is nearby or there is no room. */
 export function StateGlyph({ look, size = 14 }: { look: StateLook; size?: number }): JSX.Element {
   return (
     <span class={`mark s-${look.token}`} title={look.word}>

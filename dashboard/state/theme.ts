@@ -1,4 +1,4 @@
-/** Dark or light: that of the system until the reader chooses. */
+/** Dark or light: the system's theme until the user chooses. */
 import { signal } from "@preact/signals";
 import { readSetting, writeSetting } from "./settings.ts";
 
@@ -7,7 +7,7 @@ export type Theme = "system" | "light" | "dark";
 const SETTING = "theme";
 const kept = readSetting(SETTING);
 
-/** What the reader chose. */
+/** The user's choice. */
 export const theme = signal<Theme>(kept === "dark" || kept === "light" ? kept : "system");
 
 export function applyTheme(): void {

@@ -1,13 +1,16 @@
-/** Artifacts across runs in pages, newest first. What is published meanwhile enters at the top, or waits to be asked for. */
+/**
+ * Artifacts across runs in pages, newest first. Newly published artifacts enter at the top, or wait until the user asks for
+ * them.
+ */
 import { signal } from "@preact/signals";
 import type { ArtifactListItem, ArtifactRow, ArtifactsPage } from "#protocol/artifact";
 import { withQuery } from "../../api/client.ts";
 import { PagedQuery } from "../../api/paged-query.ts";
 import { onLive } from "../../live/link.ts";
 
-/** Artifacts come with their data, up to 1 MB each. */
+/** Artifacts include their data, up to 1 MB each. */
 const PAGE = 50;
-/** News are fetched once for all that arrives within this time. */
+/** New artifacts that arrive within this time are fetched together. */
 const NEWS_MS = 1_000;
 
 export interface ArtifactFilters {
@@ -19,9 +22,9 @@ export interface ArtifactFilters {
 
 export class ArtifactList {
   readonly items = signal<readonly ArtifactListItem[]>([]);
-  /** Artifacts that were published since, by id. */
+  /** Artifacts published since the last read, by id. */
   readonly news = signal<ReadonlySet<number>>(new Set());
-  /** True while new rows may enter by themselves. */
+  /** True while new rows may enter automatically. */
   atTop = () => true;
 
   readonly pages: PagedQuery<ArtifactsPage>;
@@ -59,7 +62,7 @@ export class ArtifactList {
     }
     const { kind, key } = this.#filters;
     const fits = (kind === "" || kind === artifact.kind) && (key === "" || key === artifact.key);
-    // Of which flow it is, the message does not say: the server does, when the list is read anew.
+    // The message does not name the flow: the server does, when the list is read again.
     if (!fits || artifact.id < (items.peek()[0]?.id ?? 0)) return;
     if (!this.atTop()) news.value = new Set([...news.peek(), artifact.id]);
     else if (this.#timer === 0) this.#timer = window.setTimeout(() => this.#refresh(), NEWS_MS);

@@ -1,4 +1,4 @@
-/** One artifact as its kind is read, where it came from, and the others of its key. */
+/** One artifact in the view of its kind, its origin, and the other artifacts of its key. */
 import type { JSX } from "preact";
 import type { ArtifactListItem } from "#protocol/artifact";
 import { fullTime } from "../../format/time.ts";

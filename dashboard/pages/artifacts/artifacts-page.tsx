@@ -1,4 +1,4 @@
-/** What runs published for people: the newest across all runs, the history of one key, and one of them as its kind is read. */
+/** Published artifacts: the newest across all runs, the history of one key, and one artifact in the view of its kind. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
@@ -19,7 +19,7 @@ import { type ArtifactFilters, ArtifactList } from "./artifact-list.ts";
 import { ArtifactPanel } from "./artifact-panel.tsx";
 import "./artifacts.css";
 
-/** Rows enter by themselves while so little is scrolled away. */
+/** Rows enter automatically while the list is scrolled by at most this much. */
 const TOP_PX = 40;
 
 const COLUMNS: readonly Column<ArtifactListItem>[] = [
@@ -59,7 +59,7 @@ const COLUMNS: readonly Column<ArtifactListItem>[] = [
   },
 ];
 
-/** Beside an artifact that is shown there is room for less. */
+/** Beside an open artifact there is room for fewer columns. */
 const BESIDE = COLUMNS.filter(({ id }) => id !== "key" && id !== "flow");
 
 function readFilters(): ArtifactFilters {
@@ -124,7 +124,7 @@ function useList(filters: ArtifactFilters): ArtifactList {
 function Filters({ filters }: { filters: ArtifactFilters }): JSX.Element {
   const flows = useFlows().data ?? [];
   const [key, setKey] = useState(filters.key);
-  // A key that was chosen in the list shows in the field.
+  // The field shows a key chosen in the list.
   useEffect(() => setKey(filters.key), [filters.key]);
   const names = flows.map(({ project, name }) => `${project} / ${name}`).sort();
   const submit = (event: SubmitEvent) => {

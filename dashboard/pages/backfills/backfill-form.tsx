@@ -1,4 +1,4 @@
-/** Makes a backfill: the dry run says what would be created, then it can be. */
+/** Creates a backfill: a dry run first shows what would be created. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { BackfillPreview, BackfillStatus } from "#protocol/backfill";

@@ -1,4 +1,4 @@
-/** All backfills, and making one: first as a dry run. */
+/** All backfills, and the form for a new one, with a dry run first. */
 import type { JSX } from "preact";
 import type { BackfillStatus } from "#protocol/backfill";
 import { useQuery } from "../../api/query.ts";

@@ -1,4 +1,4 @@
-/** The values of a backfill as cells. Very many are put together, and a cell then has the colour of the worst of them. */
+/** The values of a backfill as cells. Very many values share cells, and a shared cell has the colour of its worst value. */
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { BackfillValue } from "#protocol/backfill";

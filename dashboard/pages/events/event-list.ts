@@ -1,6 +1,6 @@
 /**
- * The rows of the events page: pages of the server, newest first, with what the stream brings. New events enter at once while
- * the reader is at the top and the list is not held; else they are counted until asked for. Events never change.
+ * The rows of the events page: pages of the server, newest first, with new events from the stream. New events enter at once
+ * while the list is at its top and not held; otherwise they are counted until the user asks for them. Events never change.
  */
 import { batch, signal } from "@preact/signals";
 import type { Event, EventsPage } from "#protocol/event";
@@ -9,20 +9,20 @@ import { onLive } from "../../live/link.ts";
 import { type EventFilters, fits, listPath } from "./filters.ts";
 
 const PAGE = 100;
-/** News that are kept; of more only their number is. */
+/** New events that are kept; beyond that only their number is. */
 const NEWS_MAX = 1_000;
 
 export class EventList {
   readonly rows = signal<readonly Event[]>([]);
-  /** Events that came since and are not shown yet, newest first. */
+  /** New events that are not shown yet, newest first. */
   readonly news = signal<readonly Event[]>([]);
-  /** True while new rows may enter by themselves. */
+  /** True while new rows may enter automatically. */
   mayEnter = () => true;
 
   readonly pages: PagedQuery<EventsPage>;
 
   #filters: EventFilters;
-  /** Came since the last drawing; a burst is one change of the page. */
+  /** Arrived since the last drawing; a burst is one change of the page. */
   #fresh: Event[] = [];
   #frame = 0;
   readonly #end = onLive("event.created", (event) => this.#take(event));
@@ -46,7 +46,7 @@ export class EventList {
     this.pages.show(pathOf(filters));
   }
 
-  /** Puts what came since at the top. */
+  /** Shows the new events at the top. */
   showNews(): void {
     if (this.news.peek().length >= NEWS_MAX) {
       this.pages.reload();
@@ -73,7 +73,7 @@ export class EventList {
   #enter(): void {
     this.#frame = 0;
     const newest = Math.max(this.rows.peek()[0]?.id ?? 0, this.news.peek()[0]?.id ?? 0);
-    // The stream repeats after a reconnect.
+    // The stream repeats messages after a reconnect.
     const fresh = this.#fresh.filter(({ id }) => id > newest).sort((a, b) => b.id - a.id);
     this.#fresh = [];
     if (fresh.length === 0) return;

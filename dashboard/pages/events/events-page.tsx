@@ -1,4 +1,4 @@
-/** Events: everything that was recorded, newest first and live, with filters and each one in full. */
+/** All recorded events, newest first and live, with filters and each event in full. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
@@ -17,7 +17,7 @@ import { FilterBar } from "./filter-bar.tsx";
 import { type EventFilters, hasFilters, readFilters } from "./filters.ts";
 import "./events.css";
 
-/** Rows enter by themselves while so little is scrolled away. */
+/** Rows enter automatically while the list is scrolled by at most this much. */
 const TOP_PX = 40;
 const NARROW_HEIGHT = 84;
 

@@ -1,4 +1,4 @@
-/** The filters above the events; what only links set can be taken away here. */
+/** The filters above the events; filters that only links set can be removed here. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Vocabulary } from "#protocol/vocabulary";
@@ -16,7 +16,7 @@ function NameSearch({ name }: { name: string }): JSX.Element {
   const field = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(name);
   const vocabulary = useQuery<Vocabulary>("/api/vocabulary").data;
-  // A filter that was changed elsewhere shows in the field, unless it is being typed in.
+  // The field shows a filter that was changed elsewhere, unless the user is typing in it.
   useEffect(() => {
     if (document.activeElement !== field.current) setText(name);
   }, [name]);

@@ -1,10 +1,10 @@
-/** The filters of the events page: from the address, for the server, and for events that the stream brings. */
+/** The filters of the events page: read from the address, sent to the server, and applied to events of the stream. */
 import type { Event } from "#protocol/event";
 import { withQuery } from "../../api/client.ts";
 import { nowUs } from "../../format/now.ts";
 import { param } from "../../router/router.ts";
 
-/** Choices of time, by their name in the address, in seconds. */
+/** Time ranges by their name in the address, in seconds. */
 export const RANGES = [
   ["", "Any time", 0],
   ["1h", "Last hour", 3_600],
@@ -12,7 +12,7 @@ export const RANGES = [
   ["7d", "Last 7 days", 604_800],
 ] as const;
 
-/** Kinds of resources that the server makes; custom events name their own. */
+/** Kinds of resources of server events; custom events may use others. */
 export const KINDS = ["run", "task_run", "flow", "schedule", "resource", "rule", "custom"] as const;
 
 const STEP_US = 60_000_000;
@@ -46,7 +46,7 @@ export function listPath(filters: EventFilters, limit: number, cursor: number | 
   return withQuery("/api/events", { ...asked, after: since(range), limit, cursor });
 }
 
-/** True when an event that the stream brought belongs into the list. */
+/** True if an event of the stream belongs in the list. */
 export function fits(event: Event, { name, kind, resource, run, flow }: EventFilters): boolean {
   const is = (wanted: string, value: string | number | null | undefined) => wanted === "" || wanted === String(value ?? "");
   const named = name.endsWith("*") ? event.name.startsWith(name.slice(0, -1)) : is(name, event.name);

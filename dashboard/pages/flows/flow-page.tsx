@@ -1,4 +1,4 @@
-/** One flow: how it goes, how it is run, when it fires, and what it is tied to. */
+/** One flow: its condition, how to run it, its fires, and its connections. */
 
 import type { ComponentChildren, JSX } from "preact";
 import type { BackfillStatus } from "#protocol/backfill";

@@ -1,4 +1,4 @@
-/** All flows by their group: how the latest runs went, and when the next one comes. */
+/** All flows by group, with the results of the latest runs and the next fire. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { FlowSummary } from "#protocol/flow";
@@ -18,13 +18,13 @@ import { Reloaded } from "./reloaded.tsx";
 import { ResultStrip } from "./result-strip.tsx";
 import "./flows.css";
 
-/** When its schedules fire next; null without. */
+/** The next fire of the flow's schedules; null without schedules. */
 export function nextFireOf({ schedules }: FlowSummary): number | null {
   const times = schedules.flatMap(({ next_fire }) => (next_fire === null ? [] : [next_fire]));
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** What is to be known of a flow: that it does not load, is paused, or is not served now. `brief` where the cause stands below. */
+/** Notes on a flow: it does not load, is paused, or is not served. `brief` if the cause is shown below. */
 export function Standing({ flow, brief = false }: { flow: FlowSummary; brief?: boolean }): JSX.Element {
   if (flow.error !== null)
     return (
@@ -92,7 +92,7 @@ const COLUMNS: readonly Column<FlowSummary>[] = [
   },
 ];
 
-/** Where the group is the project, the column would repeat its head. */
+/** If the group is the project, the column would repeat the group's heading. */
 const WITHOUT_PROJECT = COLUMNS.filter(({ id }) => id !== "project");
 
 export function Page(): JSX.Element {

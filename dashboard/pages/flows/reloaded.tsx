@@ -1,4 +1,4 @@
-/** That the served code was loaded again, and how many flows that changed: they run what stands in the files. */
+/** Shows that the served code was reloaded, and how many flows changed: they run the current content of the files. */
 import type { JSX } from "preact";
 import type { Settings } from "#protocol/server";
 import { useQuery } from "../../api/query.ts";

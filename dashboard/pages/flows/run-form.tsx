@@ -1,4 +1,4 @@
-/** Runs a flow with parameters, by the form of its schema. */
+/** Runs a flow with parameters from the form of its schema. */
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { FlowSummary } from "#protocol/flow";

@@ -1,4 +1,4 @@
-/** The list of what wants a person. */
+/** The list of problems and questions that need a person. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { pageAt } from "#protocol/dashboard-pages";

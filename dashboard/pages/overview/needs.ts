@@ -1,4 +1,4 @@
-/** What wants a person, most urgent first. */
+/** Problems and questions that need a person, most urgent first. */
 import type { Event } from "#protocol/event";
 import type { FlowSummary } from "#protocol/flow";
 import type { Queue } from "#protocol/queue";
@@ -14,24 +14,24 @@ import { firstLine, whyOf } from "../../records/why.ts";
 
 export interface Need {
   id: string;
-  /** Name of the glyph; `hue` is the state that gives the colour. */
+  /** Name of the glyph; `hue` is the state whose colour is used. */
   glyph: string;
   hue: string;
   what: string;
   name: string;
   why: string;
-  /** Since when, microseconds; null when unknown. */
+  /** Start of the problem, microseconds; null if unknown. */
   since: number | null;
   action: string;
   href: string;
-  /** The run whose message says why. */
+  /** The run whose message gives the reason. */
   run?: number;
 }
 
-/** So many failures of a flow within the hours looked at, and such a share of what ended, are more than chance. */
+/** At least this many failures of a flow within the period, and this share of its ended runs, are more than chance. */
 const OFTEN_MIN = 3;
 const OFTEN_SHARE = 0.1;
-/** Whole hours of the clock: the one that runs, and the one before. */
+/** Whole hours of the clock: the current one and the one before. */
 export const RATE_HOURS = 2;
 
 export interface Sources {
@@ -41,11 +41,11 @@ export interface Sources {
   lapsed: readonly Event[];
   queue: Queue | null;
   problems: readonly CodeProblem[];
-  /** What ended within the last RATE_HOURS, by flow. */
+  /** Runs that ended within the last RATE_HOURS, by flow. */
   ended: Stats["flows"];
 }
 
-/** What wants a person, by kind. */
+/** The entries by kind. */
 function kindsOf({ flows, queue, problems, ended }: Sources) {
   const inError = flows.filter(({ error }) => error !== null);
   const wrongSchedules = flows.filter(({ error, schedule_error }) => error === null && schedule_error !== null);
@@ -58,13 +58,16 @@ function kindsOf({ flows, queue, problems, ended }: Sources) {
     inARow,
     often,
     failedOnce: flows.filter((flow) => failuresInARow(flow) === 1 && !often.some(({ flow_id }) => flow_id === flow.id)),
-    // Flows that a file has, and that are in error with it, say so themselves.
+    // Flows of a file show the file's error themselves.
     files: problems.filter(({ kind, module }) => kind !== "warning" && !saySo.has(module)),
     full: (queue?.resources ?? []).filter(({ used, total, waiting }) => used >= total && waiting > 0),
   };
 }
 
-/** A question holds up a person's work, what does not load a flow; then what is late or fails again and again; last a single failure. */
+/**
+ * Order: a question holds up a person's work, and a file that does not load holds up a flow; then late and repeatedly failing
+ * runs; last a single failure.
+ */
 export function collectNeeds(sources: Sources): Need[] {
   const { late, paused, lapsed, queue } = sources;
   const { inError, inARow, often, failedOnce, wrongSchedules, files, full } = kindsOf(sources);
@@ -98,7 +101,7 @@ function allOf({ states }: Ended): number {
   return Object.values(states).reduce((sum, part) => sum + part, 0);
 }
 
-/** True for a flow whose failures are many, however its latest run ended. */
+/** True for a flow with many failures, whatever the result of its latest run. */
 function failsOften(flow: Ended): boolean {
   return wrongOf(flow) >= OFTEN_MIN && wrongOf(flow) >= OFTEN_SHARE * allOf(flow);
 }
@@ -202,7 +205,7 @@ function wrongSchedule({ id, project, name, schedule_error }: FlowSummary): Need
   };
 }
 
-/** One sentence of health: what is wrong, the most urgent first, or that nothing is. */
+/** One sentence on the server's health: the problems, the most urgent first, or that there are none. */
 export function healthSentence(sources: Sources, late: number, paused: number): string {
   const { inError, inARow, often, failedOnce, wrongSchedules, files, full } = kindsOf(sources);
   const say = (number: number, one: string, verbs: readonly [string, string], many?: string) =>

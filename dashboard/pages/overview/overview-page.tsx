@@ -1,4 +1,4 @@
-/** The overview: one sentence of health, what wants a person, the day as a strip, and what comes next. */
+/** The overview: one sentence on health, problems and questions, the day as a strip, and the next fires. */
 import type { JSX } from "preact";
 import type { EventsPage } from "#protocol/event";
 import type { RunCounts, RunsPage } from "#protocol/run";
@@ -28,7 +28,7 @@ const DAY_US = 86_400_000_000;
 const LISTED = 50;
 const RUNNING_SHOWN = 8;
 const FIRES_SHOWN = 10;
-/** One a minute for the hours to come of the strip. */
+/** One fire a minute for the future hours of the strip. */
 const FIRES_OF_A_SCHEDULE = 360;
 const WIDE = { quarters: 1, width: 1208, perText: "per 15 min" };
 const NARROW = { quarters: 4, width: 358, perText: "per hour" };
@@ -116,7 +116,7 @@ function Ended({ stats, calm }: { stats: Stats; calm: boolean }): JSX.Element {
   const calmly = calm ? "All is on time." : "Everything not listed here is on time.";
   if (all === 0) return <>No run ended in the last 24 h. {calmly}</>;
   const share = ((all - wrong) / all) * 100;
-  // Rounded down, so that one failure among many does not read as none.
+  // Rounded down, so that one failure among many never shows 100 %.
   const text = wrong === 0 ? "all" : `${(Math.floor(share * 10) / 10).toFixed(1)} %`;
   return (
     <>

@@ -1,4 +1,4 @@
-/** What runs at the moment, the longest first. */
+/** Currently running runs, the longest first. */
 import type { JSX } from "preact";
 import type { Run } from "#protocol/run";
 import { DurationBar } from "../../records/run-parts.tsx";

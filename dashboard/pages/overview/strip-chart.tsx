@@ -1,4 +1,4 @@
-/** The 24 hour strip: success above the waterline, what went wrong below it, fires to come in outline. */
+/** The 24 hour strip: successes above the line, failures below it, future fires in outline. */
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { count } from "../../format/number.ts";
@@ -21,7 +21,7 @@ interface Part {
   look: string;
 }
 
-/** The parts of a bar: both sides of the line share one scale, with a least height. */
+/** The parts of a bar: both sides of the line share one scale, with a minimum height. */
 function partsOf(bar: Bar, scale: number): Part[] {
   const parts: Part[] = [];
   let top = LINE;
@@ -57,7 +57,7 @@ function addressOf(bar: Bar, nowUs: number): string {
   return bar.from > nowUs ? "/schedules?view=agenda" : `/runs?ended_from=${bar.from}&ended_to=${bar.to}`;
 }
 
-/** A round number that the highest bar stays below. */
+/** A round number above the highest bar. */
 function niceTop(most: number): number {
   const step = 10 ** Math.floor(Math.log10(Math.max(1, most)));
   return Math.max(4, [1, 2, 3, 5, 10].map((times) => times * step).find((top) => top >= most) ?? most);
@@ -66,7 +66,7 @@ function niceTop(most: number): number {
 export interface StripProps {
   bars: readonly Bar[];
   nowUs: number;
-  /** Pixels that the drawing has in its own units. */
+  /** Width of the drawing in pixels, its own units. */
   width: number;
   perText: string;
 }
@@ -115,7 +115,7 @@ function isTick(us: number): boolean {
   return minute === "00" && Number(hour) % TICK_HOURS === 0;
 }
 
-/** One link over each bar; the arrow keys move between them, one of them is in the order of Tab. */
+/** One link over each bar; the arrow keys move between them, and only one is in the tab order. */
 function BarLinks({ bars, nowUs }: { bars: readonly Bar[]; nowUs: number }): JSX.Element {
   const current = bars.findIndex(({ from, to }) => from <= nowUs && nowUs < to);
   const [at, setAt] = useState(current);
@@ -129,7 +129,7 @@ function BarLinks({ bars, nowUs }: { bars: readonly Bar[]; nowUs: number }): JSX
     list.current?.querySelectorAll("a")[next]?.focus();
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the links inside have the focus
+    // biome-ignore lint/a11y/noStaticElementInteractions: the links inside take the focus
     <div class="bar-links" ref={list} onKeyDown={move}>
       {bars.map((bar, index) => (
         <a
@@ -167,12 +167,12 @@ export function StripLegend({ bars }: { bars: readonly Bar[] }): JSX.Element {
   );
 }
 
-/** The same numbers for whoever reads better than looks. */
+/** The same numbers as a table, for screen readers. */
 export function StripTable({ bars }: { bars: readonly Bar[] }): JSX.Element {
   return (
     <details class="as-table">
       <summary>The same as a table</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard */}
       <section class="scrolls" aria-label="Runs by time" tabIndex={0}>
         <table class="plain-table">
           <thead>

@@ -1,4 +1,4 @@
-/** The numbers of the 24 hour strip: what ended in each bar, what runs, and what is to come. */
+/** The numbers of the 24 hour strip: ended runs per bar, running runs, and future fires. */
 import type { ScheduleFires } from "#protocol/schedule-calendar";
 import type { Stats } from "#protocol/stats";
 
@@ -6,7 +6,7 @@ const QUARTER_US = 900_000_000;
 export const PAST_HOURS = 24;
 export const COMING_HOURS = 6;
 
-/** The four series, and fires to come. */
+/** The four series, and future fires. */
 export interface Bar {
   from: number;
   to: number;
@@ -21,7 +21,7 @@ export interface Bar {
 const PASSED: ReadonlySet<string> = new Set(["Skipped", "Cancelled"]);
 const WRONG: ReadonlySet<string> = new Set(["Failed", "TimedOut", "Crashed"]);
 
-/** Bars of `quarters` quarters of an hour each; the one that holds `nowUs` also has what runs. */
+/** Bars of `quarters` quarters of an hour each; the bar of `nowUs` also has the running runs. */
 export function stripBars(
   stats: Stats,
   fires: readonly ScheduleFires[],

@@ -1,4 +1,4 @@
-/** The engine processes: what each runs, for how long, and when it was last heard of. */
+/** The engine processes: the run of each, its duration, and the time of the last contact. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
@@ -14,13 +14,13 @@ import { lookOf } from "../../state/look.ts";
 import { StateGlyph } from "../../state/state-mark.tsx";
 
 const US_PER_SECOND = 1_000_000;
-/** An idle engine asks for work every 30 s, one with a run reports every 5 s. */
+/** An idle engine polls every 30 s, an engine with a run reports every 5 s. */
 const SILENT_SECS = 45;
 
 interface EngineRow {
   engine: EngineInfo;
   run: Run | null;
-  /** Seconds since it was last heard of; null for an engine that the queue does not know yet. */
+  /** Seconds since the last contact; null for an engine that the queue does not know yet. */
   contact: number | null;
 }
 

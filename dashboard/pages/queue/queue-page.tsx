@@ -1,4 +1,4 @@
-/** Queue and engines: what waits and for what, who holds the resources, and what the engines do. */
+/** Queue and engines: waiting runs with their reasons, holders of resources, and the work of the engines. */
 import type { JSX } from "preact";
 import type { Queue, QueueReason } from "#protocol/queue";
 import type { Run, RunsPage } from "#protocol/run";
@@ -18,11 +18,11 @@ import { Resources } from "./resources.tsx";
 import { WaitingTable } from "./waiting-table.tsx";
 import "./queue.css";
 
-/** The stream does not tell of engines. */
+/** The stream does not report engines. */
 const SERVER_MS = 5_000;
 const STARTED_LISTED = 500;
 
-/** Runs that engines have, by their id. */
+/** Runs held by engines, by id. */
 function useStarted(): ReadonlyMap<number, Run> {
   const path = `/api/runs?states=Pending,Running,Cancelling&limit=${STARTED_LISTED}`;
   const { data } = useQuery<RunsPage>(path, { live: { "run.updated": true } });
@@ -73,7 +73,7 @@ function Waiting({ queue, started }: { queue: Queue; started: ReadonlyMap<number
   );
 }
 
-/** Runs that would start if they could: what waits for its own time is not held up by anything. */
+/** Reasons that hold up due runs: a run waiting for its own time is not held up. */
 function heldUp(reasons: readonly QueueReason[]): QueueReason[] {
   return reasons.filter(({ code }) => code !== "not_due");
 }

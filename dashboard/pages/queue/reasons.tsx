@@ -14,7 +14,7 @@ export function reasonKey({ code, object, retries = false }: { code: string; obj
   return [code, ...(object === null ? [] : [object]), ...(retries ? ["retry"] : [])].join(" ");
 }
 
-/** Glyph, and the state that gives the hue. */
+/** The glyph, and the state whose colour is used. */
 function lookOfReason({ code, retries }: QueueReason): readonly [glyph: string, hue: string] {
   if (retries) return ["awaiting-retry", "awaiting-retry"];
   if (code === "resource") return ["awaiting-resource", "awaiting-resource"];
@@ -60,7 +60,7 @@ function Text({ reason, queue }: { reason: QueueReason; queue: Queue }): JSX.Ele
   return <>{text}</>;
 }
 
-/** What holds runs up first; waiting for its own time is nobody's fault. */
+/** Reasons that hold up due runs first; waiting for the own time last. */
 function inOrder(reasons: readonly QueueReason[]): QueueReason[] {
   return reasons.toSorted((a, b) => Number(a.code === "not_due") - Number(b.code === "not_due") || b.count - a.count);
 }

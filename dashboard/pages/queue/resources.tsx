@@ -1,4 +1,4 @@
-/** Resources as cells: one for each unit, with how long its holder has had it. Many units are a bar. */
+/** Resources as cells: one per unit, with the time its holder has had it. Resources with many units are a bar. */
 
 import type { JSX } from "preact";
 import type { QueueResource, ResourceHolder } from "#protocol/queue";
@@ -9,7 +9,7 @@ import { count } from "../../format/number.ts";
 import { useTypical } from "../../records/typical.ts";
 import { resourceWords } from "../../records/why.ts";
 
-/** Above it a bar is drawn. */
+/** Above this number a bar is drawn. */
 const CELLS_MAX = 16;
 const US_PER_SECOND = 1_000_000;
 
@@ -19,7 +19,7 @@ interface Holding {
   long: boolean;
 }
 
-/** The cap of a backfill stays known for reruns; between them nothing is to be seen of it. */
+/** The resource of a backfill stays for reruns; it is hidden while it is unused. */
 function isShown({ name, used, waiting }: QueueResource): boolean {
   return !name.startsWith("backfill:") || used > 0 || waiting > 0;
 }

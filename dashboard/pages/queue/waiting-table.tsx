@@ -1,4 +1,4 @@
-/** The runs that wait, in the order in which they would start. */
+/** The waiting runs, in the order in which they would start. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
@@ -25,7 +25,7 @@ function whyText(run: QueuedRun, resources: Queue["resources"]): string {
   return reasonText(run, resources, scheduled_time);
 }
 
-/** How long it has waited; what waits for its time has not waited yet. */
+/** Duration of the wait; a run before its time does not wait yet. */
 function Age({ run }: { run: QueuedRun }): JSX.Element {
   if (run.reason.code === "not_due" && run.scheduled_time !== null)
     return (

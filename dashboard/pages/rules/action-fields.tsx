@@ -1,4 +1,4 @@
-/** The actions of a rule in their order: added, moved and taken away, each with the fields of its kind. */
+/** The actions of a rule in order: add, move and remove them, each with the fields of its kind. */
 import type { JSX } from "preact";
 import type { ActionKind } from "#protocol/rule";
 import { Select } from "../../parts/layout.tsx";
@@ -25,7 +25,7 @@ const KIND_HINTS: Partial<Record<ActionKind, string>> = {
   call: "only rules in code",
 };
 
-/** Kinds that a rule made here may have. */
+/** Kinds that a rule created here may have. */
 const OFFERED = (Object.keys(KIND_WORDS) as ActionKind[]).filter((kind) => kind !== "call");
 
 interface ActionsProps {

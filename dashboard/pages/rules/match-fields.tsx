@@ -7,27 +7,27 @@ import { TokenField } from "../../parts/token-field.tsx";
 import type { MatchDraft } from "./rule-draft.ts";
 import type { MatchList } from "./rule-problem.ts";
 
-/** What the fields of a rule offer. */
+/** The suggestions for the fields of a rule. */
 export interface Offered {
   vocabulary: Vocabulary | null;
   flows: readonly FlowSummary[];
 }
 
-/** Names of events, and prefixes that take all of a kind. */
+/** Names of events, and prefixes for all events of a kind. */
 function eventNames(vocabulary: Vocabulary | null): string[] {
   if (vocabulary === null) return [];
   return [...vocabulary.events.map(({ name }) => name), ...vocabulary.reserved_prefixes.map((prefix) => `${prefix}*`)];
 }
 
 interface MatchFieldsProps {
-  /** "When" or "Unless", for readers. */
+  /** "When" or "Unless", for screen readers. */
   clause: string;
   match: MatchDraft;
   change: (match: MatchDraft) => void;
   offered: Offered;
-  /** False where a clock arms the rule, and no event does. */
+  /** False if a clock arms the rule instead of an event. */
   withEvents?: boolean;
-  /** The list that holds a name that is wrong. */
+  /** The list that contains an invalid name. */
   wrong: MatchList | "";
 }
 

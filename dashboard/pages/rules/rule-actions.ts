@@ -1,10 +1,10 @@
-/** What can be done to rules beside editing. */
+/** Actions on rules besides editing. */
 import { signal } from "@preact/signals";
 import type { RuleRow } from "#protocol/rule";
 import { ask, messageOf } from "../../api/client.ts";
 import { showToast } from "../../parts/toast.tsx";
 
-/** Rules whose deletion waits for the end of its undo: lists leave them out. */
+/** Rules whose deletion can still be undone: lists hide them. */
 export const leavingRules = signal<ReadonlySet<number>>(new Set());
 
 function leave(id: number, leaves: boolean): void {
@@ -24,7 +24,7 @@ export async function setEnabled(rule: RuleRow, enabled: boolean): Promise<void>
   }
 }
 
-/** Deletes a rule when the message ends; until then it can be undone. */
+/** Deletes a rule when the toast ends; until then the deletion can be undone. */
 export function deleteRule(rule: RuleRow): void {
   leave(rule.id, true);
   showToast(`${rule.name} deleted, with its firings.`, {

@@ -1,4 +1,4 @@
-/** A rule as it is edited: texts of fields, and the body that they say. */
+/** The edited form of a rule: texts of fields, and their conversion to a request body. */
 import type { ActionKind, RuleAction, RuleBody, RuleMatch, RuleRow } from "#protocol/rule";
 import { secondsIn, secondsText } from "../../format/duration.ts";
 
@@ -11,7 +11,7 @@ export interface MatchDraft {
 }
 
 export interface ActionDraft {
-  /** Tells actions apart while they are moved. */
+  /** Identifies actions while they are moved. */
   key: number;
   kind: ActionKind;
   flow: string;
@@ -35,7 +35,7 @@ export interface RuleDraft {
   name: string;
   armed: "event" | "clock";
   when: MatchDraft;
-  /** Fires when something stays away. */
+  /** Fires on a missing event. */
   expects: boolean;
   unless: MatchDraft;
   within: string;
@@ -48,7 +48,7 @@ export interface RuleDraft {
   allowSelf: boolean;
 }
 
-/** What cannot be sent as it is typed, and at which field. */
+/** An input that cannot be sent, with its field. */
 export class DraftError extends Error {
   readonly field: string;
 
@@ -58,7 +58,7 @@ export class DraftError extends Error {
   }
 }
 
-/** As the server has it for a rule that names none. */
+/** The server's default for a rule without a limit. */
 const PER_MINUTE_DEFAULT = 60;
 
 function matchDraft(match: RuleMatch | null | undefined): MatchDraft {
@@ -95,7 +95,7 @@ function jsonText(value: Readonly<Record<string, unknown>> | null | undefined): 
   return value == null || Object.keys(value).length === 0 ? "" : JSON.stringify(value, null, 2);
 }
 
-/** A text stands as it is unless it would be read as JSON. */
+/** A text unchanged, unless it could be parsed as JSON. */
 function bodyText(body: unknown): string {
   if (body === null || body === undefined) return "";
   return typeof body === "string" && typeof readBody(body) === "string" && !body.startsWith('"')
@@ -114,7 +114,7 @@ function readBody(text: string): unknown {
 
 export const EMPTY_RULE: RuleBody = { name: "", when: { events: [] }, do: [] };
 
-/** The form of a rule, or of a body that JSON says. */
+/** The form of a rule, or of a body given as JSON. */
 export function draftOf(rule: RuleBody | RuleRow): RuleDraft {
   return {
     name: rule.name,
@@ -133,7 +133,7 @@ export function draftOf(rule: RuleBody | RuleRow): RuleDraft {
   };
 }
 
-/** The body that a draft says, complete, so that it also replaces what was. @throws DraftError */
+/** The complete body of a draft, so that it also replaces earlier fields. @throws DraftError */
 export function bodyOf(draft: RuleDraft): RuleBody {
   const expects = draft.expects || draft.armed === "clock";
   return {
@@ -172,7 +172,7 @@ function wholeOf(field: string, text: string, missing: number): number {
   return Number(text);
 }
 
-/** The fields that actions of each kind have, in the order of the form. */
+/** The fields of each kind of action, in the order of the form. */
 export const FIELDS_OF: Readonly<Record<ActionKind, readonly (keyof ActionDraft)[]>> = {
   run_flow: ["flow", "parameters"],
   cancel_run: [],
@@ -215,7 +215,7 @@ function readObject(text: string): Record<string, unknown> | null {
   }
 }
 
-/** What a person writes as JSON: without what is not set. */
+/** The JSON for editing, without unset fields. */
 export function jsonOf(body: RuleBody): string {
   const plain = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
   return JSON.stringify(plain, null, 2);
@@ -225,7 +225,7 @@ export function jsonOf(body: RuleBody): string {
 export function bodyFromJson(text: string): RuleBody {
   const value = readObject(text);
   if (value === null) throw new DraftError("json", "this is not a JSON object");
-  // What is left out is not there any more, rather than as it was.
+  // An omitted field is cleared, not kept.
   const cleared = {
     when: {},
     do: [],

@@ -1,4 +1,4 @@
-/** Makes or edits a rule, as a form or as JSON. What the server refuses stands at its field. */
+/** Creates or edits a rule, as a form or as JSON. Errors of the server are shown at their field. */
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { RuleBody, RuleRow } from "#protocol/rule";
@@ -16,17 +16,17 @@ import { bodyFromJson, bodyOf, draftOf, jsonOf, type RuleDraft } from "./rule-dr
 import { NO_PROBLEM, problemOf, type RuleProblem } from "./rule-problem.ts";
 
 interface RuleFormProps {
-  /** What is edited: the stored rule, or what a new one starts with. */
+  /** The stored rule, or the initial values of a new one. */
   rule: RuleBody | RuleRow;
   saved: (rule: RuleRow) => void;
   close?: () => void;
-  /** Told when there is something to save. */
+  /** Called when unsaved changes appear or are gone. */
   changed?: (changed: boolean) => void;
 }
 
 type View = "form" | "json";
 
-/** What is typed, in either view, and what is wrong with it. */
+/** The input in either view, and its errors. */
 function useEditor({ rule, changed }: RuleFormProps) {
   const [draft, setDraft] = useState<RuleDraft>(() => draftOf(rule));
   const view: View = param("view") === "json" ? "json" : "form";
@@ -37,7 +37,7 @@ function useEditor({ rule, changed }: RuleFormProps) {
     setDirty(is);
     changed?.(is);
   };
-  /** Does what may find something wrong with the draft; false when it did. */
+  /** Runs an action that may find an error in the draft; false if it did. */
   const attempt = (act: () => void): void => {
     try {
       act();
@@ -142,7 +142,7 @@ export function RuleForm(props: RuleFormProps): JSX.Element {
 
 const SHOWN_AT_FIELD = /^(?:name|when|unless|within|at|do(?:\.\d+)?|cooldown_seconds|max_per_minute)$/;
 
-/** What belongs to no field that is shown. */
+/** Errors of no visible field. */
 function Outside({ problem, view }: { problem: RuleProblem; view: View }): JSX.Element | null {
   if (problem.text === "" || (view === "form" && SHOWN_AT_FIELD.test(problem.field))) return null;
   const place = view === "json" && problem.field !== "json" && problem.field !== "" ? `${problem.field}: ` : "";
@@ -205,7 +205,7 @@ function Clause({ name, children }: { name: string; children: ComponentChildren 
   );
 }
 
-/** What is wrong at a field, and the name that was probably meant. */
+/** The error at a field, and the name that was probably meant. */
 function At({ problem, field, swap }: { problem: RuleProblem; field: string; swap?: () => void }): JSX.Element | null {
   if (problem.field !== field || problem.text === "") return null;
   return (

@@ -1,4 +1,4 @@
-/** What a rule waits for, and how it fired. */
+/** Open expectations of a rule, and its firings. */
 import type { JSX } from "preact";
 import type { Expectation, RuleFiring, RuleRow } from "#protocol/rule";
 import { useQuery } from "../../api/query.ts";

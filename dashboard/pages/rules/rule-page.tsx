@@ -1,4 +1,4 @@
-/** One rule: its editor, what it would do now, what it waits for and how it fired. */
+/** One rule: its editor, its actions if it fired now, its expectations and its firings. */
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { RuleRow } from "#protocol/rule";
@@ -34,7 +34,7 @@ export function Page({ id }: PageProps): JSX.Element {
 
 function Loaded({ rule, refresh }: { rule: RuleRow; refresh: () => Promise<void> }): JSX.Element {
   const [dirty, setDirty] = useState(false);
-  // What others save shows at once, unless something is being edited here.
+  // Changes by other people show at once, unless the rule is being edited here.
   const shown = useRef(rule.updated_at);
   if (!dirty) shown.current = rule.updated_at;
   return (

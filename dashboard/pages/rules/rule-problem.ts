@@ -1,4 +1,4 @@
-/** Where in the form a message of the server belongs, and what it proposes. */
+/** The field of the form for a message of the server, and the suggestion in the message. */
 import { messageOf } from "../../api/client.ts";
 import { DraftError } from "./rule-draft.ts";
 
@@ -9,9 +9,9 @@ export interface RuleProblem {
   /** "name", "when", "unless", "at", "within", "do", "do.0", "cooldown_seconds", "max_per_minute"; "" for the whole rule. */
   field: string;
   text: string;
-  /** The list of a match that holds the wrong name; "" where the text is about no name. */
+  /** The list of a match that holds the wrong name; "" if the message is about no name. */
   list: MatchList | "";
-  /** The name that was wrong and the nearest that is there. */
+  /** The wrong name and the nearest existing name. */
   swap: { wrong: string; right: string } | null;
 }
 

@@ -1,4 +1,4 @@
-/** What a rule would do for an event: rendered by the server, nothing is sent. */
+/** The actions of a rule for an event: rendered by the server, nothing is sent. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Event, EventsPage } from "#protocol/event";
@@ -15,7 +15,7 @@ import { KIND_WORDS } from "./action-fields.tsx";
 const EVENTS_LISTED = 200;
 const EVENTS_OFFERED = 20;
 
-/** Late events that the rule is for by their names. */
+/** Recent events that the rule matches by name. */
 function useChoices(rule: RuleRow): Event[] {
   const events = useQuery<EventsPage>(`/api/events?limit=${EVENTS_LISTED}`).data?.items ?? [];
   const names = rule.when?.events ?? [];
@@ -142,7 +142,7 @@ function Rendered({ number, action }: { number: number; action: Readonly<Record<
   );
 }
 
-/** What is set of an action, a webhook as the request that it makes. */
+/** The set fields of an action; a webhook as its HTTP request. */
 function renderedText({ kind, method, url, ...rest }: Readonly<Record<string, unknown>>): string {
   const empty = (value: unknown) => value == null || (typeof value === "object" && Object.keys(value).length === 0);
   const lines = Object.entries(rest)
@@ -152,7 +152,7 @@ function renderedText({ kind, method, url, ...rest }: Readonly<Record<string, un
   return lines.length === 0 ? String(kind) : lines.join("\n");
 }
 
-/** For lists of expectations: how long is left of how much. */
+/** For lists of expectations: the remaining time of the total. */
 export function leftText(us: number): string {
   return us <= 0 ? "now" : us < 3_600_000_000 ? tickingDuration(us) : duration(us);
 }

@@ -19,7 +19,7 @@ export function matchText(match: RuleMatch | null | undefined): string {
   return withMarksShown(parts.join(" "));
 }
 
-/** What makes a rule fire. */
+/** The condition of a rule. */
 export function whenText({ when, unless, within, at }: RuleRow): string {
   if (at != null) {
     const back = within == null ? "" : ` in the last ${secondsText(within)}`;
@@ -30,7 +30,7 @@ export function whenText({ when, unless, within, at }: RuleRow): string {
   return `${matchText(when)}, if no ${matchText(unless)} follows within ${secondsText(within ?? 0)}`;
 }
 
-/** What an action does, in a few words. */
+/** The effect of an action, in a few words. */
 export function actionText({ kind, flow, schedule_id, url, state_type, to, callable }: RuleAction): string {
   const schedule = schedule_id == null ? `the schedules of ${flow ?? "the flow"}` : `schedule ${schedule_id}`;
   switch (kind) {

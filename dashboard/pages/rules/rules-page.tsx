@@ -1,4 +1,4 @@
-/** All rules: what each waits for, what it does, and how it went lately. A new one is made here. */
+/** All rules: condition, actions, and recent problems of each. New rules are created here. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { Event, EventsPage } from "#protocol/event";
@@ -29,11 +29,11 @@ const EVENTS_LISTED = 200;
 
 interface ListedRule {
   rule: RuleRow;
-  /** The newest thing of the last day that went wrong with it, or that it noticed. */
+  /** The newest problem of the last day: a failure of the rule, or an event it noticed as missing. */
   trouble: Event | null;
 }
 
-/** What went wrong in the last day, newest first, by rule. */
+/** Problems of the last day, newest first, by rule. */
 function useTroubles(): ReadonlyMap<number, Event> {
   const after = Math.floor(now.value / MINUTE_MS) * MINUTE_MS * 1000 - DAY_US;
   const path = (name: string) => withQuery("/api/events", { name, after, limit: EVENTS_LISTED });
@@ -181,7 +181,7 @@ export function Page(): JSX.Element {
   );
 }
 
-/** What a new rule starts with: the name of an event, when it is made from one. */
+/** The initial values of a new rule: the name of an event, if it is created from one. */
 function startOf(event: string): RuleBody {
   return event === "" ? EMPTY_RULE : { ...EMPTY_RULE, name: `When ${event}`, when: { events: [event] } };
 }

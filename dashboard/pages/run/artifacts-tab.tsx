@@ -1,4 +1,4 @@
-/** The artifacts of a run, each as its kind is read. */
+/** The artifacts of a run, each in the view of its kind. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ArtifactRow } from "#protocol/artifact";
@@ -7,7 +7,7 @@ import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { ArtifactView } from "../../records/artifact-view.tsx";
 import type { TabProps } from "./run-page.tsx";
 
-/** Artifacts may be large: so many first, and as many more with each wish. */
+/** Artifacts may be large: this many at first, and as many more on each request. */
 const FIRST_COUNT = 20;
 
 export function Tab({ run }: TabProps): JSX.Element {

@@ -1,4 +1,4 @@
-/** What was recorded about a run, oldest first. */
+/** The events of a run, oldest first. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Event, EventsPage } from "#protocol/event";
@@ -11,7 +11,7 @@ import type { TabProps } from "./run-page.tsx";
 const PAGE = 200;
 
 export function Tab({ run }: TabProps): JSX.Element {
-  /** The cursor that each part begins at. */
+  /** The start cursor of each part. */
   const [parts, setParts] = useState<readonly (number | null)[]>([null]);
   return (
     <ol class="event-list">
@@ -30,7 +30,7 @@ export function Tab({ run }: TabProps): JSX.Element {
 interface PartProps {
   runId: number;
   cursor: number | null;
-  /** Shows the next part; null where it is shown. */
+  /** Shows the next part; null if it is shown. */
   more: ((cursor: number) => void) | null;
 }
 

@@ -1,4 +1,4 @@
-/** The head of a run: title and state, one sentence of cause, facts, and where the time went. */
+/** The head of a run: title and state, one sentence on the cause, facts, and the use of its time. */
 import type { JSX } from "preact";
 import type { Event } from "#protocol/event";
 import type { RunExplanation } from "#protocol/queue";
@@ -95,7 +95,7 @@ function Actions({ run, neighbours }: { run: Run; neighbours: Neighbours }): JSX
   );
 }
 
-/** Why it ended badly, or why it does not go on. Nothing for a run that does well. */
+/** Why the run failed, or why it does not progress; nothing for a healthy run. */
 function Cause({ run }: { run: Run }): JSX.Element | null {
   const { state } = run;
   if (state.type === "Failed" || state.type === "Crashed") {

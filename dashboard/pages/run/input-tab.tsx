@@ -1,4 +1,4 @@
-/** What went into a run: its parameters and the answers that people gave; and what it returned. */
+/** The input of a run, its parameters and the answers of people, and its result. */
 import type { JSX } from "preact";
 import type { RunInput } from "#protocol/run";
 import { lostResultBytes } from "#protocol/state";

@@ -1,4 +1,4 @@
-/** Where the time of a run went: what waited outlined, what worked filled. From the run's own events. */
+/** The use of a run's time: waits in outline, work filled. From the run's own events. */
 import type { JSX } from "preact";
 import type { Event } from "#protocol/event";
 import type { Run } from "#protocol/run";
@@ -18,7 +18,9 @@ interface Stretch {
 
 const WORKS: ReadonlySet<string> = new Set(["Running"]);
 
-/** One stretch per event of the run, until the next one; an attempt that failed ends in a wait for the next, without an event. */
+/**
+ * One stretch from each event of the run to the next; a failed attempt ends in a wait for the next attempt, without an event.
+ */
 function stretchesOf(run: Run, events: readonly Event[], endUs: number): Stretch[] {
   const stretches: Stretch[] = [];
   const ends = attemptsOf(run).map(([, toUs]) => toUs);
@@ -41,7 +43,7 @@ function stretchesOf(run: Run, events: readonly Event[], endUs: number): Stretch
   return stretches;
 }
 
-/** Stretches narrower than this share would not be seen. */
+/** Narrower stretches would be invisible. */
 const SHARE_MIN = 0.004;
 
 export function LifeStrip({ run, moves }: { run: Run; moves: readonly Event[] | null }): JSX.Element | null {

@@ -1,4 +1,4 @@
-/** Said where a run has more tasks than are shown. */
+/** Shown if a run has more tasks than are displayed. */
 import type { JSX } from "preact";
 import { count } from "../../format/number.ts";
 import { TASKS_SHOWN_MAX } from "./tasks.ts";

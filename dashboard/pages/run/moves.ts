@@ -1,8 +1,8 @@
-/** The moves of a run from state to state, from its own events: when each attempt began. */
+/** The moves of a run from state to state, from its own events: they show when each attempt began. */
 import type { Event, EventsPage } from "#protocol/event";
 import { useQuery } from "../../api/query.ts";
 
-/** Events of one run beyond these are those of an engine that never stops trying. */
+/** A run with more events comes from an engine that retries without end. */
 const LIMIT = 1_000;
 
 /** Oldest first; null until they are read. */

@@ -1,4 +1,4 @@
-/** The runs before and after one, of the same flow. */
+/** The previous and next run of the same flow. */
 import { useEffect, useState } from "preact/hooks";
 import type { Run, RunsPage } from "#protocol/run";
 import { ask, withQuery } from "../../api/client.ts";
@@ -10,7 +10,7 @@ export interface Neighbours {
   go: (which: "previous" | "next") => void;
 }
 
-/** The tab stays. */
+/** The address keeps the tab. */
 export function neighbourAddress(run: Run): string {
   return `/runs/${run.id}${place.value.search}`;
 }

@@ -1,4 +1,4 @@
-/** Runs it again, with the same parameters or with edited ones. */
+/** Runs a run again, with the same parameters or with edited ones. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -22,7 +22,7 @@ function close(): void {
   asked.value = null;
 }
 
-/** The place of the question; once on the page. */
+/** Holds the dialog; once per page. */
 export function RerunDialog(): JSX.Element | null {
   const run = asked.value;
   if (run === null) return null;
@@ -36,7 +36,7 @@ export function RerunDialog(): JSX.Element | null {
   );
 }
 
-/** What the run has and the schema does not name, as one text of JSON. */
+/** Parameters of the run that the schema does not declare, as one JSON text. */
 const OTHER: Omit<SchemaField, "initial"> = {
   ...{ name: "other", kind: "json", required: false, title: "Parameters", hint: "a JSON object", choices: [] },
 };
@@ -44,7 +44,7 @@ const OTHER: Omit<SchemaField, "initial"> = {
 function Form({ run }: { run: Run }): JSX.Element {
   const flow = useQuery<FlowSummary>(`/api/flows/${run.flow_id}`);
   if (flow.data === null && flow.error === null) return <Loading rows={2} />;
-  // A flow that is not known any more has no schema: its parameters are edited as they are.
+  // An unknown flow has no schema: its parameters are edited as JSON.
   return <Fields run={run} schema={flow.data?.parameter_schema} />;
 }
 
@@ -118,7 +118,7 @@ function formOf(run: Run, schema: FlowSummary["parameter_schema"] | undefined): 
 function parametersOf(fields: readonly SchemaField[], texts: Readonly<Record<string, string>>): Record<string, unknown> {
   const { [OTHER.name]: others, ...named } = valuesOf(fields, texts);
   const last = fields.at(-1);
-  // A flow may have a parameter that is called so itself.
+  // A flow may have a parameter of this name.
   if (last?.hint !== OTHER.hint) return { ...named, ...(others !== undefined && { [OTHER.name]: others }) };
   if (others === undefined) return named;
   if (typeof others !== "object" || others === null || Array.isArray(others))

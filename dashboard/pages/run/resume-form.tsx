@@ -1,4 +1,4 @@
-/** The answer to a run that waits for a person: by the form of the schema that it asked with, else text or JSON. */
+/** The answer to a run that waits for a person: a form of the question's schema, else text or JSON. */
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { Run } from "#protocol/run";
@@ -10,16 +10,16 @@ import { showToast } from "../../parts/toast.tsx";
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** Name of the one field of an answer that is no object. */
+/** Name of the only field if the answer is not an object. */
 const ANSWER = "answer";
 
 interface Question {
   fields: readonly SchemaField[];
-  /** The answer is the object of the fields, or the value of the one field. */
+  /** The answer is the object of all fields, or the value of the only field. */
   whole: boolean;
 }
 
-/** What the schema of the question asks for; null where it says nothing that a form could be made of. */
+/** The question's schema as form fields; null if no form can be made of it. */
 function questionOf(run: Run): Question | null {
   const schema = run.state.details?.["schema"];
   if (typeof schema !== "object" || schema === null) return null;
@@ -77,7 +77,7 @@ export function ResumeForm({ run }: { run: Run }): JSX.Element {
   );
 }
 
-/** @throws Error naming the field whose JSON cannot be read */
+/** @throws Error with the name of the field whose JSON is invalid */
 function given(question: Question | null, texts: Readonly<Record<string, string>>): unknown {
   if (question === null) return valueOfText(texts[ANSWER] ?? "");
   const values = valuesOf(question.fields, texts);

@@ -1,4 +1,4 @@
-/** One run: what became of it and why, then its parts in tabs. */
+/** One run: its outcome and the cause, then its parts in tabs. */
 import type { ComponentType, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Event } from "#protocol/event";
@@ -19,7 +19,7 @@ import "./run.css";
 
 export interface TabProps {
   run: Run;
-  /** Its moves from state to state, oldest first; null until they are read. */
+  /** The run's moves from state to state, oldest first; null until they are read. */
   moves: readonly Event[] | null;
 }
 

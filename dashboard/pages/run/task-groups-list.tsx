@@ -1,4 +1,4 @@
-/** Tasks by name: how many, and in which states. */
+/** Tasks by name, with their number and states. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { TaskRun } from "#protocol/task-run";
@@ -8,7 +8,7 @@ import { withParams } from "../../router/router.ts";
 import { lookOf } from "../../state/look.ts";
 import { groupTasks } from "./task-groups.ts";
 
-/** More names than these are read in the table. */
+/** More names than these are left to the table. */
 const GROUPS_MAX = 50;
 
 export function TaskGroups({ tasks }: { tasks: readonly TaskRun[] }): JSX.Element {

@@ -1,4 +1,4 @@
-/** Tasks by their name: how many of each and in which state, those that went wrong first. */
+/** Tasks by name, with the number per state, failed ones first. */
 import type { TaskRun } from "#protocol/task-run";
 import { STATE_ORDER } from "../../state/look.ts";
 
@@ -6,7 +6,7 @@ export interface TaskGroup {
   name: string;
   total: number;
   failed: number;
-  /** State name and how many, in the order of the states. */
+  /** State names with counts, in the order of the states. */
   states: readonly (readonly [string, number])[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The task runs of a run: read once, page by page, then kept true by the stream, so that ten thousand of them are not read every
- * second. Of very many, the first are shown.
+ * The task runs of a run: read once, page by page, then updated by the stream, so that ten thousand of them are not read every
+ * second. Of very many task runs only the first are shown.
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
@@ -9,25 +9,25 @@ import type { TaskRun } from "#protocol/task-run";
 import { type ApiError, ask, isAbort, mayPass } from "../../api/client.ts";
 import { linkTried, onLive, onReset } from "../../live/link.ts";
 
-/** What the stream brings within this time is drawn at once. */
+/** Messages of the stream within this time are drawn together. */
 const DRAW_MS = 250;
-/** After a failure that may pass. */
+/** After a temporary failure. */
 const RETRY_MS = 3_000;
-/** Of one request. */
+/** Task runs per request. */
 const PAGE_COUNT = 500;
-/** Beyond it a page of the browser would hold more than it can draw. */
+/** With more the browser would hold more than it can draw. */
 export const TASKS_SHOWN_MAX = 20_000;
 
 export interface Tasks {
   /** Oldest first; null until the first answer. */
   tasks: readonly TaskRun[] | null;
-  /** The run has more tasks than these. */
+  /** The run has more tasks than are shown. */
   more: boolean;
   error: ApiError | null;
   refresh: () => void;
 }
 
-/** The heading where tasks would stand. */
+/** The heading in place of tasks. */
 export function noTasks({ end_time }: Run): string {
   return end_time === null || end_time === undefined ? "No tasks yet" : "No tasks";
 }
@@ -88,11 +88,11 @@ class TaskList {
 
   #take(task: TaskRun): void {
     this.#keep(task);
-    // Before the first answer there is nothing to draw anew.
+    // Before the first answer there is nothing to redraw.
     if (this.#drawing === 0 && this.#tasks.peek() !== null) this.#drawing = window.setTimeout(() => this.#draw(), DRAW_MS);
   }
 
-  /** An answer may be older than what the stream brought while it was on its way. */
+  /** An answer may be older than messages that the stream delivered while the answer was on its way. */
   #keep(task: TaskRun): void {
     const known = this.#known.get(task.id);
     if (known === undefined && this.more.peek()) return;

@@ -1,4 +1,4 @@
-/** The order of runs by what happens, as the server has it: what runs, what waits, what ended, and what is to come. */
+/** The order of runs by activity, as on the server: running, waiting, ended, future. */
 import type { Run } from "#protocol/run";
 
 export type Phase = "started" | "waiting" | "ended" | "coming";
@@ -12,7 +12,7 @@ export function phaseOf({ state, start_time, end_time, scheduled_time }: Run): P
   return waitsForTime && scheduled_time !== null && scheduled_time !== undefined ? "coming" : "waiting";
 }
 
-/** The newest first, but of what is to come the next. */
+/** Newest first, but of future runs the next one first. */
 export function compareActivity(a: Run, b: Run): number {
   const phase = phaseOf(a);
   const between = PHASES.indexOf(phase) - PHASES.indexOf(phaseOf(b));

@@ -1,4 +1,4 @@
-/** Search, time, project and the chips of states, all kept in the address. */
+/** Search, time, project and the state chips, all kept in the address. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { FlowSummary } from "#protocol/flow";
@@ -14,10 +14,10 @@ import { lookOfName, STATE_ORDER } from "../../state/look.ts";
 import { hasFilters, RANGES, type RunFilters, WENT_WRONG } from "./filters.ts";
 
 const TYPING_MS = 150;
-/** What the server takes. */
+/** The server's limit. */
 const SEARCH_LENGTH_MAX = 200;
 
-/** What the words of the search field ask for: "#12" is a run, "tag:x" a tag, a flow's name that flow, else words to search for. */
+/** The meaning of the search words: "#12" is a run, "tag:x" a tag, a flow's name that flow; other words are searched for. */
 function searched(text: string, flows: readonly FlowSummary[]): ParamChanges | number {
   const number = /^#(\d+)$/.exec(text.trim().replaceAll(" ", ""))?.[1];
   if (number !== undefined) return Number(number);
@@ -38,7 +38,7 @@ function Search({ filters, flows }: { filters: RunFilters; flows: readonly FlowS
   const [text, setText] = useState(() => textOf(filters));
   const typed = useRef(false);
   const outside = textOf(filters);
-  // Filters that were changed elsewhere show in the field, unless it is being typed in.
+  // The field shows filters that were changed elsewhere, unless the user is typing in it.
   useEffect(() => {
     if (document.activeElement === field.current) return;
     typed.current = false;
@@ -92,7 +92,7 @@ interface Chip {
   change: ParamChanges;
 }
 
-/** States of the first row of chips, with those under way or gone wrong that some run has; the others come behind "More". */
+/** States of the first row of chips, plus active and failed states that some run has; the others are behind "More". */
 const FIRST: ReadonlySet<string> = new Set(["Failed", "Late", "Paused", "Running", "AwaitingResource", "Scheduled", "Completed"]);
 
 function chipsFor(filters: RunFilters, counts: RunCounts | null, all: boolean): Chip[] {
@@ -145,7 +145,7 @@ function Chips({ filters, counts, stale }: { filters: RunFilters; counts: RunCou
 export interface FilterBarProps {
   filters: RunFilters;
   counts: RunCounts | null;
-  /** The counts are those of former filters. */
+  /** The counts belong to former filters. */
   stale: boolean;
 }
 
@@ -185,7 +185,7 @@ export function FilterBar({ filters, counts, stale }: FilterBarProps): JSX.Eleme
   );
 }
 
-/** Filters that only links set: shown so that they can be taken away. */
+/** Filters that only links set: shown so that they can be removed. */
 function Extra({ filters }: { filters: RunFilters }): JSX.Element {
   const extras = [
     ["schedule", filters.schedule_id, `Schedule ${filters.schedule_id}`],

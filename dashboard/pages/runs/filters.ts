@@ -1,10 +1,10 @@
-/** The filters of the runs page: from the address, for the server, and for runs that the stream brings. */
+/** The filters of the runs page: read from the address, sent to the server, and applied to runs of the stream. */
 import type { Run } from "#protocol/run";
 import { type QueryValues, withQuery } from "../../api/client.ts";
 import { nowUs } from "../../format/now.ts";
 import { param } from "../../router/router.ts";
 
-/** Choices of time, by their name in the address. */
+/** Time ranges by their name in the address. */
 export const RANGES = [
   ["", "Any time", 0],
   ["1h", "Last hour", 3_600],
@@ -29,7 +29,7 @@ export interface RunFilters {
   backfill_id: string;
   range: string;
   ended: string;
-  /** Bounds on the end, microseconds: from a bar of the overview. */
+  /** Bounds on the end time, microseconds: set by a bar of the overview. */
   ended_from: string;
   ended_to: string;
   sort: string;
@@ -54,7 +54,7 @@ export function readFilters(): RunFilters {
   };
 }
 
-/** The start of a range, to the minute, so that the same question is asked within a minute. */
+/** The start of a range, to the minute, so that the query stays the same within a minute. */
 function since(range: string): number | null {
   const seconds = RANGES.find(([id]) => id === range)?.[2] ?? 0;
   return seconds === 0 ? null : Math.floor((nowUs() - seconds * 1_000_000) / STEP_US) * STEP_US;
@@ -71,18 +71,18 @@ export function listPath(filters: RunFilters, limit: number, cursor: number | nu
   return withQuery("/api/runs", { ...common(filters), state_name, states, sort: sort === "" ? "activity" : sort, limit, cursor });
 }
 
-/** The counts that the chips show: by all filters but that of the state. */
+/** The counts on the chips: by all filters except the state. */
 export function countsPath(filters: RunFilters): string {
   return withQuery("/api/runs/counts", common(filters));
 }
 
-/** The count of what is listed, by every filter. */
+/** The count of the list, by every filter. */
 export function totalPath(filters: RunFilters): string {
   const { state_name, states } = filters;
   return withQuery("/api/runs/counts", { ...common(filters), state_name, states });
 }
 
-/** One text for what is asked for; the list starts anew when it changes. */
+/** One text per set of filters; the list starts again when it changes. */
 export function filterKey(filters: RunFilters): string {
   return JSON.stringify(filters);
 }
@@ -91,7 +91,7 @@ export function hasFilters({ sort: _sort, ...filters }: RunFilters): boolean {
   return Object.values(filters).some((value) => value !== "");
 }
 
-/** Each word is part of one of the texts that the server searches. */
+/** Each word must occur in one of the texts that the server searches. */
 function finds(search: string, { name, project, flow_name, tags, state, parameters }: Run): boolean {
   const texts = [name, `${project}/${flow_name}`, ...(tags ?? []), state.message ?? "", JSON.stringify(parameters ?? {})];
   const found = texts.join("\n").toLowerCase();
@@ -101,7 +101,7 @@ function finds(search: string, { name, project, flow_name, tags, state, paramete
     .every((word) => found.includes(word));
 }
 
-/** True when a run that the stream brought belongs into the list. */
+/** True if a run of the stream belongs in the list. */
 export function fits(run: Run, filters: RunFilters): boolean {
   const is = (wanted: string, value: string | number | null | undefined) => wanted === "" || wanted === String(value ?? "");
   const start = run.start_time ?? run.created_at;

@@ -1,7 +1,7 @@
 /**
- * The rows of the runs page: pages of the server in the order of the sort, kept true by the stream. A row that changes is drawn
- * alone. By activity, runs enter and move to their place at once while the reader is at the top; else they are counted until asked
- * for.
+ * The rows of the runs page: pages of the server in the order of the sort, updated by the stream. A changed row is redrawn
+ * alone. In the order of activity, runs enter and move at once while the list is at its top; otherwise they are counted until
+ * the user asks for them.
  */
 import { type Signal, signal } from "@preact/signals";
 import type { Run, RunsPage } from "#protocol/run";
@@ -12,24 +12,24 @@ import { compareActivity, type Phase, phaseOf } from "./activity.ts";
 import { fits, listPath, type RunFilters } from "./filters.ts";
 
 const PAGE = 100;
-/** A search goes on by itself until so many runs more are found. */
+/** A search continues automatically until it has found this many more runs. */
 const FOUND_AT_ONCE = 50;
-/** Rows move to their places together. */
+/** Rows move to their positions together. */
 const SETTLE_MS = 300;
 
 export interface RunRow {
   id: number;
   run: Signal<Run>;
-  /** Where the run stood in the order when it entered. */
+  /** The run's position in the order when it entered. */
   phase: Phase;
 }
 
 export class RunList {
   /** In the order of the sort. */
   readonly rows = signal<readonly RunRow[]>([]);
-  /** Runs that came since and are not shown yet. */
+  /** New runs that are not shown yet. */
   readonly news = signal<readonly Run[]>([]);
-  /** True while new rows may enter by themselves. */
+  /** True while new rows may enter automatically. */
   atTop = () => true;
 
   readonly pages: PagedQuery<RunsPage>;
@@ -50,16 +50,16 @@ export class RunList {
         this.#wanted = FOUND_AT_ONCE;
       },
       next: ({ items }) => {
-        // A run that entered meanwhile is not listed twice.
+        // A run that entered during the request is not listed twice.
         const added = items.filter(({ id }) => !this.#known.has(id)).map((run) => this.#rowFor(run));
         this.rows.value = [...this.rows.value, ...added];
       },
-      // Pages of a search may be short, or empty, before its end.
+      // Pages of a search may be short or empty before its end.
       enough: () => this.#filters.search === "" || this.rows.peek().length >= this.#wanted,
     });
   }
 
-  /** More rows, for a reader who comes near the end. */
+  /** More rows, when the user scrolls near the end. */
   more(): void {
     this.#wanted = this.rows.peek().length + FOUND_AT_ONCE;
     this.pages.more();
@@ -97,7 +97,7 @@ export class RunList {
     this.news.value = this.news.value.filter((run) => run.id !== id);
   }
 
-  /** A row whose run moved: what began or ended has another place. */
+  /** A row whose run moved: a run that started or ended has another position. */
   #changed(row: RunRow, run: Run): void {
     const before = phaseOf(row.run.peek());
     row.run.value = run;
@@ -107,10 +107,10 @@ export class RunList {
     else if (before === "coming") this.news.value = [...this.news.peek().filter(({ id }) => id !== run.id), run];
   }
 
-  /** A run that belongs into the list and is not in it. */
+  /** A run that belongs in the list and is not in it. */
   #arrived(run: Run): void {
     const last = this.rows.peek().at(-1);
-    // It stands behind what was loaded so far, and comes with its page.
+    // Its position is after the loaded rows, so it comes with its page.
     if (this.#byActivity && !this.pages.complete.peek() && (last === undefined || compareActivity(run, last.run.peek()) > 0))
       return;
     if (this.#byActivity && (this.#mayMove() || phaseOf(run) === "coming")) this.#enter(run);
@@ -145,7 +145,7 @@ export class RunList {
     return (cursor) => listPath(filters, PAGE, cursor === null ? null : this.#standing(cursor));
   }
 
-  /** The run after which the next page begins: the last that entered before `cursor` and still stands where it stood. */
+  /** The run after which the next page begins: the last that entered before `cursor` and has kept its position. */
   #standing(cursor: number): number {
     if (!this.#byActivity || !this.#known.has(cursor)) return cursor;
     const stands = (row: RunRow) => phaseOf(row.run.peek()) === row.phase;

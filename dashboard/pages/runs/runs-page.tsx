@@ -1,4 +1,4 @@
-/** Every run: filtered, live, and with what can be done to several at once. */
+/** All runs: filters, live updates, and actions on several runs at once. */
 import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
@@ -22,7 +22,7 @@ import { countsPath, filterKey, hasFilters, type RunFilters, readFilters, totalP
 import { RunList, type RunRow } from "./run-list.ts";
 import { SavedViews } from "./saved-views.tsx";
 
-/** Rows enter by themselves while so little is scrolled away. */
+/** Rows enter automatically while the list is scrolled by at most this much. */
 const TOP_PX = 40;
 const NARROW_HEIGHT = 92;
 
@@ -97,13 +97,13 @@ function useColumns() {
   return useMemo(() => runColumns({ waiting, resources, typical }), []);
 }
 
-/** How many runs the list has in all, by the counts of the server. */
+/** Total number of runs in the list, from the counts of the server. */
 function totalOf(filters: RunFilters, counts: RunCounts | null): number | null {
   if (counts === null) return null;
   return filters.state_name === "" ? counts.total : (counts.states[filters.state_name] ?? 0);
 }
 
-/** The list from its top on, where what is new stands. */
+/** Scrolls to the top of the list, where new rows are. */
 function showNews(list: RunList): void {
   window.scrollTo(0, 0);
   list.pages.reload();
@@ -122,7 +122,7 @@ interface FootProps {
   first: number;
   last: number;
   total: number;
-  /** There may be more than the total. */
+  /** The list may have more than the total. */
   more: boolean;
   chosen: () => Run[];
   clear: () => void;

@@ -1,4 +1,4 @@
-/** The saved views of the runs: one click each, saved from the filters that are set, forgotten with an undo. */
+/** Saved views of the runs: one click each, saved from the current filters, removed with an undo. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { Dialog } from "../../parts/dialog.tsx";

@@ -1,4 +1,4 @@
-/** What the calendar shows: for each schedule the runs of its past and coming fires, and the fires that are only computed. */
+/** The data of the calendar: for each schedule the runs of past and future fires, and fires without a run. */
 import type { FlowSummary } from "#protocol/flow";
 import type { ScheduleRow } from "#protocol/schedule";
 import type { ScheduleFires, ScheduleRuns } from "#protocol/schedule-calendar";
@@ -6,7 +6,7 @@ import { lookOf, type StateLook } from "../../state/look.ts";
 
 export interface Mark {
   time: number;
-  /** Runs that it stands for; 0 for a fire without a run. */
+  /** Number of runs; 0 for a fire without a run. */
   count: number;
   glyph: string;
   token: string;
@@ -15,7 +15,7 @@ export interface Mark {
   wrong: boolean;
   /** No run exists yet, or the fire was skipped. */
   kind: "run" | "projected" | "skipped";
-  /** It stands for all fires of its hour. */
+  /** The mark stands for all fires of its hour. */
   hour: boolean;
 }
 
@@ -44,7 +44,7 @@ export function linesOf(
 function marksOf(runs: readonly ScheduleRuns[], fires: ScheduleFires | null, nowUs: number): Mark[] {
   const skipped = new Set(fires?.skipped.map(({ fire }) => fire));
   const marks = runs.filter(([, time]) => time <= nowUs).map((run) => runMark(run, run[1], run[2]));
-  // Runs of the look-ahead are counted by the hour, their fires are known one by one.
+  // Runs of the look-ahead are counted by the hour, their fires are listed one by one.
   const coming = runs.filter(([, time]) => time > nowUs && !skipped.has(time)).map((run) => ({ run, left: run[2] }));
   for (const time of fires?.fires ?? []) {
     const made = coming.find(({ run, left }) => left > 0 && hourOf(run[1]) === hourOf(time));
@@ -64,7 +64,7 @@ function hourOf(us: number): number {
   return Math.floor(us / 3_600_000_000);
 }
 
-/** Some of the runs that are told as one, at a time of theirs. */
+/** Some of the runs of one entry, at one of their times. */
 function runMark([schedule, , told, type, name, run]: ScheduleRuns, time: number, count: number): Mark {
   const look: StateLook = lookOf({ type, name });
   const wrong = type === "Failed" || type === "Crashed";
@@ -89,7 +89,7 @@ function fireMark(time: number, kind: "projected" | "skipped"): Mark {
   };
 }
 
-/** Of fires that are many only the hours are told. */
+/** For many fires only the hours are listed. */
 function hourMark(time: number): Mark {
   return { ...fireMark(time, "projected"), text: "Projected, as all fires of this hour", hour: true };
 }

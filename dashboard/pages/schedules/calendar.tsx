@@ -1,4 +1,4 @@
-/** The timetable: schedules by days, the place in a cell is the time of day. */
+/** The timetable: schedules by days; the position in a cell is the time of day. */
 import type { JSX } from "preact";
 import type { CalendarDay } from "../../format/calendar.ts";
 import { count, counted } from "../../format/number.ts";
@@ -8,7 +8,7 @@ import { withParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import type { Line, Mark } from "./calendar-data.ts";
 
-/** More fires than this in a cell are drawn as a band. */
+/** A cell with more fires than this shows a band. */
 const GLYPHS_PER_DAY = 6;
 const HOUR_US = 3_600_000_000;
 
@@ -132,7 +132,7 @@ interface Segment {
   look: string;
 }
 
-/** Hours with fires, joined where they touch. */
+/** Hours with fires, adjacent ones joined. */
 function segmentsOf(marks: readonly Mark[], day: CalendarDay, nowUs: number): Segment[] {
   const segments: Segment[] = [];
   for (const { time, kind } of marks) {
@@ -179,7 +179,7 @@ function Band({ marks, day, nowUs, at }: BandProps): JSX.Element {
   );
 }
 
-/** The same as a list by day, with every mark in words: the calendar of narrow windows. */
+/** The calendar as a list by day, with every mark in words, for narrow windows. */
 export function Agenda({ lines, days }: { lines: readonly Line[]; days: readonly CalendarDay[] }): JSX.Element {
   return (
     <div class="agenda">

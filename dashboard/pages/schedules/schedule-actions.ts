@@ -1,11 +1,11 @@
-/** What can be done to schedules. A deletion is sent when its message ends. */
+/** Actions on schedules. A deletion is sent when its toast ends. */
 import { signal } from "@preact/signals";
 import type { ScheduleRow, SkipResponse } from "#protocol/schedule";
 import { ask, messageOf } from "../../api/client.ts";
 import { counted, listed } from "../../format/number.ts";
 import { showToast } from "../../parts/toast.tsx";
 
-/** Schedules whose deletion waits for the end of its undo. */
+/** Schedules whose deletion can still be undone. */
 export const leavingSchedules = signal<ReadonlySet<number>>(new Set());
 
 function leave(id: number, leaves: boolean): void {
@@ -23,7 +23,7 @@ async function attempt(what: string, act: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Pauses or resumes. Runs that exist go on. */
+/** Pauses or resumes a schedule. Existing runs continue. */
 export function setActive({ id, active }: ScheduleRow): Promise<void> {
   const verb = active ? "pause" : "resume";
   return attempt(`Not ${verb}d`, async () => {

@@ -1,4 +1,4 @@
-/** Makes or edits a schedule; the next ten fires show while typing. */
+/** Creates or edits a schedule; shows the next ten fires while the user types. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { FlowSummary } from "#protocol/flow";
@@ -49,7 +49,7 @@ function specOf(draft: Draft) {
   return { kind: "rrule", rrule: draft.rrule, timezone };
 }
 
-/** Asks for the next fires a moment after the last key. */
+/** Requests the next fires a moment after the last key. */
 function usePreview(draft: Draft) {
   const [preview, setPreview] = useState<{ next: PreviewResponse | null; problem: string }>({ next: null, problem: "" });
   const body = JSON.stringify({ ...specOf(draft), count: SHOWN });
@@ -71,7 +71,7 @@ function usePreview(draft: Draft) {
 
 interface FormProps {
   flows: readonly FlowSummary[];
-  /** The schedule to edit; null makes a new one. */
+  /** The schedule to edit; null creates a new one. */
   row: ScheduleRow | null;
   flowId: number | null;
 }
@@ -244,7 +244,7 @@ function zoned(us: number, zone: string, shape: Intl.DateTimeFormatOptions): str
 const DAY = { weekday: "short", day: "numeric", month: "short" } as const;
 const TIME = { hour: "2-digit", minute: "2-digit" } as const;
 
-/** What is worth knowing about a fire: the clock changed since the one before. */
+/** A note on a fire: the clock changed since the one before. */
 function noteOf(us: number, before: number | undefined, zone: string): string {
   if (before === undefined) return "";
   try {

@@ -1,4 +1,4 @@
-/** Schedules: a calendar of what was and what comes; skipping, pausing, making and editing. */
+/** Schedules: a calendar of past and future fires; skipping, pausing, creating and editing. */
 import type { JSX } from "preact";
 import type { ScheduleRuns } from "#protocol/schedule-calendar";
 import { withQuery } from "../../api/client.ts";
@@ -22,9 +22,9 @@ import { SidePanel } from "./side-panel.tsx";
 import "./schedules.css";
 
 const MINUTE_MS = 60_000;
-/** Every quarter of an hour for a week; of the time after that the server tells the hours in which a schedule fires. */
+/** Every quarter of an hour for a week; for later times the server lists the hours in which a schedule fires. */
 const FIRES_OF_A_SCHEDULE = 700;
-/** Runs of the agenda are listed one by one up to a fire in five minutes. */
+/** The agenda lists runs one by one up to one fire in five minutes. */
 const EACH_PER_HOUR = 12;
 const VIEWS = { day: 1, week: 7, agenda: 7 } as const;
 type View = keyof typeof VIEWS;
@@ -35,13 +35,13 @@ const VIEWS_NARROW = [
 ] as const;
 const VIEWS_WIDE = [...VIEWS_NARROW, ["agenda", "Agenda"]] as const;
 
-/** The days that are shown, from the address: a view, and how many of its lengths away from today. */
+/** The shown days, from the address: a view, and its distance from today in lengths of the view. */
 function usePeriod(narrow: boolean) {
   const view: View = param("view") in VIEWS ? (param("view") as View) : "week";
   const away = Math.trunc(Number(param("away"))) || 0;
   const length = VIEWS[view];
   const today = dayNumber(now.value * 1000);
-  // A list that begins with the days gone by hides today below them.
+  // A list that began with past days would push today out of view.
   const first = (view === "week" && !narrow ? mondayOf(today) : today) + away * length;
   const go = (step: number) => () => stepParams({ away: step === 0 ? null : String(away + step) });
   return { view, days: daysFrom(first, length), go };

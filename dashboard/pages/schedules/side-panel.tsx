@@ -1,4 +1,4 @@
-/** The chosen schedule: what it is, what was skipped, and skipping more with what that takes along. */
+/** The selected schedule: its definition, skipped fires, and skipping further fires with their downstream effects. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { FlowSummary } from "#protocol/flow";
@@ -20,7 +20,7 @@ const SKIP_MAX = 100;
 
 export function SidePanel({ line, flows }: { line: Line; flows: readonly FlowSummary[] }): JSX.Element {
   const { schedule, flow } = line;
-  // Those of the calendar end with the days that it shows.
+  // The fires of the calendar end with the days it shows.
   const ahead = useFiresOf(schedule, 2 * SKIP_MAX);
   const paused = pausedText(schedule);
   const code = schedule.source === "code";

@@ -31,7 +31,7 @@ function ActorState({ state }: { state: ActorInfo["state"] }): JSX.Element {
   );
 }
 
-/** A count that is no news while it is nothing. */
+/** A count that is dimmed while it is zero. */
 function Figure({ value }: { value: number }): JSX.Element {
   return <span class={value === 0 ? "faint" : ""}>{count(value)}</span>;
 }
@@ -77,7 +77,7 @@ const COLUMNS: readonly Column<ActorInfo>[] = [
   },
 ];
 
-/** Steps are short: microseconds below one millisecond. */
+/** Steps are short: shown in microseconds below one millisecond. */
 function stepText(us: number): string {
   return us < 1_000 ? `${Math.round(us)} \u00b5s` : duration(us);
 }

@@ -1,4 +1,4 @@
-/** What this browser keeps: theme, zone, keys and the token. */
+/** Settings kept in this browser: theme, zone, keys and the token. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { forgetToken, hasToken } from "../../api/client.ts";

@@ -1,4 +1,4 @@
-/** The settings that can be changed while the server runs. They are kept in its configuration. */
+/** The settings that can be changed while the server runs. They are stored in the server's configuration. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Settings, SettingsPatch } from "#protocol/server";
@@ -8,7 +8,7 @@ import { Section } from "../../parts/layout.tsx";
 import { showToast } from "../../parts/toast.tsx";
 import { resourceWords } from "../../records/why.ts";
 
-/** Texts by field: "retain_days", "crash_retries", "resource NAME". What is not there is as the server has it. */
+/** Texts by field: "retain_days", "crash_retries", "resource NAME". A missing field has the server's value. */
 type Texts = Readonly<Record<string, string>>;
 
 const PREFIX = "resource ";
@@ -17,7 +17,7 @@ function numberIn(text: string): number | string {
   return text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text);
 }
 
-/** The change that the texts say; what is no number is sent as it stands, and the server says what it expects. */
+/** The patch from the texts; text that is not a number is sent unchanged, and the server answers what it expects. */
 function patchOf(texts: Texts, fresh: { name: string; total: string }): SettingsPatch {
   const patch: Record<string, unknown> = {};
   const resources: Record<string, unknown> = {};
@@ -59,7 +59,7 @@ export function Changeable({ settings, changed }: { settings: Settings; changed:
       setTexts(text === String(kept) ? others : { ...others, [name]: text });
     },
   });
-  // Caps of flows and backfills follow from them.
+  // Resources of flows and backfills are derived from their limits.
   const named = Object.entries(settings.resources).filter(([name]) => resourceWords(name) === name);
   return (
     <Section title="What can be changed" note="holds after a restart, too">

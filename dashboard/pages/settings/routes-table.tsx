@@ -1,4 +1,4 @@
-/** The routes that user code added. */
+/** The routes of user code. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { RouteSpec } from "#protocol/server";

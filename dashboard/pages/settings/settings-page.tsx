@@ -1,4 +1,4 @@
-/** Settings: what can be changed while the server runs, what is in effect, and what this browser keeps. */
+/** Settings: those that can be changed at run time, the effective configuration, and those of this browser. */
 import type { JSX } from "preact";
 import type { ServerInfo, Settings } from "#protocol/server";
 import { useQuery } from "../../api/query.ts";
@@ -14,7 +14,7 @@ import { Changeable } from "./changeable.tsx";
 import { RoutesTable } from "./routes-table.tsx";
 import "./settings.css";
 
-/** Sizes and uses change without a message. */
+/** Sizes and usage change without a stream message. */
 const EVERY_MS = 10_000;
 
 export function Page(): JSX.Element {

@@ -1,4 +1,4 @@
-/** Adds a variable or changes one. What somebody else did meanwhile is told before it is overwritten. */
+/** Adds or changes a variable. A concurrent change by another client is shown before it is overwritten. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { VariableRow } from "#protocol/variable";
@@ -10,16 +10,16 @@ import { kindOfText, textOfValue, valueOfText } from "../../parts/json-text.ts";
 import { showToast } from "../../parts/toast.tsx";
 
 interface DialogProps {
-  /** Null: a new one. */
+  /** Null: a new variable. */
   known: VariableRow | null;
   close: () => void;
-  /** Deletes it, with an undo. */
+  /** Deletes the variable, with an undo. */
   remove: (name: string) => void;
 }
 
 interface Draft {
   name: string;
-  /** Of a secret: empty leaves its value as it is. */
+  /** For a secret: an empty text keeps its value. */
   text: string;
   secret: boolean;
   tags: string;
@@ -35,7 +35,7 @@ function pathOf(name: string): string {
   return `/api/variables/${encodeURIComponent(name)}`;
 }
 
-/** Sends a draft. @throws ApiError with status 409 when it would overwrite what somebody else wrote */
+/** Sends a draft. @throws ApiError with status 409 if it would overwrite another client's change */
 async function save(draft: Draft, before: VariableRow | null, overwrite: boolean): Promise<void> {
   const tags = draft.tags.split(/[\s,]+/).filter(Boolean);
   const { name, secret } = draft;
@@ -57,7 +57,7 @@ async function refuseStale({ name, updated_at }: VariableRow): Promise<void> {
 }
 
 export function VariableDialog({ known, close, remove }: DialogProps): JSX.Element {
-  /** As it was when the form was opened. */
+  /** The variable as of the opening of the form. */
   const [before] = useState(known);
   const [draft, setDraft] = useState(() => draftOf(known));
   const [problem, setProblem] = useState<{ text: string; conflict: boolean } | null>(null);
@@ -117,7 +117,7 @@ export function VariableDialog({ known, close, remove }: DialogProps): JSX.Eleme
   );
 }
 
-/** Whoever has seen the value cannot be made to forget it. */
+/** A revealed value cannot be hidden again from those who have seen it. */
 function askToReveal(name: string, act: () => void): void {
   askBack({
     title: `Show the value of ${name}?`,

@@ -1,4 +1,4 @@
-/** Variables: what flows read by name. The values of secrets are masked. */
+/** Variables that flows read by name. The values of secrets are masked. */
 
 import { signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
@@ -20,7 +20,7 @@ import { VariableDialog } from "./variable-dialog.tsx";
 import "./variables.css";
 import { offline } from "../../live/link.ts";
 
-/** Variables whose deletion waits for the end of its undo. */
+/** Variables whose deletion can still be undone. */
 const leaving = signal<ReadonlySet<string>>(new Set());
 
 function leave(name: string, leaves: boolean): void {
@@ -30,7 +30,7 @@ function leave(name: string, leaves: boolean): void {
   leaving.value = next;
 }
 
-/** Deletes it when the message ends; until then it can be undone. */
+/** Deletes the variable when the toast ends; until then the deletion can be undone. */
 function remove(name: string): void {
   setParams({ edit: null });
   leave(name, true);

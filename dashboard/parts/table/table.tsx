@@ -1,6 +1,6 @@
 /**
- * The table of the dashboard: a real table of which only the rows in the window are drawn, with a cursor (j k), selection (x)
- * and a link per row (Enter, o). Below 900 px a row becomes a block of lines; columns say where they stand in it.
+ * The table of the dashboard: a real table that draws only the rows in the window, with a cursor (j k), selection (x) and a
+ * link per row (Enter, o). Below 900 px a row becomes a block of lines; each column defines its place in it.
  */
 
 import type { Signal } from "@preact/signals";
@@ -13,46 +13,46 @@ import { useNarrow } from "../media.ts";
 import { useVirtualRows } from "./virtual-rows.ts";
 import "./table.css";
 
-/** Height of the top bar, and of the heads that stay below it. */
+/** Height of the top bar, and of the table head that stays below it. */
 const COVERED = 44 + 28;
 const ROW_HEIGHT = 32;
 
-/** Width of a column of times: "Thu 22 Oct, 14:15" stands in it whole. */
+/** Width of a column of times: fits "Thu 22 Oct, 14:15". */
 export const TIME_WIDTH = "140px";
 
 export interface Column<T> {
   id: string;
   head: ComponentChildren;
-  /** CSS width; "" takes what is left. */
+  /** CSS width; "" takes the remaining space. */
   width?: string;
   align?: "right";
   cell: (row: T) => ComponentChildren;
-  /** In a narrow window: at the left or right of the first line, a line of its own, or not at all (the default). */
+  /** In a narrow window: at the left or right of the first line, a line of its own, or hidden (the default). */
   narrow?: "start" | "end" | "line";
-  /** False leaves the column out between 901 and 1280 px. */
+  /** False hides the column between 901 and 1280 px. */
   medium?: boolean;
-  /** The orders that a click on the head goes through, by their name in the address; after the last comes none. */
+  /** The orders that clicks on the head cycle through, by their name in the address; after the last comes none. */
   sort?: readonly string[];
 }
 
 export interface TableProps<T> {
-  /** What the table lists, for readers: "Runs". */
+  /** The content of the table, for screen readers: "Runs". */
   label: string;
   columns: readonly Column<T>[];
   rows: readonly T[];
   keyOf: (row: T) => number | string;
-  /** All rows there are, loaded or not. */
+  /** Number of all rows, loaded or not. */
   total: number;
-  /** Where a row leads. */
+  /** The link of a row. */
   href?: (row: T) => string;
-  /** The chosen rows, by key; without it nothing can be selected. */
+  /** The selected rows, by key; without it rows cannot be selected. */
   selection?: Signal<ReadonlySet<number | string>>;
   cursor: Signal<number | string | null>;
-  /** The last loaded row is near: more is wanted. */
+  /** Called near the last loaded row, to load more. */
   nearEnd?: () => void;
-  /** Rows are those of a former question. */
+  /** The rows belong to a former query. */
   stale?: boolean;
-  /** What the height of a row in a narrow window probably is; it is measured. */
+  /** Estimated height of a row in a narrow window; the real height is measured. */
   narrowHeight?: number;
   sorted?: { by: string; choose: (sort: string) => void };
   /** False on a page whose keys belong to another table. */
@@ -111,7 +111,7 @@ function rangeOf(seen: readonly { index: number; start: number; end: number }[],
   return { first: count === 0 ? 0 : (inside[0]?.index ?? 0) + 1, last: Math.min(count, (inside.at(-1)?.index ?? count - 1) + 1) };
 }
 
-/** One cell: spanning the columns would bring back those that the window has no room for. */
+/** One cell without a span: spanning the columns would show those that the window has no room for. */
 function Spacer({ height }: { height: number }): JSX.Element | null {
   if (height <= 0) return null;
   return (
@@ -182,15 +182,15 @@ interface RowProps {
   columns: readonly Column<unknown>[];
   href: string | undefined;
   current: boolean;
-  /** Null where nothing can be selected. */
+  /** Null if rows cannot be selected. */
   selected: boolean | null;
-  /** Where rows have heights of their own. */
+  /** For rows with heights of their own. */
   measure: ((element: Element | null) => void) | null;
   choose: (chosen: boolean) => void;
   point: () => void;
 }
 
-/** A click on a row opens it, unless it was meant for a control or marked some text. */
+/** A click on a row opens it, except on a control or after a text selection. */
 function opens(event: MouseEvent): boolean {
   const target = event.target instanceof Element ? event.target : null;
   return target?.closest("a, button, input, label") === null && getSelection()?.isCollapsed !== false;
@@ -212,7 +212,7 @@ const Row = memo(
               aria-label={`Select row ${index + 1}`}
               checked={selected}
               tabIndex={-1}
-              // By the state shown: the click points the cursor first, and the row drawn for that resets the box.
+              // By the shown state: the click first moves the cursor, and redrawing the row resets the checkbox.
               onChange={() => choose(!selected)}
             />
           </td>

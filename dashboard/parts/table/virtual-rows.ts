@@ -1,4 +1,4 @@
-/** Which rows of a long list are drawn: those in the window and a few beside it. */
+/** Which rows of a long list are drawn: those in the window and a few around it. */
 import { useSignal } from "@preact/signals";
 import {
   elementScroll,
@@ -17,11 +17,11 @@ const OVERSCAN = 8;
 
 export interface VirtualRows {
   items: VirtualItem[];
-  /** Height of what is left out before and after the drawn rows. */
+  /** Total height of the rows omitted before and after the drawn ones. */
   before: number;
   after: number;
   scrollTo: (index: number, align?: "auto" | "start" | "center" | "end") => void;
-  /** For rows of their own height: `ref` of each row, which needs the attribute data-index. */
+  /** For rows with their own height: the `ref` of each row, which needs the attribute data-index. */
   measure: (element: Element | null) => void;
 }
 
@@ -32,12 +32,12 @@ interface Box {
 
 export interface VirtualOptions {
   count: number;
-  /** Height of a row, or what it probably is when rows are measured. */
+  /** Height of a row, or its estimate if rows are measured. */
   height: number;
-  /** The element that scrolls; null: the window, and `list` is where the rows begin. */
+  /** The scrolling element; null: the window, with `list` where the rows begin. */
   scroller: Box | null;
   list: Box;
-  /** Height of what covers the top of the window. */
+  /** Height of the elements that cover the top of the window. */
   covered?: number;
 }
 
@@ -67,7 +67,7 @@ export function useVirtualRows({ count, height, scroller, list, covered = 0 }: V
   }, []);
   useLayoutEffect(() => {
     virtual._willUpdate();
-    // Where the list begins may change with whatever stands above it.
+    // The start of the list may move with the content above it.
     const top = scroller === null ? Math.round((list.current?.getBoundingClientRect().top ?? 0) + window.scrollY) : 0;
     if (top !== margin.current) {
       margin.current = top;

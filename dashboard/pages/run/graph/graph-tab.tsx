@@ -1,4 +1,4 @@
-/** Which task waited on which. Loaded with its own chunk when the tab is opened. */
+/** The dependencies between tasks. Loaded with its own chunk when the tab is opened. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { count, counted } from "../../../format/number.ts";
@@ -37,7 +37,7 @@ export function Tab({ run }: TabProps): JSX.Element {
 }
 
 type Zoom = "fit" | "full";
-/** Smaller than this nothing can be read: it scrolls instead. */
+/** Smaller text is unreadable: the graph scrolls instead. */
 const SCALE_MIN = 0.45;
 
 function Drawn({ model, tasks }: { model: GraphModel; tasks: number }): JSX.Element {
@@ -72,7 +72,7 @@ function Drawn({ model, tasks }: { model: GraphModel; tasks: number }): JSX.Elem
           )}
         </span>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard */}
       <div class="graph" ref={frame} tabIndex={0} role="region" aria-label="Graph of tasks">
         {layout === null ? <Loading /> : <Picture {...{ model, layout, scale }} />}
       </div>
@@ -80,7 +80,7 @@ function Drawn({ model, tasks }: { model: GraphModel; tasks: number }): JSX.Elem
   );
 }
 
-/** Width inside an element, as it changes. */
+/** Inner width of an element, as it changes. */
 function useWidth(element: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(1000);
   useEffect(() => {
@@ -116,7 +116,7 @@ function Picture({ model, layout, scale }: { model: GraphModel; layout: Layout; 
   );
 }
 
-/** A line that leaves and enters every point level, so that it never crosses the box that it begins or ends at. */
+/** A line that is level at every point, so that it never crosses the box at which it begins or ends. */
 function lineThrough(points: readonly Point[]): string {
   const [first, ...rest] = points;
   if (first === undefined) return "";

@@ -1,4 +1,4 @@
-/** Layout of a graph by the worker, again when its boxes or lines change and not when only states do. */
+/** Layout of a graph by the worker, repeated when its boxes or lines change but not when only states do. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Layout, LayoutRequest } from "./layout-shapes.ts";
 import workerAddress from "./layout-worker.ts?worker&url";
@@ -8,7 +8,9 @@ interface TypePolicy {
   createScriptURL(address: string): string;
 }
 
-/** Only this policy may make an address into a script (see the gateway's content security policy), and only this one address. */
+/**
+ * Only this policy may turn an address into a script (see the gateway's content security policy), and only this one address.
+ */
 const policy = (
   globalThis as { trustedTypes?: { createPolicy(name: string, rules: TypePolicy): TypePolicy } }
 ).trustedTypes?.createPolicy("millrace-worker", {
@@ -23,7 +25,7 @@ function startWorker(): Worker {
 }
 
 export interface LaidOut {
-  /** Null until the first answer; that of the former boxes while the next is on its way. */
+  /** Null until the first answer; the former layout while the next is on its way. */
   layout: Layout | null;
   failed: boolean;
 }

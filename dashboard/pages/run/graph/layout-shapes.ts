@@ -1,4 +1,4 @@
-/** What the page and the worker that lays graphs out say to each other. */
+/** The messages between the page and the layout worker. */
 
 export interface LayoutRequest {
   boxes: readonly string[];

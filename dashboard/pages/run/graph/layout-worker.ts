@@ -1,4 +1,4 @@
-/** The worker that lays graphs out: one request, one answer. */
+/** The worker that computes graph layouts: one request, one answer. */
 import { layOut } from "./layout.ts";
 import type { LayoutRequest } from "./layout-shapes.ts";
 

@@ -1,9 +1,9 @@
-/** Where the boxes and lines of a graph lie. Pure; the worker runs it away from the page. */
+/** The positions of the boxes and lines of a graph. Pure; runs in the worker. */
 import { layout as dagre, Graph } from "@dagrejs/dagre";
 import { BOX, type Layout, type LayoutRequest, type Point } from "./layout-shapes.ts";
 
 const GAP = { x: 12, y: 10, rank: 56 } as const;
-/** Boxes beside each other that nothing connects. */
+/** Columns for boxes without connections. */
 const LOOSE_COLUMNS = 4;
 
 export function layOut({ boxes, edges }: LayoutRequest): Layout {
@@ -43,12 +43,12 @@ function layOutConnected(boxes: readonly string[], edges: LayoutRequest["edges"]
   let height = 0;
   for (const id of boxes) {
     const { x = 0, y = 0 } = graph.node(id);
-    // dagre has the middle.
+    // dagre returns the centre.
     places[id] = { x: x - BOX.width / 2, y: y - BOX.height / 2 };
     width = Math.max(width, x + BOX.width / 2);
     height = Math.max(height, y + BOX.height / 2);
   }
-  // From the right side of one box to the left side of the other, through the points that lead around the boxes between.
+  // From the right side of one box to the left side of the other, through the points that avoid the boxes between.
   const lines = edges.map(([from, to]) => {
     const begin = places[from] ?? { x: 0, y: 0 };
     const end = places[to] ?? { x: 0, y: 0 };

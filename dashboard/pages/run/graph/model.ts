@@ -1,24 +1,23 @@
 /**
- * What the graph of a run draws: a box per task while they can be read, else a box per task name. Never more boxes than the
- * bound, whatever the run has.
+ * The boxes of a run's graph: one per task while they are readable, else one per task name, and never more than the bound.
  */
 import type { TaskRun } from "#protocol/task-run";
 import { lookOf, type StateLook } from "../../../state/look.ts";
 import { groupTasks } from "../task-groups.ts";
 
-/** Boxes that are drawn at most; the layout of more takes a second and nobody reads it. */
+/** Most boxes that are drawn; the layout of more takes a second and is unreadable. */
 export const NODES_MAX = 500;
 
 export interface GraphBox {
   id: string;
   name: string;
-  /** How many task runs it stands for. */
+  /** Number of task runs in this box. */
   tasks: number;
-  /** Its worst state. */
+  /** The worst state of its task runs. */
   look: StateLook;
-  /** State name and how many, in the order of the states. */
+  /** State names with counts, in the order of the states. */
   states: readonly (readonly [string, number])[];
-  /** What its tasks are called, for a link to them. */
+  /** The name of its tasks, for a link to them. */
   taskName: string;
 }
 

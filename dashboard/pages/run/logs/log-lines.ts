@@ -1,11 +1,11 @@
-/** The lines of a run's log: read from the beginning in pages, then as they are written. */
+/** The lines of a run's log: read from the beginning in pages, then live. */
 import { signal } from "@preact/signals";
 import type { Log, LogsPage } from "#protocol/log";
 import { type ApiError, ask, isAbort, withQuery } from "../../../api/client.ts";
 import { linkTried, onLive, onReset } from "../../../live/link.ts";
 
 const PAGE = 5_000;
-/** Lines that are kept; a longer log is kept from its end. */
+/** Lines that are kept; of a longer log the end is kept. */
 const LINES_MAX = 200_000;
 
 export interface LogFilter {
@@ -17,9 +17,9 @@ export interface LogFilter {
 export class LogLines {
   readonly lines = signal<readonly Log[]>([]);
   readonly error = signal<ApiError | null>(null);
-  /** Lines at the beginning that were let go. */
+  /** Number of dropped lines at the beginning. */
   readonly left = signal(0);
-  /** Every line that is stored has been read. */
+  /** True when every stored line has been read. */
   readonly complete = signal(false);
   readonly #filter: LogFilter;
   readonly #abort = new AbortController();
@@ -36,7 +36,7 @@ export class LogLines {
     this.read();
   }
 
-  /** Reads on from the last line. */
+  /** Reads the lines after the last one. */
   async read(): Promise<void> {
     if (this.#reading) {
       this.#again = true;

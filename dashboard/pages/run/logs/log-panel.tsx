@@ -1,4 +1,4 @@
-/** The log of a run: its end first, by level, searched, wrapped, copied. Only the lines in the window are drawn. */
+/** The log of a run: its end first, with level filter, search, wrapping and copying. Only the lines in the window are drawn. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -19,7 +19,7 @@ import { LogLines } from "./log-lines.ts";
 import "./logs.css";
 
 const LINE_HEIGHT = 20;
-/** So near to the end, the log follows what is written. */
+/** Within this distance of the end the log follows new lines. */
 const END_PX = 40;
 const TYPING_MS = 250;
 const LEVELS = [
@@ -33,7 +33,7 @@ export function levelWord(level: number): "DEBUG" | "INFO" | "WARN" | "ERROR" {
   return level >= 40 ? "ERROR" : level >= 30 ? "WARN" : level >= 20 ? "INFO" : "DEBUG";
 }
 
-/** `docked`: below other things, not so high. */
+/** `docked`: below other content, with less height. */
 export function LogPanel({ run, docked = false }: { run: Run; docked?: boolean }): JSX.Element {
   const level = param("level");
   const search = param("find");
@@ -133,7 +133,7 @@ interface LinesProps {
   wrap: boolean;
   search: string;
   scroller: { current: HTMLDivElement | null };
-  /** Set to what goes to the first error. */
+  /** Receives a function that jumps to the first error. */
   toError: { current: () => void };
 }
 
@@ -165,13 +165,13 @@ function Lines({ lines, wrap, search, scroller, toError }: LinesProps): JSX.Elem
   const scrolled = () => {
     const box = scroller.current;
     if (box === null) return;
-    // Lines may have come since it was scrolled to the end: only who goes up leaves it.
+    // New lines may have arrived after the scroll to the end: only scrolling up stops following.
     if (box.scrollHeight - box.scrollTop - box.clientHeight < END_PX) follows.current = true;
     else if (box.scrollTop < formerTop.current) follows.current = false;
     formerTop.current = box.scrollTop;
   };
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard
     <div class={`log ${wrap ? "wrap" : ""}`} ref={scroller} onScroll={scrolled} tabIndex={0} role="region" aria-label="Lines">
       <ol ref={list} style={{ paddingTop: `${virtual.before}px`, paddingBottom: `${virtual.after}px` }}>
         {virtual.items.map(({ index }) => {
@@ -209,7 +209,7 @@ function Line({
   );
 }
 
-/** The text with what was searched for marked. */
+/** The text with the search matches marked. */
 function Marked({ text, search }: { text: string; search: string }): JSX.Element {
   if (search === "") return <>{text}</>;
   const parts: (string | JSX.Element)[] = [];

@@ -1,4 +1,4 @@
-/** The log of a run, with the whole window for it. */
+/** The log of a run in the full height of the window. */
 import type { JSX } from "preact";
 import type { TabProps } from "../run-page.tsx";
 import { LogPanel } from "./log-panel.tsx";

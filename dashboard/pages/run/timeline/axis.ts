@@ -1,4 +1,4 @@
-/** The time axis: places from times, with long idle stretches compressed, since nothing happens in them. */
+/** The time axis: positions of times, with long idle stretches compressed. */
 
 export interface Idle {
   fromUs: number;
@@ -9,11 +9,11 @@ export interface Axis {
   fromUs: number;
   toUs: number;
   idle: readonly Idle[];
-  /** Where a time lies, from 0 to 1. */
+  /** Position of a time, from 0 to 1. */
   at: (us: number) => number;
 }
 
-/** A stretch without work longer than this share of the whole is compressed. */
+/** A stretch without work is compressed if it is longer than this share of the whole. */
 const IDLE_SHARE = 0.12;
 /** Width of a compressed stretch. */
 const IDLE_WIDTH = 0.03;
@@ -50,7 +50,10 @@ function idleStretches(spans: readonly (readonly [number, number])[], fromUs: nu
   return idle;
 }
 
-/** Times to label: both ends, both sides of what is compressed, and even steps between, none closer than the label's width. */
+/**
+ * Times to label: both ends, both sides of compressed stretches, and even steps between, never closer than the width of a
+ * label.
+ */
 export function labelsOf(axis: Axis, distance: number): number[] {
   const wanted = [axis.fromUs, axis.toUs, ...axis.idle.flatMap(({ fromUs, toUs }) => [fromUs, toUs])];
   for (let part = 1; part < 5; part += 1) wanted.push(axis.fromUs + ((axis.toUs - axis.fromUs) * part) / 5);
@@ -59,14 +62,14 @@ export function labelsOf(axis: Axis, distance: number): number[] {
   return shown.sort((a, b) => a - b);
 }
 
-/** How many bars lie in each of `parts` equal parts of the whole, the most as 1. */
+/** Number of bars in each of `parts` equal parts of the whole, scaled so that the maximum is 1. */
 export function density(
   bars: readonly (readonly [fromUs: number, toUs: number])[],
   { fromUs, toUs }: { fromUs: number; toUs: number },
   parts: number,
 ): number[] {
   const width = (toUs - fromUs) / parts;
-  // Each bar raises the level where it begins and lowers it behind its end.
+  // Each bar raises the level at its start and lowers it after its end.
   const steps = new Array<number>(parts + 1).fill(0);
   const place = (us: number) => Math.max(0, Math.min(parts - 1, Math.floor((us - fromUs) / width)));
   for (const [begin, end] of bars) {

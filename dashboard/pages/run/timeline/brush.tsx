@@ -1,11 +1,11 @@
-/** The brush over the time of a run: drag across it, or move its two ends by the arrow keys, to look at a part. */
+/** The brush over the time of a run: drag across it, or move its two ends with the arrow keys, to zoom into a part. */
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { clockTime } from "../../../format/time.ts";
 import { density } from "./axis.ts";
 import { chooseSpan, type Span } from "./span.ts";
 
-/** Steps of the picture of how much ran when. */
+/** Resolution of the activity picture. */
 const PARTS = 160;
 /** A key moves an end by this share of the whole. */
 const KEY_SHARE = 0.02;
@@ -58,7 +58,7 @@ export function Brush({ whole, part, bars }: BrushProps): JSX.Element {
   );
 }
 
-/** How much ran when. */
+/** The activity over time. */
 function Level({ bars, whole }: Pick<BrushProps, "bars" | "whole">): JSX.Element {
   const path = density(bars, whole, PARTS)
     .map((level, index) => `V${(1 - level) * 10}H${index + 1}`)

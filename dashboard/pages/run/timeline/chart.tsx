@@ -1,4 +1,4 @@
-/** The timeline itself: a brush, an axis, and the rows that are in the window. */
+/** The timeline: a brush, an axis, and the rows in the window. */
 import type { JSX } from "preact";
 import { useMemo, useRef } from "preact/hooks";
 import type { Run } from "#protocol/run";
@@ -15,11 +15,11 @@ import { Brush } from "./brush.tsx";
 import type { Bar, TimelineRow } from "./rows.ts";
 import { chosenSpan, type Span } from "./span.ts";
 
-/** Height of a row, wide and narrow, as timeline.css has it. */
+/** Height of a row, wide and narrow, as in timeline.css. */
 const ROW_HEIGHT = [27, 55] as const;
-/** Least distance of labels on the axis, as a share of it: wide and narrow. */
+/** Minimum distance of labels on the axis, as a share of it: wide and narrow. */
 const LABEL_DISTANCE = [0.11, 0.26] as const;
-/** Less time than this is labelled with milliseconds, microseconds. */
+/** Shorter times are labelled with milliseconds, microseconds. */
 const FINE_US = 10_000_000;
 
 type Stretch = readonly [fromUs: number, toUs: number];
@@ -79,7 +79,7 @@ export function Chart({ run, rows }: { run: Run; rows: readonly TimelineRow[] })
         <Labels axis={axis} distance={LABEL_DISTANCE[narrow]} />
         <span class="num">Busy</span>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling element must be reachable by keyboard */}
       <div class="timeline-rows" ref={scroller} tabIndex={0} role="region" aria-label="Rows">
         <ul ref={list} style={{ paddingTop: `${virtual.before}px`, paddingBottom: `${virtual.after}px` }}>
           {virtual.items.map(({ index }) => {
@@ -138,7 +138,7 @@ function Row({ row, axis, present }: { row: TimelineRow; axis: Axis; present: nu
   );
 }
 
-/** Narrower than this a bar is not seen, per cent. */
+/** Narrower bars would be invisible, per cent. */
 const WIDTH_MIN = 0.15;
 
 function BarMark({ bar, axis, present, capped }: { bar: Bar; axis: Axis; present: number; capped: boolean }): JSX.Element | null {

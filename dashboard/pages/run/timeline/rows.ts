@@ -1,6 +1,6 @@
 /**
- * The rows of the timeline: what went wrong one by one and first, tasks of one name that did alike in one row. All attempts of a
- * task stand in one row: those within the task run, and those of the run, where the n-th call of a name is the same task.
+ * The rows of the timeline. Failed tasks come first, one per row; similar tasks of one name share a row. All attempts of a task
+ * are in one row: those within the task run, and those of the run, where the n-th call of a name is the same task.
  */
 import type { TaskRun } from "#protocol/task-run";
 import { lookOf } from "../../../state/look.ts";
@@ -8,17 +8,17 @@ import { wentWrong } from "../task-groups.ts";
 
 export interface Bar {
   fromUs: number;
-  /** Null: it goes on. */
+  /** Null while it is running. */
   toUs: number | null;
   token: string;
-  /** Another attempt came after it. */
+  /** Another attempt followed. */
   earlier: boolean;
 }
 
 export interface TimelineRow {
   key: string;
   name: string;
-  /** What its tasks are called, for a link to them. */
+  /** The name of its tasks, for a link to them. */
   taskName: string;
   token: string;
   word: string;
@@ -26,21 +26,21 @@ export interface TimelineRow {
   bars: readonly Bar[];
   /** Sum of the bars that have ended, microseconds. */
   busyUs: number;
-  /** Tasks that the row stands for. */
+  /** Number of tasks in the row. */
   tasks: number;
 }
 
 /** Tasks of one name and state above this number share a row. */
 const ALIKE_MAX = 3;
 
-/** The task runs that are one task to people, the latest last. */
+/** The task runs that count as one task, the latest last. */
 type Calls = readonly TaskRun[];
 
 function isTimes(value: unknown): value is [number, number | null] {
   return Array.isArray(value) && typeof value[0] === "number" && (typeof value[1] === "number" || value[1] === null);
 }
 
-/** One bar per attempt within the task run, as far as its engine tells. */
+/** One bar per attempt within the task run, if its engine reports attempts. */
 function barsOf(task: TaskRun, earlier: boolean): Bar[] {
   if (task.start_time === null || task.start_time === undefined) return [];
   const { token } = lookOf(task.state);
@@ -69,7 +69,7 @@ function busy(bars: readonly Bar[]): number {
   return bars.reduce((sum, { fromUs, toUs }) => sum + (toUs === null ? 0 : toUs - fromUs), 0);
 }
 
-/** One row for several: the time in which any of them worked. */
+/** One row for several tasks: the time in which any of them worked. */
 function folded(name: string, alike: readonly Calls[]): TimelineRow {
   const latest = alike[0]?.at(-1) as TaskRun;
   const { token, word } = lookOf(latest.state);
@@ -86,7 +86,7 @@ function folded(name: string, alike: readonly Calls[]): TimelineRow {
   };
 }
 
-/** Task runs by the task that they are an attempt of. `starts` has the begin of each attempt of the run. */
+/** Task runs grouped by task, one per attempt. `starts` has the start of each attempt of the run. */
 function callsOf(tasks: readonly TaskRun[], starts: readonly number[]): Calls[] {
   if (starts.length < 2) return tasks.map((task) => [task]);
   const calls = new Map<string, TaskRun[]>();

@@ -6,10 +6,10 @@ export interface Span {
   toUs: number;
 }
 
-/** A part narrower than this share of the whole shows nothing. */
+/** A part narrower than this share of the whole would be unreadable. */
 const SHARE_MIN = 0.002;
 
-/** The part that the address names, inside the whole; null without one. */
+/** The part given in the address, inside the whole; null without one. */
 export function chosenSpan(whole: Span): Span | null {
   const [from, to] = param("span").split("-").map(Number);
   if (from === undefined || to === undefined || !(from < to)) return null;
@@ -18,7 +18,7 @@ export function chosenSpan(whole: Span): Span | null {
   return fromUs < toUs ? { fromUs, toUs } : null;
 }
 
-/** Shows a part of the whole; all of it when the part is all of it, or too narrow to be meant. */
+/** Shows a part of the whole; everything if the part is the whole or too narrow to be intended. */
 export function chooseSpan(part: Span, whole: Span): void {
   const all = whole.toUs - whole.fromUs;
   const fromUs = Math.max(whole.fromUs, Math.min(part.fromUs, part.toUs));

@@ -1,4 +1,4 @@
-/** The tasks of a run in time; in a wide window the log and the tasks by name stand below it. */
+/** The tasks of a run over time; in a wide window with the log and the tasks by name below. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { counted } from "../../../format/number.ts";
