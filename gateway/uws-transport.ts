@@ -196,8 +196,9 @@ class UwsExchange implements Exchange {
   }
 
   /**
-   * Responds after the library has read all bytes that arrived with this request. Earlier, it would handle the following
-   * bytes as further requests. Now such requests find this one unanswered, and the library closes the connection.
+   * Responds after the library has read all bytes that arrived with this request. After an earlier response, the library
+   * would handle later bytes as further requests; this way such a request finds this one unanswered, and the library closes
+   * the connection.
    */
   #respondLast(status: number, headers: HeaderList, body: string | Uint8Array | null): void {
     const kept = typeof body === "string" || body === null ? body : body.slice();

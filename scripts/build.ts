@@ -1,6 +1,6 @@
 /**
- * `npm run build`: compiles the package into dist/, from nothing, builds the dashboard and makes the command line executable.
- * The package runs what is here without any condition; the sources are for development only.
+ * `npm run build`: compiles the package into an empty dist/, builds the dashboard and makes the command line executable. The
+ * package runs this output without any condition; the sources are for development only.
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, readFileSync, rmSync } from "node:fs";
@@ -13,7 +13,7 @@ const COMPILER = fileURLToPath(new URL("./compile.ts", import.meta.url));
 const OUT = join(ROOT, "dist");
 const COMMAND = join(OUT, "cli/main.js");
 
-/** Runs one step of the build in a process of its own. */
+/** Runs one step of the build in a separate process. */
 function run(what: string, args: readonly string[]): void {
   const { status } = spawnSync(process.execPath, args, { stdio: "inherit" });
   if (status !== 0) throw new Error(`${what} failed`);

@@ -1,7 +1,7 @@
 /**
- * Makes one file each of the libraries that consist of many small ones, and has the compiled modules import those. A thread
- * spends most of its start on finding and reading files, typebox alone has 537 of them; so what a module is found by is made
- * short as well.
+ * Bundles libraries that consist of many small files into one file each, and makes the compiled modules import those. A
+ * thread spends most of its start finding and reading files (typebox alone has 537), so the look-up of modules is shortened
+ * as well.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -10,13 +10,13 @@ import { build, type Plugin, type Rolldown } from "vite";
 import { LIBRARIES_FOLDER, PACKAGED_FOLDERS } from "./package-contents.ts";
 
 interface Library {
-  /** The file that is made of it. */
+  /** The bundled file. */
   file: string;
-  /** What is used of a library that is no ES module: those alone say what they export. */
+  /** Names used of a library that is not an ES module: only ES modules declare their exports. */
   names?: readonly string[];
 }
 
-/** By the names under which they are imported. */
+/** By import name. */
 const LIBRARIES: Readonly<Record<string, Library>> = {
   "better-sqlite3": { file: "better-sqlite3", names: ["default"] },
   comlink: { file: "comlink" },
@@ -36,10 +36,13 @@ const LIBRARIES: Readonly<Record<string, Library>> = {
 /** Marks, within the build, a module that exports `names` of a library. */
 const NAMES_OF = "\0names-of:";
 
-/** How a compiled module names what it imports. */
+/** Imports in a compiled module. */
 const IMPORT = /\b(from |import |import\()"([^".][^"]*)"/g;
 
-/** Node parses the nearest package.json for every module, which takes a fifth of loading it where that is the one of the package. */
+/**
+ * Node parses the nearest package.json for every module; parsing the package's own would take a fifth of the module's loading
+ * time.
+ */
 const MODULES_ALONE = '{ "type": "module" }\n';
 
 /** @param root of the repository; `out` holds the compiled modules */
@@ -53,7 +56,7 @@ export async function bundleLibraries(root: string, out: string): Promise<void> 
   }
 }
 
-/** Gives the paths of all modules that went into the files. */
+/** Returns the paths of all modules that went into the bundles. */
 async function writeBundles(root: string, outDir: string): Promise<string[]> {
   const { resolve } = createRequire(join(root, "package.json"));
   const result = (await build({
@@ -63,9 +66,9 @@ async function writeBundles(root: string, outDir: string): Promise<string[]> {
     publicDir: false,
     plugins: [exportedNames()],
     ssr: { noExternal: true },
-    // better-sqlite3 looks for its binaries from its own folder on.
+    // better-sqlite3 searches for its binaries from its own folder.
     define: { __dirname: "import.meta.dirname" },
-    // cron-parser asks for the form of luxon that `require` gets; one of the two is enough.
+    // cron-parser requests the CommonJS form of luxon; one of the two forms is enough.
     resolve: { alias: { luxon: join(dirname(resolve("luxon/package.json")), "build/es6/luxon.mjs") } },
     build: {
       ssr: true,
@@ -97,7 +100,7 @@ function exportedNames(): Plugin {
   };
 }
 
-/** The license of each package comes with what was taken from it. */
+/** Adds the license of each package that was bundled. */
 function copyLicenses(modules: readonly string[], folder: string): void {
   const packages = new Map<string, string>();
   for (const path of modules) {
@@ -113,8 +116,8 @@ function copyLicenses(modules: readonly string[], folder: string): void {
 }
 
 /**
- * Every import by a name (of a library, or of another of our folders) becomes a relative one: finding out through package.json
- * what a name means takes longer than loading most modules.
+ * Turns every import by name (of a library, or of another folder of ours) into a relative import: resolving a name through
+ * package.json takes longer than loading most modules.
  */
 function importRelatively(out: string, path: string): void {
   const to = (target: string): string => relative(dirname(path), target).replaceAll("\\", "/");
@@ -123,7 +126,7 @@ function importRelatively(out: string, path: string): void {
     if (library !== undefined) return `${lead}"${to(`${LIBRARIES_FOLDER}/${library.file}.js`)}"`;
     return name.startsWith("#") ? `${lead}"${to(`${name.slice(1)}.js`)}"` : whole;
   });
-  // A name that is looked up at run time is not known there.
+  // A name that is resolved at run time cannot be rewritten.
   if (text.includes("import.meta.resolve(")) throw new Error(`${path} looks up a name at run time: name the file by its address`);
   writeFileSync(join(out, path), text);
 }

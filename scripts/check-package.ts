@@ -1,6 +1,6 @@
 /**
- * `npm run check:package`: packs the package, installs it in an empty folder as its users do, checks its types, its links and its
- * size, and lets its server run a flow file that lies there. Exit code 0 when all of it works.
+ * `npm run check:package`: packs the package, installs it in an empty folder as users do, checks its types, links and size,
+ * and lets its server run a flow file from that folder. Exit code 0 on success.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,13 +12,13 @@ import { checkEntries, checkTypes } from "./check-types.ts";
 import { DASHBOARD_FOLDER, LIBRARIES_FOLDER, PACKAGED_FOLDERS, PREBUILDS_FOLDER } from "./package-contents.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-/** A start takes a second; a machine under load may take far longer. */
+/** A start takes a second; far longer on a machine under load. */
 const START_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 20_000;
-/** What the README says of the installed size, in MB, may be off by this. */
+/** Tolerance for the installed size that the README states, in MB. */
 const SIZE_TOLERANCE_MB = 2;
 
-/** Typed and in TypeScript, so that stripping of types and the package's own declarations are tried too. */
+/** In TypeScript with types, so that type stripping and the package's declarations are tested too. */
 const FLOW_FILE = `import { flow, log, task, Type } from "millrace";
 
 const double = task("double", async (value: number) => value * 2);
@@ -83,7 +83,7 @@ function install(folder: string, packed: string): void {
   writeFileSync(join(folder, "flows/doubling.ts"), FLOW_FILE);
 }
 
-/** A reader of the package has no repository beside it: what its texts link to must be in it. */
+/** Readers of the package have no repository: every link target has to be in the package. */
 function checkLinks(paths: readonly string[]): void {
   for (const path of paths.filter((name) => name.endsWith(".md"))) {
     for (const [, link = ""] of readFileSync(join(ROOT, path), "utf8").matchAll(/\]\(([^)\s#]+)(?:#[^)]*)?\)/g)) {
@@ -95,7 +95,7 @@ function checkLinks(paths: readonly string[]): void {
   }
 }
 
-/** What the README says of the size is what the installation takes on this machine. */
+/** Compares the size stated in the README with the installed size on this machine. */
 function checkSize(folder: string): void {
   const bytes = sizeOf(join(folder, "node_modules"));
   const said = /it installs (\d+) MB/.exec(readFileSync(join(ROOT, "README.md"), "utf8"))?.[1];
@@ -111,7 +111,7 @@ function sizeOf(folder: string): number {
   return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
 }
 
-/** Resolves once the file exists; rejects when the process has ended or the time is over. */
+/** Resolves once the file exists; rejects when the process has ended or the limit has passed. */
 async function appears(path: string, folder: string, server: ChildProcess): Promise<void> {
   const found = Promise.withResolvers<void>();
   const look = (): void => {
@@ -158,14 +158,14 @@ async function checkResult(url: string): Promise<void> {
   if (state?.type !== "Completed" || state.details?.result !== 42) throw new Error(`the run ended as ${JSON.stringify(state)}`);
 }
 
-/** The dashboard comes with the package: its document, and the script that the document names. */
+/** The package contains the dashboard: its document, and the script that the document names. */
 async function checkDashboard(url: string): Promise<void> {
   const page = await (await fetch(`${url}/runs`)).text();
   const script = /src="(\/assets\/[\w-]+\.js)"/.exec(page)?.[1];
   if (script === undefined || !(await fetch(url + script)).ok) throw new Error("the package shows no dashboard");
 }
 
-/** Stops the server as its start screen says: a signal to its process. What is left after the limit is ended by its group. */
+/** Stops the server with a signal to its process, as its start screen describes. After the limit, kills its process group. */
 async function end(npx: ChildProcess, exited: Promise<unknown[]>, pid: number | null): Promise<void> {
   const group = npx.pid;
   if (group === undefined || npx.exitCode !== null) return;

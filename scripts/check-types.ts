@@ -1,9 +1,9 @@
-/** What the compiler of a user says to the packed declarations. */
+/** Checks the packed declarations with a user's compiler. */
 import { execFileSync } from "node:child_process";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 
-/** Ways to find modules, each with the libraries of the language that the compiler takes by default (those of browsers included). */
+/** Module resolution modes, each with the compiler's default libraries (including those of browsers). */
 const SETTINGS = [
   ["--module", "node16", "--moduleResolution", "node16"],
   ["--module", "nodenext", "--moduleResolution", "nodenext"],
@@ -12,8 +12,8 @@ const SETTINGS = [
 ];
 
 /**
- * The uses in test/unit/typed-use.ts compile as they say, strictly and with every declaration checked, where nothing is installed but the package;
- * and without the libraries of browsers, where those of Node are installed.
+ * Checks that the uses in test/unit/typed-use.ts compile as they state, in strict mode with every declaration checked: with
+ * only the package installed; and without the browser libraries, with those of Node.
  */
 export function checkTypes(root: string, folder: string): void {
   cpSync(join(root, "test/unit/typed-use.ts"), join(folder, "typed-use.ts"));
@@ -25,7 +25,7 @@ export function checkTypes(root: string, folder: string): void {
   }
 }
 
-/** Every entry of the packed file gives its types to whoever imports it. */
+/** Every entry of the packed file provides types. */
 export function checkEntries(root: string, packed: string): void {
   const args = [join(root, "node_modules/@arethetypeswrong/cli/dist/index.js"), packed, "--profile", "esm-only", "--no-color"];
   execFileSync(process.execPath, args, { stdio: "inherit" });

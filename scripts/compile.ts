@@ -1,6 +1,6 @@
 /**
- * `node --conditions=millrace-src scripts/compile.ts OUT`: compiles the package's modules into a folder as its users run them,
- * each library as one file. The folder is the `dist` beside a package.json like ours.
+ * `node --conditions=millrace-src scripts/compile.ts OUT`: compiles the package's modules into a folder as users run them,
+ * each library as one file. The folder is the `dist` beside a package.json like the repository's.
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, globSync } from "node:fs";
@@ -21,7 +21,7 @@ function compile(out: string): void {
   if (status !== 0) throw new Error("the compiler found errors");
 }
 
-/** What the code reads at run time beside its modules. */
+/** Copies files that the code reads at run time. */
 function copyOtherFiles(out: string): void {
   for (const folder of PACKAGED_FOLDERS) {
     for (const path of globSync("**/*", { cwd: join(ROOT, folder), withFileTypes: true })) {

@@ -1,5 +1,5 @@
 /**
- * Copies what the native libraries load at run time beside the one file that is made of each: the package of a library holds the
+ * Copies the files that native libraries load at run time beside each library's bundle: a library's package holds the
  * binaries of all platforms and versions of Node (170 MB), of which a machine needs two.
  */
 import { cpSync, existsSync, globSync, mkdirSync } from "node:fs";
@@ -8,15 +8,15 @@ import { dirname, join } from "node:path";
 import { LIBRARIES_FOLDER, PREBUILDS_FOLDER } from "./package-contents.ts";
 
 /**
- * Platforms that get uWebSockets.js, as `linux-x64,darwin-arm64`; by default the one that builds. On others, and on Node later than
- * 22, the gateway stands on node:http.
+ * Platforms that get uWebSockets.js, for example `linux-x64,darwin-arm64`; by default the platform that builds. On other
+ * platforms, and on Node later than 22, the gateway uses node:http.
  */
 const PLATFORMS_VARIABLE = "MILLRACE_PLATFORMS";
 
-/** NODE_MODULE_VERSION of Node 22, the one version that has a binary and runs the package. */
+/** NODE_MODULE_VERSION of Node 22, the only version that has a binary and runs the package. */
 const NODE_22 = 127;
 
-/** Nothing stands in for the driver of the store: it has all platforms that the package runs on, with both C libraries. */
+/** The store's driver has no fallback: include all platforms that the package runs on, with both C libraries. */
 const DRIVER_PLATFORMS = /^(linux|linuxmusl|darwin)-(x64|arm64)\.node$/;
 
 export function copyNativeBinaries(root: string, out: string): void {
@@ -38,7 +38,7 @@ function copyServerLibrary(root: string, platform: string, into: string): void {
   const name = `uws_${platform.replace("-", "_")}_${NODE_22}.node`;
   mkdirSync(into, { recursive: true });
   if (existsSync(join(from, name))) return cpSync(join(from, name), join(into, name));
-  // A machine without a binary still builds a package; a platform that was asked for by name is a mistake.
+  // Without a binary for this machine, the package is still built; a missing platform that was requested by name is an error.
   if (process.env[PLATFORMS_VARIABLE] === undefined) return;
   const known = globSync(`*_${NODE_22}.node`, { cwd: from }).map((file) => file.split("_").slice(1, 3).join("-"));
   throw new Error(`${PLATFORMS_VARIABLE} names "${platform}"; uWebSockets.js has binaries for ${known.join(", ")}`);

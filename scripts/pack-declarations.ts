@@ -1,12 +1,13 @@
 /**
- * Leaves of the compiled declarations those that the package's users can reach, and makes their imports relative: the packages.json
- * that bundle-libraries.ts puts into the folders end the compiler's way to the names of ours (`#protocol/run`) as they do for Node.
+ * Keeps only the compiled declarations that the package's users can reach, and makes their imports relative: the package.json
+ * files that bundle-libraries.ts puts into the folders hide our import names (`#protocol/run`) from the compiler as they do
+ * from Node.
  */
 import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { PACKAGED_FOLDERS } from "./package-contents.ts";
 
-/** How a declaration names what it imports. */
+/** Imports in a declaration. */
 const IMPORT = /\b(from |import |import\()"([^"]+)"/g;
 
 interface Exports {
@@ -20,7 +21,7 @@ export function packDeclarations(root: string, out: string): void {
   for (const entry of Object.values(exports)) {
     if (typeof entry === "object" && entry.types !== undefined) reached.add(posix.relative("dist", entry.types));
   }
-  // A set's iteration goes on to what is added meanwhile.
+  // Iterating over a set also visits entries added during the iteration.
   for (const path of reached) {
     for (const imported of importRelatively(out, path)) reached.add(imported);
   }
@@ -29,7 +30,7 @@ export function packDeclarations(root: string, out: string): void {
   }
 }
 
-/** Gives the declarations that this one imports. */
+/** Returns the declarations that this one imports. */
 function importRelatively(out: string, path: string): string[] {
   const imported: string[] = [];
   const folder = dirname(path);

@@ -1,6 +1,6 @@
-/** What the published package consists of. */
+/** The contents of the published package. */
 
-/** Folders of the sources that are compiled into dist/. */
+/** Source folders that are compiled into dist/. */
 export const PACKAGED_FOLDERS = [
   "runtime",
   "system",
@@ -16,8 +16,11 @@ export const PACKAGED_FOLDERS = [
 /** Folder of dist/ that holds the built dashboard. */
 export const DASHBOARD_FOLDER = "dashboard";
 
-/** Folder of dist/ that holds libraries, one file each. */
+/** Folder of dist/ with the libraries, one file each. */
 export const LIBRARIES_FOLDER = "libraries";
 
-/** Folder of dist/ that holds the binaries of the store's driver, where its code looks for them: beside the folder of libraries. */
+/**
+ * Folder of dist/ with the binaries of the store's driver, where the driver searches for them: beside the folder of
+ * libraries.
+ */
 export const PREBUILDS_FOLDER = "prebuilds";

@@ -149,7 +149,10 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
   turn.decision.replies.push(poll.command, 200, renderWorkItem(run, engine, state.parametersOf(run)));
 }
 
-/** Keeps the report numbers of the previous engine, so that its late reports are not applied twice under the next engine. */
+/**
+ * Keeps the report numbers of the previous engine, so that its late reports are compared with its own numbers, not with those
+ * of the next engine.
+ */
 function rememberSequence(run: Run): void {
   if (run.assignment_id === 0) return;
   run.otherSequences = withSequence(run.otherSequences, run.engine_id ?? "", run.report_seq);

@@ -165,7 +165,7 @@ export class LiveState {
   readonly backfills = new BackfillBook();
   /** Engines started by the pool whose process is not gone. */
   readonly pool = new Map<string, PoolEngine>();
-  /** By engine key, until an engine of the key has polled. */
+  /** By engine key; cleared when an engine of the key ends after having polled. */
   readonly failedStarts = new Map<string, FailedStarts>();
   /** True once the pool has reported its living engines; before that, no engine is started. */
   poolKnown = false;

@@ -72,7 +72,7 @@ export class RunRoom {
     this.#reruns.add(crashedRun);
   }
 
-  /** Ends the reservation for a rerun, which is being created or cancelled. */
+  /** Ends the reservation for a rerun, which is created now or never. */
   giveUpRerun(crashedRun: number): void {
     this.#reruns.delete(crashedRun);
   }

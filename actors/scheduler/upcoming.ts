@@ -52,7 +52,7 @@ function renderItem(turn: Turn, { fire, schedule, run }: Item): string {
   return `${text.slice(0, -1)},${JSON.stringify({ ...marks, projected: false }).slice(1)}`;
 }
 
-/** The future fires of one schedule, or of all schedules that are not paused; fires that a person skipped are marked. */
+/** The future fires of all active schedules, or of one schedule if active; fires that a person skipped are marked. */
 export function listFires(turn: Turn, command: Command): void {
   const { before = Number.MAX_SAFE_INTEGER, schedule_id, limit } = command.body as FiresQuery;
   const asked = ({ id, active }: Schedule) => active && (schedule_id === undefined || id === schedule_id);

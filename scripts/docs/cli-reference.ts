@@ -12,7 +12,7 @@ const EXIT_CODES = [
 ];
 
 interface Listed {
-  /** As it is typed, `millrace` included. */
+  /** As typed, including `millrace`. */
   line: string;
   spec: CommandSpec;
 }
@@ -35,7 +35,7 @@ export function cliReference(): string {
   );
 }
 
-/** Commands that do something, those below them included. */
+/** Commands with an action of their own, including subcommands. */
 function listed(spec: CommandSpec, above: string): Listed[] {
   const line = `${above} ${spec.name}`;
   const own = spec.run === undefined ? [] : [{ line, spec }];
@@ -60,7 +60,7 @@ function commandPart({ line, spec }: Listed): string {
     .join("\n\n");
 }
 
-/** Said once for all commands. A token to serve with is another thing than one to ask with. */
+/** Options described once for all commands. The token to serve with differs from the token for requests. */
 function isShared({ flags, description }: OptionSpec): boolean {
   return [...GLOBAL_OPTIONS, ...CONNECTION_OPTIONS].some(
     (option) => option.flags === flags && option.description === description,

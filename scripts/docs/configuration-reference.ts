@@ -1,4 +1,4 @@
-/** docs/reference/configuration.md: the keys of millrace.toml and the variables of the environment. */
+/** docs/reference/configuration.md: the keys of millrace.toml and the environment variables. */
 import { DEFAULTS_KEYS, EMAIL_KEYS, FREE_TABLES, type Key, SERVER_KEYS, VARIABLES } from "#server/config-keys";
 import { code, page, table } from "./markdown.ts";
 

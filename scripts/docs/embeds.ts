@@ -1,5 +1,6 @@
 /**
- * Code in guides: a block behind a comment with the path of a file is that file, so that what a reader copies is what a test runs.
+ * Code in guides: a code block after a comment with a file's path contains that file, so that readers copy code that a test
+ * runs.
  *
  *     <!-- examples/hello/flows/hello.ts -->
  *     ```ts
@@ -8,7 +9,7 @@
 
 const EMBED = /<!-- (examples\/\S+) -->\n```(\w*)\n[\s\S]*?\n?```(?=\n|$)/g;
 
-/** The text with every such block filled from its file. */
+/** The text, with every such block filled from its file. */
 export function fillEmbeds(markdown: string, read: (path: string) => string): string {
   return markdown.replace(EMBED, (_whole, path: string, language: string) => {
     return `<!-- ${path} -->\n\`\`\`${language}\n${read(path).trimEnd()}\n\`\`\``;

@@ -3,7 +3,7 @@ import { EVENTS, RESERVED_PREFIXES, STATES } from "#protocol/vocabulary";
 import type { StreamData } from "#sdk/client/index";
 import { code, page, table } from "./markdown.ts";
 
-/** What each message of the stream carries, and when it is sent. */
+/** The content of each stream message, and when it is sent. */
 const MESSAGES: Readonly<Record<keyof StreamData, readonly [data: string, when: string]>> = {
   hello: ["`latest`, `since`", "The connection opens, before anything else"],
   resync: ["`latest`", "Messages were missed for good: fetch whatever is shown again"],
@@ -64,7 +64,7 @@ that names a type means its sub-states too.`,
   );
 }
 
-/** Fields that every event of a kind has are told once. */
+/** Fields common to all events of a kind are described once. */
 function eventsOf(kind: string): string {
   const events = EVENTS.filter(({ resource }) => resource === kind);
   const all: readonly string[][] = events.map(({ payload_fields }) => [...payload_fields]);

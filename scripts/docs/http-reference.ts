@@ -1,11 +1,11 @@
-/** docs/reference/http.md: every endpoint of the route table, and the records it takes and gives. */
+/** docs/reference/http.md: every endpoint of the route table, with the records of requests and answers. */
 import { INTERFACE_VERSION } from "#protocol/interface-version";
 import type { Route } from "#protocol/route";
 import { ROUTES } from "#protocol/routes";
 import { anchor, code, page, sentence, table } from "./markdown.ts";
 import { aboutWords, propertiesOf, recordsIn, type Schema, typeWords } from "./schema-words.ts";
 
-/** Chapters by the first part of the path behind /api. */
+/** Chapters by the first part of the path after /api. */
 const CHAPTERS: readonly [title: string, parts: readonly string[]][] = [
   [
     "Server",
@@ -110,12 +110,12 @@ function answerWords(schema: Schema | null, mediaType: string | undefined): stri
   return schema === null ? "without a body" : typeWords(schema);
 }
 
-/** The body of refusals is told once for the whole page. */
+/** The body of refusals is described once for the whole page. */
 function refusalWords([status, schema]: [string, Schema | null]): string {
   return schema === null || schema["title"] === "ErrorBody" ? status : `${status} (${typeWords(schema)})`;
 }
 
-/** Bodies tell which fields are needed; in answers every field is there. */
+/** Request bodies state which fields are required; answers always have every field. */
 const REQUEST = /(?:Body|Patch|Request)$/;
 
 function record([title, schema]: [string, Schema]): string {
@@ -127,7 +127,7 @@ function record([title, schema]: [string, Schema]): string {
   const isRequest = REQUEST.test(title);
   const shown = rows.map(({ name, schema: field, required }) => [
     code(name),
-    // Null says no more than leaving it out.
+    // Null means the same as leaving the field out.
     isRequest && !required ? typeWords(field).replace(/ or null$/, "") : typeWords(field),
     [isRequest && required ? "**needed**" : "", aboutWords(field)].filter((part) => part !== "").join("; "),
   ]);

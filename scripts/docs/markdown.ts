@@ -1,6 +1,6 @@
 /** Pieces of Markdown. */
 
-/** A table; cells are Markdown. A column in which no row has anything is left out. */
+/** A table; cells are Markdown. Columns that are empty in every row are left out. */
 export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const shown = heads.map((_head, column) => rows.some((row) => (row[column] ?? "") !== ""));
   const line = (cells: readonly string[]) =>
@@ -18,7 +18,7 @@ export function table(heads: readonly string[], rows: readonly (readonly string[
   ].join("\n");
 }
 
-/** A bar would end the cell, and an angle bracket outside code begins a tag. */
+/** A bar would end the cell, and an angle bracket outside code would start a tag. */
 function cellText(text: string): string {
   const pieces = text.replaceAll("\n", " ").replaceAll("|", "\\|").split("`");
   return pieces.map((piece, index) => (index % 2 === 0 ? piece.replaceAll("<", "&lt;") : piece)).join("`");
@@ -28,7 +28,7 @@ export function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** The anchor that readers of Markdown give a heading. */
+/** The anchor that Markdown renderers generate for a heading. */
 export function anchor(heading: string): string {
   return `#${heading
     .toLowerCase()
@@ -36,12 +36,12 @@ export function anchor(heading: string): string {
     .replaceAll(" ", "-")}`;
 }
 
-/** Parts of a page with an empty line between them; what is empty is left out. */
+/** Parts of a page separated by empty lines; empty parts are left out. */
 export function page(...parts: (string | null)[]): string {
   return `${parts.filter((part) => part !== null && part !== "").join("\n\n")}\n`;
 }
 
-/** A first sentence begins with a capital letter. */
+/** The text with a capital first letter. */
 export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

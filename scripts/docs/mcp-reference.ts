@@ -1,4 +1,4 @@
-/** docs/reference/mcp.md: what an agent is offered. */
+/** docs/reference/mcp.md: the tools and other offers for MCP clients. */
 import { MCP_PROMPTS, MCP_PROTOCOL_VERSION, MCP_RESOURCE_TEMPLATES, mcpInstructions, resourceUri } from "#protocol/mcp";
 import type { McpTool, ToolAnnotations } from "#protocol/mcp-tool";
 import { MCP_TOOLS } from "#protocol/mcp-tools";
@@ -63,7 +63,7 @@ function hints({ readOnlyHint, destructiveHint, idempotentHint }: ToolAnnotation
   }.`;
 }
 
-/** Records are described with the HTTP interface. */
+/** Records are described in the HTTP reference. */
 function recordWords(schema: Schema): string {
   return typeWords(schema).replaceAll("](#", "](http.md#");
 }

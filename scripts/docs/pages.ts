@@ -1,4 +1,4 @@
-/** The pages of docs/ that are made from the code, and those in which code is embedded. */
+/** The pages of docs/ that are generated from the code, and those that embed code. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { cliReference } from "./cli-reference.ts";
@@ -25,7 +25,7 @@ function read(path: string): string {
   return readFileSync(`${ROOT}${path}`, "utf8");
 }
 
-/** Pages that people write and that may embed code. */
+/** Hand-written pages that may embed code. */
 export function writtenPages(): string[] {
   return ["README.md", ...["docs", "docs/guides"].flatMap((folder) => markdownIn(folder))];
 }
@@ -36,7 +36,7 @@ function markdownIn(folder: string): string[] {
     .map((name) => `${folder}/${name}`);
 }
 
-/** Every page with the text it ought to have. */
+/** Every page with its expected text. */
 export function allPages(): [path: string, text: string][] {
   return [
     ...Object.entries(REFERENCE).map(([path, make]): [string, string] => [path, `${MADE}\n\n${make()}`]),

@@ -1,11 +1,11 @@
-/** JSON schemas in words: what a reader of a reference wants to know of a field. */
+/** JSON schemas in words, for the reference pages. */
 import { INTEGER_MAX, INTEGER_MIN } from "#protocol/limits";
 import { Timestamp } from "#protocol/scalar";
 import { anchor, code } from "./markdown.ts";
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Titles of schemas that are only a kind of value. */
+/** Titles of schemas that describe a kind of value, not a record. */
 const VALUES: Readonly<Record<string, string>> = { i64: "time", Id: "UUID" };
 
 const PLAIN: Readonly<Record<string, string>> = {
@@ -17,10 +17,10 @@ const PLAIN: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-/** What is said of every time, once for the whole page. */
+/** The description of every time, given once for the whole page. */
 const TIME_WORDS = (Timestamp as { description?: string }).description;
 
-/** The type of a value. A schema with a title is a link to its record. */
+/** The type of a value. A schema with a title becomes a link to its record. */
 export function typeWords(schema: Schema): string {
   const { title } = schema;
   if (typeof title === "string") return VALUES[title] ?? `[${title}](${anchor(title)})`;
@@ -71,7 +71,7 @@ export function aboutWords(schema: Schema): string {
   return parts.filter((part) => part !== "").join("; ");
 }
 
-/** Its own description, or that of what may be null; the kinds of values are told once for the whole page. */
+/** The field's own description, or that of its non-null alternative; kinds of values are described once for the whole page. */
 function descriptionOf(schema: Schema): string {
   const inner = Array.isArray(schema["anyOf"])
     ? (schema["anyOf"] as Schema[]).find((each) => each["type"] !== "null")
@@ -90,7 +90,7 @@ function limitWords(schema: Schema): string {
   return parts.join(", ");
 }
 
-/** Every schema with a title that is reached from these, each once, sorted by title. */
+/** Every titled schema reachable from these, without repetitions, sorted by title. */
 export function recordsIn(schemas: readonly unknown[]): [title: string, schema: Schema][] {
   const found = new Map<string, Schema>();
   const visit = (value: unknown): void => {

@@ -1,4 +1,4 @@
-/** The package as its users have it, compiled for a test: its server starts several times faster than one from source. */
+/** The compiled package, for tests: its server starts several times faster than one from source. */
 import { once } from "node:events";
 import { copyFileSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,13 +10,13 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const COMPILER = fileURLToPath(new URL("../../scripts/compile.ts", import.meta.url));
 
 export interface BuiltPackage {
-  /** Path of a compiled module, by its path in the sources without the ending. */
+  /** Path of a compiled module, given its source path without the ending. */
   pathOf(module: string): string;
   urlOf(module: string): string;
   remove(): void;
 }
 
-/** Compiles into a folder of its own outside the repository; the dashboard is left out. */
+/** Compiles into a new folder outside the repository, without the dashboard. */
 export async function buildPackage(): Promise<BuiltPackage> {
   const folder = mkdtempSync(join(tmpdir(), "millrace-built-"));
   const pathOf = (module: string): string => join(folder, "dist", `${module}.js`);

@@ -1,4 +1,4 @@
-/** Operations that stand for many rows, as the operations of single rows that mean the same: what tests and checkers look at. */
+/** Expands operations for many rows into the equivalent operations of single rows, for tests and checkers. */
 import type { Primitive } from "#protocol/feed";
 import { bytesToUuid } from "#protocol/uuid";
 import { OPERATION_NAMES, OPERATIONS, type OperationName, putOperation } from "#storage/ops";

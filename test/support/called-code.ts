@@ -1,4 +1,4 @@
-/** A folder with a home whose functions leave a line in a file for each call. */
+/** A folder with a home, whose functions write a line to a file for each call. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import type { Millrace } from "#sdk/client/index";
 /** How a flow file of the folder imports `note` and `go`. */
 export const CALLS = "./calls.js";
 
-/** For flow files: notes a call, and waits until a file called "go" is there. */
+/** For flow files: `note` records a call, `go` waits for a file called "go". */
 const CALLS_CODE = `
   import { appendFileSync, existsSync } from "node:fs";
   export const note = (text) => appendFileSync(new URL("calls.txt", import.meta.url), text + " " + process.pid + "\\n");
@@ -21,7 +21,7 @@ const CALLS_CODE = `
 export interface Place {
   dir: string;
   home: string;
-  /** The lines that calls have left: what was called, without the process. */
+  /** The recorded calls, without the process. */
   calls(): string[];
   processes(): number[];
 }
@@ -48,7 +48,7 @@ export function newPlace(t: Test, code: string): Place {
   };
 }
 
-/** Looks until it is there; tap ends a test that waits too long. */
+/** Polls until `look` returns a value; tap ends a test that waits too long. */
 export async function until<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
   for (;;) {
     const found = await look();
@@ -63,7 +63,7 @@ export async function ruleNamed(client: Millrace, name: string) {
   return rule;
 }
 
-/** The firings of a rule whose actions are done, once there are so many. */
+/** The completed firings of a rule, once there are `count` of them. */
 export async function firings(client: Millrace, name: string, count: number) {
   const { id } = await ruleNamed(client, name);
   return await until(async () => {

@@ -1,4 +1,4 @@
-/** The command line as a process of its own. */
+/** The command line as a separate process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
@@ -13,9 +13,9 @@ export interface Ended {
 export interface Started {
   child: ChildProcess;
   ended: Promise<Ended>;
-  /** What it has written to standard output so far. */
+  /** Standard output so far. */
   text(): string;
-  /** Resolves when its standard output is as wanted; rejects when it ends before that. */
+  /** Resolves when standard output satisfies `wanted`; rejects when the process ends before that. */
   until(wanted: (text: string) => boolean): Promise<void>;
   printed(text: string): Promise<void>;
 }

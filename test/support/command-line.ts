@@ -1,4 +1,4 @@
-/** The command line as processes of its own, and a server among them. */
+/** The command line as separate processes, including a server. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -17,7 +17,7 @@ export interface Launched {
   ended: Promise<Ended>;
 }
 
-/** Starts `millrace` with these arguments and little of this process's environment. */
+/** Starts `millrace` with these arguments and a minimal environment. */
 export function launch(args: readonly string[], env: Record<string, string> = {}, cwd?: string): Launched {
   const base = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
   const command = ["--conditions=millrace-src", MAIN, ...args];

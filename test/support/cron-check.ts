@@ -6,7 +6,7 @@ import { EXPRESSIONS, type OracleExpression, oracleFires } from "./cron-oracle.t
 const FROM = Date.UTC(2026, 0, 1) / 60_000;
 const TO = Date.UTC(2028, 0, 1) / 60_000;
 
-/** What differs in a zone, in words; empty when every fire of every expression is the same. */
+/** The differences in a zone, in words; empty when all fires of all expressions are equal. */
 export function cronDifferences(zoneName: string, expressions: readonly OracleExpression[] = EXPRESSIONS): string[] {
   const zone = findZone(zoneName);
   if (zone === null) return [`${zoneName} is not known`];

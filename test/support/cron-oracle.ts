@@ -1,6 +1,6 @@
 /**
- * A slow second opinion on cron: looks at every minute of a period, with its own reading of fields, calendar and zone.
- * It shares nothing with the product but the policy it is to check.
+ * A slow oracle for cron: checks every minute of a period, with its own implementation of fields, calendar and zone. It
+ * shares only the policy under test with the product.
  */
 
 export interface OracleExpression {
@@ -19,21 +19,21 @@ interface Masks {
   dayOr: boolean;
   fixed: boolean;
   found: number[];
-  /** The newest wall minute seen, for times that come twice. */
+  /** The newest wall minute seen, to recognise times that occur twice. */
   inGap: boolean;
 }
 
 const MONTHS = ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 const DAYS = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
-/** Every change of a clock since 1990 lies on a quarter of an hour. */
+/** Every clock change since 1990 lies on a quarter of an hour. */
 const QUARTER = 15;
 const MINUTE_US = 60_000_000;
 
-/** Fires of each expression from one minute (inclusive) to another (exclusive), both counted since 1970, as microseconds. */
+/** Fires of each expression from one minute (inclusive) to another (exclusive), both counted since 1970; in microseconds. */
 export function oracleFires(zone: string, expressions: readonly OracleExpression[], from: number, to: number): number[][] {
   const masks = expressions.map(readMasks);
   const offsetAt = offsetReader(zone);
-  // A day ahead of the period, so that a change just before it is seen.
+  // Starts a day early, to see a change just before the period.
   let offset = offsetAt(from - 1440);
   let newest = from - 1440 + offset - 1;
   const wall = new WallClock();
@@ -118,7 +118,7 @@ function readField(text: string, least: number, most: number, names: string[] = 
   return set;
 }
 
-/** Minutes that a zone is ahead of UTC, by asking the formatter for the wall time. */
+/** Minutes that a zone is ahead of UTC, from the formatter's wall time. */
 function offsetReader(zone: string): (minute: number) => number {
   const parts = { year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric" } as const;
   const format = new Intl.DateTimeFormat("en-US", { timeZone: zone, hourCycle: "h23", ...parts });
@@ -130,7 +130,7 @@ function offsetReader(zone: string): (minute: number) => number {
   };
 }
 
-/** Forty expressions: every form of every field, and times in, at and around the changes of clocks. */
+/** Forty expressions: every form of every field, and times in, at and around clock changes. */
 export const EXPRESSIONS: readonly OracleExpression[] = [
   "* * * * *",
   "*/5 * * * *",

@@ -1,4 +1,4 @@
-/** Decisions in a form that a test can read: operations with the names of their columns, replies with parsed bodies. */
+/** Decisions in readable form: operations with column names, replies with parsed bodies. */
 import { type Primitive, STREAM_KINDS, type StreamKind } from "#protocol/feed";
 import type { Decision } from "#storage/feed";
 import { OPERATIONS, type OperationName } from "#storage/ops";
@@ -12,7 +12,7 @@ export interface Operation {
 export interface Reply {
   command: number;
   status: number;
-  // Whatever the answer says: tests name the fields they look at.
+  // Untyped: tests name the fields they check.
   body: Record<string, unknown>;
 }
 
@@ -59,7 +59,7 @@ export function eventNames(record: DecisionRecord): string[] {
   return operations(record, "insert_event").map((event) => String(event["name"]));
 }
 
-/** Those of many rows are followed by what they mean for each. */
+/** Operations for many rows are followed by their equivalents for single rows. */
 function decodeOperations(ops: readonly Primitive[]): Operation[] {
   const decoded: Operation[] = [];
   for (let at = 0; at < ops.length; ) {

@@ -1,8 +1,8 @@
 /**
  * The dispatch group without threads, store or clock: commands go in, readable decisions come out.
  *
- * Messages that the actors send to each other are delivered before `send` returns, timers fire in `pass`. Orders for engine
- * processes are collected. A reader stands in for the store; it knows the runs that a test puts there.
+ * Messages between the actors are delivered before `send` returns; timers fire in `pass`. Orders for engine processes are
+ * collected. A stub replaces the store; it knows the runs that a test adds.
  */
 import { Dispatcher } from "#actors/dispatcher/core";
 import type { DispatcherMessage } from "#actors/dispatcher/messages";
@@ -37,20 +37,20 @@ import { Outbox } from "#runtime/effect";
 import { type DecisionRecord, decodeDecision, mergeDecisions, type Reply } from "./decision-record.ts";
 import { serverFacts } from "./server-facts.ts";
 
-/** 2027-01-15T08:00:00Z: late enough that nothing is mistaken for an unset time. */
+/** 2027-01-15T08:00:00Z: late enough not to be mistaken for an unset time. */
 export const START_US = 1_800_000_000_000_000;
 
-/** What one message led to. */
+/** The effects of one message. */
 export interface Outcome extends DecisionRecord {
-  /** The answer to the command that was sent; null when it is not answered yet. */
+  /** The answer to the sent command; null if not answered yet. */
   reply: Reply | null;
-  /** Id of the command that was sent, 0 for other messages. */
+  /** Id of the sent command, 0 for other messages. */
   command: number;
   /** Orders for the engine processes. */
   orders: EngineProcessesMessage[];
-  /** Messages that left for the outside. */
+  /** Outgoing messages. */
   outgoing: Outgoing[];
-  /** What the rule engine was told. */
+  /** Messages to the rule engine. */
   toRules: RulesMessage[];
   /** Lines for the server's log. */
   serverLog: string[];
@@ -58,11 +58,11 @@ export interface Outcome extends DecisionRecord {
 
 export interface KitOptions {
   settings?: Partial<DispatchSettings>;
-  /** Runs that only the store knows. */
+  /** Runs that exist only in the store. */
   stored?: Map<number, Run>;
-  /** Backfills that only the store knows. */
+  /** Backfills that exist only in the store. */
   storedBackfills?: Map<number, Backfill>;
-  /** There are events and log lines older than any time that is asked for. */
+  /** True if the store has events and log lines older than any requested time. */
   oldHistory?: boolean;
 }
 
@@ -108,14 +108,14 @@ export const SETTINGS: DispatchSettings = {
 };
 
 export class DispatchKit {
-  /** Setting it is a step of the wall clock; time passes in `pass`. */
+  /** Assigning it is a step of the wall clock; `pass` lets time pass. */
   nowUs = START_US;
   /** As if the server had been started an hour ago. */
   uptimeUs = 3_600_000_000;
-  /** A machine that has been up for a day. */
+  /** As if the machine had been up for a day. */
   bootUs = 86_400_000_000;
   epoch = 1;
-  /** Number of the newest step; everything counts as committed unless a test holds it back. */
+  /** Number of the newest step; all steps count as committed unless a test holds commits back. */
   turn = 0;
   committed: number | null = null;
   readonly state: LiveState;
@@ -172,14 +172,14 @@ export class DispatchKit {
     this.#perform(DISPATCHER, out, []);
   }
 
-  /** A run by id, as it is in memory. */
+  /** A run in memory, by id. */
   run(id: number): Run {
     const run = this.state.findRun(id);
     if (run === undefined) throw new Error(`no run ${id}`);
     return run;
   }
 
-  /** Sends a command and returns what it led to; its body is text where the core parses it. */
+  /** Sends a command and returns its effects; the body is text where the core parses it. */
   send(kind: CommandKind, sent: SentCommand = {}): Outcome {
     const { actor, parsed } = COMMANDS[kind];
     const id = this.#nextCommand;
@@ -193,38 +193,38 @@ export class DispatchKit {
     return this.#deliver(actor, command, id);
   }
 
-  /** Tells the actor of a command what became of its client. */
+  /** Informs the actor of a command about its client. */
   notice(kind: "Expired" | "Abandoned" | "Undelivered", command: number, actor = DISPATCHER): Outcome {
     return this.#deliver(actor, { kind, epoch: this.epoch, command }, command);
   }
 
-  /** What discovery found, as the server tells it when it starts. */
+  /** Sends the flows found by discovery, as the server does at its start. */
   register(flows: FlowRegistration[]): Outcome {
     return this.#deliver(RECORDS, { kind: "RegisterFlows", flows, gone: [], errors: [] }, 0);
   }
 
-  /** Code of these flows was loaded again because one file had changed. */
+  /** Sends the reload of these flows' code after a change of one file. */
   reload(name: string, flows: Pick<FlowRegistration, "project" | "flow">[]): Outcome {
     return this.#deliver(RECORDS, { kind: "ReloadCode", files: 1, names: [name], flows }, 0);
   }
 
-  /** The rules that discovery found; those of broken modules are not known. */
+  /** Sends the rules found by discovery; the rules of broken modules are unknown. */
   registerRules(rules: DeclaredRule[], broken: string[] = []): Outcome {
     return this.#deliver(RECORDS, { kind: "RegisterRules", rules, broken }, 0);
   }
 
-  /** A message of another actor to the dispatcher. */
+  /** Sends a message of another actor to the dispatcher. */
   tell(message: DispatcherMessage): Outcome {
     return this.#deliver(DISPATCHER, message, 0);
   }
 
-  /** Somebody sets the wall clock. As runtime/timers.ts has it, what is waited for is not further away when it goes back. */
+  /** Sets the wall clock. As in runtime/timers.ts, timers keep their remaining time when the clock goes back. */
   setClock(byUs: number): void {
     this.nowUs += byUs;
     if (byUs < 0) for (const timer of this.#timers.values()) timer.dueUs += byUs;
   }
 
-  /** The machine sleeps: time passes, but not for processes. */
+  /** The machine sleeps: time passes, but not on the clock of processes. */
   sleep(us: number): void {
     this.nowUs += us;
     this.bootUs += us;
@@ -280,7 +280,7 @@ export class DispatchKit {
     return { ...decided, reply, command, orders, outgoing, toRules, serverLog };
   }
 
-  /** Sets timers, collects orders, and returns what is sent to others. */
+  /** Sets timers, collects orders, and returns the messages to other actors. */
   #perform(owner: string, out: Outbox, orders: EngineProcessesMessage[]): { to: string; message: unknown }[] {
     const sent: { to: string; message: unknown }[] = [];
     for (const effect of out.effects) {

@@ -1,8 +1,11 @@
-/** Steps that most dispatch tests are made of, on top of the kit: create a run, poll for work, move, report. */
+/** Steps common to most dispatch tests: create a run, poll for work, move, report. */
 import type { WorkRequest } from "#protocol/engine";
 import type { DispatchKit, Outcome } from "./dispatch-kit.ts";
 
-/** A flow as a client names it; two fields of its registration are always sent, so that it is known from the first run on. */
+/**
+ * A flow as a client names it. Two fields of its registration are always sent, so that the flow is known from its first run
+ * on.
+ */
 export interface FlowWish {
   flow?: string;
   project?: string;
@@ -21,20 +24,20 @@ export function create(kit: DispatchKit, wish: FlowWish & Record<string, unknown
   return kit.send("CreateRun", { body });
 }
 
-/** Creates a run and returns its id; fails when it was refused. */
+/** Creates a run and returns its id; fails if the creation was refused. */
 export function createId(kit: DispatchKit, wish: FlowWish & Record<string, unknown> = {}): number {
   const { reply } = create(kit, wish);
   if (reply?.status !== 201) throw new Error(`not created: ${JSON.stringify(reply)}`);
   return Number(reply.body["id"]);
 }
 
-/** POST /api/engine/work; waits unless told otherwise. */
+/** POST /api/engine/work; waits by default. */
 export function poll(kit: DispatchKit, engine: string, wish: Partial<WorkRequest> = {}, local = true): Outcome {
   const body = { engine_id: engine, pid: 1000, source_dir: SOURCE_DIR, module: MODULE, wait_ms: 30_000, ...wish };
   return kit.send("Work", { body, local });
 }
 
-/** The work item of an answer; null when it brought none. */
+/** The work item of an answer; null without work. */
 export function workOf(outcome: Outcome, command = outcome.command): Record<string, unknown> | null {
   const answer = outcome.replies.find((reply) => reply.command === command);
   return (answer?.body["run"] ?? null) as Record<string, unknown> | null;
@@ -48,7 +51,7 @@ export function move(kit: DispatchKit, run: number, type: string, more: Record<s
   });
 }
 
-/** A run that an engine holds and works on. */
+/** A run that an engine holds and has started. */
 export function startRun(kit: DispatchKit, engine = "e1", wish: FlowWish & Record<string, unknown> = {}, poller = {}): number {
   const id = createId(kit, wish);
   const item = workOf(poll(kit, engine, { module: wish.module ?? MODULE, ...poller }));
@@ -68,7 +71,10 @@ export function report(
   return kit.send("Report", { body: { engine_id: "e1", run_id: run, events, ...more } });
 }
 
-/** Reports task runs of a run, each moved into the state named; null is one that was only made. Returns their external ids. */
+/**
+ * Reports task runs of a run, each moved into the given state; null for a task run that was only created. Returns their
+ * external ids.
+ */
 export function reportTasks(kit: DispatchKit, run: number, states: readonly (string | null)[]): string[] {
   const ids = states.map((_, index) => `11111111-1111-7111-8111-${String(index).padStart(12, "0")}`);
   const events = ids.flatMap((external_id, index) => {

@@ -1,7 +1,7 @@
-/** Fault tests that take long are run by `npm run check` with MILLRACE_FAULTS=1; `npm test` runs a short part of them. */
+/** Long fault tests run in `npm run check` with MILLRACE_FAULTS=1; `npm test` runs a short part of them. */
 export const IS_LONG = process.env["MILLRACE_FAULTS"] === "1";
 
-/** Options of a test that takes long. */
+/** Options of a long test. */
 export const LONG = IS_LONG ? {} : { skip: "takes long: set MILLRACE_FAULTS=1" };
 
 /** Seconds of repeated kills of the whole process. */

@@ -1,32 +1,35 @@
 /**
- * Load for fault tests over real HTTP: clients that create runs and engines that execute them, as engines do it.
+ * Load for fault tests over real HTTP: clients that create runs, and engines that execute them.
  *
- * A client counts what became of each request. An engine repeats what got no answer, and takes 409 for a refusal only where
- * it is one, so a run that is doubled or stuck shows up in what the server tells at the end.
+ * A client counts the outcome of each request. An engine retries unanswered requests, and takes 409 for a refusal only where
+ * it is one. So a duplicated or stuck run shows in what the server reports at the end.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { HttpConnection } from "../load/http-connection.ts";
 import { parseEndpoint } from "../load/target.ts";
 
-/** A request that waits longer than this counts as one without an answer. */
+/** A request that waits longer than this counts as unanswered. */
 const ANSWER_LIMIT_MS = 40_000;
-/** Pause before a request is repeated, as 1.13 engines make it. */
+/** Delay before a retry, as in 1.13 engines. */
 const RETRY_MS = 20;
 
-/** Pause of a client between two creates where no rate is asked for. */
+/** Delay of a client between two creates when no rate is set. */
 const CREATE_PAUSE_MS = 2;
 
 const MODULE = { module: "fault.py", source_dir: "/fault" };
 
-/** What the clients create, how fast, and what its engines hold meanwhile. */
+/** The runs that clients create, their rate, and the resources that engines hold. */
 export interface LoadShape {
   clients: number;
   engines: number;
-  /** All clients together; null creates as fast as answers come. What slow answers delay is made up for, but not what a dead server does. */
+  /**
+   * Rate of all clients together; null creates as fast as answers arrive. Delays by slow answers are made up for, downtime of
+   * the server is not.
+   */
   createsPerSecond?: number | null;
-  /** Amounts that each run takes with its hand-out. */
+  /** Amounts that each run takes at hand-out. */
   resources?: Record<string, number>;
-  /** Amounts that an engine takes by a lease of its own while it executes a run; every other run leaves that lease to its end. */
+  /** Amounts that an engine leases while it executes a run; for every other run, the lease is left to end with the run. */
   lease?: Record<string, number>;
 }
 
@@ -38,22 +41,22 @@ export interface Answer {
 export class FaultLoad {
   /** Ids of the runs that were answered 201. */
   readonly acknowledged: number[] = [];
-  /** Creates and events that were answered with something else, by status. */
+  /** Creates and events with other answers, by status. */
   readonly refused = new Map<number, number>();
   /** Requests whose connection was cut. */
   cut = 0;
-  /** Requests that got neither an answer nor an end of their connection. */
+  /** Requests that got neither an answer nor a closed connection. */
   silent = 0;
-  /** Runs whose end an engine reported and saw accepted. */
+  /** Runs whose end an engine reported successfully. */
   readonly completed: number[] = [];
-  /** Requests answered so far, and when the newest answer came (performance.now). */
+  /** Number of answered requests, and the time of the newest answer (performance.now). */
   answered = 0;
   readonly #url: () => string | null;
   readonly #stopping = new AbortController();
   readonly #loops: Promise<void>[] = [];
   #creating = true;
   #shape: LoadShape = { clients: 0, engines: 0 };
-  /** Connections without a request to the newest server: fetch would take more of the machine than the server does. */
+  /** Idle connections to the newest server: fetch would use more CPU than the server does. */
   #idle: { url: string; connections: HttpConnection[] } = { url: "", connections: [] };
   #firstAnswer: { sentAfter: number; resolve: (atMs: number) => void }[] = [];
 
@@ -69,13 +72,13 @@ export class FaultLoad {
     for (let index = 0; index < shape.engines; index += 1) this.#loops.push(this.#engine(`fault-${index}`));
   }
 
-  /** Resolves with the time of the first answer to a request that was sent after this call. */
+  /** Resolves with the time of the first answer to a request sent after this call. */
   nextAnswer(): Promise<number> {
     const sentAfter = performance.now();
     return new Promise((resolve) => this.#firstAnswer.push({ sentAfter, resolve }));
   }
 
-  /** No further creates; engines go on. */
+  /** Stops creating runs; engines continue. */
   stopCreating(): void {
     this.#creating = false;
   }
@@ -87,7 +90,7 @@ export class FaultLoad {
     this.#closeIdle();
   }
 
-  /** One request; null when its connection was cut or there is no server. */
+  /** Sends a request; null when its connection was cut or no server is running. */
   async ask(path: string, body: unknown): Promise<Answer | null> {
     const url = this.#url();
     if (url === null) {
@@ -156,7 +159,7 @@ export class FaultLoad {
     }
   }
 
-  /** Asks another actor than the one that creates runs: each has its own moment in which it is back. */
+  /** Sends requests to another actor than the one that creates runs, because each actor recovers at its own time. */
   async #emitter(): Promise<void> {
     const { clients, createsPerSecond = null } = this.#shape;
     const pauseMs = createsPerSecond === null ? CREATE_PAUSE_MS : (1000 * clients) / createsPerSecond;
@@ -189,14 +192,14 @@ export class FaultLoad {
     if (ended?.status === 200 || ended?.body["reason"] === "terminal") this.completed.push(run_id);
   }
 
-  /** Waits in line for a lease; of every other run it ends with the run, as one does whose engine died. */
+  /** Waits for a lease; for every other run the lease ends with the run, as for an engine that died. */
   async #hold(run_id: number, resources: Record<string, number>): Promise<void> {
     const held = await this.#insist("/api/resources/acquire", { run_id, resources, wait_ms: 1000 });
     const lease = held?.body["lease"];
     if (lease !== undefined && run_id % 2 === 0) await this.#insist("/api/resources/release", { run_id, lease });
   }
 
-  /** Repeats a request until it is answered; null when the load ends first. */
+  /** Retries a request until it is answered; null when the load ends first. */
   async #insist(path: string, body: unknown): Promise<Answer | null> {
     while (!this.#stopping.signal.aborted) {
       const answer = await this.ask(path, body);

@@ -1,6 +1,6 @@
 /**
- * Program of a server whose actors and threads are ended by messages: `SERVER_MODULE CONFIG_MODULE HOME two|three`. A request is
- * answered once it is done; `stop` ends the process with the server's exit code.
+ * Program of a server whose actors and threads are ended by messages: `SERVER_MODULE CONFIG_MODULE HOME two|three`. A message
+ * is answered when done; `stop` ends the process with the server's exit code.
  */
 import type { FaultRequest } from "./fault-server.ts";
 

@@ -1,4 +1,4 @@
-/** A server in a process of its own, as users have it, whose actors and threads a test ends. */
+/** A server in a separate process, as users run it, whose actors and threads a test can end. */
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { BuiltPackage } from "./built-package.ts";
@@ -6,7 +6,7 @@ import { spawnNode } from "./plain-node.ts";
 
 const PROGRAM = fileURLToPath(new URL("./fault-server-process.ts", import.meta.url));
 
-/** What the process is told: actors to kill, threads to end, or to stop. */
+/** A message to the process: actors to kill, threads to end, or stop. */
 export interface FaultRequest {
   ask: "kill" | "end" | "stop";
   names: readonly string[];
@@ -18,7 +18,7 @@ export interface FaultServer {
   kill(names: readonly string[]): Promise<unknown>;
   /** Ends these threads at once. */
   end(names: readonly string[]): Promise<unknown>;
-  /** Stops in order; gives the exit code and signal of the process. */
+  /** Stops in order; returns the exit code and signal of the process. */
   stop(): Promise<unknown[]>;
 }
 

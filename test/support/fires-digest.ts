@@ -1,4 +1,4 @@
-/** Prints the fires of many schedules as one line; started with different process zones, which must not matter. */
+/** Prints the fires of many schedules as one line; run with different process zones, which must not change the line. */
 import { readSpec } from "#actors/scheduler/spec";
 import type { Schedule } from "#protocol/schedule";
 import { EXPRESSIONS } from "./cron-oracle.ts";

@@ -1,4 +1,4 @@
-/** A server with a folder of flows and its own engines, and a client that waits for what it announces. */
+/** A server with a folder of flows and its own engines, and a client that waits for stream messages. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
@@ -14,17 +14,17 @@ export interface FlowServer {
   home: string;
   /** Creates a run of a flow of the folder. */
   start(flow: string, parameters?: Record<string, unknown>): Promise<Run>;
-  /** Resolves with the next message that matches; messages before it are passed over. */
+  /** Resolves with the next matching message; earlier messages are skipped. */
   seen(matches: (message: StreamMessage) => boolean): Promise<void>;
-  /** Resolves when the run is announced in a state of this type or name. */
+  /** Resolves when the stream reports the run in a state of this type or name. */
   reached(runId: number, state: string): Promise<void>;
-  /** Resolves when an event of this name is announced. */
+  /** Resolves when the stream reports an event of this name. */
   happened(name: string): Promise<void>;
 }
 
 /**
- * Flows are registered with their first run rather than by discovery, whose time limit a busy machine may miss.
- * The server ends with the test.
+ * Flows are registered with their first run instead of by discovery, whose time limit may expire on a busy machine. The
+ * server ends with the test.
  */
 export async function serveFlows(t: Test, directory: string, flags: ConfigFlags = {}): Promise<FlowServer> {
   const root = t.testdir({ served: {} });

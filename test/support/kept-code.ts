@@ -1,4 +1,4 @@
-/** A keeper with its process of user code, over files of a test. */
+/** A keeper with its user-code process, for a test's files. */
 import type { Test } from "tap";
 import type { CallOutcome, UserCall } from "#actors/user-code/messages";
 import { UserCodeKeeper } from "#server/user-code/keeper";

@@ -1,4 +1,4 @@
-/** Recurrence rules drawn from a seed: every part, in combinations that mean something, and times at which clocks change. */
+/** Recurrence rules drawn from a seed: every part, in valid combinations, and times at which clocks change. */
 import fc from "fast-check";
 
 const DAYS = ["MO", "TU", "WE", "TH", "FR", "SA", "SU"];
@@ -54,7 +54,10 @@ export interface RandomRule {
   rule: string;
 }
 
-/** Positions need another part and are not drawn with weeks, whose days near a new year are counted differently elsewhere. */
+/**
+ * Positions need another part. They are not drawn with weeks, whose days around a new year are counted differently by other
+ * implementations.
+ */
 function withPositions(rule: string): fc.Arbitrary<string> {
   if (!/;BY/.test(rule) || /BYWEEKNO/.test(rule)) return fc.constant(rule);
   return rarely(part("BYSETPOS", list([1, 2, 3, -1, -2]))).map((positions) => rule + positions);

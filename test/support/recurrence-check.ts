@@ -1,6 +1,6 @@
 /**
- * Compares recurrence rules with rrule-temporal, another implementation that knows zones. Where the two are meant to differ the
- * case has a name, and is taken out of the comparison as narrowly as it can be.
+ * Compares recurrence rules with rrule-temporal, another implementation that supports zones. Each intended difference has a
+ * name, and is excluded from the comparison as narrowly as possible.
  */
 import { RRuleTemporal } from "rrule-temporal";
 import { RecurrenceFires } from "#actors/scheduler/rrule";
@@ -8,7 +8,7 @@ import { parseRecurrence } from "#actors/scheduler/rrule-parse";
 import { findZone, type Zone } from "#actors/scheduler/zone";
 import type { RandomRule } from "./random-rules.ts";
 
-/** What the two do differently: ours, then theirs. */
+/** Intended differences: our behaviour, then theirs. */
 export const POLICIES = {
   gap: "a fixed time in a gap fires at its end; it is left out",
   positions: "BYSETPOS counts times as the clock names them, in a gap too; it counts those that are left",
@@ -20,13 +20,13 @@ export const POLICIES = {
 export type Policy = keyof typeof POLICIES;
 
 export interface Comparison {
-  /** The policies that made a difference. */
+  /** The policies that caused a difference. */
   policies: Policy[];
-  /** What differs beyond them, in words; null when nothing does. */
+  /** Remaining differences in words; null without any. */
   difference: string | null;
 }
 
-/** Half-hour changes, changes at midnight, none, and the usual ones on both halves of the earth. */
+/** Zones with half-hour changes, with changes at midnight, without changes, and with the usual changes in both hemispheres. */
 export const RULE_ZONES = [
   "UTC",
   "Europe/Paris",
@@ -39,24 +39,24 @@ export const RULE_ZONES = [
 const WITHOUT_CHANGES = ["UTC", "Asia/Kolkata"];
 
 const FIRES = 30;
-/** Steps they may take: what fires within a few years is found. */
+/** Maximum of steps: enough to find fires within a few years. */
 const STEPS_MAX = 300;
-/** Days on either side of a new year that may be in a week of the other one. */
+/** Days on either side of a new year that may belong to a week of the other year. */
 const SPILL_DAYS = 3;
 const DAY_US = 86_400_000_000;
 
 export function compareRecurrence({ start, rule: drawn }: RandomRule, zoneName: string): Comparison {
-  // Days that only one side counts would be counted up to COUNT, too.
+  // Days that only one side counts would also count towards COUNT.
   const rule = /BYWEEKNO/.test(drawn) ? drawn.replace(/;COUNT=\d+/, "") : drawn;
   const inZone = compareIn(rule, start, zoneName);
   const policy = inZone.difference === null ? null : policyOfClockChanges(rule, zoneName);
   if (policy === null) return inZone;
-  // Without clock changes the rule means the same to both.
+  // Without clock changes, both implementations must agree.
   const inUtc = compareIn(rule, start, "UTC");
   return { ...inUtc, policies: [...inUtc.policies, policy] };
 }
 
-/** What may make a rule differ around changes of the clock beyond the fires in a gap. */
+/** Why a rule may differ around clock changes, apart from fires in a gap. */
 function policyOfClockChanges(rule: string, zone: string): Policy | null {
   if (WITHOUT_CHANGES.includes(zone)) return null;
   if (/FREQ=(HOURLY|MINUTELY)/.test(rule)) return "clock";
@@ -80,7 +80,7 @@ function compareIn(rule: string, start: string, zoneName: string): Comparison {
     if (isWeekly && isNearNewYear(zone, fire)) return leftOut(policies, "weeks", found.includes(fire));
     return Number.isSafeInteger(fire) || leftOut(policies, "horizon", false);
   });
-  // Where a list was cut short, as much as both have is compared.
+  // If a list was cut short, compare the common part.
   const isCut = policies.size > 0 || isWeekly;
   const length = isCut ? Math.min(ours.length, theirs.length) : Math.max(ours.length, theirs.length);
   const at = Array.from({ length }, (_, index) => index).find((index) => ours[index] !== theirs[index]);
@@ -88,7 +88,7 @@ function compareIn(rule: string, start: string, zoneName: string): Comparison {
   return { policies: [...policies], difference };
 }
 
-/** A fire that is not compared; the policy made a difference unless both have it. */
+/** Excludes a fire from the comparison; the policy counts as a difference unless both have the fire. */
 function leftOut(policies: Set<Policy>, policy: Policy, isInBoth: boolean): false {
   if (!isInBoth) policies.add(policy);
   return false;

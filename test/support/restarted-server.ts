@@ -7,7 +7,7 @@ import { loadConfig } from "#server/config";
 import { type RunningServer, startServer } from "#server/main";
 
 export interface RestartedServer {
-  /** Of the server as it is now. */
+  /** Client of the current server. */
   readonly client: Millrace;
   /** Stops the server, leaves it down for a while, and starts it again. */
   restart(downMs?: number): Promise<void>;
@@ -28,7 +28,7 @@ export async function startRestarted(t: Test): Promise<RestartedServer> {
     async restart(downMs = 0) {
       await server.stop();
       await server.stopped;
-      // What is missed is time itself: nothing else can be waited for.
+      // The missed time itself is under test, so there is no signal to wait for.
       await sleep(downMs);
       server = await startServer(config, served);
       client = new Millrace({ url: server.url });

@@ -1,4 +1,4 @@
-/** Runs a script as a user does: `node file.ts`, with a home of its own. */
+/** Runs a script as a user does: `node file.ts`, with a separate home. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 

@@ -1,4 +1,4 @@
-/** What a server in a test tells of itself. */
+/** Facts about a server, for tests. */
 import type { ServerFacts } from "#actors/records/server-info";
 
 export function serverFacts(): ServerFacts {

@@ -1,4 +1,4 @@
-/** What a server has stored, read through its interface and, once it has stopped, from its file. */
+/** The stored data of a server, read through its interface and, after its stop, from its file. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openReadHandle } from "#storage/read-handle";
@@ -13,7 +13,7 @@ interface Item {
 async function* pages(url: string, path: string): AsyncGenerator<Item> {
   for (let cursor: number | null = null; ; ) {
     const response = await fetch(`${url}${path}${cursor === null ? "" : `&cursor=${cursor}`}`);
-    // A query that took too long on a busy machine: asked again, as clients do.
+    // The query took too long on a busy machine: retry, as clients do.
     if (response.status === 503) continue;
     const page = (await response.json()) as { items: Item[]; next_cursor: number | null };
     yield* page.items;
@@ -31,7 +31,7 @@ export async function storedRunIds(url: string): Promise<Set<number>> {
 
 const ENDS = new Set(["run.completed", "run.failed", "run.cancelled", "run.crashed", "run.skipped"]);
 
-/** How often each run has ended, by its events. */
+/** Number of ends of each run, by its events. */
 export async function endsByRun(url: string): Promise<Map<number, number>> {
   const ends = new Map<number, number>();
   for await (const event of pages(url, "/api/events?name=run.*&limit=1000")) {
@@ -43,7 +43,7 @@ export async function endsByRun(url: string): Promise<Map<number, number>> {
 const UNFINISHED = ["Scheduled", "Pending", "Running", "Cancelling", "Paused"];
 const LOOK_AGAIN_MS = 50;
 
-/** Waits until the server has no unfinished run; false when the time is over before. */
+/** Waits until the server has no unfinished run; false at the time limit. */
 export async function drained(url: string, limitMs: number): Promise<boolean> {
   const untilMs = performance.now() + limitMs;
   while (performance.now() < untilMs) {
@@ -54,13 +54,13 @@ export async function drained(url: string, limitMs: number): Promise<boolean> {
   return false;
 }
 
-/** Names of the resources of which something is taken. */
+/** Names of the resources in use. */
 export async function resourcesInUse(url: string): Promise<string[]> {
   const settings = (await (await fetch(`${url}/api/settings`)).json()) as { resources: Record<string, { used: number }> };
   return Object.entries(settings.resources).flatMap(([name, { used }]) => (used === 0 ? [] : [name]));
 }
 
-/** SQLite's own check of the file: "ok" when nothing is wrong. */
+/** SQLite's own check of the file: "ok" without errors. */
 export function integrityOf(home: string): string {
   const database = openReadHandle(join(home, "db.sqlite"));
   try {

@@ -1,8 +1,8 @@
-/** Templates that try to take long or to fill the memory. Each has to end soon, by an error. `payload.rows` is a large list. */
+/** Templates that try to run long or to fill the memory. Each must fail soon. `payload.rows` is a large list. */
 
 const nest = (depth: number): string => `${"{% for a in range(1000) %}".repeat(depth)}x${"{% endfor %}".repeat(depth)}`;
 
-/** A list that holds itself twice, a hundred times over: small to build, endless to look at. */
+/** A list that contains itself twice, a hundred levels deep: small to build, endless to visit. */
 const TREE = `{% set s = [1] %}${"{% set s = [s, s] %}".repeat(100)}`;
 const TEXT = "{% set t = payload.rows | tojson %}";
 

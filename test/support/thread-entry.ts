@@ -1,11 +1,14 @@
-/** A worker thread with one actor, named after the thread: it tells main of its start and hands messages on along a path of names. */
+/**
+ * A worker thread with one actor, named after the thread: reports its start to main and forwards messages along a path of
+ * names.
+ */
 import { serveThread } from "#runtime/thread";
 
 export interface Parcel {
-  /** Names it still has to pass; the last one is where it ends. */
+  /** Remaining names; the last is the destination. */
   path: string[];
   content: unknown;
-  /** What each actor on the way added. */
+  /** Entries added by each actor on the way. */
   seen: string[];
 }
 
