@@ -1,4 +1,4 @@
-/** The whole server process killed again and again while clients create runs: what was acknowledged is there afterwards. */
+/** Kills the whole server process repeatedly while clients create runs: acknowledged data must exist afterwards. */
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -13,30 +13,35 @@ import { FaultLoad } from "../support/fault-load.ts";
 import { spawnNode } from "../support/plain-node.ts";
 import { drained, endsByRun, resourcesInUse, storedRunIds } from "../support/stored-runs.ts";
 
-/** From one kill to the next. */
+/** Interval of the kills. */
 const KILL_EVERY_MS = 2000;
-/** A server is killed no earlier than this after its first answer, so that there is work to lose: a slow start delays the next kill. */
+/**
+ * A server lives at least this long after its first answer, so that there is work to lose: a slow start delays the next kill.
+ */
 const LIFE_MIN_MS = 1000;
-/** Two thirds of what there would be if every start took no more than a second; a start that takes two still reaches it. */
+/** Two thirds of the kills possible if every start took a second; starts of two seconds still reach this. */
 const KILLS_MIN = Math.floor((KILL_SECONDS * 1000 * 2) / (3 * KILL_EVERY_MS));
 /** The goal is a second; a busy machine gets ten times that. */
 const READY_MAX_MS = 10_000;
 const CLIENTS = 8;
 const CREATES_PER_SECOND = 200;
-/** What a client may lack at the end of a server's life: the create that the kill cut, and one that was due after the pause before its first. */
+/**
+ * Creates that a client may miss per life of a server: the create cut by the kill, and one due after the pause before its
+ * first.
+ */
 const CREATES_CUT = 2;
-/** Time in which the backlog of the kills must be executed; runs that crashed are rerun after 15 s at the latest. */
+/** Time to execute the backlog of the kills; crashed runs are rerun after at most 15 s. */
 const DRAIN_MAX_MS = 90_000;
-/** Fewer of both than there are engines, so that runs wait for them. */
+/** Fewer of both than engines, so that runs wait. */
 const RESOURCES = "[resources]\ndesk = 6\ntool = 3\n";
 
-/** Starts a server on a home within the folder that it serves; its address is in the discovery file once it listens. */
+/** Starts a server whose home is inside its served folder; the discovery file holds the address once the server listens. */
 function serve(program: string, home: string): ChildProcess {
   const args = [program, "serve", dirname(home), "--home", home, "--port", "0", "--no-open", "--no-engines"];
   return spawnNode(args, { stdio: "ignore" });
 }
 
-/** The address of the server that runs as this process. */
+/** The address of the server with this pid. */
 function urlOf(home: string, pid: number | undefined): string | null {
   try {
     const found = JSON.parse(readFileSync(join(home, "server.json"), "utf8")) as { pid: number; url: string };
@@ -46,7 +51,7 @@ function urlOf(home: string, pid: number | undefined): string | null {
   }
 }
 
-/** What clients were told is compared with what the last server tells. */
+/** Compares the answers that clients got with the data of the last server. */
 async function checkRuns(t: Test, load: FaultLoad, url: string): Promise<void> {
   const stored = await storedRunIds(url);
   t.same(
@@ -65,7 +70,7 @@ async function checkRuns(t: Test, load: FaultLoad, url: string): Promise<void> {
   t.equal(load.silent, 0, "no request without an answer or an end");
 }
 
-/** The load was there: as many kills as were meant, and while a server was up as many creates as were asked for. */
+/** Checks the load itself: as many kills as planned, and as many creates as requested while a server was up. */
 function checkRate(t: Test, created: number, upMs: readonly number[]): void {
   t.ok(upMs.length >= KILLS_MIN, `${upMs.length} kills, at least ${KILLS_MIN}`);
   const upSeconds = upMs.reduce((sum, ms) => sum + ms, 0) / 1000;
@@ -133,7 +138,7 @@ t.test("kill -9 every two seconds under 200 creates/s and 8 engines loses, doubl
   await checkRuns(t, load, last);
   const figures = readyMs.map((ms) => ms.toFixed(0)).join(", ");
   t.ok(Math.max(...readyMs) < READY_MAX_MS, `from the kill to the next answer: ${figures} ms`);
-  // The short form runs while other tests do.
+  // The short form runs concurrently with other tests.
   if (IS_LONG) checkRate(t, load.acknowledged.length, upMs);
   t.comment(
     `${upMs.length} kills, ${load.acknowledged.length} creates acknowledged, ${load.completed.length} runs executed, ${load.cut} requests cut`,

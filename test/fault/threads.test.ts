@@ -1,4 +1,4 @@
-/** Every actor killed and the core and writer threads ended, in turn, while clients create runs and engines execute them. */
+/** Kills every actor and ends the core and writer threads, in turn, while clients create runs and engines execute them. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,9 +12,9 @@ import { FaultLoad } from "../support/fault-load.ts";
 import { type FaultServer, startFaultServer } from "../support/fault-server.ts";
 import { drained, endsByRun, integrityOf, storedRunIds } from "../support/stored-runs.ts";
 
-/** The goal is 200 ms, of an actor and of a thread; a busy machine gets ten times that. */
+/** The goal is 200 ms for an actor or a thread; a busy machine gets ten times that. */
 const RECOVERY_MAX_MS = 2000;
-/** Time in which everything that was created must have been executed after the last fault. */
+/** Time after the last fault to execute everything created. */
 const DRAIN_MAX_MS = 20_000;
 /** Load between two faults. */
 const BETWEEN_MS = 150;
@@ -31,14 +31,14 @@ async function setup(threads: "two" | "three") {
 
 interface Fault {
   label: string;
-  /** Core and writer at once: what the commit decided that both have lost is known to neither, so its requests are cut. */
+  /** Core and writer end together: the decisions of the lost commit are known to neither, so its requests are cut. */
   cuts: boolean;
   cause(): Promise<unknown>;
 }
 
 type Faulty = Awaited<ReturnType<typeof setup>>;
 
-/** Causes each fault under load and checks that nothing was lost, doubled or left without an answer. */
+/** Causes each fault under load and checks that nothing was lost, duplicated or left unanswered. */
 async function survive(t: Test, { home, server, load }: Faulty, faults: readonly Fault[]): Promise<void> {
   load.start({ clients: 4, engines: 3 });
   await load.nextAnswer();
@@ -47,7 +47,7 @@ async function survive(t: Test, { home, server, load }: Faulty, faults: readonly
     const cutBefore = load.cut;
     const fromMs = performance.now();
     await cause();
-    // A create goes through every actor; some more, because the first ones may have been on their way before the fault.
+    // A create passes through every actor; wait for several, because the first may have been on its way before the fault.
     const created = load.acknowledged.length;
     while (load.acknowledged.length <= created + 4) await load.nextAnswer();
     const tookMs = performance.now() - fromMs;

@@ -1,4 +1,4 @@
-/** The wall clock of a server is set 100 days forward and back, and engines have clocks of their own: nothing is lost for it. */
+/** The wall clock of a server is set 100 days forward and back, and engines have different clocks: nothing may be lost. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { millrace } from "../support/cli-process.ts";
 import { type HardenedServer, startHardenedServer } from "./hardened-server.ts";
 
 const DAY_MS = 86_400_000;
-/** How long the clock is wrong: some forty looks of whatever goes by it. */
+/** How long the clock is wrong: about forty checks of everything that depends on it. */
 const WRONG_MS = 10_000;
 const RUNS = 20;
 const FLOW = { flow: "flow", project: "project", module: "flow.ts", source_dir: "/nowhere" };
@@ -50,7 +50,7 @@ class Scene {
     return (await this.call("GET", `/api/events?name=${CLOCK_STEP}`))["items"] as Body[];
   }
 
-  /** Wrong for a while, then right. */
+  /** Sets the clock wrong for a while, then right. */
   async stepForAWhile(days: number): Promise<void> {
     const { length } = await this.steps();
     await this.setClock(days, length + 1);
@@ -153,7 +153,7 @@ t.test("runs keep their whole time limit with engines whose clocks are two minut
     return Number(id);
   };
   const [behind, ahead] = [await take(-120_000), await take(120_000)];
-  // Twice the grace is over: a limit counted from the time of the engine would have ended them.
+  // Wait for twice the grace: a limit counted from the engine's time would have ended the runs.
   await pause(5_000);
   for (const id of [behind, ahead]) t.match(await scene.call("GET", `/api/runs/${id}`), { state: { type: "Running" } });
 });

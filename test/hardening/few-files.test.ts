@@ -1,4 +1,7 @@
-/** A process that may open few files, and more connections than that: none is left to spin on, and the server keeps its own. */
+/**
+ * A process with a low limit of open files, and more connections than that: no thread may spin, and the server keeps its own
+ * files.
+ */
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -9,11 +12,11 @@ import { startHardenedServer } from "./hardened-server.ts";
 
 const FILES = 256;
 const CONNECTIONS = 500;
-/** Long enough that a thread which spins shows. */
+/** Long enough to detect a spinning thread. */
 const LOOKED_AT_MS = 2_000;
 const TICKS_PER_SECOND = 100;
 
-/** Processor time that a process has used so far, in milliseconds. */
+/** CPU time used by a process so far, in milliseconds. */
 function usedMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
     .replace(/^.*\) /, "")
@@ -21,7 +24,7 @@ function usedMs(pid: number): number {
   return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1000;
 }
 
-/** Whether it is served: the first byte says so, or the end. */
+/** Whether a connection is served: shown by the first byte, or by its end. */
 async function isServed(socket: Socket): Promise<boolean> {
   const received = once(socket, "data").then(([piece]) => String(piece).startsWith("HTTP/1.1 200"));
   const ended = once(socket, "close").then(() => false);
@@ -41,7 +44,7 @@ t.test("with few files connections beyond a bound are refused, and the server go
   const served = await Promise.all(
     sockets.map((socket) => {
       socket.on("error", () => undefined);
-      // Not answered with a keep-alive that ends soon: the stream stays.
+      // A stream, because it stays open, unlike a keep-alive connection.
       socket.write(`GET /api/stream HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
       return isServed(socket);
     }),

@@ -1,4 +1,4 @@
-/** A disk that takes no byte more (the process may write no file): reads go on, writes are refused, nothing acknowledged is lost. */
+/** A full disk (the process may write no file): reads continue, writes are refused, no acknowledged data is lost. */
 import { execFileSync, spawnSync } from "node:child_process";
 import t, { type Test } from "tap";
 import { ROUTES } from "#protocol/routes";
@@ -6,7 +6,7 @@ import { millrace } from "../support/cli-process.ts";
 import { type HardenedServer, seedRecords, startHardenedServer } from "./hardened-server.ts";
 import { type Known, sampleRequest } from "./large-requests.ts";
 
-/** The promise is one second; other work on the machine is no fault. */
+/** The promise is one second; the margin is for other load on the machine. */
 const ANSWERED_MS_MAX = 2_500;
 const CLIENTS = 4;
 const RUN = { flow: "flow", project: "project", module: "flow.ts", source_dir: "/nowhere" };
@@ -18,7 +18,7 @@ interface Outcome {
   ms: number;
 }
 
-/** Reads the whole answer, but for streams, which do not end. */
+/** Reads the whole answer, except for streams, which do not end. */
 async function send(url: string, method: string, path: string, body?: unknown): Promise<Outcome> {
   const begin = performance.now();
   const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
@@ -38,7 +38,7 @@ function limitFiles({ pid }: HardenedServer, bytes: "0" | "unlimited"): void {
   execFileSync("prlimit", ["--pid", String(pid), `--fsize=${bytes}:`]);
 }
 
-/** Creates runs until told to end; gathers what was acknowledged and how long the others took. */
+/** Creates runs while `goesOn`; collects acknowledged runs and the durations of the other requests. */
 async function create(url: string, acknowledged: number[], refused: Outcome[], goesOn: () => boolean): Promise<void> {
   while (goesOn()) {
     const outcome = await send(url, "POST", "/api/runs", RUN);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Filled, measureGrowth, type Start, WHOLE } from "./growth.ts";
 
-/** Of the time that a start of the empty home takes on all threads. */
+/** Relative to the start of the empty home, in CPU time of all threads. */
 const FULL_START_MAX = 2;
 
 function line({ what, reached, beyond, holds, seconds, memoryMb }: Filled): string {
@@ -15,7 +15,7 @@ function shown({ seconds, cpuSeconds, memoryMb }: Start): string {
   return `${seconds.toFixed(1)} s, ${cpuSeconds.toFixed(1)} s of processor time, ${memoryMb} MB`;
 }
 
-/** Prints the table; returns how many rows failed. */
+/** Prints the table; returns the number of failed rows. */
 export async function printGrowth(heapMb = WHOLE.heapMb): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "millrace-growth-"));
   try {

@@ -1,11 +1,11 @@
-/** A sample of the growth table: small bounds are met, say so, and the full home starts again with the same memory. */
+/** A sample of the growth table: small bounds are reached and reported, and the full home starts again with the same memory. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { measureGrowth } from "./growth.ts";
 
-/** Ten times the usual: other work on the machine is no fault. */
+/** Ten times the usual; the margin is for other load on the machine. */
 const START_SECONDS_MAX = 30;
 
 t.test("what may grow stops at its bound, and the full home starts again with the same memory", async (t) => {

@@ -1,6 +1,6 @@
 /**
- * What may grow, filled to its bound in one home, and the start of that home with the same memory afterwards. Each filling says what
- * the server answered beyond the bound, and how much memory its process took.
+ * Fills everything that may grow to its bound in one home, then starts that home with the same memory. Each filling reports
+ * the server's answer beyond the bound and the memory of its process.
  */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -9,10 +9,10 @@ import { LEASED_RESOURCES_MAX, MCP_SESSIONS_MAX, NAMES_COUNT_MAX, RULES_COUNT_MA
 import { TEMPLATE_LENGTH_MAX } from "#storage/templates/parse";
 import { type HardenedServer, startHardenedServer } from "./hardened-server.ts";
 
-/** How much is filled: all of it, or what some seconds suffice for. */
+/** How much is filled: everything, or what takes only seconds. */
 export interface GrowthSize {
   heapMb: number;
-  /** Null: as the heap has it. */
+  /** Null: the default bound, from the heap. */
   unfinishedRuns: number | null;
   externalEngines: number;
   rules: number;
@@ -20,7 +20,7 @@ export interface GrowthSize {
   templates: number;
   sessions: number;
   strangeReports: number;
-  /** Starts of which the quickest counts: other work on the machine delays any of them. */
+  /** Number of starts, of which the fastest counts: other load on the machine may delay any of them. */
   starts: number;
 }
 
@@ -37,11 +37,11 @@ export const WHOLE: GrowthSize = {
 
 export interface Filled {
   what: string;
-  /** How much there was when the bound was met. */
+  /** The amount at which the bound was reached. */
   reached: string;
-  /** What came of one more. */
+  /** The outcome of one more. */
   beyond: string;
-  /** Whether that is what is stated. */
+  /** Whether the outcome is as documented. */
   holds: boolean;
   seconds: number;
   /** Memory of the process afterwards. */
@@ -50,17 +50,17 @@ export interface Filled {
 
 export interface Start {
   seconds: number;
-  /** Time of all threads until it answered. */
+  /** CPU time of all threads until the first answer. */
   cpuSeconds: number;
   memoryMb: number;
 }
 
 export interface Growth {
   rows: Filled[];
-  /** Of the empty home, and of the home that was filled. */
+  /** Starts of the empty home and of the filled home. */
   empty: Start;
   full: Start;
-  /** What the full server answers when it is asked for a run, and for a page. */
+  /** Answers of the full server to requests for a run and for a page. */
   answers: number[];
 }
 
@@ -103,7 +103,7 @@ export async function measureGrowth(size: GrowthSize, home: string, told: (row: 
   }
 }
 
-/** Starts several times; the last server stays, the quickest start is told. */
+/** Starts several times; the last server stays, the fastest start is returned. */
 async function startMeasured(home: string, options: { heapMb: number; config: string }, times: number) {
   let { server, start } = await startOnce(home, options);
   for (let count = 1; count < times; count += 1) {
@@ -142,7 +142,7 @@ class Client {
     return { status: answer.status, text, body: session === null ? parsed : { session } };
   }
 
-  /** Sends until one is refused or there were so many; returns how many were taken, and the refusal. */
+  /** Sends up to `count` requests until one is refused; returns the number of accepted requests, and the refusal. */
   async repeat(count: number, send: (index: number) => Promise<Answer>): Promise<{ taken: number; refused: Answer | null }> {
     let index = 0;
     let taken = 0;
@@ -242,7 +242,7 @@ async function fillSessions(client: Client, { sessions }: GrowthSize): Promise<O
   return { reached: `${taken + 2} sessions`, beyond: `the oldest is ${oldest === 404 ? "forgotten" : "there"}`, holds };
 }
 
-/** Rules whose webhooks hold templates of the largest size fire once each. */
+/** Rules whose webhooks have templates of the largest size fire once each. */
 async function fillTemplates(client: Client, { templates }: GrowthSize): Promise<Outcome> {
   let received = 0;
   const receiver = createServer((_request, response) => {
@@ -279,7 +279,7 @@ async function fillRules(client: Client, { rules }: GrowthSize): Promise<Outcome
   return { reached: `${taken} rules`, ...refusal(refused), holds: (refused?.status === 503) === rules >= RULES_COUNT_MAX };
 }
 
-/** Half of the room goes to runs with a megabyte of tags each; they stay. */
+/** Half of the room is used by runs with a megabyte of tags each, which stay. */
 async function fillTags(client: Client, { unfinishedRuns }: GrowthSize): Promise<Outcome> {
   const count = unfinishedRuns === null ? 50 : 2;
   const create = (index: number): Promise<Answer> => {

@@ -1,4 +1,4 @@
-/** A server in a process of its own, with one record of each kind, as the hardening tests attack it. */
+/** A server in a separate process, with one record of each kind, as target of the hardening tests. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ export interface HardenedServer {
   url: string;
   pid: number;
   home: string;
-  /** What the process printed. */
+  /** Output of the process. */
   output(): string;
   /** Null while the process lives. */
   ended(): string | null;
@@ -22,8 +22,8 @@ export interface HardenedServer {
 }
 
 /**
- * Starts the command line from source, without engines. `config`: the text of millrace.toml; `clock`: a file that says how many
- * milliseconds the wall clock is off.
+ * Starts the command line from source, without engines. `config`: the text of millrace.toml; `clock`: a file with the offset
+ * of the wall clock in milliseconds.
  */
 export async function startHardenedServer(
   flags: readonly string[] = [],
@@ -98,7 +98,7 @@ async function urlOf(child: ChildProcess, home: string, output: () => string): P
   throw new Error(`the server did not start\n${output()}`);
 }
 
-/** Makes one record of each kind and says which values name them. */
+/** Creates one record of each kind and returns the values that identify them. */
 export async function seedRecords(url: string): Promise<Known> {
   const post = async (path: string, body: unknown): Promise<Record<string, unknown>> => {
     const answer = await fetch(`${url}${path}`, {

@@ -10,7 +10,7 @@ import { StallProbe } from "./stall-probe.ts";
 const MIB = 2 ** 20;
 const SIZES = { tasks: 100_000, parents: 30, artifacts: 450, records: 100, lines: 400 };
 
-/** Prints what each cost; says how many failed. */
+/** Prints the cost of each read; returns the number of failures. */
 export async function readLargeRecords(heldMsMax: number): Promise<number> {
   const home = join(tmpdir(), `millrace-reads-${process.pid}`);
   writeBombs(home, SIZES);

@@ -1,13 +1,13 @@
-/** A sample of `npm run test:hardening`: no request holds up the others for seconds, ends the process or is answered 500. */
+/** A sample of `npm run test:hardening`: no request delays others for seconds, ends the process or is answered 500. */
 import t from "tap";
 import { seedRecords, startHardenedServer } from "./hardened-server.ts";
 import { type LargeRequest, largeRequests } from "./large-requests.ts";
 import { measureStalls } from "./stall-fuzz.ts";
 import { StallProbe } from "./stall-probe.ts";
 
-/** Ten times what a request may take: other work on the machine is no fault. */
+/** Ten times what a request may take; the margin is for other load on the machine. */
 const HELD_MS_MAX = 2_500;
-/** Prime, so that the sample has every place, every filling and every size. */
+/** A prime, so that the sample contains every place, every filling and every size. */
 const EACH = 89;
 
 t.test("no request of the largest size holds up the others", async (t) => {

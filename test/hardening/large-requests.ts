@@ -1,6 +1,7 @@
 /**
- * Requests that are as large as a limit allows in one place: each text, list, map and number of each body, each tool's arguments,
- * each query parameter and each header, filled with what costs a careless reader most. Made from the interface description.
+ * Requests as large as a limit allows in one place: each text, list, map and number of each body, each tool's arguments, each
+ * query parameter and each header, filled with the values that are most expensive for a careless reader. Generated from the
+ * interface description.
  */
 
 import { BODY_BYTES_MAX } from "#protocol/limits";
@@ -11,25 +12,25 @@ import { ROUTES } from "#protocol/routes";
 type Node = Readonly<Record<string, unknown>>;
 
 export interface LargeRequest {
-  /** Which place is filled with what, for the report. */
+  /** The place and its filling, for the report. */
   name: string;
   method: string;
   path: string;
   headers: Readonly<Record<string, string>>;
-  /** Made when it is sent: all of them together do not fit into memory. */
+  /** Built when sent: all bodies together would not fit into memory. */
   body: (() => string) | null;
 }
 
-/** Values that exist on the server, by the name of the path parameter or field that takes them. */
+/** Values that exist on the server, by the path parameter or field that accepts them. */
 export type Known = Readonly<Record<string, unknown>>;
 
-/** Room for what stands around the filled place. */
+/** Room for the text around the filled place. */
 const AROUND_BYTES = 4_096;
 const FILL_BYTES = BODY_BYTES_MAX - AROUND_BYTES;
-/** Beyond it servers refuse a header block. */
+/** Larger header blocks are rejected by servers. */
 const HEADER_FILL = 8_000;
 
-/** Texts of a given length that careless patterns and scans pay for. */
+/** Texts of a given length that are expensive for careless patterns and scans. */
 const TEXTS: Readonly<Record<string, (length: number) => string>> = {
   letters: (length) => "a".repeat(length),
   digits: (length) => "1".repeat(length),
@@ -40,7 +41,7 @@ const TEXTS: Readonly<Record<string, (length: number) => string>> = {
   astral: (length) => "😀".repeat(length / 4),
 };
 
-/** JSON text of a value of about this many bytes. */
+/** JSON text of a value with about this many bytes. */
 const VALUES: Readonly<Record<string, (bytes: number) => string>> = {
   "one integer": (bytes) => "1".repeat(bytes),
   "list of 1.0": (bytes) => `[${"1.0,".repeat(bytes / 4)}1]`,
@@ -68,7 +69,7 @@ function bodySchema({ path, method }: (typeof ROUTES)[number]): Node {
   return operation.requestBody.content["application/json"]?.schema ?? {};
 }
 
-/** All of them; `sizes` are shares of the limit, so that what is just accepted is tried as well as what is not. */
+/** All requests; `sizes` are fractions of the limit, so that accepted and rejected sizes are tested. */
 export function* largeRequests(known: Known, sizes: readonly number[] = [1, 0.12, 0.015]): Generator<LargeRequest> {
   for (const size of sizes) {
     const bytes = Math.floor(FILL_BYTES * size);
@@ -138,7 +139,7 @@ function* largeHeads(known: Known): Generator<LargeRequest> {
   }
 }
 
-/** A small request that the route takes, about what is known. */
+/** A small valid request to a route, about known records. */
 export function sampleRequest(route: (typeof ROUTES)[number], known: Known): { path: string; body: unknown } {
   const path = pathOf(route.path, known);
   if (!route.described || route.body === undefined) return { path, body: undefined };
@@ -149,7 +150,7 @@ function pathOf(path: string, known: Known): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => String(known[`${path.split("/")[2]}.${name}`] ?? known[name] ?? 1));
 }
 
-/** Bodies of a schema with one place filled each. */
+/** Bodies of a schema, each with one place filled. */
 function* filledBodies(schema: Node, known: Known, bytes: number): Generator<[name: string, body: () => string]> {
   const sample = sampleOf(schema, known, "");
   for (const place of placesOf(schema, "")) {
@@ -186,7 +187,7 @@ interface Place {
   type: unknown;
 }
 
-/** Places of a schema that hold more than a fixed amount; inside lists the first item stands for all. */
+/** Places of a schema with variable size; the first item of a list represents all items. */
 function* placesOf(schema: Node, path: string): Generator<Place> {
   const node = resolved(schema);
   const branches = (node["anyOf"] ?? node["oneOf"]) as Node[] | undefined;
@@ -203,7 +204,7 @@ function* placesOf(schema: Node, path: string): Generator<Place> {
   if (type === "array" && items !== undefined) yield* placesOf(items, `${path}.0`);
 }
 
-/** A small value that fits the schema. */
+/** A small value that satisfies the schema. */
 function sampleOf(schema: Node, known: Known, name: string): unknown {
   const node = resolved(schema);
   if (Object.hasOwn(known, name)) return known[name];

@@ -1,7 +1,7 @@
 /**
- * `npm run test:hardening`: the whole of what `.ci/run` runs a part of. Prints the growth table, then what held the server longest;
- * fails where a bound does not hold, and beyond 250 ms. With a text: the requests whose name holds it, the table for
- * `growth`, reads of large records for `reads`.
+ * `npm run test:hardening`: the complete form of the hardening tests, of which `.ci/run` runs a part. Prints the growth
+ * table, then the requests that held the server longest; fails when a bound does not hold, and beyond 250 ms. With a text:
+ * only requests whose name contains it; `growth` for the table, `reads` for reads of large records.
  */
 import { printGrowth } from "./growth-main.ts";
 import { seedRecords, startHardenedServer } from "./hardened-server.ts";
@@ -10,7 +10,7 @@ import { largeRequests } from "./large-requests.ts";
 import { measureStalls, type Stall } from "./stall-fuzz.ts";
 import { StallProbe } from "./stall-probe.ts";
 
-/** A person notices a pause of a quarter of a second, and an engine's heartbeat does not. */
+/** A person notices a pause of a quarter of a second; an engine's heartbeat does not. */
 const HELD_MS_MAX = 250;
 const SHOWN = 40;
 

@@ -1,6 +1,6 @@
 /**
- * Clients that together ask for more than a server can do, in a thread of their own: each posts, waits for the answer, and posts
- * again, after a pause where it was refused.
+ * Clients that together exceed a server's capacity, in a separate thread: each posts, waits for the answer, and posts again,
+ * with a pause after a refusal.
  */
 import { connect } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,21 +11,21 @@ export interface Load {
   url: string;
   connections: number;
   path: string;
-  /** Bytes of the filling of the body. */
+  /** Bytes of filler in the body. */
   bytes: number;
-  /** Pause of a client that was refused: less than Retry-After asks for. */
+  /** Pause of a client after a refusal: less than Retry-After requests. */
   pauseMs: number;
   forMs: number;
 }
 
-/** One request: 0 as status where the connection was cut. */
+/** One request; status 0 if the connection was cut. */
 export interface Answer {
   status: number;
   tookMs: number;
   retryAfter: boolean;
 }
 
-/** Loads a server for so long, and resolves when every client has its last answer. */
+/** Loads a server for the given time; resolves when every client has its last answer. */
 export function overload(load: Load): Promise<Answer[]> {
   const worker = new Worker(fileURLToPath(import.meta.url), { workerData: { overload: load } });
   return new Promise((resolve, reject) => {
@@ -34,7 +34,7 @@ export function overload(load: Load): Promise<Answer[]> {
   });
 }
 
-/** The status of the first answer on a connection, and whether it came with Retry-After. The body that follows is read and dropped. */
+/** The status of the first answer on a connection, and whether it had Retry-After. The body is read and dropped. */
 class Client {
   readonly #answers: Answer[];
   readonly #load: Load;

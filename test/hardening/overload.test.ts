@@ -1,4 +1,4 @@
-/** The short form of overload.ts: bounds are ten times what is promised, because other work on the machine is no fault. */
+/** The short form of overload.ts: bounds are ten times the promised values, as a margin for other load on the machine. */
 import t from "tap";
 import { startHardenedServer } from "./hardened-server.ts";
 import { measureOverload, SCENARIOS } from "./overload.ts";

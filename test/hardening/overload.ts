@@ -1,7 +1,7 @@
 /**
- * A server that is asked for ten times of what it can do, with small and with large bodies: what it accepts is answered soon,
- * the rest is refused at once, health is answered meanwhile, and afterwards all is as before.
- * `node --conditions=millrace-src test/hardening/overload.ts` prints the figures.
+ * A server under ten times the load it can handle, with small and with large bodies: accepted requests are answered soon, the
+ * rest is refused at once, health stays fast, and afterwards everything is as before. `node --conditions=millrace-src
+ * test/hardening/overload.ts` prints the figures.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,7 +9,7 @@ import { type HardenedServer, startHardenedServer } from "./hardened-server.ts";
 import { type Answer, type Load, overload } from "./overload-clients.ts";
 import { StallProbe } from "./stall-probe.ts";
 
-/** Memory is looked at so often after the load has ended. */
+/** Interval of the memory checks after the load. */
 const LOOK_EVERY_MS = 500;
 const SAMPLE_MS = 50;
 
@@ -21,16 +21,16 @@ export interface OverloadFigures {
   /** By status; 0 stands for cut connections. */
   others: Readonly<Record<number, number>>;
   refusedP99Ms: number;
-  /** Answers 503 that did not say when to come again. */
+  /** Answers 503 without Retry-After. */
   withoutRetryAfter: number;
   healthMs: number;
-  /** What the machine itself cost health at that time. */
+  /** The machine's own delay of health at that time. */
   machineMs: number;
-  /** From the end of the load to the first create that is answered as fast as before. */
+  /** From the end of the load to the first create answered as fast as before. */
   recoveredMs: number;
   residentBeforeMb: number;
   residentPeakMb: number;
-  /** How much was left of the growth after 60 s at most, and when it was at most a quarter; null: it was not. */
+  /** Memory growth left after 60 s at most, and when it had fallen to a quarter; null: it did not. */
   residentLeftMb: number;
   givenBackMs: number | null;
 }
@@ -112,7 +112,7 @@ function residentMb(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
 }
 
-/** Ten times of what two cores can do: some 60 large and 20,000 small creates a second. */
+/** Ten times what two cores can handle: about 60 large and 20,000 small creates a second. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "large bodies, pauses": { connections: 300, path: "/api/runs", bytes: 900_000, pauseMs: 500, forMs: 15_000 },
   "large bodies, no pause": { connections: 300, path: "/api/runs", bytes: 900_000, pauseMs: 0, forMs: 15_000 },

@@ -1,4 +1,7 @@
-/** A small form of what `npm run test:hardening -- reads` does: large records are read in bounded memory, and hold up nobody. */
+/**
+ * A small form of `npm run test:hardening -- reads`: large records are read in bounded memory, without delaying other
+ * clients.
+ */
 import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,11 +12,11 @@ import { emitEvents, measureReads, measureSilent } from "./read-stalls.ts";
 import { StallProbe } from "./stall-probe.ts";
 
 const MIB = 1024 * 1024;
-/** Ten times what a read may take: other work on the machine is no fault. */
+/** Ten times what a read may take; the margin is for other load on the machine. */
 const HELD_MS_MAX = 2_500;
-/** Pages end at 16 MiB, with one record more; what tools show is written twice. */
+/** Pages end at 16 MiB plus one record; tool results are written twice. */
 const BOUNDED_BYTES_MAX = 20 * MIB;
-/** Whole answers to all clients would be several times as much. */
+/** Whole answers to all clients would take several times as much. */
 const GROWN_BYTES_MAX = 400 * MIB;
 const CLIENTS = 40;
 const STREAMS = 300;

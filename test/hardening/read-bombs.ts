@@ -1,6 +1,6 @@
 /**
- * A store that is as large as the limits allow in every place that is read: a run with many task runs that name many parents, large
- * artifacts, parameters, payloads and log lines. And the requests that read it.
+ * A store as large as the limits allow wherever it is read: a run with many task runs with many parents, large artifacts,
+ * parameters, payloads and log lines. And the requests that read it.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -24,9 +24,9 @@ export interface BombSizes {
 }
 
 const MIB = 1024 * 1024;
-/** Operations of one commit. */
+/** Bytes of operations per commit. */
 const BATCH_BYTES = 32 * MIB;
-/** The run that has the task runs, artifacts and lines. */
+/** The run with the task runs, artifacts and lines. */
 const RUN = 1;
 
 const ENDED: RunSpec = {
@@ -81,7 +81,7 @@ function putTask(ops: Primitive[], id: number, parents: number): void {
   putOperation(ops, "put_task_run", id, uuid(3, id), RUN, `task-${id % 7}`, "key", `task-${id}`, JSON.stringify(named), ...state);
 }
 
-/** Commits as the writer does, of bounded size. */
+/** Commits like the writer, in batches of bounded size. */
 class Batches {
   readonly #store: Store;
   #ops: Primitive[] = [];
@@ -111,15 +111,15 @@ export interface ReadRequest {
   method: "GET" | "POST";
   path: string;
   body: string | null;
-  /** Its answer ends early by its size. */
+  /** The answer ends early because of its size. */
   bounded: boolean;
 }
 
 const LISTS_WITH_CURSOR = /^\/api\/(runs|task-runs|events|artifacts)$|\/logs$/;
-/** As large as asked for: other orders have no cursor that leads on. */
+/** Never shortened, because these orders have no cursor to continue with. */
 const WHOLE = ["/api/runs?limit=500&sort=name_asc", `/api/runs/${RUN}/logs?limit=10000&tail=true`];
 
-/** Every route that reads and every tool that does, each with the largest page. */
+/** Every route and tool that reads, each with the largest page. */
 export function* readRequests(): Generator<ReadRequest> {
   for (const { method, path, operation, query, media_type } of ROUTES) {
     if (method !== "GET" || media_type === "text/event-stream" || operation === "getOpenapi") continue;

@@ -1,4 +1,4 @@
-/** What reads of large records cost everybody else. */
+/** The delay that reads of large records cause for other clients. */
 import { setTimeout as pause } from "node:timers/promises";
 import { readUsage } from "../load/process-usage.ts";
 import type { HardenedServer } from "./hardened-server.ts";
@@ -10,13 +10,13 @@ export interface MeasuredRead {
   request: ReadRequest;
   answer: Awaited<ReturnType<typeof readAll>>;
   answerMs: number;
-  /** Longest answer to GET /api/health meanwhile. */
+  /** Slowest answer to GET /api/health during the reads. */
   heldMs: number;
-  /** Longest answer of a server that does nothing, at the same time. */
+  /** Slowest answer of an idle server at the same time. */
   machineMs: number;
 }
 
-/** Each read so often in a row. */
+/** Runs each read this many times in a row. */
 export async function* measureReads(url: string, probe: StallProbe, times: number): AsyncGenerator<MeasuredRead> {
   for (const request of readRequests()) {
     for (let time = 0; time < times; time += 1) {
@@ -30,11 +30,14 @@ export async function* measureReads(url: string, probe: StallProbe, times: numbe
   }
 }
 
-/** How long silent clients are watched: the first parts are made by then, and the library cuts those that take nothing after 10 s. */
+/**
+ * How long silent clients are watched: enough for the first parts of answers; the library cuts clients that read nothing
+ * after 10 s.
+ */
 const SILENT_MS = 3_000;
 const LOOK_MS = 50;
 
-/** Clients that ask for the path and never read; `during` is done once they have asked. */
+/** Clients that request the path and never read; `during` runs once they have sent the request. */
 export async function measureSilent(
   { url, pid }: HardenedServer,
   probe: StallProbe,
@@ -57,7 +60,7 @@ export async function measureSilent(
   return { heldMs: server, machineMs: machine, grownBytes: most - before };
 }
 
-/** Events with a payload of so many bytes, one after the other. */
+/** Sends events with payloads of this size, in sequence. */
 export async function emitEvents(url: string, count: number, bytes: number): Promise<void> {
   const body = JSON.stringify({ name: "large", payload: { text: "x".repeat(bytes) } });
   for (let index = 0; index < count; index += 1) {

@@ -1,6 +1,6 @@
 /**
- * Loaded into a server's threads before all else: its wall clock is off by as many milliseconds as the file named by MILLRACE_TEST_CLOCK
- * says. The machine's own clock stays, and so does the time since boot.
+ * Preloaded into a server's threads: offsets its wall clock by the milliseconds in the file that MILLRACE_TEST_CLOCK names.
+ * The machine's own clock and the time since boot are unaffected.
  */
 import { readFileSync } from "node:fs";
 

@@ -1,11 +1,11 @@
-/** Clients that ask and never read. */
+/** Clients that send requests and never read. */
 import { connect, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
 export class SilentReaders {
   readonly #sockets: Socket[] = [];
 
-  /** Connects so many clients, each of which asks for the path; resolves when all are connected. */
+  /** Connects `count` clients, each of which requests the path; resolves when all are connected. */
   static async ask(url: string, path: string, count: number): Promise<SilentReaders> {
     const readers = new SilentReaders();
     const { hostname, port } = new URL(url);
@@ -17,7 +17,7 @@ export class SilentReaders {
   #open(host: string, port: number, path: string): Socket {
     const socket = connect(port, host);
     socket.on("error", () => undefined);
-    // Without a listener for what comes, a socket reads nothing.
+    // Without a data listener, a socket reads nothing.
     socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
     return socket;
   }

@@ -1,22 +1,22 @@
-/** Sends large requests one after the other and measures how long each holds up everybody else. */
+/** Sends large requests in sequence and measures how long each delays other clients. */
 import { request } from "node:http";
 import type { LargeRequest } from "./large-requests.ts";
 import type { StallProbe } from "./stall-probe.ts";
 
 export interface Stall {
   name: string;
-  /** Of the answer; 0 when the connection was closed without one. */
+  /** Of the answer; 0 if the connection was closed without one. */
   status: number;
   answerMs: number;
-  /** Longest answer to GET /api/health meanwhile. */
+  /** Slowest answer to GET /api/health during the request. */
   heldMs: number;
-  /** Longest answer of a server that does nothing, at the same time. */
+  /** Slowest answer of an idle server at the same time. */
   machineMs: number;
 }
 
 const ANSWER_LIMIT_MS = 60_000;
 
-/** Each request with what it cost. */
+/** Each request with its cost. */
 export async function* measureStalls(url: string, requests: Iterable<LargeRequest>, probe: StallProbe): AsyncGenerator<Stall> {
   for (const sent of requests) {
     const body = sent.body?.() ?? null;

@@ -1,6 +1,6 @@
 /**
- * Measures how long a server does not answer, from a thread of its own: GET /api/health every ten milliseconds, and the same of a
- * server that does nothing else, whose worst answer is what the machine itself cost at that time.
+ * Measures how long a server does not answer, from a separate thread: GET /api/health every ten milliseconds, and the same on
+ * an idle server, whose slowest answer shows the machine's own delay at that time.
  */
 import { Agent, createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,13 +9,13 @@ import { fileURLToPath } from "node:url";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 
 const EVERY_MS = 10;
-/** Beyond it an answer counts as never given. */
+/** A slower answer counts as never given. */
 const ANSWER_LIMIT_MS = 120_000;
 
-/** Longest answers since they were last taken, in milliseconds. */
+/** Slowest answers since the last call of `take`, in milliseconds. */
 export interface Stalls {
   server: number;
-  /** Of the server that does nothing else. */
+  /** Of the idle server. */
   machine: number;
 }
 
@@ -37,7 +37,7 @@ export class StallProbe {
     return new StallProbe(probe, idle);
   }
 
-  /** The longest since the last call; waits for answers that are under way. */
+  /** The slowest since the last call; waits for answers in flight. */
   async take(): Promise<Stalls> {
     const answer = new Promise<Stalls>((resolve) => this.#probe.once("message", resolve));
     this.#probe.postMessage("take");
@@ -49,7 +49,7 @@ export class StallProbe {
   }
 }
 
-/** One answer after the other; a late one delays the next, so a stall is seen whole. */
+/** Sends one request after the other; a late answer delays the next request, so a stall is seen whole. */
 class Prober {
   #longestMs = 0;
   #settled: Promise<void> = Promise.resolve();

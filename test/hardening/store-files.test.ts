@@ -1,4 +1,4 @@
-/** The file of the store removed, replaced, truncated or overwritten under a server that runs. */
+/** The store's file is removed, replaced, truncated or overwritten under a running server. */
 import {
   closeSync,
   copyFileSync,
@@ -19,7 +19,7 @@ import { openWriteHandle } from "#storage/write-handle";
 import { millrace } from "../support/cli-process.ts";
 import { startHardenedServer } from "./hardened-server.ts";
 
-/** The promise is two seconds; other work on the machine is no fault. */
+/** The promise is two seconds; the margin is for other load on the machine. */
 const NOTICED_MS_MAX = 5_000;
 const RUN = { flow: "flow", project: "project", module: "flow.ts", source_dir: "/nowhere" };
 
@@ -29,7 +29,7 @@ async function createRun(url: string): Promise<{ status: number; text: string }>
   return { status: answer.status, text: await answer.text() };
 }
 
-/** Creates runs until one is refused; returns what is said and after how long. */
+/** Creates runs until one is refused; returns the refusal and its delay. */
 async function refusal(url: string): Promise<{ status: number; text: string; ms: number }> {
   const begin = performance.now();
   for (;;) {

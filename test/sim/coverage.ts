@@ -1,4 +1,4 @@
-/** What all seeds together have met: cells of the state table, row operations, faults. What was never met is an error. */
+/** Coverage over all seeds: cells of the state table, row operations, faults. Anything never reached is an error. */
 import { STATE_TYPES, type StateType } from "#protocol/state";
 import { OPERATION_NAMES } from "#storage/ops";
 import { FAULTS } from "./fault-plan.ts";
@@ -35,7 +35,7 @@ export class Coverage {
     }
   }
 
-  /** What should have been met and was not. */
+  /** Required items that were never reached. */
   missing(): string[] {
     const froms: From[] = [...STATE_TYPES, "none"];
     const cells = froms.flatMap((from) => STATE_TYPES.map((to) => `${from} > ${to}`));
@@ -46,7 +46,7 @@ export class Coverage {
     ];
   }
 
-  /** Tables of how often each was met. */
+  /** Tables with the number of occurrences. */
   render(): string {
     const froms: From[] = [...STATE_TYPES, "none"];
     const width = 11;

@@ -1,14 +1,14 @@
 /**
- * One crash at every point: a seed is the same up to the message at which its only fault comes, so a run for each message tries
- * every point between a commit and what follows from it.
+ * A crash at every point: a seed is identical up to the message at which its only fault happens, so one run per message tries
+ * every point between a commit and its effects.
  */
 import { Coverage } from "./coverage.ts";
 import type { Fault } from "./fault-plan.ts";
 import { runSeed, type SeedResult } from "./simulation.ts";
 
-/** Those that lose what is in memory: of the whole process, of the core, and of the core with the answers of a commit. */
+/** Faults that lose memory: of the whole process, of the core, and of the core together with the answers of a commit. */
 const CRASHES: readonly Fault[] = ["process restarts", "core thread ends", "store-writer throws and core ends after commit"];
-/** Operations that must have been met, or the seed has no rules to speak of. */
+/** Operations that must occur, otherwise the seed exercises too few rules. */
 const NEEDED = ["put_firing", "put_fired", "put_outbound", "delete_outbound", "put_expectation", "put_cursor"];
 
 export interface CrashPoints {

@@ -1,8 +1,8 @@
-/** Which faults a seed has, how often, and when: drawn before the first step, so that every seed is another mix. */
+/** The faults of a seed, their number and times: drawn before the first step, so that every seed has a different mix. */
 import type { Random } from "./random.ts";
 
 export const FAULTS = [
-  /** An actor throws before or after it has changed its state; what it decided in that step is lost. */
+  /** An actor throws before or after changing its state; the decision of that step is lost. */
   "dispatcher throws",
   "leases throws",
   "records throws",
@@ -11,20 +11,20 @@ export const FAULTS = [
   "rule-reader throws",
   "expectations throws",
   "outbound throws",
-  /** A reader ends in the midst of a question. */
+  /** A reader ends during a request. */
   "reading fails",
-  /** An event makes the rule engine throw whenever it comes to it. */
+  /** An event makes the rule engine throw each time it is processed. */
   "event crashes the rules",
   "log-writer throws",
-  /** The store writer fails before its commit, or after it and before anybody hears of it. */
+  /** The store writer fails before its commit, or after the commit and before any answer. */
   "store-writer throws before commit",
   "store-writer throws after commit",
-  /** The same, and the core's thread ends with it: nobody is left who knows of the commit. */
+  /** The same, and the core's thread ends too: no actor is left that knows of the commit. */
   "store-writer throws and core ends after commit",
-  /** A whole thread ends; of what it had sent, a part still arrives. */
+  /** A whole thread ends; part of what it sent still arrives. */
   "core thread ends",
   "writer thread ends",
-  /** Everything in memory is lost, the store stays. */
+  /** Everything in memory is lost, the store remains. */
   "process restarts",
   /** Commits fail for a while. */
   "store refuses",
@@ -47,7 +47,7 @@ export const FAULTS = [
 
 export type Fault = (typeof FAULTS)[number];
 
-/** Faults that an actor or engine commits at its next occasion, and those that happen at once. */
+/** Faults that happen at an actor's or engine's next opportunity; other faults happen at once. */
 const OFTEN: ReadonlySet<Fault> = new Set<Fault>([
   "client leaves",
   "request is sent twice",
@@ -62,11 +62,11 @@ const OFTEN: ReadonlySet<Fault> = new Set<Fault>([
 
 export interface PlannedFault {
   fault: Fault;
-  /** Number of messages handled before it is due. */
+  /** Number of handled messages at which the fault is due. */
   at: number;
 }
 
-/** Draws the faults of a seed over `messages` messages: each kind is there in two of three seeds, then at least once. */
+/** Draws the faults of a seed over `messages` messages: each kind occurs in two of three seeds, and then at least once. */
 export function planFaults(random: Random, messages: number): PlannedFault[] {
   const planned: PlannedFault[] = [];
   for (const fault of FAULTS) {

@@ -1,4 +1,4 @@
-/** Looks for a bug that was put in on purpose. */
+/** Searches for a deliberate bug. */
 import type { Mutation } from "./mutations.ts";
 import { runSeed, type SeedResult } from "./simulation.ts";
 
@@ -9,7 +9,7 @@ export interface HuntOptions {
   messages: number;
 }
 
-/** Runs seeds with the bug in place until one fails; null when none does. */
+/** Runs seeds with the bug until one fails; null when none does. */
 export async function hunt(mutation: Mutation, options: HuntOptions): Promise<SeedResult | null> {
   for (let seed = options.seed; seed < options.seed + options.seeds; seed += 1) {
     const restore = mutation.install?.();

@@ -1,6 +1,6 @@
 /**
- * The stand-in of a link between two threads: what one turn sent waits as one message until the scheduler delivers it.
- * Messages are copied when they are sent, as they are between threads; order between two threads is kept.
+ * The simulation's link between two threads: everything sent in one turn waits as one message until the scheduler delivers
+ * it. Messages are copied when sent, as between threads; the order between two threads is kept.
  */
 import type { Endpoint, Host } from "#runtime/host";
 import type { Lane } from "#runtime/mailbox";
@@ -17,9 +17,9 @@ export class LinkQueue {
   #turn: Envelope[] = [];
   #sent: { sentUs: number; envelopes: Envelope[] }[] = [];
   readonly #nowUs: () => number;
-  /** When the newest message that has arrived was sent. */
+  /** When the newest delivered message was sent. */
   deliveredUs = 0;
-  /** Nothing is delivered before this moment (monotonic). */
+  /** No delivery before this time (monotonic). */
   stalledUntilUs = 0;
 
   constructor(from: string, to: string, nowUs: () => number) {
@@ -41,7 +41,7 @@ export class LinkQueue {
     this.#turn = [];
   }
 
-  /** Messages on their way; each is all that one turn sent. */
+  /** Messages in flight; each contains everything sent in one turn. */
   get waiting(): number {
     return this.#sent.length;
   }
@@ -53,19 +53,19 @@ export class LinkQueue {
     for (const { to, lane, message } of sent.envelopes) host.send(to, message, lane);
   }
 
-  /** When what is on its way was sent. */
+  /** When the messages in flight were sent. */
   get sentUs(): number[] {
     return this.#sent.map(({ sentUs }) => sentUs);
   }
 
-  /** One end is no more: of what was sent, only that up to a moment still arrives. */
+  /** One end has ended: of what it sent, only messages up to `untilUs` still arrive. */
   cut(untilUs: number): void {
     this.#turn = [];
     this.#sent = this.#sent.filter(({ sentUs }) => sentUs <= untilUs);
   }
 }
 
-/** Receivers replace fields of what they get, never what lies deeper, so one level is enough. */
+/** Receivers replace fields of a message but never modify nested values, so copying one level is enough. */
 function copyOf(message: unknown): unknown {
   if (typeof message !== "object" || message === null || message instanceof Error) return message;
   return { ...message };

@@ -1,7 +1,7 @@
 /**
  * npm run sim -- [--seed N] [--steps M] [--seeds K] [--mutants | --crash-points] [--trace] [--json]
- * Runs K seeds from N on, M messages each under faults; with --mutants, shows that each bug put in on purpose is found; with
- * --crash-points, runs a seed once for each of its messages and each kind of crash, which then comes right there.
+ * Runs K seeds from N on, M messages each, under faults; with --mutants, shows that each deliberate bug is found; with
+ * --crash-points, runs a seed once for each of its messages and each kind of crash, with that crash at that message.
  */
 import { parseArgs } from "node:util";
 import { Coverage } from "./coverage.ts";
@@ -12,13 +12,13 @@ import { runSeed, type SeedResult } from "./simulation.ts";
 
 const DEFAULT_STEPS = 2000;
 const DEFAULT_SEEDS = 20;
-/** Most bugs are found by the first seed; the rarest are met in one of some thirty. */
+/** Most bugs are found by the first seed; the rarest by one seed in about thirty. */
 const DEFAULT_HUNT_SEEDS = 200;
-/** Messages of a seed whose crashes are tried: enough for rules to fire and expectations to end. */
+/** Messages of a seed at which crashes are tried: enough for rules to fire and expectations to end. */
 const CRASH_POINTS = 400;
-/** In this one rules fire, send messages and wait for events. */
+/** In this seed rules fire, send messages and wait for events. */
 const CRASH_SEED = 5;
-/** Coverage is asked of runs that are long enough to have met everything. */
+/** Coverage is required only of runs with enough seeds to reach everything. */
 const COVERAGE_SEEDS_MIN = 50;
 
 interface Options {

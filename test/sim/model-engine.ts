@@ -1,6 +1,6 @@
 /**
- * A model of an engine process: polls, moves its run, reports task runs and log lines, repeats what got no answer.
- * It may die, be silent, send things twice, send leases or not, and obey a cancel or not.
+ * A model of an engine process: polls, moves its run, reports task runs and log lines, retries unanswered requests. It may
+ * die, be silent, send requests twice, send leases or not, and obey a cancel or not.
  */
 import type { EngineKey } from "#actors/live-state/engine";
 import type { CommandKind } from "#protocol/command";
@@ -22,9 +22,9 @@ export interface EngineTraits {
   key: EngineKey;
   /** Started by the server's pool. */
   spawned: boolean;
-  /** Sends the lease with everything and ends its runs itself, as our own engine does. */
+  /** Sends the lease with every request and ends its runs itself, like the bundled engine. */
   leases: boolean;
-  /** On another host: lives by contact. */
+  /** On another host: judged by contact. */
   remote: boolean;
   obedient: boolean;
 }
@@ -36,7 +36,7 @@ export interface EnginePorts {
   host: string;
   submit(request: Request, settled: (outcome: Outcome) => void): Pending | null;
   leave(pending: Pending): void;
-  /** Faults have stopped: runs are to end soon. */
+  /** True once faults have stopped: runs are to end soon. */
   calm(): boolean;
   proposed(from: StateType | "none", to: StateType): void;
   ended(engine: ModelEngine): void;
@@ -54,7 +54,7 @@ interface Job {
 type Move = { type: StateType; name?: string; message?: string; details?: Record<string, unknown> };
 
 const TASK_NAMES = ["add", "load", "constructor"];
-/** Names that user code could choose and that must be taken as plain text. */
+/** Names that user code could choose and that must be treated as plain text. */
 const FREE_NAMES = ["Waking", "constructor", "toString"];
 
 export class ModelEngine {
@@ -101,7 +101,7 @@ export class ModelEngine {
     if (signal === "SIGKILL" || this.traits.obedient) this.#later(THINK_US, () => this.die(signal));
   }
 
-  /** Does something later, unless the process has ended by then; a silent engine does nothing. */
+  /** Runs an action later, unless the process has ended or is silent. */
   #later(meanUs: number, run: () => void): void {
     const life = this.#life;
     const wake = (): void => {
@@ -113,13 +113,13 @@ export class ModelEngine {
     this.#ports.time.after(this.#ports.random.delayUs(meanUs), wake);
   }
 
-  /** Sends a request once more, as a second connection would; an engine without leases does not repeat it. */
+  /** Sends a request a second time, as over another connection; an engine without leases never does. */
   #askTwice(kind: CommandKind, target: number, body: unknown): void {
     if (this.traits.leases) return this.#ask(kind, target, body, null, () => undefined);
     this.#ports.submit({ kind, target, body, waitUs: null, local: !this.traits.remote }, () => undefined);
   }
 
-  /** Sends a request and repeats it until it is answered by the server, and not by an error of the moment. */
+  /** Sends a request and retries until the server answers, temporary errors excluded. */
   #ask(
     kind: CommandKind,
     target: number,
@@ -156,7 +156,7 @@ export class ModelEngine {
     });
   }
 
-  /** Asks the code of a flow which values of a backfill are done; now and then nobody answers. */
+  /** Answers the bulk-completion check of a backfill; sometimes sends no answer. */
   #check({ payload }: WorkItem): void {
     const { random, calm } = this.#ports;
     if (random.chance(0.2) && !calm()) return;
@@ -178,7 +178,7 @@ export class ModelEngine {
     else begin();
   }
 
-  /** Reports a move of the run; a refused one means that the run is no longer this engine's. */
+  /** Sends a move of the run; a refusal means that the run belongs to another engine. */
   #move(state: Move, accepted: () => void): void {
     const job = this.#job;
     if (job === null) return;
@@ -209,7 +209,7 @@ export class ModelEngine {
       const again = (): void => this.#move({ type: "Running", name: "Retrying" }, next);
       return this.#move({ type: "Scheduled", name: "AwaitingRetry" }, () => this.#later(THINK_US, again));
     }
-    // User code that blocks for a while: heartbeats go on.
+    // User code blocks for a while; heartbeats continue.
     if (what === "hang") job.steps += 3;
     if (what === "rest") return this.#later(2 * HEARTBEAT_US, next);
     this.#heartbeat(next);
@@ -232,7 +232,7 @@ export class ModelEngine {
     return this.traits.leases && job.item.lease != null ? { lease: job.item.lease } : {};
   }
 
-  /** Reports what happened, and moves of the run behind it; when the last of them was refused, the run is no longer this engine's. */
+  /** Reports events followed by moves of the run; if the last move was refused, the run belongs to another engine. */
   #report(next: () => void, moves: readonly Move[] = []): void {
     const job = this.#job;
     if (job === null) return;
@@ -259,8 +259,8 @@ export class ModelEngine {
     this.#ask("Report", 0, body, null, answered);
     const more = this.#ports.random.weighted({ none: 14, again: 3, next: 3 });
     if (more === "again") this.#askTwice("Report", 0, body);
-    // An engine waits for the answer to its moves, which says whether they were taken. For nothing else: while the store takes no
-    // writes, a report that is refused and sent again may come behind one with later numbers.
+    // An engine waits for the answer to its moves, which shows whether they were accepted, but for no other answer: while the
+    // store rejects writes, a refused and resent report may arrive after one with later numbers.
     if (more === "next" && moves.length === 0)
       this.#ask("Report", 0, JSON.stringify({ ...head, events: this.#events(job) }), null, () => undefined);
   }
@@ -319,7 +319,7 @@ export class ModelEngine {
     };
   }
 
-  /** Text that occurs once in all of a simulation and tells who sent it and in which order. */
+  /** A text that is unique in the simulation and identifies sender and order. */
   #mark(job: Job): string {
     this.#lines += 1;
     return `${this.traits.id}/${this.traits.pid}|${job.item.run_id}|${job.number}|${this.#lines}`;
@@ -361,7 +361,7 @@ export class ModelEngine {
     if (this.#ports.random.chance(0.5)) this.#lateWords(job);
   }
 
-  /** What is sent when the run is perhaps another engine's: with a lease it must change nothing. */
+  /** Requests sent when the run may belong to another engine: under a lease they must change nothing. */
   #lateWords(job: Job): void {
     if (!this.traits.leases) return;
     const head = { engine_id: this.traits.id, run_id: job.item.run_id, ...this.#lease(job) };

@@ -1,6 +1,6 @@
 /**
- * A model of the gateway: command ids, epochs, replay after Reloaded, notices about long-polls, and clients that may leave.
- * It is small on purpose: what it expects of the feed is what the checkers hold the server to.
+ * A model of the gateway: command ids, epochs, resending after Reloaded, notices about long-polls, and clients that may
+ * disconnect. Deliberately small: its expectations of the feed are the requirements that the checkers apply to the server.
  */
 import { COMMANDS, type Command, type CommandKind, type CommandNotice, type IdempotencyKey } from "#protocol/command";
 import { type Committed, type FeedMessage, type FeedRead, type Primitive, STREAM_CODE } from "#protocol/feed";
@@ -16,10 +16,10 @@ const POLL_GRACE_US = 5_000_000;
 const HANDS_OVER: ReadonlySet<CommandKind> = new Set<CommandKind>(["Work", "AcquireLease", "TransitionRun"]);
 const PARKS: ReadonlySet<CommandKind> = new Set<CommandKind>(["Work", "AcquireLease"]);
 
-/** Reports that go to the core in slices, though they are small. */
+/** One report in this many goes to the core in slices, although small. */
 const SLICED_EVERY = 3;
 
-/** What a client learns: an answer, or that its connection ended without one. */
+/** The outcome for a client: an answer, or a connection closed without one. */
 export type Outcome = { kind: "Answer"; status: number; body: string | null } | { kind: "Cut" };
 
 export interface Request {
@@ -27,7 +27,7 @@ export interface Request {
   target: number;
   target_name?: string;
   body: unknown;
-  /** Null where it is no long-poll. */
+  /** Null if the request is no long-poll. */
   waitUs: number | null;
   local: boolean;
   idempotency?: IdempotencyKey;
@@ -48,7 +48,7 @@ export interface GatewayPorts {
   send(to: string, message: Command | CommandNotice): void;
   tellWriter(message: FeedRead): void;
   nextId(): number;
-  /** What the checkers see. */
+  /** Callbacks for the checkers. */
   fed(message: Committed): void;
   answered(pending: Pending, status: number, body: string | null): void;
 }
@@ -56,7 +56,7 @@ export interface GatewayPorts {
 export class ModelGateway {
   readonly #ports: GatewayPorts;
   readonly #pending = new Map<number, Pending>();
-  /** Commands that are stored, whether or not their answers came. */
+  /** Commands that are stored, even if their answers were lost. */
   readonly #decided = new Set<number>();
   epoch = 0;
   #refusalStatus: number | null = null;
@@ -66,7 +66,7 @@ export class ModelGateway {
     this.#ports = ports;
   }
 
-  /** Commands whose client still waits, long-polls left out. */
+  /** Commands with a waiting client, long-polls excluded. */
   get unanswered(): Pending[] {
     return [...this.#pending.values()].filter((pending) => !pending.gone && pending.waitUs === null);
   }
@@ -113,7 +113,7 @@ export class ModelGateway {
     }
   }
 
-  /** The client of a request goes away without waiting for its answer. */
+  /** The client of a request disconnects without waiting for its answer. */
   leave(pending: Pending): void {
     if (pending.gone || this.#dead) return;
     this.#forget(pending);
@@ -216,7 +216,7 @@ export class ModelGateway {
     pending.settled({ kind: "Cut" });
   }
 
-  /** Nobody waits any more; the command stays known if its answer may still come. */
+  /** The client no longer waits; the command is kept if its answer may still arrive. */
   #forget(pending: Pending): void {
     pending.gone = true;
     pending.cancelTimer();
@@ -229,7 +229,7 @@ export class ModelGateway {
   }
 }
 
-/** An event.created entry that names a command answers it with the event. */
+/** An event.created entry that names a command is the answer to that command. */
 function answersInStream(stream: readonly Primitive[]): Primitive[] {
   const replies: Primitive[] = [];
   for (let at = 0; at < stream.length; at += 2) {
@@ -239,7 +239,7 @@ function answersInStream(stream: readonly Primitive[]): Primitive[] {
   return replies;
 }
 
-/** A report as the gateway sends large ones, one event in each slice. */
+/** A report in slices, as the gateway sends large ones, with one event per slice. */
 function inSlices(text: string): SlicedReport {
   const { events, lease = null, ...head } = JSON.parse(text) as Omit<SlicedReport, "slices" | "text"> & { events: unknown[] };
   const pieces = events.map((event) => Buffer.from(JSON.stringify(event)));

@@ -1,4 +1,7 @@
-/** A model of the systems that rules send messages to: they answer after a while, refuse some, and are silent now and then. */
+/**
+ * A model of the systems to which rules send messages: they answer after a while, refuse some messages, and sometimes do not
+ * answer.
+ */
 import type { OutboundDone, OutboundRequest } from "#actors/rules/messages";
 import type { Random } from "./random.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
@@ -7,7 +10,7 @@ export class ModelOutside {
   readonly #time: SimulatedTime;
   readonly #random: Random;
   readonly #calm: () => boolean;
-  /** Hears of every message that leaves. */
+  /** Called for every message that is sent. */
   readonly #left: (request: OutboundRequest) => void;
 
   constructor(time: SimulatedTime, random: Random, calm: () => boolean, left: (request: OutboundRequest) => void) {

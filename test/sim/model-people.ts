@@ -1,6 +1,6 @@
 /**
- * A model of the people and programs that use the server: they create runs of flows with varied options, cancel, delete,
- * resume, force moves, hold leases and change totals of resources.
+ * A model of the server's users, people and programs: they create runs of flows with varied options, cancel, delete, resume,
+ * force moves, hold leases and change totals of resources.
  */
 import { engineKeyText } from "#actors/live-state/engine";
 import type { CommandKind } from "#protocol/command";
@@ -11,10 +11,10 @@ import type { SimulatedTime } from "./simulated-time.ts";
 
 const PROJECT = "sim";
 const SOURCE_DIR = "/flows";
-/** Declared totals; a resource not named here has one. */
+/** Declared totals; other resources have one. */
 export const TOTALS: Readonly<Record<string, number>> = { gpu: 2, db: 3 };
 
-/** Flows by name: module and options. Their mix of options is what makes runs wait, pass over and start each other. */
+/** Flows by name: module and options. The mix of options makes runs wait, overtake and start each other. */
 const FLOWS: Readonly<Record<string, { module: string; options: Record<string, unknown> }>> = {
   plain: { module: "a.ts", options: {} },
   capped: { module: "a.ts", options: { max_concurrent: 1, crash_retries: 1 } },
@@ -33,7 +33,7 @@ const SCHEMA = {
   type: "object",
   properties: { x: { type: "integer", default: 1 }, text: { type: "string" }, day: { type: "string", format: "date" } },
 };
-/** What every registration of a flow says. */
+/** Fields common to all registrations. */
 export const FLOW_REGISTRATION = { project: PROJECT, source_dir: SOURCE_DIR, parameter_schema: SCHEMA, flow_tags: ["t1"] };
 
 /** Keys of engines that execute some flow. */
@@ -45,7 +45,7 @@ export const ENGINE_KEYS = [
 ];
 export const ENGINE_KEY_TEXTS = ENGINE_KEYS.map(engineKeyText);
 
-/** Parameters above what the core keeps in memory. */
+/** Parameters too large for the core's memory. */
 const LARGE_TEXT = "x".repeat(5000);
 
 type Action =
@@ -91,14 +91,14 @@ export interface PeoplePorts {
   time: SimulatedTime;
   random: Random;
   submit(request: Request, settled: (outcome: Outcome) => void): Pending | null;
-  /** Ids of runs and flows that exist or existed. */
+  /** Ids of runs and flows, including deleted ones. */
   newestRun(): number;
   newestFlow(): number;
-  /** Runs that are paused at the moment. */
+  /** Runs that are currently paused. */
   paused(): number[];
   /** Runs that have left Scheduled. */
   moved(): number[];
-  /** Runs that an engine works on at the moment. */
+  /** Runs in progress on an engine. */
   running(): number[];
   calm(): boolean;
 }
@@ -106,9 +106,9 @@ export interface PeoplePorts {
 export class ModelPeople {
   readonly #ports: PeoplePorts;
   readonly #meanPauseUs: number;
-  /** Runs they moved or hold leases for: nobody else ends those that no engine holds. */
+  /** Runs that were moved or have leases: if no engine holds such a run, only its user ends it. */
   readonly #meddled = new Set<number>();
-  /** Creations that were sent under a key, by its number. */
+  /** Creations sent with a key, by the key's number. */
   readonly #keyed: string[] = [];
   readonly #leases: { run_id: number; lease: number }[] = [];
 
@@ -127,7 +127,7 @@ export class ModelPeople {
     time.after(0, act);
   }
 
-  /** Once faults have stopped: totals are what was declared, and whoever waits for an answer gets one. */
+  /** After the faults: restores the declared totals and answers all pauses. */
   #tidyUp(): void {
     this.#insist("PatchSettings", 0, { resources: { ...TOTALS, lock: 1 } });
     const resume = (): void => {
@@ -207,7 +207,7 @@ export class ModelPeople {
     this.#ask("CreateRun", 0, this.#text(body));
   }
 
-  /** A creation under a key that may be sent again, also when the first one was answered. */
+  /** A creation with a key that may be sent again, even after an answer. */
   #createOnce(body: string): void {
     this.#keyed.push(body);
     const index = this.#ports.random.chance(0.5) ? this.#keyed.length - 1 : this.#ports.random.below(this.#keyed.length);
@@ -236,17 +236,17 @@ export class ModelPeople {
     const { random } = this.#ports;
     const paused = this.#ports.paused();
     const moved = this.#ports.moved();
-    // Runs that schedules have laid out are many, and all of them are Scheduled.
+    // Prepared runs of schedules are many, and all are Scheduled.
     const other = moved.length > 0 && random.chance(0.6) ? random.pick(moved) : someRun;
     const run = paused.length > 0 && random.chance(0.4) ? random.pick(paused) : other;
     const type = random.pick<StateType>(STATE_TYPES);
-    // An engine from which a run is taken by force may still set it Running, and then nobody holds it.
+    // An engine may still set a run Running that was taken from it by force; then no engine holds the run.
     if (force || type === "Pending" || type === "Running") this.#meddled.add(run);
     const name = random.pick([null, null, null, "Late", "Skipped", "TimedOut", "toString"]);
     this.#ask("TransitionRun", run, this.#text({ type, name, force }));
   }
 
-  /** User code inside a run asks for a share of a resource; now and then somebody asks for a run that nobody holds. */
+  /** User code inside a run acquires a lease; sometimes for a run that no engine holds. */
   #acquire(someRun: number): void {
     const { random } = this.#ports;
     const running = this.#ports.running();
@@ -277,7 +277,7 @@ export class ModelPeople {
     this.#ask("PatchSettings", 0, { resources: { [name]: random.between(0, 4) } });
   }
 
-  /** Mostly one of the newest runs, sometimes any, sometimes one that is not there. */
+  /** Usually one of the newest runs, sometimes any, sometimes an unknown one. */
   #someRun(): number {
     const { random } = this.#ports;
     const newest = this.#ports.newestRun();
@@ -288,7 +288,7 @@ export class ModelPeople {
     this.#ports.submit({ kind, target, body, waitUs: null, local: true }, () => undefined);
   }
 
-  /** Repeats a request until it is answered well. */
+  /** Retries a request until it is answered successfully. */
   #insist(kind: CommandKind, target: number, body: unknown): void {
     const settled = (outcome: Outcome): void => {
       if (outcome.kind === "Answer" && outcome.status < 500) return;

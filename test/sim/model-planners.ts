@@ -1,5 +1,5 @@
 /**
- * A model of the people who plan ahead: they make, edit, pause and delete schedules, skip fires and take skips back, start and
+ * A model of users who plan ahead: they create, edit, pause and delete schedules, skip fires and remove skips, start and
  * cancel backfills and answer their checks, and accept the clock after it was set.
  */
 import type { CommandKind } from "#protocol/command";
@@ -9,10 +9,10 @@ import type { Random } from "./random.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
 
 const SECOND_US = 1_000_000;
-/** Schedules at a time: each holds up to a hundred runs. */
+/** Maximum of schedules: each holds up to a hundred runs. */
 const SCHEDULES_MAX = 5;
 const BACKFILL_VALUES_MAX = 24;
-/** Many a backfill is cancelled as soon as it is there: later ones are half done. */
+/** Many backfills are cancelled right after their creation; later cancels hit half-done ones. */
 const REGRET_CHANCE = 0.5;
 const CATCHUPS = ["skip", "latest", "all"] as const;
 const ZONES = ["UTC", "Europe/Berlin", "Australia/Lord_Howe"];
@@ -36,9 +36,9 @@ const WEIGHTS = {
   accept: 0.5,
 };
 
-/** Sometimes nobody touches a schedule for a while once faults have stopped: what is due is left to the clock alone. */
+/** Sometimes a schedule is left alone for a while after the faults, so that only the clock decides its fires. */
 const WATCH_CHANCE = 0.25;
-/** Longer than the checker is patient. */
+/** Longer than the checker's patience. */
 const WATCH_US = 25 * SECOND_US;
 
 export interface PlannerPorts {
@@ -48,7 +48,7 @@ export interface PlannerPorts {
   newestFlow(): number;
   schedules(): CommittedSchedule[];
   backfills(): CommittedBackfill[];
-  /** Runs that were set going of fires that nobody decides: their schedule is paused, or gone while their time is still to come. */
+  /** Started runs of fires that will not be decided: their schedule is paused, or was deleted before their time. */
   orphans(): number[];
   calm(): boolean;
 }
@@ -75,19 +75,19 @@ export class ModelPlanners {
     time.after(0, act);
   }
 
-  /** Somebody has seen the warning. */
+  /** Accepts the clock, as a person who has seen the warning. */
   acceptClock(): void {
     this.#ask("AcceptClock", 0, null);
   }
 
-  /** Once faults have stopped no schedule goes on for ever, and no backfill waits for an answer that was lost. */
+  /** After the faults, no schedule goes on for ever, and no backfill waits for a lost answer. */
   #tidyUp(): void {
     const { time, random } = this.#ports;
     for (const schedule of this.#ports.schedules()) {
       if (schedule.active) this.#ask(random.chance(0.5) ? "PauseSchedule" : "DeleteSchedule", schedule.id, null);
     }
     for (const backfill of this.#ports.backfills()) if (!backfill.prefiltered) this.#ask("CancelBackfill", backfill.id, null);
-    // The clock may have been set back by hours, and nobody waits for these as long.
+    // The clock may have been set back by hours, longer than the simulation waits for these runs.
     for (const run of this.#ports.orphans()) this.#ask("CancelRun", run, null);
     time.after(SECOND_US, () => this.#tidyUp());
   }
@@ -150,7 +150,7 @@ export class ModelPlanners {
     return { ...this.#spec(), ...policy };
   }
 
-  /** Fires that come within the simulation, some of them only when the clock is set. */
+  /** Fires within the simulation, some only reached when the clock is set. */
   #spec(): Record<string, unknown> {
     const { random, time } = this.#ports;
     const nowUs = time.nowUs();
@@ -225,7 +225,7 @@ export class ModelPlanners {
   }
 }
 
-/** Asked for now and then, like anything that is not there. */
+/** Requested sometimes, like other unknown ids. */
 const NO_SCHEDULE: CommittedSchedule = {
   id: 999_999,
   flow: 999_999,
@@ -239,7 +239,7 @@ const NO_SCHEDULE: CommittedSchedule = {
   skips: new Set(),
 };
 
-/** What the flow "declared" says in its code when the server starts: another choice each time. */
+/** Schedules that the code of the flow "declared" contains at the server's start: a new choice each time. */
 export function declaredSchedules(random: Random, nowUs: number): Record<string, unknown>[] {
   const declarations = [
     { kind: "interval", interval: 3600, anchor: nowUs + 20 * SECOND_US, key: "hourly", catchup: "all", catchup_max: 3 },

@@ -1,6 +1,6 @@
 /**
- * The processes of the machine: which engines live, and the model of the actor that starts, watches and signals them.
- * Processes outlive the server; the actor knows only what it was told since its start.
+ * The processes of the machine: which engines live, and a model of the actor that starts, watches and signals them. Processes
+ * survive the server; the actor knows only what it received since its start.
  */
 
 import type { EngineProcessesMessage } from "#actors/engines/messages";
@@ -18,7 +18,7 @@ export class ModelProcesses {
   readonly #spawn: (id: string, key: EngineKey, pid: number) => ModelEngine | null;
   readonly #byPid = new Map<number, ModelEngine>();
   #nextPid = FIRST_PID;
-  /** Children of the server's present process, by engine id. */
+  /** Children of the current server process, by engine id. */
   #children = new Map<string, { pid: number; key: EngineKey }>();
   #tell: ((to: string, message: unknown) => void) | null = null;
 
@@ -44,7 +44,7 @@ export class ModelProcesses {
     return this.#byPid.get(pid)?.alive === true;
   }
 
-  /** An engine has ended: its parent, if it is the present server, hears of it at once. */
+  /** An engine has ended: its parent is informed at once if it is the current server. */
   ended(engine: ModelEngine): void {
     const { id, pid } = engine.traits;
     this.#byPid.delete(pid);
@@ -53,7 +53,7 @@ export class ModelProcesses {
     this.#tell?.(DISPATCHER, { kind: "EngineGone", engine_id: id, cause: null });
   }
 
-  /** The actor of one process of the server; `tell` sends from its thread. */
+  /** The actor of one server process; `tell` sends from its thread. */
   actor(tell: (to: string, message: unknown) => void): ActorSpec {
     this.#children = new Map();
     this.#tell = tell;

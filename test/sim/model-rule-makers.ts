@@ -1,4 +1,4 @@
-/** A model of the people who keep rules and variables: they create, change, switch off and delete them while everything runs. */
+/** A model of users who maintain rules and variables: they create, change, disable and delete them throughout. */
 import type { CommandKind } from "#protocol/command";
 import type { RuleBody, RulePatch } from "#protocol/rule";
 import type { Outcome, Pending, Request } from "./model-gateway.ts";
@@ -6,7 +6,7 @@ import type { Random } from "./random.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
 
 const WEBHOOK = { kind: "webhook", url: "http://outside/" } as const;
-/** No limit but the rule's own events. */
+/** No limit except the rule's own events. */
 const FREE = { max_per_minute: 0 } as const;
 const EACH = { ...FREE, once: "never" } as const;
 const ENDS = ["run.completed", "run.failed", "run.cancelled", "run.crashed"];
@@ -53,7 +53,7 @@ const WEIGHTS: Record<Action, number> = {
   patchVariable: 1,
   deleteVariable: 1,
 };
-/** Rules at one time; each costs every seed its share of messages. */
+/** Maximum of rules; each uses a share of every seed's messages. */
 const RULES_MAX = 8;
 
 export interface RuleMakerPorts {
@@ -62,7 +62,7 @@ export interface RuleMakerPorts {
   submit(request: Request, settled: (outcome: Outcome) => void): Pending | null;
   /** Rules that exist at the moment. */
   rules(): number[];
-  /** Ids of schedules that exist or existed. */
+  /** Ids of schedules, including deleted ones. */
   newestSchedule(): number;
   calm(): boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * Bugs put in on purpose, one at a time, from outside: each shows that the checkers would find it.
- * They replace methods for as long as one simulation runs, or change what passes between the parts.
+ * Deliberate bugs, injected from outside one at a time: each shows that the checkers would find it. A mutation replaces
+ * methods for the duration of one simulation, or changes messages between the parts.
  */
 
 import { Dispatcher } from "#actors/dispatcher/core";
@@ -21,9 +21,9 @@ import type { SimulatedServer } from "./simulated-server.ts";
 
 export interface Mutation {
   name: string;
-  /** Puts the bug in; the result takes it out again. */
+  /** Injects the bug; the returned function removes it. */
   install?(): () => void;
-  /** Looks at what the core sends to the writer; false: it is not sent. */
+  /** Inspects a message from the core to the writer; false: the message is dropped. */
   sends?(message: Batch | Hello, server: SimulatedServer): boolean;
 }
 
@@ -44,7 +44,7 @@ interface CommandLike {
   epoch?: number;
 }
 
-/** Changes what the dispatcher receives. */
+/** Changes messages that the dispatcher receives. */
 function replaceMessages(change: (message: CommandLike) => CommandLike): () => void {
   return replace(Dispatcher.prototype as unknown as Record<"receive", Method>, "receive", (original) => {
     return function (this: unknown, message: CommandLike, out: unknown) {
@@ -76,7 +76,7 @@ function sendOnce(): (message: Batch | Hello) => boolean {
   };
 }
 
-/** Stores another value in a column of each row that an operation writes. */
+/** Stores a changed value in a column of each row written by an operation. */
 function rewrite({ ops }: Batch, operation: OperationName, change: (row: Map<string, Primitive>) => [string, Primitive]): void {
   for (let at = 0; at < ops.length; ) {
     const name = OPERATION_NAMES[Number(ops[at])] as OperationName;
@@ -222,7 +222,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "a fire is decided again after a restart",
     sends: (message) => {
-      // Stores of each schedule that it has decided nothing since it was made.
+      // Stores for each schedule that nothing was decided since its creation.
       if (message.kind === "Batch") rewrite(message, "put_schedule", (row) => ["consumed_until", row.get("created_at") ?? null]);
       return true;
     },
@@ -258,7 +258,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
 ];
 
-/** Changes a schedule when its time has come, before its fires are decided. */
+/** Changes a due schedule before its fires are decided. */
 function replaceDue(change: (schedule: Schedule) => void): () => void {
   return replace(ScheduleBook.prototype as unknown as Record<"takeDue", Method>, "takeDue", (original) => {
     return function (this: unknown, nowUs: number) {

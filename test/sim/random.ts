@@ -1,10 +1,10 @@
-/** The one source of chance of a simulation: everything that varies follows from its seed. */
+/** The only source of randomness in a simulation: everything that varies follows from its seed. */
 
 export class Random {
   #state: number;
 
   constructor(seed: number) {
-    // Neighbouring seeds must not give neighbouring sequences.
+    // Neighbouring seeds must not produce similar sequences.
     this.#state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) >>> 0;
     for (let round = 0; round < 4; round += 1) this.next();
   }
@@ -36,7 +36,7 @@ export class Random {
     return list[this.below(list.length)] as T;
   }
 
-  /** One of the keys, each as often as its weight says. */
+  /** One of the keys, with probability proportional to its weight. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K {
     const entries = Object.entries(weights) as [K, number][];
     let left = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);
@@ -47,12 +47,12 @@ export class Random {
     return (entries[0] as [K, number])[0];
   }
 
-  /** A time with this mean, in microseconds: many short ones, some long ones. */
+  /** A delay with this mean, in microseconds: many short, some long. */
   delayUs(meanUs: number): number {
     return Math.ceil(-Math.log(1 - this.next()) * meanUs) + 1;
   }
 
-  /** A UUID in version 7 form; the time in it is the caller's. */
+  /** A UUID of version 7 with the caller's time. */
   uuid(nowUs: number): string {
     const millis = Math.floor(nowUs / 1000)
       .toString(16)

@@ -1,4 +1,4 @@
-/** The store of a simulation: real SQLite in memory that outlives every crash, and that can be told to refuse commits. */
+/** The store of a simulation: real SQLite in memory that survives every crash, and that can be made to reject commits. */
 import type { Database } from "#storage/driver";
 import { IN_MEMORY } from "#storage/read-handle";
 import { StorageError } from "#storage/storage-error";
@@ -7,11 +7,11 @@ import { openWriteHandle } from "#storage/write-handle";
 export type Refusal = "full" | "io" | "busy";
 
 export class SimulatedDisk {
-  /** As the checkers read it. */
+  /** The checkers' connection. */
   readonly database: Database;
-  /** As the writer uses it. */
+  /** The writer's connection. */
   readonly handle: Database;
-  /** Why commits fail at the moment, or null. */
+  /** Why commits currently fail, or null. */
   refusal: Refusal | null = null;
 
   constructor() {
@@ -20,7 +20,7 @@ export class SimulatedDisk {
     this.handle = Object.create(this.database, { exec: { value: exec } }) as Database;
   }
 
-  /** The process ended in the midst of a transaction. */
+  /** The process ended during a transaction. */
   rollBack(): void {
     if (this.database.inTransaction) this.database.exec("ROLLBACK");
   }

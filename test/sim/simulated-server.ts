@@ -1,6 +1,6 @@
 /**
- * One life of the server's process on one thread: the real tree, supervisor, hosts, cores and writers, wired as
- * server/threads does it, with queues in place of the links. The scheduler moves it through `choices`.
+ * One life of the server's process on one thread: the real tree, supervisor, hosts, cores and writers, wired as in
+ * server/threads, with queues in place of the links. The scheduler advances the process through `choices`.
  */
 import { DispatchGroup } from "#actors/group";
 import type { DispatchSettings } from "#actors/live-state/live-state";
@@ -49,23 +49,23 @@ import type { SimulatedTime } from "./simulated-time.ts";
 import type { Trace } from "./trace.ts";
 
 const PLACEMENT = placementOf("three", new URL(import.meta.url));
-/** What actors throw that were told to. */
+/** The error of actors that were made to throw. */
 const SIMULATED = "simulated defect";
 const EPOCHS_PER_THREAD = 1_000_000;
 const THREADS = ["main", "core", "writer", "gateway"] as const;
 type ThreadName = (typeof THREADS)[number];
 
-/** What surrounds the server. */
+/** The server's environment. */
 export interface Surroundings {
   time: SimulatedTime;
   random: Random;
   disk: SimulatedDisk;
   trace: Trace;
-  /** The actors of the main and the gateway thread, made anew for each process. */
+  /** The actors of the main and the gateway thread, created for each process. */
   gateway: ActorSpec;
   engineProcesses: ActorSpec;
   outside: ModelOutside;
-  /** True: the reader that is asked ends instead of answering. */
+  /** True: the reader ends instead of answering. */
   readingFails(): boolean;
   settings(): DispatchSettings;
   isAlive(pid: number): boolean;
@@ -74,9 +74,9 @@ export interface Surroundings {
   gaveUp(error: Error): void;
   restarted(names: readonly string[], error: Error): void;
   coreStarted(): void;
-  /** An actor threw although it was not told to. */
+  /** An actor threw without being made to. */
   defect(actor: string, error: Error): void;
-  /** Passes a batch on its way to the writer; a mutation may change or drop it. */
+  /** Passes a batch to the writer; a mutation may change or drop it. */
   sends(message: Batch | Hello, server: SimulatedServer): boolean;
 }
 
@@ -87,7 +87,7 @@ interface Thread {
   clear(): void;
 }
 
-/** One thing the scheduler can do next. */
+/** A possible next step for the scheduler. */
 export interface Choice {
   what: string;
   take(): void;
@@ -96,22 +96,22 @@ export interface Choice {
 export class SimulatedServer implements Control {
   readonly #around: Surroundings;
   readonly #startedAt: number;
-  /** By the clock that never steps. */
+  /** By the monotonic clock. */
   readonly #startedUs: number;
   readonly #threads = new Map<ThreadName, Thread>();
   readonly #links = new Map<string, LinkQueue>();
   readonly #supervisor: Supervisor;
-  /** Called when a thread ends while an actor on it starts. */
+  /** Called when a thread ends while one of its actors starts. */
   readonly #startsCut = new Map<ThreadName, Set<(error: Error) => void>>();
   readonly #armed = new Map<string, Fault>();
   #writer: Writer | null = null;
   #dead = false;
-  /** Promises of the supervisor that are under way: while there are any, the scheduler lets them run. */
+  /** Pending promises of the supervisor: while there are any, the scheduler lets them run. */
   pending = 0;
   /** Messages handled by actors. */
   handled = 0;
   group: DispatchGroup | null = null;
-  /** The fault that an actor has just committed. */
+  /** Callback for a fault that an actor has just committed. */
   committedFault: ((fault: Fault) => void) | null = null;
 
   constructor(around: Surroundings) {
@@ -155,12 +155,12 @@ export class SimulatedServer implements Control {
     host.flushEndpoints();
   }
 
-  /** Sends to the gateway past the writer: for a mutation, because no sound system does that. */
+  /** Sends to the gateway, bypassing the writer: only for a mutation. */
   sendPastWriter(message: unknown): void {
     this.#thread("core").host.send(GATEWAY, message);
   }
 
-  /** Everything that could happen next in this process. */
+  /** All possible next steps of this process. */
   choices(): Choice[] {
     const choices: Choice[] = [];
     if (this.#dead) return choices;
@@ -182,13 +182,13 @@ export class SimulatedServer implements Control {
     for (const thread of this.#threads.values()) if (thread.up) thread.host.flushEndpoints();
   }
 
-  /** True when nothing is under way between the actors and no fault is to come: everything decided is committed. */
+  /** True when nothing is in flight between the actors and no fault is pending: every decision is committed. */
   get isSettled(): boolean {
     if (this.pending > 0 || this.#armed.has(LOG_WRITER) || this.#armed.has(STORE_WRITER)) return false;
     return this.choices().length === 0 && [...this.#links.values()].every((link) => link.waiting === 0);
   }
 
-  /** The actor throws in its next step that is fit for this fault. */
+  /** Makes the actor throw in its next step that suits this fault. */
   arm(actor: string, fault: Fault): void {
     this.#armed.set(actor, fault);
   }
@@ -197,7 +197,7 @@ export class SimulatedServer implements Control {
     const thread = this.#thread(name);
     if (!thread.up) return false;
     this.#close(name);
-    // A thread that ends in the midst of sending has sent to all others up to one moment.
+    // A thread that ends while sending has sent to all others up to the same time.
     const outgoing = [...this.#links.values()].filter((link) => link.from === name);
     const arrivedUs = Math.max(...outgoing.map((link) => link.deliveredUs));
     const onTheWayUs = outgoing.flatMap((link) => link.sentUs).filter((sentUs) => sentUs > arrivedUs);
@@ -216,7 +216,7 @@ export class SimulatedServer implements Control {
     this.#around.random.pick([...this.#links.values()]).stalledUntilUs = untilUs;
   }
 
-  /** Faults have stopped: whatever waits may go on. */
+  /** Faults have stopped: continues everything that is stalled. */
   calm(): void {
     this.#armed.clear();
     for (const link of this.#links.values()) link.stalledUntilUs = 0;
@@ -343,7 +343,7 @@ export class SimulatedServer implements Control {
     return [...this.group.specs(), ...this.group.reactionSpecs(), this.#ruleReader(host)];
   }
 
-  /** Reader threads answer after a while, or end in the midst of a question. */
+  /** Reader threads answer after a while, or end during a request. */
   #ruleReader(host: Host): ActorSpec {
     const { time, random, disk } = this.#around;
     const ask = ({ query, args }: RuleQuestion): Promise<string> =>
@@ -413,7 +413,7 @@ export class SimulatedServer implements Control {
     ];
   }
 
-  /** An armed fault makes the actor throw before or after its step, as the fault says or chance decides. */
+  /** An armed fault makes the actor throw before or after its step, according to the fault or by chance. */
   #withFaults(spec: ActorSpec): ActorSpec {
     const start: ActorSpec["start"] = async (context, out) => {
       const actor = await spec.start(context, out);
@@ -449,18 +449,18 @@ export class SimulatedServer implements Control {
   }
 }
 
-/** Stands in for an actor that does nothing a simulation could see: one that only keeps files in shape. */
+/** Replaces an actor without effects visible to a simulation, such as one that only maintains files. */
 function idle(name: string): ActorSpec {
   return { name, start: () => ({ receive: () => undefined }) };
 }
 
-/** Messages of the writer that bring no commit. */
+/** Messages of the writer that cause no commit. */
 function isNoCommit(message: unknown): boolean {
   const { kind } = message as { kind?: string };
   return kind === "Probe" || kind === "FeedRead";
 }
 
-/** The real writer; whoever watches hears of each commit once it is durable. */
+/** The real writer, with a callback for each durable commit. */
 class ObservedWriter extends Writer {
   readonly #around: Surroundings;
 
@@ -476,7 +476,7 @@ class ObservedWriter extends Writer {
   }
 }
 
-/** Actors that can be made to throw, with the fault that does it. */
+/** The faults that make an actor throw, with that actor. */
 export const THROWING: Partial<Record<Fault, string>> = {
   "dispatcher throws": DISPATCHER,
   "leases throws": LEASES,

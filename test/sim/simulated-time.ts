@@ -1,4 +1,4 @@
-/** Simulated time: clocks that move only when told, and an agenda of what is to happen at which moment. */
+/** Simulated time: clocks that only move on request, and an agenda of future actions. */
 import { PriorityQueue } from "#actors/dispatcher/priority-queue";
 import type { Clock } from "#runtime/clock";
 import type { Alarm } from "#runtime/timers";
@@ -6,7 +6,7 @@ import type { Alarm } from "#runtime/timers";
 /** Wall time at the start of every simulation. */
 const EPOCH_US = 1_750_000_000_000_000;
 
-/** No sum of the other steps comes near to it. */
+/** Larger than any sum of the other steps. */
 const LONG_STEP_US = 86_400_000_000;
 
 interface Appointment {
@@ -33,22 +33,22 @@ export class SimulatedTime implements Clock {
     return this.#monotonicUs;
   }
 
-  /** Time since the machine was started, its sleep included. */
+  /** Time since boot, including sleep of the machine. */
   bootUs(): number {
     return this.#monotonicUs + this.#sleptUs;
   }
 
-  /** When the wall clock was last set by a day or more, by the time since boot; null before. */
+  /** Time since boot when the wall clock was last set by a day or more; null before. */
   get longStepUs(): number | null {
     return this.#longStepUs;
   }
 
-  /** By how much all steps of a day or more together have set the wall clock. */
+  /** Sum of all steps of a day or more. */
   get longShiftUs(): number {
     return this.#longShiftUs;
   }
 
-  /** The latest wall time there was: what was decided before the clock was set back is still on its way. */
+  /** The latest wall time reached: decisions from before the clock was set back may still be on their way. */
   get newestUs(): number {
     return Math.max(this.#newestUs, this.nowUs());
   }
@@ -57,7 +57,7 @@ export class SimulatedTime implements Clock {
     this.#monotonicUs += byUs;
   }
 
-  /** The wall clock is set; waiting goes on undisturbed. */
+  /** Sets the wall clock; waits are unaffected. */
   stepWallClock(byUs: number): void {
     if (Math.abs(byUs) >= LONG_STEP_US) {
       this.#longStepUs = this.bootUs();
@@ -71,13 +71,13 @@ export class SimulatedTime implements Clock {
     this.#wallOffsetUs += byUs;
   }
 
-  /** The machine sleeps: time passes on every clock but that of its processes. */
+  /** The machine sleeps: time passes on every clock except that of its processes. */
   sleep(us: number): void {
     this.#sleptUs += us;
     this.#setAhead(us);
   }
 
-  /** Does something after a delay; the result takes it back. */
+  /** Runs an action after a delay; the returned function cancels it. */
   after(delayUs: number, run: () => void): () => void {
     this.#order += 1;
     const appointment: Appointment = { dueUs: this.#monotonicUs + Math.max(0, delayUs), order: this.#order, run };
@@ -101,13 +101,13 @@ export class SimulatedTime implements Clock {
     return dueUs !== null && dueUs <= this.#monotonicUs;
   }
 
-  /** Runs the first appointment that is due. */
+  /** Runs the first due action. */
   keepAppointment(): void {
     if (!this.isDue()) return;
     this.#agenda.pop()?.run?.();
   }
 
-  /** What a thread wakes by. */
+  /** The alarm of a thread. */
   createAlarm(): Alarm {
     let cancel: (() => void) | null = null;
     const clear = (): void => {

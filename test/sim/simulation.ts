@@ -1,6 +1,6 @@
 /**
- * One seed: the whole system with its engines and people, first under faults, then without them until everything has ended.
- * Everything that varies follows from the seed, so a seed that fails fails again.
+ * One seed: the whole system with its engines and users, first under faults, then without until everything has ended.
+ * Everything that varies follows from the seed, so failures are reproducible.
  */
 import type { EngineKey } from "#actors/live-state/engine";
 import type { DispatchSettings } from "#actors/live-state/live-state";
@@ -44,17 +44,17 @@ import { SimulatedTime } from "./simulated-time.ts";
 import { Trace, Violation } from "./trace.ts";
 
 const HOST = "here";
-/** Commits between two looks at the whole store. */
+/** Commits between two checks of the whole store. */
 const LOOK_EVERY = 60;
-/** Time to come to rest after the faults have stopped: reruns, long-polls and silences take their time. */
+/** Time to come to rest after the faults: reruns, long-polls and silences take time. */
 const REST_US = 240_000_000;
-/** Looks at what has not ended yet are this far apart. */
+/** Interval of the checks whether everything has ended. */
 const REST_LOOK_US = 2_000_000;
-/** A seed that handles more messages than this after the faults stopped runs in circles. */
+/** A seed that handles more messages than this after the faults loops endlessly. */
 const REST_MESSAGES_MAX = 60_000;
 
 const HOUR_US = 3_600_000_000;
-/** What happens to the wall clock alone. */
+/** Faults that only affect the wall clock. */
 const CLOCK_STEPS: Partial<Record<Fault, number>> = {
   "clock steps 5 s forward": 5_000_000,
   "clock steps 5 s back": -5_000_000,
@@ -69,7 +69,7 @@ export interface SeedOptions {
   /** Messages handled under faults. */
   messages: number;
   mutation: Mutation | null;
-  /** In place of the faults that the seed draws; then there are rules in any case. */
+  /** Replaces the faults drawn from the seed; rules then always exist. */
   faults?: readonly PlannedFault[];
   echo: ((line: string) => void) | null;
 }
@@ -119,9 +119,9 @@ class Simulation {
   readonly #rules: RulesChecker;
   readonly #expectations: ExpectationsChecker;
   readonly #outside: ModelOutside;
-  /** Days that events and log lines stay: now and then a time that passes within the simulation. */
+  /** Retention days of events and log lines: sometimes short enough to expire within the simulation. */
   readonly #retainDays: number;
-  /** Questions to readers that are to fail. */
+  /** Pending failures of reader requests. */
   #failingReads = 0;
   #planned: PlannedFault[];
   readonly #committedBatches = new Set<string>();
@@ -137,10 +137,10 @@ class Simulation {
   #handledBefore = 0;
   #sinceLook = 0;
   #calm = false;
-  /** What a checker found in a callback: the server must not take it for a defect of its own. */
+  /** A violation found in a callback, kept here because the server would take it for a defect of its own. */
   #violation: Violation | null = null;
   #restart = false;
-  /** The event that makes the rule engine throw whenever it comes to it; 0 for none. */
+  /** The event that makes the rule engine throw each time; 0 for none. */
   #poison = 0;
   readonly #restorePoison = poisonEvents(() => this.#poison);
 
@@ -255,7 +255,7 @@ class Simulation {
     choice.take();
   }
 
-  /** Nothing can happen now: turns end, then time passes until something is due. */
+  /** No step is possible now: ends turns, then advances time until something is due. */
   #wait(): void {
     this.#server.flush();
     this.#lookAround();
@@ -264,7 +264,7 @@ class Simulation {
     if (dueUs !== null) this.#time.advance(Math.max(0, dueUs - this.#time.monotonicUs()));
   }
 
-  /** The store is looked at after some commits; when all is committed, a reload must give the same state. */
+  /** Checks the store after some commits; when everything is committed, compares a reload with the live state. */
   #lookAround(): void {
     if (this.#sinceLook < LOOK_EVERY || this.#server.pending > 0) return;
     this.#sinceLook = 0;
@@ -331,7 +331,7 @@ class Simulation {
       },
       restarted: (names, error) => {
         this.trace.add(`supervisor: ${names.join(", ")} restarted`);
-        // A supervisor with much to start again may come to it only after the faults have stopped, and so may a refusing store.
+        // A busy supervisor may report a fault only after the faults have stopped, and so may a refusing store.
         if (this.#calm && !/simulated|^thread \w+ ended$|^the store takes writes again$/.test(error.message))
           this.#violation ??= new Violation("no defects", `${names[0]} was restarted without a fault: ${error.message}`);
       },
@@ -378,7 +378,7 @@ class Simulation {
     }
   }
 
-  /** An engine that its user started. */
+  /** An engine started by a user. */
   #addEngine(key: EngineKey): void {
     const random = this.#random;
     const leases = random.chance(0.6);
@@ -410,7 +410,7 @@ class Simulation {
       proposed: (from, to) => this.coverage.cell(from, to),
       ended: (engine) => {
         this.#processes.ended(engine);
-        // Somebody starts another one after a while.
+        // A user starts another engine after a while.
         if (!engine.traits.spawned) this.#time.after(this.#random.delayUs(500_000), () => this.#addEngine(engine.traits.key));
       },
     });
@@ -424,7 +424,7 @@ class Simulation {
     return this.#gateway.submit(request, settled);
   }
 
-  /** Checkers run inside the server's own steps; what they throw must not be taken for a defect of an actor. */
+  /** Checkers run inside the server's steps; their errors must not be taken for a defect of an actor. */
   #watch(check: () => void): void {
     try {
       check();
@@ -472,11 +472,11 @@ class Simulation {
     if ((this.#planned[0]?.at ?? Number.POSITIVE_INFINITY) > this.messages) return;
     const due = this.#planned.filter(({ at }) => at <= this.messages);
     const later = this.#planned.slice(due.length);
-    // What finds no occasion now is tried again.
+    // Faults without an opportunity are tried again.
     this.#planned = [...due.filter(({ fault }) => !this.#commitFault(fault)), ...later];
   }
 
-  /** False when there is no occasion for it now. */
+  /** False when there is currently no opportunity. */
   #commitFault(fault: Fault): boolean {
     const done = this.#tryFault(fault);
     if (done && THROWING[fault] === undefined && fault !== "reading fails") {
@@ -584,7 +584,7 @@ class Simulation {
 
   #stopFaults(): void {
     this.trace.add("faults stop");
-    // Actors that were to throw and had no occasion for it.
+    // Actors that were to throw but had no opportunity.
     this.#server.calm();
     this.#disk.refusal = null;
     this.#failingReads = 0;
@@ -592,7 +592,7 @@ class Simulation {
     this.#calm = true;
   }
 
-  /** Liveness: what was begun ends, whoever asked is answered, and everything that was taken is given back. */
+  /** Liveness: everything begun ends, every request is answered, and all resources are returned. */
   async #comeToRest(): Promise<void> {
     const untilUs = this.#time.monotonicUs() + REST_US;
     const mostMessages = this.messages + REST_MESSAGES_MAX;
@@ -628,7 +628,7 @@ function requestOf({ kind, target, target_name, body, waitUs, local, idempotency
   return { kind, target, ...named, body, waitUs, local, ...(idempotency === undefined ? {} : { idempotency }) };
 }
 
-/** Looking at the event with this id throws, as a defect in reading or matching would. */
+/** Processing the event with this id throws, like a defect in reading or matching. */
 function poisonEvents(poison: () => number): () => void {
   const { metBy } = RuleIndex.prototype;
   RuleIndex.prototype.metBy = function (event) {

@@ -1,8 +1,8 @@
-/** The last things that happened, for the report of a violation. */
+/** The last trace lines, for the report of a violation. */
 
 const LINES_KEPT = 30;
 
-/** A rule of the system was broken; the message says which and how. */
+/** A rule of the system was violated; the message names the rule and the facts. */
 export class Violation extends Error {
   readonly rule: string;
 
@@ -14,7 +14,7 @@ export class Violation extends Error {
 
 export class Trace {
   readonly #lines: string[] = [];
-  /** Every line goes here as well, for looking at one seed closely. */
+  /** Receives every line, for examining one seed closely. */
   readonly #echo: ((line: string) => void) | null;
   readonly #nowUs: () => number;
   #digest = 0;
@@ -36,7 +36,7 @@ export class Trace {
     return this.#lines;
   }
 
-  /** A number that follows from every line so far: equal for two runs of one seed. */
+  /** A hash of all lines so far: equal for two runs of one seed. */
   get digest(): number {
     return this.#digest;
   }

@@ -1,4 +1,4 @@
-/** The runs of a backfill come in one commit; they wait for its check; none starts after it was cancelled. */
+/** The runs of a backfill are created in one commit and wait for its check; none starts after the backfill was cancelled. */
 import { isTerminal } from "#protocol/state";
 import { Violation } from "../trace.ts";
 import type { Checker, Commit } from "./checker.ts";
@@ -8,7 +8,7 @@ const RULE = "all runs of a backfill or none";
 
 export class BackfillChecker implements Checker {
   #before = new Map<number, CommittedBackfill>();
-  /** Runs that have left Scheduled: somebody who brings one back means that it runs. */
+  /** Runs that have left Scheduled: a person who moves such a run back intends it to run. */
   readonly #moved = new Set<number>();
 
   commit(_commit: Commit, history: History): void {
@@ -19,7 +19,7 @@ export class BackfillChecker implements Checker {
     const inserted = new Map<number, number>();
     for (const operation of operations) {
       if (operation.name !== "insert_run" || operation.get("backfill_id") === null) continue;
-      // A rerun after a crash is of the backfill, too.
+      // A rerun after a crash also has the backfill's id.
       if (operation.get("parent_run_id") !== null) continue;
       const backfill = operation.number("backfill_id");
       inserted.set(backfill, (inserted.get(backfill) ?? 0) + 1);
@@ -30,7 +30,7 @@ export class BackfillChecker implements Checker {
       if (backfill !== undefined && backfill.total !== count)
         throw new Violation(RULE, `backfill ${id} has ${count} runs of ${backfill.total}`);
     }
-    // The answer to the check and what follows from it may be in one commit.
+    // The answer to the check and its effects may be in one commit.
     const checked = new Set<number>();
     for (const operation of operations) {
       if (operation.name === "put_backfill" && operation.number("prefiltered") === 1) checked.add(operation.number("id"));

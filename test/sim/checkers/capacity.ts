@@ -1,4 +1,4 @@
-/** What the committed leases take of a resource never exceeds its total at that time. */
+/** The committed leases on a resource never exceed its total at that time. */
 import { isTerminal } from "#protocol/state";
 import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
@@ -11,7 +11,7 @@ const ROUNDING = 1e-9;
 export class CapacityChecker implements Checker {
   readonly #declared: Readonly<Record<string, number>>;
   readonly #requests: ReadonlyMap<number, Request>;
-  /** Totals that may be in force: that of the newest answered change, and those of changes that are being decided. */
+  /** Totals that may apply: that of the newest answered change, and those of undecided changes. */
   #totals: Map<string, number>;
   readonly #changedBy = new Map<string, number>();
   readonly #uncertain = new Set<number>();
@@ -23,13 +23,13 @@ export class CapacityChecker implements Checker {
     this.#totals = new Map(Object.entries(declared));
   }
 
-  /** A change of totals is on its way to the core: from now on it may be in force. */
+  /** A change of totals is on its way to the core: from now on it may apply. */
   changing(id: number, request: Request): void {
     if (request.kind === "PatchSettings")
       this.#changing.set(id, (request.body as { resources: Record<string, number> }).resources);
   }
 
-  /** Totals that were changed at run time are not stored; an answer that comes now may be of the former core. */
+  /** Totals changed at run time are not stored; later answers may be of the former core. */
   coreStarted(): void {
     for (const id of this.#changing.keys()) this.#uncertain.add(id);
     this.#totals = new Map(Object.entries(this.#declared));
@@ -53,14 +53,14 @@ export class CapacityChecker implements Checker {
     for (let at = 0; at < replies.length; at += 3) {
       const id = Number(replies[at]);
       const change = this.#requests.get(id)?.kind === "PatchSettings" ? this.#changing.get(id) : undefined;
-      // A change that failed may be in force or not, from then on.
+      // From then on, a failed change may apply or not.
       if (change === undefined || replies[at + 1] !== 200 || this.#uncertain.has(id)) continue;
       this.#changing.delete(id);
       for (const [name, total] of Object.entries(change)) this.#change(id, name, total);
     }
   }
 
-  /** Changes are decided in the order of their ids; their answers are seen in another one. */
+  /** Changes are decided in the order of their ids, but answered in a different order. */
   #change(id: number, name: string, total: number): void {
     if (id < (this.#changedBy.get(name) ?? 0)) return;
     this.#changedBy.set(name, id);

@@ -1,4 +1,4 @@
-/** What a checker sees: commits in their order, the feed as the gateway gets it, answers as clients get them, and the store. */
+/** Inputs of a checker: commits in order, the feed at the gateway, answers at clients, and the store. */
 import type { Committed, Primitive } from "#protocol/feed";
 import type { CommitResult } from "#storage/apply";
 import type { Batch } from "#storage/feed";
@@ -34,7 +34,7 @@ export class Operation {
   }
 }
 
-/** The operations of a batch; those of many rows are followed by what they mean for each. */
+/** The operations of a batch; operations for many rows are followed by their equivalents for single rows. */
 export function readOperations(ops: readonly Primitive[]): Operation[] {
   const operations: Operation[] = [];
   for (let at = 0; at < ops.length; ) {
@@ -59,11 +59,11 @@ export interface Answer {
 }
 
 export interface Checker {
-  /** A batch was committed; the history is that before it. */
+  /** A batch was committed; the history is that before the batch. */
   commit?(commit: Commit, history: History): void;
-  /** One operation of it, in order; the history has the operations before it. */
+  /** One operation of the batch, in order; the history includes the operations before it. */
   operation?(operation: Operation, history: History): void;
-  /** The whole batch is in the history. */
+  /** The history includes the whole batch. */
   afterCommit?(commit: Commit, history: History): void;
   /** A message of the feed reaches the gateway. */
   fed?(message: Committed, history: History): void;
@@ -71,12 +71,12 @@ export interface Checker {
   submitted?(id: number, request: Request): void;
   /** A client gets an answer of the core. */
   answered?(answer: Answer, history: History): void;
-  /** A core starts on a new thread: what only its memory held is gone. */
+  /** A core starts on a new thread: state held only in its memory is lost. */
   coreStarted?(): void;
   /** A process starts. */
   processStarted?(): void;
-  /** A look at the whole store, between two commits. */
+  /** A check of the whole store, between two commits. */
   look?(history: History): void;
-  /** Everything has come to rest after the faults stopped. */
+  /** The system is at rest after the faults have stopped. */
   atRest?(history: History): void;
 }

@@ -1,6 +1,6 @@
 /**
- * Expectations: each ends in exactly one of met, lapsed and cancelled, with the event that says so; none lapses although what it
- * waited for had come; and each tick of a clock is decided once.
+ * Expectations: each ends in exactly one of met, lapsed and cancelled, with the matching event; none lapses although the
+ * expected event occurred; and each tick of a clock is decided once.
  */
 
 import type { Request } from "../model-gateway.ts";
@@ -18,7 +18,7 @@ interface Expectation {
   status: string;
   armedAt: number;
   deadline: number;
-  /** Events there were when it was armed. */
+  /** Newest event when the expectation was armed. */
   armedAfter: number;
 }
 
@@ -28,12 +28,12 @@ export class ExpectationsChecker implements Checker {
   readonly #expectations = new Map<number, Expectation>();
   readonly #ticks = new Map<number, number>();
   readonly #lapsedTicks = new Set<string>();
-  /** Whether somebody has asked to accept the clock. */
+  /** Whether acceptance of the clock was requested. */
   #accepted = false;
-  /** What the events of the batch say of expectations, and what its rows say. */
+  /** Changes of expectations according to the events of the batch, and according to its rows. */
   #said: string[] = [];
   #done: string[] = [];
-  /** Wall time from which on the process has run without a step of the clock. */
+  /** Wall time since which the process has run without a step of the clock. */
   #steadySinceUs = 0;
   #wallOffsetUs = 0;
 
@@ -72,11 +72,11 @@ export class ExpectationsChecker implements Checker {
       if (status === "open" && deadline < nowUs - MINUTE_US) throw new Violation("every expectation ends", `${id} is still open`);
   }
 
-  /** Expectations that are due and open, and clocks that have not shown that they tick. */
+  /** Due but open expectations, and clocks that have not ticked yet. */
   get unfinished(): string | null {
     for (const { id, enabled, spec, sinceTime } of this.#known.rules.values()) {
       const fromUs = Math.max(sinceTime, this.#steadySinceUs);
-      // A rule from before the clock was set back rests until that time has come again.
+      // A rule from before the clock was set back is silent until that time comes again.
       if (!enabled || spec.at === null || fromUs > this.#time.nowUs()) continue;
       const tick = (Math.floor(fromUs / MINUTE_US) + 1) * MINUTE_US;
       if ((this.#ticks.get(id) ?? 0) < tick) return `the clock of rule ${id} is to tick at ${tick}`;
@@ -101,7 +101,7 @@ export class ExpectationsChecker implements Checker {
     if (status !== "cancelled") this.#done.push(`${status === "open" ? "armed" : status} ${id}`);
   }
 
-  /** The event that armed it: the first that can have. */
+  /** The event that armed the expectation: the first candidate. */
   #armedAfter(rule: number, key: string, armedAt: number): number {
     const spec = this.#known.rules.get(rule)?.spec;
     const { cursor, events } = this.#known;
@@ -120,7 +120,7 @@ export class ExpectationsChecker implements Checker {
         throw new Violation("one expectation of a kind", `${id} was armed beside ${other}`);
   }
 
-  /** What had been looked at by then must not have met it. */
+  /** No event processed before the lapse may have met the expectation. */
   #checkLapse(id: number, { rule, key, armedAt, deadline, armedAfter }: Expectation): void {
     const unless = this.#known.rules.get(rule)?.spec.unless;
     if (unless == null) throw new Violation("rows have owners", `expectation ${id} of rule ${rule} lapsed`);
@@ -152,7 +152,7 @@ export class ExpectationsChecker implements Checker {
     const rule = operation.number("rule_id");
     const before = this.#ticks.get(rule) ?? 0;
     if (tick < before) {
-      // Once somebody has accepted the clock, a rule whose ticks were ahead goes on from now.
+      // After the clock was accepted, a rule whose ticks were ahead continues from now.
       if (!this.#accepted || before - tick <= HOUR_US) throw new Violation("ticks only grow", `rule ${rule} has decided ${tick}`);
       this.#forgetLapses(rule, tick);
     }

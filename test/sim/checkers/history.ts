@@ -1,13 +1,13 @@
-/** What was committed, folded from the operations of each batch in order: the memory of the checkers. */
+/** The committed state, computed from the operations of each batch in order: the checkers' own record. */
 import type { StateType } from "#protocol/state";
 import type { Operation } from "./checker.ts";
 
-/** What a run is from its creation on. */
+/** Fields of a run that never change. */
 interface RunOrigin {
   id: number;
   flow: number;
   schedule: number | null;
-  /** The scheduled time of a run of a schedule. */
+  /** The scheduled time of a schedule's run. */
   fire: number | null;
   backfill: number | null;
   createdBy: string;
@@ -22,7 +22,7 @@ interface RunProgress {
   engine: string | null;
   /** The assignment that holds the run, or null. */
   assignment: number | null;
-  /** The newest one, also when it is over. */
+  /** The newest assignment, even if ended. */
   newestAssignment: number;
   reportSeq: number;
 }
@@ -36,7 +36,7 @@ export interface CommittedSchedule {
   spec: string;
   catchup: "skip" | "latest" | "all";
   catchupMax: number;
-  /** When somebody changed it last; what it decides by itself does not count. */
+  /** Time of the last change by a user; the rule's own decisions do not count. */
   updatedAt: number;
   active: boolean;
   consumedUntil: number;
@@ -52,7 +52,7 @@ export interface CommittedBackfill {
   concurrency: number;
   cancelled: boolean;
   prefiltered: boolean;
-  /** Where its cancel is; null when none is under way. */
+  /** Progress of a cancel; null without one. */
   cancelledThrough: number | null;
 }
 
@@ -74,7 +74,7 @@ export class History {
   readonly runs = new Map<number, CommittedRun>();
   readonly tasks = new Map<number, CommittedTask>();
   readonly leases = new Map<number, CommittedLease>();
-  /** Ids that were ever given. */
+  /** All run ids ever assigned. */
   readonly runsEver = new Set<number>();
   readonly leasesEver = new Set<number>();
   readonly schedules = new Map<number, CommittedSchedule>();
@@ -84,9 +84,9 @@ export class History {
   readonly flows = new Map<number, { key: string; options: Record<string, unknown> }>();
   readonly flowsEver = new Set<number>();
   readonly artifactsEver = new Set<number>();
-  /** Engine and run of each assignment that was ever committed. */
+  /** Engine and run of each assignment ever committed. */
   readonly assignments = new Map<number, { run: number; engine: string }>();
-  /** Every state that was ever committed, as "run type name timestamp". */
+  /** Every state ever committed, as "run type name timestamp". */
   readonly states = new Set<string>();
   events = 0;
   commits = 0;

@@ -1,4 +1,4 @@
-/** A run is held by one engine at a time, under leases that never return; a stale lease moves nothing. */
+/** At most one engine holds a run at a time, under leases whose ids are never reused; a stale lease moves nothing. */
 import { isTerminal } from "#protocol/state";
 import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
@@ -9,7 +9,7 @@ const RULE = "one engine holds a run";
 
 export class HoldingChecker implements Checker {
   readonly #requests: ReadonlyMap<number, Request>;
-  /** Newest lease of the batches before this one, and of all. */
+  /** Newest lease of the batches before this one, and of all batches. */
   #newestBefore = 0;
   #newestLease = 0;
 
@@ -74,7 +74,7 @@ export class HoldingChecker implements Checker {
   }
 }
 
-/** A move that was accepted under a lease was made under the newest one of its run. */
+/** A move accepted under a lease must have used the newest lease of its run. */
 function checkLease(request: Request, history: History): void {
   const { lease, force } = JSON.parse(String(request.body)) as { lease?: number; force?: boolean };
   const newest = history.runs.get(request.target)?.newestAssignment ?? 0;

@@ -1,4 +1,4 @@
-/** Every committed move is in the state table or forced, and each named move has exactly one event, in its order. */
+/** Every committed move is in the state table or forced, and each named move has exactly one event, in order. */
 import type { ReportRequest } from "#protocol/engine";
 import type { StateType } from "#protocol/state";
 import { EVENTS } from "#protocol/vocabulary";
@@ -10,7 +10,7 @@ import { type History, stateKey } from "./history.ts";
 
 const ANY = ["Scheduled", "Completed", "Failed", "Cancelled", "Crashed", "Cancelling"];
 
-/** Allowed moves, written down from the specification and not taken from the code that is checked. */
+/** Allowed moves, written from the specification, independently of the code under test. */
 const ALLOWED: Readonly<Record<StateType, readonly string[]>> = {
   Scheduled: [...ANY, "Pending", "Running"],
   Pending: [...ANY, "Running"],
@@ -33,17 +33,17 @@ const EVENT_BY_NAME = new Map<string, string | null>([
 ]);
 
 const CATALOGUE: ReadonlySet<string> = new Set(EVENTS.map((event) => event.name));
-/** What the engines of the simulation send themselves. */
+/** Events that the simulated engines send themselves. */
 const CUSTOM: ReadonlySet<string> = new Set(["step", "note"]);
 
 export class MovesChecker implements Checker {
   readonly #coverage: Coverage;
-  /** Events that must be in the batch, by run; compared when it is complete. */
+  /** Events required in the batch, by run; compared when the batch is complete. */
   readonly #expected = new Map<number, string[]>();
   readonly #recorded = new Map<number, string[]>();
-  /** Starts ("run/lease/time") that an engine reports as Pending and Running at once: one operation, two events. */
+  /** Starts ("run/lease/time") that an engine reports as Pending and Running together: one operation, two events. */
   readonly #startedAtOnce = new Set<string>();
-  /** Those of them whose Pending was taken in an earlier slice of the report. */
+  /** Those starts whose Pending was in an earlier slice of the report. */
   readonly #pendingBefore = new Set<string>();
 
   constructor(coverage: Coverage) {
@@ -79,7 +79,7 @@ export class MovesChecker implements Checker {
     if (moves.length > 1) this.#startedAtOnce.add(`${run_id}/${lease}/${moves.at(-1)?.timestamp}`);
   }
 
-  /** Refused moves count for the coverage of the table. */
+  /** Refused moves count towards the coverage of the table. */
   answered({ request, status, body }: Answer): void {
     if (request.kind !== "TransitionRun" || status !== 409 || body === null) return;
     const { reason, current } = JSON.parse(body) as { reason?: string; current?: { type: StateType } };

@@ -1,6 +1,7 @@
 /**
- * Ids of events and log lines and numbers of the stream only grow; the feed brings each number once and in order. It may leave
- * out those of commits whose core has ended with the writers: nobody is left to send them, and the gateway sees the gap.
+ * Ids of events and log lines and stream numbers only grow; the feed carries each number once and in order. The feed may
+ * leave out numbers of commits whose core ended together with the writers: no batch is resent then, and the gateway sees the
+ * gap.
  */
 import type { Committed } from "#protocol/feed";
 import { Violation } from "../trace.ts";
@@ -17,7 +18,7 @@ export class NumberingChecker implements Checker {
   #lastTask = 0;
   #newBlock = true;
   #fedSeq = 0;
-  /** One for each start of the core: several may come before the gateway hears of them. */
+  /** One per start of the core: several may happen before the gateway is informed. */
   #gapsAllowed = 0;
   readonly #feedOf = new Map<number, string>();
 
@@ -51,7 +52,7 @@ export class NumberingChecker implements Checker {
       this.#lastTask = grown("task run", operation.number("id"), this.#lastTask);
   }
 
-  /** A message that comes again after a crash of the writer is the same as before. */
+  /** A message repeated after a crash of the writer equals the first one. */
   fed(message: Committed): void {
     const entries = message.stream.length / 2;
     if (entries === 0) return;

@@ -1,6 +1,6 @@
 /**
- * A report that comes twice changes nothing: log lines, custom events and task runs are there once and in the order sent.
- * What a report said is there when it is answered, unless one with higher numbers was sent before it.
+ * A repeated report changes nothing: log lines, custom events and task runs exist once and in the order sent. When a report
+ * is answered, its contents are stored, unless a report with higher numbers was sent before.
  */
 import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
@@ -20,16 +20,16 @@ export class OnceChecker implements Checker {
   readonly #marks = new Set<string>();
   readonly #lastOfSender = new Map<string, number>();
   readonly #taskIds = new Map<string, number>();
-  /** What must be stored when a request is answered, by its id. */
+  /** Contents that must be stored when a request is answered, by request id. */
   readonly #owed = new Map<number, string[]>();
   readonly #newestSeq = new Map<string, number>();
 
   submitted(id: number, { kind, body }: Request): void {
-    // A request that the gateway refused leaves its number to the next one.
+    // A request refused by the gateway leaves its number to the next request.
     this.#owed.delete(id);
     if (kind !== "Report") return;
     const { engine_id, run_id, lease, events } = JSON.parse(String(body)) as SentReport;
-    // Without a lease, numbers of an engine may begin anew.
+    // Without a lease, an engine's numbers may restart.
     if (lease === undefined) return;
     const sender = `${engine_id} ${run_id} ${lease}`;
     const newest = this.#newestSeq.get(sender) ?? 0;
@@ -62,7 +62,7 @@ export class OnceChecker implements Checker {
     this.#taskIds.set(external, id);
   }
 
-  /** Lines of one engine about one assignment are numbered; those of others may come in between. */
+  /** Lines of one engine about one assignment are numbered; lines of others may come in between. */
   #line(mark: string): void {
     this.#once("log line", mark);
     const cut = mark.lastIndexOf("|");
@@ -79,7 +79,7 @@ export class OnceChecker implements Checker {
   }
 }
 
-/** Log lines as they are, custom events as their payload is stored. */
+/** Log lines as they are, custom events as their stored payload. */
 function marksOf({ kind, logs, payload }: SentReport["events"][number]): string[] {
   if (kind === "logs") return (logs ?? []).map(({ message }) => message);
   return kind === "custom" ? [JSON.stringify(payload)] : [];

@@ -1,4 +1,4 @@
-/** When everything is committed, a live state loaded from the store equals the one that the core has folded. */
+/** When everything is committed, a live state loaded from the store equals the core's live state. */
 import { ClockWatch } from "#actors/clock/watch";
 import type { LiveState } from "#actors/live-state/live-state";
 import { loadLiveState, resume } from "#actors/live-state/load";
@@ -11,15 +11,15 @@ import { Statements } from "#storage/statements";
 import type { SimulatedDisk } from "../simulated-disk.ts";
 import { Violation } from "../trace.ts";
 
-/** Compares; call only when the core has nothing uncommitted. */
+/** Compares the two; call only when the core has nothing uncommitted. */
 export function checkReload(disk: SimulatedDisk, live: LiveState, nowUs: number): void {
   const statements = new Statements(disk.database);
   const stored = loadStore(disk.database);
   const { resourceTotals, ...settings } = live.settings;
   const loaded = loadLiveState(stored, statements, { ...settings, resourceTotals: new Map(resourceTotals) }, new Set());
-  // A step of the clock that the live one has not seen yet is no part of what was folded.
+  // Ignore a step of the clock that the live state has not noticed yet.
   loaded.clock = new ClockWatch(null, settings.host);
-  // Made of the live one's sequence, so that nothing the comparison does gives out an id.
+  // Use the live state's sequence, so that the comparison itself assigns no ids.
   const ports = {
     nowUs: () => nowUs,
     ids: { uuid: () => "", random: () => 0 },
@@ -41,7 +41,7 @@ export function checkReload(disk: SimulatedDisk, live: LiveState, nowUs: number)
   }
 }
 
-/** What must survive a reload, as lines; what memory alone knows (parked polls, contacts) is left out. */
+/** State that must survive a reload, as lines; state held only in memory (parked polls, contacts) is left out. */
 function dump(state: LiveState): string[] {
   const lines: string[] = [`next ${JSON.stringify(state.nextIds)}`];
   for (const flow of [...state.flows.values()].sort((a, b) => a.id - b.id)) {
@@ -80,7 +80,7 @@ function schedulesOf(state: LiveState): string[] {
     const { id, flow, spec, catchup, catchup_max, active, paused_reason, paused_until, source, code_key, persist } = schedule;
     const standing = [catchup, catchup_max, active, paused_reason, paused_until, source, code_key, persist];
     const { skips, runs, ended, consumed_until, next_fire, updated_at } = schedule;
-    // Memory keeps a run that has ended with its fire; the store only tells that there was one.
+    // Memory keeps an ended run with its fire; the store only shows that the run existed.
     const over = [...runs].flatMap(([fire, run]) => (isEnded(run) ? [fire] : []));
     const open = [...runs].flatMap(([fire, run]) => (isEnded(run) ? [] : [[fire, run.id]]));
     const fires = [consumed_until, next_fire, [...skips].sort(), open.sort(), [...ended, ...over].sort()];

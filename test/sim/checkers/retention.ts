@@ -1,4 +1,4 @@
-/** Nothing is deleted for its age within a day of running time after the clock was set by a day, unless somebody has accepted it. */
+/** Nothing is deleted by age within a day of uptime after the clock was set by a day or more, unless the clock was accepted. */
 import type { Request } from "../model-gateway.ts";
 import type { SimulatedTime } from "../simulated-time.ts";
 import { Violation } from "../trace.ts";
@@ -6,7 +6,7 @@ import type { Answer, Checker, Operation } from "./checker.ts";
 
 const RULE = "a wrong clock deletes nothing";
 const DAY_US = 86_400_000_000;
-/** What was decided before the step may be committed only now: stalls of links and refusals of the store take less. */
+/** Decisions from before the step may be committed this late: stalls of links and refusals of the store take less. */
 const UNDER_WAY_US = 20_000_000;
 const BY_AGE: ReadonlySet<string> = new Set(["trim_history", "delete_idempotency"]);
 
@@ -14,11 +14,11 @@ export class RetentionChecker implements Checker {
   readonly #time: SimulatedTime;
   /** Time since boot when the clock was last accepted. */
   #acceptedUs = Number.NEGATIVE_INFINITY;
-  /** Whether a request to accept the clock was submitted that has not taken effect. */
+  /** Whether acceptance of the clock was requested but has not taken effect. */
   #acceptanceAsked = false;
-  /** Whether the server has stored that the clock was set. */
+  /** Whether the server has stored the step. */
   #isNoticed = false;
-  /** Time since boot when the server first stored what the clocks say: a clock that was set before is the right one to it. */
+  /** Time since boot when the server first stored the clocks: a clock set before that counts as right. */
   #knownSinceUs: number | null = null;
 
   constructor(time: SimulatedTime) {
@@ -38,14 +38,14 @@ export class RetentionChecker implements Checker {
     if (name === "put_clock") {
       const wasNoticed = this.#isNoticed;
       this.#isNoticed = operation.get("step") !== null;
-      // A request to accept the clock takes effect in this commit; its answer, and deletions of the same commit, follow.
+      // The acceptance takes effect in this commit; its answer, and deletions of the same commit, follow.
       if (wasNoticed && !this.#isNoticed && this.#acceptanceAsked) {
         this.#acceptanceAsked = false;
         this.#acceptedUs = this.#time.bootUs();
       }
       this.#knownSinceUs ??= this.#time.bootUs();
     }
-    // A clock that was wrong only while no core looked is right again.
+    // A clock that was wrong only while no core checked it is right again.
     if (this.#time.longShiftUs === 0 && !this.#isNoticed) return;
     const steppedUs = this.#time.longStepUs;
     if (!BY_AGE.has(name) || steppedUs === null || this.#acceptedUs >= steppedUs) return;

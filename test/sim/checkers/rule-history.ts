@@ -1,4 +1,4 @@
-/** What rules have to do with: rules and events as they were committed, in the words of the interface and not of the code. */
+/** Inputs of rules: rules and events as committed, in terms of the interface and independent of the code under test. */
 import type { FullMatch, FullSpec } from "#protocol/rule-spec";
 import type { Checker, Operation } from "./checker.ts";
 import type { History } from "./history.ts";
@@ -20,9 +20,9 @@ export interface CommittedEvent {
   flowName: string | null;
   project: string | null;
   tags: readonly string[];
-  /** State type and name of the event itself; null where it has none. */
+  /** State type and name of the event itself; null for an event without a state. */
   states: readonly string[] | null;
-  /** Who created its run; a fire that catch-up keeps changes hands. */
+  /** Creators of the event's run; catch-up changes the creator of a fire's run. */
   creators: readonly string[];
   payload: Record<string, unknown> | null;
 }
@@ -36,7 +36,7 @@ interface RunFacts {
 export class RuleHistory implements Checker {
   readonly rules = new Map<number, CommittedRule>();
   readonly events: CommittedEvent[] = [];
-  /** Events that crashed the rules and were passed. */
+  /** Events that crashed the rules and were skipped. */
   readonly passed = new Set<number>();
   readonly runsGone = new Set<number>();
   readonly flowsGone = new Set<number>();
@@ -77,7 +77,7 @@ export class RuleHistory implements Checker {
     }
   }
 
-  /** The events after one id up to another. */
+  /** The events after one id through another. */
   between(after: number, upTo: number): CommittedEvent[] {
     return this.events.slice(after, upTo);
   }
@@ -86,7 +86,7 @@ export class RuleHistory implements Checker {
     return this.events[id - 1];
   }
 
-  /** What the event was about may have gone before anybody looked at it; then some of it can no longer be told. */
+  /** The event's run may have been deleted before the event was processed; then part of the event is unknown. */
   isGone(event: CommittedEvent): boolean {
     return (event.run !== null && this.runsGone.has(event.run)) || (event.flow !== null && this.flowsGone.has(event.flow));
   }
@@ -129,7 +129,7 @@ export class RuleHistory implements Checker {
   }
 }
 
-/** Whether a clause means an event: "maybe" where that depends on a state that only the moment of looking knows. */
+/** Whether a clause matches an event: "maybe" where that depends on a state known only at the time of processing. */
 export function means(match: FullMatch, event: CommittedEvent): boolean | "maybe" {
   const named = match.events.some((name) =>
     name.endsWith("*") ? event.name.startsWith(name.slice(0, -1)) : event.name === name,

@@ -1,6 +1,6 @@
 /**
- * Rules: every event that a rule is for makes it fire once, unless a guard holds it back; per_run rules fire once for a run; the
- * outcomes of a firing are those of its actions, in order; and a message leaves only when it is stored.
+ * Rules: every event that matches a rule fires the rule once, unless a guard holds it back; per_run rules fire once for a
+ * run; the outcomes of a firing are those of its actions, in order; and a message is sent only after it is stored.
  */
 import type { OutboundRequest } from "#actors/rules/messages";
 import type { FullSpec } from "#protocol/rule-spec";
@@ -28,11 +28,11 @@ export class RulesChecker implements Checker {
   readonly #byRun = new Map<string, number>();
   /** The last firing of each rule. */
   readonly #previous = new Map<number, number>();
-  /** Seconds of the firings that the rate is about, by rule. */
+  /** Seconds of the firings that count towards the rate, by rule. */
   readonly #lately = new Map<number, number[]>();
   /** Stored messages without an answer. */
   readonly #outbound = new Set<number>();
-  /** The key under which each has left. */
+  /** The idempotency key with which each message was sent. */
   readonly #keys = new Map<number, string>();
   #checked = 0;
 
@@ -61,7 +61,7 @@ export class RulesChecker implements Checker {
     }
   }
 
-  /** A message leaves for the outside. */
+  /** A message is sent. */
   left({ id, ...request }: OutboundRequest): void {
     const key = request.kind === "WebhookRequest" ? (request.headers["idempotency-key"] ?? "") : request.message_id;
     const known = this.#keys.get(id) ?? key;
@@ -76,7 +76,7 @@ export class RulesChecker implements Checker {
     if (this.unfinished !== null) fail("every message is answered", this.unfinished);
   }
 
-  /** Firings that wait for an answer from outside, and events that rules have still to act on. */
+  /** Firings that wait for an external result, and events that rules have not processed. */
   get unfinished(): string | null {
     const [waiting] = this.#outbound;
     if (waiting !== undefined) return `message ${waiting} to the outside has no answer`;
@@ -94,7 +94,7 @@ export class RulesChecker implements Checker {
     this.#checked = to;
   }
 
-  /** A rule of this moment that should have fired for one of these events and has not, or null. */
+  /** A current rule that should have fired for one of these events but has not, or null. */
   #missed(after: number, upTo: number): string | null {
     for (const event of this.#known.between(after, upTo)) {
       if (event.name.startsWith("rule.") || this.#known.passed.has(event.id) || this.#known.isGone(event)) continue;
@@ -109,7 +109,7 @@ export class RulesChecker implements Checker {
   #mustFire(rule: CommittedRule, event: CommittedEvent): boolean {
     const { spec } = rule;
     if (!rule.enabled || event.id <= rule.since) return false;
-    // These guards depend on the moment; that they hold is checked with each firing.
+    // These guards depend on the time; each firing checks them.
     if (spec.cooldown_seconds > 0 || spec.max_per_minute > 0) return false;
     if (spec.once === "per_run" && this.#byRun.has(`${rule.id} ${event.run}`)) return false;
     if (event.creators.includes(`rule:${rule.id}`)) return false;
@@ -156,7 +156,7 @@ export class RulesChecker implements Checker {
     this.#checkRate(id, spec, timestamp);
   }
 
-  /** The guards by time, as they are told: what was fired before the clock was set back does not count. */
+  /** Checks the guards by time, as documented: firings from before the clock was set back do not count. */
   #checkRate(id: number, { cooldown_seconds, max_per_minute }: FullSpec, timestamp: number): void {
     const last = this.#previous.get(id);
     if (last !== undefined && last <= timestamp && timestamp - last < cooldown_seconds * SECOND_US)
@@ -170,7 +170,7 @@ export class RulesChecker implements Checker {
   }
 }
 
-/** Whether the event is one for the rule: one that it matches, or the end of what it waited for. */
+/** Whether the event concerns the rule: one that the rule matches, or the end of its expectation. */
 function isFor({ id, spec }: CommittedRule, event: CommittedEvent): boolean | "maybe" {
   if (event.name === "expectation.lapsed" && spec.unless !== null) return event.payload?.["rule_id"] === id;
   return spec.unless === null ? means(spec.when, event) : false;

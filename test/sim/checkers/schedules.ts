@@ -1,6 +1,6 @@
 /**
- * One run per fire: no fire starts twice, none before its time, none that a person skipped, and none is forgotten. Fires that
- * were missed follow the catch-up policy. What fires a schedule has is asked of its own walk, which other tests check.
+ * One run per fire: no fire starts twice, before its time, or although skipped by a person, and none is forgotten. Missed
+ * fires follow the catch-up policy. The fires of a schedule come from its own walk, which other tests check.
  */
 import { nextFire } from "#actors/scheduler/fires";
 import { readSpec } from "#actors/scheduler/spec";
@@ -16,11 +16,11 @@ const ONCE = "one run per fire";
 const POLICY = "missed fires follow the policy";
 const FORGOTTEN = "no fire is forgotten";
 
-/** Later than this a fire counts as missed (actors/scheduler/decide-fires.ts). */
+/** A fire decided later than this counts as missed (actors/scheduler/decide-fires.ts). */
 const MISSED_AFTER_US = 60_000_000;
-/** Stalls, refusals and restarts take less: a fire that still waits then is forgotten. */
+/** Stalls, refusals and restarts take less: a fire that waits longer was forgotten. */
 const PATIENCE_US = 20_000_000;
-/** Runs that will start are laid out at least this far. */
+/** Minimum of prepared runs. */
 const AHEAD_COUNT = 3;
 const AHEAD_FIRES_MAX = 100;
 const HOUR_US = 3_600_000_000;
@@ -36,21 +36,21 @@ interface CatchUp {
 
 export class ScheduleChecker implements Checker {
   readonly #time: SimulatedTime;
-  /** The run that started for a fire. */
+  /** The run that started, by fire. */
   readonly #started = new Map<string, number>();
   #processStartedUs = 0;
-  /** Runs that have left Scheduled: brought back there, they wait by themselves. */
+  /** Runs that have left Scheduled: once moved back, they wait independently of the schedule. */
   readonly #moved = new Set<number>();
-  /** The schedules as they were before the batch. */
+  /** The schedules before the batch. */
   readonly #before = new Map<number, CommittedSchedule>();
-  /** Schedules that the batch makes: it may decide their first fires, too. */
+  /** Schedules created by the batch, which may also decide their first fires. */
   readonly #new = new Set<number>();
-  /** Schedules that the batch takes back from where a clock that was ahead had brought them. */
+  /** Schedules that the batch corrects after a clock was ahead. */
   readonly #putRight = new Set<number>();
-  /** Of those, what was decided twice is not told apart: fires of the first time have runs already. */
+  /** Schedules ever corrected: fires decided twice cannot be distinguished, as those decided first already have runs. */
   readonly #everPutRight = new Set<number>();
   #accepted = false;
-  /** The schedule of each run of a schedule that there ever was. */
+  /** The schedule of each run ever created for one. */
   readonly #scheduleOf = new Map<number, number>();
   readonly #requests: ReadonlyMap<number, Request>;
   readonly #overdue = new Map<number, { fire: number; sinceUs: number }>();
@@ -123,7 +123,7 @@ export class ScheduleChecker implements Checker {
         throw new Violation(ONCE, `run ${held.get(id)?.[0]?.id} waits for schedule ${id}, which is not there`);
   }
 
-  /** Runs of a deleted schedule that were queued before stay; one whose time has not come waits for nobody. */
+  /** Queued runs of a deleted schedule stay; a held run whose time has not come would wait for ever. */
   #isHeldByNobody(runs: readonly CommittedRun[]): boolean {
     return runs.some((run) => (run.fire ?? 0) > this.#time.newestUs);
   }
@@ -143,7 +143,10 @@ export class ScheduleChecker implements Checker {
     if (kind === "AcceptClock") this.#accepted = true;
   }
 
-  /** Once somebody has accepted the clock: by more than an hour, to a moment that there has been. */
+  /**
+   * True for a legitimate correction after the clock was accepted: back by more than an hour, to a time that has been
+   * reached.
+   */
   #isPutRight(known: CommittedSchedule, consumed: number): boolean {
     return this.#accepted && known.consumedUntil - consumed > HOUR_US && consumed <= this.#time.newestUs;
   }
@@ -175,7 +178,7 @@ export class ScheduleChecker implements Checker {
     this.#started.set(key, run.id);
     if (run.assignment === null) return;
     const row = history.schedules.get(schedule);
-    // The same commit may set the schedule back, once the clock is accepted.
+    // After an acceptance of the clock, the same commit may set the schedule back.
     if (row !== undefined && fire > row.consumedUntil && !this.#putRight.has(schedule))
       throw new Violation(ONCE, `run ${run.id} is assigned before schedule ${schedule} decided its fire ${fire}`);
     if (fire > this.#time.newestUs) throw new Violation(ONCE, `run ${run.id} is assigned before its time ${fire}`);
@@ -183,7 +186,10 @@ export class ScheduleChecker implements Checker {
       throw new Violation(ONCE, `run ${run.id} is assigned, and its fire ${fire} is skipped`);
   }
 
-  /** A schedule has decided the fires of a stretch: each was started, skipped or dropped, as the event says and the policy asks. */
+  /**
+   * A schedule has decided the fires of a range: each was started, skipped or dropped, in agreement with the event and the
+   * policy.
+   */
   #decided(commit: Commit, before: CommittedSchedule, after: CommittedSchedule, history: History): void {
     const fires = firesOf(before.spec, before.consumedUntil, after.consumedUntil);
     const runs = new Map(
@@ -211,7 +217,7 @@ export class ScheduleChecker implements Checker {
     this.#times(commit, before, fires, dropped, runs, what);
   }
 
-  /** Only fires that were missed are dropped; what was missed starts by the policy alone. */
+  /** Only missed fires are dropped, and missed fires start only through the policy. */
   #times(
     commit: Commit,
     before: CommittedSchedule,
@@ -220,7 +226,7 @@ export class ScheduleChecker implements Checker {
     runs: ReadonlyMap<number, CommittedRun>,
     what: string,
   ): void {
-    // A commit may hold several decisions, with a sleep between them.
+    // A commit may contain several decisions, with a sleep between them.
     const decisions = [...catchUpsOf(commit, before.id).map(({ occurred }) => occurred), ...laidOutAt(commit, before.id)];
     const decidedUs = Math.max(...decisions);
     if (!Number.isFinite(decidedUs)) return;
@@ -230,11 +236,11 @@ export class ScheduleChecker implements Checker {
     const lastStepFrom = decidedBeforeLastStep(commit, before);
     const late = fires.find((fire) => {
       const run = runs.get(fire);
-      // An earlier step of the same commit decided it in time, which left no trace of that time.
+      // An earlier step of the same commit decided the fire in time; the time of that step is not recorded.
       if (fire <= lastStepFrom) return false;
       if (run === undefined || run.createdBy === "catchup" || this.#moved.has(run.id)) return false;
       const starts = run.type === "Scheduled" && !before.skips.has(fire);
-      // A fire that is later than all of them was decided in a further step of the same commit, which left no trace of its time.
+      // A fire later than all of them was decided in a further step of the same commit, whose time is not recorded.
       const since = decisions.filter((us) => us >= fire);
       return starts && since.length > 0 && fire <= Math.min(...since) - MISSED_AFTER_US - PATIENCE_US;
     });
@@ -262,8 +268,8 @@ export class ScheduleChecker implements Checker {
   }
 
   /**
-   * Whether somebody moved or deleted a run of the schedule, or took a skip of it back, within the batch: who did what can't be
-   * told then.
+   * Whether the batch moved or deleted a run of the schedule, or removed one of its skips: then decisions cannot be
+   * attributed.
    */
   #isMeddledWith({ batch }: Commit, schedule: number): boolean {
     for (let at = 0; at < batch.replies.length; at += 3) {
@@ -284,7 +290,7 @@ export class ScheduleChecker implements Checker {
   }
 }
 
-/** Decided by time alone: not paused, resumed or given another spec or policy within the batch. */
+/** A decision by time only: the batch neither paused nor resumed the schedule nor changed its spec or policy. */
 function isPlainDecision({ operations }: Commit, before: CommittedSchedule): boolean {
   return operations.every((operation) => {
     if (operation.name === "delete_flow") return false;
@@ -298,7 +304,7 @@ function hasSamePolicy(operation: Commit["operations"][number], before: Committe
   return operation.text("catchup") === before.catchup && operation.number("catchup_max") === before.catchupMax;
 }
 
-/** Up to where a schedule was decided before the last step of a commit that decided more of it. */
+/** The time up to which a schedule was decided before the commit's last step. */
 function decidedBeforeLastStep({ operations }: Commit, before: CommittedSchedule): number {
   const rows = operations.filter((one) => one.name === "put_schedule" && one.number("id") === before.id);
   return rows.at(-2)?.number("consumed_until") ?? before.consumedUntil;
@@ -317,18 +323,18 @@ function newSkips({ operations }: Commit, schedule: number): number[] {
   return put.map((one) => one.number("fire"));
 }
 
-/** A run that its schedule laid out. */
+/** A run prepared by its schedule. */
 function isWaiting(run: CommittedRun): boolean {
   return run.schedule !== null && run.type === "Scheduled" && run.assignment === null;
 }
 
-/** When runs of the schedule were made in this batch. */
+/** Creation times of the schedule's runs in this batch. */
 function laidOutAt({ operations }: Commit, schedule: number): number[] {
   const made = operations.filter(({ name }) => name === "insert_run").filter((run) => run.number("schedule_id") === schedule);
   return made.map((run) => run.number("created_at"));
 }
 
-/** Whether a run has been handed out, or moved by somebody to where it runs or has run. */
+/** Whether a run has been handed out, or moved to a state of a started run. */
 function hasStarted(run: CommittedRun): boolean {
   return run.newestAssignment > 0 || (run.type !== "Scheduled" && run.name !== "Skipped" && run.type !== "Cancelled");
 }
@@ -337,7 +343,7 @@ function isDropped(run: CommittedRun | undefined): boolean {
   return run === undefined || (run.name === "Skipped" && run.details["reason"] === "catchup");
 }
 
-/** It had ended before its schedule came to its fire. */
+/** True when the run had ended before its schedule decided its fire. */
 function isEndedBefore(run: CommittedRun | undefined, { operations }: Commit): boolean {
   if (run === undefined || !isTerminal(run.type)) return false;
   return !operations.some((one) => (one.name === "insert_run" || one.name === "update_run") && one.number("id") === run.id);

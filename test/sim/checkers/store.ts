@@ -1,4 +1,4 @@
-/** The store holds what the commits said, and its counts are what a recount finds. */
+/** The store matches the commits, and its counts match a recount. */
 
 import { STRETCH_IDS, stateType } from "#storage/codes";
 import { checkStore } from "#storage/invariants/check-store";
@@ -28,7 +28,7 @@ const RECOUNT = `SELECT flow_id, 0, state_type, count(*) FROM runs GROUP BY flow
   GROUP BY runs.flow_id, task_runs.state_type`;
 const COUNTS = "SELECT flow_id, kind, state_type, count FROM counts WHERE count <> 0";
 const EVENTS_BY_STRETCH = `SELECT id / ${STRETCH_IDS}, count(*) FROM events GROUP BY 1`;
-/** Rows of runs that are not there any more. */
+/** Rows whose run does not exist any more. */
 const ORPHANS = `SELECT 'task run', id FROM task_runs WHERE run_id NOT IN (SELECT id FROM runs)
   UNION ALL SELECT 'lease', id FROM leases WHERE run_id NOT IN (SELECT id FROM runs)
   UNION ALL SELECT 'log block', id FROM log_blocks WHERE run_id NOT IN (SELECT id FROM runs)
@@ -40,7 +40,7 @@ export class StoreChecker implements Checker {
   /** Log lines by run, in the order committed. */
   readonly #lines: [run: number, line: string][] = [];
 
-  /** Retention has deleted something. */
+  /** True once retention has deleted something. */
   #trimmed = false;
 
   constructor(disk: SimulatedDisk) {
@@ -90,7 +90,7 @@ export class StoreChecker implements Checker {
       for (const { level, text } of findings) if (level === "broken") throw new Violation(`invariant ${id}`, text);
   }
 
-  /** Every event is there; retention takes whole stretches of them, never the newest. */
+  /** Every event exists; retention deletes whole stretches, never the newest. */
   #events(newest: number): void {
     const stretches = new Map(this.#all<[number, number]>(EVENTS_BY_STRETCH));
     for (let first = 0; first <= newest; first += STRETCH_IDS) {

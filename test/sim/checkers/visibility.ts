@@ -1,4 +1,4 @@
-/** Every command is decided and answered once, and nothing is seen by anybody before it is stored. */
+/** Every command is decided and answered once, and nothing becomes visible before it is stored. */
 import { type Committed, eventAnswers, STREAM_KINDS } from "#protocol/feed";
 import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
 import type { SimulatedTime } from "../simulated-time.ts";
