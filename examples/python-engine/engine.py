@@ -10,7 +10,7 @@ home = pathlib.Path(os.environ.get("MILLRACE_HOME") or pathlib.Path.home() / ".m
 me = {"engine_id": args.engine_id, "source_dir": args.source_dir, "module": args.module, "isolated": args.once, "nice": args.nice}
 
 def post(path, body, patience=600, pause=0.2):
-    """Status and body of the answer. Asked again while the server is away: it knows a request that comes twice."""
+    """Status and body of the answer. Retried while the server is away: the server recognises a repeated request."""
     try:
         url = args.server or json.loads((home / "server.json").read_text())["url"]
         headers = {"content-type": "application/json", "authorization": f"Bearer {os.environ.get('MILLRACE_TOKEN')}"}
@@ -62,7 +62,7 @@ class Run(logging.Handler):
 
 logging.getLogger().setLevel(logging.INFO)
 if args.nice: os.nice(args.nice)
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a server in the background ignores it, and its children with it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background servers ignore SIGINT, and children inherit that
 try:
     spec = importlib.util.spec_from_file_location("flows", pathlib.Path(args.source_dir) / args.module)
     flows = importlib.util.module_from_spec(spec)
