@@ -71,23 +71,23 @@ export type Keys<T> = { [Name in keyof T]-?: Key<T[Name]> };
 export const SERVER_KEYS: Keys<ServerTable> = {
   host: { key: "host", check: optionalText, about: "Address to listen on", standard: "127.0.0.1" },
   port: { key: "port", check: integer(0, PORT_MAX), about: "Port to listen on; 0 takes a free one", standard: "4270" },
-  token: { key: "token", check: optionalText, about: "What clients must send as bearer token", standard: "none is asked for" },
+  token: { key: "token", check: optionalText, about: "Bearer token that clients must send", standard: "none is asked for" },
   socket: {
     key: "socket",
     check: optionalText,
-    about: "Path of a Unix socket to serve as well, without a token; relative to the file",
+    about: "Path of an additional Unix socket, without a token; relative to the file",
     standard: "none",
   },
   maxEngines: {
     key: "max_engines",
     check: integer(1),
-    about: "Engine processes that the server starts at most at one time",
+    about: "Maximum number of engine processes that the server runs at one time",
     standard: "number of processors",
   },
   engineMaxRuns: {
     key: "engine_max_runs",
     check: integer(1),
-    about: "Runs after which an engine process is replaced, which bounds what leaks of user code add up to",
+    about: "Runs after which an engine process is replaced, which bounds memory leaks of user code",
     standard: "100",
   },
   maxExternalEngines: {
@@ -99,25 +99,26 @@ export const SERVER_KEYS: Keys<ServerTable> = {
   maxUnfinishedRuns: {
     key: "max_unfinished_runs",
     check: integer(1),
-    about: "Runs that may wait, run or be paused at one time; large ones count as several. Beyond it runs are refused with 503",
+    about: "Runs that may wait, run or be paused at one time; large runs count as several. Further runs are refused with 503",
     standard: "what fits into 40 % of the heap that the server was started with: 250000 for each GB",
   },
   userCodeHeapMb: {
     key: "user_code_heap_mb",
     check: integer(USER_CODE_HEAP_MB_MIN),
-    about: "Heap in MB of the process of user code: rules in code, hooks and custom routes",
+    about: "Heap in MB of the user code process: rules in code, hooks and custom routes",
     standard: "1024",
   },
   cancelGraceSecs: {
     key: "cancel_grace_secs",
     check: amount,
-    about: "Seconds a cancelled run has to end by itself before its engine is signalled; after twice that it is killed",
+    about:
+      "Seconds a cancelled run has to end by itself before its engine is signalled; after twice that time the engine is killed",
     standard: "10",
   },
   crashRerunDelaySecs: {
     key: "crash_rerun_delay_secs",
     check: secondsRange,
-    about: "Wait before a crashed run is run again: seconds, or `[shortest, longest]`",
+    about: "Delay before a crashed run is run again: seconds, or `[shortest, longest]`",
     standard: "[5, 15]",
   },
   openBrowser: { key: "open_browser", check: flag, about: "Open the dashboard at the start, on a desktop", standard: "true" },
@@ -137,7 +138,7 @@ export const SERVER_KEYS: Keys<ServerTable> = {
   threads: {
     key: "threads",
     check: threadsOf,
-    about: "Threads beside the main one; with two, deciding shares the thread that serves",
+    about: "Threads besides main; with two, core and gateway share a thread",
     standard: '"three" above two processors, else "two"',
   },
   transport: {
@@ -153,13 +154,13 @@ export const DEFAULTS_KEYS: Keys<DefaultsTable> = {
   catchup: {
     key: "catchup",
     check: catchupOf,
-    about: "What happens to fires missed while the server was down: `skip`, `latest` or `all`; for schedules that name nothing",
+    about: "What happens to fires missed while the server was down: `skip`, `latest` or `all`; for schedules without a policy",
     standard: '"skip"',
   },
   crashRetries: {
     key: "crash_retries",
     check: integer(0),
-    about: "How often a run is run again whose engine crashed; for flows that name nothing. The file beats the flag",
+    about: "How often a run whose engine crashed is run again; for flows without a value. The file overrides the flag",
     standard: "5",
   },
   retainDays: {
@@ -171,14 +172,14 @@ export const DEFAULTS_KEYS: Keys<DefaultsTable> = {
   retainRunsDays: {
     key: "retain_runs_days",
     check: integer(1),
-    about: "Days after which ended runs are deleted, with all they own",
+    about: "Days after which ended runs are deleted, with all their data",
     standard: "they are kept",
   },
-  maxEngines: { key: "max_engines", check: integer(1), about: "As in `[server]`, which goes before", standard: "see there" },
+  maxEngines: { key: "max_engines", check: integer(1), about: "As in `[server]`, which takes precedence", standard: "see there" },
   engineMaxRuns: {
     key: "engine_max_runs",
     check: integer(1),
-    about: "As in `[server]`, which goes before",
+    about: "As in `[server]`, which takes precedence",
     standard: "see there",
   },
 };
@@ -186,11 +187,11 @@ export const DEFAULTS_KEYS: Keys<DefaultsTable> = {
 /** [email]: outgoing mail, for the `email` action of rules. */
 export const EMAIL_KEYS: Keys<EmailConfig> = {
   host: { key: "host", check: textValue, about: "Name of the mail server", standard: "needed" },
-  port: { key: "port", check: integer(1, PORT_MAX), about: "Its port", standard: String(MAIL_PORT) },
+  port: { key: "port", check: integer(1, PORT_MAX), about: "Port of the mail server", standard: String(MAIL_PORT) },
   tls: {
     key: "tls",
     check: flag,
-    about: "Ask for TLS: at once on port 465, by STARTTLS elsewhere. `false` sends in the clear",
+    about: "Use TLS: at once on port 465, by STARTTLS on other ports. `false` sends without encryption",
     standard: "true",
   },
   username: {
@@ -202,7 +203,7 @@ export const EMAIL_KEYS: Keys<EmailConfig> = {
   password: {
     key: "password",
     check: (where, value) => optionalText(where, value) ?? null,
-    about: "Its password",
+    about: "Password of the account",
     standard: "none",
   },
   from: { key: "from", check: textValue, about: "Sender address", standard: "needed" },
@@ -211,8 +212,8 @@ export const EMAIL_KEYS: Keys<EmailConfig> = {
 /** Tables whose keys the user chooses. */
 export const FREE_TABLES = {
   resources:
-    "Total of each named resource, a number. A resource that is named nowhere has a total of 1; 0 holds everything that needs it",
-  engines: 'Command that runs flow files of a pattern, for example `"*.py" = "python3 engine.py"`; the first that fits counts',
+    "Total of each named resource, a number. A resource without an entry has a total of 1; 0 holds back everything that needs it",
+  engines: 'Command that runs flow files of a pattern, for example `"*.py" = "python3 engine.py"`; the first match counts',
 } as const;
 
 /** Environment variables that the server reads. */

@@ -7,7 +7,7 @@ import { anchor, code, page, sentence, table } from "./markdown.ts";
 const EXIT_CODES = [
   ["0", "done"],
   ["1", "the run ended Failed or Crashed; `doctor`: a promise is broken"],
-  ["2", "nothing ran, or another end: skipped, cancelled; `stop`: not in time"],
+  ["2", "no run took place, or another end: skipped, cancelled; `stop`: not in time"],
   ["3", "not possible: wrong usage, no server, no access, a locked home, an unknown flow"],
 ];
 
@@ -25,11 +25,11 @@ export function cliReference(): string {
       ["Command", ""],
       commands.map(({ line, spec }) => [`[${line}](${anchor(line)})`, sentence(spec.description)]),
     ),
-    "`millrace help COMMAND` and `--help` behind any command say the same.",
+    "`millrace help COMMAND` and `--help` after any command show the same text.",
     "## Exit codes",
     table(["Code", "Meaning"], EXIT_CODES),
     "## Options of every command",
-    `They may stand before the command too.\n\n${options(GLOBAL_OPTIONS)}`,
+    `They may precede the command too.\n\n${options(GLOBAL_OPTIONS)}`,
     "## Commands",
     ...commands.map(commandPart),
   );

@@ -5,9 +5,9 @@ import { code, page, table } from "./markdown.ts";
 export function configurationReference(): string {
   return page(
     "# Configuration",
-    `A flag of \`millrace serve\` ([command line](cli.md#millrace-serve)) goes before a variable of the environment, that before
-\`millrace.toml\` in the served folder, and that before the default. Unknown keys and tables are warned about and ignored; a value of
-the wrong kind ends the start with exit code 3. Changes take effect at the next start, but for those made over
+    `A flag of \`millrace serve\` ([command line](cli.md#millrace-serve)) overrides an environment variable, which
+overrides \`millrace.toml\` in the served folder, which overrides the default. Unknown keys and tables are ignored with a warning; a
+value of the wrong type ends the start with exit code 3. Changes take effect at the next start, except those made over
 \`PATCH /api/settings\`, which take effect at once and are written back to the file.`,
     "## millrace.toml",
     keysOf("server", SERVER_KEYS),

@@ -6,7 +6,7 @@ import { code, page, table } from "./markdown.ts";
 /** The content of each stream message, and when it is sent. */
 const MESSAGES: Readonly<Record<keyof StreamData, readonly [data: string, when: string]>> = {
   hello: ["`latest`, `since`", "The connection opens, before anything else"],
-  resync: ["`latest`", "Messages were missed for good: fetch whatever is shown again"],
+  resync: ["`latest`", "Messages were lost for good: fetch everything that is shown again"],
   "run.updated": ["the run, or `id` and `deleted`", "A run was created, changed its state or was deleted"],
   "task_run.updated": ["the task run", "A task run was created or changed its state"],
   "log.appended": ["`run_id`, `last_id`, `count`", "New log lines arrived"],
@@ -19,7 +19,7 @@ const MESSAGES: Readonly<Record<keyof StreamData, readonly [data: string, when: 
   "backfill.created": ["`backfill_id`, `flow_id`, `count`", "A backfill created its runs"],
   "backfill.updated": ["`backfill_id`, `cancelled`", "A backfill was cancelled"],
   "expectation.armed": ["`id`, `rule_id`, `key`, `run_id`, `deadline`", "A rule waits for an event"],
-  "expectation.met": ["`id`, `rule_id`, `key`", "What it waited for arrived in time"],
+  "expectation.met": ["`id`, `rule_id`, `key`", "The expected event arrived in time"],
   "expectation.lapsed": ["`id`, `rule_id`, `event_id`", "The deadline passed"],
 };
 
@@ -35,16 +35,16 @@ const KINDS: Readonly<Record<string, string>> = {
 export function eventsReference(): string {
   return page(
     "# Events, states and stream messages",
-    `An event records what happened, in the order of commits. Rules match on events, \`GET /api/events\` lists them, the stream
-delivers them as \`event.created\`. The same as data: \`GET /api/vocabulary\`.
+    `An event records a change, in the order of commits. Rules match on events, \`GET /api/events\` lists them, the stream
+delivers them as \`event.created\`. The machine-readable form is \`GET /api/vocabulary\`.
 
 Names under ${RESERVED_PREFIXES.map((prefix) => code(`${prefix}*`)).join(", ")}
-are the server's; any other name may be used by flows (\`emit\` of the SDK, \`POST /api/events\`). A rule matches a name, or a prefix
+are reserved for the server; flows may use any other name (\`emit\` of the SDK, \`POST /api/events\`). A rule matches a name, or a prefix
 that ends in \`*\`.`,
     ...Object.entries(KINDS).flatMap(([kind, title]) => [`## ${title}`, eventsOf(kind)]),
     "## States",
-    `A state has a type and a name. The name is the type, one of the sub-states below, or a text of the flow's own. A filter or rule
-that names a type means its sub-states too.`,
+    `A state has a type and a name. The name is the type, one of the sub-states below, or a text defined by the flow. A filter or rule
+on a type matches its sub-states too.`,
     table(
       ["Type", "Sub-states"],
       STATES.filter(({ is_sub_state }) => !is_sub_state).map(({ name }) => [
@@ -55,8 +55,8 @@ that names a type means its sub-states too.`,
       ]),
     ),
     "## Stream messages",
-    `\`GET /api/stream\` sends server-sent events. The \`id\` of each is its number; a reader that comes back with \`?since=NUMBER\` (or
-\`Last-Event-ID\`) gets what it missed, or \`resync\`. These are no events: they are not stored, and rules do not see them.`,
+    `\`GET /api/stream\` sends server-sent events. The \`id\` of each is its number; a reader that reconnects with \`?since=NUMBER\` (or
+\`Last-Event-ID\`) gets the missed messages, or \`resync\`. Stream messages are not events: they are not stored, and rules do not see them.`,
     table(
       ["Message", "Data", "Sent when"],
       Object.entries(MESSAGES).map(([name, [data, when]]) => [code(name), data, when]),

@@ -25,18 +25,19 @@ const CHAPTERS: readonly [title: string, parts: readonly string[]][] = [
 ];
 
 const INTRODUCTION = `
-Interface version ${INTERFACE_VERSION}. The same as a machine reads it: \`GET /api/openapi.json\`.
+Interface version ${INTERFACE_VERSION}. The machine-readable form is \`GET /api/openapi.json\`.
 
-- Bodies are JSON with \`content-type: application/json\`. Unknown fields are ignored; null is as good as absent where a field may be
-  left out.
+- Bodies are JSON with \`content-type: application/json\`. Unknown fields are ignored; where a field may be omitted,
+  null means the same.
 - **time** is an integer: microseconds since the Unix epoch, UTC. Ids in paths are integers.
-- With a token every endpoint but \`GET /api/health\` asks for \`Authorization: Bearer TOKEN\`. Requests over the Unix socket need none.
-- A refusal has the body \`{"error": "..."}\` and one of: 400 the request cannot be read, 401 the token is missing or wrong, 403 the
-  host or the origin is not allowed, 404 there is no such thing, 409 not in its present state, 413 the body is too large, 415 it is
-  no JSON, 422 it says something that is not possible, 503 try again (nothing was applied), 507 the disk is full.
+- With a token every endpoint except \`GET /api/health\` requires \`Authorization: Bearer TOKEN\`. Requests over the Unix socket
+  need no token.
+- A refusal has the body \`{"error": "..."}\` and one of: 400 the request is malformed, 401 the token is missing or wrong, 403 the
+  host or the origin is not allowed, 404 not found, 409 not possible in the present state, 413 the body is too large, 415 the body is
+  not JSON, 422 the content is invalid, 503 try again (nothing was applied), 507 the disk is full.
 - Lists are pages: \`items\` and \`next_cursor\`, which is passed back as \`cursor\` (log lines and artifacts: \`after\`) and is null on the
-  last page. A \`limit\` beyond the largest is lowered.
-- Where it says *repeatable*, a header \`Idempotency-Key\` gives the first answer again for 24 hours.
+  last page. A \`limit\` above the maximum is lowered.
+- On endpoints marked *repeatable*, a header \`Idempotency-Key\` returns the first answer again for 24 hours.
 - Endpoints under \`/api/engine/\` are for engines ([guide](../guides/engines-in-other-languages.md)) and may change.
 `.trim();
 
@@ -56,7 +57,7 @@ export function httpReference(): string {
     `Chapters: ${contents.join(", ")}, [Records](#records).`,
     ...chapters.flatMap(({ title, routes }) => [`## ${title}`, overview(routes), ...routes.map(endpoint)]),
     "## Records",
-    "Fields of answers are always there, null where they have no value.",
+    "Fields of answers are always present, null without a value.",
     ...recordsIn(ROUTES.flatMap(({ body, responses }) => [body, ...Object.values(responses)])).map(record),
   );
 }

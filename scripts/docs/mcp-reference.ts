@@ -14,11 +14,11 @@ export function mcpReference(): string {
       .join(", ");
   return page(
     "# Tools for agents (MCP)",
-    `Protocol version ${MCP_PROTOCOL_VERSION}, over \`POST /mcp\` and over \`millrace mcp\`; how to connect a host is in the
-[guide](../guides/mcp.md). A result is JSON text and the same as structured content. A failure has \`isError: true\` and says what to
-do next.`,
+    `Protocol version ${MCP_PROTOCOL_VERSION}, over \`POST /mcp\` and over \`millrace mcp\`; the [guide](../guides/mcp.md)
+describes how to connect a host. A result is JSON text and the same data as structured content. A failure has \`isError: true\` and
+states what to do next.`,
     `Tools that only read: ${list(true)}.\n\nTools that change something: ${list(false)}.`,
-    "## What a model is told first",
+    "## Instructions for the model",
     `> ${mcpInstructions(false)}`,
     "## Tools",
     ...tools.map(([name, tool]) => toolPart(name, tool)),
@@ -58,8 +58,8 @@ function toolPart(name: string, { description, input, output, annotations }: Mcp
 
 function hints({ readOnlyHint, destructiveHint, idempotentHint }: ToolAnnotations): string {
   if (readOnlyHint) return "Only reads.";
-  return `${destructiveHint ? "Ends or replaces something" : "Changes something"}; ${
-    idempotentHint ? "a repeated call does no more" : "each call does it again"
+  return `${destructiveHint ? "Ends or replaces a record" : "Changes a record"}; ${
+    idempotentHint ? "a repeated call has no further effect" : "each call takes effect again"
   }.`;
 }
 
