@@ -1,7 +1,7 @@
 /**
  * The form of a secret at rest: `v1:` and base64 of nonce (12 bytes), ciphertext and tag (16 bytes) of ChaCha20-Poly1305 under
- * the 32 bytes of `secret.key`, which that file holds as base64. Clients that hold the file open secrets themselves, so neither
- * form can change. A changed bit anywhere makes a sealed text unreadable.
+ * the 32 bytes of `secret.key`, which that file holds as base64. Clients with access to the file decrypt secrets themselves, so
+ * neither form can change. A changed bit anywhere makes a sealed text unreadable.
  */
 import { createCipheriv, createDecipheriv } from "node:crypto";
 
@@ -12,7 +12,7 @@ const TAG_BYTES = 16;
 const CIPHER = "chacha20-poly1305";
 const PREFIX = "v1:";
 
-/** The key in the text of a key file, or null where it is none. */
+/** The key in the text of a key file, or null for an invalid text. */
 export function parseKey(text: string): Buffer | null {
   const key = Buffer.from(text.trim(), "base64");
   return key.length === SECRET_KEY_BYTES ? key : null;
@@ -25,7 +25,7 @@ export function sealText(key: Buffer, nonce: Buffer, text: string): string {
   return `${PREFIX}${sealed.toString("base64")}`;
 }
 
-/** The text, or null when the key is another one or the sealed text was changed. */
+/** The text, or null if the key does not match or the sealed text was changed. */
 export function openText(key: Buffer, sealed: string): string | null {
   const bytes = Buffer.from(sealed.slice(PREFIX.length), "base64");
   if (!sealed.startsWith(PREFIX) || bytes.length < NONCE_BYTES + TAG_BYTES) return null;
