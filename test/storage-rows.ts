@@ -1,4 +1,4 @@
-/** Rows for tests of the store: batches built by the same calls the core makes. */
+/** Rows for tests of the store: batches built with the core's own functions. */
 import type { Primitive } from "#protocol/feed";
 import { isTerminal, type StateType } from "#protocol/state";
 import { type CommitRequest, Writer } from "#storage/apply";
@@ -21,13 +21,13 @@ export function openStore(path = IN_MEMORY): Store {
   return { database, writer: new Writer(database, { stream: "new_block" }), statements: new Statements(database) };
 }
 
-/** A request for one batch of source 1; `logs` are turned into blocks with the writer's next ids. */
+/** A request for one batch of source 1; `logs` become blocks with the writer's next ids. */
 export function request(writer: Writer, number: number, parts: Partial<Batch>): CommitRequest {
   const batch: Batch = { kind: "Batch", source: 1, number, generation: 1, epoch: null, ...emptyDecision(), ...parts };
   return { batch, logs: buildLogBlocks(batch.logs, writer.nextLogId) };
 }
 
-/** A UUID whose last digits are the number, in one of a few families. */
+/** A UUID that ends with the number, in one of a few families. */
 export function uuid(family: number, id: number): string {
   return `0190000${family}-0000-7000-8000-${id.toString(16).padStart(12, "0")}`;
 }
@@ -46,7 +46,7 @@ export interface RunSpec {
   schedule: number | null;
   backfill: number | null;
   message?: string | null;
-  /** When the server took the state, where its time says something else. */
+  /** When the server received the state, if its timestamp differs. */
   received?: number | null;
   parameters?: Record<string, unknown>;
 }

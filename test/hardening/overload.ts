@@ -1,7 +1,7 @@
 /**
  * A server under ten times the load it can handle, with small and with large bodies: accepted requests are answered soon, the
- * rest is refused at once, health stays fast, and afterwards everything is as before. `node --conditions=millrace-src
- * test/hardening/overload.ts` prints the figures.
+ * rest is refused at once, health stays fast, and afterwards everything is as before.
+ * `node --conditions=millrace-src test/hardening/overload.ts` prints the figures.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";

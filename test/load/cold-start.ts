@@ -1,9 +1,9 @@
 /**
- * Measures how long short commands of the compiled package take from their start to their end, and its server to its first answer:
+ * Measures short commands of the compiled package from start to end, and its server to the first answer:
  * `npm run build && node --conditions=millrace-src test/load/cold-start.ts [ROUNDS]`
  *
- * Every round runs each command once, beside `node -e 0`, so that all meet the same machine. The time of processors says more than
- * the time by the clock where others use the machine as well.
+ * Every round runs each command once, beside `node -e 0`, so that all run under the same conditions. On a busy machine CPU
+ * time is more meaningful than wall time.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ interface Timing {
   processorMs: number;
 }
 
-/** User and system time of all children that have ended. */
+/** User and system time of all ended children. */
 function childrenMs(): number {
   const fields = readFileSync("/proc/self/stat", "latin1")
     .replace(/^.*\) /s, "")
@@ -44,7 +44,7 @@ function run({ args, clockMs }: Timing): number {
   return childrenMs() - before;
 }
 
-/** One start of a server on a new store, with nothing to serve. */
+/** One start of a server on a new store, without flows. */
 async function startOnce(timing: Timing, scratch: string): Promise<void> {
   const served = join(scratch, "flows");
   const home = join(scratch, "home");

@@ -1,17 +1,17 @@
 /**
- * Bodies of the engine protocol, written as text: building them must cost the load generator as little as possible.
- * Every text is ASCII, so that its length is its length in bytes.
+ * Bodies of the engine protocol, written as text, because building them must cost the load generator as little as possible.
+ * All texts are ASCII, so their length is their length in bytes.
  */
 import { asciiJson } from "./http-connection.ts";
 import { type SeededRandom, uuidV7 } from "./random.ts";
 
-/** Longest time the server may hold a poll, the value engines send. */
+/** Longest time the server may hold a poll: the value that engines send. */
 export const POLL_WAIT_MS = 30_000;
 const INFO = 20;
 const LOGGER = "millrace.run";
 const WORDS = ["rows", "read", "from", "the", "warehouse", "and", "checked", "against", "yesterday", "total", "of", "orders"];
 const WORDS_PER_LINE = 8;
-/** Different texts, so that log lines do not compress or cache better than real ones. */
+/** Different texts, so that log lines compress and cache no better than real ones. */
 const TEXTS = 64;
 
 /** The flow that engines poll for and creators start. */
@@ -33,19 +33,19 @@ export function createBody(flow: LoadFlow, runName: string, registers: boolean, 
   return asciiJson(registers ? { ...run, module, source_dir } : run);
 }
 
-/** `ownsStop`: the engine ends runs itself, and is told a lease. */
+/** `ownsStop`: the engine ends runs itself, and gets a lease. */
 export function workBody(flow: LoadFlow, engineId: string, pid: number, ownsStop = false): string {
   const { module, source_dir } = flow;
   const own = ownsStop ? { owns_stop: true } : {};
   return asciiJson({ engine_id: engineId, pid, source_dir, module, isolated: false, nice: 0, wait_ms: POLL_WAIT_MS, ...own });
 }
 
-/** All five fields, as engines send them. */
+/** All five fields, as in engines. */
 export function transitionBody(type: string, name = type, message: string | null = null): string {
   return asciiJson({ type, name, message, details: {}, force: false });
 }
 
-/** Reports of one engine: task runs, log lines, sequence numbers. */
+/** Writes the reports of one engine: task runs, log lines, sequence numbers. */
 export class ReportWriter {
   /** As JSON text. */
   #engineId: string;
@@ -64,19 +64,19 @@ export class ReportWriter {
     this.#engineId = asciiJson(id);
   }
 
-  /** The report of a run's work. Gives the next free number too. */
+  /** The report of a run's work, and the next free number. */
   work(runId: number, firstSeq: number, tasks: number, logs: number): { body: string; nextSeq: number } {
     const { events, nextSeq } = this.#work(runId, firstSeq, tasks, logs);
     return { body: this.#report(runId, events.join(",")), nextSeq };
   }
 
-  /** The report that begins a run under a lease: Pending, Running. */
+  /** The report that starts a run under a lease: Pending, Running. */
   beginning(runId: number, lease: number): string {
     const moves = ["Pending", "Running"].map((type, index) => runMove(index + 1, `{"type":"${type}"}`));
     return this.#report(runId, moves.join(","), lease);
   }
 
-  /** The report that ends a run under a lease: its work, its closing log line and its last move, a transition's body. */
+  /** The report that ends a run under a lease: its work, its last log line and its last move (a transition's body). */
   ending(runId: number, lease: number, firstSeq: number, tasks: number, logs: number, move: string): string {
     const { events, nextSeq } = this.#work(runId, firstSeq, tasks, logs);
     if (logs > 0) events.push(this.#closing(runId, nextSeq));
@@ -101,7 +101,7 @@ export class ReportWriter {
     return { events, nextSeq: seq };
   }
 
-  /** The report after the run's last move: its closing log line. */
+  /** The report after the run's last move: its last log line. */
   closing(runId: number, seq: number): string {
     return this.#report(runId, this.#closing(runId, seq));
   }
@@ -114,7 +114,7 @@ export class ReportWriter {
     return `{"engine_id":${this.#engineId},"run_id":${runId}}`;
   }
 
-  /** Log lines without a report around them. */
+  /** Log lines without an enclosing report. */
   lines(runId: number, count: number): string {
     const lines: string[] = [];
     for (let line = 0; line < count; line++) {

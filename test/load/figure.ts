@@ -1,4 +1,4 @@
-/** A measured figure, and the ways phases make figures from samples. */
+/** A measured figure, and the computation of figures from samples. */
 import type { Samples } from "./samples.ts";
 
 export interface Figure {
@@ -11,7 +11,7 @@ export function figure(name: string, unit: string, value: number | null): Figure
   return value === null || !Number.isFinite(value) ? [] : [{ name, unit, value }];
 }
 
-/** p50, p99 and the largest value in milliseconds; nothing when there are no samples. */
+/** p50, p99 and maximum in milliseconds; empty without samples. */
 export function latencyFigures(name: string, samples: Samples): Figure[] {
   const [p50, p99, max] = samples.quantiles([0.5, 0.99, 1]);
   return [

@@ -1,6 +1,6 @@
 /**
- * The engines and creators of one target, and the count of runs in flight between them.
- * The engines stay connected between phases: a server with a pool of its own then has no reason to start engines.
+ * The engines and creators of one target, and the count of runs in flight between them. The engines stay connected between
+ * phases, so that a server with its own pool has no reason to start engines.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createBody, type LoadFlow, transitionBody } from "./engine-protocol.ts";
@@ -9,10 +9,10 @@ import { SeededRandom } from "./random.ts";
 import { Recorder } from "./recorder.ts";
 import { type EngineHost, SimulatedEngine, type WorkItem } from "./simulated-engine.ts";
 
-/** A request that takes longer than the server may hold a poll, and 10 s more, has failed. */
+/** A request fails after the longest hold of a poll plus 10 s. */
 const REQUEST_LIMIT_MS = 40_000;
 const WATCH_MS = 1_000;
-/** A server that refuses this many requests is not being measured any more. */
+/** After this many refusals, the measurement of the server is meaningless. */
 const ERRORS_MAX = 100;
 const COMPLETED = transitionBody("Completed");
 
@@ -25,7 +25,7 @@ export interface FleetSize {
   shortRuns: boolean;
 }
 
-/** How a phase wants runs to be created. */
+/** How a phase creates runs. */
 export interface CreatePlan {
   /** Creators stop after this many runs. */
   runsMax: number;
@@ -45,13 +45,13 @@ export class Fleet implements EngineHost {
   readonly flow: LoadFlow;
   readonly endpoint: Endpoint;
   readonly standInPid: number;
-  /** Start of the names of all runs of this fleet. */
+  /** Prefix of the names of all runs of this fleet. */
   readonly prefix: string;
   readonly #engines: SimulatedEngine[] = [];
   readonly #creators: HttpConnection[];
-  /** Creators that wait for a place in flight. One finished run wakes one of them. */
+  /** Creators that wait for a place in flight. Each finished run wakes one of them. */
   #idleCreators: (() => void)[] = [];
-  /** Asked after each start, hold and end of a run. */
+  /** Called after each start, hold and end of a run. */
   #onChange: (() => void) | null = null;
   readonly #createdAt = new Map<string, number>();
   readonly #watch: NodeJS.Timeout;
@@ -88,7 +88,7 @@ export class Fleet implements EngineHost {
     return this.#inFlight;
   }
 
-  /** Connects the engines, which poll from then on. Rejects when one cannot connect. */
+  /** Connects the engines, which then poll. Rejects if a connection fails. */
   async start(): Promise<void> {
     for (const engine of this.#engines) await engine.connection.open();
     for (const engine of this.#engines) void engine.serve();
@@ -103,7 +103,7 @@ export class Fleet implements EngineHost {
     for (const creator of this.#creators) creator.close();
   }
 
-  /** Creates runs on all creators until the plan is fulfilled or `stopCreating` is called. */
+  /** Creates runs with all creators until the plan is complete or `stopCreating` is called. */
   async create(plan: CreatePlan): Promise<void> {
     this.#creating = true;
     const last = this.#created + plan.runsMax;
@@ -115,7 +115,7 @@ export class Fleet implements EngineHost {
     for (const wake of this.#idleCreators.splice(0)) wake();
   }
 
-  /** Waits until `done` holds; it is asked again whenever a run ends. False when `limitMs` passed first. */
+  /** Waits until `done` holds; checked whenever a run ends. False after `limitMs`. */
   until(done: () => boolean, limitMs: number): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const end = (result: boolean) => {
@@ -138,7 +138,7 @@ export class Fleet implements EngineHost {
     });
   }
 
-  /** Creates one run on the first creator, the first time with the flow's registration. */
+  /** Creates one run with the first creator, the first time with the flow's registration. */
   async createOne(registers = false): Promise<void> {
     const creator = this.#creators[0];
     if (creator === undefined) throw new LoadFailed("no creator");
@@ -193,7 +193,7 @@ export class Fleet implements EngineHost {
   }
 
   async #send(connection: HttpConnection, body: string, name = `${this.prefix}-${this.#created}`): Promise<void> {
-    // The time is taken before the request is written: the work may reach an engine before the creator has its 201.
+    // Take the time before writing the request: an engine may get the work before the creator gets its 201.
     const sentAt = performance.now();
     this.#createdAt.set(name, sentAt);
     try {

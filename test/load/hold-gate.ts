@@ -1,4 +1,4 @@
-/** Keeps engines at their running run until all may go on, with the heartbeats that engines send meanwhile. */
+/** Holds engines at their running run until all may continue, with the heartbeats that engines send in that time. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { LoadFailed } from "./fleet.ts";
 import type { HeldRun } from "./simulated-engine.ts";
@@ -13,12 +13,12 @@ export class HoldGate {
   #held = 0;
   #open = false;
 
-  /** `wanted` engines make the gate full. */
+  /** The gate is full with `wanted` engines. */
   constructor(wanted: number) {
     this.#wanted = wanted;
   }
 
-  /** A duty that lasts until release(). */
+  /** Holds a run until release(). */
   async hold({ runId, connection, reports }: HeldRun): Promise<number> {
     this.#held += 1;
     if (this.#held === this.#wanted) this.#full.resolve();

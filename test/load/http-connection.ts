@@ -1,25 +1,25 @@
 /**
- * One keep-alive connection that carries one request at a time, as an engine's or a client's does.
- * It opens lazily and opens again when the server closed it while it was idle.
+ * One keep-alive connection with one request at a time, like that of an engine or client. Opens on first use, and again if
+ * the server closed it while idle.
  */
 import { connect, type Socket } from "node:net";
 import { joinChunks, parseHead, type ResponseHead } from "./response-head.ts";
 
-/** Servers close idle connections after some seconds; a connection idle for longer is opened anew instead of risking the race. */
+/** Servers close idle connections after some seconds; a connection idle for longer is reopened to avoid the race. */
 const IDLE_REOPEN_MS = 4_000;
-/** Holds a run record, the largest common answer; longer answers are joined from several reads. */
+/** Fits a run record, the largest common answer; longer answers are joined from several reads. */
 const READ_BYTES = 4_096;
 
 export interface Endpoint {
   host: string;
   port: number;
-  /** Sent as bearer token when the server asks for one. */
+  /** Sent as bearer token if the server requires one. */
   token: string | null;
 }
 
 export interface Answer {
   status: number;
-  /** Body text; empty when the caller did not ask for it. */
+  /** Body text; empty unless requested. */
   body: string;
 }
 
@@ -32,7 +32,7 @@ interface Pending {
 export class ConnectionClosed extends Error {}
 
 export class HttpConnection {
-  /** Time the request under way was sent (performance.now), 0 when none is. */
+  /** When the current request was sent (performance.now), 0 without one. */
   sentAt = 0;
   readonly #endpoint: Endpoint;
   readonly #headLines: string;
@@ -66,7 +66,7 @@ export class HttpConnection {
     return this.#send(`GET ${path} HTTP/1.1\r\n${this.#headLines}\r\n`, null, true);
   }
 
-  /** `json` must be ASCII (see asciiJson): its length in characters is sent as its length in bytes. */
+  /** `json` must be ASCII (see asciiJson), because its length in characters is sent as its length in bytes. */
   async post(path: string, json: string, wantsBody = false): Promise<Answer> {
     if (this.#socket === null || performance.now() - this.#lastUse >= IDLE_REOPEN_MS) await this.open();
     return this.#send(this.#postHead(path, json.length) + json, null, wantsBody);
@@ -78,13 +78,13 @@ export class HttpConnection {
     return this.#send(this.#postHead(path, start.length + bytes.length) + start, bytes, true);
   }
 
-  /** Ends the request under way; the next one opens the connection again. */
+  /** Aborts the current request; the next request reopens the connection. */
   cut(): void {
     this.#socket?.destroy();
     this.#fail(new ConnectionClosed("cut: no answer in time"));
   }
 
-  /** For good. */
+  /** Closes the connection permanently. */
   close(): void {
     this.#closed = true;
     this.#socket?.destroy();
@@ -120,7 +120,7 @@ export class HttpConnection {
         host: this.#endpoint.host,
         port: this.#endpoint.port,
         noDelay: true,
-        // A fixed buffer and a callback spare the stream machinery, about a quarter of the generator's CPU per request.
+        // A fixed buffer and a callback avoid the stream machinery, about a quarter of the generator's CPU per request.
         onread: {
           buffer: Buffer.allocUnsafeSlow(this.#readBytes),
           callback: (size, buffer) => {
@@ -155,7 +155,7 @@ export class HttpConnection {
   }
 
   #onBytes(chunk: Buffer): void {
-    // The read buffer is used again for the next read, so only what must be kept is copied.
+    // The read buffer is reused for the next read, so copy only what must be kept.
     const bytes = this.#received === null ? chunk : Buffer.concat([this.#received, chunk]);
     try {
       const head = parseHead(bytes);
@@ -181,7 +181,7 @@ export class HttpConnection {
       this.#socket?.destroy();
       this.#socket = null;
     }
-    // The reason of a refusal is always read: it is rare and worth showing.
+    // The reason of a refusal is always read: refusals are rare, and worth reporting.
     const wanted = pending !== null && (pending.wantsBody || head.status >= 300);
     pending?.resolve({ status: head.status, body: wanted ? body.toString("utf8") : "" });
   }

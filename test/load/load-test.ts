@@ -1,6 +1,6 @@
 /**
- * A whole load test: targets, rounds, phases. With two targets the rounds alternate between them, so that what
- * else the machine does falls on both alike, and ratios are taken within a round.
+ * A whole load test: targets, rounds, phases. With two targets the rounds alternate, so that other load on the machine
+ * affects both alike; ratios are computed within a round.
  */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -62,7 +62,7 @@ interface Side {
   fleet: Fleet;
 }
 
-/** Starts what must be started, measures, ends what was started. */
+/** Starts the targets, measures, and ends whatever was started. */
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const { token: _token, progress: _progress, interrupt, ...shown } = options;
   const report: LoadReport = { machine: readMachine(), options: shown, targets: [], records: [] };
@@ -82,7 +82,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   }
 }
 
-/** What is started is entered in `targets` and `sides` at once, so that the caller can end it whatever happens. */
+/** Whatever is started is entered in `targets` and `sides` at once, so that the caller can end it in any case. */
 async function measure(
   options: LoadOptions,
   report: LoadReport,
@@ -125,7 +125,7 @@ function namedTarget(name: string, place: string, options: LoadOptions): Promise
   return startPeerServer(place.slice(PEER_PREFIX.length), options.engines);
 }
 
-/** Connects the engines, registers the flow by a first run, and checks that this run was stored whole. */
+/** Connects the engines, registers the flow by a first run, and checks that this run was stored completely. */
 async function prepare(target: Target, options: LoadOptions, standInPid: number): Promise<Side> {
   const { seed, ...size } = options;
   const fleet = new Fleet({ ...size }, target.flow, target.endpoint, standInPid, seed);

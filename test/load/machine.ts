@@ -1,4 +1,4 @@
-/** Where a figure was measured: without this it says little. */
+/** The machine of a measurement: figures mean little without it. */
 import { arch, cpus, loadavg, platform, release, totalmem } from "node:os";
 
 const GIB = 1_073_741_824;
@@ -9,7 +9,7 @@ export interface Machine {
   memory_gib: number;
   system: string;
   node: string;
-  /** Mean number of waiting processes in the minute before the test: what else the machine did. */
+  /** Load average of the minute before the test, which shows other load on the machine. */
   load_before: number;
 }
 

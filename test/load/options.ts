@@ -1,4 +1,4 @@
-/** What the load generator is asked to do, and the command line for it. */
+/** Options of the load generator, and their command line. */
 import { parseArgs } from "node:util";
 
 export const PHASES = ["idle", "steady", "burst", "park", "rest", "logs", "list"] as const;
@@ -15,7 +15,7 @@ export interface LoadOptions {
   runs: number | null;
   tasks: number;
   logs: number;
-  /** Engines put the moves of a run into its reports, as our own do where the server takes that. */
+  /** Engines report the moves of a run inside reports, as the bundled engine does when the server accepts that. */
   shortRuns: boolean;
   phases: readonly PhaseName[];
   rounds: number;
@@ -23,21 +23,21 @@ export interface LoadOptions {
   burst: number;
   /** Polls of the park and rest phases. */
   park: number;
-  /** Ended runs made before the first phase. */
+  /** Ended runs created before the first phase. */
   seedRuns: number;
   /** Ended runs written into the store of the started server before its start. */
   storeRuns: number;
   seed: number;
-  /** A running server, or a program as in `compare`; null starts our own. */
+  /** A running server, or a program as in `compare`; null starts this repository's server. */
   url: string | null;
   token: string | null;
   home: string | null;
   durability: "normal" | "full";
-  /** An address, or `cereyan:<path of the program>`; null compares with nothing. */
+  /** An address, or `cereyan:<path of the program>`; null for no comparison. */
   compare: string | null;
-  /** Said on stderr while it goes on; null keeps quiet. */
+  /** Progress lines on stderr; null for none. */
   progress: ((line: string) => void) | null;
-  /** Ends the test early, with what was started for it. */
+  /** Ends the test early, with everything that was started. */
   interrupt: AbortSignal | null;
 }
 
@@ -66,7 +66,7 @@ export const DEFAULTS: LoadOptions = {
   interrupt: null,
 };
 
-/** Bounds of the numbers: what one process and one machine can hold. */
+/** Limits of the numbers: what one process and one machine can handle. */
 const ENGINES_MAX = 4_000;
 const SECONDS_MAX = 3_600;
 const COUNT_MAX = 10_000_000;

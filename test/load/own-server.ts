@@ -1,4 +1,4 @@
-/** Starts the server of this repository on a free loopback port with a store of its own. */
+/** Starts this repository's server on a free loopback port with a new store. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -7,21 +7,21 @@ import { startServer } from "./server-process.ts";
 import { field, getJson, type Target } from "./target.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-/** Above the most that the park phase holds, so that no engine is turned away. */
+/** Above the maximum of the park phase, so that no engine is sent away. */
 const EXTERNAL_ENGINES_MAX = 50_000;
 /** Above any number of simulated engines. */
 const POOL_MAX = "5000";
-/** Simulated engines do not wear out. */
+/** Simulated engines need no replacement. */
 const ENGINE_MAX_RUNS = "100000000";
 
 export interface OwnServerOptions {
-  /** Kept after the end when given, so that a store with many runs can be used again. */
+  /** If given, kept after the end, so that a store with many runs can be reused. */
   home: string | null;
   durability: "normal" | "full";
   token: string | null;
 }
 
-/** @param stored ended runs that are written into a new store before the start */
+/** @param stored ended runs to be written into a new store before the start */
 export async function startOwnServer(options: OwnServerOptions, stored = { runs: 0, seed: 1 }): Promise<Target> {
   const scratch = mkdtempSync(join(tmpdir(), "millrace-load-"));
   const served = join(scratch, "flows");

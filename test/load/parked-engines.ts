@@ -1,18 +1,18 @@
-/** Engines of another module that wait for work, in thousands, each on a connection of its own. */
+/** Thousands of waiting engines of another module, each on a separate connection. */
 import { workBody } from "./engine-protocol.ts";
 import { LoadFailed } from "./fleet.ts";
 import { type Endpoint, HttpConnection } from "./http-connection.ts";
 import type { PhaseContext } from "./phases/phase.ts";
 import { readDescriptorLimit } from "./process-usage.ts";
 
-/** Connections opened at once: a longer burst overflows the listening queue. */
+/** Connections opened concurrently: a larger burst overflows the listen backlog. */
 const OPEN_AT_ONCE = 100;
 /** Descriptors besides the connections: files, pipes, the event loop. */
 const SPARE_DESCRIPTORS = 200;
 /** Answers to a poll are small. */
 const READ_BYTES = 512;
 
-/** Why the phase cannot hold its polls, or null when it can. */
+/** Why the phase cannot hold its polls, or null. */
 export function parkObstacle({ target, fleet, options }: PhaseContext): string | null {
   const needed = options.park + fleet.size.engines + fleet.size.creators + SPARE_DESCRIPTORS;
   return target.parkObstacle ?? descriptorShortage(target.pid, needed);
@@ -43,13 +43,13 @@ export class ParkedEngines {
         void this.#poll(connection, this.#polls[first + n] ?? "");
       });
     }
-    // One exchange on a connection of its own: by its answer the server has had its turn to read the polls.
+    // One request on a separate connection: once it is answered, the server has had time to read the polls.
     const probe = new HttpConnection(this.#endpoint);
     await probe.get("/api/health");
     probe.close();
   }
 
-  /** What must be said about polls that were turned away or cut. */
+  /** Notes about polls that were rejected or cut. */
   notes(): string[] {
     return this.lost === 0 ? [] : [`${this.lost} parked polls were turned away or cut, the first: ${this.reason}`];
   }
@@ -75,7 +75,7 @@ export class ParkedEngines {
   }
 }
 
-/** Why so many connections cannot be held, or null when they can. */
+/** Why this many connections cannot be held, or null. */
 function descriptorShortage(serverPid: number | null, needed: number): string | null {
   for (const [who, pid] of [
     ["the load generator", "self" as const],

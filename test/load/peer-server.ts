@@ -1,7 +1,7 @@
 /**
- * Starts an installed Cereyan for comparison: another server that speaks the same protocol.
- * It starts engines of its own whenever its pool has room and runs wait, so its pool gets exactly as many places as
- * there are simulated engines, and its own engines, should it start one, do nothing.
+ * Starts an installed Cereyan for comparison: another server with the same protocol. It starts engines itself when its pool
+ * has room and runs wait, so its pool gets exactly as many places as there are simulated engines, and engines that it starts
+ * do nothing.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ const FLOW_NAME = "bench";
 const PARK_OBSTACLE =
   "left out: the server fills room in its pool with engines of its own and sends waiting ones away when the pool is full";
 
-/** An engine process that imports this does nothing for as long as the server that started it lives. */
+/** An engine process that imports this module does nothing as long as its server lives. */
 const MODULE = `import os, sys, time
 
 if any("cereyan.engine" in word for word in sys.orig_argv):
@@ -83,7 +83,7 @@ export async function startPeerServer(program: string, poolPlaces: number): Prom
   }
 }
 
-/** The flow as the server registered it from its module: its project and directory are the server's choice. */
+/** The flow as registered by the server from its module: the server chooses project and directory. */
 async function registeredFlow(endpoint: Endpoint): Promise<LoadFlow> {
   const limit = performance.now() + REGISTER_LIMIT_MS;
   while (performance.now() < limit) {

@@ -1,4 +1,4 @@
-/** What a process used so far, read from the process table (Linux); null where there is none. */
+/** Resource use of a process so far, from the process table (Linux); null where unavailable. */
 import { readFileSync } from "node:fs";
 
 /** /proc counts CPU in ticks of USER_HZ, which Linux fixes at 100 for every architecture Node supports. */
@@ -6,7 +6,7 @@ const TICK_US = 10_000;
 const KIB = 1_024;
 
 export interface ProcessUsage {
-  /** User and system time of all threads, the ended ones included, in microseconds (10 ms steps). */
+  /** User and system time of all threads, including ended ones, in microseconds (10 ms steps). */
   cpuUs: number;
   residentBytes: number;
 }
@@ -14,7 +14,7 @@ export interface ProcessUsage {
 export function readUsage(pid: number): ProcessUsage | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    // The command name may hold spaces and brackets; the fields after it start behind the last bracket, with field 3.
+    // The command name may contain spaces and brackets; the fields after it start behind the last bracket, with field 3.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const ticks = Number(fields[14 - 3]) + Number(fields[15 - 3]);
     const resident = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"));
@@ -24,7 +24,7 @@ export function readUsage(pid: number): ProcessUsage | null {
   }
 }
 
-/** Open files that the process may have, or null where it cannot be read. */
+/** Limit of open files of the process, or null if unreadable. */
 export function readDescriptorLimit(pid: number | "self"): number | null {
   try {
     const found = /^Max open files\s+(\S+)/m.exec(readFileSync(`/proc/${pid}/limits`, "latin1"));
@@ -35,7 +35,7 @@ export function readDescriptorLimit(pid: number | "self"): number | null {
   }
 }
 
-/** CPU time of the load generator itself, in microseconds. */
+/** CPU time of the load generator, in microseconds. */
 export function ownCpuUs(): number {
   const usage = process.cpuUsage();
   return usage.user + usage.system;

@@ -1,9 +1,10 @@
 /**
- * What small reads cost, beside another tree: `node --conditions=millrace-src test/load/read-cost.ts TREE [ROUNDS] [RUNS]`
+ * Compares the cost of small reads with another tree:
+ * `node --conditions=millrace-src test/load/read-cost.ts TREE [ROUNDS] [RUNS]`
  *
- * TREE is a checkout of this repository with its node_modules. The queries of both are loaded into this process and answer from the
- * same store of RUNS runs, in turns that change with each round. The ratio is that of the other tree's time to ours: above 1, ours
- * is faster; with its interval of 95 % over the rounds. Their least times stand beside it.
+ * TREE is a checkout of this repository with its node_modules. The queries of both trees are loaded into this process and
+ * read the same store of RUNS runs, in an order that alternates each round. The ratio is the other tree's time divided by
+ * ours (above 1, ours is faster), with the 95 % interval over the rounds and the minimum times.
  */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,7 +17,7 @@ import { seedStore } from "./seed-store.ts";
 
 const [TREE = "", ROUNDS = "40", RUNS = "2000"] = process.argv.slice(2);
 const READS = 100;
-/** Two-sided, for as many rounds as this takes. */
+/** Two-sided, for about this number of rounds. */
 const T_95 = 2.02;
 
 const CALLS: readonly [name: named.QueryName, args: object][] = [
@@ -33,7 +34,7 @@ const CALLS: readonly [name: named.QueryName, args: object][] = [
 ];
 
 type Queries = typeof named;
-/** What is used of the other tree may have another form than ours says. */
+/** The other tree's modules may have types that differ from ours. */
 type Side = { run: (name: named.QueryName, args: object) => unknown };
 
 async function load(tree: string, path: string): Promise<Side> {

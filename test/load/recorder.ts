@@ -1,19 +1,19 @@
-/** What one measured window saw: latencies by kind of request, finished runs, refusals. */
+/** The observations of one measured window: latencies by kind of request, finished runs, refusals. */
 import { Samples } from "./samples.ts";
 
-/** Enough to see what is wrong; a server that refuses everything must not fill the memory. */
+/** Enough to see the problem; a server that refuses everything must not fill the memory. */
 const ERRORS_KEPT = 5;
 
 export class Recorder {
-  /** Create sent to 201, in milliseconds, like all of these. */
+  /** From sending the create to its 201, in milliseconds like all of these. */
   readonly create = new Samples();
-  /** Create sent to the moment the engine has the work. */
+  /** From sending the create to an engine having the work. */
   readonly dispatch = new Samples();
-  /** Transition sent to its acknowledgement. */
+  /** From sending a transition to its acknowledgement. */
   readonly transition = new Samples();
-  /** Report with task runs and log lines, sent to acknowledged. */
+  /** From sending a report with task runs and log lines to its acknowledgement. */
   readonly report = new Samples();
-  /** Create sent to the answer of the run's last request. */
+  /** From sending the create to the answer of the run's last request. */
   readonly whole = new Samples();
   completed = 0;
   failed = 0;

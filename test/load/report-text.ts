@@ -1,4 +1,4 @@
-/** The report as text for people: what was measured where, then one aligned table per phase. */
+/** The report as text: what was measured where, then one aligned table per phase. */
 import type { LoadReport } from "./load-test.ts";
 import { type SummaryLine, summarize } from "./summary.ts";
 
@@ -60,7 +60,7 @@ function renderTable(rows: readonly SummaryLine[], targets: readonly string[], s
   return [align(head), ...cells.map(align)];
 }
 
-/** Three digits that matter, whole numbers from a hundred on. */
+/** Three significant digits, whole numbers from a hundred on. */
 function shown(value: number): string {
   if (Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
   return value.toFixed(Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 3);

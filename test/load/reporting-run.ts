@@ -1,4 +1,4 @@
-/** A run whose engine reports events of user code, as many as are wanted in one request. */
+/** A run whose engine reports events of user code, any number per request. */
 import { HttpConnection } from "./http-connection.ts";
 import { field, type Target } from "./target.ts";
 
@@ -26,7 +26,7 @@ export class ReportingRun {
     return run;
   }
 
-  /** Reports an event of each name; they are stored when the promise is kept. */
+  /** Reports an event of each name; resolves when the events are stored. */
   async report(names: readonly string[]): Promise<void> {
     const events = names.map((name) => {
       this.#seq += 1;

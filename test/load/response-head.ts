@@ -1,6 +1,6 @@
 /**
- * The little of HTTP/1.1 that the load generator needs to read an answer: status, length of the body, keep-alive.
- * A general client costs more per request than the server under test, which would make the figures its own.
+ * A minimal HTTP/1.1 response parser for the load generator: status, body length, keep-alive. A general client would cost
+ * more per request than the server under test and distort the figures.
  */
 export type BodyLength = { kind: "known"; bytes: number } | { kind: "chunked" } | { kind: "until_close" };
 
@@ -20,7 +20,7 @@ const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
 const CHUNKED = /\r\ntransfer-encoding: *chunked/i;
 const CLOSES = /\r\nconnection: *close/i;
 
-/** Reads the head at the start of `bytes`; null while it is incomplete. Throws when the bytes are not HTTP/1.x. */
+/** Parses the head at the start of `bytes`; null while incomplete. Throws for bytes that are not HTTP/1.x. */
 export function parseHead(bytes: Buffer): ResponseHead | null {
   const end = bytes.indexOf(HEAD_END);
   if (end < 0) return null;

@@ -1,8 +1,8 @@
 /**
  * Measures rules: `node --conditions=millrace-src test/load/rule-cost.ts [EVENTS] [RULES]...`
  *
- * For each number of rules, events per second from the report that brings them to the firing of the last one: events that no
- * rule names, and events of which each makes one of the rules fire. The processor time is that of the whole server.
+ * For each number of rules, the rate of events from their report to the firing of the last one: for events that no rule
+ * matches, and for events that each fire one rule. CPU time is that of the whole server.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Millrace } from "#sdk/client/index";
@@ -12,12 +12,12 @@ import { ReportingRun } from "./reporting-run.ts";
 
 const EVENTS = 20_000;
 const RULES = [10, 1_000, 10_000];
-/** Rules are created by so many requests at one time. */
+/** Number of concurrent requests that create rules. */
 const CREATORS = 16;
 /** Events of one report. */
 const REPORT_EVENTS = 2_000;
 const LOOK_EVERY_MS = 5;
-/** Nothing is to be sent, and the flow has no schedules. */
+/** An action without effect, because the flow has no schedules. */
 const DO = [{ kind: "pause_schedule" as const }];
 const FREE = { once: "never", max_per_minute: 0, do: DO } as const;
 
@@ -25,7 +25,7 @@ function show(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Reports the events, then one that only the rule `last` is for; resolves when that has fired. */
+/** Reports the events, then one that matches only the rule `last`; resolves when that rule has fired. */
 async function pass(run: ReportingRun, client: Millrace, names: readonly string[], last: number): Promise<number> {
   const before = (await client.rules.get(last)).fire_count;
   const startedMs = performance.now();

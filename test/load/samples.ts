@@ -1,4 +1,4 @@
-/** Collects measured values and gives exact quantiles: every value is kept and sorted, nothing is estimated. */
+/** Collects measured values and computes exact quantiles: all values are kept and sorted. */
 
 const FIRST_CAPACITY = 1_024;
 

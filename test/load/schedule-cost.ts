@@ -1,9 +1,10 @@
 /**
- * Measures schedules and backfills: `node --conditions=millrace-src test/load/schedule-cost.ts [fires|schedules|backfills]...`
+ * Measures schedules and backfills:
+ * `node --conditions=millrace-src test/load/schedule-cost.ts [fires|schedules|backfills]...`
  *
- * fires: cost of the next hundred fires by kind of schedule. schedules: a thousand schedules that fire on one second, and how
- * late each run was put into the queue. backfills: seconds until the answer, memory, how long cancelling takes, and the creation
- * of other runs meanwhile.
+ * fires: cost of the next hundred fires by kind of schedule. schedules: a thousand schedules that fire in the same second,
+ * and how late each run was queued. backfills: seconds until the answer, memory, duration of a cancel, and the latency of
+ * creating other runs in that time.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ReadySpec, readSpec } from "#actors/scheduler/spec";
@@ -13,9 +14,9 @@ import { startOwnServer } from "./own-server.ts";
 import { readUsage } from "./process-usage.ts";
 
 const SCHEDULES = 1_000;
-/** From the first creation to the fire, unless MILLRACE_AHEAD_SECONDS says otherwise. */
+/** From the first creation to the fire, unless MILLRACE_AHEAD_SECONDS is set. */
 const AHEAD_SECONDS = Number(process.env["MILLRACE_AHEAD_SECONDS"] ?? 40);
-/** Until all that is due has been decided. */
+/** Time until everything due is decided. */
 const SETTLED_MS = 3_000;
 const BACKFILL_SIZES = [10_000, 100_000];
 const VIEWS = 25;
@@ -54,7 +55,7 @@ function measureFires(): void {
     let rounds = 0;
     for (; performance.now() - startedMs < 300; rounds += 1) {
       const beforeMs = performance.now();
-      // A fresh one each time: what is remembered would not be measured.
+      // A new object each time, because cached fires must not be measured.
       const { fires } = ready(schedule);
       parsedMs += performance.now() - beforeMs;
       found = fires.after(start + rounds * 7_000_000, count).length;
@@ -75,7 +76,7 @@ async function withServer(work: (client: Millrace, pid: number) => Promise<void>
   }
 }
 
-/** A flow, known by its first run. */
+/** Registers a flow by its first run. */
 async function register(client: Millrace, name: string, body: Record<string, unknown> = {}): Promise<number> {
   const run = await client.runs.create({ project: "load", flow: name, module: "bench_mod", source_dir: "/bench", ...body });
   return run.flow_id;
@@ -89,14 +90,14 @@ async function measureSchedules(): Promise<void> {
   await withServer(async (client, pid) => {
     const flow = await register(client, "scheduled");
     const startedMs = performance.now();
-    // Time enough to create them all, and for the look-ahead to be completed before the fire.
+    // Enough time to create all schedules, and to complete the look-ahead before the fire.
     const fire = (Math.floor(Date.now() / 1000) + AHEAD_SECONDS) * 1_000_000;
     for (let index = 0; index < SCHEDULES; index += 1)
       await client.schedules.create(flow, { kind: "interval", interval: 86_400, anchor: fire });
     show(`${SCHEDULES} schedules created in ${((performance.now() - startedMs) / 1000).toFixed(2)} s`);
     if (Date.now() * 1000 > fire - 6_000_000) throw new Error("the machine is too slow: the fire came before all was prepared");
     await sleep(fire / 1000 - Date.now() + SETTLED_MS);
-    // No engine takes the runs, so each still says since when it is in the queue.
+    // Without engines, each run still holds the time since when it is queued.
     const runs = await client.runs.list({ flow_id: flow }, { pageSize: 500 }).first(10 * SCHEDULES);
     const drifts: number[] = [];
     for (const { id, scheduled_time } of runs) {
@@ -113,7 +114,7 @@ async function measureSchedules(): Promise<void> {
   });
 }
 
-/** Creates runs of another flow, one after the other, until told to stop; the times that took, in milliseconds, sorted. */
+/** Creates runs of another flow, in sequence, until stopped; returns the sorted latencies in milliseconds. */
 function createMeanwhile(client: Millrace): { stop(): Promise<number[]> } {
   let isOver = false;
   const times: number[] = [];
@@ -138,7 +139,7 @@ function showMeanwhile(times: readonly number[]): void {
   show(`  ${times.length} other runs created meanwhile: p50 ${p50}, p99 ${p99}, slowest ${last}`);
 }
 
-/** What people look at while so many runs wait; both are answered by the core, which decides nothing meanwhile. */
+/** The views that people look at while many runs wait; the core answers both. */
 async function showViews(client: Millrace, size: number): Promise<void> {
   const views = { queue: () => client.queue(), explain: () => client.runs.explain(Math.ceil(size / 2)) };
   for (const [name, view] of Object.entries(views)) {

@@ -1,23 +1,23 @@
 /**
- * Fills a store with ended runs through the API: bare runs of several flows, with tags and different ends.
- * They pass through the simulated engines like all others, so any server of the protocol can be filled.
+ * Fills a store with ended runs through the API: simple runs of several flows, with tags and different ends. The simulated
+ * engines execute them, so any server with this protocol can be filled.
  */
 import { type LoadFlow, transitionBody } from "./engine-protocol.ts";
 import { type Fleet, LoadFailed } from "./fleet.ts";
 import { SeededRandom } from "./random.ts";
 
-/** Seeding stops with what it has after this long. */
+/** Seeding ends after this long with the runs created so far. */
 const SEED_LIMIT_MS = 1_800_000;
 const FLOWS = 4;
 const TAGS = ["nightly", "hourly", "team-a", "team-b", "release"];
-/** Of a hundred runs, about so many fail or are cancelled. */
+/** Percentage of runs that fail or are cancelled. */
 const FAILED_PERCENT = 8;
 const CANCELLED_PERCENT = 2;
 const COMPLETED = transitionBody("Completed");
 const FAILED = transitionBody("Failed", "Failed", "ValueError: total differs from yesterday");
 const CANCELLED = transitionBody("Cancelled", "Cancelled", "cancelled");
 
-/** Gives the number of runs made. Rejects when the server refuses them. */
+/** Returns the number of created runs. Rejects if the server refuses runs. */
 export async function seedRuns(fleet: Fleet, count: number, seed: number): Promise<number> {
   const random = new SeededRandom(seed);
   const before = fleet.recorder.completed;
@@ -28,7 +28,7 @@ export async function seedRuns(fleet: Fleet, count: number, seed: number): Promi
   const limit = setTimeout(() => fleet.stopCreating(), SEED_LIMIT_MS);
   try {
     const { inFlight } = fleet.size;
-    // Each flow is known before other creators name it.
+    // Register each flow before other creators use it.
     for (let n = 0; n < FLOWS; n++) {
       await fleet.create({ runsMax: 1, inFlight, describe: () => ({ flow: flowOf(fleet.flow, n), registers: true, tags: [] }) });
     }
@@ -51,7 +51,7 @@ export async function seedRuns(fleet: Fleet, count: number, seed: number): Promi
   }
 }
 
-/** All flows have the engines' module, so every engine can run them. */
+/** All flows use the engines' module, so every engine can run them. */
 function flowOf(flow: LoadFlow, n: number): LoadFlow {
   return n === 0 ? flow : { ...flow, name: `${flow.name}-${n}` };
 }

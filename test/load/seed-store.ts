@@ -1,10 +1,10 @@
 /**
- * Makes a store with many ended runs, for the list phase and for start times: through the store writer, without a server.
+ * Creates a store with many ended runs, for the list phase and for start times: through the store writer, without a server.
  * Through the API a million runs would take many minutes.
  *
  *   node --conditions=millrace-src test/load/seed-store.ts DIR RUNS [SEED]
  *
- * DIR becomes the home of a server (`--home DIR`) and must not hold a store yet.
+ * DIR becomes the home of a server (`--home DIR`) and must not contain a store.
  */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -17,11 +17,11 @@ import { openWriteHandle } from "#storage/write-handle";
 import { SeededRandom, uuidV7 } from "./random.ts";
 import { MIB } from "./window.ts";
 
-/** Runs in one commit: few enough to stay in the cache, enough to spread its cost. */
+/** Runs per commit: few enough to stay in the cache, enough to spread the commit's cost. */
 const RUNS_PER_COMMIT = 500;
 const FLOWS = 20;
 const TAGS = ["nightly", "hourly", "team-a", "team-b", "release"];
-/** Runs lie within this time before now, inside what a server retains. */
+/** Runs lie within this time before now, inside the retention period. */
 const SPAN_US = 20 * 86_400_000_000;
 /** Durations lie between these, evenly on a logarithmic scale. */
 const DURATION_LEAST_US = 20_000;
@@ -38,7 +38,7 @@ export interface SeededStore {
   bytes: number;
 }
 
-/** Writes `runs` ended runs with their four events each. Throws when `home` holds a store. */
+/** Writes `runs` ended runs with their four events each. Throws if `home` contains a store. */
 export function seedStore(home: string, runs: number, seed: number): SeededStore {
   const path = join(home, "db.sqlite");
   if (existsSync(path)) throw new Error(`${path} exists: choose a new directory`);

@@ -7,11 +7,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Endpoint, HttpConnection } from "./http-connection.ts";
 import { field, parseEndpoint } from "./target.ts";
 
-/** A start takes a second or two; a machine under load may take far longer. */
+/** A start takes a second or two; far longer on a machine under load. */
 const START_LIMIT_MS = 120_000;
 /** Also the resolution of the start time. */
 const LOOK_EVERY_MS = 2;
-/** An orderly stop writes its last commit well within this; then the process is killed. */
+/** An orderly stop takes less; afterwards the process is killed. */
 const STOP_LIMIT_MS = 10_000;
 const OUTPUT_KEPT = 4_000;
 
@@ -29,7 +29,7 @@ export interface ServerCommand {
   /** Directory in which the server writes server.json. */
   home: string;
   token: string | null;
-  /** Start of the environment variables that configure this server: the user's own settings must not reach it. */
+  /** Prefix of the environment variables that configure this server: the user's own settings must not affect it. */
   settingsPrefix: string;
 }
 
@@ -69,7 +69,7 @@ export async function startServer(command: ServerCommand): Promise<StartedServer
   }
 }
 
-/** Null while the discovery file is missing, is of another process, or the server does not answer yet. */
+/** Null while the discovery file is missing or of another process, or the server does not answer yet. */
 async function firstAnswer(child: ChildProcess, command: ServerCommand): Promise<Endpoint | null> {
   let discovery: unknown;
   try {
@@ -97,7 +97,7 @@ async function stopServer(child: ChildProcess): Promise<void> {
   const limit = setTimeout(() => child.kill("SIGKILL"), STOP_LIMIT_MS);
   await ended;
   clearTimeout(limit);
-  // Engines that outlive their server have inherited its output; that must not keep us.
+  // Engines that survive their server inherit its output, which must not keep this process alive.
   child.stdout?.destroy();
   child.stderr?.destroy();
 }

@@ -1,6 +1,6 @@
 /**
- * One engine as the server sees it: polls for work, moves the run through its states, reports, polls again.
- * It runs no user code; what it sends is what an engine sends for a run with that many tasks and log lines.
+ * An engine as the server sees it: polls for work, moves the run through its states, reports, polls again. Runs no user code;
+ * sends what an engine sends for a run with that many tasks and log lines.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type LoadFlow, ReportWriter, transitionBody, workBody } from "./engine-protocol.ts";
@@ -8,7 +8,7 @@ import { type Answer, type Endpoint, HttpConnection } from "./http-connection.ts
 import type { SeededRandom } from "./random.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** Wait after a refused poll or a cut connection, as engines do. */
+/** Delay after a refused poll or a cut connection, as in engines. */
 const RETRY_MS = 200;
 const PENDING = transitionBody("Pending");
 const RUNNING = transitionBody("Running");
@@ -22,7 +22,7 @@ export interface WorkItem {
   run_transitions?: boolean;
 }
 
-/** A Running run in the hands of an engine, for phases that do something special with it. */
+/** A Running run held by an engine, for phases with special actions. */
 export interface HeldRun {
   runId: number;
   engineId: string;
@@ -30,15 +30,15 @@ export interface HeldRun {
   reports: ReportWriter;
 }
 
-/** What the engine asks and tells the rest of the load generator. */
+/** Callbacks to the rest of the load generator. */
 export interface EngineHost {
   readonly recorder: Recorder;
   readonly tasks: number;
   readonly logs: number;
   readonly shortRuns: boolean;
-  /** The work has arrived at `atMs`; gives the time its create was sent, if this generator sent it. */
+  /** The work arrived at `atMs`; returns when its create was sent, if by this generator. */
   received(item: WorkItem, atMs: number): number | undefined;
-  /** Done while a run is Running, before its report. Gives the next free sequence number of the run's reports. */
+  /** Runs while a run is Running, before its report. Returns the next free sequence number of the run's reports. */
   readonly duty: ((held: HeldRun) => Promise<number>) | null;
   /** The body of the run's last move. */
   outcome(item: WorkItem): string;
@@ -54,7 +54,7 @@ export class SimulatedEngine {
   readonly #reports: ReportWriter;
   #id: string;
   #poll: string;
-  /** Engines that took this one's place, and the runs of the present one. */
+  /** Number of engines that took this engine's place, and the runs of the current one. */
   #replaced = 0;
   #runsDone = 0;
   #stopped = false;
@@ -69,7 +69,7 @@ export class SimulatedEngine {
     this.connection = new HttpConnection(endpoint);
   }
 
-  /** Serves until stop() or until the server dismisses it. */
+  /** Serves until stop() or until the server sends it away. */
   async serve(): Promise<void> {
     while (!this.#stopped) {
       try {
@@ -87,7 +87,7 @@ export class SimulatedEngine {
     this.connection.close();
   }
 
-  /** False when the server told this engine to exit. */
+  /** False when the server sent this engine away. */
   async #pollOnce(): Promise<boolean> {
     const answer = await this.connection.post("/api/engine/work", this.#poll, true);
     const atMs = performance.now();
@@ -107,7 +107,7 @@ export class SimulatedEngine {
     return true;
   }
 
-  /** An engine that has done its number of runs is replaced, as a pool would do: a new id on the same connection. */
+  /** Replaces an engine after its number of runs, as a pool does: a new id on the same connection. */
   #replace(): void {
     this.#replaced += 1;
     this.#runsDone = 0;
@@ -130,7 +130,7 @@ export class SimulatedEngine {
     }
   }
 
-  /** False when the server refused a step: the run is then left, as an engine leaves it. */
+  /** False when the server refused a step: the run is then abandoned, as by an engine. */
   async #work(item: WorkItem): Promise<boolean> {
     const { tasks, logs, recorder } = this.#host;
     const runId = item.run_id;
@@ -153,7 +153,7 @@ export class SimulatedEngine {
     return answer.status === 200 || this.#refused("closing report", answer);
   }
 
-  /** The same in two reports that carry the moves. */
+  /** The same with two reports that contain the moves. */
   async #workShort(item: WorkItem): Promise<boolean> {
     const { tasks, logs, recorder } = this.#host;
     const { run_id, lease, run_transitions } = item;

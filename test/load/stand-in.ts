@@ -1,7 +1,7 @@
 /**
- * The process whose id the simulated engines give as theirs.
- * A server may signal an engine's process, and judges by it whether the engine is alive. It must not be the load
- * generator's own id, so a small child takes that place. It ends by itself when the load generator is gone.
+ * The process whose id the simulated engines report as theirs. A server may signal an engine's process, and checks it for
+ * life. The id must not be the load generator's own, so a small child process is used. The child ends by itself when the load
+ * generator is gone.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 

@@ -1,6 +1,6 @@
 /**
- * In which form do events and log lines cost least? Writes full runs (run insert and 4 updates in 4 commits, 3 task runs,
- * 10 events, 10 log lines) into bare tables in each form and prints CPU per run and bytes per run.
+ * Compares the cost of storage forms of events and log lines. Writes full runs (run insert and 4 updates in 4 commits, 3 task
+ * runs, 10 events, 10 log lines) into bare tables in each form and prints CPU per run and bytes per run.
  *
  *   node --conditions=millrace-src test/load/storage-form.ts [--runs 20000] [--rounds 3]
  */
@@ -16,7 +16,7 @@ type LogForm = "rows" | "json" | "deflated" | "columns";
 
 interface Form {
   label: string;
-  /** Events with resource, related and payload as text, or only what can't be derived. */
+  /** Events with resource, related and payload as text, or only with what cannot be derived. */
   events: "full" | "lean";
   /** Event names as text or as small codes. */
   names: "text" | "code";
@@ -27,7 +27,7 @@ interface Form {
   nameIndex: boolean;
   /** Unique index over external ids of runs; of task runs. */
   externalIndex: "none" | "runs" | "both";
-  /** Indexes by state, start and name over all runs, or over ended runs alone. */
+  /** Indexes by state, start and name over all runs, or over ended runs only. */
   runIndexes: "all" | "ended";
   /** One index entry per event for flow, name and time, or one per stretch of 256 events. */
   eventIndexes: "rows" | "stretches";
@@ -108,7 +108,7 @@ interface Line {
   message: string;
 }
 
-/** Writes one form's runs and keeps the counters that the store writer keeps. */
+/** Writes the runs in one form, with the counters of the store writer. */
 class FormWriter {
   readonly #form: Form;
   readonly #database: Database;
@@ -275,7 +275,7 @@ function measure(folder: string, form: Form, runs: number, perCommit: number): F
   database.exec(schema(form));
   const writer = new FormWriter(database, form);
   const before = process.cpuUsage();
-  // Four groups are under way at once, each a commit apart, as with many engines.
+  // Four groups are in progress at once, each a commit apart, as with many engines.
   for (let first = 1; first <= runs + perCommit * STAGES; first += perCommit) {
     for (let stage = 0; stage < STAGES; stage++) {
       const from = first - stage * perCommit;
@@ -299,7 +299,7 @@ const { values } = parseArgs({
 });
 const runs = Number(values.runs);
 const folder = mkdtempSync(join(tmpdir(), "storage-form-"));
-// Once through without a figure, so that no form pays for compiling the code.
+// One unmeasured pass, so that no form pays for compiling the code.
 for (const form of FORMS) measure(folder, form, 640, 64);
 const figures = new Map<string, Figure[]>();
 for (let round = 0; round < Number(values.rounds); round++) {

@@ -1,7 +1,8 @@
 /**
- * The store at size: fills it with full runs through the store writer, then times every sort and filter of the lists.
+ * The store at scale: fills it with full runs through the store writer, then times every sort and filter of the lists.
  *
- *   node --conditions=millrace-src test/load/storage-scale.ts [--runs 1000000] [--per-commit 64] [--path FILE] [--checkpoint-pages N] [--without INDEX,...]
+ *   node --conditions=millrace-src test/load/storage-scale.ts [--runs 1000000] [--per-commit 64] [--path FILE]
+ *   [--checkpoint-pages N] [--without INDEX,...]
  */
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -65,7 +66,7 @@ function stateOf(id: number, stage: number, at: number): RunStateValues {
   ];
 }
 
-/** Operations of one run at one of its four commits. */
+/** Operations of one run in one of its four commits. */
 function writeStage(ops: Primitive[], logs: Primitive[], id: number, stage: number): void {
   const at = START_US + id * 1_000;
   const flow = 1 + (id % FLOWS);

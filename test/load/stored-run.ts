@@ -1,4 +1,4 @@
-/** Checks by reading that what was acknowledged is stored: a figure for work that got lost would be worth nothing. */
+/** Checks by reading that acknowledged work is stored: figures for lost work would be worthless. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Fleet, LoadFailed } from "./fleet.ts";
 import { field, getJson } from "./target.ts";
@@ -8,7 +8,7 @@ const LOOKED_AT = 5;
 const READ_LIMIT_MS = 5_000;
 const LOOK_EVERY_MS = 20;
 
-/** Reads the newest runs that this fleet made. Rejects when one is not Completed or lacks task runs or log lines. */
+/** Reads the newest runs of this fleet. Rejects if one is not Completed or lacks task runs or log lines. */
 export async function checkStoredRuns(fleet: Fleet): Promise<void> {
   const page = await getJson(fleet.endpoint, `/api/runs?limit=${LOOKED_AT}&name=${fleet.prefix}`);
   const items = field(page, "items");

@@ -1,9 +1,10 @@
 /**
  * Measures the event stream: `node --conditions=millrace-src test/load/stream-cost.ts [READERS] [RATE] [SECONDS] [STALLED]`
  *
- * An engine reports RATE events per second for SECONDS; each is a message for READERS readers. Delivery is the time from the
- * event's own (the decision) until a reader has the message, over all messages of the first few readers; the others are read
- * and counted. Then the same with STALLED further readers that take nothing, and what memory the server needs meanwhile.
+ * An engine reports RATE events per second for SECONDS; each event is a message for READERS readers. Delivery is the time
+ * from the event's own time (the decision) until a reader has the message, over all messages of the first few readers; other
+ * readers only read and count. Then the same with STALLED further readers that read nothing, and the server's memory in that
+ * time.
  */
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,15 +15,15 @@ import { Samples } from "./samples.ts";
 import type { Target } from "./target.ts";
 
 const [READERS = 500, RATE = 2_000, SECONDS = 10, STALLED = 100] = process.argv.slice(2).map(Number);
-/** Readers whose messages are looked at one by one. */
+/** Readers whose messages are timed individually. */
 const TIMED = 4;
-/** Reports are sent this often: a message waits at most as long for its fellows. */
+/** Interval of the reports: a message waits at most this long for the next report. */
 const REPORT_MS = 20;
-/** What is under way when the last report is answered. */
+/** Time for messages still in flight when the last report is answered. */
 const DRAIN_LIMIT_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 const MIB = 2 ** 20;
-/** With what follows the number, which may be cut between two packets. */
+/** Includes the characters after the number, because a number may be split between two packets. */
 const TICK = /"name":"load\.tick","occurred":(\d+),/g;
 
 interface Reader {
@@ -47,14 +48,14 @@ function openReader({ endpoint }: Target, delivery: Samples | null): Reader {
       delivery.add((nowUs - Number(found[1])) / 1000);
       end = found.index + found[0].length;
     }
-    // What may be the beginning of the next one.
+    // Keep a possible beginning of the next match.
     rest = text.slice(Math.max(end, text.length - 200));
   });
   socket.on("error", () => undefined);
   return reader;
 }
 
-/** Reports at the rate asked for; the number of events and the time they took. */
+/** Reports at the requested rate; returns the number of events and the elapsed time. */
 async function tick(run: ReportingRun): Promise<{ sent: number; seconds: number }> {
   const startedMs = performance.now();
   let sent = 0;

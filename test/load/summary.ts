@@ -1,4 +1,4 @@
-/** The rounds of a load test in one line per figure: medians, spread, and the ratio of two targets within a round. */
+/** The rounds of a load test with one line per figure: medians, spread, and the ratio of two targets within a round. */
 import type { LoadReport } from "./load-test.ts";
 import type { PhaseName } from "./options.ts";
 import { median } from "./samples.ts";
@@ -7,9 +7,9 @@ export interface SummaryLine {
   phase: PhaseName;
   name: string;
   unit: string;
-  /** In the order of the report's targets; null where a target has no such figure. */
+  /** In the order of the report's targets; null for a target without this figure. */
   targets: ({ median: number; least: number; most: number } | null)[];
-  /** First target divided by the second in each round, the median of these; null without a second target. */
+  /** Median over rounds of the first target's value divided by the second's; null without a second target. */
   ratio: number | null;
 }
 

@@ -1,4 +1,4 @@
-/** A server under test, however it came to be: started by us, started for comparison, or already running elsewhere. */
+/** A server under test: started by the load generator, started for comparison, or already running. */
 import type { LoadFlow } from "./engine-protocol.ts";
 import { type Endpoint, HttpConnection } from "./http-connection.ts";
 
@@ -8,16 +8,16 @@ const READ_BYTES = 65_536;
 export interface Target {
   name: string;
   endpoint: Endpoint;
-  /** Process whose CPU and memory are read; null when it is not on this machine. */
+  /** The process whose CPU and memory are read; null if on another machine. */
   pid: number | null;
-  /** Milliseconds from starting the process to its first answer; null when we did not start it. */
+  /** Milliseconds from starting the process to its first answer; null if it was already running. */
   startMs: number | null;
   version: string;
   durability: string;
   flow: LoadFlow;
-  /** Why the park phase cannot be run against it; null when it can. */
+  /** Why the park phase cannot run against this target, or null. */
   parkObstacle: string | null;
-  /** Ends what was started and removes what was made for it. */
+  /** Ends what was started and removes its files. */
   stop: () => Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export function parseEndpoint(url: string, token: string | null): Endpoint {
   return { host: parsed.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(parsed.port || 80), token };
 }
 
-/** One GET on a connection of its own. */
+/** One GET on a separate connection. */
 export async function getJson(endpoint: Endpoint, path: string): Promise<unknown> {
   const connection = new HttpConnection(endpoint, READ_BYTES);
   try {
@@ -39,12 +39,12 @@ export async function getJson(endpoint: Endpoint, path: string): Promise<unknown
   }
 }
 
-/** The field of an object of unknown shape; undefined when there is none. */
+/** A field of an object of unknown type, or undefined. */
 export function field(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** Joins a server that is already running. Its process is read only when it is on this machine. */
+/** Joins a running server. Its process is read only if on this machine. */
 export async function joinTarget(name: string, url: string, token: string | null, sourceDir: string): Promise<Target> {
   const endpoint = parseEndpoint(url, token);
   const server = await getJson(endpoint, "/api/server");

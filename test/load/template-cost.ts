@@ -1,9 +1,9 @@
 /**
  * Measures templates of rules: `node --conditions=millrace-src test/load/template-cost.ts`
  *
- * What rendering costs on the thread that asks for it and through the reader threads, alone and many at once; what a thread
- * costs to start; and how long templates that try to take long do take. Processor time of all threads, so that other work of
- * the machine plays a small part.
+ * The cost of rendering on the calling thread and through the reader threads, alone and concurrently; the cost of starting a
+ * thread; and the duration of templates that try to run long. CPU time of all threads, so that other load on the machine
+ * matters little.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ function show(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Processor time of this process and its threads per round, in microseconds. */
+/** CPU time of this process and its threads per round, in microseconds. */
 async function cost(rounds: number, work: () => unknown): Promise<number> {
   const before = ownCpuUs();
   for (let round = 0; round < rounds; round += 1) await work();

@@ -1,4 +1,4 @@
-/** A measured window: what one target did, used and answered between two moments. */
+/** A measured window: the work, resource use and answers of one target between two moments. */
 import { type Figure, figure, latencyFigures } from "./figure.ts";
 import type { Fleet } from "./fleet.ts";
 import { ownCpuUs, readUsage } from "./process-usage.ts";
@@ -10,14 +10,14 @@ export const MIB = 1_048_576;
 
 export interface Window {
   seconds: number;
-  /** Null when the server's process cannot be read. */
+  /** Null if the server's process cannot be read. */
   serverCpuUs: number | null;
   generatorCpuUs: number;
   residentBytes: number | null;
   recorder: Recorder;
 }
 
-/** Gives the fleet a fresh recorder; the returned function ends the window. */
+/** Gives the fleet a new recorder; the returned function ends the window. */
 export function openWindow(target: Target, fleet: Fleet): () => Window {
   const recorder = new Recorder();
   fleet.recorder = recorder;
@@ -39,7 +39,7 @@ export function openWindow(target: Target, fleet: Fleet): () => Window {
   };
 }
 
-/** Rates and costs per unit of work, and the failures, which are always shown when there are any. */
+/** Rates and costs per unit of work, and the failures, if any. */
 export function costFigures(window: Window, unit: string, count: number): Figure[] {
   const { serverCpuUs, seconds, residentBytes, recorder } = window;
   return [

@@ -5,7 +5,7 @@ import { HoldGate } from "../hold-gate.ts";
 import { costFigures, openWindow } from "../window.ts";
 import { DRAIN_LIMIT_MS, failureNotes, type PhaseContext, type PhaseResult } from "./phase.ts";
 
-/** Bounds both halves on a slow server: fewer runs are then accepted, or the drain fails. */
+/** Limits both halves on a slow server: then fewer runs are accepted, or the drain fails. */
 const ACCEPT_LIMIT_MS = 60_000;
 const DRAIN_BURST_LIMIT_MS = 300_000;
 

@@ -1,11 +1,11 @@
-/** One run at a time on a quiet server: how long until an engine has the work, and until a move is acknowledged. */
+/** One run at a time on an idle server: the time until an engine has the work, and until a move is acknowledged. */
 import { figure, latencyFigures } from "../figure.ts";
 import { LoadFailed } from "../fleet.ts";
 import { openWindow } from "../window.ts";
 import { DRAIN_LIMIT_MS, failureNotes, type PhaseContext, type PhaseResult } from "./phase.ts";
 
 const WARM_UP_RUNS = 20;
-/** Enough for a 99th percentile that more than a handful of values stand behind. */
+/** Enough that the 99th percentile rests on more than a few values. */
 const RUNS_MAX = 2_000;
 
 export async function idlePhase({ target, fleet, options }: PhaseContext): Promise<PhaseResult> {

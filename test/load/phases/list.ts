@@ -9,10 +9,10 @@ import type { PhaseContext, PhaseResult } from "./phase.ts";
 
 const PAGE = 50;
 const READ_BYTES = 65_536;
-/** Requests of each kind, unless their time runs out first. */
+/** Requests of each kind, unless the time limit is reached first. */
 const REQUESTS_MAX = 200;
 const WARM_UP_REQUESTS = 3;
-/** A kind of page that takes seconds on a large store must not hold up the others. */
+/** A kind of page that takes seconds on a large store must not delay the others. */
 const KIND_LIMIT_MS = 5_000;
 const SORTS = ["created_desc", "created_asc", "start_desc", "start_asc", "duration_desc", "duration_asc", "name_asc"];
 
@@ -34,7 +34,7 @@ export async function listPhase({ target, fleet, options }: PhaseContext): Promi
   return { figures, notes: [] };
 }
 
-/** Name and path of each kind of page; the path is asked anew for each request. */
+/** Name and path of each kind of page; the path is computed for each request. */
 function kinds(run: unknown, random: SeededRandom): [string, () => string][] {
   const newestId = Number(field(run, "id"));
   const createdAt = Number(field(run, "created_at"));

@@ -1,4 +1,4 @@
-/** Log lines in large reports, as a talkative flow sends them: lines per second, and what a line costs. */
+/** Log lines in large reports, as from a verbose flow: lines per second, and the cost of a line. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { figure, latencyFigures } from "../figure.ts";
 import { LoadFailed } from "../fleet.ts";
@@ -6,13 +6,13 @@ import type { HeldRun } from "../simulated-engine.ts";
 import { costFigures, openWindow } from "../window.ts";
 import { DRAIN_LIMIT_MS, failureNotes, type PhaseContext, type PhaseResult } from "./phase.ts";
 
-/** Runs that log at once. */
+/** Number of concurrently logging runs. */
 const WRITERS_MAX = 8;
 /** Lines in one report. Engines send up to 5,000. */
 const LINES_PER_REPORT = 1_000;
 /** Prepared reports per writer, so that the generator does not spend its time building text. */
 const PREPARED = 4;
-/** With --runs the phase ends after so many reports of each writer for each run asked for, and after --seconds at the latest. */
+/** With --runs the phase ends after this many reports of each writer per requested run, and after --seconds at the latest. */
 const REPORTS_PER_RUN = 1;
 
 export async function logsPhase({ target, fleet, options }: PhaseContext): Promise<PhaseResult> {

@@ -1,4 +1,4 @@
-/** Engines of another module that wait for work, in thousands, while runs go on: memory of the server, and what is left of the rate. */
+/** Thousands of waiting engines of another module while runs continue: memory of the server, and the remaining rate. */
 import { figure } from "../figure.ts";
 import { ParkedEngines, parkObstacle } from "../parked-engines.ts";
 import { readUsage } from "../process-usage.ts";

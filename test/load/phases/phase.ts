@@ -9,7 +9,7 @@ export interface PhaseContext {
   options: LoadOptions;
 }
 
-/** What a phase gives: its figures, and a line for each thing a reader must know to read them. */
+/** The result of a phase: its figures, and notes that are needed to read them. */
 export interface PhaseResult {
   figures: Figure[];
   notes: string[];
@@ -17,7 +17,7 @@ export interface PhaseResult {
 
 export type Phase = (context: PhaseContext) => Promise<PhaseResult>;
 
-/** Runs in flight end within this, or the server has lost some. */
+/** Runs in flight must end within this, otherwise the server has lost some. */
 export const DRAIN_LIMIT_MS = 60_000;
 
 /** The failures of a window as notes. */

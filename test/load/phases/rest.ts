@@ -1,4 +1,4 @@
-/** A server at rest with thousands of engines that wait: its memory, the processor time it takes, and how soon one run is handed out. */
+/** An idle server with thousands of waiting engines: its memory, its CPU time, and how soon a run is handed out. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { figure } from "../figure.ts";
 import { ParkedEngines, parkObstacle } from "../parked-engines.ts";

@@ -1,4 +1,4 @@
-/** Full runs with all engines and creators at work: rate, cost per run, and how long each request takes. */
+/** Full runs with all engines and creators at work: rate, cost per run, and the latency of each request. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { LoadFailed } from "../fleet.ts";
 import { checkStoredRuns } from "../stored-run.ts";
@@ -10,7 +10,7 @@ const WARM_UP_MS_MAX = 2_000;
 const WARM_UP_SHARE = 0.25;
 const WARM_UP_RUNS_MAX = 200;
 const WARM_UP_RUNS_SHARE = 0.1;
-/** With --runs the window ends by count; this bounds it when the server stops finishing runs. */
+/** With --runs the window ends by count; this limits it when the server stops finishing runs. */
 const COUNTED_LIMIT_MS = 600_000;
 
 export async function steadyPhase(context: PhaseContext): Promise<PhaseResult> {
@@ -33,7 +33,7 @@ export async function steadyWindow({ target, fleet, options }: PhaseContext, sec
   if (counted === null) {
     await sleep(Math.min(WARM_UP_MS_MAX, seconds * 1_000 * WARM_UP_SHARE));
     const close = openWindow(target, fleet);
-    // Ends early only by a failure, which `until` throws.
+    // Ends early only on a failure, which `until` throws.
     await fleet.until(() => false, seconds * 1_000);
     window = close();
   } else {
