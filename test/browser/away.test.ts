@@ -176,7 +176,7 @@ t.test("a server that goes and comes back: every page notices, keeps what it has
     t.equal(new Set(links).size, links.length, `${path} has no row twice`);
     await page.getByRole("alert").first().waitFor({ state: "detached" });
     if (writes !== undefined) await page.locator(`${writes}:enabled`).first().waitFor();
-    t.equal(await page.evaluate(() => (globalThis as { loadedOnce?: boolean }).loadedOnce), true, `${path} was not loaded anew`);
+    t.equal(await page.evaluate(() => (globalThis as { loadedOnce?: boolean }).loadedOnce), true, `${path} was not reloaded`);
     // A server that loads its state answers 503 for a moment.
     t.same(
       tab.complaints.filter((text) => !text.includes("503")),

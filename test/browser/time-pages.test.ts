@@ -82,7 +82,7 @@ t.test("a schedule that fires each minute is drawn over the whole of the next we
   await context.close();
 });
 
-t.test("the agenda tells runs of one hour one by one", async (t) => {
+t.test("the agenda lists runs of one hour individually", async (t) => {
   const [schedule] = await server.client.schedules.list(await server.flowId("sync_stock_levels"));
   const { page, context } = await openTab(browser);
   const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000_000 - 3_600_000_000;

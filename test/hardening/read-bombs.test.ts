@@ -21,7 +21,7 @@ const GROWN_BYTES_MAX = 400 * MIB;
 const CLIENTS = 40;
 const STREAMS = 300;
 
-t.test("large records are read in bounded memory, and hold up nobody", async (t) => {
+t.test("large records are read in bounded memory, and delay no other client", async (t) => {
   const home = join(tmpdir(), `millrace-bombs-${process.pid}`);
   t.teardown(() => rmSync(home, { recursive: true, force: true }));
   writeBombs(home, { tasks: 10_000, parents: 20, artifacts: 50, records: 50, lines: 80 });

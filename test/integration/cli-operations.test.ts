@@ -32,7 +32,7 @@ t.test("a server is seen, examined, backed up, stopped and restored", async (t) 
     t.equal(report.code, 0, report.out);
     t.match(report.out, new RegExp(`a server runs \\(pid ${server.child.pid}\\)`));
     t.match(report.out, /The server went on during the checks/);
-    t.notMatch(report.out, /millrace\.toml are known/, "a server that answers tells the totals");
+    t.notMatch(report.out, /millrace\.toml are known/, "a running server reports the totals");
   });
 
   await t.test("backup while the server takes runs", async (t) => {

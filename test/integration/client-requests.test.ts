@@ -114,7 +114,7 @@ t.test("a creation is sent again under its key when its answer was lost, what ha
   t.equal(keys[4], undefined);
 });
 
-t.test("nobody there is told at once", async (t) => {
+t.test("an unreachable server is reported at once", async (t) => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;

@@ -85,7 +85,7 @@ t.test("an attempt that fails leaves no child process to the next, and neither d
   t.same(await living(await pidsOf(ended)), []);
 });
 
-t.test("where the system has no /proc, ps tells the same", async (t) => {
+t.test("without /proc, ps gives the same result", async (t) => {
   const run = server.enqueue("waits");
   const pids = await pidsOf(run);
   const id = (await listProcesses()).find(({ pid }) => pid === pids[0])?.run ?? "";

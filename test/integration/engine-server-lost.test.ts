@@ -32,7 +32,7 @@ t.test("an engine whose module is never imported to its end gives up as an idle 
   t.match(complaints(), /no server for 0\.5 s while endless-import\.ts was imported/);
 });
 
-t.test("the address is read anew from the discovery file after a lost connection", async (t) => {
+t.test("the address is re-read from the discovery file after a lost connection", async (t) => {
   const home = t.testdir();
   const answering = (text: string) =>
     new Promise<{ url: string; close: () => void }>((resolve) => {

@@ -119,7 +119,7 @@ t.test("a body that is too long is refused, one of the length that is allowed is
   t.equal((await ask(server, NO_CONTENT, "POST", "/hooks/a/b", { body: Buffer.alloc(BODY_BYTES_MAX) })).status, 204);
 });
 
-t.test("a client that leaves is told to the actor, and a late answer finds nobody", async (t) => {
+t.test("the actor is informed when a client leaves, and a late answer is dropped", async (t) => {
   const server = await startServer();
   t.teardown(() => server.stop());
   const socket = connect(server.port, "127.0.0.1");
@@ -133,7 +133,7 @@ t.test("a client that leaves is told to the actor, and a late answer finds nobod
   t.same(server.defects, []);
 });
 
-t.test("an actor that starts anew ends the requests of its former life", async (t) => {
+t.test("a restarted actor ends the requests of its former life", async (t) => {
   const server = await startServer();
   t.teardown(() => server.stop());
   const answered = server.send("GET", "/report");

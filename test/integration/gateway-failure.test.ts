@@ -79,7 +79,7 @@ t.test("a reader of the stream keeps its connection and is told to fetch everyth
   client.socket.destroy();
 });
 
-t.test("a commit at which it fails is still answered, and the stream tells of a gap", async (t) => {
+t.test("a commit at which it fails is still answered, and the stream reports a gap", async (t) => {
   const server = await new StubServer({ decide: () => null }).start();
   t.teardown(() => server.stop());
   const client = new StreamClient(server.port);

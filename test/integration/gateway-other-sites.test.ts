@@ -47,7 +47,7 @@ t.test("a page of another site cannot tell what there is where no token is set",
   t.equal(await status("/api/health", {}), 200, "a program");
 });
 
-t.test("where a token is set it alone decides: without it nothing tells what there is", async (t) => {
+t.test("with a token configured it alone decides: without it, no answer reveals what exists", async (t) => {
   const server = await new StubServer({ token: "secret" }).start();
   t.teardown(() => server.stop());
   const headers = { ...fetchHeaders("cross-site", "no-cors", "image"), authorization: "Bearer secret" };

@@ -88,7 +88,7 @@ t.test("what HTTP says", async (t) => {
     t.equal((await server.send("DELETE", "/mcp", { headers: { "mcp-session-id": id } })).status, 404);
   });
 
-  t.test("a version that nobody knows is refused after the handshake", async (t) => {
+  t.test("an unknown version is refused after the handshake", async (t) => {
     const headers = { "mcp-protocol-version": "1999-01-01" };
     t.equal((await post(server, { jsonrpc: "2.0", id: 1, method: "ping" }, headers)).status, 400);
     t.equal((await post(server, { jsonrpc: "2.0", id: 1, method: "initialize" }, headers)).status, 200);
@@ -182,7 +182,7 @@ t.test("tools decide through commands and read the store", async (t) => {
   });
 });
 
-t.test("an answer for a client that left finds nobody", async (t) => {
+t.test("an answer for a client that left is dropped", async (t) => {
   const server = await start(t, { decide: () => null });
   const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"cancel_run","arguments":{"run_id":1}}}';
   const socket = createConnection(server.port, "127.0.0.1");

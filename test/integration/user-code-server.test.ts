@@ -77,7 +77,7 @@ t.test("rules, routes and hooks in code", async (t) => {
     t.same(place.calls(), before);
   });
 
-  t.test("routes that hang or throw harm nobody; many requests are served at once", async (t) => {
+  t.test("routes that hang or throw harm no other request; many requests are served at once", async (t) => {
     const post = (name: string) => fetch(`${url}/code/${name}`, { method: "POST", body: name });
     const slow = [fetch(`${url}/code/hang`), fetch(`${url}/code/fails`)];
     const answers = await Promise.all(Array.from({ length: 60 }, (_, index) => post(`n${index}`)));

@@ -46,7 +46,7 @@ t.test("nothing is decided before the last step, which decides all of it", async
   t.same(made.stream.flatMap(({ kind, id }) => (kind === "run.updated" ? [id] : [])).slice(0, 2), [3, 4]);
 });
 
-t.test("a flow that is deleted or registered anew meanwhile is looked at again", async (t) => {
+t.test("a flow that is deleted or registered again between two steps is checked again", async (t) => {
   const deleted = kitOf();
   const sent = fill(deleted);
   deleted.send("DeleteFlow", { target: 1 });

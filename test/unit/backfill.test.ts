@@ -64,7 +64,7 @@ t.test("all runs come in one decision, through the resource of the backfill", as
   t.equal(workOf(poll(kit, "c", { wait_ms: 0 })), null, "two at once");
 });
 
-t.test("a dry run tells what would be created", async (t) => {
+t.test("a dry run reports what would be created", async (t) => {
   const { made } = backfilled({ dry_run: true });
   t.match(made.reply, {
     status: 200,

@@ -19,7 +19,7 @@ async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
   return items;
 }
 
-t.test("iteration goes over all pages, and starts anew each time", async (t) => {
+t.test("iteration goes over all pages, and starts over each time", async (t) => {
   const { listing, asked } = numbers(7);
   t.same(await all(listing), [1, 2, 3, 4, 5, 6, 7]);
   t.same(asked, [null, 3, 6]);

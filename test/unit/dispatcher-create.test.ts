@@ -161,7 +161,7 @@ t.test("waiting runs follow their flow to another module", async (t) => {
   const kit = new DispatchKit();
   const first = createId(kit);
   createId(kit, { module: "moved.py" });
-  t.equal(workOf(poll(kit, "old")), null, "nobody polls in vain for the former module");
+  t.equal(workOf(poll(kit, "old")), null, "a poll for the former module gets no run");
   t.equal(workOf(poll(kit, "new", { module: "moved.py" }))?.["run_id"], first);
 });
 
@@ -176,7 +176,7 @@ t.test("overlap: skip and cancel_new end a new run while the limit is handed out
     t.match(create(kit).reply?.body, { state: { type: "Scheduled" } }, "two queued runs do not overlap");
     poll(kit, "e1");
     const late = create(kit);
-    t.match(late.reply?.body, { state: { ...end, message: "previous run still active" } }, "the answer tells the outcome");
+    t.match(late.reply?.body, { state: { ...end, message: "previous run still active" } }, "the answer holds the outcome");
     t.same(eventNames(late), ["run.scheduled", event]);
     if (policy === "skip") {
       const skipped = operations(late, "insert_event")[1];

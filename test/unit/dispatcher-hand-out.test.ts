@@ -165,7 +165,7 @@ t.test("a clock that is set back does not hide that a run was left", async (t) =
   t.match(kit.run(id).state, { type: "Crashed", message: "left by its engine" });
 });
 
-t.test("an answer that found nobody is taken back; the run keeps its place", async (t) => {
+t.test("an undelivered answer is taken back; the run keeps its place", async (t) => {
   const kit = new DispatchKit();
   const id = createId(kit, { options: { resources: { db: 1 } } });
   const lost = poll(kit, "e1");

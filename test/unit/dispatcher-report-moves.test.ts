@@ -43,7 +43,7 @@ t.test("Pending, Running, what happened, Completed: two reports, each one decisi
   t.match(kit.run(run), { start_time: START_US + 2, end_time: START_US + 4, assigned: false, state: { details: { result: 7 } } });
 });
 
-t.test("a report that is sent again moves nothing and tells the same state", async (t) => {
+t.test("a repeated report moves nothing and returns the same state", async (t) => {
   const kit = new DispatchKit();
   const { run, lease } = take(kit);
   const events = [moveTo(1, "Running"), moveTo(2, "Completed")];

@@ -58,7 +58,7 @@ async function stranger(t: { teardown(fn: () => void): void }, ...args: string[]
   return child;
 }
 
-t.test("an engine is started with its key and tells of its end", async (t) => {
+t.test("an engine is started with its key, and its end is reported", async (t) => {
   const dir = t.testdir({ "jobs.ts": "" });
   const script = `require("fs").writeFileSync("${dir}/said", JSON.stringify([process.argv.slice(1), process.env.FROM_SERVER, process.env.MILLRACE_ENGINE_ID]))`;
   const { ask, next } = setup(script);

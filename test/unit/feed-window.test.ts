@@ -51,7 +51,7 @@ t.test("a gateway that has just started is behind nothing", async (t) => {
   t.equal(window.admit(commit(3, [RUN, 1])).stream.length, 2);
 });
 
-t.test("the writer leaves out what a slow gateway has not read, and tells it of the gap when it has caught up", async (t) => {
+t.test("the writer leaves out what a slow gateway has not read, and reports the gap when it has caught up", async (t) => {
   const disk = new SimulatedDisk();
   const writer = new StoreWriter(
     new Writer(disk.handle, { stream: "new_block" }),

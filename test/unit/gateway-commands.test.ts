@@ -249,7 +249,7 @@ t.test(
     await stopped;
     for (const answered of [poll, late]) t.same(answered.json(), { run: null, exit: true });
     t.same(lease.json(), { lease: null });
-    t.equal(submit("Work", 30_000).status, 503, "nobody would answer it any more");
+    t.equal(submit("Work", 30_000).status, 503, "no core would answer the poll any more");
   },
 );
 

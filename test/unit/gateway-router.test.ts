@@ -32,7 +32,7 @@ t.test("a fixed segment wins over a parameter", async (t) => {
   t.equal(router.match("/a/7")?.methods.get("GET"), "one");
 });
 
-t.test("paths that are nobody's are not found", async (t) => {
+t.test("unknown paths are not found", async (t) => {
   const router = routerOfAll();
   for (const path of [
     "/api/runs/",

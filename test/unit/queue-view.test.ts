@@ -44,7 +44,7 @@ t.test("runs that wait for their next attempt are a reason of their own, with th
   t.match(reason, { count: 1, retries: true });
 });
 
-t.test("of more runs than are listed the first are, and each place is that which the run's own explanation tells", async (t) => {
+t.test("with more runs than the list holds, the first are listed, each with the place that its explanation gives", async (t) => {
   const kit = new DispatchKit({ settings: { resourceTotals: new Map([["disk", 1]]) } });
   startRun(kit, "e0", { flow: "copy", options: { resources: { disk: 1 } } });
   const flows = [

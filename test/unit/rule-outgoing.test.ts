@@ -43,7 +43,7 @@ t.test("a message leaves when its row is committed, and its answer lets the firi
   t.same(again.ops, [], "a repeated answer changes nothing");
 });
 
-t.test("an actor that starts anew is sent what its former life had not answered, and nothing else", async (t) => {
+t.test("a restarted actor gets the messages that its former life had not answered, and nothing else", async (t) => {
   const kit = new DispatchKit();
   kit.send("CreateRule", { body: { name: "r", once: "never", do: [WEBHOOK] } });
   kit.tell(fires(kit, 5, [WEBHOOK]));

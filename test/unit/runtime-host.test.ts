@@ -359,7 +359,7 @@ t.test("timers: set, replaced, cancelled, and gone when the actor stops", async 
   t.same(seen, ["go", "second"]);
 });
 
-t.test("sending to nobody is a defect; so is registering twice", async (t) => {
+t.test("sending to an unknown name is a defect; so is registering twice", async (t) => {
   const { host } = setup();
   t.throws(() => host.send("nobody", 1), /nobody is called nobody/);
   host.register(actor("a", () => undefined));

@@ -170,7 +170,7 @@ t.test("too many exits go to the supervisor above, at the root they end it", asy
   t.same(gaveUp, ["again"]);
 });
 
-t.test("time passes and the count starts anew", async (t) => {
+t.test("after the period the count starts from zero", async (t) => {
   const { tree, gaveUp, pass } = setup(NESTED);
   await tree.start();
   for (let index = 0; index < 20; index += 1) {

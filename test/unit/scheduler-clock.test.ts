@@ -56,7 +56,7 @@ t.test("fires from before the start were missed, also when that was less than a 
   t.match(catchUpsOf(kit.pass(SECOND)), [{ missed: 1, created: 0, dropped: 1 }]);
 });
 
-t.test("a fire that was decided is due, also after the clock was set back and its run waits anew", async (t) => {
+t.test("a fire that was decided is due, also after the clock was set back and its run waits again", async (t) => {
   const { kit, made } = scheduled({ kind: "interval", interval: 3600, anchor: START_US + 10 * SECOND });
   kit.pass(11 * SECOND);
   kit.nowUs -= HOUR;

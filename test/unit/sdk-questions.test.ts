@@ -97,7 +97,7 @@ t.test("a function that does not return after a pause is left behind", async (t)
   t.equal((await runFlow(stuck)).state.name, "Paused");
 });
 
-t.test("questions that nobody awaits pause the run too", async (t) => {
+t.test("questions that are not awaited pause the run too", async (t) => {
   const hasty = flow("hasty", async () => {
     void waitForInput("?");
     await new Promise((resolve) => setImmediate(resolve));

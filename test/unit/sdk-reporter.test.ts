@@ -153,7 +153,7 @@ t.test("an artifact that is updated before it was sent goes out once", async (t)
 
 const move = (type: StateType, timestamp = 7) => ({ type, name: type, timestamp, message: null, details: {} });
 
-t.test("a move goes behind what was added, in the same report; what the run is then tells whether it was taken", async (t) => {
+t.test("a move follows the added items in the same report; the run's state shows whether the move was accepted", async (t) => {
   const states = [move("Running"), move("Cancelling", 8), move("Completed", 9)];
   const { reporter, requests } = setUp((events) => ({
     kind: "applied",

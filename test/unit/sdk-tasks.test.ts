@@ -71,7 +71,7 @@ t.test("a task that awaits a failed one fails with it, and passes its error on",
   t.equal(recording.state.message, "Error: root");
 });
 
-t.test("the failure of a task run that nobody awaits fails the run", async (t) => {
+t.test("the failure of a task run that is not awaited fails the run", async (t) => {
   const bad = task("bad", async () => {
     throw new Error("unseen");
   });

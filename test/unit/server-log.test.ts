@@ -5,7 +5,7 @@ import { ServerLog } from "#server/server-log";
 
 const NOON_US = Date.UTC(2026, 0, 2, 12) * 1000;
 
-t.test("a line has time and level, a longer text is indented, and nobody else may read it", async (t) => {
+t.test("a line has time and level, a longer text is indented, and only the owner may read the file", async (t) => {
   const home = t.testdir();
   const log = new ServerLog({ home, secrets: [], nowUs: () => NOON_US });
   log.info("started");

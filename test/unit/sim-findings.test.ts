@@ -28,7 +28,7 @@ t.test("engines of the pool that outlive a restart of the dispatcher keep their 
   t.match(create(kit, { module: "flow.ts" }).orders, [{ kind: "Spawn", engine_id: "engine-77-4" }]);
 });
 
-t.test("another process under the name of an engine ends the runs of the former one and is stored anew", async (t) => {
+t.test("another process under the name of an engine ends the runs of the former one and is stored again", async (t) => {
   const kit = new DispatchKit({ settings: { crashRetriesDefault: 0 } });
   const id = startRun(kit, "e1");
   poll(kit, "e1", { pid: 4321 });
@@ -49,7 +49,7 @@ t.test("a poll that the same engine left for another module is answered, and no 
   t.equal(kit.run(id).assigned, false);
 });
 
-t.test("a cancel asked for by a move ends the run after twice the grace, and signals nobody who does not hold it", async (t) => {
+t.test("a cancel requested by a move ends the run after twice the grace, and signals only an engine that holds it", async (t) => {
   const kit = new DispatchKit({ settings: { cancelGraceUs: 1_000_000 } });
   const id = startRun(kit, "e1");
   move(kit, id, "Paused");
@@ -65,7 +65,7 @@ t.test("a cancel asked for by a move ends the run after twice the grace, and sig
   );
 });
 
-t.test("a lease whose answer reached nobody is taken back, and a paused run gets none", async (t) => {
+t.test("a lease with an undelivered answer is taken back, and a paused run gets none", async (t) => {
   const kit = new DispatchKit();
   const id = startRun(kit, "e1");
   const lost = kit.send("AcquireLease", { body: { run_id: id, resources: { lock: 1 } } });

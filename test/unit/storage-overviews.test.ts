@@ -92,7 +92,7 @@ t.test("ended_before leaves out what ended then or later", async (t) => {
   t.equal(total({ ended_before: 31, states: ["Failed"] }), 1);
 });
 
-t.test("a list of flows tells as many of the latest ended runs as were asked for", async (t) => {
+t.test("a list of flows holds the requested number of latest ended runs", async (t) => {
   const store = storeOf([{}, { type: "Failed", stateName: "Failed" }, { type: "Running", stateName: "Running", end: null }]);
   const flows = (results: number) => read(store, "flow_summaries", { project: null, results, live: [], now_us: 1 });
   t.strictSame(flows(1)[0].results, [[2, "Failed", "Failed", 5]]);
