@@ -1,10 +1,10 @@
-/** What axe finds on a page: violations that keep people from using it. */
+/** Accessibility violations that axe finds on a page. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-/** The rules that look at colours: what a theme changes. */
+/** Rules that check colours, which depend on the theme. */
 const COLOURS = ["color-contrast", "link-in-text-block"];
 
 interface Violation {
@@ -17,14 +17,14 @@ interface Axe {
   run(options: object): Promise<{ violations: Violation[] }>;
 }
 
-/** Serious and critical violations, each with where it is. */
+/** Serious and critical violations, each with its place. */
 export async function violations(page: Page): Promise<string[]> {
-  // Past the policy of the page, as a tool of the developer would be.
+  // Evaluated outside the page's content security policy, like a developer tool.
   await page.evaluate(AXE);
   return found(page, {});
 }
 
-/** Those of a page that `violations` has looked at, after its colours have changed and nothing else. */
+/** Colour violations of a page already checked by `violations`, after only its colours have changed. */
 export function violationsOfColours(page: Page): Promise<string[]> {
   return found(page, { runOnly: { type: "rule", values: COLOURS } });
 }

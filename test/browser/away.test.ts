@@ -1,6 +1,6 @@
 /**
- * What pages show while their data is on its way, when it cannot be read, while the server is away, and once it is back:
- * everything again and what is new, without being loaded anew.
+ * Pages while their data is loading, when it cannot be read, while the server is down, and once it is back: all earlier and
+ * new data is shown without a reload of the page.
  */
 import type { Page } from "playwright-core";
 import t from "tap";
@@ -10,17 +10,17 @@ import { openTab } from "./browser.ts";
 
 interface Case {
   path: string;
-  /** The request that brings the content. */
+  /** The request for the content. */
   api: string;
-  /** What is there once it came. */
+  /** Selector of the content. */
   content: string;
-  /** Something that the server gets, and what shows it. */
+  /** Adds data on the server, and returns the selector that shows it. */
   add: (word: string) => Promise<{ shown: string }>;
-  /** Controls that write: off while the server is away. */
+  /** Selector of controls that write: disabled while the server is down. */
   writes?: string;
 }
 
-// Without engines the queue has runs for as long as they are looked at.
+// Without engines, the queue keeps its runs during the test.
 const { server, browser, open } = await browse(t, { engines: false });
 const { client } = server;
 
@@ -96,7 +96,7 @@ const CASES: readonly Case[] = [
 const run = await server.run("embed_support_tickets");
 for (const { add } of CASES) await add("before");
 
-/** Lets `answer` decide about the requests that bring the content. */
+/** Lets `answer` decide the answers to requests for the content. */
 async function between(page: Page, api: string, answer: () => Promise<number | null>): Promise<void> {
   await page.route(
     ({ pathname }) => pathname === api,
@@ -177,7 +177,7 @@ t.test("a server that goes and comes back: every page notices, keeps what it has
     await page.getByRole("alert").first().waitFor({ state: "detached" });
     if (writes !== undefined) await page.locator(`${writes}:enabled`).first().waitFor();
     t.equal(await page.evaluate(() => (globalThis as { loadedOnce?: boolean }).loadedOnce), true, `${path} was not reloaded`);
-    // A server that loads its state answers 503 for a moment.
+    // A server that is loading its state answers 503 for a moment.
     t.same(
       tab.complaints.filter((text) => !text.includes("503")),
       [],

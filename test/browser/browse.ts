@@ -1,4 +1,4 @@
-/** What most tests of a browser begin with: a server and a browser, which end with the test, and pages in it. */
+/** The setup of most browser tests: a server and a browser, which end with the test, and pages. */
 import type { Browser } from "playwright-core";
 import { launch, openTab, type PageOptions, type Tab } from "./browser.ts";
 import { Served, type ServedOptions } from "./served.ts";
@@ -6,7 +6,7 @@ import { Served, type ServedOptions } from "./served.ts";
 export interface Browsing {
   server: Served;
   browser: Browser;
-  /** A page at this path of the server. */
+  /** Opens a page at this path of the server. */
   open: (path: string, options?: PageOptions) => Promise<Tab>;
 }
 
@@ -14,7 +14,7 @@ interface Teardown {
   teardown(end: () => Promise<void>): void;
 }
 
-/** With a server that runs already, or one that is started with these options. */
+/** With a running server, or with one that is started with these options. */
 export async function browse(t: Teardown, served: Served | ServedOptions = {}): Promise<Browsing> {
   const server = served instanceof Served ? served : await Served.start(served);
   const browser = await launch();

@@ -1,4 +1,4 @@
-/** The distribution's Chromium, and pages in it that note whatever goes wrong in them. */
+/** The distribution's Chromium, with pages that record all errors. */
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
 const CHROMIUM = process.env["MILLRACE_CHROMIUM"] ?? "/usr/bin/chromium";
@@ -13,14 +13,14 @@ export interface PageOptions {
 }
 
 export function launch(): Promise<Browser> {
-  // Root has no sandbox of its own; what is loaded here is our own.
+  // Root cannot use the sandbox; the loaded pages are our own.
   return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--js-flags=--expose-gc"] });
 }
 
 export interface Tab {
   page: Page;
   context: BrowserContext;
-  /** Errors of scripts, refusals of the content security policy and complaints on the console. */
+  /** Script errors, violations of the content security policy and console errors. */
   complaints: string[];
 }
 
@@ -38,7 +38,7 @@ export async function openTab(browser: Browser, options: PageOptions = {}): Prom
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));
   page.on("console", (message) => {
-    // A server that is away is part of some tests, and says so itself.
+    // Some tests stop the server, so ignore its connection errors.
     if (message.type() === "error" && !/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_CONNECTION_RESET/.test(message.text()))
       complaints.push(message.text());
   });

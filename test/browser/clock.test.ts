@@ -1,4 +1,7 @@
-/** A clock that was set is told on every page, with the schedules that are silent for it, until somebody says that it is right. */
+/**
+ * A step of the clock is shown on every page, with the schedules that are silent because of it, until a person accepts the
+ * clock.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";

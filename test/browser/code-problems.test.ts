@@ -1,4 +1,4 @@
-/** Files that do not load are listed with their errors on the flows page, which also says that code was loaded again. */
+/** Files that do not load are listed with their errors on the flows page, which also shows that code was reloaded. */
 import t from "tap";
 import { browse } from "./browse.ts";
 

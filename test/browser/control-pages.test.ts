@@ -1,4 +1,4 @@
-/** Queue and engines, rules, events and settings: what they show is the server's, and their main tasks are done by keys. */
+/** Queue and engines, rules, events and settings: the pages show the server's data, and their main tasks work by keyboard. */
 import t from "tap";
 import { browse } from "./browse.ts";
 import { startScene } from "./scene.ts";
@@ -140,7 +140,7 @@ t.test("a rule is tried with an event without doing anything, switched off, edit
 });
 
 t.test("events come live, wait while the feed is paused, and are filtered, opened and made into a rule", async (t) => {
-  // Of others that happen meanwhile, nothing is counted.
+  // Other events in the same period are not counted.
   await server.client.events.emit({ name: "shop.opened" });
   const { page, context, complaints } = await open("/events?name=shop.*");
   const table = page.getByRole("table", { name: "Events" });

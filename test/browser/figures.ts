@@ -1,6 +1,7 @@
 /**
- * What the dashboard costs a browser: bytes of its first load, time to its first rows on a large store, and what a minute of
- * 200 updates a second does to its thread and its memory. It needs Chromium and a built dashboard (`npm run build:dashboard`).
+ * Costs of the dashboard in a browser: bytes of its first load, time to its first rows on a large store, and the effect of a
+ * minute with 200 updates a second on its thread and its memory. Requires Chromium and a built dashboard (`npm run
+ * build:dashboard`).
  *
  *   node --conditions=millrace-src test/browser/figures.ts [RUNS] [SECONDS]
  */
@@ -14,7 +15,7 @@ import { Served } from "./served.ts";
 
 const BUILT = join(import.meta.dirname, "../../dist/dashboard");
 const RATE = 200;
-/** Runs that change. */
+/** Number of runs that change. */
 const MOVED = 100;
 const SLOT_MS = 50;
 const TIMES = 7;
@@ -26,7 +27,7 @@ interface Watched {
   blocks: number[];
 }
 
-/** Notes when the first rows are in the document, and each block of the page's thread of more than 50 ms. */
+/** Records when the first rows are in the document, and each block of the page's thread above 50 ms. */
 function watch(page: Page): Promise<unknown> {
   return page.addInitScript(() => {
     const watched: Watched = { firstRows: null, blocks: [] };
@@ -51,7 +52,7 @@ function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-/** Compressed bytes of the script and style that a page loads first. */
+/** Compressed bytes of the script and style of a page's first load. */
 async function firstLoad(browser: Browser, url: string): Promise<number> {
   const { page, context } = await openTab(browser);
   let bytes = 0;

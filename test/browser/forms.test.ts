@@ -1,8 +1,8 @@
-/** Forms say what is wrong at the field that is wrong, and pages say what was: commands that exist, attempts, waits. */
+/** Forms show errors at the wrong field, and pages show facts: existing commands, attempts, waits. */
 import t from "tap";
 import { browse } from "./browse.ts";
 
-/** Flows that the other tests have no use for. */
+/** Flows that only these tests use. */
 const REPORTS = `import { flow, rrule, Type } from "millrace";
 export const board = flow("weekly_board_report", { schedules: [rrule("FREQ=WEEKLY")] }, () => "sent");
 const limits = Type.Object({ rate: Type.Number() });

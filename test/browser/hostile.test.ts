@@ -1,4 +1,4 @@
-/** What users call things and publish is shown as text: nothing of it runs, and the layout holds. */
+/** Names and published data of users are shown as text: none of it is executed, and the layout holds. */
 import t from "tap";
 import type { RuleBody } from "#sdk/client/index";
 import { browse } from "./browse.ts";
@@ -10,9 +10,9 @@ const MARKUP = '"><img src=x onerror="globalThis.hit=1"><script>globalThis.hit=1
 const BACKWARDS = "\u202Etxt.exe";
 const CONTROL = "\u0000\u0007\u001B[31m\r\n\u2028\uFEFF";
 const LONG = "x".repeat(10_000);
-/** The longest name that is taken. */
+/** The longest allowed name. */
 const LONG_NAME = "x".repeat(1_000);
-/** Everything at once, as a name. */
+/** All of these combined, as a name. */
 const NAME = `${MARKUP}${BACKWARDS}${CONTROL}`;
 const flowId = await server.flowId("sync_stock_levels");
 
@@ -57,7 +57,7 @@ if (changed.status !== 200) throw new Error(`resources called so were answered $
 
 const SOME = ".panel > *, table.table, .empty, .strip";
 const tabOf = (tab: string) => `/runs/${hostile.id}?tab=${tab}`;
-/** Each address, and what says that the hostile text is there. */
+/** Each address, and a selector that shows the hostile text. */
 const ADDRESSES: readonly (readonly [address: string, shown: string])[] = [
   ["/", SOME],
   ["/runs", SOME],
@@ -86,8 +86,8 @@ const ADDRESSES: readonly (readonly [address: string, shown: string])[] = [
 ];
 
 /**
- * Texts that stand behind text of users within one line of direction: where that turns, they are read backwards. The texts of
- * users here end in ".exe", or in the control characters behind it.
+ * Texts after user text within one line of direction: if the direction turns, they are read backwards. The user texts here
+ * end in ".exe", or in the control characters after it.
  */
 function turned(): string[] {
   const isolating = /isolate|plaintext/;
@@ -118,7 +118,7 @@ function turned(): string[] {
     .map((line) => textOf(line, line))
     .filter((text) => {
       const rest = text.slice(text.lastIndexOf(".exe") + ".exe".length);
-      // What a name goes on with itself: its number among tasks, the end of a long message.
+      // Parts that belong to the name itself: its number among tasks, the end of a long message.
       return /[^\s\p{Cc}\p{Cf}\uFFFD]/u.test(rest.replaceAll("[31m", "").replace(/^-\d+|^ (?:long)+/, ""));
     });
 }

@@ -1,4 +1,4 @@
-/** Eight tasks from beginning to end by the keyboard alone. */
+/** Eight tasks from start to end with the keyboard only. */
 import type { Page } from "playwright-core";
 import t from "tap";
 import { browse } from "./browse.ts";
@@ -29,7 +29,7 @@ async function tabTo(page: Page, selector: string): Promise<void> {
 }
 
 async function jumpTo(runId: number): Promise<void> {
-  // A dialog that is on its way out still has the keys.
+  // A closing dialog still receives the keys.
   await page.locator("dialog").waitFor({ state: "detached" });
   await press("Control+k");
   await page.getByRole("combobox", { name: "Search or jump to" }).and(page.locator(":focus")).waitFor();

@@ -1,4 +1,4 @@
-/** Runs of ten thousand tasks and of a hundred thousand log lines: what is drawn and asked for is bounded. */
+/** Runs of ten thousand tasks and of a hundred thousand log lines: drawing and requests are bounded. */
 import t from "tap";
 import type { Run } from "#sdk/client/index";
 import { browse } from "./browse.ts";
@@ -6,12 +6,12 @@ import { openTab } from "./browser.ts";
 
 const TASKS = 10_000;
 const LINES = 100_000;
-/** Elements drawn of a list: the rows in the window, and some beside it. */
+/** Drawn elements of a list: the visible rows, and some around them. */
 const ROWS_MAX = 100;
 
 const { server, browser } = await browse(t);
 
-/** A page, and what it asks for from its beginning. */
+/** A page, with all its requests from the start. */
 async function openCounted(path: string) {
   const tab = await openTab(browser);
   const requests: string[] = [];
@@ -20,10 +20,10 @@ async function openCounted(path: string) {
   return { ...tab, requests };
 }
 
-/** Of the tasks of a run: they are read page by page. */
+/** The first request for a run's tasks, which are read page by page. */
 const firstPage = (run: number): string => `/api/runs/${run}/tasks?limit=500&after=0`;
 
-// Each run is watched while it goes on, and read in the test after it, once it has ended.
+// Each run is watched while it goes on, and read by the next test after its end.
 let tasks: Run;
 let lines: Run;
 
@@ -40,7 +40,7 @@ t.test("ten thousand tasks while they run: one request, then the stream", async 
     [...document.querySelectorAll("tr[data-index] .state")].every((mark) => mark.textContent === "Completed"),
   );
   t.ok((await table.locator("tr[data-index]").count()) < ROWS_MAX);
-  // Anew only where the stream could not tell everything.
+  // Re-read only where the stream had a gap.
   const reads = requests.filter((path) => path.startsWith(firstPage(tasks.id))).length;
   t.ok(reads > 0 && reads < 20, `bounded by resyncs, not by tasks: ${reads}`);
   t.same(complaints, []);

@@ -1,6 +1,6 @@
 /**
- * The runs page on a store of 50,000 runs. The whole, a million, takes minutes to write: `npm run check:slow` does it
- * (test/browser/slow/large-store.test.ts). How long the first rows take is measured by test/browser/figures.ts.
+ * The runs page on a store of 50,000 runs. A million takes minutes to write: `npm run check:slow` does that
+ * (test/browser/slow/large-store.test.ts). test/browser/figures.ts measures the time to the first rows.
  */
 import t from "tap";
 import { browse } from "./browse.ts";

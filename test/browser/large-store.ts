@@ -1,4 +1,4 @@
-/** The runs page on a store with many runs: what it asks for and draws does not depend on how many there are. */
+/** The runs page on a store with many runs: requests and drawing do not depend on their number. */
 import type { Browser } from "playwright-core";
 import type { Test } from "tap";
 import { openTab } from "./browser.ts";
@@ -28,7 +28,7 @@ export async function checkLargeStore(t: Test, browser: Browser, server: Served,
   t.equal(await page.locator("table.table").getAttribute("aria-rowcount"), String(runs + 1));
   t.ok((await rows.count()) < ROWS_MAX);
 
-  // Down through a few pages: one request each, and the rows above are let go.
+  // Scroll down a few pages: one request each, and rows above are removed.
   for (let pages = 1; pages <= 4; pages += 1) {
     const from = await page.evaluate(() => document.documentElement.scrollHeight);
     await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));

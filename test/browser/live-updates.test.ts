@@ -1,6 +1,7 @@
 /**
- * Hundreds of updates a second, here 2,000 in all: the page draws what is seen, asks little, keeps nothing, and ends with the
- * last state. A minute of 200 a second, with the longest block of the page's thread, is measured by test/browser/figures.ts.
+ * Hundreds of updates a second, here 2,000 in total: the page draws only visible rows, sends few requests, keeps no memory,
+ * and ends with the last state. test/browser/figures.ts measures a minute of 200 a second, with the longest block of the
+ * page's thread.
  */
 import t from "tap";
 import { browse } from "./browse.ts";

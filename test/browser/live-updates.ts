@@ -1,8 +1,8 @@
-/** Runs that change many times a second, without engines: what a dashboard has to keep up with. */
+/** Runs that change many times a second, without engines: a load for the dashboard. */
 import type { Run } from "#sdk/client/index";
 import type { Served } from "./served.ts";
 
-/** Requests under way at once. */
+/** Concurrent requests. */
 const BATCH = 20;
 
 export class LiveUpdates {
@@ -21,7 +21,7 @@ export class LiveUpdates {
     return new LiveUpdates(server, made);
   }
 
-  /** So many moves of runs from state to state; each is one message of the stream. */
+  /** Moves runs from state to state `times` times; each move is one stream message. */
   async move(times: number): Promise<void> {
     for (let done = 0; done < times; done += BATCH)
       await Promise.all(Array.from({ length: Math.min(BATCH, times - done) }, () => this.#moveOne()));

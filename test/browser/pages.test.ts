@@ -1,11 +1,11 @@
-/** Every page opens, complains of nothing, and can be used by everybody: in both themes, and on a narrow window. */
+/** Every page opens without errors and is accessible: in both themes, and in a narrow window. */
 import t from "tap";
 import { violations, violationsOfColours } from "./accessibility.ts";
 import { browse } from "./browse.ts";
 import { openTab } from "./browser.ts";
 import { type Scene, startScene } from "./scene.ts";
 
-/** Address and the heading that says it is there. A page that is added gets its line. */
+/** Address, and the heading that shows that the page is open. Each new page gets a line. */
 const PAGES: readonly (readonly [address: (scene: Scene) => string, heading: (scene: Scene) => string])[] = [
   [() => "/", () => "flows are failing"],
   [() => "/flows", () => "Flows"],
@@ -35,12 +35,12 @@ const PAGES: readonly (readonly [address: (scene: Scene) => string, heading: (sc
   [() => "/variables?new=variable", () => "Variables"],
 ];
 
-/** What says that a page has its data. */
+/** Selector that shows that a page has its data. */
 const CONTENT = ".panel > *, table.table, .empty, .strip, .calendar, .agenda-rows li, .run-form, .backfill-form, .rule-form";
 
 const scene = await startScene();
 const { browser } = await browse(t, scene.server);
-// One tab for all: each page is read anew, its scripts come from the cache.
+// One tab for all: each page is re-read, its scripts come from the cache.
 const { page, complaints } = await openTab(browser, { theme: "light" });
 
 function rowsBeginWithTheirName(): boolean {
@@ -62,7 +62,7 @@ for (const [address, heading] of PAGES) {
     await page.emulateMedia({ colorScheme: "dark" });
     t.same(await violationsOfColours(page), [], "in dark");
     await page.setViewportSize({ width: 320, height: 640 });
-    // What measures itself has drawn once more by then.
+    // Wait two frames, so that elements that measure themselves are drawn again.
     await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
     t.equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, "it does not scroll sideways at 320 px");
     t.ok(await page.evaluate(rowsBeginWithTheirName), "rows begin with what they are called");

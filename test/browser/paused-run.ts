@@ -1,4 +1,4 @@
-/** A run that waits for a person: an engine that is played by the test takes it and pauses. */
+/** A run that waits for a person: the test acts as the engine, takes the run and pauses it. */
 import { randomUUID } from "node:crypto";
 import type { Run } from "#sdk/client/index";
 import type { Served } from "./served.ts";
@@ -17,7 +17,7 @@ async function post<T>(server: Served, path: string, body: object): Promise<T> {
   return (await response.json()) as T;
 }
 
-/** Creates a run of `billing / issue_invoices_monthly` and lets it ask `question`. */
+/** Creates a run of `billing / issue_invoices_monthly` that asks `question`. */
 export async function pausedRun(server: Served, question: string): Promise<Run> {
   const flow = {
     project: "billing",

@@ -1,4 +1,4 @@
-/** How far a run is stands where it is listed as running and on its first tab, and follows what progress() says. */
+/** The progress of a run is shown in lists of running runs and on its first tab, and follows progress(). */
 import t from "tap";
 import { browse } from "./browse.ts";
 

@@ -1,4 +1,7 @@
-/** Artifacts and variables: what they show is the server's, secrets are masked until a person says otherwise, and nothing is overwritten unsaid. */
+/**
+ * Artifacts and variables: the pages show the server's data, secrets are masked until a person reveals them, and nothing is
+ * overwritten without warning.
+ */
 import t from "tap";
 import { browse } from "./browse.ts";
 
@@ -21,7 +24,7 @@ t.test("artifacts of all runs are listed, and new ones enter", async (t) => {
   await panel.getByRole("link", { name: "History of load" }).click();
   await page.getByRole("heading", { level: 1, name: "History of load" }).waitFor();
   await page.waitForFunction(() => document.querySelectorAll("tr[data-index]").length === 2);
-  // Down the history by keys: the older one.
+  // Down the history by keyboard: selects the older one.
   await page.keyboard.press("j");
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");

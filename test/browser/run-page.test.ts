@@ -1,10 +1,10 @@
-/** The page of a run: timeline and brush, docked log, graph, running again, and answering. */
+/** The page of a run: timeline and brush, docked log, graph, retry, and answering. */
 import t from "tap";
 import { browse } from "./browse.ts";
 
 const { server, open } = await browse(t);
 
-/** The run that the page is about. */
+/** The run of the page. */
 async function runAt(url: string) {
   return server.client.runs.get(Number(/\/runs\/(\d+)/.exec(url)?.[1]));
 }
@@ -19,7 +19,7 @@ t.test("the attempts of a task stand in one row, what went wrong first", async (
   const rows = page.locator(".timeline li");
   await page.getByText("5 rows for 80 tasks: what is alike is folded").waitFor();
   t.equal(await rows.count(), 5);
-  // Two attempts of the run, each with two of the task.
+  // Two attempts of the run, each with two attempts of the task.
   const bars = rows.first().locator(".timeline-bars i");
   t.equal(await bars.count(), 4);
   t.equal(await rows.first().locator("i.earlier").count(), 3);

@@ -1,4 +1,4 @@
-/** The runs page: filters, keys, and what happens live. */
+/** The runs page: filters, keyboard, and live updates. */
 import t from "tap";
 import { browse } from "./browse.ts";
 
@@ -112,7 +112,7 @@ t.test("the runs page", async (t) => {
   });
 
   t.test("runs are listed by activity: the newest end is above, what is to come is last and in order of time", async (t) => {
-    // Whatever other tests started has ended: what runs stands above what ended.
+    // Wait until runs of other tests have ended: running runs are listed above ended ones.
     for (const states of [["Scheduled"], ["Pending", "Running"]])
       for await (const run of server.client.runs.list({ states } as never)) await server.until(run, "Completed", "Failed");
     const flow = await server.flowId("sync_stock_levels");
@@ -197,7 +197,7 @@ t.test("the runs page", async (t) => {
     await page.goBack();
     await page.waitForURL((url) => url.pathname === "/runs" && url.search === "");
     await page.locator("tr[data-index='60']").waitFor({ state: "detached" });
-    // Beyond the first page of the list, which comes in parts.
+    // Scroll beyond the first page of the list, which is loaded in parts.
     await page.waitForFunction(() => {
       window.scrollTo(0, 5_000);
       return window.scrollY === 5_000;

@@ -1,11 +1,11 @@
-/** Rules of every kind: quick and patient ones, one that fails, one by the clock, one that is off. */
+/** Rules of every kind: immediate and waiting ones, one that fails, one armed by a clock, one that is disabled. */
 import type { RuleRow } from "#sdk/client/index";
 import type { Served } from "./served.ts";
 
-/** Nothing listens there. */
+/** An address without a listener. */
 const NOBODY = "http://127.0.0.1:9/hooks/ops";
 
-/** The flow whose schedule a rule pauses as soon as a run of the failed flow has failed. */
+/** The flow whose schedule a rule pauses after a run of the failed flow. */
 export const PAUSED_BY_RULE = "sync_stock_levels";
 
 export async function makeRules({ client }: Served): Promise<RuleRow> {

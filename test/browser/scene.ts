@@ -1,4 +1,4 @@
-/** A server in the middle of its work: runs that ended in every way, that wait, that run, and one that asks. */
+/** A server with work in progress: runs that ended in every way, wait, run, and ask a question. */
 import type { RuleRow, Run } from "#sdk/client/index";
 import { pausedRun } from "./paused-run.ts";
 import { makeRules, PAUSED_BY_RULE } from "./scene-rules.ts";
@@ -6,13 +6,13 @@ import { Served, type ServedOptions } from "./served.ts";
 
 export interface Scene {
   server: Served;
-  /** Every task is done. */
+  /** All its tasks completed. */
   completed: Run;
-  /** Tasks failed after retries. */
+  /** Its tasks failed after retries. */
   failed: Run;
   timedOut: Run;
   running: Run;
-  /** Waits for a resource that two others hold. */
+  /** Waits for a resource that two other runs hold. */
   waiting: Run;
   paused: Run;
   /** Has artifacts of several kinds. */
@@ -21,10 +21,10 @@ export interface Scene {
   rule: RuleRow;
 }
 
-/** Runs of the flow that stocks up, with the one that a rule starts. */
+/** Runs of the stock flow, including the one that a rule starts. */
 const STOCK_RUNS = 4;
 
-/** Everything that ends by itself has ended: what is left moves only when somebody moves it, or a schedule fires. */
+/** Everything that ends by itself has ended: later changes come only from a test or a schedule. */
 export async function startScene(options: ServedOptions = {}): Promise<Scene> {
   const server = await Served.start({ ...options, schedules: true });
   try {

@@ -1,11 +1,11 @@
 /**
- * Pictures of pages, in both themes, wide and narrow, of a server in the middle of its work:
+ * Pictures of pages, in both themes, wide and narrow, of a server with work in progress:
  *
  *   npm run screenshots -- [OUT] [RUNS] [PATH...]
  *   npm run screenshots -- docs/images 100000 docs
  *
- * A path may name a run of the scene: /runs/{failed}. Without paths every page of the list below is taken; "docs" takes those
- * that the README shows, under their names there.
+ * A path may name a run of the scene: /runs/{failed}. Without paths, every page of the list below is taken; "docs" takes the
+ * pages shown in the README, under their file names there.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ const PATHS = [
   "/variables",
   "/settings",
 ];
-/** Those of the README, by the name of their file. */
+/** Pages of the README, by file name. */
 const SHOWN: readonly (readonly [name: string, path: string, theme: Theme])[] = [
   ["overview", "/", "light"],
   ["runs", "/runs", "dark"],
@@ -53,7 +53,7 @@ const SIZES = [
   ["wide", 1440, 960],
   ["narrow", 390, 844],
 ] as const;
-/** For what is fetched after the page stands. */
+/** For data that is fetched after the page is complete. */
 const SETTLED_MS = 1_500;
 
 interface Picture {

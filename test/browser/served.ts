@@ -1,4 +1,4 @@
-/** A real server in a process of its own, on a temporary home, with flows and runs in every state that pages show. */
+/** A real server in a separate process, on a temporary home, with flows and runs in every state that pages show. */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,16 +11,16 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FLOWS = fileURLToPath(new URL("flows", import.meta.url));
 const SEED = 1;
 const STARTS_MAX = 3;
-/** A flow of each file that is served. */
+/** One flow of each served file. */
 const FLOW_OF_EACH_FILE = ["many_tasks", "weather-report"];
 
 export interface ServedOptions {
-  /** Ended runs that the store has from the start. */
+  /** Ended runs in the store at the start. */
   runs?: number;
   token?: string;
   /** False: the server starts no engines, so that runs wait. */
   engines?: boolean;
-  /** True: schedules fire. Otherwise they are paused, and nothing happens at a quarter past but what a test does. */
+  /** True: schedules fire. Otherwise they are paused, and only the tests cause changes. */
   schedules?: boolean;
   /** Further files beside the flows, by name. */
   files?: Readonly<Record<string, string>>;
@@ -70,13 +70,13 @@ export class Served {
         if (!schedules) await Promise.all(found.map(({ id }) => served.client.flows.pause(id)));
         return served;
       }
-      // On a machine under load, discovery may give up on a file that takes long to be imported.
+      // On a machine under load, discovery may give up on a file with a slow import.
       await stop();
       if (tries === STARTS_MAX) throw new Error("the server found no flows");
     }
   }
 
-  /** Ends the process at once, as a crash does. */
+  /** Kills the process at once, like a crash. */
   async stop(): Promise<void> {
     await this.#stop();
   }
@@ -86,7 +86,7 @@ export class Served {
     this.#stop = (await startProcess(this.#home, this.#flows, this.#args, this.#token, this.#port)).stop;
   }
 
-  /** Ends its runs first: engines finish what they run even without their server. */
+  /** Ends the runs first, because engines finish their runs even without the server. */
   async close(): Promise<void> {
     const active = [];
     for (const state_type of ["Scheduled", "Pending", "Running"])
@@ -99,7 +99,7 @@ export class Served {
     rmSync(dirname(this.#flows), { recursive: true, force: true });
   }
 
-  /** Puts a file beside the flows; the server reads them again. */
+  /** Adds a file beside the flows; the server discovers again. */
   addFile(name: string, text: string): void {
     writeFileSync(join(this.#flows, name), text);
   }
@@ -122,7 +122,7 @@ export class Served {
     });
   }
 
-  /** Resolves when so many runs of the flow have completed. */
+  /** Resolves when `runs` runs of the flow have completed. */
   async untilCompleted(flow: string, runs: number): Promise<void> {
     const wanted = { flow, state_type: "Completed" } as const;
     await this.#onChanges("run.updated", async () => (await this.client.runs.list(wanted).page()).items.length >= runs);
@@ -134,17 +134,20 @@ export class Served {
     await this.#onChanges("schedule.updated", async () => (await this.client.schedules.list(id)).some(({ active }) => !active));
   }
 
-  /** Asks at once and after each such message of the stream, until the answer is true. */
+  /** Calls `asked` at once and after each such stream message, until it returns true. */
   async #onChanges(event: "run.updated" | "schedule.updated", asked: () => Promise<boolean>): Promise<void> {
     const abort = new AbortController();
-    // The first message says that the stream is open: what happens from there on is not missed.
+    // The first message confirms that the stream is open: later changes cannot be missed.
     for await (const message of this.client.stream({ signal: abort.signal }))
       if (["hello", "resync", event].includes(message.event) && (await asked())) break;
     abort.abort();
   }
 }
 
-/** A server writes changed settings beside the flows. They find the package only from within it. */
+/**
+ * A copy of the flows inside the package, because a server writes changed settings beside them, and they find the package
+ * only from there.
+ */
 function copyOfFlows(files: Readonly<Record<string, string>>): string {
   const built = join(ROOT, "dist");
   mkdirSync(built, { recursive: true });

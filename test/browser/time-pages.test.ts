@@ -1,4 +1,4 @@
-/** Overview, flows, schedules and backfills: what they show is the server's, and their main tasks are done by keys. */
+/** Overview, flows, schedules and backfills: the pages show the server's data, and their main tasks work by keyboard. */
 import t from "tap";
 import { browse } from "./browse.ts";
 import { openTab } from "./browser.ts";
@@ -12,7 +12,7 @@ t.test("the overview says what needs somebody, and a bar of the strip leads to i
   await page.getByRole("heading", { level: 1, name: /waits for your answer.*flows are failing/ }).waitFor();
   await page.getByText("Asks: Send 42 invoices, 18,240.50 EUR in total?").waitFor();
   await page.getByText(/2 of 2 taken/).waitFor();
-  // Asked anew until both say the same: a run of a schedule may end in between.
+  // Re-read until both agree, because a run of a schedule may end in between.
   await page.waitForFunction(async () => {
     const { quarters } = (await (await fetch("/api/stats")).json()) as { quarters: { states: Record<string, number> }[] };
     const ended = quarters.flatMap(({ states }) => Object.values(states)).reduce((sum, count) => sum + count, 0);
@@ -87,7 +87,7 @@ t.test("the agenda lists runs of one hour individually", async (t) => {
   const { page, context } = await openTab(browser);
   const hour = Math.floor(Date.now() / 3_600_000) * 3_600_000_000 - 3_600_000_000;
   const run = (minute: number, id: number) => [schedule?.id, hour + minute * 60_000_000, 1, "Failed", "Failed", id];
-  // Runs of past fires cannot be had without waiting for them.
+  // Mocked, because real runs of past fires would require waiting.
   await page.route("**/api/schedules/runs?*", async (route) => {
     const each = Number(new URL(route.request().url()).searchParams.get("each"));
     const merged = [[schedule?.id, hour + 5 * 60_000_000, 2, "Failed", "Failed", 2]];

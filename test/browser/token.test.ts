@@ -1,4 +1,4 @@
-/** A server with a token: the dashboard asks for it once, and keeps it. */
+/** A server with a token: the dashboard asks for the token once and keeps it. */
 import t from "tap";
 import { browse } from "./browse.ts";
 

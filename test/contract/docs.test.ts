@@ -1,10 +1,10 @@
-/** The generated reference and the code in guides are those of today: `npm run docs` mends what this finds. */
+/** The generated reference and the code in guides are up to date: `npm run docs` repairs what this finds. */
 import { existsSync, readFileSync } from "node:fs";
 import t from "tap";
 import { embeddedFiles, fillEmbeds } from "../../scripts/docs/embeds.ts";
 import { allPages, ROOT, writtenPages } from "../../scripts/docs/pages.ts";
 
-/** Guides about other things than flows: what they show is configuration and commands. */
+/** Guides that show configuration and commands instead of flows. */
 const WITHOUT_CODE = new Set(["docs/guides/mcp.md", "docs/guides/service.md", "docs/guides/security.md"]);
 
 for (const [path, text] of allPages()) {

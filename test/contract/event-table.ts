@@ -1,12 +1,12 @@
 /**
- * The catalogue of events and the list of stream messages as the interface tells them, written down apart from the product:
- * what is compared with this table must not be made of it.
+ * The catalogue of events and the list of stream messages of the interface, written independently of the product, which is
+ * compared with this table.
  */
 
 export interface EventShape {
   /** Kind of the resource. */
   resource: string;
-  /** Kinds of what it is related to, in order, each once. */
+  /** Kinds of the related resources, in order, without repetitions. */
   related: readonly string[];
   /** Keys of the payload, sorted. */
   payload: readonly string[];
@@ -28,10 +28,10 @@ const schedule = (...more: string[]): EventShape => ({
   payload: ["schedule_id", ...more].sort(),
 });
 const flow = (related: string[], ...payload: string[]): EventShape => ({ resource: "flow", related, payload: payload.sort() });
-/** Events of rules that a run made act. */
+/** Events of rules that a run fired. */
 const rule = (...payload: string[]): EventShape => ({ resource: "rule", related: ["run", "flow"], payload: payload.sort() });
 
-/** An addition to the interface. It takes a clock that is set, so it happens in test/hardening/clock-steps.test.ts. */
+/** An addition to the interface. Requires a step of the clock, so it occurs in test/hardening/clock-steps.test.ts. */
 export const CLOCK_STEP = "clock.stepped";
 
 export const EVENT_TABLE: Readonly<Record<string, EventShape>> = {
@@ -113,7 +113,7 @@ const SCHEDULE_KEYS = [
   ...["code_key", "persist", "created_at", "updated_at", "next_fire", "skipped"],
 ];
 
-/** By message of the stream: the keys of its data, sorted, in each form it has. */
+/** By stream message: the sorted keys of its data, for each of its forms. */
 export const MESSAGE_TABLE: Readonly<Record<string, readonly (readonly string[])[]>> = {
   hello: [["latest", "since"]],
   "run.updated": [RUN_KEYS, GONE],

@@ -1,4 +1,4 @@
-/** Everything that the catalogue of events and the list of stream messages tell of happens once, through HTTP, in the shape told. */
+/** Every event of the catalogue and every stream message occurs once, through HTTP, in the documented shape. */
 import t from "tap";
 import { CLOCK_STEP, EVENT_TABLE, MESSAGE_TABLE } from "./event-table.ts";
 import { CAUGHT_UP_FLOW, EveryEvent } from "./every-event.ts";
@@ -70,7 +70,7 @@ t.test("events and stream messages have the shapes of the interface", async (t) 
 
   await t.test("stored events are what the stream told", async (t) => {
     const stored = new Map(events.map((event) => [event.id, event]));
-    // Catch-up after the restart changes who created the runs of this flow.
+    // Catch-up after the restart changes the creator of this flow's runs.
     const isKept = ({ id, payload }: StoredEvent): boolean => stored.has(id) && payload["flow"] !== CAUGHT_UP_FLOW;
     const told = scene.messages
       .filter(({ event }) => event === "event.created")

@@ -1,4 +1,4 @@
-/** A served home in which everything happens once that the catalogue of events and the list of stream messages tell of. */
+/** A served home in which every event of the catalogue and every stream message occurs once. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,7 +9,7 @@ import { StreamClient } from "../integration/stream-client.ts";
 const PLACE = { project: "kit", source_dir: "/nowhere", flow_tags: ["nightly"] };
 const ENGINE = { engine_id: "e1", pid: process.pid, source_dir: "/nowhere", wait_ms: 10_000 };
 const DAY = { type: "object", properties: { day: { type: "string", format: "date" }, k: { type: "string" } } };
-/** The flows that it is about have no schedules. */
+/** An action without effect: the flows concerned have no schedules. */
 const NOOP = [{ kind: "pause_schedule" }];
 const ENDED = ["run.completed", "run.failed", "run.crashed", "run.cancelled", "run.skipped"];
 
@@ -25,7 +25,7 @@ export class EveryEvent {
   readonly home = new ServedHome();
   #server: ServedProcess | null = null;
   #stream: StreamClient | null = null;
-  /** Streams of former servers are part of what was heard. */
+  /** Streams of former servers, whose messages also count. */
   readonly #streams: StreamClient[] = [];
   readonly #receiver = createServer((_request, response) => response.end());
   #reported = 0;
@@ -64,7 +64,7 @@ export class EveryEvent {
     return answer.body;
   }
 
-  /** Waits until an event of this name was heard, beyond those that were there. */
+  /** Waits for a further event of this name. */
   async #heard(name: string, count = 1): Promise<void> {
     await this.#stream?.until(
       ({ messages }) => messages.filter(({ event, data }) => event === "event.created" && data["name"] === name).length >= count,
@@ -87,7 +87,7 @@ export class EveryEvent {
     return this.call("POST", `/api/runs/${run["id"]}/transition`, { type, ...more });
   }
 
-  /** A run that the engine holds and works on. */
+  /** A run that the engine holds and has started. */
   async #running(flow: string, more: Row = {}): Promise<Row> {
     const run = await this.#run(flow, more);
     const work = (await this.call("POST", "/api/engine/work", { ...ENGINE, module: `${flow}.ts` }))["run"] as Row;
@@ -119,7 +119,7 @@ export class EveryEvent {
     await this.call("DELETE", `/api/rules/${gone["id"]}`);
   }
 
-  /** What becomes of runs; the first is watched. */
+  /** The moves of runs; the first run is watched. */
   async #runs(): Promise<void> {
     const watched = await this.#running("watched");
     await this.#heard("expectation.lapsed");
@@ -195,7 +195,7 @@ export class EveryEvent {
     await this.call("POST", `/api/schedules/${daily["id"]}/pause`);
     await this.call("POST", `/api/schedules/${daily["id"]}/resume`);
     await this.call("DELETE", `/api/schedules/${daily["id"]}`);
-    // Its first run becomes late while the rest happens, and its fires are missed while the server is down.
+    // Its first run becomes late during the other steps, and its fires are missed while the server is down.
     await this.call("POST", path, { kind: "interval", interval: 1, catchup: "latest" });
     const backfill = await this.call("POST", `/api/flows/${flow_id}/backfill`, {
       parameter: "day",

@@ -2,7 +2,10 @@ import t from "tap";
 import { MCP_PROMPTS, MCP_RESOURCE_TEMPLATES, resourceUri } from "#protocol/mcp";
 import { listTools, MCP_TOOLS } from "#protocol/mcp-tools";
 
-/** What hosts and their saved permissions rely on: arguments of each tool, the required ones marked, and whether it only reads. */
+/**
+ * The contract with hosts and their saved permissions: arguments of each tool, required ones marked, and whether the tool
+ * only reads.
+ */
 const TOOLS: Readonly<Record<string, string>> = {
   list_flows: "reads: project",
   list_runs: "reads: flow project name state_type state_name limit cursor",
@@ -25,7 +28,7 @@ const TOOLS: Readonly<Record<string, string>> = {
   set_variable: "writes: name! value! secret tags",
 };
 
-/** Least, greatest and standard value of the limits. */
+/** Minimum, maximum and default of the limits. */
 const LIMITS: Readonly<Record<string, readonly [number, number, number]>> = {
   list_runs: [1, 200, 20],
   get_run: [1, 500, 200],
@@ -34,7 +37,7 @@ const LIMITS: Readonly<Record<string, readonly [number, number, number]>> = {
   list_artifacts: [1, 200, 50],
 };
 
-/** Some hosts hand all of it to the model: about 12,000 tokens. */
+/** Some hosts pass the whole list to the model: about 12,000 tokens. */
 const LISTED_CHARACTERS_MAX = 50_000;
 
 interface Property {
@@ -71,7 +74,7 @@ t.test("limits, and other defaults", async (t) => {
   t.same(defaults("edit_schedule"), {}, "what is not sent stays");
 });
 
-/** The keys of each tool's result, those that may be left out marked. */
+/** The keys of each tool's result, optional ones marked. */
 const RESULTS: Readonly<Record<string, string>> = {
   list_flows: "flows",
   list_runs: "runs next_cursor",

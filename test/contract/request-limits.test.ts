@@ -1,11 +1,11 @@
-/** Whatever a request may hold any amount of has a limit that its description states. */
+/** Every part of a request with variable size has a limit stated in its description. */
 import t from "tap";
 import { MCP_TOOLS } from "#protocol/mcp-tools";
 import { ROUTES } from "#protocol/routes";
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** A limit that JSON Schema has no word for: bytes of JSON text, or what is cut instead of refused. */
+/** A limit that JSON Schema cannot express: bytes of JSON text, or text that is truncated instead of refused. */
 const SAID = /\b(?:at most|beyond) \d+ (?:bytes|characters)\b/i;
 
 /** Places without a stated limit. */

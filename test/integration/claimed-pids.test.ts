@@ -1,4 +1,4 @@
-/** An engine says which process it is: the server believes it only where something else says so too. */
+/** An engine reports its process: the server believes that only with other evidence. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { ServedHome, type ServedProcess, until } from "./served-home.ts";
 
 const KEY = { module: "m.ts", source_dir: "/nowhere" };
 
-/** Puts a run into the hands of an engine with this pid, which then does not heed that the run is cancelled. */
+/** Gives a run to an engine with this pid, which then ignores the cancel of the run. */
 async function cancelUnderPid(server: ServedProcess, engine_id: string, pid: number): Promise<void> {
   const created = await server.call("POST", "/api/runs", { ...KEY, flow: "f", project: "p" });
   const id = Number(created.body["id"]);
@@ -28,7 +28,7 @@ t.test("a cancel ends the process of an engine, and not one that has nothing to 
   writeFileSync(join(home.path, "db.lock"), "");
   writeFileSync(join(home.path, "millrace.toml"), "[server]\ncancel_grace_secs = 0.1\n");
   const server = await home.serve();
-  // This test plays the engine: the first process is a child of it, the second one is nobody's.
+  // The test acts as the engine: the first process is its child, the second has an unrelated parent.
   const own: ChildProcess = spawn("sleep", ["300"], { stdio: "ignore" });
   const ended = once(own, "exit");
   const unrelated = Number(execFileSync("sh", ["-c", "sleep 300 > /dev/null 2>&1 & echo $!"], { encoding: "utf8" }));

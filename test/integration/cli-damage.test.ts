@@ -1,4 +1,4 @@
-/** What the commands say where something is missing or damaged, with real processes. */
+/** Messages of the commands when files are missing or damaged, with real processes. */
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";

@@ -1,4 +1,4 @@
-/** Failed runs as the command line shows them: with the cause, the traceback and each attempt. */
+/** Failed runs on the command line: with the cause, the traceback and each attempt. */
 import { join } from "node:path";
 import t from "tap";
 import { Millrace, ResultTooLargeError } from "#sdk/client/index";

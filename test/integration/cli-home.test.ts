@@ -1,4 +1,4 @@
-/** Which folders the command line takes as a home. */
+/** Which folders the command line accepts as a home. */
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

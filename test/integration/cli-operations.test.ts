@@ -1,4 +1,4 @@
-/** The commands that look after a running server and its home, with real processes. */
+/** The commands for operating a running server and its home, with real processes. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -86,7 +86,7 @@ t.test("a server is seen, examined, backed up, stopped and restored", async (t) 
     const again = new Millrace({ home, token: TOKEN });
     const found = await again.runs.get(kept.id);
     t.match(found, { id: kept.id, external_id: kept.external_id });
-    // What came after the backup is gone.
+    // Data from after the backup is gone.
     await t.rejects(again.runs.get(lost.id), { name: "MillraceError", status: 404 });
     t.ok((await again.runs.create(FLOW)).id > lost.id, "an id never returns");
     t.equal((await millrace("stop", "--home", home)).code, 0);

@@ -1,4 +1,4 @@
-/** What `progress()` says of a run is shown while it is followed and when it is looked at. */
+/** The progress of a run is shown while the run is followed and when it is inspected. */
 import { join } from "node:path";
 import t from "tap";
 import { RunFollower } from "#cli/follow-run";
@@ -6,7 +6,7 @@ import { Terminal } from "#cli/terminal";
 import { Millrace } from "#sdk/client/index";
 import { millrace, serve } from "../support/command-line.ts";
 
-/** A terminal that says when a text is on it. */
+/** A terminal; waits for a text on its screen. */
 function screen() {
   let all = "";
   const wanted = new Set<{ text: string; resolve: () => void }>();

@@ -1,11 +1,11 @@
-/** The commands for schedules, with a real server and a schedule in another zone than that of the machine. */
+/** The commands for schedules, with a real server and a schedule in a different zone from the machine's. */
 import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
 import { millrace, serve } from "../support/command-line.ts";
 
 const FLOW = { project: "shop", flow: "orders", module: "shop.py", source_dir: "/nowhere" };
-/** Far from the zone of any machine, and without summer time. */
+/** Far from the zone of any test machine, and without daylight saving. */
 const ZONE = "Pacific/Kiritimati";
 
 t.test("skipping, taking it back and resuming name fires in the zone of their schedule", { timeout: 120_000 }, async (t) => {

@@ -1,4 +1,4 @@
-/** A short command loads no more than it needs: its start is what people wait for. */
+/** A short command loads no more than it needs, because people wait for its start. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import t from "tap";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 
-/** Tells at the end which modules were loaded: our own files by path, parts of Node by name. */
+/** Reports at the end which modules were loaded: our own files by path, parts of Node by name. */
 const REPORT = `
 import { registerHooks } from "node:module";
 const urls = [];

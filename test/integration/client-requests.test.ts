@@ -5,7 +5,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { Millrace, MillraceError } from "#sdk/client/index";
 
-/** A server on a free port (or a socket) that is closed with the test. */
+/** A server on a free port (or a socket) that closes with the test. */
 async function listen(test: Test, handler: RequestListener, socket?: string): Promise<string> {
   const server = createServer(handler);
   await new Promise<void>((resolve) => {

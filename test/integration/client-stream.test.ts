@@ -9,7 +9,7 @@ interface Connection {
   response: ServerResponse;
 }
 
-/** A server whose stream connections the test holds in its hands, and whose run 7 is what the test says. */
+/** A server whose stream connections and run 7 the test controls. */
 class FakeServer extends EventEmitter {
   url = "";
   run: Record<string, unknown> | null = { id: 7, state: { type: "Running", name: "Running", details: {} } };
@@ -184,7 +184,7 @@ t.test("waitFor fails for a run that is unknown, deleted meanwhile, or too slow"
   const server = await new FakeServer().listen(t);
   const client = new Millrace({ url: server.url });
   await t.rejects(client.waitFor(7, { timeoutMs: 1 }), { name: "MillraceError", message: "run 7 has not ended within 0.001 s" });
-  // Another server: the stream of the wait that was given up may still arrive at the first one.
+  // Another server, because the stream of the aborted wait may still arrive at the first one.
   const second = await new FakeServer().listen(t);
   const opened = second.connected();
   const deleted = new Millrace({ url: second.url }).waitFor(7);

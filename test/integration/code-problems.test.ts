@@ -1,4 +1,4 @@
-/** A file that never loaded, or not as its author means it, is shown wherever flows are. */
+/** A file that does not load, or not as intended, is shown wherever flows are. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";

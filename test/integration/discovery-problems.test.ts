@@ -1,4 +1,4 @@
-/** What discovery says of files that load, and yet are not as they are meant. */
+/** Warnings of discovery about files that load but are probably wrong. */
 import { join } from "node:path";
 import t from "tap";
 import { discover } from "#server/discovery";

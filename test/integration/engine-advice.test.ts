@@ -1,4 +1,4 @@
-/** A run whose engine is not there, or does not start, says what to write into millrace.toml. */
+/** A run whose engine is missing or does not start names the setting to add to millrace.toml. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -15,7 +15,7 @@ async function served(test: Parameters<typeof serving>[0], settings: string) {
   return { home, client: new Millrace({ home }), flow: { ...GREET, source_dir: dir } };
 }
 
-/** What `run` prints until it has said what the run waits for. */
+/** Output of `run` until it has printed what the run waits for. */
 async function followed(test: Parameters<typeof serving>[0], home: string): Promise<string> {
   const { child } = launch(["run", "greet", "--home", home]);
   test.teardown(() => child.kill("SIGKILL"));

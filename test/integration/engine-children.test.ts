@@ -5,7 +5,7 @@ import type { ServedRun } from "./protocol-server.ts";
 
 const { server } = await startEngine(t, "leaving.ts", ["--grace", "0.5", "--heartbeat", "0.2"]);
 
-/** The processes that the flow says it has started. */
+/** The pids that the flow reports of its started processes. */
 async function pidsOf(run: ServedRun): Promise<number[]> {
   await server.until(() => server.logs(run).some((line) => line.startsWith("pids")));
   const line = server.logs(run).find((text) => text.startsWith("pids")) ?? "";

@@ -15,7 +15,7 @@ function lines(run: ServedRun): Line[] {
   return run.items.filter(({ kind }) => kind === "logs").flatMap(({ logs }) => logs as Line[]);
 }
 
-/** Standard output and error are two streams, so only lines of one are in order. */
+/** Standard output and error are separate streams, so only lines of the same stream are in order. */
 function printed(run: ServedRun, logger: string): string[] {
   return lines(run)
     .filter((line) => line.logger === `millrace.${logger}`)

@@ -11,9 +11,9 @@ export interface StartedEngine {
   engine: ChildProcess;
   /** The exit code of the process. */
   exited: Promise<number | null>;
-  /** What it has written to standard error. */
+  /** Standard error so far. */
   complaints: () => string;
-  /** Resolves when that holds the text. */
+  /** Resolves when standard error contains the text. */
   complained: (text: string) => Promise<void>;
 }
 
@@ -21,7 +21,7 @@ interface Teardown {
   teardown(run: () => unknown): void;
 }
 
-/** Starts a server of the protocol and an engine process for a module of engine-flows; both end with the test. */
+/** Starts a protocol server and an engine process for a module of engine-flows; both end with the test. */
 export async function startEngine(t: Teardown, module: string, args: string[] = []): Promise<StartedEngine> {
   const server = await ProtocolServer.start();
   const command = [

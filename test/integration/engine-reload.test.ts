@@ -1,11 +1,11 @@
-/** Files of user code that change while an engine serves: a run executes what its files hold when it starts. */
+/** Files of user code that change while an engine serves: a run executes the files as they are at its start. */
 import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { startEngine } from "./engine-process.ts";
 
-/** Outside of this package, whose own files are not followed. */
+/** Outside this package, whose own files are not watched. */
 const root = realpathSync(mkdtempSync(join(tmpdir(), "millrace-reload-")));
 t.teardown(() => rmSync(root, { recursive: true, force: true }));
 const save = (path: string, text: string): void => writeFileSync(join(root, path), text);

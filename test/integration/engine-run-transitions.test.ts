@@ -1,4 +1,4 @@
-/** An engine whose server takes moves of the run within reports: the same runs, in fewer requests. */
+/** An engine whose server accepts moves inside reports: the same runs with fewer requests. */
 import t from "tap";
 import { startEngine } from "./engine-process.ts";
 import type { ServedRun } from "./protocol-server.ts";
@@ -11,7 +11,7 @@ t.afterEach(() => {
 
 const TOGETHER = { lease: 5, run_transitions: true };
 
-/** Neighbouring numbers from 1: nothing was lost, nothing applied twice. */
+/** Consecutive numbers from 1: nothing was lost or applied twice. */
 function numbersOf(run: ServedRun, of = server): number[] {
   const own = of.received.filter(({ path, body }) => path.endsWith("/report") && body["run_id"] === run.id);
   return [...new Set(own.flatMap(({ body }) => (body["events"] as { seq: number }[]).map(({ seq }) => seq)))];

@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import t from "tap";
 import { startEngine } from "./engine-process.ts";
 
-/** The engine that most tests share: it serves one run after the other. */
+/** The engine that most tests share; it executes one run after the other. */
 const { server } = await startEngine(t, "basic.ts");
 t.afterEach(() => {
   server.intercept = () => undefined;

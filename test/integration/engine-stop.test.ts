@@ -4,7 +4,7 @@ import type { ServedRun } from "./protocol-server.ts";
 
 const HASTE = ["--grace", "0.5", "--heartbeat", "0.2", "--heap-mb", "64"];
 
-/** The engine that most tests share; after each stop it has to serve the next run as if nothing had been. */
+/** The engine that most tests share; after each stop it must execute the next run normally. */
 const { server } = await startEngine(t, "stopping.ts", HASTE);
 
 async function cancelOnce(run: ServedRun): Promise<ServedRun> {

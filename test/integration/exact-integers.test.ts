@@ -1,4 +1,4 @@
-/** Integers beyond 2^53 in free JSON, through every body that the gateway parses: unchanged, and no harm to anybody. */
+/** Integers beyond 2^53 in arbitrary JSON, through every body that the gateway parses: unchanged and harmless. */
 import t from "tap";
 import { ServedHome } from "./served-home.ts";
 

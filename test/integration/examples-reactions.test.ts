@@ -1,4 +1,4 @@
-/** The examples of the guides on rules and custom routes, served and used. */
+/** The examples of the guides on rules and custom routes, on a real server. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

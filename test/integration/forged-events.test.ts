@@ -1,4 +1,4 @@
-/** Events of the catalogue are the server's word: what engines and clients say under their names reaches no rule. */
+/** Only the server records catalogue events: events that engines and clients send under these names reach no rule. */
 import t from "tap";
 import { ServedHome, until } from "./served-home.ts";
 

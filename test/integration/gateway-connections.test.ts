@@ -1,4 +1,4 @@
-/** More connections than the files of the process allow: they are told so, and those that are served notice nothing. */
+/** More connections than the process's files allow: further connections get 503, and served ones are unaffected. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -10,7 +10,7 @@ import { StubServer } from "./gateway-stub.ts";
 const MAX = 5;
 const GET = "GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/** A connection that sends nothing yet, and the head of the first answer on it. */
+/** A connection that sends nothing yet, and the head of its first answer. */
 class Client {
   readonly socket: Socket;
   readonly answer: Promise<string>;

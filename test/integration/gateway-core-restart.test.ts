@@ -7,7 +7,7 @@ t.test("commands sent before the core runs are answered once it does", async (t)
   const server = await new StubServer({ core: false }).start();
   t.teardown(() => server.stop());
   const answers = [server.send("POST", "/api/runs/1/cancel"), server.send("POST", "/api/runs", { body: "{}" })];
-  // Answered by the gateway alone, so both requests above have been read when this comes back.
+  // The gateway answers this itself, so both requests above have been read before the answer.
   await server.send("GET", "/api/health");
   t.equal(server.commands.length, 0);
   server.gateway.receive({ kind: "Reloaded", epoch: 7 });

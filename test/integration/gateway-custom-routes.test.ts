@@ -1,4 +1,4 @@
-/** Custom routes at the gateway: who may ask, what reaches the user code actor, and what becomes of its answers. */
+/** Custom routes at the gateway: access, what reaches the user code actor, and how its answers are sent. */
 import { connect } from "node:net";
 import t from "tap";
 import type { CustomRoute, RouteAnswer, RouteRequest } from "#protocol/custom-route";
@@ -21,7 +21,7 @@ function requests(server: StubServer): RouteRequest[] {
   return server.routeMessages.filter((message): message is RouteRequest => message.kind === "RouteRequest");
 }
 
-/** Sends, and answers with this once the request has reached the actor. */
+/** Sends a request, and answers it once it has reached the actor. */
 async function ask(
   server: StubServer,
   outcome: RouteAnswer["outcome"],

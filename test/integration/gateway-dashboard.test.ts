@@ -5,7 +5,7 @@ import t from "tap";
 import { DASHBOARD_PAGES } from "#protocol/dashboard-pages";
 import { StubServer } from "./gateway-stub.ts";
 
-/** A folder as the build leaves it. */
+/** A folder like the build's output. */
 function builtDashboard(): string {
   const folder = mkdtempSync(join(tmpdir(), "millrace-dashboard-"));
   mkdirSync(join(folder, "assets"));

@@ -1,4 +1,4 @@
-/** A gateway that fails builds anew what it remembers, on the same connections: its clients notice nothing but a pause. */
+/** A gateway that fails rebuilds its state on the same connections: its clients notice only a pause. */
 import { once } from "node:events";
 import { Agent } from "node:http";
 import { connect } from "node:net";

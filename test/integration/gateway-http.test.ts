@@ -261,7 +261,7 @@ t.test("a socket left behind by a killed server is replaced", async (t) => {
   const socket = join(home, "s.sock");
   const former = createServer();
   await new Promise<void>((resolve) => former.listen(socket, resolve));
-  // Closing unlinks the path; a dangling one stays when the listener dies without it, which a hard link plays here.
+  // Closing unlinks the path; a socket is left over when its listener dies without closing, which a hard link simulates here.
   const { linkSync } = await import("node:fs");
   linkSync(socket, `${socket}.left`);
   await new Promise((resolve) => former.close(resolve));

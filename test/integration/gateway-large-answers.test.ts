@@ -1,4 +1,4 @@
-/** Lists that are larger than one part of an answer: what they hold, where pages of them end, and clients that do not read. */
+/** Lists larger than one part of an answer: their content, the ends of their pages, and clients that do not read. */
 import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { connect } from "node:net";

@@ -1,4 +1,4 @@
-/** What pages of other sites, and whoever has no token, learn from a server on this machine. */
+/** What pages of other sites, and clients without the token, can learn from a server on this machine. */
 import t from "tap";
 import { ROUTES } from "#protocol/routes";
 import { StubServer } from "./gateway-stub.ts";

@@ -1,4 +1,4 @@
-/** More large bodies than are decided soon: the rest is refused while it costs little, and small requests are not concerned. */
+/** More large bodies than can be decided soon: the excess is refused early, and small requests are unaffected. */
 import { request } from "node:http";
 import t, { type Test } from "tap";
 import { LARGE_BODIES_BYTES_MAX } from "#protocol/limits";

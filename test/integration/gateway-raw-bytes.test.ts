@@ -1,6 +1,6 @@
 /**
- * Requests as bytes, on both server libraries: what can be read in two ways is refused and ends the connection, and nothing that
- * follows it is taken for a request. Where uWebSockets.js has no word of what it cannot read, it says nothing and closes.
+ * Requests as bytes, on both server libraries: ambiguous requests are refused and end the connection, and no later bytes are
+ * taken for a request. Requests that uWebSockets.js cannot parse, it closes without an answer.
  */
 import { connect } from "node:net";
 import t, { type Test } from "tap";
@@ -9,7 +9,7 @@ import { StubServer } from "./gateway-stub.ts";
 const BODY = JSON.stringify({ flow: "f", project: "p", module: "m", source_dir: "/d" });
 const SIZE = BODY.length.toString(16);
 const CHUNKED = `${SIZE}\r\n${BODY}\r\n0\r\n\r\n`;
-/** Asks an actor, so that it would be seen if it were taken for a request; the number says behind what it came. */
+/** Addressed to an actor, to detect that it was handled as a request; the number identifies the request before it. */
 const behind = (index: number): string => `POST /api/runs/${index}/cancel HTTP/1.1\r\nHost: localhost\r\n\r\n`;
 
 interface Case {
@@ -17,7 +17,7 @@ interface Case {
   /** Statuses in order; empty: closed without an answer. */
   uws: readonly number[];
   node: readonly number[];
-  /** Where the connection stays open after the answer. */
+  /** Libraries that keep the connection open after the answer. */
   stays?: readonly ("uws" | "node")[];
 }
 
@@ -65,7 +65,7 @@ const CASES: Readonly<Record<string, Case>> = {
     stays: ["node"],
   },
   "a coding that is none, of a GET": both(get("transfer-encoding: xchunked\r\n"), 400),
-  // uWebSockets.js takes these ends; the connection ends with the answer, so that nothing can follow.
+  // uWebSockets.js accepts these line ends; the connection ends with the answer, so that nothing can follow.
   "a chunk's line that ends without CR": {
     ...both(create("transfer-encoding: chunked\r\n", `${SIZE}\n${BODY}\r\n0\r\n\r\n`), 201),
     node: [400],
@@ -108,11 +108,11 @@ const CASES: Readonly<Record<string, Case>> = {
 
 interface Outcome {
   statuses: number[];
-  /** The other side ended the connection. */
+  /** The server ended the connection. */
   ended: boolean;
 }
 
-/** What comes back, until the connection ends or, where it stays, until there is an answer. */
+/** The response bytes until the connection ends or, if it stays open, until the first answer. */
 function send(t: Test, server: StubServer, text: string, stays: boolean): Promise<Outcome> {
   const socket = connect(server.port, "127.0.0.1");
   t.teardown(() => socket.destroy());

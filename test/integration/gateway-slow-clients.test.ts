@@ -1,4 +1,4 @@
-/** Clients that do not come to an end, or that say too much: the limits of the server library, the same for each of them. */
+/** Clients that send too slowly or too much: the server libraries enforce the same limits. */
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
 import { StubServer } from "./gateway-stub.ts";
@@ -9,7 +9,7 @@ async function setup(t: Test): Promise<StubServer> {
   return server;
 }
 
-/** A connection on which the text was sent; what comes back is collected. */
+/** A connection on which the text was sent; the response is collected. */
 function open(t: Test, server: StubServer, text: string): { socket: Socket; ended: Promise<string> } {
   const socket = connect(server.port, "127.0.0.1");
   t.teardown(() => socket.destroy());
@@ -17,7 +17,7 @@ function open(t: Test, server: StubServer, text: string): { socket: Socket; ende
   socket.on("data", (piece) => {
     received += piece.toString("latin1");
   });
-  // A server that closes while bytes are on their way resets the connection: an end like the others.
+  // A server that closes while bytes are arriving resets the connection, which also counts as an end.
   socket.on("error", () => undefined);
   const ended = new Promise<string>((resolve) => socket.once("close", () => resolve(received)));
   socket.write(text);

@@ -64,7 +64,10 @@ t.test("a reconnect replays what was missed, by since or Last-Event-ID, the larg
   for (const each of [client, bySince, byHeader, larger, ahead]) each.socket.destroy();
 });
 
-/** A reader that reads on; the library cuts one that took nothing for ten seconds, and then it comes again as clients do. */
+/**
+ * A reader that resumes reading; the library cuts a reader that took nothing for ten seconds, and then it reconnects as
+ * clients do.
+ */
 async function resumed(server: StubServer, reader: StreamClient): Promise<StreamClient> {
   reader.socket.resume();
   await reader.until(({ ended, messages }) => ended || messages.some(({ event }) => event === "resync"));
@@ -114,7 +117,7 @@ t.test("a stop ends streams, lets the core send polls away, also one that comes 
   await client.until(({ messages }) => messages.length === 1);
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const body = JSON.stringify({ engine_id: "e", pid: 1, source_dir: "/d", module: "m", wait_ms: 30_000 });
-  // Its connection is there before the stop, which accepts no further one.
+  // The connection is opened before the stop, which accepts no further ones.
   t.equal((await server.send("GET", "/api/health", { agent })).status, 200);
   const poll = server.send("POST", "/api/engine/work", { body });
   await server.until(() => server.commands.length === 1);

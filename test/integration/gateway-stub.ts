@@ -1,4 +1,4 @@
-/** A gateway over a stand-in for core and writer: the test says how each command is answered. */
+/** A gateway with a stub for core and writer: the test decides the answer to each command. */
 
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -15,7 +15,7 @@ import { transportOf } from "#server/config-values";
 import type { Batch } from "#storage/feed";
 import { openStore, request, type Store } from "../storage-rows.ts";
 
-/** Every test of this folder that speaks HTTP also runs on the other server library (`npm run test:node-transport`). */
+/** Every test of this folder that uses HTTP also runs on the other server library (`npm run test:node-transport`). */
 export const TRANSPORT = transportOf("MILLRACE_TRANSPORT", process.env["MILLRACE_TRANSPORT"] ?? "uws");
 
 export interface Answered {
@@ -25,9 +25,9 @@ export interface Answered {
 }
 
 export interface StubOptions extends Partial<GatewayOptions> {
-  /** Called for each command; what it returns is the answer, null leaves the command unanswered. */
+  /** Called for each command; returns the answer, or null to leave the command unanswered. */
   decide?: (command: Command) => { status: number; body: unknown } | null;
-  /** False: no core announces itself until the test does so. */
+  /** False: no core is announced until the test does so. */
   core?: boolean;
 }
 
@@ -35,9 +35,9 @@ export class StubServer {
   readonly commands: Command[] = [];
   readonly notices: CommandNotice[] = [];
   readonly defects: unknown[] = [];
-  /** What the user code actor would be told. */
+  /** Messages for the user code actor. */
   readonly routeMessages: (RouteRequest | RouteAbandoned)[] = [];
-  /** Stream numbers up to which messages were read. */
+  /** Stream numbers that the gateway reported as read. */
   readonly read: number[] = [];
   readonly gateway;
   readonly home = mkdtempSync(join(tmpdir(), "millrace-gateway-"));
@@ -100,7 +100,7 @@ export class StubServer {
     this.commit({ stream: messages.flatMap(([kind, id]): Primitive[] => [STREAM_CODE[kind], id]) });
   }
 
-  /** Commits rows, answers and messages, as the writer does, and tells the gateway. */
+  /** Commits rows, answers and messages like the writer, and sends the feed to the gateway. */
   commit(parts: Partial<Batch>): void {
     this.#batches += 1;
     const committed = request(this.#store.writer, this.#batches, parts);
@@ -154,7 +154,7 @@ export class StubServer {
     });
   }
 
-  /** Bytes on a socket of its own; resolves with everything that came back once the server closes it or `until` is seen. */
+  /** Sends bytes on a separate socket; resolves with the response once the server closes the socket or `until` is received. */
   raw(text: string, until: string | null = null): Promise<string> {
     return new Promise((resolve) => {
       const socket = connect(this.port, "127.0.0.1");

@@ -1,4 +1,4 @@
-/** The tour and the guides on a real server: what they say happens. */
+/** The tour and the guides on a real server: their statements hold. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,7 +26,7 @@ async function serve(t: Test, folder: string): Promise<{ client: Millrace; url: 
   return { client, url: await client.address() };
 }
 
-/** Follows the stream from now on; resolves with the first message that is wanted. */
+/** Follows the stream from now on; resolves with the first matching message. */
 async function follow(client: Millrace): Promise<(wanted: (message: StreamMessage) => boolean) => Promise<StreamMessage>> {
   const stream = client.stream();
   await stream.next();

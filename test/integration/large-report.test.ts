@@ -1,4 +1,4 @@
-/** Reports that are parsed in a thread of their own and committed in slices, over HTTP. */
+/** Reports that are parsed in a reader thread and committed in slices, over HTTP. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { openReadHandle } from "#storage/read-handle";
 import { ServedHome } from "./served-home.ts";
 
 const MIB = 1024 ** 2;
-/** The text twice while it arrives, the thread that checks it, and what the commits of its slices leave behind. */
+/** The text twice while it arrives, the thread that checks it, and garbage of the slices' commits. */
 const REPORT_MEMORY_MAX = 400 * MIB;
 const MODULE = { module: "large.py", source_dir: "/large" };
 
@@ -21,7 +21,7 @@ async function ask(url: string, path: string, body?: unknown) {
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-/** A server with one run that an engine works on. */
+/** A server with one started run. */
 async function setup(t: Test) {
   const home = mkdtempSync(join(tmpdir(), "millrace-report-"));
   const { config } = loadConfig({ home, port: "0", engines: false, open: false }, {}, home);
@@ -39,7 +39,7 @@ async function setup(t: Test) {
   return { home, url, run_id, report };
 }
 
-/** Events named "step" in the store, and how many different payloads they have. */
+/** Number of "step" events in the store, and of their different payloads. */
 function storedSteps(home: string): unknown {
   const database = openReadHandle(join(home, "db.sqlite"));
   try {

@@ -37,7 +37,7 @@ async function serve(t: Test, toml = "") {
 /** Transports as a host opens them: by address, or by a command that it starts. */
 const TRANSPORTS: Readonly<Record<string, (server: { url: string; home: string }, ...args: string[]) => Transport>> = {
   "streamable HTTP": ({ url }) =>
-    // Its types say `sessionId?: string` where those of the client do not allow undefined.
+    // Its types declare `sessionId?: string`, the client's types do not allow undefined.
     new StreamableHTTPClientTransport(new URL("/mcp", url), {
       requestInit: { headers: { authorization: `Bearer ${TOKEN}` } },
     }) as Transport,
@@ -56,7 +56,7 @@ async function connect(t: Test, transport: Transport): Promise<Client> {
   return client;
 }
 
-/** Runs in the states that the tools need: one failed with a task run and log lines, one paused for each transport. */
+/** Creates runs in the states that the tools need: one failed with a task run and log lines, one paused for each transport. */
 async function fill(t: Test, { api, url }: { api: Millrace; url: string }) {
   const failed = await api.runs.create(ORDERS);
   await api.runs.transition(failed.id, { type: "Running" });

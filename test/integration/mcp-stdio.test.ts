@@ -84,7 +84,7 @@ class Host {
     return { isError: result.isError, text: String(result.content[0].text), value: result.structuredContent };
   }
 
-  /** Ends standard input; gives the exit code and the lines that were left. */
+  /** Ends standard input; returns the exit code and the remaining lines. */
   async end(): Promise<{ code: number; left: string[] }> {
     const exited = once(this.child, "exit");
     this.child.stdin?.end();
@@ -151,7 +151,7 @@ t.test("read-only: nothing that changes state is offered or let through", async 
   t.notOk(names.includes("run_flow"));
   t.match(await host.tool("run_flow", { flow: "f" }), { isError: true, text: /^run_flow was not called: .*--read-only/ });
   t.match(await host.tool("list_runs"), { isError: false, value: { runs: [] } });
-  // What is under way when the input ends is still answered.
+  // Requests in progress when the input ends are still answered.
   host.write({ jsonrpc: "2.0", id: 2, method: "ping" });
   t.same(await host.end(), { code: 0, left: ['{"id":2,"jsonrpc":"2.0","result":{}}'] });
 });

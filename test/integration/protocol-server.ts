@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** A run as the test's server keeps it. */
+/** A run in the test's server. */
 export interface ServedRun {
   id: number;
   state: { type: string; name: string; message: string | null; details: Record<string, unknown> };
@@ -21,7 +21,7 @@ export interface Received {
   body: Record<string, unknown>;
 }
 
-/** What a test may do to a request before it is handled: answer it itself, or cut the connection before or after. */
+/** A test may answer a request itself, or cut the connection before or after the request is handled. */
 export type Interception = { status: number; body?: unknown } | "cut" | "cut-after" | undefined;
 
 const TERMINAL = new Set(["Completed", "Failed", "Cancelled", "Crashed"]);
@@ -60,13 +60,13 @@ export class ProtocolServer {
     return run;
   }
 
-  /** Tells the engine to exit with its next poll. */
+  /** Answers the engine's next poll with LEAVE. */
   exit(): void {
     this.#exit = true;
     this.#handOut();
   }
 
-  /** Resolves when the condition holds; looked at after each request. */
+  /** Resolves when the condition holds; checked after each request. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
@@ -86,7 +86,10 @@ export class ProtocolServer {
       .flatMap(({ logs }) => (logs as { message: string }[]).map(({ message }) => message));
   }
 
-  /** Transitions and reports of a run, in order: "Pending", "report", and "report: Pending, Running" for one that moves the run. */
+  /**
+   * Transitions and reports of a run, in order: "Pending", "report", and "report: Pending, Running" for a report that moves
+   * the run.
+   */
   paths(run: ServedRun): string[] {
     return this.received
       .filter(
@@ -108,7 +111,7 @@ export class ProtocolServer {
       path: request.url ?? "",
       body: text === "" ? {} : (JSON.parse(text) as Record<string, unknown>),
     };
-    // How often it is asked depends on how long an import takes.
+    // Not recorded, because the number of these requests depends on the duration of an import.
     if (received.path !== "/api/health") this.received.push(received);
     const interception = this.intercept(received);
     if (interception === "cut") request.socket.destroy();
@@ -152,7 +155,7 @@ export class ProtocolServer {
       return refused(to === "Pending" || to === "Running" ? "invalid-entry" : "cancelling");
     if (to === "Pending" && from !== "Scheduled") return refused("invalid-entry");
     if (to === "Running" && from === "Running") return refused("invalid-entry");
-    // The server dates a crash itself.
+    // The server sets the time of a crash itself.
     run.state = { ...body, ...(to === "Crashed" && { timestamp: Date.now() * 1000 }) } as unknown as ServedRun["state"];
     run.history.push(String(body["name"]));
     return [200, { id: run.id, state: run.state }];
@@ -196,7 +199,7 @@ function workItem(id: number, flow: string, parameters: object): Record<string, 
     kind: "run",
     run_id: id,
     run_name: `run-${id}`,
-    // Processes are found by it, and other tests have engines too.
+    // Processes are found by this id, and other tests run engines too.
     external_id: randomUUID(),
     project: "engine-flows",
     flow,

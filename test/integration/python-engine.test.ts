@@ -1,4 +1,4 @@
-/** The example of an engine in another language: it runs flows, tells what they log, fails and is cancelled. */
+/** The example of an engine in another language: it runs flows, reports their logs, fails and is cancelled. */
 import { spawnSync } from "node:child_process";
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

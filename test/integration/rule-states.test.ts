@@ -8,7 +8,7 @@ async function call<T>(server: ServedProcess, method: string, path: string, body
   return (await server.call(method, path, body)).body as T;
 }
 
-/** Names of the events that a rule with these states has fired for. */
+/** Names of the events for which a rule with these states has fired. */
 async function firedBy(server: ServedProcess, rule: number): Promise<string[]> {
   const firings = (await server.call<{ event_id: number }>("GET", `/api/rules/${rule}/firings`)).list;
   const events = firings.map(({ event_id }) => call<{ name: string }>(server, "GET", `/api/events/${event_id}`));
@@ -36,7 +36,7 @@ t.test("a rule's states are compared with the state the run had when an event wa
   let seq = 0;
   const moved = (type: string, name = type) => ({ kind: "run_transition", seq: ++seq, state: state(type, name) });
   const emitted = (name: string, payload: unknown = {}) => ({ kind: "custom", seq: ++seq, name, payload });
-  // One report, so all of it is committed before the rules see any of it.
+  // One report, so that all events are committed before the rules process any.
   const events = [
     moved("Pending"),
     moved("Running"),

@@ -1,8 +1,8 @@
-/** Rules that set each other off, in every way there is: each storm ends, an event says why, and the server goes on. */
+/** Rules that fire each other in every possible way: each storm ends, an event reports the reason, and the server continues. */
 import t from "tap";
 import { ServedHome, type ServedProcess, until } from "./served-home.ts";
 
-/** Events of a chain that still make rules act: of depth 0 to 7. */
+/** Events of a chain that still fire rules: of depth 0 to 7. */
 const ROUNDS = 8;
 const RING = 50;
 
@@ -21,12 +21,12 @@ async function firings(server: ServedProcess, rules: readonly number[]): Promise
   return lists.flatMap(({ list }) => list);
 }
 
-/** Waits until a chain has come to its end: some action failed because of its length. */
+/** Waits until a chain has ended: an action failed because of the chain's length. */
 async function ended(server: ServedProcess, rules: readonly number[]): Promise<Firing[]> {
   return until(async () => {
     const all = await firings(server, rules);
     const isOver = all.some(({ outcomes }) => outcomes.some(({ error }) => error?.includes("chain of rules")));
-    // The lists are read at different times; all before the last firing is there by now.
+    // The lists are read at different times; by now, everything before the last firing is stored.
     return isOver ? firings(server, rules) : null;
   });
 }

@@ -1,4 +1,4 @@
-/** Templates that try to take long, in rules of a running server: each action fails, everything else goes on. */
+/** Templates that try to run long, in rules of a running server: each action fails, everything else continues. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,7 +13,7 @@ interface Firing {
   outcomes: { status: string; error?: string }[];
 }
 
-/** The same bomb in each field that is a template. */
+/** The same template in each field that is rendered. */
 function inEveryField(url: string): Record<string, unknown>[] {
   const bomb = TEMPLATE_BOMBS["nested loops"];
   return [
@@ -27,7 +27,7 @@ function inEveryField(url: string): Record<string, unknown>[] {
   ];
 }
 
-/** Goes on reading and writing; the statuses of all answers, each once. */
+/** Continues to read and write; returns the different statuses of all answers. */
 function answersMeanwhile(server: ServedProcess): { end: () => Promise<number[]> } {
   const statuses = new Set<number>();
   let goesOn = true;
@@ -89,7 +89,7 @@ t.test("0 escapes and the server stays up", async (t) => {
       const { list } = await server.call<Firing>("GET", `/api/rules/${id}/firings`);
       return list.length > 0 ? list : null;
     });
-    // On a very busy machine the time limit may come before the counted work.
+    // On a very busy machine the time limit may be reached before the limit on counted work.
     const failed = { status: "failed", error: /template error in body|took longer/ };
     t.match(firing?.outcomes, [failed, { status: "completed" }], `rule ${id}`);
   }

@@ -1,4 +1,6 @@
-/** Rules over a kill of the server: every event leads to one firing, what was being sent is sent again, expectations live on. */
+/**
+ * Rules over a kill of the server: every event leads to one firing, unanswered messages are sent again, expectations survive.
+ */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

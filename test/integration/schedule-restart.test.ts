@@ -7,7 +7,7 @@ const MISSED_MS = 1_500;
 const schema = { type: "object", properties: { day: { type: "string", format: "date" } } };
 const reference = { flow: "tick", project: "clock", module: "tick.ts", source_dir: "/nowhere" };
 
-/** Asks again until the answer is there; the test's own time limit bounds it. */
+/** Polls until there is an answer; the test's own time limit bounds it. */
 async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
     const answer = await ask();

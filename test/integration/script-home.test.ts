@@ -1,4 +1,4 @@
-/** What a plain script asks of its home: events, variables, runs that end early, and the lock. */
+/** A plain script and its home: events, variables, runs that end early, and the lock. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

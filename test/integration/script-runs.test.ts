@@ -1,4 +1,4 @@
-/** Flows called in a plain script: without a server it is one itself, with one it submits and follows. */
+/** Flows called in a plain script: without a server the script acts as one, with a server it submits and follows the run. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ async function serve(): Promise<{ server: RunningServer; client: Millrace }> {
   return { server, client: new Millrace({ home }) };
 }
 
-/** What history tells of a run, without what differs from run to run. */
+/** The history of a run, without values that differ between runs. */
 async function historyOf(client: Millrace, id: number) {
   const run = await client.runs.get(id);
   const events = await client.events.list({ run_id: id, ascending: true }).first(100);

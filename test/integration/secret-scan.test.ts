@@ -1,4 +1,4 @@
-/** A secret is set and used in every way there is; its text is then looked for in all that the server says and writes. */
+/** A secret is set and used in every possible way; then all output and files of the server are searched for its text. */
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -11,14 +11,14 @@ import { millrace } from "../support/command-line.ts";
 import { ServedHome, type ServedProcess, until } from "./served-home.ts";
 import { StreamClient } from "./stream-client.ts";
 
-/** Nothing else has these texts. The first is a secret, the second is shown to prove that the scan finds what is there. */
+/** These texts occur nowhere else. The first is a secret; the second is shown on purpose, to prove that the scan works. */
 const MARKER = "swordfish-7f3a9c51e2";
 const SHOWN = "codfish-88d0b6a4c3";
 
 const SECRET = { name: "team/key", value: { password: MARKER }, secret: true };
 const PLACE = { project: "kit", flow: "f", module: "m.ts", source_dir: "/nowhere" };
 
-/** Everything that was said, by where it was said. */
+/** All collected texts, by source. */
 class Heard {
   readonly texts: [where: string, text: string][] = [];
 
@@ -27,13 +27,13 @@ class Heard {
   }
 
   with(text: string): string[] {
-    // Texts may be escaped or encoded on their way.
+    // Texts may be escaped or encoded.
     const forms = [text, Buffer.from(text).toString("base64").slice(0, -4), Buffer.from(text).toString("hex")];
     return [...new Set(this.texts.filter(([, said]) => forms.some((form) => said.includes(form))).map(([where]) => where))];
   }
 }
 
-/** All files below a folder, as their bytes are. */
+/** All files below a folder, as bytes. */
 function filesBelow(folder: string): [string, string][] {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return entries.map((entry) => {
@@ -103,7 +103,7 @@ async function say(server: ServedProcess, heard: Heard, method: string, path: st
   return { status: answer.status, body: parsed as Record<string, unknown> };
 }
 
-/** The variables API, with every kind of request that is refused. */
+/** Uses the variables API, including every kind of refused request. */
 async function useApi(server: ServedProcess, heard: Heard): Promise<void> {
   const ask = (method: string, path: string, body?: unknown, headers = {}) => say(server, heard, method, path, body, headers);
   const statuses: number[] = [];
@@ -126,7 +126,7 @@ async function useApi(server: ServedProcess, heard: Heard): Promise<void> {
   await expect(204, "DELETE", "/api/variables/gone");
 }
 
-/** Rules that would like to send it on: their templates cannot see variables, and their messages and errors are kept. */
+/** Rules that try to send the secret: templates cannot access variables, and their messages and errors are kept. */
 async function useRules(server: ServedProcess, heard: Heard, url: string): Promise<void> {
   const bodies = ["{{ variable }}", "{{ variables['team/key'] }}", "{{ secrets }}", "{{ event.variables.key }}", "{{ payload }}"];
   const own = `${server.url}/api/variables/team%2Fkey?raw=true`;
@@ -169,7 +169,7 @@ async function useMcp(server: ServedProcess, heard: Heard): Promise<void> {
   await call("list_events", {});
 }
 
-/** Every address that answers GET, with a run and a rule there. */
+/** Reads every GET address, with an existing run and rule. */
 async function readEverything(server: ServedProcess, heard: Heard): Promise<void> {
   await say(server, heard, "POST", "/api/runs", PLACE);
   await say(server, heard, "POST", "/api/events", { name: "kit.end" });

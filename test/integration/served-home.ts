@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 const PROGRAM = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const LOOK_AGAIN_MS = 20;
 
-/** Looks until it is there; tap ends a test that waits too long. */
+/** Polls until there is a result; tap ends a test that waits too long. */
 export async function until<T>(look: () => Promise<T | null>): Promise<T> {
   for (;;) {
     const found = await look();
@@ -30,7 +30,7 @@ export interface Answer<T> {
 export class ServedProcess {
   readonly child: ChildProcess;
   readonly url: string;
-  /** What the process has written to its standard streams. */
+  /** Output of the process. */
   readonly output: string[];
 
   constructor(child: ChildProcess, url: string, output: string[]) {
@@ -65,7 +65,7 @@ export class ServedHome {
   readonly path = mkdtempSync(join(tmpdir(), "millrace-served-"));
   #server: ServedProcess | null = null;
 
-  /** Starts a server on a free port, without engines, and waits until it says where it listens. */
+  /** Starts a server on a free port, without engines, and waits until it listens. */
   async serve(...options: string[]): Promise<ServedProcess> {
     const { path } = this;
     const args = ["serve", path, "--home", path, "--port", "0", "--no-open", "--no-engines", ...options];

@@ -1,4 +1,4 @@
-/** A real server with real engines: what becomes of runs and their child processes when one of the three ends. */
+/** A real server with real engines: the fate of runs and their child processes when one of the three ends. */
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +19,7 @@ export const holding = flow("holding", { project: "p", crashRetries: 0 }, async 
 });
 `;
 
-/** A server that executes the flow; the pids are those of the engine and of the flow's child process. */
+/** A server that executes the flow, with the pids of the engine and of the flow's child process. */
 async function holding(t: Test) {
   const home = mkdtempSync(join(tmpdir(), "millrace-children-"));
   const served = t.testdir({ "holding.ts": FLOW });
@@ -43,7 +43,7 @@ async function holding(t: Test) {
       try {
         if (pid > 0) process.kill(pid, "SIGKILL");
       } catch {
-        // It has ended, as it should.
+        // The process has ended, as expected.
       }
     }
     rmSync(home, { recursive: true, force: true });

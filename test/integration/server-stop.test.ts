@@ -1,4 +1,4 @@
-/** An orderly stop of the real server: what waits learns that the server goes, instead of running into its grace. */
+/** An orderly stop of the real server: waiting requests are answered instead of delaying the stop for its grace. */
 import { existsSync, mkdtempSync, rmSync, watch } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ for (const threads of ["two", "three"] as const) {
         wait_ms: 30_000,
       }),
     );
-    // Engines are known to the server once their polls are parked.
+    // The server knows the engines once their polls are parked.
     for (let engines = 0; engines < polls.length; ) {
       const queue = (await (await fetch(`${server.url}/api/queue`)).json()) as { engines: unknown[] };
       engines = queue.engines.length;

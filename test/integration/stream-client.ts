@@ -1,4 +1,4 @@
-/** A reader of the event stream on a socket of its own, so that a test can stop reading. */
+/** A reader of the event stream on a separate socket, so that a test can stop reading. */
 import { connect, type Socket } from "node:net";
 
 export interface Message {
@@ -44,7 +44,7 @@ export class StreamClient {
 
   #body = "";
 
-  /** Strict: a chunk counts once its end has come. */
+  /** Strict: a chunk counts only when it is complete. */
   #takeChunks(): void {
     for (;;) {
       const line = this.#text.indexOf("\r\n");

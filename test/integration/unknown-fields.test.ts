@@ -1,4 +1,4 @@
-/** Fields that a body does not take, in the log of a running server. */
+/** Unknown body fields in the log of a running server. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";

@@ -1,4 +1,4 @@
-/** A server that is killed with calls of user code to make: each is made when it is back, and the rule has fired once. */
+/** A server killed with pending calls of user code: each is made after the restart, and the rule has fired once. */
 import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ t.test("a server that is killed during a call, or between the commit and the cal
   await until(() => place.calls().length > 0 || undefined);
   await kill(first);
 
-  // The process of user code does not start: no function is called, while the rules are there already.
+  // The user-code process does not start, so no function is called, but the rules already exist.
   const gate = join(place.home, "gate.mjs");
   writeFileSync(
     gate,

@@ -1,4 +1,4 @@
-/** The process of user code ends with its server, also where user code holds its event loop. */
+/** The user-code process ends with its server, even when user code blocks its event loop. */
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
@@ -14,7 +14,7 @@ const CODE = `
   });
 `;
 
-/** False once the process has gone, or only waits for somebody to read how it ended. */
+/** False once the process is gone or a zombie. */
 function runs(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "latin1"));

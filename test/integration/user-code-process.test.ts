@@ -1,4 +1,4 @@
-/** The process of user code: whatever user code does, calls get an outcome and the next ones are served. */
+/** The user-code process: whatever user code does, calls get an outcome and later calls are served. */
 import { setTimeout as pause } from "node:timers/promises";
 import t from "tap";
 import type { RouteCall } from "#actors/user-code/messages";

@@ -1,4 +1,4 @@
-/** Files of user code that change while it is served. */
+/** Files of user code that change while they are served. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";

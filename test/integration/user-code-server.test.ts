@@ -1,4 +1,4 @@
-/** A server with rules, routes and hooks in code: what it shows of them, and that nothing they do harms others. */
+/** A server with rules, routes and hooks in code: how they are shown, and that they cannot harm others. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";

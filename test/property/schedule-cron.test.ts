@@ -3,7 +3,10 @@ import { parseCron } from "#actors/scheduler/cron";
 import { cronDifferences } from "../support/cron-check.ts";
 import { EXPRESSIONS } from "../support/cron-oracle.ts";
 
-/** Changes of half an hour, of two hours, at midnight, at one minute past, and the usual ones on both halves of the earth. */
+/**
+ * Zones with changes of half an hour, of two hours, at midnight, at one minute past, and the usual changes in both
+ * hemispheres.
+ */
 const ZONES = [
   "Europe/Berlin",
   "Australia/Lord_Howe",
@@ -17,7 +20,7 @@ t.equal(EXPRESSIONS.length, 40);
 
 for (const zone of ZONES) {
   t.test(`every minute of two years in ${zone}`, async (t) => {
-    // A third of the expressions, another one for each zone; the whole table has its own command.
+    // A third of the expressions, a different third for each zone; a separate command checks the whole table.
     const offset = ZONES.indexOf(zone) % 3;
     const some = EXPRESSIONS.filter((_, index) => index % 3 === offset);
     t.same(cronDifferences(zone, some), []);

@@ -27,17 +27,18 @@ function times(text: string, count: number): string[] {
 
 t.test("the same fires as rrule, in UTC where that one is right", async (t) => {
   for (const { start, rule } of fc.sample(randomDayRules, { numRuns: 300, seed: 5545 })) {
-    // Of a fire that BYSETPOS names twice theirs makes two; of a week without a day it takes all seven instead of DTSTART's.
+    // If BYSETPOS names a fire twice, their implementation repeats it; for a week without a day it uses all seven days
+    // instead of DTSTART's.
     if (/BYSETPOS.*,/.test(rule) || (/BYWEEKNO/.test(rule) && !/BYDAY/.test(rule))) continue;
     const text = `DTSTART:${start}Z\nRRULE:${rule}`;
-    // It looks for what never comes up to the year 9999.
+    // It searches up to the year 9999 for rules that never fire.
     if (fires(text, 1).length === 0) continue;
     const wanted: number[] = [];
     rrulestr(text).all((date: Date) => {
       wanted.push(date.getTime() * US);
       return wanted.length < 30;
     });
-    // A search of theirs may end at the year 9999, one of ours earlier.
+    // Their search ends at the year 9999, ours earlier.
     const expected = wanted
       .sort((a, b) => a - b)
       .slice(0, 30)
@@ -46,7 +47,7 @@ t.test("the same fires as rrule, in UTC where that one is right", async (t) => {
   }
 });
 
-/** A sample of what test/slow/rrule-temporal.test.ts compares; the cases that differ are named there. */
+/** A sample of the comparison in test/slow/rrule-temporal.test.ts, which names the cases that differ. */
 t.test("the same fires as rrule-temporal, in every zone", async (t) => {
   for (const [rule, zone] of fc.sample(fc.tuple(randomRules, fc.constantFrom(...RULE_ZONES)), { numRuns: 300, seed: 7529 }))
     t.equal(compareRecurrence(rule, zone).difference, null, `${rule.rule} in ${zone}`);

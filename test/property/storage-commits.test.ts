@@ -1,4 +1,4 @@
-/** What batches say is what the store holds after them, however they are grouped, repeated or interrupted. */
+/** The store holds what the batches contain, however they are grouped, repeated or interrupted. */
 
 import fc from "fast-check";
 import t, { type Test } from "tap";
@@ -43,10 +43,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("lease" as const), pick }),
   fc.record({ kind: fc.constant("delete" as const), pick }),
 );
-/** Batches, each some steps; the flag ends a commit. */
+/** Batches of some steps each; the flag ends a commit. */
 const plan = fc.array(fc.tuple(fc.array(step, { maxLength: 6 }), fc.boolean()), { minLength: 1, maxLength: 14 });
 
-/** The plain model: what the batches said. */
+/** A simple model of the batches' effects. */
 interface Model {
   runs: Map<number, RunSpec>;
   tasks: Map<number, { run: number; type: StateType }>;
@@ -130,7 +130,7 @@ function addLogs(model: Model, logs: Primitive[], run: number, count: number): v
   logs.push(run, 0, lines.length, 4, JSON.stringify(lines));
 }
 
-/** Logs of a run that the same batch deletes come before its operations, as the writer applies them. */
+/** Logs of a run deleted in the same batch precede its operations, as the writer applies them. */
 function batchOf(model: Model, steps: readonly Step[]): Parts {
   const parts: Parts = { ops: [], logs: [] };
   for (const one of steps) take(model, parts, one);

@@ -1,4 +1,4 @@
-/** Lists of runs, task runs and events against a plain sort and filter of the same rows; pages visit each row once. */
+/** Lists of runs, task runs and events compared with a simple sort and filter of the same rows; pages visit each row once. */
 
 import fc from "fast-check";
 import t from "tap";
@@ -52,7 +52,7 @@ const runSpec = fc.record({
   parameters: fc.constantFrom({}, {}, { day: "4711" }, { pad: "4711".repeat(SEARCHED_PARAMETERS_BYTES_MAX) }),
 });
 
-/** A schedule has one run for a time: the others are of no schedule. */
+/** A schedule has one run per time: further ones get no schedule. */
 function onePerFire<S extends { schedule: number | null; scheduled: number | null }>(specs: readonly S[]): S[] {
   const taken = new Set<string>();
   return specs.map((spec) => {
@@ -92,7 +92,7 @@ function fill(store: Store, specs: readonly (typeof runSpec extends fc.Arbitrary
   const fires = new Set<string>();
   const runs = specs.map((spec, index): RunSpec => {
     const end = isTerminal(spec.type) ? (spec.start ?? spec.created) + spec.length : null;
-    // One run per fire: the store holds no second one.
+    // One run per fire: the store rejects a second one.
     const fire = `${spec.schedule} ${spec.scheduled}`;
     const schedule = spec.scheduled !== null && fires.has(fire) ? null : spec.schedule;
     fires.add(fire);
@@ -136,7 +136,7 @@ function textsOf(run: RunSpec): string[] {
   return [run.name, `${flow?.project}/${flow?.name}`, ...tags, run.message ?? "", ...parametersOf(run)];
 }
 
-/** Null is below every number, so it comes first upwards and last downwards; scheduled_asc has it last. */
+/** Null is below every number: first in ascending and last in descending order, except last in scheduled_asc. */
 const KEYS: Record<RunSort, (run: RunSpec) => number | string> = {
   created_desc: (run) => run.id,
   created_asc: (run) => run.id,
@@ -149,7 +149,7 @@ const KEYS: Record<RunSort, (run: RunSpec) => number | string> = {
   activity: (run) => activity(run),
 };
 
-/** Upwards: what runs, what waits, what ended and what is to come; the newest first, but of what is to come the next. */
+/** Ascending: running, waiting, ended and future runs; within each the newest first, but of future runs the next first. */
 function activity(run: RunSpec): number {
   if (run.end !== null) return 2_000_000 - run.end - run.id / 1e4;
   if (run.start !== null) return -run.start - run.id / 1e4;
@@ -227,7 +227,7 @@ t.test("counts of runs are those of the lists, by state", async (t) => {
     for (const run of found) states[run.stateName] = (states[run.stateName] ?? 0) + 1;
     return { total: found.length, states };
   };
-  // A name of the catalogue has one type; that of others is free.
+  // A name of the catalogue has one type; other names may have any.
   const named = runSpec.map(
     (spec) => ({ ...spec, sub: spec.sub === "Late" || spec.sub === "Skipped" ? "Mine" : spec.sub }) as const,
   );

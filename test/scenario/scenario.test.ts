@@ -1,4 +1,4 @@
-/** Every script of scripts/ prints the trace it holds. UPDATE=1 writes what is printed now. */
+/** Every script of scripts/ prints the trace that it contains. UPDATE=1 writes the current output. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { runScript } from "./script.ts";

@@ -1,6 +1,6 @@
 /**
- * Scenario scripts: lines that start with "> " are commands, the indented lines below each one are the trace it printed.
- * Anything else is kept as it is.
+ * Scenario scripts: lines that start with "> " are commands, the indented lines below each are its trace. Other lines are
+ * kept unchanged.
  */
 import { LEASES } from "#actors/names";
 import { DispatchKit, type Outcome } from "../support/dispatch-kit.ts";
@@ -12,7 +12,7 @@ type Command = (kit: DispatchKit, words: string[], json: Record<string, unknown>
 const id = (words: string[], index = 0): number => Number(words[index]);
 const word = (words: string[], index = 0): string => words[index] ?? "";
 
-/** `name words... {json}`; the JSON is what the body has beyond the words. */
+/** `name words... {json}`; the JSON holds further fields of the body. */
 const COMMANDS: Record<string, Command> = {
   create: (kit, words, json) => create(kit, { flow: word(words), name: word(words, 1), ...json }),
   "create-raw": (kit, _words, json) => kit.send("CreateRun", { body: json }),
@@ -40,7 +40,7 @@ const COMMANDS: Record<string, Command> = {
   pass: (kit, words) => kit.pass(Number(words[0]) * 1e6),
 };
 
-/** Runs a script and returns its text with the traces that it printed now. */
+/** Runs a script and returns its text with the current traces. */
 export function runScript(text: string): string {
   const kit = new DispatchKit();
   const lines: string[] = [];

@@ -1,8 +1,8 @@
-/** What a step of a scenario led to, as lines of text: answers, row operations, log lines and stream messages in their order. */
+/** The effects of a scenario step as lines of text: answers, row operations, log lines and stream messages, in order. */
 import type { Operation } from "../support/decision-record.ts";
 import { type Outcome, START_US } from "../support/dispatch-kit.ts";
 
-/** Columns that say nothing beyond others, or differ without meaning. */
+/** Columns that are redundant, or differ without meaning. */
 const LEFT_OUT = new Set([
   "op",
   "external_id",
@@ -14,7 +14,7 @@ const LEFT_OUT = new Set([
   "last_contact",
 ]);
 const TIMES = new Set(["state_timestamp", "start_time", "end_time", "scheduled_time", "due"]);
-/** Values that columns have when nothing was said. */
+/** Default values of columns. */
 const USUAL = new Set<unknown>([null, "{}", "[]", 0]);
 
 export function traceOf(outcome: Outcome): string[] {
@@ -42,10 +42,10 @@ function timeText(us: number): string {
   return `+${(us - START_US) / 1e6}s`;
 }
 
-/** Run records by what matters in them, anything else whole. */
+/** The essential fields of run records; other bodies whole. */
 function bodyText(body: Record<string, unknown>): string {
   if (Object.keys(body).length === 0) return "";
-  // Of the settings only what scenarios change.
+  // Only the settings that scenarios change.
   if ("max_engines" in body) return ` ${JSON.stringify({ resources: body["resources"] })}`;
   const state = body["state"] as { type: string; name: string; message: string | null } | undefined;
   if (state === undefined || body["flow_name"] === undefined) return ` ${JSON.stringify(withoutTimes(body))}`;

@@ -1,11 +1,11 @@
 import t from "tap";
 import { findAll, PRODUCT, type SourceFile } from "./sources.ts";
 
-/** A call that has its places: there and nowhere else, so that time, chance and the outside world can be replaced. */
+/** A call that is allowed in certain places only, so that time, chance and the outside world can be replaced. */
 interface Rule {
   what: string;
   pattern: RegExp;
-  /** Where it may stand, with the reason. */
+  /** Places where the call is allowed, with the reason. */
   places: Readonly<Record<string, string>>;
 }
 

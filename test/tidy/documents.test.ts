@@ -1,7 +1,7 @@
 import t from "tap";
 import { PRODUCT, pathsOf, readText } from "./sources.ts";
 
-/** Longer than this, nobody reads it whole. */
+/** Longer documents are not read as a whole. */
 const ARCHITECTURE_LINES_MAX = 300;
 
 const architecture = readText("docs/ARCHITECTURE.md");
@@ -41,7 +41,7 @@ t.test("numbers in the semantics are those of the code, and limits are more than
   t.ok(checked >= 15, `${checked} numbers are checked`);
 });
 
-/** The table shows bytes in KiB or MiB where they are round, times in seconds. */
+/** The table shows round numbers of bytes in KiB or MiB, and times in seconds. */
 function inShownUnit(name: string, value: unknown): number {
   const number = Number(Array.isArray(value) ? value[1] : value);
   if (name.endsWith("_BYTES_MAX"))

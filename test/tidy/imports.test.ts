@@ -3,8 +3,8 @@ import { importsOf } from "./module-graph.ts";
 import { PRODUCT, SOURCES } from "./sources.ts";
 
 /**
- * Which folder may import from which: a name stands for the whole folder, a longer one for files that begin like it.
- * `types` may be imported as types only: then nothing of it is loaded.
+ * Allowed imports between folders: a name stands for the whole folder, a longer name for files with that prefix. `types` may
+ * be imported as types only, so that no code is loaded.
  */
 interface Direction {
   from: string;
@@ -13,7 +13,7 @@ interface Direction {
   reason: string;
 }
 
-/** The first row that a file's path begins with holds. */
+/** The first row whose prefix matches a file's path applies. */
 const DIRECTIONS: readonly Direction[] = [
   { from: "runtime/", allows: [], reason: "the actor runtime knows nothing of Millrace" },
   { from: "system/", allows: [], reason: "what the operating system knows of this host, for engines and the server alike" },
@@ -108,7 +108,7 @@ const DIRECTIONS: readonly Direction[] = [
   },
 ];
 
-/** A package that one place hides, so that another can take its part. */
+/** Packages that a single place wraps, so that they can be replaced. */
 const HIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "uWebSockets.js": ["gateway/uws-transport.ts"],
   "better-sqlite3": ["storage/driver.ts"],
@@ -123,7 +123,7 @@ const HIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   nodemailer: ["actors/outbound/email.ts"],
 };
 
-/** What a folder reaches by `import()` alone, when it is needed. */
+/** Imports of a folder that are allowed only as `import()`, when needed. */
 const AT_RUN_TIME: Readonly<Record<string, readonly string[]>> = {
   "cli/": ["server/main", "server/operations"],
   "sdk/": ["server/in-process"],

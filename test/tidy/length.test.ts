@@ -1,7 +1,7 @@
 import t from "tap";
 import { SOURCES, type SourceFile } from "./sources.ts";
 
-/** A file longer than this has more than one role. Tests may list more cases. */
+/** A longer file has more than one role. Tests may list more cases. */
 const FILE_LINES_MAX = 500;
 const TEST_LINES_MAX = 800;
 /** Lines of one function, from its head to its closing brace. */
@@ -13,15 +13,15 @@ interface LongFunction {
   lines: number;
 }
 
-/** Begins something that is no function, though it ends in a brace. */
+/** Lines that end in a brace but start no function. */
 const NO_FUNCTION =
   /^\s*(?:export |default |declare |abstract )*(?:class|interface|type|enum|if|for|while|switch|else|try|do|import|export \{)\b/;
-/** Ends a line that opens a function: a parameter list and perhaps a result type, or an arrow. */
+/** The end of a line that opens a function: a parameter list with an optional result type, or an arrow. */
 const FUNCTION_HEAD = /(?:=>|\)(?::\s*[^;={}]+(?:\{[^{}]*\})?[^;={}]*)?)\s*\{$/;
 
 /**
- * Functions by indentation, which the formatter guarantees: a head ends in a brace, and the first later line of the same
- * indentation that begins with a brace ends it.
+ * Functions by indentation, which the formatter guarantees: a head ends in a brace; the first later line with the same
+ * indentation that starts with a brace ends the function.
  */
 function longFunctions(file: SourceFile): LongFunction[] {
   const lines = file.bare.split("\n");
@@ -32,7 +32,7 @@ function longFunctions(file: SourceFile): LongFunction[] {
     const end = lines.findIndex((other, at) => at > index && other.startsWith(`${indent}}`));
     if (end === -1) continue;
     const body = lines.slice(index + 1, end);
-    // A group of tests is a list, not a function that someone has to hold in mind.
+    // A group of tests is a list, not a function to be understood as a whole.
     if (body.some((inner) => /\bt\.test\(/.test(inner))) continue;
     const count = body.length + 2;
     if (count > FUNCTION_LINES_MAX) found.push({ line: index + 1, lines: count });

@@ -1,13 +1,13 @@
 import t from "tap";
 import { fileExists, lineAt, readText, TEXTS } from "./sources.ts";
 
-/** Files of this folder name what they look for; the lock file names registries only where it must not. */
+/** Files of this folder contain the texts they search for; the lock file may name registries only where allowed. */
 const OWN = "test/tidy/";
 
 interface Forbidden {
   what: string;
   pattern: RegExp;
-  /** Files in which it has its place. */
+  /** Files in which the text is allowed. */
   allowed?: RegExp;
 }
 

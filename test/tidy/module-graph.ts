@@ -3,9 +3,9 @@ import { posix } from "node:path";
 import { fileExists, lineAt, SOURCES, type SourceFile } from "./sources.ts";
 
 export interface Import {
-  /** As it is written. */
+  /** The specifier as written. */
   name: string;
-  /** The file of ours that it leads to; null for packages and for what is missing. */
+  /** The repository file that it resolves to; null for packages and missing files. */
   target: string | null;
   line: number;
   kind: "value" | "type" | "dynamic";
@@ -13,7 +13,7 @@ export interface Import {
 
 const STATIC = /(?:^|\n)\s*(?:import|export)\s+(?:(type)\s+)?(?:[\w*{][^"';]*?\bfrom\s*)?"([^"\n]+)"/g;
 const DYNAMIC = /\bimport\(\s*"([^"\n]+)"\s*\)/g;
-/** Modules that are started by their address: threads, child processes. What follows `${` is their ending or one of several names. */
+/** Modules started by URL: threads, child processes. The text after `${` is their ending or one of several names. */
 const BY_ADDRESS = /\bnew URL\(\s*["`](\.[^"`$]*)(\$\{)?/g;
 
 const known = new Map<string, readonly Import[]>();
@@ -23,7 +23,7 @@ export function importsOf(file: SourceFile): readonly Import[] {
   if (before !== undefined) return before;
   const imports: Import[] = [];
   const add = (written: string, offset: number, kind: Import["kind"]): void => {
-    // What follows a question mark tells Vite how to bundle the file.
+    // The part after a question mark is for Vite's bundling.
     const name = written.replace(/\?.*$/, "");
     imports.push({ name, target: resolve(file.path, name), line: lineAt(file.code, offset), kind });
   };
@@ -35,13 +35,13 @@ export function importsOf(file: SourceFile): readonly Import[] {
   return imports;
 }
 
-/** Files that run because this one does, in whatever way it reaches them. */
+/** Files that run because this file does, however it references them. */
 export function reachedFrom(file: SourceFile): string[] {
   const reached = importsOf(file).flatMap(({ target }) => (target === null ? [] : [target]));
   for (const match of file.code.matchAll(BY_ADDRESS)) {
     const path = posix.join(posix.dirname(file.path), match[1] ?? "");
     const whole = path.endsWith(".ts") ? path : `${path}.ts`;
-    // What follows `${` is an ending, or the rest of one of several names.
+    // The text after `${` is an ending, or the rest of one of several names.
     if (fileExists(whole)) reached.push(whole);
     else if (match[2] !== undefined)
       reached.push(...SOURCES.filter((other) => other.path.startsWith(path)).map((other) => other.path));

@@ -1,7 +1,7 @@
 import t from "tap";
 import { PRODUCT, SOURCES } from "./sources.ts";
 
-/** Names that say nothing about a file's role, so that everything ends up in it. */
+/** File names without meaning, which attract unrelated code. */
 const EMPTY_NAMES = /^(?:utils?|helpers?|common|lib|types|interfaces|misc|manager|shared|stuff)$/;
 const KEBAB_CASE = /^(?:\d{4}-)?[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/;
 

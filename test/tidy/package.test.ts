@@ -21,10 +21,10 @@ const lock = JSON.parse(readText("package-lock.json")) as LockFile;
 
 t.test("the lock file installs anywhere", async (t) => {
   const driver = lock.packages["node_modules/better-sqlite3"];
-  // Without it npm 10 runs node-gyp for a package that brings its binaries, and fails where there is no Python.
+  // Otherwise npm 10 runs node-gyp for a package with prebuilt binaries, and fails without Python.
   t.equal(driver?.["gypfile"], false, "better-sqlite3 keeps gypfile: false");
   for (const [name, entry] of Object.entries(lock.packages)) {
-    // An address would bind everybody to the registry that one machine used.
+    // A resolved address would bind all users to the registry of one machine.
     if ("resolved" in entry) t.fail(`${name} has an address`);
     if (name !== "" && entry["link"] !== true && typeof entry["integrity"] !== "string") t.fail(`${name} has no integrity hash`);
   }

@@ -2,7 +2,7 @@ import t from "tap";
 import { importsOf, reachedFrom } from "./module-graph.ts";
 import { PRODUCT, readText, SOURCES, TEXTS } from "./sources.ts";
 
-/** Flow files that tests and examples hand to engines by path. */
+/** Flow files that tests and examples pass to engines by path. */
 const HANDED_OVER = /^test\/[^/]+\/[\w-]*flows\/|^examples\//;
 
 interface PackageFile {
@@ -21,7 +21,7 @@ function sourceOf(built: string): string {
     .replace(/\.js$/, ".ts");
 }
 
-/** What the build of the dashboard begins with. */
+/** Entries of the dashboard's build. */
 const DASHBOARD_ENTRIES = ["dashboard/main.tsx", "dashboard/vite.config.ts"];
 /** What users start or import. */
 const PRODUCT_ENTRIES = [
@@ -29,7 +29,7 @@ const PRODUCT_ENTRIES = [
   ...Object.values(settings.bin).map(sourceOf),
   ...Object.values(settings.exports).flatMap((target) => (typeof target === "string" ? [] : [sourceOf(target["default"] ?? "")])),
 ];
-/** What a developer starts: the package's scripts, programs that documents name, and every test. */
+/** Entries for developers: the package's scripts, programs named in documents, and every test. */
 const DEVELOPMENT_ENTRIES = [
   ...Object.values(settings.scripts).flatMap((script) => script.match(/[\w/-]+\.ts\b/g) ?? []),
   ...TEXTS.filter((path) => path.endsWith(".md")).flatMap(
@@ -69,7 +69,7 @@ t.test("every other file is used by a test, a script or an example", async (t) =
   );
 });
 
-/** What a thread has loaded once it has started, packages by their names. */
+/** Modules loaded by a thread at its start, packages by name. */
 function loadedBy(entries: readonly string[]): Set<string> {
   const loaded = new Set<string>();
   const waiting = [...entries];
@@ -83,7 +83,7 @@ function loadedBy(entries: readonly string[]): Set<string> {
   return loaded;
 }
 
-/** What a thread does without, so that it is there fast: files of ours that begin like this, and packages. */
+/** Modules that a thread must not load, so that it starts fast: own files with this prefix, and packages. */
 const UNNEEDED: readonly { thread: string; entries: readonly string[]; has: string; lacks: RegExp }[] = [
   {
     thread: "the writer's thread: no schemas and no decisions",

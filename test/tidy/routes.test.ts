@@ -4,7 +4,7 @@ import { ROUTES } from "#protocol/routes";
 import { importsOf } from "./module-graph.ts";
 import { PRODUCT, type SourceFile } from "./sources.ts";
 
-/** Text of the files that serve rows of the table, by the kind of row. */
+/** Text of the files that serve rows of the table, by kind of row. */
 function codeOf(pattern: RegExp): string {
   return PRODUCT.filter(({ path }) => pattern.test(path))
     .map(({ code }) => code)

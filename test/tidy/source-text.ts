@@ -1,13 +1,13 @@
-/** TypeScript text with comments, and if wanted the contents of strings, replaced by spaces; lines and columns stay. */
+/** TypeScript text with comments, and optionally the contents of strings, replaced by spaces; lines and columns stay. */
 
 export interface SourceText {
   /** Without comments. */
   code: string;
-  /** Without comments and without what stands in quotes; expressions inside templates stay. */
+  /** Without comments and quoted text; expressions inside templates stay. */
   bare: string;
 }
 
-/** A slash after one of these begins a regular expression, not a division. */
+/** After one of these, a slash starts a regular expression, not a division. */
 const BEFORE_REGEX = /(?:[(,=:[!&|?{};+\-*%<>~^]|\b(?:return|typeof|case|in|of|do|else|void|await|yield))\s*$/;
 
 class Scanner {
@@ -20,7 +20,7 @@ class Scanner {
     this.#text = text;
   }
 
-  /** Reads to the end, or to the brace that closes an expression of a template. */
+  /** Reads to the end, or to the brace that closes a template's expression. */
   read(nested: boolean): void {
     let depth = 0;
     while (this.#at < this.#text.length) {
@@ -61,7 +61,7 @@ class Scanner {
     return found === -1 ? this.#text.length : found;
   }
 
-  /** A slash that closes an element. */
+  /** True for a slash that closes an element. */
   #isMarkup(): boolean {
     return this.#text[this.#at - 1] === "<" || this.#text[this.#at + 1] === ">";
   }
@@ -69,7 +69,7 @@ class Scanner {
   #quoted(quote: string): void {
     this.#keep(1);
     let end = this.#at;
-    // In the text of an element an apostrophe is no quote; no string goes over its line.
+    // In an element's text an apostrophe is no quote; strings never span lines.
     while (end < this.#text.length && this.#text[end] !== quote && this.#text[end] !== "\n")
       end += this.#text[end] === "\\" ? 2 : 1;
     this.#blank(end, "bare");

@@ -1,18 +1,18 @@
-/** The files of this repository as the checks of this folder see them. */
+/** The files of this repository for the checks of this folder. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { readSourceText } from "./source-text.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Folders that the package is built from. */
+/** Folders from which the package is built. */
 export const PRODUCT_FOLDERS = ["runtime", "system", "protocol", "storage", "actors", "gateway", "server", "sdk", "cli"] as const;
-/** What runs in the browser; the build of the dashboard packs it. */
+/** Code that runs in the browser, bundled by the dashboard's build. */
 const BROWSER_FOLDER = "dashboard";
 const OTHER_FOLDERS = ["examples", "scripts", "test"] as const;
 
 export interface SourceFile {
-  /** From the root of the repository, with forward slashes. */
+  /** Relative to the repository root, with forward slashes. */
   path: string;
   folder: string;
   text: string;
@@ -25,7 +25,7 @@ function readSource(path: string): SourceFile {
   return { path, folder: path.slice(0, path.indexOf("/")), text, ...readSourceText(text) };
 }
 
-/** Every module of our own. */
+/** Every module of the repository. */
 export const SOURCES: readonly SourceFile[] = [...PRODUCT_FOLDERS, BROWSER_FOLDER, ...OTHER_FOLDERS]
   .flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx}`, { cwd: ROOT }))
   .sort()
@@ -35,7 +35,7 @@ export const PRODUCT: readonly SourceFile[] = SOURCES.filter(({ folder }) =>
   ([...PRODUCT_FOLDERS, BROWSER_FOLDER] as readonly string[]).includes(folder),
 );
 
-/** Every text file that is ours: sources, documents and settings. */
+/** Every text file of the repository: sources, documents and settings. */
 export const TEXTS: readonly string[] = [
   ...SOURCES.map(({ path }) => path),
   ...globSync(["*.md", "*.json", "LICENSE", ".taprc", ".gitignore", ".ci/*", "docs/**/*.md", "*/**/*.md", "dashboard/**/*.css"], {

@@ -32,7 +32,7 @@ t.test("nothing that Node's type stripping refuses", (t) =>
   ),
 );
 
-/** This file names what it looks for. */
+/** This file contains the texts it searches for. */
 function isElsewhere(place: string): boolean {
   return !place.startsWith("test/tidy/type-safety.test.ts");
 }

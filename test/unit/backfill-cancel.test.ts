@@ -1,4 +1,4 @@
-/** A large backfill is cancelled in several steps; its runs wait for theirs, and the answer for the last. */
+/** A large backfill is cancelled in several steps; its runs wait for their step, and the answer for the last. */
 import t from "tap";
 import { type DecisionRecord, eventNames, operations } from "../support/decision-record.ts";
 import { DispatchKit } from "../support/dispatch-kit.ts";
@@ -7,7 +7,7 @@ import { createId, move, poll, workOf } from "../support/dispatch-steps.ts";
 const SCHEMA = { type: "object", properties: { day: { type: "string", format: "date" } } };
 const NEXT = { kind: "ContinueSlices" } as const;
 
-/** A backfill of ten runs, 2 to 11, of which four are cancelled in one step. */
+/** A backfill of ten runs, 2 to 11, four of which are cancelled per step. */
 function kitOf(body: Record<string, unknown> = {}): DispatchKit {
   const kit = new DispatchKit({ settings: { backfillSliceRuns: 4, backfillNearMax: 2 } });
   move(kit, createId(kit, { parameter_schema: SCHEMA, parameters: { day: "2026-02-01" } }), "Cancelled");

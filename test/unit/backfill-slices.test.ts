@@ -1,4 +1,4 @@
-/** A large backfill is made in several steps, and decided in the last of them. */
+/** A large backfill is prepared in several steps, and decided in the last. */
 import t from "tap";
 import { type DecisionRecord, operations } from "../support/decision-record.ts";
 import { DispatchKit, type SentCommand } from "../support/dispatch-kit.ts";

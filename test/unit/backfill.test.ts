@@ -134,7 +134,7 @@ t.test("a backfill whose runs had all ended is there again with its counts and i
   before.send("CancelBackfill", { target: 1 });
   const run = before.state.endedRuns().find(({ backfill_id }) => backfill_id === 1);
   if (backfill === undefined || run === undefined) throw new Error("there is no backfill");
-  // As after a restart: none of its runs is unfinished, so memory holds neither it nor them.
+  // As after a restart: without unfinished runs, neither the backfill nor its runs are in memory.
   const kit = new DispatchKit({ stored: new Map([[run.id, run]]), storedBackfills: new Map([[1, backfill]]) });
   move(kit, createId(kit), "Cancelled");
   Object.assign(kit.state.nextIds, { run: 10, backfill: 2 });

@@ -1,4 +1,7 @@
-/** Looking at processes that engines claim to be: a look at one costs as much as it has open files, so looks do not pile up. */
+/**
+ * Checks of processes that engines claim: the cost of a check grows with the process's open files, so checks must not pile
+ * up.
+ */
 import t from "tap";
 import { ClaimedProcesses } from "#actors/engines/claimed-process";
 

@@ -1,4 +1,4 @@
-/** What `millrace runs show` makes of the tasks, the result and the failure of a run. */
+/** How `millrace runs show` prints the tasks, the result and the failure of a run. */
 import t from "tap";
 import { resultText, tracebackLines } from "#cli/outcome-lines";
 import { renderRun } from "#cli/run-details";

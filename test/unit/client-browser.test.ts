@@ -6,10 +6,10 @@ import t from "tap";
 const CLIENT = fileURLToPath(new URL("../../sdk/client", import.meta.url));
 const PROTOCOL = fileURLToPath(new URL("../../protocol", import.meta.url));
 const COMMENTS = /\/\*[\s\S]*?\*\/|\/\/.*$/gm;
-/** The one file that may use Node: it is imported only where Node runs. */
+/** The only file that may use Node: it is imported only when Node runs. */
 const NODE_ONLY = "local-server.ts";
 
-/** True for a module of the protocol that imports no values and names nothing of Node. */
+/** True for a protocol module that imports no values and uses nothing of Node. */
 function loadsNothing(module: string): boolean {
   if (!module.startsWith("#protocol/")) return false;
   const source = readFileSync(join(PROTOCOL, `${module.slice("#protocol/".length)}.ts`), "utf8");

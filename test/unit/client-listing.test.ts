@@ -1,7 +1,7 @@
 import t from "tap";
 import { Listing, type Page } from "#sdk/client/listing";
 
-/** Numbers 1 to `total` in pages of three; notes which cursors were asked for. */
+/** Numbers 1 to `total` in pages of three; records the requested cursors. */
 function numbers(total: number): { listing: Listing<number>; asked: (number | null)[] } {
   const asked: (number | null)[] = [];
   const listing = new Listing<number>(async (cursor): Promise<Page<number>> => {

@@ -2,10 +2,10 @@ import t from "tap";
 import { ROUTES } from "#protocol/routes";
 import { Millrace } from "#sdk/client/index";
 
-/** Routes that people's clients have no use for. */
+/** Routes for engines only, which the client does not offer. */
 const ENGINES_ONLY = /^(?:\/api\/engine\/|\/api\/backfills\/\{id\}\/prefilter$)/;
 
-/** A client whose requests are written down as "METHOD /path" and answered with nothing of use. */
+/** A client whose requests are recorded as "METHOD /path" and answered without useful data. */
 function recorded(): { client: Millrace; requests: string[]; keys: Map<string, string | undefined> } {
   const requests: string[] = [];
   const keys = new Map<string, string | undefined>();

@@ -1,4 +1,7 @@
-/** The wall clock is set by more than an hour: nothing is deleted for its age, nothing moves silently, and a person can put it right. */
+/**
+ * The wall clock is set by more than an hour: nothing is deleted by age, no schedule stays silent without a notice, and a
+ * person can accept the clock.
+ */
 import t from "tap";
 import { ClockWatch, HOLD_US } from "#actors/clock/watch";
 import type { Turn } from "#actors/turn";
@@ -16,7 +19,7 @@ function problemOf(kit: DispatchKit): ClockProblem | null {
   return (kit.send("GetServer").reply?.body["clock_problem"] ?? null) as ClockProblem | null;
 }
 
-/** The clock is wrong for ten seconds; what was decided from the step to a moment after the return. */
+/** The clock is wrong for ten seconds; returns the outcomes from the step to shortly after the return. */
 function stepForAWhile(kit: DispatchKit, us: number): Outcome[] {
   kit.setClock(us);
   const ahead = kit.pass(10 * SECOND);
@@ -110,7 +113,7 @@ t.test("schedules that decided fires while the clock was ahead are named, and go
   t.match(operations(right, "put_schedule").at(-1), { next_fire: START_US + DAY });
   t.equal(problemOf(kit), null);
   t.equal(kit.state.schedules.get(id)?.next_fire, START_US + DAY);
-  // The run that catch-up had started waits for an engine; the fires that it had dropped are to come again.
+  // The run that catch-up started waits for an engine; the fires that catch-up dropped are scheduled again.
   const caughtUp = [...kit.state.runs.values()].filter((run) => run.created_by === "catchup");
   t.equal(caughtUp.length, 1);
   const dropped = [...kit.state.runs.values()].filter(({ scheduled_time }) => (scheduled_time ?? 0) < START_US + 10 * DAY);
@@ -224,7 +227,7 @@ t.test("a run that began to wait while the clock was ahead gets what it waits fo
 
 const HOST = "here:boot-1";
 
-/** A watch whose clocks a test sets, with what it writes. */
+/** A clock watch whose clocks a test sets, and its writes. */
 function watched(row: ClockRow | null, boot = HOST) {
   const watch = new ClockWatch(row, boot);
   const clocks = { nowUs: START_US, bootUs: DAY };

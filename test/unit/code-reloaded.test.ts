@@ -1,4 +1,4 @@
-/** What the server tells of code that was loaded again. */
+/** What the server reports about reloaded code. */
 import t from "tap";
 import { DispatchKit } from "../support/dispatch-kit.ts";
 import { SOURCE_DIR } from "../support/dispatch-steps.ts";

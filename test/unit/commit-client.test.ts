@@ -14,18 +14,18 @@ function setup() {
   return {
     client,
     rejections,
-    /** One step's decision: an answer to command `id`. */
+    /** The decision of one step: an answer to command `id`. */
     decide: (id: number) => {
       turn += 1;
       client.deliver({ decision: { ...emptyDecision(), replies: [id, 200, null] }, turn }, "ordinary");
     },
-    /** The writers tell of their start; `source`: in answer to the client with that number. */
+    /** The writers announce their start; with `source`, in answer to that client. */
     writers: (generation: number, source: number | null = null) =>
       client.deliver({ kind: "WriterStarted", source, generation, last_seq: 5, read_only: false }, "ordinary"),
     acknowledge: (number: number, last_seq = 9) =>
       client.deliver({ kind: "Acknowledged", number, first_event_id: 0, last_seq }, "ordinary"),
     reject: (number: number) => client.deliver({ kind: "Rejected", number, error: "disk full", disk_full: true }, "ordinary"),
-    /** Batches sent since the last look: number, generation, ids of the answers. */
+    /** Batches sent since the last call: number, generation, ids of the answers. */
     take: () =>
       sent.splice(0).map((message) =>
         message.kind === "Batch"
@@ -201,7 +201,7 @@ t.test("writers that start again after a refusal take writes again", async (t) =
   reject(1);
   take();
   writers(2);
-  // The group loads again before it decides anything; that needs no word that the store takes writes.
+  // The group reloads before it decides anything; that needs no Writable message.
   await client.settled();
   decide(2);
   client.flush();

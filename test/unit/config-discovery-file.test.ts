@@ -96,7 +96,7 @@ t.test("a link that another user put into the home is refused, one of our own is
   const uid = process.getuid?.() ?? 0;
   refusePlanted(home, uid);
   prepareHome(home);
-  // Root may have made what a user's home holds.
+  // Files in a user's home may belong to root.
   const other = { name: "ConfigError", message: /server\.log belongs to another user/ };
   if (uid !== 0) t.throws(() => refusePlanted(home, uid + 1), other);
   else {

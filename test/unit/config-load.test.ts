@@ -6,7 +6,7 @@ import t from "tap";
 import { ConfigError, isLoopback, loadConfig } from "#server/config";
 import { DEFAULTS_KEYS, SERVER_KEYS, VARIABLES } from "#server/config-keys";
 
-/** Not below the checkout: a path of a socket may be 103 bytes long, and nobody knows how deep the checkout lies. */
+/** Outside the checkout, whose path may be too long: a socket's path is limited to 103 bytes. */
 function served(test: { teardown(run: () => void): void }, toml?: string): string {
   const dir = mkdtempSync(join(tmpdir(), "config-"));
   test.teardown(() => rmSync(dir, { recursive: true, force: true }));

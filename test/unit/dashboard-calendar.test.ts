@@ -1,4 +1,4 @@
-/** Marks of the calendar: coming runs stand at their own fires, although the server counts them by the hour. */
+/** Marks of the calendar: future runs are shown at their own fires, although the server counts them by the hour. */
 import t from "tap";
 import type { FlowSummary } from "#protocol/flow";
 import type { ScheduleFires, ScheduleRuns } from "#protocol/schedule-calendar";

@@ -1,4 +1,4 @@
-/** Commands that the dashboard offers to copy are commands of the command line. */
+/** Commands that the dashboard offers for copying are valid for the command line. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -20,7 +20,7 @@ function offered(): { file: string; words: string[] }[] {
   );
 }
 
-/** What is wrong with a line of words behind `millrace`; null when the command line takes it. */
+/** The error in the words after `millrace`; null if the command line accepts them. */
 function fault(words: readonly string[], commands: readonly CommandSpec[] = COMMANDS): string | null {
   const [name = "", ...rest] = words;
   const command = commands.find((each) => each.name === name);

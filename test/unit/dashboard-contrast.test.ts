@@ -1,4 +1,7 @@
-/** The colours of the dashboard: WCAG AA contrast in both themes, and chart neighbours apart for three kinds of colour vision. */
+/**
+ * The colours of the dashboard: WCAG AA contrast in both themes, and distinguishable chart neighbours for three kinds of
+ * colour vision.
+ */
 import { readFileSync } from "node:fs";
 import t from "tap";
 
@@ -76,7 +79,7 @@ function distance(a: Rgb, b: Rgb, vision: Matrix): number {
   return Math.hypot(...seen(a, vision).map((part, at) => part - (other[at] ?? 0)));
 }
 
-/** Pairs that touch in a stack, or that mean opposite things. */
+/** Pairs that are adjacent in a stack, or that have opposite meanings. */
 const NEIGHBOURS = [
   ["completed", "running"],
   ["completed", "failed"],

@@ -1,4 +1,4 @@
-/** What the dashboard keeps in the browser, and values that people type. */
+/** Data that the dashboard stores in the browser, and values that people type. */
 import t from "tap";
 import { kindOfText, textOfValue, valueOfText } from "../../dashboard/parts/json-text.ts";
 import { parseViews, VIEWS_MAX, viewQuery } from "../../dashboard/state/saved-views.ts";

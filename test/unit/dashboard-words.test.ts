@@ -1,4 +1,4 @@
-/** What the dashboard says: durations, numbers, states, the axis of a timeline, frames of the stream. */
+/** Texts of the dashboard: durations, numbers, states, the axis of a timeline, frames of the stream. */
 import t from "tap";
 import { duration, roughDuration, tickingDuration } from "../../dashboard/format/duration.ts";
 import { bytes, count, counted, listed, ordinal } from "../../dashboard/format/number.ts";

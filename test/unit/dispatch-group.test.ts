@@ -1,4 +1,4 @@
-/** The dispatch group at a restart: which waiting commands come again, and which do not. */
+/** The dispatch group at a restart: which waiting commands are resent, and which are not. */
 import t from "tap";
 import { DispatchGroup } from "#actors/group";
 import { createIdSource } from "#actors/ids";

@@ -136,7 +136,7 @@ t.test("the limit: of the flow, else the default; then the run has failed", asyn
   }
 });
 
-/** A run that an engine holds goes through one retry. */
+/** Takes a run that an engine holds through one retry. */
 function retry(kit: DispatchKit, id: number): void {
   move(kit, id, "Scheduled", { name: "AwaitingRetry", message: "no", details: { delay: 60 } });
   kit.pass(2 * SECOND_US);
@@ -210,7 +210,7 @@ t.test("a crashed run that was forced to another state is not run again", async 
   t.same(operations(kit.pass(60 * SECOND_US), "insert_run"), []);
 });
 
-/** A run for a time, as schedules will make them. */
+/** A run with a scheduled time, like those of schedules. */
 function scheduleRun(kit: DispatchKit, scheduledTime: number): number {
   createId(kit, { flow: "timed", module: "none.py" });
   const flow = kit.state.flowByName("shop", "timed");

@@ -1,4 +1,4 @@
-/** Hooks of flows from the served directory: called by the server for ends that no engine tells itself. */
+/** Hooks of flows from the served directory: called by the server for ends that no engine reports itself. */
 import t from "tap";
 import type { StateType } from "#protocol/state";
 import { operations } from "../support/decision-record.ts";
@@ -16,7 +16,7 @@ function kitOf(settings: KitOptions["settings"] = {}): DispatchKit {
   return new DispatchKit({ settings: { crashRetriesDefault: 1, ...settings } });
 }
 
-/** States of the hooks that a decision has called. */
+/** States of the hooks called by a decision. */
 function hooks(outcome: Outcome): StateType[] {
   return operations(outcome, "put_outbound").map(({ request }) => {
     const { call } = JSON.parse(String(request)) as { call: { type: string; state: { type: StateType } } };

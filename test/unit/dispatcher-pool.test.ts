@@ -13,12 +13,12 @@ function setup(settings: Partial<DispatchSettings> = {}): DispatchKit {
   return kit;
 }
 
-/** Engines that were started: id and key. */
+/** Started engines: id and key. */
 function spawned(...outcomes: Outcome[]) {
   return outcomes.flatMap(({ orders }) => orders).flatMap((order) => (order.kind === "Spawn" ? [order] : []));
 }
 
-/** Sends a create and returns what it led to. */
+/** Sends a create and returns its effects. */
 function demand(kit: DispatchKit, more: Record<string, unknown> = {}): Outcome {
   return kit.send("CreateRun", { body: { project: "shop", flow: "job", module: OURS, source_dir: SOURCE_DIR, ...more } });
 }

@@ -13,7 +13,7 @@ const moveTo = (seq: number, type: string, more: object = {}) => ({
 });
 const custom = (seq: number) => ({ kind: "custom", seq, name: "step", payload: {} });
 
-/** A run in the hands of an engine that ends runs itself, not yet moved. */
+/** A run held by an engine that ends runs itself, not yet moved. */
 function take(kit: DispatchKit) {
   const run = createId(kit);
   const item = workOf(poll(kit, "e1", LEASED));

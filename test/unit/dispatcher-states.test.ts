@@ -1,4 +1,4 @@
-/** The state table, cell by cell, for runs and for task runs (the table of the specification, written out once more). */
+/** The state table, cell by cell, for runs and task runs (the table of the specification, written a second time). */
 import t from "tap";
 import { decideTransition } from "#actors/dispatcher/transition";
 import { STATE_TYPES, type State, type StateType, SUB_STATES } from "#protocol/state";
@@ -75,7 +75,7 @@ t.test("the name of a sub-state decides the type, other names are kept, an empty
   t.match(empty, { state: { type: "Completed", name: "Completed" } });
 });
 
-/** Brings a run of its own into a state by moves that the table allows. */
+/** Creates a run and brings it into a state by allowed moves. */
 function runIn(kit: DispatchKit, type: StateType): number {
   const run = createId(kit);
   const path: Record<StateType, StateType[]> = {

@@ -7,7 +7,7 @@ import { createId, move } from "../support/dispatch-steps.ts";
 const HOUR_US = 3_600_000_000;
 const CHAIN_LENGTH = 4_000;
 
-/** Flows of which each runs after the one before; `ring`: the first also after the last. */
+/** Flows that each run after the one before; `ring`: the first also runs after the last. */
 function chain(kit: DispatchKit, length: number, ring = false): void {
   for (let index = 0; index < length; index += 1) {
     const upstream = index > 0 ? `flow-${index - 1}` : ring ? `flow-${length - 1}` : null;

@@ -1,4 +1,4 @@
-/** Engines whose clock is wrong: their times are kept as far as they can be held, and decide nothing. */
+/** Engines with a wrong clock: their times are kept if they can be represented, and decide nothing. */
 import t from "tap";
 import { parseJson } from "#protocol/json";
 import { INTEGER_MAX } from "#protocol/limits";
@@ -13,7 +13,7 @@ const SECOND = 1_000_000;
 const SKEW = 120 * SECOND;
 const TASK = "018f0000-0000-7000-8000-000000000001";
 
-/** A run in the hands of an engine that ends runs itself. */
+/** A run held by an engine that ends runs itself. */
 function take(kit: DispatchKit, seconds: number | null = 25): { run: number; lease: number } {
   const run = createId(kit, { options: { timeout_seconds: seconds } });
   return { run, lease: Number(workOf(poll(kit, "e1", { owns_stop: true }))?.["lease"]) };
@@ -35,7 +35,7 @@ for (const [name, skewUs] of [
     report(kit, run, [moveTo(1, "Running", kit.nowUs + skewUs)], { lease });
     kit.pass(24 * SECOND);
     t.equal(kit.run(run).state.type, "Running");
-    // The engine has twice the grace to end it.
+    // The engine has twice the grace to end the run.
     kit.pass(20 * SECOND);
     t.equal(kit.run(run).state.type, "Running");
     kit.pass(2 * SECOND);

@@ -13,7 +13,7 @@ import { EngineProcesses } from "#actors/engines/shell";
 import { Outbox } from "#runtime/effect";
 
 const WAIT = "setInterval(() => undefined, 1000)";
-/** Connect with the port they are given and tell a pid: their own, or that of a child that lives for as long as they do. */
+/** Processes that connect to the given port and send a pid: their own, or that of a child that lives as long as they do. */
 const ENGINE_ITSELF = `require("net").connect(Number(process.argv[1]), "127.0.0.1").write(String(process.pid)); ${WAIT}`;
 const ENGINE_OF_PARENT = `const child = require("child_process").spawn("sleep", ["300"]); child.on("exit", () => process.exit());
   require("net").connect(Number(process.argv[1]), "127.0.0.1").write(String(child.pid)); ${WAIT}`;
@@ -50,7 +50,7 @@ function setup(script = WAIT, reportFolder = tmpdir(), ...nodeOptions: string[])
 
 const key = (source_dir: string, more = {}) => ({ source_dir, module: "jobs.ts", isolated: false, nice: 0, ...more });
 
-/** A process that the server did not start; arguments after its script do nothing. */
+/** A process that the server did not start; arguments after its script have no effect. */
 async function stranger(t: { teardown(fn: () => void): void }, ...args: string[]): Promise<ChildProcess> {
   const child = spawn(process.execPath, ["-e", WAIT, "--", ...args], { stdio: "ignore" });
   t.teardown(() => child.kill("SIGKILL"));
@@ -176,7 +176,7 @@ t.test("a watched process is signalled; one that was never seen, another pid, th
 
 t.test("a process that is not the engine that claims its pid gets no signal, and a line says so", async (t) => {
   const { ask, next, told } = setup();
-  // Of a shell that has ended, so that this test is not its parent.
+  // Started by a shell that has ended, so that this test is not its parent.
   const pid = Number(execFileSync("sh", ["-c", "sleep 300 > /dev/null 2>&1 & echo $!"], { encoding: "utf8" }));
   t.teardown(() => process.kill(pid, "SIGKILL"));
   const named = await stranger(t, "--engine-id", "another");

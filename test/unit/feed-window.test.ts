@@ -18,7 +18,7 @@ function commit(first_seq: number, stream: Primitive[], replies: Primitive[] = [
 
 t.test("so many commits go out whatever their size, more of them within so many bytes", async (t) => {
   const window = new FeedWindow(2, 200);
-  // Each has two entries: 64 bytes.
+  // Each commit has two entries: 64 bytes.
   const next = (seq: number) => window.admit(commit(seq, [RUN, 1, RUN, 2])).stream.length;
   t.equal(next(1), 4);
   t.equal(next(3), 4);

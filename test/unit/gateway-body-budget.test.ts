@@ -1,11 +1,11 @@
-/** What the bodies of all requests may hold together. */
+/** The memory that the bodies of all requests may use together. */
 import t from "tap";
 import { BodyBudget } from "#gateway/body-budget";
 import { BODIES_IN_FLIGHT_BYTES_MAX, LARGE_BODIES_BYTES_MAX, SMALL_BODY_BYTES_MAX } from "#protocol/limits";
 
 const PIECE = SMALL_BODY_BYTES_MAX;
 
-/** A body that arrives in pieces until it is whole or refused; how much of it was taken. */
+/** Receives a body in pieces until it is whole or refused; returns how much was accepted. */
 function receive(memory: BodyBudget["decided"], bytes: number): number {
   let taken = 0;
   while (taken < bytes && memory.takeBytes(PIECE, taken + PIECE)) taken += PIECE;

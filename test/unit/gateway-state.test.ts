@@ -23,7 +23,7 @@ const OPTIONS = {
   connections_max: Number.POSITIVE_INFINITY,
 };
 
-/** A gateway's state over a store of which event 2 cannot be read. */
+/** The state of a gateway with a store whose event 2 cannot be read. */
 function setup() {
   const sent: (Command | CommandNotice)[] = [];
   const defects: unknown[] = [];

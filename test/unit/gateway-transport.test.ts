@@ -1,4 +1,4 @@
-/** Which server library is taken, and which Node the program runs on. */
+/** Which server library is used, and which versions of Node the program runs on. */
 import t from "tap";
 import { createTransport } from "#gateway/transport";
 import { NODE_MIN, nodeRefusal } from "../../cli/node-version.ts";

@@ -1,4 +1,7 @@
-/** What the core holds in memory because of what it was sent: each has a bound, and beyond it says so or drops the oldest. */
+/**
+ * Memory that the core uses for data it was sent: each kind has a bound; beyond it the data is refused with a message, or the
+ * oldest is dropped.
+ */
 import t from "tap";
 import { EXPECTATIONS_OPEN_MAX, LEASED_RESOURCES_MAX, NAMES_COUNT_MAX, RULES_BYTES_MAX, RULES_COUNT_MAX } from "#protocol/limits";
 import { completeSpec } from "#protocol/rule-spec";
@@ -57,7 +60,7 @@ t.test("a key that no run and no engine waits for takes no memory", async (t) =>
 t.test("crash hooks that wait for an engine are bounded; the oldest go, and the log says so", async (t) => {
   const kit = new DispatchKit({ settings: { crashRetriesDefault: 1_000_000, servedDir: null } });
   const said: string[] = [];
-  // Engines of low priority execute the runs, and none asks for what has the usual one.
+  // Engines of low priority execute the runs, and none polls for the jobs of normal priority.
   const wish = { options: { has_crash_hooks: true, priority: -1 } };
   for (let count = 0; count < 1_003; count += 1) {
     startRun(kit, `e${count}`, wish, { nice: 1, pid: 1_000 + count });

@@ -1,4 +1,4 @@
-/** The code of the guides does what they say, in this process and in simulated time. */
+/** The code of the guides behaves as described, in this process and in simulated time. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

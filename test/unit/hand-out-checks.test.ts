@@ -1,4 +1,4 @@
-/** What becomes of a hand-out that its engine says nothing of although its process lives. */
+/** Hand-outs that an engine does not acknowledge although its process lives. */
 import t from "tap";
 import { ACKNOWLEDGE_WAIT_US } from "#protocol/limits";
 import { DispatchKit } from "../support/dispatch-kit.ts";

@@ -105,7 +105,7 @@ t.test("thousands that wait for one resource and expire together cost each a few
   t.ok(asked() < 5 * waiting.length, `the ledger was asked ${asked()} times`);
 });
 
-/** Counts how often the ledger is asked whether something can be taken. */
+/** Counts the calls that ask the ledger for capacity. */
 function countCalls(kit: DispatchKit): () => number {
   const { ledger } = kit.state;
   const blocking = ledger.blocking.bind(ledger);

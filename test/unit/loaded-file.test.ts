@@ -1,4 +1,4 @@
-/** Whether a file is still what was loaded. */
+/** Whether a file still has its loaded content. */
 import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -72,7 +72,7 @@ t.test("a link that points elsewhere is another file, also where the content is 
   t.end();
 });
 
-/** As if it had not been changed for long. */
+/** As if the file had not changed for a long time. */
 function old(file: LoadedFile): LoadedFile {
   return { ...file, settled: true };
 }

@@ -1,4 +1,4 @@
-/** Time that moves when a test says so. */
+/** Time that advances only when a test requests it. */
 import type { Alarm } from "#runtime/timers";
 
 export class ManualTime {
@@ -23,12 +23,12 @@ export class ManualTime {
     };
   }
 
-  /** Alarms that are set. */
+  /** Number of set alarms. */
   get armed(): number {
     return this.#alarms.length;
   }
 
-  /** Moves on, firing what becomes due in order. */
+  /** Advances the time, firing due alarms in order. */
   pass(us: number): void {
     const endUs = this.nowUs + us;
     for (;;) {

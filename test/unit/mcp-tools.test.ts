@@ -17,7 +17,7 @@ const FLOWS = [
   { project: "crm", name: "leads", id: 3 },
 ];
 
-/** An API with these answers by operation; what was asked is kept. */
+/** A stub of the API with these answers by operation; records the calls. */
 function api(answers: Record<string, unknown> = {}) {
   const asked: { operation: string; request: ApiRequest }[] = [];
   const ask: AskApi = async (operation, request = {}) => {
@@ -39,7 +39,7 @@ async function call(context: ReturnType<typeof api>["context"], name: string, ar
   return { ...result, text: result.content[0]?.text ?? "" };
 }
 
-/** Arguments that lead every tool to its last call of the API. */
+/** Arguments with which every tool makes all its calls of the API. */
 const ARGUMENTS = {
   run_id: 1,
   schedule_id: 1,
@@ -53,7 +53,7 @@ const ARGUMENTS = {
   end: "2026-01-02",
 };
 
-/** Those of the arguments that a tool cannot do without. */
+/** The required arguments of a tool. */
 function neededBy({ required = [] }: { required?: readonly string[] }): Record<string, unknown> {
   return Object.fromEntries(Object.entries(ARGUMENTS).filter(([name]) => required.includes(name)));
 }

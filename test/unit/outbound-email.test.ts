@@ -1,4 +1,4 @@
-/** Mail of rules against a real mail server on loopback. */
+/** Mails of rules, sent to a real mail server on loopback. */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
@@ -17,7 +17,7 @@ interface Received {
   raw: string;
 }
 
-/** A mail server that keeps what it takes; `options` say what it refuses. */
+/** A mail server that keeps accepted mail; `options` decide what it refuses. */
 async function mailServer(t: Test, options: SMTPServerOptions = {}): Promise<{ settings: MailSettings; received: Received[] }> {
   const received: Received[] = [];
   const server = new SMTPServer({
@@ -32,7 +32,7 @@ async function mailServer(t: Test, options: SMTPServerOptions = {}): Promise<{ s
     },
     ...options,
   });
-  // A client that gives up in the midst of a conversation is an error to the server.
+  // A client that disconnects within a conversation is an error to the server.
   server.on("error", () => undefined);
   server.listen(0, "127.0.0.1");
   await once(server.server, "listening");

@@ -1,4 +1,4 @@
-/** Redirects of webhooks. A dispatcher in memory answers, so no connection is opened. */
+/** Redirects of webhooks. An in-memory dispatcher answers, so no connection is opened. */
 import t from "tap";
 import { MockAgent } from "undici";
 import { sendWebhook } from "#actors/outbound/webhook";
@@ -9,7 +9,7 @@ interface Received {
   headers: Record<string, string>;
 }
 
-/** Redirects every request from `from` to `to`; answers 200 elsewhere. */
+/** Redirects every request from `from` to `to`; answers 200 for other requests. */
 function redirecting(status: number, from: string, to: string): { agent: MockAgent; received: Received[] } {
   const agent = new MockAgent();
   agent.disableNetConnect();

@@ -1,9 +1,9 @@
-/** Which addresses requests of rules may go to. Nothing here opens a connection or asks a resolver. */
+/** Allowed targets for requests of rules. Opens no connection and uses no resolver. */
 import type { LookupAddress } from "node:dns";
 import t from "tap";
 import { checkedLookup, checkTarget } from "#actors/outbound/target";
 
-/** One address in each range of IANA's special-purpose registries, loopback left out, and where clouds keep metadata. */
+/** One address in each range of IANA's special-purpose registries except loopback, and the metadata addresses of clouds. */
 const SPECIAL = [
   "0.0.0.0",
   "0.1.2.3",

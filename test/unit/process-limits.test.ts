@@ -1,4 +1,4 @@
-/** What a server makes of the limits that its process was started with. */
+/** How a server uses the limits that its process was started with. */
 import t from "tap";
 import { AddressSpaceError, checkAddressSpace } from "#server/address-space";
 import { planOpenFiles } from "#server/open-files";

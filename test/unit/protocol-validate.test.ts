@@ -84,7 +84,7 @@ t.test("an integer beyond 2^53 passes inside free content and as an engine's tim
 });
 
 t.test("every number in a body but the times of engines has an upper bound within 2^53", async (t) => {
-  // Otherwise an integer that parseJson keeps as an object could stand where the type says number.
+  // Otherwise an integer that parseJson represents as an object would be accepted where the type is number.
   const unbounded: string[] = [];
   const walk = (node: unknown, path: string): void => {
     if (typeof node !== "object" || node === null) return;

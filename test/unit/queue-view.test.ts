@@ -14,7 +14,7 @@ t.test("reasons are counted over all that waits, most runs first, each line once
   const holds = { flow: "copy", options: { resources: { disk: 1 } } };
   startRun(kit, "e1", holds);
   kit.nowUs += SECOND_US;
-  // An engine that is free finds that the resource is not.
+  // A free engine makes the run discover that the resource is taken.
   const blocked = [createId(kit, holds), createId(kit, holds)];
   kit.send("Work", { body: { engine_id: "e2", pid: 2, source_dir: "/flows", module: "jobs.py", wait_ms: 30_000 }, local: true });
   kit.nowUs += SECOND_US;

@@ -1,4 +1,4 @@
-/** What becomes of queries that a reader cannot answer. */
+/** Queries that a reader cannot answer. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -26,7 +26,7 @@ function setup(t: Test, options: Partial<ReadPoolOptions>, write: (ops: Primitiv
 
 t.test("a reader whose heap is exhausted costs its query, and another one takes its place", async (t) => {
   const { pool } = setup(t, { heapMb: 96 }, (ops) => {
-    // Tags are parsed for events: an object for each.
+    // Events parse each tag into an object.
     putRun(ops, { ...RUN, tags: Array.from({ length: 800_000 }, (_, index) => `tag ${index}`) });
     putRunEvent(ops, "run.completed", 1, 1, "Completed", 1);
   });

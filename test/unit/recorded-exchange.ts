@@ -1,4 +1,4 @@
-/** An exchange in memory: keeps what was sent and lets a test play the client. */
+/** An exchange in memory: records what was sent and lets a test act as the client. */
 import type { Exchange, ExchangeWatcher, HeaderList, HeaderVisitor } from "#gateway/transport-port";
 
 export interface RecordedRequest {
@@ -23,7 +23,7 @@ export class RecordedExchange implements Exchange {
   ended = false;
   /** Pieces of a streamed answer. */
   readonly pieces: string[] = [];
-  /** What `write` says: false plays a connection that takes no more. */
+  /** The result of `write`: false simulates a connection that takes no more. */
   takes = true;
   readonly #headers: Record<string, string>;
   #watcher: ExchangeWatcher | null = null;
@@ -93,7 +93,7 @@ export class RecordedExchange implements Exchange {
     if (this.open) this.#watcher?.data(Buffer.from(text), last);
   }
 
-  /** The client goes away. */
+  /** The client disconnects. */
   leave(): void {
     if (!this.open) return;
     this.open = false;

@@ -17,7 +17,7 @@ const moved = (seq: number) => ({
 });
 const none = () => 0;
 
-/** A report's text as the gateway hands it over. */
+/** A report's text as the gateway passes it on. */
 function shared(text: string | Buffer): SharedArrayBuffer {
   const bytes = Buffer.from(text);
   const memory = new SharedArrayBuffer(bytes.length);

@@ -54,7 +54,7 @@ t.test("old events and their log lines go slice by slice, never beyond the curso
   t.equal(statements.raw<[number]>("SELECT count(*) FROM log_blocks").get()?.[0], 1, "its log lines have gone with them");
 });
 
-/** A slice as a sweep makes it; how many rows it took from all tables together. */
+/** Deletes a slice like a sweep; returns the number of rows deleted from all tables. */
 function slice(store: Store, number: number): number {
   const before = rows(store.statements);
   store.writer.apply([request(store.writer, number, { ops: trim(1_000_000, 4) })]);

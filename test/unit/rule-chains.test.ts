@@ -1,4 +1,4 @@
-/** Chains of rules: whatever a rule makes knows how many rules led to it, and above eight the actions fail. */
+/** Chains of rules: whatever a rule creates carries the length of its chain; beyond eight rules, actions fail. */
 import t from "tap";
 import type { React } from "#actors/rules/messages";
 import { RULE_CHAIN_DEPTH_MAX } from "#protocol/limits";
@@ -10,7 +10,7 @@ import { create, createId, move } from "../support/dispatch-steps.ts";
 
 const WEBHOOK = { kind: "webhook", url: "http://127.0.0.1/" } as const;
 
-/** The word of the rule engine that the only rule fires for an event of a chain of this depth. */
+/** The rule engine's message that the only rule fires for an event with this chain length. */
 function fires(kit: DispatchKit, depth: number, actions: RuleAction[], runId: number | null = null): React {
   const checked = completeSpec({ do: actions }, () => null);
   if (!checked.ok) throw new Error(checked.error);
@@ -28,7 +28,7 @@ function kitWithRule(): DispatchKit {
   return kit;
 }
 
-/** Depths by event name; events without one have no row. */
+/** Chain lengths by event name; events without a chain have no row. */
 function eventDepths(record: DecisionRecord): [string, number][] {
   return record.ops.flatMap((operation, at) => {
     const next = record.ops[at + 1];

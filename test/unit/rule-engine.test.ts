@@ -1,4 +1,4 @@
-/** The rule engine and the timer of clocks and deadlines: what they hand on, and what a stale word may not do. */
+/** The rule engine and the timer of clocks and deadlines: what they pass on, and that stale messages have no effect. */
 import t from "tap";
 import { ExpectationTimer } from "#actors/expectations/core";
 import { RuleEngine } from "#actors/rules/core";
@@ -31,7 +31,7 @@ function effectsOf(step: (out: Outbox) => void): Outbox["effects"] {
   return out.effects;
 }
 
-/** An engine over a store that has so many events of this name. */
+/** A rule engine with a store of `count` events of this name. */
 function engineOver(kit: DispatchKit, count: number, name: string, payload: object = {}) {
   const { writer, statements } = openStore();
   const ops: Primitive[] = [];

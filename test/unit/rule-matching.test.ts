@@ -68,7 +68,7 @@ t.test("10,000 rules cost an event no more than the few that can match", async (
     index.firedBy(seen).map(({ id }) => id),
     [78],
   );
-  // Some 5 us are usual; looking at every rule would take a thousand.
+  // About 5 us are usual; checking every rule would take a thousand.
   t.ok(eachUs < 200, `${eachUs} us per event`);
 });
 

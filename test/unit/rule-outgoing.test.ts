@@ -1,4 +1,4 @@
-/** Messages of rules to the outside: rows before they leave, sent again until they are answered. */
+/** Outgoing messages of rules: stored as rows before they are sent, sent again until answered. */
 
 import t from "tap";
 import { OUTBOUND } from "#actors/names";
@@ -9,7 +9,7 @@ import { DispatchKit } from "../support/dispatch-kit.ts";
 
 const WEBHOOK = { kind: "webhook", url: "http://127.0.0.1/" } as const;
 
-/** The rule engine's word that the only rule fires for an event with these actions. */
+/** The rule engine's message that the only rule fires for an event with these actions. */
 function fires(kit: DispatchKit, event: number, actions: object[]): React {
   const checked = completeSpec({ do: actions as [] }, () => null);
   if (!checked.ok) throw new Error(checked.error);

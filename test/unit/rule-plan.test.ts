@@ -1,4 +1,4 @@
-/** The actions of a step: which of them need a reader, and what becomes of those that a reader does not finish. */
+/** The actions of a step: which of them need a reader, and what happens to those that a reader does not finish. */
 import t from "tap";
 import { ActionPlan } from "#actors/rules/plan";
 import type { RuleAction } from "#protocol/rule";

@@ -1,4 +1,4 @@
-/** Rules in code as rows: registered, changed, disabled by people, removed when they are gone from the code. */
+/** Rules in code as rows: registered, changed, disabled by people, deleted when removed from the code. */
 import t from "tap";
 import type { DeclaredRule } from "#actors/rules/register-rules";
 import type { RuleSpec } from "#protocol/rule";

@@ -90,7 +90,7 @@ t.test("templates that try to take long end soon, at the same point each time, a
         name,
       );
       const tookMs = performance.now() - startMs;
-      // Ten times what it is meant to take.
+      // Ten times the expected duration.
       t.ok(tookMs < 3_000, `${name} took ${Math.round(tookMs)} ms`);
       spent.push(budget.spent);
     }

@@ -1,4 +1,4 @@
-/** The bound of unfinished runs: who is refused beyond it, and what becomes of runs that nobody asks for. */
+/** The bound of unfinished runs: which requests are refused beyond it, and how runs created by schedules or other runs end. */
 import t from "tap";
 import { unfinishedRunsIn } from "#actors/live-state/run-room";
 import { eventNames, operations } from "../support/decision-record.ts";
@@ -9,7 +9,7 @@ const SECOND_US = 1_000_000;
 const DAY_SCHEMA = { type: "object", properties: { day: { type: "string", format: "date" } } };
 const NO_ROOM = /^no room for another run: \d+ may be unfinished \(\[server\] max_unfinished_runs\); try again/;
 
-/** A server that has room for so many unfinished runs. */
+/** A server with room for `unfinishedRunsMax` unfinished runs. */
 function roomFor(unfinishedRunsMax: number): DispatchKit {
   return new DispatchKit({ settings: { unfinishedRunsMax } });
 }
@@ -105,14 +105,14 @@ t.test("the run of a flow that follows another fails when there is no room, and 
     move(kit, createId(kit, { flow, options: { after: { flow: after } } }), "Cancelled");
     move(kit, filling, "Scheduled", { force: true });
   }
-  // The upstream run leaves its place, which another takes in the same moment.
+  // The upstream run frees its place, which another run takes at the same moment.
   tagsFill(kit, filling);
   const completed = move(kit, upstream, "Completed");
   const made = operations(completed, "insert_run");
   t.match(made, [{ state_type: "Failed" }], "the third is not created");
 });
 
-/** Lets a run take a second place: its state tells a lot. */
+/** Makes a run take a second place, through large state details. */
 function tagsFill(kit: DispatchKit, run: number): void {
   move(kit, run, "Paused", { details: { text: "x".repeat(2_000) } });
 }

@@ -68,7 +68,7 @@ function supervisor(name: string, strategy: Strategy, children: Child[], intensi
   return { kind: "supervisor", name, strategy, intensity, periodMs: 1000, children };
 }
 
-/** A control that records and can be told to fail or to wait. */
+/** A control that records its calls and can be made to fail or to wait. */
 function setup(root: SupervisorChild) {
   const log: string[] = [];
   const failing = new Map<string, number>();

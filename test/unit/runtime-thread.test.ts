@@ -53,7 +53,8 @@ async function setup() {
     },
   });
   await threads.open();
-  // Their own word, which comes by another way than the end of the start: a later wait must not take it for a restart.
+  // Wait for the actors' own messages, which arrive independently of the end of the start, so that a later wait does not take
+  // them for a restart.
   const told = Promise.all(
     ["ann", "bob"].map(
       (name) => new Promise<Arrival>((resolve) => waiting.push({ wanted: ({ started }) => started === name, resolve })),
@@ -65,7 +66,7 @@ async function setup() {
     threads,
     arrivals,
     exits,
-    /** Resolves with the first arrival from now on that is wanted. */
+    /** Resolves with the next arrival that `wanted` accepts. */
     next: (wanted: (arrival: Arrival) => boolean) => new Promise<Arrival>((resolve) => waiting.push({ wanted, resolve })),
     send: (path: string[], content: unknown) => {
       const [first = "", ...rest] = path;

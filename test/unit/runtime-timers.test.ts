@@ -8,7 +8,7 @@ import { Timers } from "#runtime/timers";
 const HOUR_US = 3_600_000_000;
 const DAY_US = 24 * HOUR_US;
 
-/** A wall clock that can step, and an alarm that goes by monotonic time. */
+/** A wall clock that can step, and an alarm based on monotonic time. */
 class Wall {
   nowUs = 10 * DAY_US;
   elapsedUs = 0;
@@ -166,7 +166,7 @@ t.test("a timer that is replaced or cancelled is kept no longer, however far ahe
     wall.timers.set("x", String(index % 3), wall.nowUs + DAY_US - index, message);
   }
   wall.timers.cancel("x", "0");
-  // Within one turn of the loop whatever a WeakRef was made of stays.
+  // Within one turn of the event loop, the target of a WeakRef is kept alive.
   await setImmediate();
   collect();
   t.equal(messages.filter((message) => message.deref() !== undefined).length, 2);

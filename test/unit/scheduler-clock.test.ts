@@ -1,4 +1,4 @@
-/** Schedules and waits when the wall clock is set, the machine sleeps, or a step comes between a fire and its decision. */
+/** Schedules and waits when the wall clock is set, the machine sleeps, or a step falls between a fire and its decision. */
 import t from "tap";
 import { RecurrenceFires } from "#actors/scheduler/rrule";
 import { parseRecurrence } from "#actors/scheduler/rrule-parse";
@@ -60,7 +60,7 @@ t.test("a fire that was decided is due, also after the clock was set back and it
   const { kit, made } = scheduled({ kind: "interval", interval: 3600, anchor: START_US + 10 * SECOND });
   kit.pass(11 * SECOND);
   kit.nowUs -= HOUR;
-  // A change of the flow's options puts its waiting runs where they belong now.
+  // A change of the flow's options moves its waiting runs to their current place.
   const first = Number(operations(made, "insert_run")[0]?.["id"]);
   createId(kit, { options: { priority: 1 } });
   const given = [poll(kit, "e1"), poll(kit, "e2")].map((outcome) => workOf(outcome)?.["run_id"]);
@@ -70,7 +70,7 @@ t.test("a fire that was decided is due, also after the clock was set back and it
 t.test("an edit in the moment of a fire: the fire is decided by what the schedule was", async (t) => {
   const { kit, made, id } = scheduled({ kind: "interval", interval: 3600, anchor: START_US + 10 * SECOND });
   const first = Number(operations(made, "insert_run")[0]?.["id"]);
-  // The command is taken before the timer that is due.
+  // The command is handled before the due timer.
   kit.nowUs += 10 * SECOND;
   kit.send("PatchSchedule", { target: id, body: { interval: 7200 } });
   t.match(workOf(poll(kit, "e1")), { run_id: first });
@@ -81,7 +81,7 @@ t.test("deleting a run that was ended before its time skips its fire, also after
   const first = Number(operations(made, "insert_run")[0]?.["id"]);
   kit.send("CancelRun", { target: first });
   const schedule = kit.state.schedules.get(id);
-  // As it is loaded: of an ended run only its fire is known.
+  // As after a load: of an ended run only its fire is known.
   schedule?.runs.delete(START_US + 10 * SECOND);
   schedule?.ended.add(START_US + 10 * SECOND);
   t.match(operations(kit.send("DeleteRun", { target: first }), "put_skip"), [

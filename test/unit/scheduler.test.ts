@@ -6,7 +6,7 @@ import { create, createId, MODULE, move, poll, SOURCE_DIR, startRun, workOf } fr
 const SECOND = 1_000_000;
 const HOUR = 3600 * SECOND;
 
-/** A flow with a schedule; runs before the schedule are ended, so that only its own are left. */
+/** A flow with a schedule; earlier runs are ended, so that only the schedule's runs are left. */
 function scheduled(body: Record<string, unknown>, options: KitOptions = {}, flow: Record<string, unknown> = {}) {
   const kit = new DispatchKit(options);
   const first = createId(kit, flow);
@@ -60,7 +60,7 @@ t.test("where many schedules are due at once, all are decided before any looks a
     [1, 2, 3].map((id) => [id, START_US + 120 * SECOND]),
   );
   t.equal(operations(due, "insert_run").length, 0, "laid out before");
-  // An hour later none was looked at in between: runs are missing, so each schedule lays them out with its decision.
+  // An hour later without any check in between: runs are missing, so each schedule creates them with its decision.
   kit.nowUs += HOUR;
   const late = kit.pass(SECOND);
   t.ok(operations(late, "insert_run").length > 0);
@@ -201,7 +201,7 @@ for (const [catchup, created] of [
     kit.nowUs += 3 * HOUR;
     const woken = kit.pass(SECOND);
     const [event] = operations(woken, "insert_event").filter(({ name }) => name === "schedule.catchup");
-    // The fire of the last minute is no missed one: it starts late.
+    // The fire of the last minute does not count as missed: it starts late.
     t.same(JSON.parse(String(event?.["payload"])), {
       schedule_id: 1,
       policy: catchup,

@@ -1,4 +1,4 @@
-/** What declarations lead one to doubt is said where their module is loaded. */
+/** Warnings about doubtful declarations, given when their module is loaded. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import t from "tap";

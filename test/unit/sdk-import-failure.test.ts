@@ -1,4 +1,4 @@
-/** What is said of a module that cannot be imported. */
+/** Messages about modules that cannot be imported. */
 import { join } from "node:path";
 import t from "tap";
 import { loadModule } from "#sdk/load-module";

@@ -13,7 +13,7 @@ interface Sent {
   data?: unknown;
 }
 
-/** A reporter whose requests are answered by `answer`, in order. */
+/** A reporter whose requests `answer` answers, in order. */
 function setUp(answer: (events: Sent[]) => ReportAnswer | undefined = () => undefined) {
   const requests: Sent[][] = [];
   const told: string[] = [];

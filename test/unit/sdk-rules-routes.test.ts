@@ -1,4 +1,4 @@
-/** Rules and routes as they are declared in code, and how they are called in tests. */
+/** Rules and routes as declared in code, and as called in tests. */
 import { basename } from "node:path";
 import t from "tap";
 import { checkCustomRoute, routeShape } from "#protocol/custom-route";

@@ -21,7 +21,7 @@ interface Reading {
   value: number;
 }
 
-/** True only when both types are the same; the compiler refuses `false` below. */
+/** True only when both types are equal; the compiler rejects `false` below. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 const same = <A, B>(_: Same<A, B>) => true;
 

@@ -1,4 +1,4 @@
-/** What is beyond a limit is refused with its name, or cut where user code decides how long something is. */
+/** Data beyond a limit is refused with the limit's name, or truncated where user code decides its length. */
 import t from "tap";
 import { backfillValues } from "#actors/dispatcher/backfill-values";
 import { boundedDetails, cutText } from "#actors/dispatcher/sent-text";
@@ -88,7 +88,7 @@ t.test("the parameters of all runs of a backfill have a limit together", async (
 });
 
 t.test("the time to refuse an interval grows with its length only", async (t) => {
-  // Quadratic, these would take minutes: the test would not end.
+  // In quadratic time these would take minutes, and the test would not end.
   for (const text of [`1${" ".repeat(1_000_000)}x y`, `${" ".repeat(1_000_000)}!`, `${"1".repeat(1_000_000)}!`])
     t.notOk(backfillValues("date", "2026-01-01", "2026-01-02", text).ok);
 });

@@ -1,4 +1,4 @@
-/** Settings are written back without touching what stands around them. */
+/** Settings are written back without changing the rest of the file. */
 import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

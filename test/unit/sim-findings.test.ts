@@ -1,4 +1,4 @@
-/** What the simulation found, each as a small case. */
+/** Defects found by the simulation, each as a small case. */
 import t from "tap";
 import { LEASES } from "#actors/names";
 import { CommitClient } from "#actors/store-writer/commit-client";

@@ -1,4 +1,4 @@
-/** The simulation runs, gives the same for the same seed, and finds a bug that is put in. `npm run sim` runs it at length. */
+/** The simulation runs, is reproducible for a seed, and finds a deliberate bug. `npm run sim` runs it at length. */
 import t from "tap";
 import { hunt } from "../sim/hunt.ts";
 import { MUTATIONS } from "../sim/mutations.ts";

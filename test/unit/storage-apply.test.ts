@@ -19,7 +19,7 @@ const RUN_UUID = "01900000-0000-7000-8000-000000000001";
 const FLOW_UUID = "01900000-0000-7000-8000-0000000000f1";
 const TASK_UUID = "01900000-0000-7000-8000-0000000000a1";
 
-/** The rows of runs that have not ended. */
+/** The rows of unfinished runs. */
 function unfinished(database: Database): unknown[] {
   return [...unfinishedRuns(new Statements(database))].map(({ run }) => run);
 }

@@ -1,4 +1,4 @@
-/** Operations of many rows store what the operations of single rows would. */
+/** Operations for many rows store the same as the operations of single rows. */
 import t from "tap";
 import type { Primitive } from "#protocol/feed";
 import { writeUuid } from "#protocol/uuid";
@@ -20,12 +20,12 @@ function backfill(ops: Primitive[], depth: number): void {
   putOperation(ops, "insert_run_events", "run.scheduled", 1_700_000_000_000_000, FIRST, COUNT, 1, "Scheduled", depth);
 }
 
-/** All rows of the tables that runs and their events are in. */
+/** All rows of the tables with runs and their events. */
 function stored(ops: Primitive[]): Record<string, unknown[]> {
   const { database, writer } = openStore();
   const before: Primitive[] = [];
   putFlow(before, 1, "p", "f");
-  // Names get their codes here, so that the order of later ones says nothing.
+  // Assign codes to names here, so that the order of later names does not matter.
   for (const name of ["run.late", "run.scheduled", "run.running", ...TAGS]) putRunEvent(before, name, 1, 1, "Scheduled", 5);
   putRunEvent(ops, "run.running", FIRST, 1, "Running", 6);
   writer.apply([request(writer, 1, { ops: before }), request(writer, 2, { ops })]);
@@ -33,7 +33,7 @@ function stored(ops: Primitive[]): Record<string, unknown[]> {
   return Object.fromEntries(tables.map((table) => [table, database.prepare(`SELECT * FROM ${table}`).all()]));
 }
 
-/** The same, one row at a time. */
+/** The same operations, one row at a time. */
 function single(ops: readonly Primitive[]): Primitive[] {
   const all: Primitive[] = [];
   for (let at = 0; at < ops.length; ) {

@@ -1,4 +1,4 @@
-/** Filters of lists at the edges of what clients send. */
+/** Filters of lists with extreme values. */
 import t from "tap";
 import type { Primitive } from "#protocol/feed";
 import type { RunsQuery } from "#protocol/run";

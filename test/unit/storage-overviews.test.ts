@@ -1,4 +1,4 @@
-/** Reads that show much at once: what ended by quarters of an hour, runs of a calendar, backfills and their values. */
+/** Reads of overviews: ended runs by quarter of an hour, runs of a calendar, backfills and their values. */
 import t from "tap";
 import { putOperation } from "#storage/ops";
 import { type QueryArguments, type QueryName, runQuery } from "#storage/queries/named";

@@ -1,4 +1,4 @@
-/** What the doctor finds in a store: nothing in one that the writer made, and each broken promise in a damaged one. */
+/** The doctor's findings: none in a store that the writer created, and each broken promise in a damaged store. */
 import { join } from "node:path";
 import t from "tap";
 import type { Primitive } from "#protocol/feed";
@@ -17,7 +17,7 @@ function runOf(id: number, more: Partial<RunSpec> = {}): RunSpec {
   return { ...plain, tags: [], start: 2, end: END, scheduled: null, schedule: null, backfill: null, ...more };
 }
 
-/** One of everything, as the core would have it stored. */
+/** A store with one row of everything, as the core would store it. */
 function soundStore(box: SecretBox): Store {
   const store = openStore();
   const ops: Primitive[] = [];
@@ -84,7 +84,7 @@ function findingsIn({ database }: Store, facts: InvariantFacts): (Finding & { id
 
 const NO_TOTALS: InvariantFacts = { totals: null, open: () => null };
 
-/** A damage, by the invariant that must notice it. */
+/** Damages, by the invariant that must detect them. */
 const DAMAGES: readonly [id: string, sql: string, text: RegExp, level?: Finding["level"]][] = [
   ["I1", "DELETE FROM flows", /run 1 belongs to flow 1, which is not there/],
   ["I1", "UPDATE task_runs SET run_id = 77", /task run 1 belongs to run 77/],

@@ -1,4 +1,4 @@
-/** Trees of templates that are kept: bounded by their nodes, the ones used last stay. */
+/** The cache of template trees: bounded by nodes, evicts the least recently used. */
 import t from "tap";
 import { TEMPLATE_LENGTH_MAX } from "#storage/templates/parse";
 import { NODES_MAX, TreeCache } from "#storage/templates/tree-cache";

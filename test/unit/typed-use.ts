@@ -1,13 +1,13 @@
 /**
- * What the compiler says to users of the package: `npm run types` checks it here, `npm run check:package` where the package is installed.
- * A line that must not compile has the reason above; the compiler refuses one that does compile.
+ * Compiler results for users of the package: `npm run types` checks them here, `npm run check:package` where the package is
+ * installed. A line that must not compile has the reason above; the compiler reports such a line if it does compile.
  */
 
 import { artifact, cron, expectBy, type Flow, flow, route, rule, type Task, type TaskRun, Type, task } from "millrace";
 import * as client from "millrace/client";
 import { callRoute, fireRule, runFlow } from "millrace/testing";
 
-/** True only when both types are the same; the compiler refuses `false` as an argument below. */
+/** True only when both types are equal; the compiler rejects `false` as an argument below. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 declare function same<A, B>(_: Same<A, B>): void;
 

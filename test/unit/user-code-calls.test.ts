@@ -1,4 +1,4 @@
-/** The user code actor over a process that the test plays. */
+/** The user code actor with a process simulated by the test. */
 import t from "tap";
 import type { CallOutcome, RouteCall, UserCall, UserCallRequest } from "#actors/user-code/messages";
 import { UserCode } from "#actors/user-code/shell";

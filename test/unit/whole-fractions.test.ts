@@ -1,4 +1,4 @@
-/** Numbers such as 2.0 in the bodies of new runs: no integers, and stored as they were written. */
+/** Numbers such as 2.0 in the bodies of new runs: not integers, and stored as written. */
 import t from "tap";
 import { operations } from "../support/decision-record.ts";
 import { DispatchKit, type Outcome } from "../support/dispatch-kit.ts";

@@ -1,9 +1,9 @@
-/** Flows that end, fail, wait and hold in every way the dashboard shows. */
+/** Flows that end, fail, wait and block in every way that the dashboard shows. */
 import { Abort, artifact, cron, every, flow, log, signal, Type, task, waitForInput } from "millrace";
 
 const Count = Type.Object({ count: Type.Integer({ default: 12, minimum: 0 }) });
 
-/** Until the run is stopped, or the time is over. */
+/** Resolves when the run is stopped, or after `ms`. */
 function pause(ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, ms);

@@ -1,4 +1,4 @@
-/** The runs page on a store of a million runs. It needs about two gigabytes of disk and Chromium. */
+/** The runs page on a store of a million runs. Requires about two gigabytes of disk and Chromium. */
 import t from "tap";
 import { browse } from "../browse.ts";
 import { checkLargeStore } from "../large-store.ts";

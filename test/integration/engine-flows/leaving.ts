@@ -2,7 +2,7 @@ import { execSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { flow, log } from "millrace";
 
-/** Started with the module: nobody's child. */
+/** Started with the module, so it belongs to no run. */
 const helper = spawn("sleep", ["300"], { stdio: "ignore" });
 process.on("exit", () => helper.kill());
 
@@ -11,7 +11,7 @@ function start(script: string, detached = false): number {
   return child.pid ?? 0;
 }
 
-/** Bears its name from the start, unlike a shell that has yet to execute it. */
+/** Has its name from the start, unlike a shell that has yet to execute it. */
 function startSleep(detached = false): number {
   const child = spawn("sleep", ["300"], { stdio: "ignore", detached });
   return child.pid ?? 0;
@@ -31,7 +31,7 @@ export const stubborn = flow("stubborn", async () => {
   await new Promise(() => undefined);
 });
 
-/** A process that has left its session, its group and its parent, and one that has an environment of its own. */
+/** A process that has left its session, group and parent, and a process with a separate environment. */
 export const hidden = flow("hidden", async () => {
   const daemon = spawn("setsid", ["--fork", "sh", "-c", "echo $$; exec sleep 300"], { stdio: ["ignore", "pipe", "ignore"] });
   const [pid] = await once(daemon.stdout, "data");

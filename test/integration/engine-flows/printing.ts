@@ -72,7 +72,7 @@ export const afterwards = flow("afterwards", () => {
   process.stdout.write("in the run\n");
 });
 
-/** Many characters by whoever waits when told to. */
+/** Prints many characters, honouring backpressure. */
 export const flood = flow("flood", async () => {
   const text = `${"x".repeat(1_000)}\n`.repeat(1_000);
   let waited = 0;

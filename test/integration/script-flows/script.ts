@@ -1,10 +1,10 @@
-/** A script of a user's: what it is told on its command line, it does. */
+/** A user's script: executes the commands of its command line. */
 import { emit, RunError, variable } from "millrace";
 import { endless, sums, waits } from "./sums.ts";
 
 const [what, argument] = process.argv.slice(2);
 
-/** How a call ended, as one line for the test. */
+/** The outcome of a call, as one line for the test. */
 async function told(call: Promise<unknown>): Promise<string> {
   try {
     return JSON.stringify({ result: await call });

@@ -1,4 +1,4 @@
-/** Flows that a script calls, and that a server serves as well. */
+/** Flows that a script calls, and that a server also serves. */
 import { emit, flow, log, Type, task } from "millrace";
 
 const add = task("add", async (a: number, b: number) => a + b);
