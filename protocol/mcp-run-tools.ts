@@ -55,7 +55,7 @@ export const RUN_TOOLS = {
     title: "List flows",
     description:
       "Flows that can be run, by project and name, with their parameter_schema, tags and options. " +
-      "`live` is true where the running server has the flow's code; `error` is the reason why code could not be loaded.",
+      "`live` is true where the running server has the flow's code; `error` says why code could not be loaded.",
     input: input({ project: PROJECT }),
     output: output({ flows: Type.Array(ListedFlow) }),
     annotations: READS,
@@ -78,7 +78,7 @@ export const RUN_TOOLS = {
   get_run: {
     title: "Get a run",
     description:
-      "One run and its newest task runs, oldest first; the cursor leads to earlier ones. The flow's return value is in state.details.result, an error in state.message.",
+      "One run and its newest task runs, oldest first; the cursor leads to earlier ones. What the flow returned is in state.details.result, an error in state.message.",
     input: input({ run_id: RUN_ID, limit: limit(MCP_TASK_RUNS_PAGE, "task runs"), cursor: CURSOR }),
     output: output({ run: Run, task_runs: Type.Array(TaskRun), next_cursor: EARLIER_CURSOR }),
     annotations: READS,
@@ -101,7 +101,7 @@ export const RUN_TOOLS = {
   },
   list_events: {
     title: "List events",
-    description: "Recorded events, newest first: changes of runs, task runs and flows, and custom events.",
+    description: "What happened, newest first: changes of runs, task runs and flows, and custom events.",
     input: input({
       name: Type.Optional(text("Exact name, such as run.failed, or a prefix ending in *")),
       run_id: Type.Optional(whole("Only events of this run")),
@@ -130,8 +130,8 @@ export const RUN_TOOLS = {
   explain_failure: {
     title: "Explain a failure",
     description:
-      "Everything needed to explain why a run failed: the verdict, the run, its failed task runs, the last log lines from " +
-      "warning upwards (oldest first) and its events (newest first). If error_logs is not enough, call run_logs with tail.",
+      "Everything needed to say why a run failed: the verdict, the run, its failed task runs, the last log lines from warning " +
+      "upwards (oldest first) and its events (newest first). Where error_logs says too little, call run_logs with tail.",
     input: input({ run_id: RUN_ID }),
     output: output({
       verdict: text("Why the run failed, or that it did not"),
@@ -157,7 +157,7 @@ export const RUN_TOOLS = {
   cancel_run: {
     title: "Cancel a run",
     description:
-      "Cancels a run: at once if it has not started, else its code is asked to stop. A run that has ended is not changed.",
+      "Cancels a run: at once where it has not started, else its code is asked to stop. A run that has ended stays as it is.",
     input: input({ run_id: RUN_ID }),
     output: output({ run: Run }),
     annotations: ENDS,

@@ -84,8 +84,8 @@ export const SCHEDULE_TOOLS = {
   edit_schedule: {
     title: "Change a schedule",
     description:
-      "Changes when a schedule fires, or what happens to missed fires; fields that are not sent are kept. A cron, interval or " +
-      "rrule of another kind changes the kind. An edit of a schedule that is declared in code lasts until the server starts again.",
+      "Changes when a schedule fires, or what happens to missed fires; what is not sent stays. A cron, interval or rrule of " +
+      "another kind makes it that kind. An edit of a schedule that is declared in code lasts until the server starts again.",
     input: input({
       schedule_id: SCHEDULE_ID,
       ...WHEN,
@@ -98,7 +98,7 @@ export const SCHEDULE_TOOLS = {
   },
   delete_schedule: {
     title: "Delete a schedule",
-    description: "Deletes a schedule and its runs that have not started. A schedule declared in code can only be paused.",
+    description: "Deletes a schedule and its runs that have not started. One that is declared in code can only be paused.",
     input: input({ schedule_id: SCHEDULE_ID }),
     output: output({ deleted: Type.Boolean(), schedule_id: Type.Integer() }),
     annotations: ENDS,
@@ -121,7 +121,7 @@ export const SCHEDULE_TOOLS = {
     title: "Backfill a flow",
     description:
       "One run of a flow for each value of a date or datetime parameter, from start to end, both included. " +
-      "A dry run unless dry_run is false: it answers with the number of runs and creates none.",
+      "A dry run unless dry_run is false: it says how many runs there would be and creates none.",
     input: input({
       flow: FLOW,
       parameter: text("The date or datetime parameter"),
