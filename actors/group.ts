@@ -40,7 +40,7 @@ export interface GroupPorts {
   lastSeq(): number;
   /** The number for the next step, shared by the actors of the group. */
   nextTurn(): number;
-  /** The rules that crashed an actor most recently. */
+  /** The point at which rules last crashed an actor. */
   readonly quarantine: Quarantine;
   /** Whether a message is to be handled. A rejected message is sent again after the reload, or the reload finds its content. */
   takes(message: object): boolean;

@@ -78,7 +78,7 @@ export class Turn {
     this.number = number;
   }
 
-  /** The wall clock, or without an unaccepted step: the time that the clock would show. */
+  /** The wall clock; during an unaccepted step, the time it would show without the step. */
   get trustedUs(): number {
     return this.state.clock.trustedUs(this.nowUs, this.state.uptimeUs);
   }

@@ -145,8 +145,8 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   }
 
   /**
-   * The chain length of a request made by a rule's message. Engines never make such requests, and theirs are many, so their
-   * header is not read.
+   * The chain length of a request made by a rule's message. Engines send many requests and never one of these, so the
+   * header is not read for engine routes.
    */
   #ruleDepth(exchange: Exchange): number {
     if (this.#isOfEngines) return 0;

@@ -193,7 +193,7 @@ export const OPERATIONS = {
   put_outbound: ["id", "firing_id", "rule_id", "action", "kind", "request", "created_at"],
   delete_outbound: ["id"],
   put_cursor: ["name", "event_id"],
-  /** A message that crashed an actor repeatedly and was skipped. */
+  /** An event or timer that crashed an actor repeatedly and was skipped. */
   insert_quarantine: ["actor", "subject", "error", "created_at"],
   /** Deletes a slice of old events and log lines: from before a time, up to an event, at most this many stretches of ids. */
   trim_history: ["before", "last_event", "stretches"],

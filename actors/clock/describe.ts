@@ -5,7 +5,7 @@ import type { Turn } from "../turn.ts";
 import { rulesAhead, schedulesAhead } from "./put-right.ts";
 import { lengthText, stepText } from "./step-text.ts";
 
-/** More names would not make the sentence clearer; the list in the response has all of them. */
+/** More names would not make the sentence clearer; `schedules` of the response lists them. */
 const NAMED_IN_TEXT = 3;
 const COMMAND = "`millrace doctor --accept-clock`";
 

@@ -61,7 +61,7 @@ export class ClockWatch {
     return { stepUs: row.step, noticedUs: row.stepped_at, leftUs: HOLD_US - this.#waitedUs(row) };
   }
 
-  /** The wall clock, or without an unaccepted step: the time that the clock would show. */
+  /** The wall clock; during an unaccepted step, the time it would show without the step. */
   trustedUs(nowUs: number, uptimeUs: () => number): number {
     // The common case, without reading another clock.
     if (this.#row === null || Math.abs(nowUs - this.#rightUs) < NEAR_US) return nowUs;

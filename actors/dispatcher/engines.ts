@@ -81,7 +81,7 @@ export function engineOf(turn: Turn, run: Run): Engine | undefined {
   return run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
 }
 
-/** Removes an engine; a run that the engine still holds keeps it until the process is gone. */
+/** Removes an engine with its poll and its stored row, and stops watching its process. */
 export function forgetEngine(turn: Turn, engine: Engine): void {
   if (engine.poll !== null) turn.state.queue.unpark(engine.poll);
   turn.state.engines.delete(engine.id);

@@ -1,5 +1,5 @@
 /**
- * The overlap policy of a flow: the fate of a new run while max_concurrent runs are handed out. Runs that only wait do not
+ * The overlap policy of a flow: the state of a new run while max_concurrent runs are handed out. Runs that only wait do not
  * count as overlapping.
  */
 import type { State } from "#protocol/state";

@@ -19,10 +19,7 @@ export function blockingOf(state: LiveState, run: Run): string | null {
   return Object.keys(needs).find((name) => isReserved(state, name, run, rank)) ?? null;
 }
 
-/**
- * Whether a resource is reserved for a run other than `run` of at least this priority (null: the request is a lease of user
- * code).
- */
+/** Whether a resource is reserved for another run of at least this priority; `run` is null for a lease of user code. */
 export function isReserved(state: LiveState, name: string, run: Run | null, rank: number): boolean {
   const holder = state.reservations.get(name);
   if (holder === undefined || holder === run) return false;

@@ -156,7 +156,7 @@ export class Records implements Actor<RecordsMessage> {
     }
   }
 
-  /** The stored flows may be unchanged, so record an event that their code has changed. */
+  /** Streams the flows again: their rows may be unchanged, but their code has changed. */
   #reloadCode(turn: Turn, { files, names, flows }: ReloadCode): void {
     this.#facts.codeReloaded = { at: turn.nowUs, files, names, flows: flows.length };
     for (const { project, flow } of flows) {

@@ -124,7 +124,7 @@ function addResourceKind(statements: Statements, { conditions, stretches }: Even
   return true;
 }
 
-/** The filter gives the external id of a run or task run, which events do not store, so look up its owner. */
+/** Runs and task runs are filtered by external id, which events do not store, so look up their rows. */
 function addResourceId(statements: Statements, selection: EventSelection, id: string): void {
   const { conditions } = selection;
   const stored = "(e.resource IS NOT NULL AND json_extract(e.resource, '$.id') = ?)";

@@ -125,7 +125,7 @@ export function runsPage(statements: Statements, args: RunsArguments, options: R
     render: renderRun,
     weigh: (row) => COUNTED_TASK_WEIGHT * tasksCounted(row),
     cursor: ([id]) => id,
-    // If the last run was deleted since, the next page still starts after it.
+    // A run deleted between two parts must not end the list.
     reached: ids.length > shown.length ? (shown.at(-1) ?? null) : reached,
     rest: ([last], count) => ({
       query: { ...query, limit: query.limit - count },

@@ -1,4 +1,4 @@
-/** A real server with real engines: the fate of runs and their child processes when one of the three ends. */
+/** A real server with real engines: what happens to runs and their child processes when one of the three ends. */
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
