@@ -16,7 +16,7 @@ export const RUN_STATE = [
   "state_timestamp",
   "state_message",
   "state_details",
-  /** When the server received the state; null when equal to `state_timestamp`, as for all engines with a right clock. */
+  /** When the server received the state; null when within a second of `state_timestamp`, as for engines with a right clock. */
   "state_received",
   "start_time",
   "end_time",
@@ -26,7 +26,7 @@ export const RUN_STATE = [
   /** The assignment that holds the run; negative after its end, null before the first assignment. */
   "assignment_id",
   "report_seq",
-  /** Last report numbers of engines that no longer hold the run, as JSON; null without any. */
+  /** Last report numbers of former assignments and of engines that do not hold the run, as JSON; null without any. */
   "other_sequences",
   "crash_count",
   "failure_count",

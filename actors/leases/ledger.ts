@@ -5,7 +5,7 @@
  * resources have a total of one.
  */
 
-/** Amounts are added in units of this fraction, so that 0.1 + 0.2 equals 0.3 when sums are compared. */
+/** Parts of one in which amounts are added, so that 0.1 + 0.2 equals 0.3 when sums are compared. */
 const PRECISION = 1e9;
 
 /** Total of a resource that no configuration names. */

@@ -1,4 +1,4 @@
-/** Registers flows: with the first run that names a flow, and by discovery at the server's start. */
+/** Registers flows: with the first run that names a flow, and by discovery. */
 import { canonicalJson } from "#protocol/json";
 import { putOperation } from "#storage/ops";
 import { requeue } from "../dispatcher/hand-out.ts";

@@ -7,7 +7,7 @@ import { civilDate, DAY_US, dayNumber, daysInMonth, HOUR_US, MINUTE_US, weekday 
 import { type Fires, momentsOf, type WallTimes } from "./fires.ts";
 import type { Zone } from "./zone.ts";
 
-/** Longest expression: longer than every value of every field written out. */
+/** Longest expression: one with every value of every field is shorter. */
 const LENGTH_MAX = 1_000;
 
 const MACROS: Readonly<Record<string, string>> = {

@@ -39,7 +39,7 @@ export interface Recurrence extends RuleParts {
   timezone: string | null;
 }
 
-/** Longest rule: longer than every part written out in full. */
+/** Longest rule: one with every part written out in full is shorter. */
 const LENGTH_MAX = 4_000;
 /** Maximum of fires of a counted rule, because they are counted from DTSTART at each start of the server. */
 export const COUNT_MAX = 10_000;
