@@ -10,7 +10,7 @@ import type { PlannedAction } from "./messages.ts";
 
 /** Maximum length of actions in one request to a reader, as JSON text. */
 const QUESTION_LENGTH_MAX = 1_000_000;
-/** Attempts after a reader fails: the first with other actions, then the action alone. */
+/** Attempts at a request whose reader fails: an action is tried with others first, then alone. */
 export const TRIES_MAX = 2;
 
 interface OpenAction {
