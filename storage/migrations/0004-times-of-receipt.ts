@@ -1,6 +1,7 @@
 /**
  * When the server received a state or event whose engine reports a different time; retention and time limits use the time of
- * receipt. `state_received` is null where `state_timestamp` is right; `received_max` is null for events stored before this migration.
+ * receipt. `state_received` is null where `state_timestamp` is right; `received_max` is null for events from before this
+ * migration.
  */
 export const name = "times-of-receipt";
 
