@@ -108,8 +108,8 @@ export class GatewayState {
   }
 
   /** Reports the messages as read, even if handling them failed. */
-  #tellRead({ stream, first_seq }: Committed): void {
-    if (stream.length > 0) this.#ports.read(first_seq + stream.length / 2 - 1);
+  #tellRead({ acknowledge }: Committed): void {
+    if (acknowledge !== undefined) this.#ports.read(acknowledge);
   }
 
   /** Answers with the record of an event: the id of the event, which the command emitted, is known only after the commit. */

@@ -51,6 +51,8 @@ export interface Committed {
   first_event_id: number;
   /** Flat list: run id, id of the last line, number of lines, repeated. */
   logs: number[];
+  /** The gateway answers this commit with FeedRead of this number. Absent on most commits, because each FeedRead wakes the writer. */
+  acknowledge?: number;
 }
 
 /**
@@ -82,7 +84,7 @@ export interface Decided {
   commands: number[];
 }
 
-/** A gateway has read the stream messages up to this number, so they are no longer in flight. */
+/** A gateway has handled the commit that carried this number as `acknowledge`: no stream message up to it is in flight. */
 export interface FeedRead {
   kind: "FeedRead";
   seq: number;

@@ -137,17 +137,21 @@ export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): voi
   const from = before?.type ?? "Pending";
   if (isTerminal(state.type)) turn.countEnded(run.flow, task.name, { ...task, state }, 1);
   turn.countTask(run.flow, from, state.type);
-  if (from !== state.type) {
-    const counts: Partial<Record<StateType, number>> = { ...run.taskCounts };
-    const left = (counts[from] ?? 1) - 1;
-    if (left > 0) counts[from] = left;
-    else delete counts[from];
-    counts[state.type] = (counts[state.type] ?? 0) + 1;
-    run.taskCounts = counts;
-  }
+  if (from !== state.type) run.taskCounts = movedCounts(run.taskCounts, from, state.type);
   turn.touchTask(task);
   const event = TASK_EVENTS[Object.hasOwn(TASK_EVENTS, state.name) ? state.name : state.type];
   if (event) turn.taskEvent(event, run, task, state);
+}
+
+/** Built without `delete`, after which V8 keeps an object as a slower hash table. */
+function movedCounts(counts: Run["taskCounts"], from: StateType, to: StateType): Run["taskCounts"] {
+  const moved: Partial<Record<StateType, number>> = {};
+  for (const type of Object.keys(counts) as StateType[]) {
+    const count = (counts[type] ?? 0) - (type === from ? 1 : 0);
+    if (count > 0) moved[type] = count;
+  }
+  moved[to] = (moved[to] ?? 0) + 1;
+  return moved;
 }
 
 /**

@@ -9,9 +9,16 @@ import { FEED_BYTES_MAX, FEED_COMMITS_MAX } from "#protocol/limits";
 /** Approximate size of an array entry on its way to another thread. */
 const SLOT_BYTES = 16;
 
+/** The part of the bound after which the gateway is asked how far it has read. */
+const ASKED_SHARE = 1 / 8;
+/** Small commits after which it is asked, so that the list of unread commits stays short. */
+const ASKED_COMMITS = 64;
+
 export class FeedWindow {
   readonly #commitsMax: number;
   readonly #bytesMax: number;
+  /** Commits and bytes that went out since the gateway was asked how far it has read. */
+  #unasked = { commits: 0, bytes: 0 };
   /** Commits with stream messages that the gateway has not read, oldest first. */
   #unread: { lastSeq: number; bytes: number }[] = [];
   #bytes = 0;
@@ -27,13 +34,24 @@ export class FeedWindow {
     if (committed.stream.length === 0) return committed;
     const bytes = (committed.stream.length + committed.logs.length) * SLOT_BYTES;
     const isFull = this.#unread.length >= this.#commitsMax && this.#bytes + bytes > this.#bytesMax;
-    if (this.#behind || isFull) {
+    if (this.#behind) return answersOf(committed);
+    if (isFull) {
       this.#behind = true;
-      return answersOf(committed);
+      // Once the gateway has come to this commit, it has read all that went out before.
+      return this.#asking(answersOf(committed), this.#unread.at(-1)?.lastSeq ?? 0);
     }
-    this.#unread.push({ lastSeq: committed.first_seq + committed.stream.length / 2 - 1, bytes });
+    const lastSeq = committed.first_seq + committed.stream.length / 2 - 1;
+    this.#unread.push({ lastSeq, bytes });
     this.#bytes += bytes;
-    return committed;
+    this.#unasked.commits += 1;
+    this.#unasked.bytes += bytes;
+    const isDue = this.#unasked.commits >= ASKED_COMMITS || this.#unasked.bytes >= this.#bytesMax * ASKED_SHARE;
+    return isDue ? this.#asking(committed, lastSeq) : committed;
+  }
+
+  #asking(committed: Committed, acknowledge: number): Committed {
+    this.#unasked = { commits: 0, bytes: 0 };
+    return { ...committed, acknowledge };
   }
 
   /** The gateway has read up to this number. Returns true when it has caught up and must learn that messages were left out. */
@@ -52,6 +70,7 @@ export class FeedWindow {
   reset(): void {
     this.#unread = [];
     this.#bytes = 0;
+    this.#unasked = { commits: 0, bytes: 0 };
     this.#behind = false;
   }
 }

@@ -100,8 +100,7 @@ export class ModelGateway {
     switch (message.kind) {
       case "Committed":
         this.#ports.fed(message);
-        if (message.stream.length > 0)
-          this.#ports.tellWriter({ kind: "FeedRead", seq: message.first_seq + message.stream.length / 2 - 1 });
+        if (message.acknowledge !== undefined) this.#ports.tellWriter({ kind: "FeedRead", seq: message.acknowledge });
         return this.#settle([...message.replies, ...answersInStream(message.stream)]);
       case "Reloaded":
         return this.#reloaded(message.epoch);

@@ -35,10 +35,36 @@ t.test("so many commits go out whatever their size, more of them within so many 
   t.equal(large.admit(commit(3, [RUN, 1])).stream.length, 0);
 });
 
+t.test(
+  "the gateway is asked how far it has read after a part of the bound, after many commits, and when it is behind",
+  async (t) => {
+    const asks = (window: FeedWindow, seq: number, entries = 1) =>
+      window.admit(commit(seq, Array<Primitive[]>(entries).fill([RUN, 1]).flat())).acknowledge;
+    // An entry takes 32 bytes: an eighth of the bound are four.
+    const byBytes = new FeedWindow(0, 1024);
+    t.same(
+      [1, 2, 3, 4, 5].map((seq) => asks(byBytes, seq)),
+      [undefined, undefined, undefined, 4, undefined],
+    );
+    t.equal(asks(byBytes, 6, 4), 9);
+    const byCommits = new FeedWindow(0, 1_000_000);
+    const asked = Array.from({ length: 128 }, (_, index) => asks(byCommits, index + 1));
+    t.same(
+      asked.flatMap((seq) => seq ?? []),
+      [64, 128],
+    );
+    const behind = new FeedWindow(1, 1024);
+    asks(behind, 1);
+    t.equal(asks(behind, 2, 100), 1, "what went out before is read once this commit is handled");
+    t.equal(asks(behind, 102), undefined, "one answer is enough");
+    t.equal(behind.read(1), true);
+  },
+);
+
 t.test("answers go out whatever is left out, those that are events too", async (t) => {
   const window = new FeedWindow(0, 0);
   const left = window.admit(commit(7, [EVENT, 0, RUN, 1, EVENT, 99], [5, 200, "{}"]));
-  t.same(left, { ...commit(0, []), replies: [5, 200, "{}", 99, 201, 51] });
+  t.same(left, { ...commit(0, []), replies: [5, 200, "{}", 99, 201, 51], acknowledge: 0 });
   const plain = commit(0, [], [6, 200, null]);
   t.equal(window.admit(plain), plain);
 });
