@@ -3,7 +3,7 @@
  * affects both alike; ratios are computed within a round.
  */
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Figure } from "./figure.ts";
 import { Fleet, LoadFailed } from "./fleet.ts";
 import { type Machine, readMachine } from "./machine.ts";
@@ -33,6 +33,7 @@ const PHASE_OF: Record<PhaseName, Phase> = {
   list: listPhase,
 };
 const PEER_PREFIX = "cereyan:";
+const TREE_PREFIX = "tree:";
 
 export interface PhaseRecord {
   phase: PhaseName;
@@ -101,7 +102,8 @@ async function measure(
   }
   for (let round = 1; round <= options.rounds; round++) {
     for (const phase of options.phases) {
-      for (const side of sides) {
+      // The side that comes second finds a machine that the first has warmed or filled: they change places.
+      for (const side of round % 2 === 0 ? sides.toReversed() : sides) {
         options.progress?.(`round ${round} of ${options.rounds}: ${phase}, ${side.target.name}`);
         const { figures, notes } = await PHASE_OF[phase]({ ...side, options });
         report.records.push({ phase, target: side.target.name, round, figures, notes });
@@ -121,6 +123,10 @@ function secondTarget(options: LoadOptions): Promise<Target> | null {
 }
 
 function namedTarget(name: string, place: string, options: LoadOptions): Promise<Target> {
+  if (place.startsWith(TREE_PREFIX)) {
+    const { durability, token } = options;
+    return startOwnServer({ home: null, durability, token }, undefined, resolve(place.slice(TREE_PREFIX.length)));
+  }
   if (!place.startsWith(PEER_PREFIX)) return joinTarget(name, place, options.token, join(tmpdir(), "load"));
   return startPeerServer(place.slice(PEER_PREFIX.length), options.engines);
 }

@@ -33,7 +33,7 @@ export interface LoadOptions {
   token: string | null;
   home: string | null;
   durability: "normal" | "full";
-  /** An address, or `cereyan:<path of the program>`; null for no comparison. */
+  /** An address, `cereyan:<path of the program>` or `tree:<path of a checkout>`; null compares with nothing. */
   compare: string | null;
   /** Progress lines on stderr; null for none. */
   progress: ((line: string) => void) | null;
@@ -94,7 +94,8 @@ export const USAGE = `usage: npm run load -- [options]
   --token TEXT      bearer token of that server
   --home DIR        store of the started server, kept afterwards (default: a new one, removed)
   --durability X    normal or full, of the started server (${DEFAULTS.durability})
-  --compare WHAT    a second server, measured in turns: an address, or cereyan:<path of its program>
+  --compare WHAT    a second server, measured in turns: an address, cereyan:<path of its program>, or tree:<path of
+                    another checkout of this repository with its dependencies installed>
   --json            JSON on standard output instead of the table
   --help            this text
 `;

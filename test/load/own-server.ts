@@ -21,8 +21,15 @@ export interface OwnServerOptions {
   token: string | null;
 }
 
-/** @param stored ended runs to be written into a new store before the start */
-export async function startOwnServer(options: OwnServerOptions, stored = { runs: 0, seed: 1 }): Promise<Target> {
+/**
+ * @param stored ended runs that are written into a new store before the start
+ * @param tree a checkout of this repository with its dependencies installed; its server is started from source
+ */
+export async function startOwnServer(
+  options: OwnServerOptions,
+  stored = { runs: 0, seed: 1 },
+  tree: string = ROOT,
+): Promise<Target> {
   const scratch = mkdtempSync(join(tmpdir(), "millrace-load-"));
   const served = join(scratch, "flows");
   const home = options.home === null ? join(scratch, "home") : resolve(options.home);
@@ -35,7 +42,7 @@ export async function startOwnServer(options: OwnServerOptions, stored = { runs:
     const server = await startServer({
       program: process.execPath,
       args: [
-        ...["--conditions=millrace-src", join(ROOT, "cli/main.ts"), "serve", served, "--home", home, "--port", "0"],
+        ...["--conditions=millrace-src", join(tree, "cli/main.ts"), "serve", served, "--home", home, "--port", "0"],
         ...[
           "--no-engines",
           "--max-engines",
@@ -48,13 +55,13 @@ export async function startOwnServer(options: OwnServerOptions, stored = { runs:
         ],
         ...(options.token === null ? [] : ["--token", options.token]),
       ],
-      cwd: ROOT,
+      cwd: tree,
       home,
       token: options.token,
       settingsPrefix: "MILLRACE_",
     });
     return {
-      name: "millrace",
+      name: tree === ROOT ? "millrace" : "tree",
       endpoint: server.endpoint,
       pid: server.pid,
       startMs: server.startMs,

@@ -42,7 +42,7 @@ function renderTable(rows: readonly SummaryLine[], targets: readonly string[], s
     "figure",
     ...targets.flatMap((name) => (spread ? [name, "(least - most)"] : [name])),
     "unit",
-    ...(compared ? ["ratio"] : []),
+    ...(compared ? ["ratio", "95 %"] : []),
   ];
   const cells = rows.map((row) => [
     row.name,
@@ -51,7 +51,7 @@ function renderTable(rows: readonly SummaryLine[], targets: readonly string[], s
       return spread ? [shown(value.median), `(${shown(value.least)} - ${shown(value.most)})`] : [shown(value.median)];
     }),
     row.unit,
-    ...(compared ? [row.ratio === null ? "" : shown(row.ratio)] : []),
+    ...(compared ? [row.ratio === null ? "" : shown(row.ratio), shownInterval(row)] : []),
   ]);
   const widths = head.map((title, n) => Math.max(title.length, ...cells.map((row) => row[n]?.length ?? 0)));
   const unitColumn = head.indexOf("unit");
@@ -60,7 +60,11 @@ function renderTable(rows: readonly SummaryLine[], targets: readonly string[], s
   return [align(head), ...cells.map(align)];
 }
 
-/** Three significant digits, whole numbers from a hundred on. */
+function shownInterval({ interval }: SummaryLine): string {
+  return interval === null ? "" : `${shown(interval.low)} - ${shown(interval.high)}`;
+}
+
+/** Three digits that matter, whole numbers from a hundred on. */
 function shown(value: number): string {
   if (Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
   return value.toFixed(Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 3);
