@@ -28,9 +28,9 @@ export interface JsonScanOptions {
  */
 export function scanJson(text: string, { keepFractions, limits }: JsonScanOptions): number[] {
   const valuesMax = limits?.values ?? Number.POSITIVE_INFINITY;
-  const countable = text.length > 2 * valuesMax || hasMoreOpenings(text, JSON_DEPTH_MAX);
+  const countable = text.length > 2 * valuesMax || (text.length > JSON_DEPTH_MAX && hasMoreOpenings(text, JSON_DEPTH_MAX));
   const numbers =
-    mayHoldLongInteger(text) || (limits !== null && LARGE_EXPONENT.test(text)) || (keepFractions && WHOLE_FRACTION.test(text));
+    mayHoldLongInteger(text) || (limits !== null && mayHoldLargeExponent(text)) || (keepFractions && WHOLE_FRACTION.test(text));
   const exactNumbers: number[] = [];
   if (!countable && !numbers) return exactNumbers;
   let depth = 0;
@@ -74,12 +74,25 @@ function counted(values: number, max: number): number {
 }
 
 /**
- * A possible number such as 2.0 or 2e3: equal to an integer, written as a fraction or with an exponent. This expression and the
- * next include the character before the number, because hexadecimal ids are full of the rest.
+ * A possible number such as 2.0 or 2e3: equal to an integer, written as a fraction or with an exponent. The expression includes
+ * the character before the number, because hexadecimal ids are full of the rest.
  */
 const WHOLE_FRACTION = /(?:^|[,:[\s])-?\d+(?:\.0+(?!\d)|(?:\.\d+)?[eE][-+]?\d)/;
-/** A possible number beyond the range of doubles (1e400), which JSON.parse would turn into Infinity and so into null. */
-const LARGE_EXPONENT = /(?:^|[,:[\s])-?\d[\d.]*[eE]\+?\d{3}/;
+/** The end of a possible number beyond the range of doubles (1e400). Hexadecimal ids hold it too. */
+const LARGE_EXPONENT = /\d[eE]\+?\d{3}/g;
+/** What stands before a number, at the beginning of the text apart. */
+const BEFORE_NUMBER = ",:[ \t\n\r";
+
+/** Whether the text may hold a number beyond the range of doubles, which JSON.parse would turn into Infinity and so into null. */
+function mayHoldLargeExponent(text: string): boolean {
+  for (const { index } of text.matchAll(LARGE_EXPONENT)) {
+    let first = index;
+    while (isDigitCode(text.charCodeAt(first - 1)) || text.charCodeAt(first - 1) === POINT) first -= 1;
+    if (text.charCodeAt(first - 1) === MINUS) first -= 1;
+    if (first === 0 || BEFORE_NUMBER.includes(text.charAt(first - 1))) return true;
+  }
+  return false;
+}
 
 /** Digits of the shortest integers beyond 2^53; those of this length begin with a 9. */
 const LONG_INTEGER_DIGITS = 16;

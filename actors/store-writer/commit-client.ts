@@ -1,10 +1,10 @@
 /**
  * The commit client: the core's side of the store writer.
  *
- * Collects the decisions of a turn into a batch, numbers the batch and sends it; while batches are in flight, the next one
+ * Collects the decisions of a turn into a batch, numbers the batch and sends it; while that batch is in flight, the next one
  * collects, so the size of a commit follows the load without a timer. A batch is kept until acknowledged: restarted writers
- * get all unacknowledged batches again, in order, and recognise committed batches by their number. So a crash of the writers
- * loses nothing, and the core does not notice it.
+ * get the unacknowledged batch again and recognise a committed batch by its number. So a crash of the writers loses nothing,
+ * and the core does not notice it.
  *
  * While the store rejects writes, decisions that change nothing still pass, so that reads are answered; other decisions are
  * dropped.
@@ -12,9 +12,6 @@
 import type { Endpoint } from "#runtime/host";
 import type { Lane } from "#runtime/mailbox";
 import { type Batch, type BatchOutcome, changesRows, type Decision, emptyDecision } from "#storage/feed";
-
-/** Batches in flight. Two keep the writer busy while an answer travels back; more would only delay the grouping. */
-export const WINDOW = 2;
 
 /** A step's decision and its number. */
 export interface DecisionMessage {
@@ -76,7 +73,7 @@ export class CommitClient implements Endpoint {
   #collecting: Decision = emptyDecision();
   #collectingTurn = 0;
   #epoch: number | null = null;
-  #unacknowledged: Sent[] = [];
+  #inFlight: Sent | null = null;
   #committedTurn = 0;
   #lastSeq = 0;
   #readOnly = false;
@@ -126,14 +123,14 @@ export class CommitClient implements Endpoint {
   }
 
   flush(): void {
-    if (this.#generation === 0 || this.#unacknowledged.length >= WINDOW || this.#isEmpty()) return;
+    if (this.#generation === 0 || this.#inFlight !== null || this.#isEmpty()) return;
     this.#number += 1;
     const identity = { kind: "Batch", source: this.#options.source, number: this.#number, epoch: this.#epoch } as const;
     const received = this.#options.receivedUs === undefined ? {} : { received_us: this.#options.receivedUs() };
     const batch: Batch = { ...identity, generation: this.#generation, ...received, ...this.#collecting };
     this.#collecting = emptyDecision();
     this.#epoch = null;
-    this.#unacknowledged.push({ batch, turn: this.#collectingTurn });
+    this.#inFlight = { batch, turn: this.#collectingTurn };
     this.#options.send(batch);
   }
 
@@ -167,10 +164,10 @@ export class CommitClient implements Endpoint {
   }
 
   #acknowledged(number: number): void {
-    const first = this.#unacknowledged[0];
-    if (first === undefined || first.batch.number !== number) return;
-    this.#unacknowledged.shift();
-    this.#committedTurn = Math.max(this.#committedTurn, first.turn);
+    const sent = this.#inFlight;
+    if (sent === null || sent.batch.number !== number) return;
+    this.#inFlight = null;
+    this.#committedTurn = Math.max(this.#committedTurn, sent.turn);
     this.#options.acknowledged?.();
     this.flush();
     this.#settle();
@@ -179,10 +176,10 @@ export class CommitClient implements Endpoint {
   #rejected(outcome: BatchOutcome & { kind: "Rejected" }): void {
     if (this.#readOnly) return;
     this.#readOnly = true;
-    this.#unacknowledged = [];
+    this.#inFlight = null;
     this.#collecting = emptyDecision();
-    // Skip numbers of batches in flight, so that the writer recognises those that were given up.
-    this.#number = Math.max(this.#number, outcome.number + WINDOW - 1);
+    // Skip the number of a batch in flight, so that the writer recognises a batch that was given up.
+    this.#number = Math.max(this.#number, outcome.number);
     this.#reload(`the store refused a batch: ${outcome.error}`);
     this.#settle();
   }
@@ -205,16 +202,16 @@ export class CommitClient implements Endpoint {
     this.#generation = generation;
     if (readOnly) this.#readOnly = true;
     else this.#writable();
-    for (const sent of this.#unacknowledged) {
-      sent.batch.generation = generation;
-      this.#options.send(sent.batch);
+    if (this.#inFlight !== null) {
+      this.#inFlight.batch.generation = generation;
+      this.#options.send(this.#inFlight.batch);
     }
     this.flush();
     this.#settle();
   }
 
   #settle(): void {
-    if (this.#generation === 0 || this.#unacknowledged.length > 0 || !this.#isEmpty()) return;
+    if (this.#generation === 0 || this.#inFlight !== null || !this.#isEmpty()) return;
     const waiting = this.#settled;
     this.#settled = [];
     for (const resolve of waiting) resolve();

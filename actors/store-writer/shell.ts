@@ -14,7 +14,7 @@ import { type BatchOutcome, changesRows } from "#storage/feed";
 import { StorageError } from "#storage/storage-error";
 import type { Checkpoint, Checkpointed } from "../checkpointer/shell.ts";
 import { CHECKPOINTER, COMMITS, GATEWAY } from "../names.ts";
-import { WINDOW, type WriterStarted } from "./commit-client.ts";
+import type { WriterStarted } from "./commit-client.ts";
 import { FeedWindow } from "./feed-window.ts";
 
 /** Interval of the probes of a read-only store. */
@@ -179,7 +179,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   /** A batch in flight that arrives after writes succeed again must not be stored without the refused batches before it. */
   #wasGivenUp({ source, number }: CommitRequest["batch"]): boolean {
     const refused = this.#refused;
-    return refused !== null && source === refused.source && number >= refused.number && number < refused.number + WINDOW;
+    return refused !== null && source === refused.source && number === refused.number;
   }
 
   #probe(out: Outbox): void {
