@@ -51,24 +51,21 @@ t.test("the decisions of a turn leave as one numbered batch", async (t) => {
   t.same(take(), [], "nothing to say");
 });
 
-t.test("while two batches are under way the next one collects", async (t) => {
+t.test("while a batch is in flight the next one collects", async (t) => {
   const { client, decide, writers, acknowledge, take } = setup();
   writers(1);
-  for (const id of [1, 2, 3, 4, 5]) {
+  for (const id of [1, 2, 3, 4]) {
     decide(id);
     client.flush();
   }
-  t.same(
-    take().map((batch) => (batch as { ids: unknown }).ids),
-    [[1], [2]],
-  );
+  t.same(take(), [{ number: 1, generation: 1, ids: [1] }]);
+  t.equal(client.committedTurn, 0);
   acknowledge(1);
-  t.same(take(), [{ number: 3, generation: 1, ids: [3, 4, 5] }]);
+  t.same(take(), [{ number: 2, generation: 1, ids: [2, 3, 4] }]);
   t.equal(client.committedTurn, 1);
   t.equal(client.lastSeq, 9);
   acknowledge(2);
-  acknowledge(3);
-  t.equal(client.committedTurn, 5);
+  t.equal(client.committedTurn, 4);
 });
 
 t.test("nothing leaves before the writers are known; then it does at once", async (t) => {
@@ -80,7 +77,7 @@ t.test("nothing leaves before the writers are known; then it does at once", asyn
   t.same(take(), [{ number: 1, generation: 4, ids: [1] }]);
 });
 
-t.test("writers that start again get everything unacknowledged again, in order, and only then what is new", async (t) => {
+t.test("writers that start again get the unacknowledged batch again, and only then what is new", async (t) => {
   const { client, decide, writers, acknowledge, take } = setup();
   writers(1);
   for (const id of [1, 2, 3]) {
@@ -90,17 +87,14 @@ t.test("writers that start again get everything unacknowledged again, in order, 
   acknowledge(1);
   take();
   writers(2);
-  t.same(take(), [
-    { number: 2, generation: 2, ids: [2] },
-    { number: 3, generation: 2, ids: [3] },
-  ]);
+  t.same(take(), [{ number: 2, generation: 2, ids: [2, 3] }]);
   writers(2);
-  t.same(take(), [], "the same writers told twice get nothing twice");
-  acknowledge(2);
-  acknowledge(3);
+  t.same(take(), [], "a repeated announcement resends nothing");
   decide(4);
   client.flush();
-  t.same(take(), [{ number: 4, generation: 2, ids: [4] }]);
+  t.same(take(), []);
+  acknowledge(2);
+  t.same(take(), [{ number: 3, generation: 2, ids: [4] }]);
 });
 
 t.test("a client that has heard of no writers asks for them", async (t) => {
@@ -168,7 +162,7 @@ t.test(
     }
     take();
     reject(1);
-    reject(2);
+    reject(1);
     t.equal(rejections.length, 1);
     t.match(rejections[0], /disk full/);
     decide(4);
@@ -181,14 +175,14 @@ t.test(
     client.deliver({ decision: row, turn: 9 }, "ordinary");
     client.flush();
     t.match(take(), [{ ids: [5] }], "a read is answered, a write is not");
-    acknowledge(3);
+    acknowledge(2);
     client.deliver({ kind: "Writable" }, "ordinary");
     t.match(rejections, [/disk full/, /takes writes again/]);
     decide(7);
     await client.settled();
     decide(8);
     client.flush();
-    client.deliver({ kind: "Acknowledged", number: 4, first_event_id: 0, last_seq: 9 }, "ordinary");
+    client.deliver({ kind: "Acknowledged", number: 3, first_event_id: 0, last_seq: 9 }, "ordinary");
     t.match(take(), [{ ids: [8] }], "what was decided in between is not true");
   },
 );

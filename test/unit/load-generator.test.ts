@@ -2,10 +2,12 @@ import { createServer } from "node:net";
 import t from "tap";
 import { ReportWriter } from "../load/engine-protocol.ts";
 import { asciiJson, HttpConnection } from "../load/http-connection.ts";
+import type { LoadReport } from "../load/load-test.ts";
 import { parseCommandLine } from "../load/options.ts";
 import { SeededRandom, uuidV7 } from "../load/random.ts";
 import { joinChunks, parseHead } from "../load/response-head.ts";
 import { median, Samples } from "../load/samples.ts";
+import { summarize } from "../load/summary.ts";
 import { field } from "../load/target.ts";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -18,6 +20,27 @@ t.test("quantiles are values that occurred, by nearest rank", async (t) => {
   t.equal(median([3, 1, 2]), 2);
   t.equal(median([4, 1, 2, 3]), 2.5);
   t.equal(median([]), null);
+});
+
+t.test("the ratio of two servers has the interval of its mean over the rounds", async (t) => {
+  const rounds = (values: readonly number[]): LoadReport["records"] =>
+    values.flatMap((value, index) =>
+      [value, 100].map((runs, target) => ({
+        phase: "steady" as const,
+        target: ["own", "other"][target] ?? "",
+        round: index + 1,
+        figures: [{ name: "runs", unit: "runs/s", value: runs }],
+        notes: [],
+      })),
+    );
+  const targets = ["own", "other"].map((name) => ({ name, version: "", durability: "", start_ms: null }));
+  const report = (values: readonly number[]) => ({ targets, records: rounds(values) }) as unknown as LoadReport;
+  const [line] = summarize(report([90, 100, 110]));
+  t.equal(line?.ratio, 1);
+  // Mean of the logarithms -0.0034, their deviation 0.1004, t for 2 degrees of freedom 4.303.
+  t.match(line?.interval?.low.toFixed(3), "0.777");
+  t.match(line?.interval?.high.toFixed(3), "1.279");
+  t.equal(summarize(report([90, 110]))[0]?.interval, null, "two rounds are no sample");
 });
 
 t.test("heads and chunks are read only when they are complete", async (t) => {
