@@ -105,3 +105,22 @@ t.test("while the disk takes nothing, every read is answered and every write ref
   for (const id of acknowledged) t.equal((await send(url, "GET", `/api/runs/${id}`)).status, 200, `run ${id} is there`);
   t.equal(server.ended(), null);
 });
+
+t.test("a server whose output goes to a file on the full disk goes on and writes to it again later", { skip }, async (t) => {
+  const server = await startHardenedServer();
+  t.teardown(() => server.stop());
+  const { url } = server;
+  const created = async () => (await send(url, "POST", "/api/runs", RUN)).status;
+  const untilEndOr = (condition: () => Promise<boolean> | boolean) => until(() => server.ended() !== null || condition());
+  t.equal(await created(), 201);
+  limitFiles(server, "0");
+  t.match(await created(), /^50[37]$/, "refused, which the server prints");
+  // The server prints that first, then restarts the dispatcher, which then answers.
+  await untilEndOr(async () => (await send(url, "GET", "/api/queue")).status === 200);
+  t.equal(server.ended(), null);
+  limitFiles(server, "unlimited");
+  await untilEndOr(async () => (await created()) === 201);
+  await untilEndOr(() => server.output().includes("the store takes writes again"));
+  t.equal(server.ended(), null);
+  t.notMatch(server.output(), /the store refused a batch/, "the line about the refusal met the full disk");
+});
