@@ -1,12 +1,12 @@
 /**
- * The store writer: applies batches to the store, several in one commit.
+ * The store writer: commits batches to the store, each as one transaction.
  *
  * A commit is durable as a whole or not. The writer's numbers (events, log lines, stream) and caches follow: they are kept
  * after a commit and reset after a rollback.
  */
 import { eventAnswers, type Primitive } from "#protocol/feed";
 import { COUNT_KIND, stateCode } from "./codes.ts";
-import { type AppliedBatch, CommitRecord, type CommitResult } from "./commit-record.ts";
+import { CommitRecord, type CommitResult } from "./commit-record.ts";
 import { Counters } from "./counters.ts";
 import { deleteFlow, deleteRun } from "./delete-rows.ts";
 import type { Database } from "./driver.ts";
@@ -69,8 +69,6 @@ export class Writer {
   readonly #ended: EndedCounts;
   readonly #counts = new Map<string, CountDelta>();
   readonly #deletedFlows = new Set<number>();
-  /** Number of the batch being applied; an error names it. */
-  #batch = 0;
 
   constructor(database: Database, options: WriterOptions) {
     this.#database = database;
@@ -100,20 +98,20 @@ export class Writer {
     return this.#counters.get("stream");
   }
 
-  /** Commits the batches in order as one transaction; throws a StorageError when nothing was committed. */
-  apply(requests: readonly CommitRequest[]): CommitResult[] {
+  /** Commits the batch as one transaction; throws a StorageError when nothing was committed. */
+  commit(request: CommitRequest): CommitResult {
     try {
-      // Batches that are already committed are answered without a commit, even while the store rejects writes.
-      const repeated = requests.flatMap(({ batch }) => this.#commits.find(batch.source, batch.number) ?? []);
-      if (repeated.length === requests.length) return repeated;
+      // A batch that is already committed is answered without a commit, even while the store rejects writes.
+      const repeated = this.#commits.find(request.batch.source, request.batch.number);
+      if (repeated !== null) return repeated;
       this.#database.exec("BEGIN IMMEDIATE");
-      const results = this.#applyAll(requests);
+      const result = this.#apply(request);
       this.#database.exec("COMMIT");
       this.#settle(true);
-      return results;
+      return result;
     } catch (error) {
       this.#settle(false);
-      throw toStorageError(error, this.#batch);
+      throw toStorageError(error);
     }
   }
 
@@ -164,69 +162,56 @@ export class Writer {
     }
   }
 
-  #applyAll(requests: readonly CommitRequest[]): CommitResult[] {
-    const results: CommitResult[] = [];
-    const applied: AppliedBatch[] = [];
-    for (const { batch, logs } of requests) {
-      const repeated = this.#commits.find(batch.source, batch.number);
-      if (repeated !== null) {
-        results.push(repeated);
-        continue;
-      }
-      this.#batch = batch.number;
-      const first_event_id = this.#counters.get("events") + 1;
-      const first_seq = this.#counters.take("stream", batch.stream.length / 2);
-      this.#applyLogs(logs);
-      this.#events.received(batch.received_us ?? null);
-      this.#applyOps(batch.ops, batch.number);
-      const result = { number: batch.number, first_event_id, logs: logs.appended, first_seq };
-      results.push(result);
-      applied.push({ source: batch.source, result, commands: commandsOf(batch) });
-    }
-    if (applied.length === 0) return results;
-    this.#flush();
+  #apply({ batch, logs }: CommitRequest): CommitResult {
+    const first_event_id = this.#counters.get("events") + 1;
+    const first_seq = this.#counters.take("stream", batch.stream.length / 2);
+    this.#applyLogs(logs);
+    this.#events.received(batch.received_us ?? null);
+    this.#applyOps(batch.ops);
+    this.#flush(batch.ops);
     this.#flushCounts();
     this.#ended.flush();
     this.#counters.write();
-    this.#commits.write(applied);
-    return results;
+    const result = { number: batch.number, first_event_id, logs: logs.appended, first_seq };
+    this.#commits.write(batch.source, result, commandsOf(batch));
+    return result;
   }
 
   #applyLogs(logs: LogBlocks): void {
     for (const block of logs.blocks) {
       const { id, run_id, attempt, count, level_mask, lines } = block;
       if (id - count < this.#counters.get("logs"))
-        throw new StorageError("operation", `log line ids up to ${id} were given before`, this.#batch);
+        throw new StorageError("operation", `log line ids up to ${id} were given before`);
       this.#statements.raw(INSERT_BLOCK).run(id, run_id, attempt, count, level_mask, lines);
       this.#counters.raise("logs", id);
     }
   }
 
-  #applyOps(ops: readonly Primitive[], batch: number): void {
+  #applyOps(ops: readonly Primitive[]): void {
     for (let at = 0; at < ops.length; ) {
       const code = Number(ops[at]);
       const name = OPERATION_NAMES[code];
       const width = WIDTHS[code];
       if (name === undefined || width === undefined || at + width >= ops.length)
-        throw new StorageError("operation", `operation ${String(ops[at])} at ${at} is not complete`, batch);
-      this.#applyOp(name, ops, at + 1, batch);
+        throw new StorageError("operation", `operation ${String(ops[at])} at ${at} is not complete`);
+      this.#applyOp(name, ops, at + 1);
       at += width + 1;
     }
   }
 
-  #applyOp(name: OperationName, ops: readonly Primitive[], at: number, batch: number): void {
+  #applyOp(name: OperationName, ops: readonly Primitive[], at: number): void {
     switch (name) {
       case "insert_run":
-        this.#runs.insertRun(ops, at, batch);
+        this.#runs.insertRun(ops, at);
         break;
       case "insert_backfill_runs":
         this.#runs.insertBackfillRuns(ops, at);
         break;
       case "update_run":
-        this.#runs.updateRun(ops, at, batch);
+        this.#runs.updateRun(ops, at);
         break;
       case "put_task_run":
-        this.#runs.putTaskRun(ops, at, batch);
+        this.#runs.putTaskRun(ops, at);
         break;
       case "insert_event":
         this.#events.insert(ops, at);
@@ -239,21 +224,21 @@ export class Writer {
         this.#addCount(name === "count_runs" ? COUNT_KIND.runs : COUNT_KIND.task_runs, ops, at);
         break;
       case "delete_run":
-        this.#flush();
+        this.#flush(ops);
         deleteRun(this.#statements, Number(ops[at]));
         break;
       case "delete_flow":
-        this.#flush();
+        this.#flush(ops);
         this.#deletedFlows.add(Number(ops[at]));
         deleteFlow(this.#statements, Number(ops[at]));
         break;
       case "set_run_creator":
         // The run may be an insert still pending in this commit.
-        this.#flush();
+        this.#flush(ops);
         this.#applyRow(name, ops, at);
         break;
       case "trim_history":
-        this.#flush();
+        this.#flush(ops);
         trimHistory(this.#statements, Number(ops[at]), Number(ops[at + 1]), Number(ops[at + 2]));
         break;
       case "count_ended":
@@ -272,7 +257,7 @@ export class Writer {
 
   #applyRow(name: OperationName, ops: readonly Primitive[], at: number): void {
     const operation = ROW_OPERATIONS[name];
-    if (operation === undefined) throw new StorageError("operation", `no statement for ${name}`, this.#batch);
+    if (operation === undefined) throw new StorageError("operation", `no statement for ${name}`);
     this.#statements.raw(operation.sql).run(...encode(operation.encoders, ops, at));
     if (operation.counted !== null) this.#counters.raise(operation.counted, Number(ops[at]));
   }
@@ -295,13 +280,8 @@ export class Writer {
     else known.delta += delta;
   }
 
-  #flush(): void {
-    try {
-      this.#runs.flush();
-    } catch (error) {
-      this.#batch = this.#runs.batch;
-      throw error;
-    }
+  #flush(ops: readonly Primitive[]): void {
+    this.#runs.flush(ops);
     this.#events.flush();
   }
 

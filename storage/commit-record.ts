@@ -15,46 +15,35 @@ export interface CommitResult {
   first_seq: number;
 }
 
-/** A batch of the commit in progress. */
-export interface AppliedBatch {
-  source: number;
-  result: CommitResult;
-  /** Ids of the commands that the batch answers. */
-  commands: readonly number[];
-}
-
 /** Commits kept per source: more than can be unacknowledged. */
 const COMMITS_KEPT = 16;
 
+/** The column `bases` holds a list with one of these. */
 type StoredResult = [number: number, first_event_id: number, first_seq: number, ...logs: number[]];
 
 export class CommitRecord {
   readonly #statements: Statements;
-  readonly #last = new Map<number, number>();
-  readonly #results = new Map<string, CommitResult>();
-  /** Per source and kept commit: its last batch number and all its batch numbers. */
-  readonly #kept = new Map<number, { number: number; batches: number[] }[]>();
-  #pending: { source: number; results: CommitResult[] }[] = [];
+  /** The results of the kept commits by source, the newest last. */
+  readonly #kept = new Map<number, CommitResult[]>();
+  #pending: { source: number; result: CommitResult } | null = null;
 
   constructor(statements: Statements) {
     this.#statements = statements;
-    const rows = statements.raw<[number, number, string]>("SELECT source, number, bases FROM commits ORDER BY source, number");
-    for (const [source, , bases] of rows.all()) {
-      const stored = JSON.parse(bases) as StoredResult[];
-      this.#remember(
-        source,
-        stored.map(([number, first_event_id, first_seq, ...logs]) => ({ number, first_event_id, first_seq, logs })),
-      );
+    const rows = statements.raw<[number, string]>("SELECT source, bases FROM commits ORDER BY source, number");
+    for (const [source, bases] of rows.all()) {
+      const [[number, first_event_id, first_seq, ...logs]] = JSON.parse(bases) as [StoredResult];
+      this.#remember(source, { number, first_event_id, first_seq, logs });
     }
   }
 
   /** The result of a committed batch, null for a new batch. Throws when the batch is older than the kept commits. */
   find(source: number, number: number): CommitResult | null {
-    const known = this.#results.get(`${source}:${number}`);
-    if (known !== undefined) return known;
-    if (number <= (this.#last.get(source) ?? 0))
-      throw new StorageError("operation", `batch ${number} of source ${source} was committed too long ago`, number);
-    return null;
+    const kept = this.#kept.get(source) ?? [];
+    if (number > (kept.at(-1)?.number ?? 0)) return null;
+    const known = kept.find((result) => result.number === number);
+    if (known === undefined)
+      throw new StorageError("operation", `batch ${number} of source ${source} was committed too long ago`);
+    return known;
   }
 
   /** The commands decided by the kept commits. */
@@ -66,51 +55,35 @@ export class CommitRecord {
   /** After a process start, no batch of an earlier process is resent and no client waits for its answers. */
   forgetAll(): void {
     this.#statements.raw("DELETE FROM commits").run();
-    this.#last.clear();
-    this.#results.clear();
     this.#kept.clear();
   }
 
-  /** Writes the results of a commit; `committed` or `rolledBack` must follow. */
-  write(batches: readonly AppliedBatch[]): void {
-    const bySource = new Map<number, { results: CommitResult[]; commands: number[] }>();
-    for (const { source, result, commands } of batches) {
-      const known = bySource.get(source);
-      known?.results.push(result);
-      known?.commands.push(...commands);
-      if (known === undefined) bySource.set(source, { results: [result], commands: [...commands] });
-    }
-    for (const [source, { results, commands }] of bySource) {
-      const number = results.at(-1)?.number ?? 0;
-      const stored = results.map((one): StoredResult => [one.number, one.first_event_id, one.first_seq, ...one.logs]);
-      this.#statements
-        .raw("INSERT INTO commits (source, number, bases, commands) VALUES (?, ?, ?, ?)")
-        .run(source, number, JSON.stringify(stored), JSON.stringify(commands));
-      const kept = this.#kept.get(source) ?? [];
-      const oldest = kept[kept.length - COMMITS_KEPT];
-      if (oldest !== undefined)
-        this.#statements.raw("DELETE FROM commits WHERE source = ? AND number <= ?").run(source, oldest.number);
-      this.#pending.push({ source, results });
-    }
+  /** Writes the result of a batch and the ids of the commands it answers; `committed` or `rolledBack` must follow. */
+  write(source: number, result: CommitResult, commands: readonly number[]): void {
+    const { number, first_event_id, first_seq, logs } = result;
+    const stored: [StoredResult] = [[number, first_event_id, first_seq, ...logs]];
+    this.#statements
+      .raw("INSERT INTO commits (source, number, bases, commands) VALUES (?, ?, ?, ?)")
+      .run(source, number, JSON.stringify(stored), JSON.stringify(commands));
+    const oldest = this.#kept.get(source)?.at(-COMMITS_KEPT);
+    if (oldest !== undefined)
+      this.#statements.raw("DELETE FROM commits WHERE source = ? AND number <= ?").run(source, oldest.number);
+    this.#pending = { source, result };
   }
 
   committed(): void {
-    for (const { source, results } of this.#pending) this.#remember(source, results);
-    this.#pending = [];
+    if (this.#pending !== null) this.#remember(this.#pending.source, this.#pending.result);
+    this.#pending = null;
   }
 
   rolledBack(): void {
-    this.#pending = [];
+    this.#pending = null;
   }
 
-  #remember(source: number, results: readonly CommitResult[]): void {
-    const number = results.at(-1)?.number ?? 0;
-    this.#last.set(source, number);
-    for (const result of results) this.#results.set(`${source}:${result.number}`, result);
+  #remember(source: number, result: CommitResult): void {
     const kept = this.#kept.get(source) ?? [];
-    kept.push({ number, batches: results.map((result) => result.number) });
+    kept.push(result);
+    if (kept.length > COMMITS_KEPT) kept.shift();
     this.#kept.set(source, kept);
-    if (kept.length <= COMMITS_KEPT) return;
-    for (const batch of kept.shift()?.batches ?? []) this.#results.delete(`${source}:${batch}`);
   }
 }

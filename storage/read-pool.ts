@@ -121,9 +121,9 @@ export class ReadPool {
     try {
       return await pool.run(task, { signal: limit.signal });
     } catch (error) {
-      if (limit.signal.aborted) throw new StorageError("query", `${what} took longer than ${limitMs} ms`, null, error);
+      if (limit.signal.aborted) throw new StorageError("query", `${what} took longer than ${limitMs} ms`, error);
       const message = error instanceof Error ? error.message : String(error);
-      throw new StorageError("reader", `${what}: ${message}`, null, error);
+      throw new StorageError("reader", `${what}: ${message}`, error);
     } finally {
       clearTimeout(timer);
     }

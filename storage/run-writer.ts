@@ -28,19 +28,8 @@ function position<C extends string>(columns: readonly string[], wanted: readonly
   return Object.fromEntries(wanted.map((column) => [column, columns.indexOf(column)])) as Record<C, number>;
 }
 
-/** The pending changes of one commit to one row; `at` is where the values start in `ops`. */
-interface PendingRun {
-  insert: Primitive[] | null;
-  ops: readonly Primitive[];
-  at: number;
-  batch: number;
-}
-
-interface PendingTask {
-  ops: readonly Primitive[];
-  at: number;
-  batch: number;
-}
+/** The pending change of a run: the row to insert, or where the values of its newest update start in the commit's operations. */
+type PendingRun = Primitive[] | number;
 
 export class RunWriter {
   readonly #statements: Statements;
@@ -49,10 +38,9 @@ export class RunWriter {
   readonly #stretches: Stretches;
   readonly #times: RunTimes;
   readonly #runs = new Map<number, PendingRun>();
-  readonly #tasks = new Map<number, PendingTask>();
+  /** Where the newest values of each task run start in the commit's operations. */
+  readonly #tasks = new Map<number, number>();
   readonly #flowOfRun = new Map<number, number>();
-  /** Number of the batch whose row is being written; an error names it. */
-  batch = 0;
 
   constructor(statements: Statements, counters: Counters, names: Names, stretches: Stretches) {
     this.#statements = statements;
@@ -62,9 +50,8 @@ export class RunWriter {
     this.#times = new RunTimes(statements);
   }
 
-  insertRun(ops: readonly Primitive[], at: number, batch: number): void {
-    const values = ops.slice(at, at + OPERATIONS.insert_run.length);
-    this.#runs.set(Number(ops[at]), { insert: values, ops, at: -1, batch });
+  insertRun(ops: readonly Primitive[], at: number): void {
+    this.#runs.set(Number(ops[at]), ops.slice(at, at + OPERATIONS.insert_run.length));
     this.rememberFlow(Number(ops[at]), Number(ops[at + INSERT.flow_id]));
   }
 
@@ -78,23 +65,19 @@ export class RunWriter {
     for (const stretch of stretchesOf(firstId, count)) this.#times.noteStretch(stretch, rows.createdAt);
   }
 
-  updateRun(ops: readonly Primitive[], at: number, batch: number): void {
+  updateRun(ops: readonly Primitive[], at: number): void {
     const id = Number(ops[at]);
     const pending = this.#runs.get(id);
-    if (pending === undefined) {
-      this.#runs.set(id, { insert: null, ops, at, batch });
-    } else if (pending.insert === null) {
-      pending.ops = ops;
-      pending.at = at;
-      pending.batch = batch;
-    } else {
-      for (let index = 1; index < OPERATIONS.update_run.length; index++)
-        pending.insert[INSERT.state_type + index - 1] = ops[at + index] ?? null;
+    if (!Array.isArray(pending)) {
+      this.#runs.set(id, at);
+      return;
     }
+    for (let index = 1; index < OPERATIONS.update_run.length; index++)
+      pending[INSERT.state_type + index - 1] = ops[at + index] ?? null;
   }
 
-  putTaskRun(ops: readonly Primitive[], at: number, batch: number): void {
-    this.#tasks.set(Number(ops[at]), { ops, at, batch });
+  putTaskRun(ops: readonly Primitive[], at: number): void {
+    this.#tasks.set(Number(ops[at]), at);
   }
 
   /** Caches the flow of a run; events call this too, which saves a later read. */
@@ -103,11 +86,15 @@ export class RunWriter {
     this.#flowOfRun.set(run, flow);
   }
 
-  flush(): void {
-    for (const [id, pending] of this.#runs) this.#writeRun(id, pending);
+  /** Writes the pending rows; `ops` are the operations of the commit. */
+  flush(ops: readonly Primitive[]): void {
+    for (const [id, pending] of this.#runs) {
+      if (Array.isArray(pending)) this.#writeInsert(id, pending);
+      else this.#writeUpdate(id, ops, pending);
+    }
     this.#runs.clear();
     this.#times.flush();
-    for (const [id, pending] of this.#tasks) this.#writeTaskRun(id, pending);
+    for (const [id, at] of this.#tasks) this.#writeTaskRun(id, ops, at);
     this.#tasks.clear();
   }
 
@@ -118,24 +105,23 @@ export class RunWriter {
     this.#times.rolledBack();
   }
 
-  #writeRun(id: number, pending: PendingRun): void {
-    this.batch = pending.batch;
-    if (pending.insert !== null) {
-      this.#statements.raw(INSERT_RUN.sql).run(...encode(INSERT_RUN.encoders, pending.insert, 0));
-      this.#counters.raise("runs", id);
-      this.#raiseLeases(pending.insert[INSERT.assignment_id] ?? null);
-      this.#times.note(id, Number(pending.insert[INSERT.start_time] ?? pending.insert[INSERT.created_at]));
-      this.#writeTags(id, pending.insert[INSERT.tags] ?? null);
-      return;
-    }
-    this.#raiseLeases(pending.ops[pending.at + UPDATE.assignment_id] ?? null);
-    const start = pending.ops[pending.at + UPDATE.start_time] ?? null;
+  #writeInsert(id: number, values: readonly Primitive[]): void {
+    this.#statements.raw(INSERT_RUN.sql).run(...encode(INSERT_RUN.encoders, values, 0));
+    this.#counters.raise("runs", id);
+    this.#raiseLeases(values[INSERT.assignment_id] ?? null);
+    this.#times.note(id, Number(values[INSERT.start_time] ?? values[INSERT.created_at]));
+    this.#writeTags(id, values[INSERT.tags] ?? null);
+  }
+
+  #writeUpdate(id: number, ops: readonly Primitive[], at: number): void {
+    this.#raiseLeases(ops[at + UPDATE.assignment_id] ?? null);
+    const start = ops[at + UPDATE.start_time] ?? null;
     if (start !== null) this.#times.note(id, Number(start));
-    if (pending.ops[pending.at + UPDATE.end_time] === null) {
-      const bound = encode(UPDATE_LIVING_RUN.encoders, pending.ops, pending.at);
+    if (ops[at + UPDATE.end_time] === null) {
+      const bound = encode(UPDATE_LIVING_RUN.encoders, ops, at);
       if (this.#statements.raw(UPDATE_LIVING_RUN.sql).run(...bound).changes > 0) return;
     }
-    this.#statements.raw(UPDATE_RUN.sql).run(...encode(UPDATE_RUN.encoders, pending.ops, pending.at));
+    this.#statements.raw(UPDATE_RUN.sql).run(...encode(UPDATE_RUN.encoders, ops, at));
   }
 
   /**
@@ -152,9 +138,7 @@ export class RunWriter {
       this.#statements.raw("INSERT OR IGNORE INTO run_tags (tag, run_id) VALUES (?, ?)").run(this.#names.code(tag), run);
   }
 
-  #writeTaskRun(id: number, pending: PendingTask): void {
-    const { ops, at } = pending;
-    this.batch = pending.batch;
+  #writeTaskRun(id: number, ops: readonly Primitive[], at: number): void {
     this.#statements.raw(PUT_TASK_RUN.sql).run(...encode(PUT_TASK_RUN.encoders, ops, at));
     this.#counters.raise("task_runs", id);
     const stretch = stretchOf(id);

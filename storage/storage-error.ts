@@ -16,7 +16,7 @@ export type StorageFault =
   | "foreign"
   /** The SQLite library is older than the required version. */
   | "library"
-  /** An operation that must not fail did; `batch` is the number of its batch. */
+  /** An operation that must not fail did. */
   | "operation"
   /** A query took longer than its time limit. */
   | "query"
@@ -29,29 +29,25 @@ export class StorageError extends Error {
   readonly fault: StorageFault;
   /** True when freeing space helps (507 instead of 503). */
   readonly disk_full: boolean;
-  /** Number of the batch whose operation failed, when fault is "operation". */
-  readonly batch: number | null;
 
-  constructor(fault: StorageFault, message: string, batch: number | null = null, cause?: unknown) {
+  constructor(fault: StorageFault, message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "StorageError";
     this.fault = fault;
     this.disk_full = fault === "full";
-    this.batch = batch;
   }
 }
 
 /** Converts an error of the driver; an unknown error counts as a failed operation. */
-export function toStorageError(error: unknown, batch: number | null = null): StorageError {
+export function toStorageError(error: unknown): StorageError {
   if (error instanceof StorageError) return error;
   const code = driverErrorCode(error);
   const message = error instanceof Error ? error.message : String(error);
-  if (code === null) return new StorageError("operation", message, batch, error);
-  if (code.startsWith("SQLITE_FULL")) return new StorageError("full", message, null, error);
-  if (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED")) return new StorageError("busy", message, null, error);
-  if (code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB"))
-    return new StorageError("corrupt", message, null, error);
+  if (code === null) return new StorageError("operation", message, error);
+  if (code.startsWith("SQLITE_FULL")) return new StorageError("full", message, error);
+  if (code.startsWith("SQLITE_BUSY") || code.startsWith("SQLITE_LOCKED")) return new StorageError("busy", message, error);
+  if (code.startsWith("SQLITE_CORRUPT") || code.startsWith("SQLITE_NOTADB")) return new StorageError("corrupt", message, error);
   if (code.startsWith("SQLITE_IOERR") || code.startsWith("SQLITE_READONLY") || code.startsWith("SQLITE_CANTOPEN"))
-    return new StorageError("io", message, null, error);
-  return new StorageError("operation", `${code}: ${message}`, batch, error);
+    return new StorageError("io", message, error);
+  return new StorageError("operation", `${code}: ${message}`, error);
 }

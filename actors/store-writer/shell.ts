@@ -65,7 +65,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   #files: WatchedFiles | null = null;
   /** The newest batch received. */
   #newest = { source: 0, number: 0 };
-  /** The batch refused last; batches in flight behind it were given up with it. */
+  /** The batch refused last: by its commit, or by a file check before the batch arrived. */
   #refused: { source: number; number: number } | null = null;
 
   constructor(writer: Writer, nowUs: () => number, close: (failed: boolean) => void) {
@@ -136,8 +136,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
       logs: [],
     };
     if (changesRows(batch)) {
-      const result = this.#writer.apply([request])[0];
-      if (result === undefined) throw new Error(`batch ${batch.number} has no result`);
+      const result = this.#writer.commit(request);
       committed.first_seq = result.first_seq;
       committed.first_event_id = result.first_event_id;
       committed.logs = result.logs;
@@ -176,7 +175,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     out.setTimer("probe", this.#nowUs() + PROBE_US, { kind: "Probe" });
   }
 
-  /** A batch in flight that arrives after writes succeed again must not be stored without the refused batches before it. */
+  /** A batch that a file check refused may arrive after writes succeed again; the core has given it up, so it is not stored. */
   #wasGivenUp({ source, number }: CommitRequest["batch"]): boolean {
     const refused = this.#refused;
     return refused !== null && source === refused.source && number === refused.number;

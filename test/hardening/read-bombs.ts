@@ -101,7 +101,7 @@ class Batches {
 
   flush(): void {
     this.#count += 1;
-    this.#store.writer.apply([request(this.#store.writer, this.#count, { ops: this.#ops, logs: this.#logs })]);
+    this.#store.writer.commit(request(this.#store.writer, this.#count, { ops: this.#ops, logs: this.#logs }));
     [this.#ops, this.#logs, this.#bytes] = [[], [], 0];
   }
 }

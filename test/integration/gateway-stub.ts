@@ -104,8 +104,7 @@ export class StubServer {
   commit(parts: Partial<Batch>): void {
     this.#batches += 1;
     const committed = request(this.#store.writer, this.#batches, parts);
-    const [result] = this.#store.writer.apply([committed]);
-    if (result === undefined) throw new Error("nothing was committed");
+    const result = this.#store.writer.commit(committed);
     const { replies, stream } = committed.batch;
     this.gateway.receive({ kind: "Committed", replies, stream, ...result });
   }

@@ -52,7 +52,7 @@ export function seedStore(home: string, runs: number, seed: number): SeededStore
   const commit = (ops: Primitive[]) => {
     number += 1;
     const place = { source: 1, number, generation: 0, epoch: null };
-    writer.apply([{ batch: { kind: "Batch", ...place, ...emptyDecision(), ops }, logs: buildLogBlocks([], writer.nextLogId) }]);
+    writer.commit({ batch: { kind: "Batch", ...place, ...emptyDecision(), ops }, logs: buildLogBlocks([], writer.nextLogId) });
   };
   commit(flowOperations(random, newestUs - SPAN_US));
   for (let first = 1; first <= runs; first += RUNS_PER_COMMIT) {

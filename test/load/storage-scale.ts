@@ -155,7 +155,7 @@ function fill(path: string): void {
     );
   let number = 1;
   const batch = { kind: "Batch", source: 1, number, generation: 1, epoch: null, ops, logs: [], replies: [], stream: [] } as const;
-  writer.apply([{ batch: { ...batch, logs: [], replies: [], stream: [] }, logs: buildLogBlocks([], 1) }]);
+  writer.commit({ batch: { ...batch, logs: [], replies: [], stream: [] }, logs: buildLogBlocks([], 1) });
   let applyUs = 0;
   const commitsMs: number[] = [];
   const tenth = Math.ceil(RUNS / 10 / PER_COMMIT) * PER_COMMIT;
@@ -166,7 +166,7 @@ function fill(path: string): void {
       const request = requestOf(writer, ++number, from, stage);
       const started = process.hrtime.bigint();
       const before = process.cpuUsage();
-      writer.apply([request]);
+      writer.commit(request);
       const used = process.cpuUsage(before);
       commitsMs.push(Number(process.hrtime.bigint() - started) / 1e6);
       applyUs += used.user + used.system;

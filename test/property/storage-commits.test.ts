@@ -1,10 +1,10 @@
-/** The store holds what the batches contain, however they are grouped, repeated or interrupted. */
+/** The store holds what the decisions contain, however they are collected into batches, repeated or interrupted. */
 
 import fc from "fast-check";
 import t, { type Test } from "tap";
 import type { Primitive } from "#protocol/feed";
 import { isTerminal, STATE_TYPES, type StateType } from "#protocol/state";
-import { type CommitResult, Writer } from "#storage/apply";
+import { type CommitRequest, type CommitResult, Writer } from "#storage/apply";
 import type { Database } from "#storage/driver";
 import { type LoadedStore, loadStore } from "#storage/load";
 import { loadRun, unfinishedRuns } from "#storage/load-runs";
@@ -43,10 +43,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("lease" as const), pick }),
   fc.record({ kind: fc.constant("delete" as const), pick }),
 );
-/** Batches of some steps each; the flag ends a commit. */
+/** Decisions of some steps each; the flag ends a batch. */
 const plan = fc.array(fc.tuple(fc.array(step, { maxLength: 6 }), fc.boolean()), { minLength: 1, maxLength: 14 });
 
-/** A simple model of the batches' effects. */
+/** A simple model of the decisions' effects. */
 interface Model {
   runs: Map<number, RunSpec>;
   tasks: Map<number, { run: number; type: StateType }>;
@@ -130,11 +130,14 @@ function addLogs(model: Model, logs: Primitive[], run: number, count: number): v
   logs.push(run, 0, lines.length, 4, JSON.stringify(lines));
 }
 
-/** Logs of a run deleted in the same batch precede its operations, as the writer applies them. */
-function batchOf(model: Model, steps: readonly Step[]): Parts {
+/** The stream entries of each decision. */
+const STREAM: readonly Primitive[] = [0, 1, 4, 0];
+
+/** A batch of these decisions. Logs of a run deleted in the same batch precede its operations, as the writer applies them. */
+function batchOf(model: Model, decisions: readonly Step[][]): Parts & { stream: Primitive[] } {
   const parts: Parts = { ops: [], logs: [] };
-  for (const one of steps) take(model, parts, one);
-  return parts;
+  for (const one of decisions.flat()) take(model, parts, one);
+  return { ...parts, stream: decisions.flatMap(() => STREAM) };
 }
 
 function dump(database: Database): unknown {
@@ -177,34 +180,36 @@ function checkStore(t: Test, store: Store, model: Model): void {
   t.equal(loaded.next_ids.events, model.events + 1);
 }
 
-t.test("the store holds what the batches said, also when commits are repeated by a new writer", async (t) => {
-  const property = fc.property(plan, (batches) => {
+t.test("the store holds what the decisions said, also when batches are committed again by a new writer", async (t) => {
+  const property = fc.property(plan, (decisions) => {
     const store = openStore();
     const model = emptyModel();
     const flow: Primitive[] = [];
     putFlow(flow, 1, "p", "a");
-    store.writer.apply([request(store.writer, 1, { ops: flow })]);
+    store.writer.commit(request(store.writer, 1, { ops: flow }));
     let writer = store.writer;
-    let group: { number: number; parts: Parts }[] = [];
+    let collected: Step[][] = [];
+    const requests: CommitRequest[] = [];
+    const results: CommitResult[] = [];
     const commit = () => {
-      let next = writer.nextLogId;
-      const requests = group.map(({ number, parts }) => {
-        const one = request({ nextLogId: next } as Writer, number, { ...parts, stream: [0, 1, 4, 0] });
-        next = one.logs.nextLogId;
-        return one;
-      });
-      const results: CommitResult[] = writer.apply(requests);
+      const one = request(writer, requests.length + 2, batchOf(model, collected));
+      requests.push(one);
+      results.push(writer.commit(one));
       const before = dump(store.database);
       writer = new Writer(store.database, { stream: "continue" });
-      t.strictSame(writer.apply(requests), results, "a repeated commit gets the same numbers");
+      t.strictSame(
+        requests.map((again) => writer.commit(again)),
+        results,
+        "a repeated commit gets the same numbers",
+      );
       t.strictSame(dump(store.database), before, "and changes nothing");
-      group = [];
+      collected = [];
     };
-    for (const [index, [steps, ends]] of batches.entries()) {
-      group.push({ number: index + 2, parts: batchOf(model, steps) });
+    for (const [steps, ends] of decisions) {
+      collected.push(steps);
       if (ends) commit();
     }
-    if (group.length > 0) commit();
+    if (collected.length > 0) commit();
     checkStore(t, store, model);
     store.database.close();
   });

@@ -99,7 +99,7 @@ function fill(store: Store, specs: readonly (typeof runSpec extends fc.Arbitrary
     return { ...spec, schedule, id: 1 + index * 50, stateName: spec.sub ?? spec.type, end };
   });
   for (const run of runs) putRun(ops, run);
-  store.writer.apply([request(store.writer, 1, { ops })]);
+  store.writer.commit(request(store.writer, 1, { ops }));
   return runs;
 }
 
@@ -239,7 +239,7 @@ t.test("counts of runs are those of the lists, by state", async (t) => {
       const runs = fill(store, specs);
       const ops: Primitive[] = [];
       for (const run of runs) putOperation(ops, "count_runs", run.flow, run.type, 1);
-      store.writer.apply([request(store.writer, 2, { ops })]);
+      store.writer.commit(request(store.writer, 2, { ops }));
       for (const filters of [...queries, {}])
         t.strictSame(JSON.parse(runCounts(store.statements, filters)), counted(runs, filters), JSON.stringify(filters));
       store.database.close();
@@ -329,7 +329,7 @@ t.test("pages of task runs and events agree with a plain filter, over many stret
       events.push({ id: events.length + 1, name, flow, at, run });
     }
   }
-  store.writer.apply([request(store.writer, 1, { ops })]);
+  store.writer.commit(request(store.writer, 1, { ops }));
   const flowsOf = (q: Partial<TaskRunsQuery>) =>
     FLOWS.filter((flow) => (q.project ?? flow.project) === flow.project && (q.flow ?? flow.name) === flow.name).map((f) => f.id);
   for (const q of TASK_QUERIES) {

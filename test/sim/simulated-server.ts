@@ -69,7 +69,7 @@ export interface Surroundings {
   readingFails(): boolean;
   settings(): DispatchSettings;
   isAlive(pid: number): boolean;
-  committed(requests: readonly CommitRequest[], results: readonly CommitResult[]): void;
+  committed(request: CommitRequest, result: CommitResult): void;
   /** The tree gave up: the process ends. */
   gaveUp(error: Error): void;
   restarted(names: readonly string[], error: Error): void;
@@ -469,10 +469,10 @@ class ObservedWriter extends Writer {
     this.#around = around;
   }
 
-  override apply(requests: readonly CommitRequest[]): CommitResult[] {
-    const results = super.apply(requests);
-    this.#around.committed(requests, results);
-    return results;
+  override commit(request: CommitRequest): CommitResult {
+    const result = super.commit(request);
+    this.#around.committed(request, result);
+    return result;
   }
 }
 

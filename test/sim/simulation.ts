@@ -324,7 +324,7 @@ class Simulation {
       },
       settings: () => this.#settings(),
       isAlive: (pid) => this.#processes.isAlive(pid),
-      committed: (requests, results) => this.#watch(() => this.#committed(requests, results)),
+      committed: (request, result) => this.#watch(() => this.#committed(request, result)),
       gaveUp: (error) => {
         if (this.#calm) this.#violation ??= new Violation("the tree holds", `it gave up without a fault: ${error.message}`);
         this.#restart = true;
@@ -434,23 +434,20 @@ class Simulation {
     }
   }
 
-  #committed(requests: readonly CommitRequest[], results: readonly CommitResult[]): void {
-    for (const [index, { batch }] of requests.entries()) {
-      const result = results[index];
-      const identity = `${batch.source}:${batch.number}`;
-      if (result === undefined || this.#committedBatches.has(identity)) continue;
-      this.#committedBatches.add(identity);
-      this.#sinceLook += 1;
-      const commit = { batch, result, operations: readOperations(batch.ops) };
-      for (const checker of this.#checkers) checker.commit?.(commit, this.#history);
-      for (const operation of commit.operations) {
-        this.coverage.operation(operation.name);
-        for (const checker of this.#checkers) checker.operation?.(operation, this.#history);
-        this.#history.fold(operation);
-      }
-      for (const checker of this.#checkers) checker.afterCommit?.(commit, this.#history);
-      this.trace.add(`commit ${batch.number}: ${summaryOf(commit.operations)}`);
+  #committed({ batch }: CommitRequest, result: CommitResult): void {
+    const identity = `${batch.source}:${batch.number}`;
+    if (this.#committedBatches.has(identity)) return;
+    this.#committedBatches.add(identity);
+    this.#sinceLook += 1;
+    const commit = { batch, result, operations: readOperations(batch.ops) };
+    for (const checker of this.#checkers) checker.commit?.(commit, this.#history);
+    for (const operation of commit.operations) {
+      this.coverage.operation(operation.name);
+      for (const checker of this.#checkers) checker.operation?.(operation, this.#history);
+      this.#history.fold(operation);
     }
+    for (const checker of this.#checkers) checker.afterCommit?.(commit, this.#history);
+    this.trace.add(`commit ${batch.number}: ${summaryOf(commit.operations)}`);
   }
 
   #fed(message: Committed): void {

@@ -133,7 +133,7 @@ t.test("retention goes by when the server took the end of a run and its events",
   putRun(ops, { ...began, start: 0, end: nowUs - yearUs, received: null });
   for (let index = 0; index < 600; index += 1) putRunEvent(ops, "run.completed", 1, 1, "Completed", 2);
   const { batch, logs } = request(writer, 1, { ops });
-  writer.apply([{ batch: { ...batch, received_us: nowUs }, logs }]);
+  writer.commit({ batch: { ...batch, received_us: nowUs }, logs });
   t.same(runsEndedBefore(statements, nowUs - 90 * 86_400 * SECOND, 20), [2, 4, 5]);
   t.equal(hasOldHistory(statements, nowUs - 30 * 86_400 * SECOND, 10_000), false);
   t.equal(hasOldHistory(statements, nowUs + 1, 10_000), true);

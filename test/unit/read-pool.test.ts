@@ -17,7 +17,7 @@ function setup(t: Test, options: Partial<ReadPoolOptions>, write: (ops: Primitiv
   const ops: Primitive[] = [];
   putFlow(ops, 1, "p", "a");
   write(ops);
-  store.writer.apply([request(store.writer, 1, { ops })]);
+  store.writer.commit(request(store.writer, 1, { ops }));
   store.database.close();
   const pool = new ReadPool({ path, threads: 1, ...options });
   t.teardown(() => pool.close());

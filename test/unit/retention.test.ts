@@ -37,17 +37,17 @@ function trim(lastEvent: number, stretches: number): Primitive[] {
 t.test("old events and their log lines go slice by slice, never beyond the cursor of the rules", async (t) => {
   const { writer, statements } = openStore();
   const lines = JSON.stringify([[null, 20, "log", OLD_US, "old"]]);
-  writer.apply([request(writer, 1, { ops: events(1_100, OLD_US), logs: [1, 0, 1, 1, lines] })]);
-  writer.apply([request(writer, 2, { ops: events(900, NEW_US), logs: [1, 0, 1, 1, lines] })]);
+  writer.commit(request(writer, 1, { ops: events(1_100, OLD_US), logs: [1, 0, 1, 1, lines] }));
+  writer.commit(request(writer, 2, { ops: events(900, NEW_US), logs: [1, 0, 1, 1, lines] }));
   const count = (): number => statements.raw<[number]>("SELECT count(*) FROM events").get()?.[0] ?? 0;
   const first = (): number => statements.raw<[number]>("SELECT min(id) FROM events").get()?.[0] ?? 0;
 
   t.equal(hasOldHistory(statements, BEFORE_US, 200), false, "the rules have not looked at them");
-  writer.apply([request(writer, 3, { ops: trim(600, 1) })]);
+  writer.commit(request(writer, 3, { ops: trim(600, 1) }));
   t.equal(first(), 256, "one stretch of ids");
-  writer.apply([request(writer, 4, { ops: trim(600, 10) })]);
+  writer.commit(request(writer, 4, { ops: trim(600, 10) }));
   t.equal(first(), 512, "whole stretches below the cursor only");
-  writer.apply([request(writer, 5, { ops: trim(2_000, 10) })]);
+  writer.commit(request(writer, 5, { ops: trim(2_000, 10) }));
   t.equal(first(), 1024, "a stretch with a newer event stays whole");
   t.equal(count(), 2_000 - 1_023);
   t.equal(hasOldHistory(statements, BEFORE_US, 2_000), false);
@@ -57,7 +57,7 @@ t.test("old events and their log lines go slice by slice, never beyond the curso
 /** Deletes a slice like a sweep; returns the number of rows deleted from all tables. */
 function slice(store: Store, number: number): number {
   const before = rows(store.statements);
-  store.writer.apply([request(store.writer, number, { ops: trim(1_000_000, 4) })]);
+  store.writer.commit(request(store.writer, number, { ops: trim(1_000_000, 4) }));
   return before - rows(store.statements);
 }
 
@@ -85,8 +85,8 @@ t.test("what rules and coarse indexes have left behind goes as well; what is not
   for (const id of [6, 7, 8]) putOperation(ops, "put_fired", id, 1);
   putRunEvent(ops, "run.completed", 8, 1, "Completed", NEW_US);
   putOperation(ops, "count_ended", OLD_US, 1, "", "Completed", 5, 1, "Completed");
-  writer.apply([request(writer, 1, { ops })]);
-  writer.apply([request(writer, 2, { ops: events(600, NEW_US) })]);
+  writer.commit(request(writer, 1, { ops }));
+  writer.commit(request(writer, 2, { ops: events(600, NEW_US) }));
   let number = 2;
   for (; hasOldHistory(statements, BEFORE_US, 1_000_000); number += 1)
     t.ok(slice(store, number + 1) <= 4 * 270 + 3 * ROWS_PER_SLICE, "no slice takes more than it may");
@@ -101,9 +101,9 @@ t.test("what rules and coarse indexes have left behind goes as well; what is not
   t.same(all("SELECT run_id FROM fired"), [[7], [8]], "a rule stays one that has fired for runs that are there");
   const gone: Primitive[] = [];
   for (const id of [7, 8]) putOperation(gone, "delete_run", id);
-  writer.apply([request(writer, number + 1, { ops: gone })]);
+  writer.commit(request(writer, number + 1, { ops: gone }));
   const [[event] = [0]] = all<[number]>("SELECT id FROM events WHERE run_id = 8");
-  writer.apply([request(writer, number + 2, { ops: trim(event - 1, 4) })]);
+  writer.commit(request(writer, number + 2, { ops: trim(event - 1, 4) }));
   t.same(all("SELECT run_id FROM fired"), [[8]], "and for those of which rules have still to look at an event");
 });
 
@@ -131,12 +131,12 @@ t.test("the coarse index forgets task runs that were deleted with their runs", a
   const store = openStore();
   const { writer, statements } = store;
   const RUNS = 40;
-  writer.apply([request(writer, 1, { ops: seedTaskRuns(RUNS, 10) })]);
+  writer.commit(request(writer, 1, { ops: seedTaskRuns(RUNS, 10) }));
   const indexed = (): number => statements.raw<[number]>("SELECT count(*) FROM stretches WHERE kind >= 3").get()?.[0] ?? 0;
   t.ok(indexed() > 0);
   const ops: Primitive[] = [];
   for (let id = 1; id <= RUNS; id += 1) putOperation(ops, "delete_run", id);
-  writer.apply([request(writer, 2, { ops })]);
+  writer.commit(request(writer, 2, { ops }));
   t.equal(hasOldHistory(statements, 0, 0), true);
   slice(store, 3);
   t.equal(statements.raw<[number]>("SELECT max(stretch) FROM stretches WHERE kind >= 3 AND stretch = 0").get()?.[0], null);
@@ -158,7 +158,7 @@ t.test("the file gives the space back, a slice at a time", async (t) => {
   const write = (time: number): void => {
     number += 1;
     const logs = Array.from({ length: 100 }, () => [1, 0, 1, 1, line(time)]).flat();
-    writer.apply([request(writer, number, { ops: events(256, time), logs })]);
+    writer.commit(request(writer, number, { ops: events(256, time), logs }));
   };
   for (let batch = 0; batch < 24; batch += 1) write(OLD_US);
   for (let batch = 0; batch < 2; batch += 1) write(NEW_US);

@@ -53,7 +53,7 @@ function engineOver(kit: DispatchKit, count: number, name: string, payload: obje
       JSON.stringify(payload),
     );
   }
-  writer.apply([request(writer, 1, { ops })]);
+  writer.commit(request(writer, 1, { ops }));
   kit.state.rules.nextIds.event += count;
   let tickets = 0;
   const engine = new RuleEngine({

@@ -84,7 +84,7 @@ t.test("a run goes through a commit and comes back as a wire record", async (t) 
   putEvent(ops, "run.scheduled", 1, "Scheduled");
   const stream = [STREAM_CODE["run.updated"], 1, STREAM_CODE["event.created"], 0];
   const logs = [1, 0, 2, 6, '[[null,20,"l",5,"hello"],[null,10,"l",6,"there"]]'];
-  const [result] = writer.apply([request(writer, 1, { ops, stream, logs })]);
+  const result = writer.commit(request(writer, 1, { ops, stream, logs }));
   t.same(result, { number: 1, first_event_id: 1, logs: [1, 2, 2], first_seq: 2 ** 32 + 1 });
   const text = runById(statements, 1) ?? "";
   t.match(text, '"x":9007199254740993', "large integers pass unchanged");
@@ -112,12 +112,24 @@ t.test("a batch that comes again changes nothing and gets the same numbers", asy
   const logs = [1, 0, 1, 4, '[[null,20,"l",5,"hello"]]'];
   const first = request(writer, 1, { ops, logs, stream: [3, 0] });
   const second = request(writer, 2, { stream: [0, 1] });
-  const results = writer.apply([first, second]);
+  const results = [first, second].map((one) => writer.commit(one));
   const dump = () => ["events", "runs", "log_blocks", "counters"].map((name) => statements.raw(`SELECT * FROM ${name}`).all());
   const before = dump();
-  t.same(writer.apply([second, first]), [...results].reverse());
+  t.same(
+    [second, first].map((one) => writer.commit(one)),
+    [...results].reverse(),
+  );
   const again = new Writer(database, { stream: "continue" });
-  t.same(again.apply([first, second]), results, "also by a writer that started again");
+  t.same(
+    [first, second].map((one) => again.commit(one)),
+    results,
+    "also by a writer that started again",
+  );
+  const stored = statements.raw("SELECT number, bases FROM commits").all();
+  t.same(stored, [
+    [1, `[[1,1,${2 ** 32 + 1},1,1,1]]`],
+    [2, `[[2,2,${2 ** 32 + 2}]]`],
+  ]);
   t.same(dump(), before);
 });
 
@@ -125,15 +137,15 @@ t.test("a writer that starts again knows which commands the newest commits decid
   const { database, writer } = open();
   const ops: Primitive[] = [];
   putFlow(ops);
-  writer.apply([request(writer, 1, { ops, replies: [11, 201, "{}", 12, 404, "{}"] })]);
+  writer.commit(request(writer, 1, { ops, replies: [11, 201, "{}", 12, 404, "{}"] }));
   const events: Primitive[] = [];
   putEvent(events, "kit.done", 1, "Running");
   const stream = [STREAM_CODE["run.updated"], 1, STREAM_CODE["event.created"], 13];
-  const second = { ...request(writer, 2, { ops: events, stream, replies: [14, 200, null] }) };
-  writer.apply([second, request(writer, 3, { replies: [15, 200, null] })]);
+  writer.commit(request(writer, 2, { ops: events, stream, replies: [14, 200, null] }));
+  writer.commit(request(writer, 3, { replies: [15, 200, null] }));
   const again = new Writer(database, { stream: "continue" });
   t.same(again.decidedCommands, [11, 12, 13, 14, 15]);
-  for (let number = 4; number < 24; number += 1) again.apply([request(again, number, { replies: [number * 100, 200, null] })]);
+  for (let number = 4; number < 24; number += 1) again.commit(request(again, number, { replies: [number * 100, 200, null] }));
   t.notOk(again.decidedCommands.includes(11), "only of the newest");
   t.ok(again.decidedCommands.includes(2300));
   t.same(new Writer(database, { stream: "new_block" }).decidedCommands, []);
@@ -144,23 +156,26 @@ t.test("a failed commit leaves nothing, in the store and in memory", async (t) =
   const ops: Primitive[] = [];
   putFlow(ops);
   putRun(ops, 1, SCHEDULED);
-  writer.apply([request(writer, 1, { ops })]);
+  writer.commit(request(writer, 1, { ops }));
   const good: Primitive[] = [];
   putEvent(good, "a.new.name", 1, "Scheduled");
   putOperation(good, "count_runs", 1, "Scheduled", 5);
   const bad: Primitive[] = [];
+  putRun(bad, 2, SCHEDULED);
+  putOperation(bad, "update_run", 1, ...runState(COMPLETED));
   putFlow(bad, 1);
   try {
-    writer.apply([request(writer, 2, { ops: good }), request(writer, 3, { ops: bad })]);
+    writer.commit(request(writer, 2, { ops: [...good, ...bad] }));
     t.fail("must throw");
   } catch (error) {
     t.type(error, StorageError);
-    t.match(error, { fault: "operation", batch: 3, disk_full: false });
+    t.match(error, { fault: "operation", disk_full: false });
   }
   t.equal(database.inTransaction, false);
   t.same(statements.raw("SELECT * FROM events").all(), []);
-  t.same(writer.apply([request(writer, 2, { ops: good })])[0]?.first_event_id, 1);
+  t.same(writer.commit(request(writer, 2, { ops: good })).first_event_id, 1);
   t.same(loadStore(database).counts, [{ flow_id: 1, kind: "runs", state_type: "Scheduled", count: 5 }]);
+  t.same(statements.raw("SELECT id, end_time FROM runs").all(), [[1, null]], "nor rows that waited to be written");
   t.same(statements.raw("SELECT n.name FROM events e JOIN names n ON n.id = e.name").all(), [["a.new.name"]]);
 });
 
@@ -169,16 +184,16 @@ t.test("moves of one run in one commit become one row; a revived run is unfinish
   const ops: Primitive[] = [];
   putFlow(ops);
   putRun(ops, 1, SCHEDULED);
-  writer.apply([request(writer, 1, { ops })]);
+  writer.commit(request(writer, 1, { ops }));
   const moves: Primitive[] = [];
   putOperation(moves, "update_run", 1, ...runState(["Running", "Running", 2_000, null, null]));
   putOperation(moves, "update_run", 1, ...runState(COMPLETED));
-  writer.apply([request(writer, 2, { ops: moves })]);
+  writer.commit(request(writer, 2, { ops: moves }));
   t.same(unfinished(database), []);
   t.equal(loadRun(new Statements(database), 1)?.run.state_type, "Completed");
   const revive: Primitive[] = [];
   putOperation(revive, "update_run", 1, ...runState(["Scheduled", "AwaitingRetry", 4_000, null, null]));
-  writer.apply([request(writer, 3, { ops: revive })]);
+  writer.commit(request(writer, 3, { ops: revive }));
   t.match(unfinished(database), [{ id: 1, state_type: "Scheduled", state_name: "AwaitingRetry", end_time: null }]);
 });
 
@@ -202,13 +217,13 @@ t.test("deleting a run keeps its events as they were read before", async (t) => 
   putEvent(ops, "run.scheduled", 1, "Scheduled");
   putOperation(ops, "insert_event", "task_run.cached", 5, 1, 1, 1, "Completed", "Cached", "m", null, null, null);
   putOperation(ops, "insert_event", "run.late", 5, 1, 1, null, "Scheduled", "Late", null, null, null, '{"name":"n","a":1}');
-  writer.apply([request(writer, 1, { ops })]);
+  writer.commit(request(writer, 1, { ops }));
   const context = eventContext(statements);
   const before = [1, 2, 3].map((id) => eventById(statements, id, context));
   t.match(before[1], '"payload":{"dynamic_key":"add-0","flow":"f1","message":"m","project":"p","state":"Cached","task":"add"}');
   const gone: Primitive[] = [];
   putOperation(gone, "delete_run", 1);
-  writer.apply([request(writer, 2, { ops: gone })]);
+  writer.commit(request(writer, 2, { ops: gone }));
   t.equal(runById(statements, 1), null);
   t.same(
     [1, 2, 3].map((id) => eventById(statements, id, context)),
@@ -222,10 +237,10 @@ t.test("ids don't return after a delete, also for a new writer", async (t) => {
   const ops: Primitive[] = [];
   putFlow(ops);
   putRun(ops, 41, SCHEDULED);
-  writer.apply([request(writer, 1, { ops })]);
+  writer.commit(request(writer, 1, { ops }));
   const gone: Primitive[] = [];
   putOperation(gone, "delete_flow", 1);
-  writer.apply([request(writer, 2, { ops: gone })]);
+  writer.commit(request(writer, 2, { ops: gone }));
   const { next_ids, flows, commits } = loadStore(database);
   t.same([next_ids.runs, next_ids.flows], [42, 2]);
   t.same([flows, unfinished(database)], [[], []]);
@@ -237,7 +252,7 @@ t.test("a full store refuses the commit, keeps what it had and goes on when ther
   const ops: Primitive[] = [];
   putFlow(ops);
   putRun(ops, 1, SCHEDULED);
-  writer.apply([request(writer, 1, { ops })]);
+  writer.commit(request(writer, 1, { ops }));
   const before = [loadStore(database), unfinished(database)];
   const pages = Number(database.pragma("page_count"));
   database.pragma(`max_page_count = ${pages}`);
@@ -246,12 +261,12 @@ t.test("a full store refuses the commit, keeps what it had and goes on when ther
   const moves: Primitive[] = [];
   putOperation(moves, "update_run", 1, ...runState(COMPLETED));
   const large = request(writer, 2, { ops: moves, logs });
-  t.throws(() => writer.apply([large]), { name: "StorageError", fault: "full", disk_full: true });
+  t.throws(() => writer.commit(large), { name: "StorageError", fault: "full", disk_full: true });
   t.equal(writer.probe(), false);
   t.same([loadStore(database), unfinished(database)], before);
   database.pragma(`max_page_count = ${pages + 1_000}`);
   t.equal(writer.probe(), true);
-  t.same(writer.apply([large])[0]?.number, 2);
+  t.same(writer.commit(large).number, 2);
   t.same(unfinished(database), []);
 });
 
@@ -263,20 +278,19 @@ t.test("an assignment's number does not return, also when it held no resource", 
   const [type, name, at, message, details, received, start, end, total, engine, pid] = runState(COMPLETED);
   const state = [type, name, at, message, details, received, start, end, total, engine, pid] as const;
   putOperation(ops, "update_run", 1, ...state, 12, 0, null, 0, 0, 0);
-  writer.apply([request(writer, 1, { ops })]);
+  writer.commit(request(writer, 1, { ops }));
   const moved: Primitive[] = [];
   putOperation(moved, "update_run", 1, ...state, 15, 0, null, 0, 0, 0);
-  writer.apply([request(writer, 2, { ops: moved })]);
+  writer.commit(request(writer, 2, { ops: moved }));
   t.equal(loadStore(database).next_ids.leases, 16);
 });
 
 t.test("a run that is made and taken over by another creator in one commit is the other's", async (t) => {
   const { writer, statements } = open();
-  const made = request(writer, 1, {});
-  putFlow(made.batch.ops);
-  putRun(made.batch.ops, 1, ["Scheduled", "Scheduled", 10, null, null]);
-  const taken = request(writer, 2, {});
-  putOperation(taken.batch.ops, "set_run_creator", 1, "catchup");
-  writer.apply([made, taken]);
+  const ops: Primitive[] = [];
+  putFlow(ops);
+  putRun(ops, 1, ["Scheduled", "Scheduled", 10, null, null]);
+  putOperation(ops, "set_run_creator", 1, "catchup");
+  writer.commit(request(writer, 1, { ops }));
   t.equal(loadRun(statements, 1)?.run.created_by, "catchup");
 });

@@ -28,7 +28,7 @@ function stored(ops: Primitive[]): Record<string, unknown[]> {
   // Assign codes to names here, so that the order of later names does not matter.
   for (const name of ["run.late", "run.scheduled", "run.running", ...TAGS]) putRunEvent(before, name, 1, 1, "Scheduled", 5);
   putRunEvent(ops, "run.running", FIRST, 1, "Running", 6);
-  writer.apply([request(writer, 1, { ops: before }), request(writer, 2, { ops })]);
+  writer.commit(request(writer, 1, { ops: [...before, ...ops] }));
   const tables = ["runs", "run_tags", "events", "event_chains", "stretches", "event_times", "run_times", "counters", "names"];
   return Object.fromEntries(tables.map((table) => [table, database.prepare(`SELECT * FROM ${table}`).all()]));
 }

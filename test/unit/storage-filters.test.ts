@@ -17,7 +17,7 @@ function filled(runs: readonly Partial<RunSpec>[]): Store {
   putFlow(ops, 1, "p", "a");
   for (const [index, run] of runs.entries()) putRun(ops, { ...RUN, id: index + 1, ...run });
   putTaskRun(ops, 1, 1, "Completed", "Completed");
-  store.writer.apply([request(store.writer, 1, { ops })]);
+  store.writer.commit(request(store.writer, 1, { ops }));
   return store;
 }
 

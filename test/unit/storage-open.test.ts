@@ -155,7 +155,7 @@ t.test("readers start with the first query, answer in bytes and keep the time li
   const ops: Primitive[] = [];
   putFlow(ops, 1, "p", "a");
   putRun(ops, RUN);
-  store.writer.apply([request(store.writer, 1, { ops, logs: [1, 0, 1, 4, '[[null,20,"l",5,"hello"]]'] })]);
+  store.writer.commit(request(store.writer, 1, { ops, logs: [1, 0, 1, 4, '[[null,20,"l",5,"hello"]]'] }));
   const pool = new ReadPool({ path, threads: 1 });
   t.teardown(() => pool.close());
   t.equal(pool.started, false);

@@ -22,7 +22,7 @@ function storeOf(runs: readonly Partial<RunSpec>[]): Store {
     putRun(ops, spec);
     putOperation(ops, "count_runs", 1, spec.type, 1);
   }
-  store.writer.apply([request(store.writer, 1, { ops })]);
+  store.writer.commit(request(store.writer, 1, { ops }));
   return store;
 }
 
@@ -48,7 +48,7 @@ t.test("runs that ended are told by quarters of an hour and name of their state"
     ended(quarter + 2, "Cancelled", "", -1),
   ])
     putOperation(ops, ...each);
-  store.writer.apply([request(store.writer, 2, { ops })]);
+  store.writer.commit(request(store.writer, 2, { ops }));
   t.strictSame(read(store, "stats", { hours: 1, now_us: NOW_US }).quarters, [
     { time: quarter, states: { Completed: 2, Skipped: 1 } },
     { time: quarter + QUARTER_US, states: { Failed: 1 } },
@@ -108,7 +108,7 @@ t.test("backfills of all flows, and the values of one with their runs", async (t
   const ops: Parameters<typeof putOperation>[0] = [];
   for (const id of [3, 4])
     putOperation(ops, "put_backfill", id, uuid(5, id), 1, "day", "a", "b", 86_400, 1, 2, 0, 1, 9, "{}", null);
-  store.writer.apply([request(store.writer, 2, { ops })]);
+  store.writer.commit(request(store.writer, 2, { ops }));
   store.database.prepare("UPDATE runs SET parameters = json_object('day', '2026-01-0' || id)").run();
   t.strictSame(
     read(store, "backfills", { limit: 5 }).map(({ id }: { id: number }) => id),

@@ -20,7 +20,7 @@ function filled(write: (ops: Primitive[], logs: Primitive[]) => void): Store {
   const logs: Primitive[] = [];
   putFlow(ops, 1, "p", "a", '{"after":null,"retries":2}');
   write(ops, logs);
-  store.writer.apply([request(store.writer, 1, { ops, logs })]);
+  store.writer.commit(request(store.writer, 1, { ops, logs }));
   return store;
 }
 

@@ -73,7 +73,7 @@ function soundStore(box: SecretBox): Store {
   putOperation(ops, "insert_event", "expectation.met", 3, 1, 1, null, null, null, null, "{}", "[]", '{"id":1,"rule_id":1}');
   putOperation(ops, "put_skip", 1, 6, "api", 1);
   putOperation(ops, "put_variable", "password", box.seal(JSON.stringify({ text: SECRET })), 1, null, 1, 1);
-  store.writer.apply([request(store.writer, 1, { ops, logs: [1, 0, 1, 4, JSON.stringify([line])] })]);
+  store.writer.commit(request(store.writer, 1, { ops, logs: [1, 0, 1, 4, JSON.stringify([line])] }));
   store.database.exec("UPDATE runs SET created_by = 'backfill:1' WHERE id = 3");
   return store;
 }
@@ -153,7 +153,7 @@ t.test("a fan-in that happened twice for a value, and one whose first run was de
   const payload = '{"key":"day","value":"d"}';
   for (const run of [1, 2])
     putOperation(ops, "insert_event", "flow.fan_in", 1, run, 1, null, null, null, null, "{}", "[]", payload);
-  store.writer.apply([request(store.writer, 2, { ops })]);
+  store.writer.commit(request(store.writer, 2, { ops }));
   const told = () => findingsIn(store, NO_TOTALS).filter(({ id }) => id === "I9");
   t.match(told(), [{ level: "unusual", text: 'flow 1 was run 2 times for the value "d"' }]);
   store.database.exec("DELETE FROM runs WHERE id = 1");
@@ -177,7 +177,7 @@ t.test("a secret that stands in clear somewhere", async (t) => {
   t.match(told(inPayload), [{ level: "broken", text: "the value of password stands in clear in 1 rows of events.payload" }]);
   const inLogs = soundStore(box);
   const lines = JSON.stringify([[null, 20, "l", 3, `using ${SECRET}`]]);
-  inLogs.writer.apply([request(inLogs.writer, 2, { logs: [1, 0, 1, 4, lines] })]);
+  inLogs.writer.commit(request(inLogs.writer, 2, { logs: [1, 0, 1, 4, lines] }));
   t.match(told(inLogs), [{ level: "broken", text: "the value of password stands in clear in 1 log lines" }]);
   t.match(findingsIn(soundStore(box), NO_TOTALS), [{ id: "I12", level: "unusual", text: /password cannot be decrypted/ }]);
 });
