@@ -13,10 +13,10 @@ import { canonicalJson, parseKeepingFractions } from "#protocol/json";
 import { SENT_JSON } from "#protocol/json-scan";
 import type { State, StateType } from "#protocol/state";
 import { validate } from "#protocol/validate";
+import { assert } from "#runtime/assert";
 import type { Outbox } from "#runtime/effect";
 import { type Decision, emptyDecision } from "#storage/feed";
 import { type OperationValues, putOperation, type RunStateValues, runStateText } from "#storage/ops";
-import type { CompletedRun } from "./dispatcher/downstream.ts";
 import type { IdSource } from "./ids.ts";
 import type { Flow } from "./live-state/flow.ts";
 import type { LiveState } from "./live-state/live-state.ts";
@@ -50,6 +50,13 @@ export interface GivenEvent {
   related: readonly object[];
 }
 
+/** A run whose downstream runs are to be created. */
+export interface CompletedRun {
+  run: Run;
+  /** Flows along the run's chain of skipped runs; null until computed. */
+  above: Set<Flow> | null;
+}
+
 type CountOperation = "count_runs" | "count_task_runs";
 
 export class Turn {
@@ -60,7 +67,7 @@ export class Turn {
   /** Number of this step, to recognise when its decision is committed. */
   readonly number: number;
   readonly decision: Decision = emptyDecision();
-  /** Runs that completed in this step and whose downstream runs are being created. */
+  /** Runs that completed in this step and whose downstream runs have yet to be created. */
   readonly completed: CompletedRun[] = [];
   /** Length of the chain of rules that led to this step, inherited by new events and runs. 0 without a rule. */
   ruleDepth = 0;
@@ -295,6 +302,7 @@ export class Turn {
 
   /** Writes the touched rows and sends the decision. */
   finish(): void {
+    assert(this.completed.length === 0, "the downstream runs of every completed run are created");
     this.writeTouched();
     const { ops, logs, replies, stream } = this.decision;
     for (const { operation, flowId, type, delta } of this.#counts)

@@ -5,15 +5,16 @@
 import type { Command } from "#protocol/command";
 import type { State } from "#protocol/state";
 import { putOperation } from "#storage/ops";
-import { dropRun } from "../dispatcher/delete-commands.ts";
+import { dropRun } from "../dispatcher/drop-run.ts";
 import { requeue } from "../dispatcher/hand-out.ts";
-import { moveRun } from "../dispatcher/moves.ts";
+import { moveRun } from "../dispatcher/move-run.ts";
 import { isEnded, type Run } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import { EXPECTATIONS } from "../names.ts";
 import type { Rule } from "../rules/rule.ts";
 import { storeRule } from "../rules/rule-rows.ts";
-import { extend, isHeld, prune } from "../scheduler/look-ahead.ts";
+import { isHeld, prune } from "../scheduler/held-runs.ts";
+import { extend } from "../scheduler/look-ahead.ts";
 import type { Turn } from "../turn.ts";
 import { STEP_MIN_US } from "./watch.ts";
 

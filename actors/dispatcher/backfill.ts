@@ -11,8 +11,8 @@ import type { Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { addRuns, type BackfillDraft, draftRuns, newDraft, readWanted, type WantedRuns } from "./backfill-draft.ts";
 import { textOf } from "./backfill-values.ts";
-import { lackOfRoom } from "./create-run.ts";
 import { queueBulkCheck } from "./jobs.ts";
+import { lackOfRoom } from "./lack-of-room.ts";
 import type { BackfillSlice } from "./messages.ts";
 
 export function createBackfillCommand(turn: Turn, command: Command): void {

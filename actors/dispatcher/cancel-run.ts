@@ -6,7 +6,8 @@ import { isEnded, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { crashRun } from "./crash.ts";
 import { engineOf, holderOf, signalEngine } from "./engines.ts";
-import { endTasks, moveRun } from "./moves.ts";
+import { moveRun } from "./move-run.ts";
+import { endTasks } from "./moves.ts";
 
 /** Time between SIGTERM and SIGKILL after a timeout. */
 const TIMEOUT_KILL_US = 3_000_000;

@@ -34,7 +34,7 @@ import { engineGone } from "./engines.ts";
 import { capacityFreed, enqueue, processSeen } from "./hand-out.ts";
 import { checkHandOuts } from "./hand-out-checks.ts";
 import { heartbeat } from "./heartbeat.ts";
-import { hookDone } from "./hooks.ts";
+import { hookDone } from "./hook-done.ts";
 import type { DispatcherMessage, EngineGone } from "./messages.ts";
 import { EnginePool } from "./pool.ts";
 import { prefilterCommand, releaseUnchecked } from "./prefilter-backfill.ts";

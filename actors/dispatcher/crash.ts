@@ -6,7 +6,8 @@ import type { Turn } from "../turn.ts";
 import { createRun } from "./create-run.ts";
 import { isServedHere } from "./hooks.ts";
 import { queueHooks } from "./jobs.ts";
-import { endTasks, moveRun } from "./moves.ts";
+import { moveRun } from "./move-run.ts";
+import { endTasks } from "./moves.ts";
 import { nameOfRerun } from "./run-names.ts";
 
 export const ENGINE_EXITED = "engine process exited unexpectedly";

@@ -9,7 +9,8 @@ import { CreateRunBody, CreateRunForFlowBody } from "#protocol/run";
 import type { Flow } from "../live-state/flow.ts";
 import { registerFlow, schemaAfter } from "../records/register-flow.ts";
 import type { Turn } from "../turn.ts";
-import { createRun, lackOfRoom } from "./create-run.ts";
+import { createRun } from "./create-run.ts";
+import { lackOfRoom } from "./lack-of-room.ts";
 
 type Asked = Pick<CreateRunForFlowBody, "name" | "parameters" | "tags">;
 

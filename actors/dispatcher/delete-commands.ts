@@ -2,14 +2,14 @@
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { putOperation } from "#storage/ops";
-import { isEnded, type Run } from "../live-state/run.ts";
+import { isEnded } from "../live-state/run.ts";
 import { runsOfProject } from "../records/register-flow.ts";
 import { skipDeletedFire } from "../scheduler/skips.ts";
 import type { Turn } from "../turn.ts";
 import { cancelRun } from "./cancel-run.ts";
-import { forgetKeyedRun } from "./fan-in.ts";
-import { releaseRun, requeue } from "./hand-out.ts";
-import { moveRun } from "./moves.ts";
+import { dropRun, forgetRun } from "./drop-run.ts";
+import { requeue } from "./hand-out.ts";
+import { moveRun } from "./move-run.ts";
 
 /** Deletes a run in any state; an unfinished run is cancelled first. Its events stay. */
 export function deleteRunCommand(turn: Turn, command: Command): void {
@@ -25,25 +25,6 @@ export function deleteRunCommand(turn: Turn, command: Command): void {
   turn.reply(command, 204, null);
 }
 
-/** Removes a run that no engine holds and everything it owns, without an event for its end. */
-export function dropRun(turn: Turn, run: Run): void {
-  turn.countRun(run.flow, run.state.type, null);
-  turn.state.countInBackfill(run, run.state.name, null);
-  for (const task of run.tasks.values()) turn.countTask(run.flow, task.state?.type ?? "Pending", null);
-  forgetKeyedRun(turn, run);
-  turn.writeTouched();
-  forget(turn, run);
-  putOperation(turn.decision.ops, "delete_run", run.id);
-  turn.stream("run.deleted", run.id);
-}
-
-function forget(turn: Turn, run: Run): void {
-  turn.state.queue.leave(run);
-  releaseRun(turn, run);
-  turn.dropRun(run);
-  turn.state.removeRun(run, turn.number);
-}
-
 /** Deletes the flow with its runs. Refused while this server has the flow registered from code. */
 export function deleteFlowCommand(turn: Turn, command: Command): void {
   const flow = turn.state.flows.get(command.target);
@@ -53,7 +34,7 @@ export function deleteFlowCommand(turn: Turn, command: Command): void {
   // Take all runs out of the queue first, so that resources freed by one run do not start the next.
   for (const run of runs) turn.state.queue.leave(run);
   for (const run of runs) {
-    forget(turn, run);
+    forgetRun(turn, run);
     turn.stream("run.deleted", run.id);
   }
   for (const schedule of turn.state.schedules.of(flow)) turn.stream("schedule.deleted", schedule.id);

@@ -5,31 +5,20 @@ import { parameterDefaults } from "#protocol/parameters";
 import type { State } from "#protocol/state";
 import type { Flow } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
-import type { Turn } from "../turn.ts";
-import { createRun, type EndedAtOnce } from "./create-run.ts";
+import type { CompletedRun, Turn } from "../turn.ts";
 import { keysOf, nameOfKeyedRun, noteCompletion, recordFanIn } from "./fan-in.ts";
+import { addRun, type EndedAtOnce } from "./new-run.ts";
 
 /** A text that consists of exactly one of these expressions is replaced by the value, with the value's type. */
 const EXPRESSION = /^\{\{\s*run\.(id|name|external_id|parameters\.([A-Za-z_][A-Za-z0-9_]*))\s*\}\}$/;
 
-/** A run whose downstream runs are to be created. */
-export interface CompletedRun {
-  run: Run;
-  /** Flows along the run's chain of skipped runs; null until computed. */
-  above: Set<Flow> | null;
-}
-
 /**
- * Creates the downstream runs that follow from the completion of `upstream`. A run that ends at its creation completes in
- * turn; such runs wait in a list, because recursion over a chain of thousands of flows would overflow the stack.
+ * Creates the downstream runs of the runs that completed. A run that ends at its creation completes in turn; such runs join
+ * the list, because recursion over a chain of thousands of flows would overflow the stack.
  */
-export function createDownstreamRuns(turn: Turn, upstream: Run): void {
-  const { completed } = turn;
-  const isUnderWay = completed.length > 0;
-  completed.push({ run: upstream, above: null });
-  if (isUnderWay) return;
-  for (const next of completed) createFollowers(turn, next);
-  completed.length = 0;
+export function createDownstreamRuns(turn: Turn): void {
+  for (const next of turn.completed) createFollowers(turn, next);
+  turn.completed.length = 0;
 }
 
 function createFollowers(turn: Turn, completed: CompletedRun): void {
@@ -113,7 +102,7 @@ function createDownstreamRun(turn: Turn, flow: Flow, upstream: Run, name: string
     createdBy: `run:${upstream.id}`,
     follows: upstream,
   };
-  return createRun(turn, flow, outcome === undefined ? wanted : { ...wanted, outcome });
+  return addRun(turn, flow, outcome === undefined ? wanted : { ...wanted, outcome });
 }
 
 /**

@@ -5,7 +5,7 @@ import { MESSAGE_LENGTH_MAX } from "#protocol/limits";
 import { engineKeyText } from "../live-state/engine.ts";
 import { updateFlow } from "../records/register-flow.ts";
 import type { Turn } from "../turn.ts";
-import { moveRun } from "./moves.ts";
+import { moveRun } from "./move-run.ts";
 import { keyOfRun } from "./queue.ts";
 import { cutText } from "./sent-text.ts";
 

@@ -3,17 +3,11 @@
  * every other end of a run (its engine died, it was cancelled while waiting, a person or a rule moved it), the user-code
  * process calls the hook, if the flow comes from the served directory. The call is a row of the decision that ends the run.
  */
-import { type ReportEvent, ReportRequest } from "#protocol/engine";
 import { isTerminal } from "#protocol/state";
-import { validate } from "#protocol/validate";
 import type { Flow } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
-import { closeOutgoing, putOutgoing } from "../rules/outgoing.ts";
+import { putOutgoing } from "../rules/outgoing.ts";
 import type { Turn } from "../turn.ts";
-import type { HookDone } from "../user-code/messages.ts";
-import { applyHookItems } from "./report.ts";
-
-const ERROR = 40;
 
 /** True when the server itself can call code of the flow. */
 export function isServedHere(turn: Turn, flow: Flow): boolean {
@@ -31,21 +25,4 @@ export function queueHook(turn: Turn, run: Run): void {
   const { module, project } = flow;
   const call = { type: "hook", module, project, flow: flow.name, run: told, state } as const;
   putOutgoing(turn, { kind: "UserCall", call }, { kind: "hook", firing_id: null, rule_id: null, action: null });
-}
-
-/** Stores the log lines and artifacts of a hook under its run. A repeated answer changes nothing. */
-export function hookDone(turn: Turn, { id, run_id, items, error }: HookDone): void {
-  if (!closeOutgoing(turn, id)) return;
-  const run = turn.state.findRun(run_id);
-  if (run === undefined) return;
-  const events = items.map((item, index) => ({ ...(item as object), seq: index + 1 }));
-  const checked = validate(ReportRequest, { engine_id: "user-code", run_id, events });
-  const wrong = error ?? (checked.ok ? null : `what it reported cannot be stored: ${checked.error}`);
-  const reported = checked.ok ? checked.value.events : [];
-  applyHookItems(turn, run, wrong === null ? reported : [...reported, lineOf(turn, run, `a hook failed: ${wrong}`)]);
-}
-
-function lineOf(turn: Turn, run: Run, message: string): ReportEvent {
-  const line = { run_id: run.id, level: ERROR, logger: "millrace.run", timestamp: turn.nowUs, message };
-  return { kind: "logs", seq: 0, logs: [line] };
 }

@@ -8,7 +8,6 @@ import type { Run } from "../live-state/run.ts";
 import type { TaskRun } from "../live-state/task-run.ts";
 import { noteFailure } from "../scheduler/disable-window.ts";
 import type { Turn } from "../turn.ts";
-import { createDownstreamRuns } from "./downstream.ts";
 import { noteCompletion } from "./fan-in.ts";
 import { enqueue, releaseRun } from "./hand-out.ts";
 import { queueHook } from "./hooks.ts";
@@ -35,15 +34,15 @@ const TASK_EVENTS: Readonly<Record<string, string | null>> = {
 };
 
 /**
- * Moves a run into an accepted state. `extra` holds additional payload keys of the event. When an engine moves its own run,
- * the engine calls the hook.
+ * Moves a run into an accepted state. The downstream runs of a completed run are left to the caller: the run waits for them
+ * in `turn.completed`. All callers but those that create runs call `moveRun` (move-run.ts), which creates them.
  */
-export function moveRun(
+export function enterState(
   turn: Turn,
   run: Run,
   state: State,
-  extra: Record<string, unknown> | null = null,
-  mover: "server" | "engine" = "server",
+  extra: Record<string, unknown> | null,
+  mover: "server" | "engine",
 ): void {
   const before = run.state;
   const revived = isTerminal(before.type) && !isTerminal(state.type);
@@ -95,7 +94,7 @@ function afterMove(turn: Turn, run: Run, state: State): void {
     run.answers = 0;
     putOperation(turn.decision.ops, "delete_answers", run.id);
   }
-  if (state.type === "Completed") createDownstreamRuns(turn, run);
+  if (state.type === "Completed") turn.completed.push({ run, above: null });
   if (state.type === "Failed") noteFailure(turn, run);
 }
 

@@ -9,7 +9,7 @@ import type { Turn } from "../turn.ts";
 import { storeBackfill, unfinishedRuns } from "./backfill.ts";
 import { enqueue } from "./hand-out.ts";
 import { dropBulkCheck } from "./jobs.ts";
-import { moveRun } from "./moves.ts";
+import { moveRun } from "./move-run.ts";
 
 /** The runs of the named values end as Skipped, the others are queued. */
 export function prefilterCommand(turn: Turn, command: Command): void {

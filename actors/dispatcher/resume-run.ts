@@ -8,7 +8,7 @@ import { checkAnswer } from "#protocol/parameters";
 import type { ResumeBody } from "#protocol/run";
 import { putOperation } from "#storage/ops";
 import type { Turn } from "../turn.ts";
-import { moveRun } from "./moves.ts";
+import { moveRun } from "./move-run.ts";
 
 export function resumeRunCommand(turn: Turn, command: Command): void {
   const run = turn.state.findRun(command.target);

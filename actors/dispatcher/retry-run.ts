@@ -3,7 +3,8 @@ import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { isEnded } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
-import { createRun, lackOfRoom } from "./create-run.ts";
+import { createRun } from "./create-run.ts";
+import { lackOfRoom } from "./lack-of-room.ts";
 import { nameOfRerun } from "./run-names.ts";
 
 export function retryRunCommand(turn: Turn, command: Command): void {

@@ -8,8 +8,8 @@ import { isEnded, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { touchContact } from "./contact.ts";
 import { crashRun, ENGINE_EXITED } from "./crash.ts";
-import { lackOfRoom } from "./create-run.ts";
-import { moveRun } from "./moves.ts";
+import { lackOfRoom } from "./lack-of-room.ts";
+import { moveRun } from "./move-run.ts";
 import { isHeldTime, timeOfMove } from "./reported-time.ts";
 import { decideTransition } from "./transition.ts";
 

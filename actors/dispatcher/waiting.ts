@@ -4,7 +4,7 @@ import { flowKey } from "../live-state/flow.ts";
 import { needsOf, type Run } from "../live-state/run.ts";
 import type { Turn } from "../turn.ts";
 import { block, dispatch, moveUp } from "./hand-out.ts";
-import { moveRun } from "./moves.ts";
+import { moveRun } from "./move-run.ts";
 import { lacksSlot } from "./pool.ts";
 import { blockingOf, reserve } from "./reservation.ts";
 

@@ -4,7 +4,7 @@
  * because ages may be wrong.
  */
 import { putOperation } from "#storage/ops";
-import { dropRun } from "../dispatcher/delete-commands.ts";
+import { dropRun } from "../dispatcher/drop-run.ts";
 import { isEnded } from "../live-state/run.ts";
 import { skipDeletedFire } from "../scheduler/skips.ts";
 import type { Turn } from "../turn.ts";

@@ -9,14 +9,15 @@ import type { State } from "#protocol/state";
 import { putOperation } from "#storage/ops";
 import { putScheduleRight } from "../clock/put-right.ts";
 import { enqueue } from "../dispatcher/hand-out.ts";
-import { moveRun } from "../dispatcher/moves.ts";
+import { moveRun } from "../dispatcher/move-run.ts";
 import { overlapOutcome } from "../dispatcher/overlap.ts";
 import type { Run } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
 import { chooseCaughtUp, dueFires } from "./catch-up.ts";
-import { endDisableWindow } from "./disable-window.ts";
-import { complete, createFireRun, extend, isHeld, isLaidOut, prune, putOff } from "./look-ahead.ts";
+import { isHeld, prune } from "./held-runs.ts";
+import { complete, createFireRun, extend, isLaidOut, putOff } from "./look-ahead.ts";
+import { endDisableWindow } from "./resume-schedule.ts";
 import { scheduleEvent } from "./schedule-row.ts";
 
 /** Completing a look-ahead, or creating a run, costs as much as deciding this many fires with existing runs. */

@@ -2,12 +2,11 @@
  * Disable windows (`disable_after`): when a flow fails too often within a period, its schedules are paused for a while.
  * Failures are counted in memory; a started window is stored with the schedules.
  */
-import type { Flow } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
 import { SCHEDULER } from "../names.ts";
 import { flowEvent } from "../records/flow-events.ts";
 import type { Turn } from "../turn.ts";
-import { pauseSchedule, resumeSchedule } from "./standing.ts";
+import { pauseSchedule } from "./pause-schedule.ts";
 
 const DISABLED = "disabled";
 
@@ -28,11 +27,4 @@ export function noteFailure(turn: Turn, run: Run): void {
   for (const schedule of active) pauseSchedule(turn, schedule, DISABLED, until);
   flowEvent(turn, flow, "flow.disabled", run, { failures: recent.length, until, window_seconds: windowSeconds });
   turn.out.send(SCHEDULER, { kind: "SchedulesChanged" });
-}
-
-/** The window is over: its schedules resume; fires within the window are never caught up. */
-export function endDisableWindow(turn: Turn, flow: Flow, until: number): void {
-  const paused = turn.state.schedules.of(flow).filter((schedule) => schedule.paused_until === until && !schedule.active);
-  for (const schedule of paused) resumeSchedule(turn, schedule, until);
-  flowEvent(turn, flow, "flow.enabled", null, {});
 }

@@ -7,10 +7,11 @@ import type { Flow } from "../live-state/flow.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
 import { decideFires } from "./decide-fires.ts";
-import { extend, prune } from "./look-ahead.ts";
+import { prune } from "./held-runs.ts";
+import { extend } from "./look-ahead.ts";
+import { consumeUntil } from "./resume-schedule.ts";
 import { dropSkips } from "./skips.ts";
 import { type CheckedSpec, type ReadySpec, readSpec, type StoredSpec } from "./spec.ts";
-import { consumeUntil } from "./standing.ts";
 
 /** Who declares a schedule: a person, an MCP client or code. */
 export interface Origin {

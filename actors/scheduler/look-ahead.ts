@@ -6,12 +6,13 @@
  */
 import { canonicalJson } from "#protocol/json";
 import { parameterDefaults } from "#protocol/parameters";
-import { createRun, type EndedAtOnce } from "../dispatcher/create-run.ts";
-import { dropRun } from "../dispatcher/delete-commands.ts";
+import { createRun } from "../dispatcher/create-run.ts";
+import type { EndedAtOnce } from "../dispatcher/new-run.ts";
 import type { Run } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
-import { isFire } from "./fires.ts";
+import { isHeld } from "./held-runs.ts";
+import { stopFires } from "./pause-schedule.ts";
 import { storeSchedule } from "./schedule-row.ts";
 
 /** Minimum of prepared runs that will start. */
@@ -23,18 +24,10 @@ const AHEAD_US_MIN = 3_600_000_000;
 /** Maximum of fires considered: a schedule that fires every second is not prepared for hours. */
 const AHEAD_FIRES_MAX = 100;
 
-/** True for a run held by its schedule. */
-export function isHeld(run: Run): boolean {
-  return run.place === "future" && run.state.type === "Scheduled";
-}
-
 /** Completes the look-ahead, sets when the schedule is due next, and stores the schedule. */
 export function extend(turn: Turn, schedule: Schedule, announce: boolean): void {
   if (schedule.active) layOut(turn, schedule);
-  else {
-    schedule.next_fire = null;
-    turn.state.schedules.setDue(schedule, schedule.paused_until);
-  }
+  else stopFires(turn, schedule);
   storeSchedule(turn, schedule, announce);
 }
 
@@ -113,21 +106,4 @@ function nameOfFire(turn: Turn, schedule: Schedule, fire: number): string {
     .replace(/[-:]/g, "");
   const isTaken = turn.state.schedules.hasOtherRun(schedule, fire);
   return isTaken ? `${flow.name}-${time}-${schedule.id}` : `${flow.name}-${time}`;
-}
-
-/** Deletes held runs that the schedule no longer produces; all held runs while it is inactive. */
-export function prune(turn: Turn, schedule: Schedule): void {
-  for (const [fire, run] of [...schedule.runs]) {
-    if (!isHeld(run)) continue;
-    if (schedule.active && isFire(schedule.fires, fire)) continue;
-    schedule.runs.delete(fire);
-    dropRun(turn, run);
-  }
-}
-
-/** Marks a held run as skipped or removes the mark; its state stays until its time. */
-export function markRun(turn: Turn, run: Run, skipped: boolean): void {
-  const { skip: _former, ...details } = run.state.details as Record<string, unknown>;
-  run.state = { ...run.state, details: skipped ? { ...details, skip: "user" } : details };
-  turn.touchRun(run, true);
 }

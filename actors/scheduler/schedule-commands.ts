@@ -6,9 +6,10 @@ import type { PreviewBody, ScheduleBody, SchedulePatchBody, SkipBody } from "#pr
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
 import { addSchedule, changeSpec, checkSpec, editedSpec, rebuild, removeSchedule } from "./edit.ts";
+import { pauseSchedule } from "./pause-schedule.ts";
+import { resumeSchedule } from "./resume-schedule.ts";
 import { scheduleRow } from "./schedule-row.ts";
 import { addSkips, chooseFires, downstreamSkips, isoTime, removeSkip } from "./skips.ts";
-import { pauseSchedule, resumeSchedule } from "./standing.ts";
 
 const PAUSED = "paused";
 

@@ -11,7 +11,8 @@ import type { Run } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
 import { isFire } from "./fires.ts";
-import { extend, isHeld, markRun } from "./look-ahead.ts";
+import { isHeld, markRun } from "./held-runs.ts";
+import { extend } from "./look-ahead.ts";
 import { scheduleEvent } from "./schedule-row.ts";
 
 export function isoTime(us: number): string {

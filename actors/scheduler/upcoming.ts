@@ -10,7 +10,7 @@ import { type Run, renderRun } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
 import { hourlyAfter } from "./fires.ts";
-import { isHeld } from "./look-ahead.ts";
+import { isHeld } from "./held-runs.ts";
 
 interface Item {
   fire: number;

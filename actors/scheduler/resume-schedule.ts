@@ -1,23 +1,14 @@
-/** Pauses and resumes schedules, for every kind of caller. */
+/** Resumes schedules, for every kind of caller. */
 
 import { putOperation } from "#storage/ops";
 import { enqueue } from "../dispatcher/hand-out.ts";
+import type { Flow } from "../live-state/flow.ts";
 import type { Schedule } from "../live-state/schedule.ts";
+import { flowEvent } from "../records/flow-events.ts";
 import type { Turn } from "../turn.ts";
-import { extend, isHeld, prune } from "./look-ahead.ts";
+import { isHeld } from "./held-runs.ts";
+import { extend } from "./look-ahead.ts";
 import { scheduleEvent } from "./schedule-row.ts";
-
-/** Pauses a schedule and deletes its held runs; `until` for a disable window. Repeated calls change nothing. */
-export function pauseSchedule(turn: Turn, schedule: Schedule, reason: string, until: number | null): void {
-  if (!schedule.active && schedule.paused_reason === reason && schedule.paused_until === until) return;
-  schedule.active = false;
-  schedule.paused_reason = reason;
-  schedule.paused_until = until;
-  schedule.updated_at = turn.nowUs;
-  prune(turn, schedule);
-  extend(turn, schedule, true);
-  scheduleEvent(turn, schedule, "schedule.paused", { reason });
-}
 
 /** Resumes a schedule; fires up to `from` (default: now) are not caught up. */
 export function resumeSchedule(turn: Turn, schedule: Schedule, from = turn.nowUs): void {
@@ -29,6 +20,13 @@ export function resumeSchedule(turn: Turn, schedule: Schedule, from = turn.nowUs
   consumeUntil(turn, schedule, from);
   extend(turn, schedule, true);
   scheduleEvent(turn, schedule, "schedule.resumed", {});
+}
+
+/** A disable window (disable-window.ts) is over: its schedules resume; fires within the window are never caught up. */
+export function endDisableWindow(turn: Turn, flow: Flow, until: number): void {
+  const paused = turn.state.schedules.of(flow).filter((schedule) => schedule.paused_until === until && !schedule.active);
+  for (const schedule of paused) resumeSchedule(turn, schedule, until);
+  flowEvent(turn, flow, "flow.enabled", null, {});
 }
 
 /**

@@ -1,0 +1,28 @@
+/** Runs that their schedule holds: created ahead of their fires (look-ahead.ts), and not queued before. */
+import { dropRun } from "../dispatcher/drop-run.ts";
+import type { Run } from "../live-state/run.ts";
+import type { Schedule } from "../live-state/schedule.ts";
+import type { Turn } from "../turn.ts";
+import { isFire } from "./fires.ts";
+
+/** True for a run held by its schedule. */
+export function isHeld(run: Run): boolean {
+  return run.place === "future" && run.state.type === "Scheduled";
+}
+
+/** Deletes held runs that the schedule no longer produces; all held runs while it is inactive. */
+export function prune(turn: Turn, schedule: Schedule): void {
+  for (const [fire, run] of [...schedule.runs]) {
+    if (!isHeld(run)) continue;
+    if (schedule.active && isFire(schedule.fires, fire)) continue;
+    schedule.runs.delete(fire);
+    dropRun(turn, run);
+  }
+}
+
+/** Marks a held run as skipped or removes the mark; its state stays until its time. */
+export function markRun(turn: Turn, run: Run, skipped: boolean): void {
+  const { skip: _former, ...details } = run.state.details as Record<string, unknown>;
+  run.state = { ...run.state, details: skipped ? { ...details, skip: "user" } : details };
+  turn.touchRun(run, true);
+}
