@@ -1,7 +1,7 @@
 import type { ActiveRun } from "./active-run.ts";
 import type { FailureRecord } from "./failure.ts";
-import { writeLog } from "./log.ts";
 import type { RetryOptions } from "./retry.ts";
+import { writeLog } from "./run-log.ts";
 
 /** Adds the line of a failed attempt to the run's log: its number, the start of the next attempt, and the cause. */
 export function logFailedAttempt(

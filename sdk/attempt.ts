@@ -5,9 +5,9 @@ import { logFailedAttempt } from "./attempt-log.ts";
 import { Cancelled, describeFailure, type FailureRecord, isPaused } from "./failure.ts";
 import type { FlowDefinition } from "./flow.ts";
 import { callHook, hookFor } from "./hooks.ts";
-import { writeLog } from "./log.ts";
 import type { Question } from "./questions.ts";
 import { retryDelayOf } from "./retry.ts";
+import { writeLog } from "./run-log.ts";
 import { shared } from "./shared-state.ts";
 import { trackBody } from "./task-execution.ts";
 

@@ -1,6 +1,7 @@
 import { type InspectOptions, inspect } from "node:util";
 import { currentScope } from "./active-run.ts";
-import { formatValues, writeLog } from "./log.ts";
+import { formatValues } from "./log.ts";
+import { writeLog } from "./run-log.ts";
 
 /** The console methods that print, with the level of their log lines. */
 const PRINTING = { debug: 10, log: 20, info: 20, warn: 30, error: 40 } as const;

@@ -3,7 +3,7 @@ import type { State, StateType } from "#protocol/state";
 import type { ActiveRun } from "./active-run.ts";
 import type { OptionNames } from "./declaration-notes.ts";
 import { describeFailure } from "./failure.ts";
-import { writeLog } from "./log.ts";
+import { writeLog } from "./run-log.ts";
 
 /** The argument of a hook. */
 export interface HookEvent {

@@ -1,7 +1,7 @@
 import { requireScope } from "./active-run.ts";
 import type { ParametersOf } from "./flow.ts";
-import { writeLog } from "./log.ts";
 import { ParameterChecker, ParameterError } from "./parameters.ts";
+import { writeLog } from "./run-log.ts";
 import { refuseValidator } from "./standard-schema.ts";
 
 const WARNING = 30;

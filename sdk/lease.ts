@@ -1,5 +1,5 @@
 import { type ActiveRun, currentScope, currentSignal, type Scope } from "./active-run.ts";
-import { writeLog } from "./log.ts";
+import { writeLog } from "./run-log.ts";
 
 const DEBUG = 10;
 

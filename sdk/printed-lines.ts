@@ -1,6 +1,6 @@
 import { StringDecoder } from "node:string_decoder";
 import type { Scope } from "./active-run.ts";
-import { LINE_CHARS_MAX, writeLog } from "./log.ts";
+import { LINE_CHARS_MAX, writeLog } from "./run-log.ts";
 
 /** The standard streams, with the level of their log lines. */
 export const STREAM_LEVELS = { stdout: 20, stderr: 30 } as const;
