@@ -1,5 +1,4 @@
 /** A step of the wall clock in words. */
-import type { OpenStep } from "./watch.ts";
 
 const MINUTE_US = 60_000_000;
 const HOUR_US = 60 * MINUTE_US;
@@ -17,6 +16,6 @@ export function lengthText(us: number): string {
   return told.length === 0 ? "less than a minute" : told.slice(0, 2).join(" ");
 }
 
-export function stepText({ stepUs }: Pick<OpenStep, "stepUs">): string {
+export function stepText({ stepUs }: { stepUs: number }): string {
   return `the clock of this machine was set ${stepUs < 0 ? "back" : "forward"} by ${lengthText(Math.abs(stepUs))}`;
 }

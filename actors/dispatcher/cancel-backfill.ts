@@ -6,7 +6,7 @@
  */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
-import type { Backfill } from "../live-state/backfill.ts";
+import type { Backfill, OpenCancel } from "../live-state/backfill.ts";
 import type { Run } from "../live-state/run.ts";
 import { DISPATCHER } from "../names.ts";
 import type { Turn } from "../turn.ts";
@@ -15,17 +15,6 @@ import { cancelRun } from "./cancel-run.ts";
 import { holdForBackfill } from "./hand-out.ts";
 import type { CancelSlice } from "./messages.ts";
 import { settleCheck } from "./prefilter-backfill.ts";
-
-export interface OpenCancel {
-  /** Commands that are answered at the end. */
-  readonly commands: Command[];
-  /** The highest id of an unfinished run at the start of the cancel. */
-  readonly lastRun: number;
-  /** The step that made the newest slice; 0 if an earlier start of the core made it. */
-  wroteTurn: number;
-  /** True while the message for the next slice is on its way. */
-  called: boolean;
-}
 
 export function cancelBackfillCommand(turn: Turn, command: Command): void {
   const backfill = turn.state.findBackfill(command.target);

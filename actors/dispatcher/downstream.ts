@@ -7,7 +7,8 @@ import type { Flow } from "../live-state/flow.ts";
 import type { Run } from "../live-state/run.ts";
 import type { CompletedRun, Turn } from "../turn.ts";
 import { keysOf, nameOfKeyedRun, noteCompletion, recordFanIn } from "./fan-in.ts";
-import { addRun, type EndedAtOnce } from "./new-run.ts";
+import { addRun } from "./new-run.ts";
+import type { EndedAtOnce } from "./overlap.ts";
 
 /** A text that consists of exactly one of these expressions is replaced by the value, with the value's type. */
 const EXPRESSION = /^\{\{\s*run\.(id|name|external_id|parameters\.([A-Za-z_][A-Za-z0-9_]*))\s*\}\}$/;

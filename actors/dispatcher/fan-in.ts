@@ -8,16 +8,10 @@
 import { canonicalJson, parseJson } from "#protocol/json";
 import { putOperation } from "#storage/ops";
 import type { Flow } from "../live-state/flow.ts";
+import type { KeyedRun } from "../live-state/live-state.ts";
 import type { Run } from "../live-state/run.ts";
 import { flowEvent } from "../records/flow-events.ts";
 import type { Turn } from "../turn.ts";
-
-/** A run of a flow for one value of a key. */
-export interface KeyedRun {
-  flow_id: number;
-  run_id: number;
-  completed: boolean;
-}
 
 /** Records a new run for every key it counts for: those of downstream flows, and its own flow's. */
 export function noteKeyedRun(turn: Turn, run: Run): void {

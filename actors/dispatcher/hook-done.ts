@@ -4,7 +4,7 @@ import { validate } from "#protocol/validate";
 import type { Run } from "../live-state/run.ts";
 import { closeOutgoing } from "../rules/outgoing.ts";
 import type { Turn } from "../turn.ts";
-import type { HookDone } from "../user-code/messages.ts";
+import type { HookDone } from "../user-code/calls.ts";
 import { applyHookItems } from "./report.ts";
 
 const ERROR = 40;

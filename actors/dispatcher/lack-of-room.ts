@@ -2,7 +2,7 @@
 import { type Refusal, refuse } from "#protocol/errors";
 import { SERVER_LOG } from "../names.ts";
 import type { Turn } from "../turn.ts";
-import type { EndedAtOnce } from "./new-run.ts";
+import type { EndedAtOnce } from "./overlap.ts";
 
 /**
  * The end of a run that finds no room when a schedule or another run creates it: no client would see a refusal, but a Failed

@@ -2,8 +2,9 @@
 import type { Command, CommandNotice } from "#protocol/command";
 import type { PoolReport } from "../engines/messages.ts";
 import type { ReactionMessage, ReceiverStarted } from "../rules/messages.ts";
-import type { HookDone } from "../user-code/messages.ts";
+import type { HookDone } from "../user-code/calls.ts";
 import type { BackfillDraft } from "./backfill-draft.ts";
+import type { ReportSlice } from "./open-reports.ts";
 
 /** A process on this host is gone; `cause` is the reason if known, `details` the same as data. */
 export interface EngineGone {
@@ -59,16 +60,6 @@ export interface SendOutbound {
 /** A commit happened while reports or cancels of backfills are applied in slices. */
 export interface ContinueSlices {
   kind: "ContinueSlices";
-}
-
-/**
- * Apply the next slice of a report. Id and epoch are those of the report's command, which is answered 500 if the step fails.
- */
-export interface ReportSlice {
-  kind: "ReportSlice";
-  id: number;
-  epoch: number;
-  run_id: number;
 }
 
 /**

@@ -9,7 +9,7 @@ import { noteKeyedRun } from "./fan-in.ts";
 import { enqueue } from "./hand-out.ts";
 import { endForLackOfRoom } from "./lack-of-room.ts";
 import { enterState } from "./moves.ts";
-import { overlapOutcome } from "./overlap.ts";
+import { type EndedAtOnce, overlapOutcome } from "./overlap.ts";
 import { nameOfRun } from "./run-names.ts";
 
 export interface NewRun {
@@ -34,12 +34,6 @@ export interface NewRun {
   outcome?: EndedAtOnce;
   /** The run needs no free room, because it replaces a run that occupied some. */
   hasPlace?: true;
-}
-
-/** A state in which a run ends at creation, and the extra payload of its event. */
-export interface EndedAtOnce {
-  state: State;
-  extra: Record<string, unknown> | null;
 }
 
 /**

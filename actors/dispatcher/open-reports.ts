@@ -9,7 +9,6 @@ import type { Command } from "#protocol/command";
 import type { ReportEvent } from "#protocol/engine";
 import { DISPATCHER } from "../names.ts";
 import type { Turn } from "../turn.ts";
-import type { ReportSlice } from "./messages.ts";
 
 /** The engine, run and lease of a report. */
 export interface ReportHead {
@@ -37,6 +36,16 @@ export interface OpenReport {
   called: boolean;
   /** Commands about the same run, in order of arrival. */
   readonly behind: Command[];
+}
+
+/**
+ * Apply the next slice of a report. Id and epoch are those of the report's command, which is answered 500 if the step fails.
+ */
+export interface ReportSlice {
+  kind: "ReportSlice";
+  id: number;
+  epoch: number;
+  run_id: number;
 }
 
 export function newReport(command: Command, head: ReportHead, count: number, slices: OpenReport["slices"]): OpenReport {

@@ -7,8 +7,14 @@ import type { Flow } from "../live-state/flow.ts";
 
 const MESSAGE = "previous run still active";
 
+/** A state in which a run ends at creation, and the extra payload of its event. */
+export interface EndedAtOnce {
+  state: State;
+  extra: Record<string, unknown> | null;
+}
+
 /** The state in which a new run ends at creation, or null if it is queued. */
-export function overlapOutcome(flow: Flow, nowUs: number): { state: State; extra: Record<string, unknown> | null } | null {
+export function overlapOutcome(flow: Flow, nowUs: number): EndedAtOnce | null {
   const { maxConcurrent, onOverlap } = flow.options;
   if (maxConcurrent <= 0 || onOverlap === "enqueue" || flow.handedOut < maxConcurrent) return null;
   const end = { timestamp: nowUs, message: MESSAGE, details: {} };

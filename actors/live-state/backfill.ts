@@ -2,6 +2,7 @@
  * Backfills in memory: those created since the start of the core and those with unfinished runs, with the counts of their
  * runs.
  */
+import type { Command } from "#protocol/command";
 import type { Run } from "./run.ts";
 
 export interface Backfill {
@@ -24,6 +25,18 @@ export interface Backfill {
   created_at: number;
   /** The backfill's runs by state name. */
   counts: Map<string, number>;
+}
+
+/** A backfill that is being cancelled in slices. */
+export interface OpenCancel {
+  /** Commands that are answered at the end. */
+  readonly commands: Command[];
+  /** The highest id of an unfinished run at the start of the cancel. */
+  readonly lastRun: number;
+  /** The step that made the newest slice; 0 if an earlier start of the core made it. */
+  wroteTurn: number;
+  /** True while the message for the next slice is on its way. */
+  called: boolean;
 }
 
 /** The tag of a backfill's runs, which is also the resource that limits them and their creator. */

@@ -9,15 +9,12 @@
 import { UnknownFields } from "#protocol/unknown-fields";
 import type { LoadedRules } from "#storage/load-rules";
 import { ClockWatch } from "../clock/watch.ts";
-import type { OpenCancel } from "../dispatcher/cancel-backfill.ts";
 import { Deadlines } from "../dispatcher/deadlines.ts";
-import type { KeyedRun } from "../dispatcher/fan-in.ts";
 import { OpenReports } from "../dispatcher/open-reports.ts";
 import { WorkQueue } from "../dispatcher/queue.ts";
 import { Ledger } from "../leases/ledger.ts";
-import type { StoredVariable } from "../records/variables.ts";
 import { NO_RULES, RuleBook } from "../rules/rule.ts";
-import { type Backfill, BackfillBook, backfillTag, countMove } from "./backfill.ts";
+import { type Backfill, BackfillBook, backfillTag, countMove, type OpenCancel } from "./backfill.ts";
 import { EndedRuns } from "./ended-runs.ts";
 import { type Engine, type EngineKey, engineKeyText } from "./engine.ts";
 import { concurrencyResource, type Flow, flowKey } from "./flow.ts";
@@ -37,6 +34,21 @@ export interface StoredAnswer {
   status: number;
   /** JSON text, or `event:<id>` for an answer that is an event; null until the event has an id. */
   body: string | null;
+}
+
+/** A run of a flow for one value of a key. */
+export interface KeyedRun {
+  flow_id: number;
+  run_id: number;
+  completed: boolean;
+}
+
+/** A stored variable: JSON text, or for secrets the sealed form of it. */
+export interface StoredVariable {
+  value: string;
+  secret: boolean;
+  tags: readonly string[];
+  created_at: number;
 }
 
 /** Fan-in values cached in memory; others are read from the store. */

@@ -9,15 +9,8 @@ import { exceedsBytes } from "#protocol/json-size";
 import { VARIABLE_BYTES_MAX } from "#protocol/limits";
 import { SECRET_MASK, VariableBody, VariablePatch } from "#protocol/variable";
 import { putOperation } from "#storage/ops";
+import type { StoredVariable } from "../live-state/live-state.ts";
 import type { Turn } from "../turn.ts";
-
-/** A stored variable: JSON text, or for secrets the sealed form of it. */
-export interface StoredVariable {
-  value: string;
-  secret: boolean;
-  tags: readonly string[];
-  created_at: number;
-}
 
 /** Encryption under the key of the home. */
 export interface Secrets {

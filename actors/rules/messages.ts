@@ -4,7 +4,7 @@ import type { FullAction } from "#protocol/rule-spec";
 import type { QueryArguments } from "#storage/queries/named";
 import type { CallInput } from "#storage/queries/rendered-actions";
 import { OUTBOUND, USER_CODE } from "../names.ts";
-import type { UserCallRequest } from "../user-code/messages.ts";
+import type { UserCallRequest } from "../user-code/calls.ts";
 import type { Trigger } from "./rule.ts";
 
 /** An action with its templates rendered, or the error. Only a `call` has an input. */

@@ -10,7 +10,7 @@ import { putOperation } from "#storage/ops";
 import { putScheduleRight } from "../clock/put-right.ts";
 import { enqueue } from "../dispatcher/hand-out.ts";
 import { moveRun } from "../dispatcher/move-run.ts";
-import { overlapOutcome } from "../dispatcher/overlap.ts";
+import { type EndedAtOnce, overlapOutcome } from "../dispatcher/overlap.ts";
 import type { Run } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
@@ -121,7 +121,7 @@ function decideFire(
   else start(turn, run, createdBy);
 }
 
-function skippedState(turn: Turn, message: string, reason: string): { state: State; extra: Record<string, unknown> } {
+function skippedState(turn: Turn, message: string, reason: string): EndedAtOnce {
   const state: State = { type: "Completed", name: "Skipped", timestamp: turn.nowUs, message, details: { reason } };
   return { state, extra: { reason } };
 }

@@ -7,7 +7,7 @@
 import { canonicalJson } from "#protocol/json";
 import { parameterDefaults } from "#protocol/parameters";
 import { createRun } from "../dispatcher/create-run.ts";
-import type { EndedAtOnce } from "../dispatcher/new-run.ts";
+import type { EndedAtOnce } from "../dispatcher/overlap.ts";
 import type { Run } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";

@@ -13,7 +13,8 @@ import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import { DISPATCHER, GATEWAY, RECORDS, USER_CODE } from "../names.ts";
 import type { OutboundDone, ReceiverStarted } from "../rules/messages.ts";
-import type { CallOutcome, HookDone, RouteCall, UserCall, UserCallRequest, UserCodeMessage } from "./messages.ts";
+import type { CallOutcome, HookDone, RouteCall, UserCall, UserCallRequest } from "./calls.ts";
+import type { UserCodeMessage } from "./messages.ts";
 
 /** The user-code process. */
 export interface UserCodeProcess {

@@ -1,5 +1,5 @@
 /** Messages between the server and the user-code process. */
-import type { CallOutcome, RouteCall, UserCall } from "#actors/user-code/messages";
+import type { CallOutcome, RouteCall, UserCall } from "#actors/user-code/calls";
 import type { LoadedFile } from "#sdk/loaded-file";
 import type { Registration, RouteRegistration, RuleRegistration } from "#sdk/registration";
 

@@ -1,5 +1,5 @@
 /** In the user-code process: the hook of a flow for a state that its run reached without an engine. */
-import type { UserCall } from "#actors/user-code/messages";
+import type { UserCall } from "#actors/user-code/calls";
 import { newActiveRun } from "#sdk/active-run";
 import { runFlowHook } from "#sdk/attempt";
 import type { Millrace } from "#sdk/client/index";

@@ -1,6 +1,6 @@
 /** In the user-code process: one request for a custom route, as Fetch API objects. */
 
-import type { RouteCall } from "#actors/user-code/messages";
+import type { RouteCall } from "#actors/user-code/calls";
 import { ROUTE_ANSWER_BYTES_MAX } from "#protocol/limits";
 import type { RouteDefinition } from "#sdk/route";
 import { readWhole, responseOf, type WholeResponse } from "#sdk/route-response";
