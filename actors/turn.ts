@@ -6,7 +6,7 @@
  */
 
 import type { Static, TSchema } from "typebox";
-import type { Command, CommandKind } from "#protocol/command";
+import type { Command, CommandHead, CommandKind } from "#protocol/command";
 import { type Refusal, refuse } from "#protocol/errors";
 import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/feed";
 import { canonicalJson, parseKeepingFractions } from "#protocol/json";
@@ -214,7 +214,7 @@ export class Turn {
   }
 
   /** Repeats the first answer to a retried request with an Idempotency-Key; false when the request has to be decided. */
-  answerAgain(command: Command): boolean {
+  answerAgain(command: Pick<CommandHead, "id" | "idempotency">): boolean {
     if (command.idempotency === null) return false;
     const known = this.state.answerTo(command.idempotency.key);
     if (known === null) return false;

@@ -86,7 +86,9 @@ export class PendingCommand implements WheelEntry, ExchangeWatcher {
     this.sentEpoch = epoch;
     const { kind, id } = this;
     const idempotency = this.#idempotency;
-    const command: Command = { kind, id, epoch, target: this.#target, body: this.#body, idempotency, local: this.#local };
+    const head = { kind, id, epoch, target: this.#target, idempotency, local: this.#local };
+    // The route of this kind has checked the body by the schema of CommandBodies.
+    const command = { ...head, body: this.#body } as Command;
     if (this.#name !== "") command.target_name = this.#name;
     if (this.#mcpClient !== undefined) command.mcp_client = this.#mcpClient;
     if (this.#ruleDepth > 0) command.rule_depth = this.#ruleDepth;

@@ -4,6 +4,17 @@
  * newest epoch of the core known to the gateway. A core drops commands of an older epoch, because the gateway resends every
  * unanswered command after each start of the core.
  */
+import type { ArtifactBody } from "./artifact.ts";
+import type { PrefilterBody } from "./backfill.ts";
+import type { FailedRequest, WorkRequest } from "./engine.ts";
+import type { EmitEventBody } from "./event.ts";
+import type { AcquireRequest, ReleaseRequest } from "./lease.ts";
+import type { SlicedReport } from "./report-slices.ts";
+import type { ResumeBody } from "./run.ts";
+import type { PreviewBody, ScheduleBody, SchedulePatchBody, SkipBody } from "./schedule.ts";
+import type { FiresQuery } from "./schedule-calendar.ts";
+import type { SettingsPatch } from "./server.ts";
+import type { UpcomingQuery } from "./upcoming.ts";
 
 /** Which actor takes a command, and on which thread its body is parsed (hot bodies: on the core). */
 export const COMMANDS = {
@@ -55,6 +66,14 @@ export const COMMANDS = {
 
 export type CommandKind = keyof typeof COMMANDS;
 
+/** An actor that decides commands. */
+export type CommandActor = (typeof COMMANDS)[CommandKind]["actor"];
+
+/** The commands that an actor decides. */
+export type CommandsOf<A extends CommandActor> = {
+  [K in CommandKind]: (typeof COMMANDS)[K]["actor"] extends A ? K : never;
+}[CommandKind];
+
 /**
  * The header Idempotency-Key, with a fingerprint that distinguishes a repeated request from another request under the same key.
  */
@@ -63,9 +82,65 @@ export interface IdempotencyKey {
   fingerprint: string;
 }
 
-/** One request of a client, for the actor that decides it. */
-export interface Command {
-  kind: CommandKind;
+/** JSON text, which the core parses: hot bodies are parsed on the thread that decides them. */
+type Text = string;
+
+/** The body of each command: text where the core parses it, else the validated body or query of the request, null without one. */
+export interface CommandBodies {
+  CreateRun: Text;
+  CreateFlowRun: Text;
+  TransitionRun: Text;
+  Report: Text | SlicedReport;
+  Heartbeat: Text;
+  Work: WorkRequest;
+  EngineFailed: FailedRequest;
+  CancelRun: null;
+  DeleteRun: null;
+  ResumeRun: ResumeBody;
+  RetryRun: null;
+  DeleteFlow: null;
+  CreateBackfill: Text;
+  CancelBackfill: null;
+  PrefilterBackfill: PrefilterBody;
+  CreateSchedule: ScheduleBody;
+  PreviewSchedule: PreviewBody;
+  PatchSchedule: SchedulePatchBody;
+  DeleteSchedule: null;
+  PauseSchedule: null;
+  ResumeSchedule: null;
+  PauseFlow: null;
+  ResumeFlow: null;
+  SkipFires: SkipBody;
+  /** The second parameter of the path. */
+  UndoSkip: { fire: number };
+  ListUpcoming: UpcomingQuery;
+  ListFires: FiresQuery;
+  AcceptClock: null;
+  AcquireLease: AcquireRequest;
+  ReleaseLease: ReleaseRequest;
+  PatchSettings: SettingsPatch;
+  CreateArtifact: ArtifactBody;
+  EmitEvent: EmitEventBody;
+  CreateRule: Text;
+  PatchRule: Text;
+  DeleteRule: null;
+  CreateVariable: Text;
+  PatchVariable: Text;
+  DeleteVariable: null;
+  GetServer: null;
+  GetActors: null;
+  GetSettings: null;
+  GetQueue: null;
+  ExplainRun: null;
+}
+
+/** One request of a client, for the actor that decides it; of one kind, or of any. */
+export type Command<K extends CommandKind = CommandKind> = {
+  [Kind in K]: CommandHead & { kind: Kind; body: CommandBodies[Kind] };
+}[K];
+
+/** What every command carries beside kind and body. */
+export interface CommandHead {
   /** Unique for the life of the process; later commands have larger ids. */
   id: number;
   /** The core start this command is meant for. */
@@ -74,8 +149,6 @@ export interface Command {
   target: number;
   /** The decoded `{name}` of the path, if it has one. */
   target_name?: string;
-  /** JSON text if the core parses it, the validated body if the gateway did, null without a body. */
-  body: unknown;
   /** Null without the header. */
   idempotency: IdempotencyKey | null;
   /** True when the peer is on this host (loopback or the Unix socket). */
@@ -92,8 +165,12 @@ export interface Command {
  * - Abandoned: the client of a long-poll has disconnected; no answer is needed.
  * - Undelivered: an answer came after its client had disconnected; what it handed out is taken back.
  */
-export interface CommandNotice {
-  kind: "Expired" | "Abandoned" | "Undelivered";
+export type CommandNotice = { [Kind in NoticeKind]: NoticeOf<Kind> }[NoticeKind];
+
+type NoticeKind = "Expired" | "Abandoned" | "Undelivered";
+
+interface NoticeOf<Kind> {
+  kind: Kind;
   epoch: number;
   /** The command of this notice. */
   command: number;

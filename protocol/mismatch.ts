@@ -4,6 +4,7 @@
  */
 
 import { TO_COME } from "./fields-to-come.ts";
+import { exceedsCharacters } from "./text-length.ts";
 
 type Node = Readonly<Record<string, unknown>>;
 
@@ -68,8 +69,7 @@ function findInText(schema: Node, value: string, path: string): Mismatch | null 
   if (typeof minLength === "number" && value.length < minLength) {
     return { path, text: minLength === 1 ? "expected text that is not empty" : `expected at least ${minLength} characters` };
   }
-  // Characters are code points, as in JSON Schema.
-  if (typeof maxLength === "number" && value.length > maxLength && [...value].length > maxLength)
+  if (typeof maxLength === "number" && exceedsCharacters(value, maxLength))
     return { path, text: `expected at most ${maxLength} characters` };
   if (typeof pattern === "string" && !new RegExp(pattern, "u").test(value)) {
     return { path, text: format === "uuid" ? "expected a UUID" : `expected text that matches ${pattern}` };

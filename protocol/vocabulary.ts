@@ -9,6 +9,7 @@ import { nearestName } from "./nearest-name.ts";
 import { Strings } from "./scalar.ts";
 import { STATE_TYPES, SUB_STATES } from "./state.ts";
 import { StateTypeSchema } from "./state-schema.ts";
+import { exceedsCharacters } from "./text-length.ts";
 
 /** An event of the catalogue. */
 export const EventEntry = Type.Object(
@@ -178,9 +179,7 @@ export function checkEmittedName(name: string): string | null {
 export function checkReportedName(name: string): string | null {
   const trimmed = name.trim();
   if (trimmed === "") return "event name is required";
-  // Characters are code points, as in JSON Schema.
-  if (name.length > NAME_LENGTH_MAX && [...name].length > NAME_LENGTH_MAX)
-    return `event name: expected at most ${NAME_LENGTH_MAX} characters`;
+  if (exceedsCharacters(name, NAME_LENGTH_MAX)) return `event name: expected at most ${NAME_LENGTH_MAX} characters`;
   const prefix = reservedPrefix(trimmed);
   if (prefix === undefined && KNOWN_NAMES.has(trimmed)) return `event name "${trimmed}": only the server records it`;
   return prefix === undefined ? null : `event name "${trimmed}": only the server records events under "${prefix}"`;

@@ -5,12 +5,12 @@
  * commit client, orders to the engine processes, its timers. Invariants: at most one engine holds a run; every state move is
  * in the state table or forced; leases of runs never exceed the totals of resources; every command gets exactly one answer.
  */
-import type { Command } from "#protocol/command";
+import type { CommandsOf } from "#protocol/command";
 import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
-import type { Actor } from "#runtime/actor";
 import { unreachable } from "#runtime/assert";
 import type { Outbox } from "#runtime/effect";
 import { putOperation } from "#storage/ops";
+import { type CommandHandlers, CoreActor, type MessageHandlers } from "../core-actor.ts";
 import type { PoolReport } from "../engines/messages.ts";
 import { lapse, tickDone } from "../expectations/lifecycle.ts";
 import type { GroupPorts } from "../group.ts";
@@ -21,7 +21,7 @@ import { Retention } from "../retention/sweep.ts";
 import type { ReactionMessage } from "../rules/messages.ts";
 import { sendAgain, sendCommitted } from "../rules/outgoing.ts";
 import { applyReactions, outboundDone } from "../rules/reactions.ts";
-import { Turn } from "../turn.ts";
+import type { Turn } from "../turn.ts";
 import { continueBackfill, createBackfillCommand } from "./backfill.ts";
 import { callCancels, cancelBackfillCommand, cancelSlice } from "./cancel-backfill.ts";
 import { cancelCommand, cancelKill, cancelTerm, timeOut, timeoutKill } from "./cancel-run.ts";
@@ -54,9 +54,54 @@ const FORGET_EVERY_US = 3_600_000_000;
 /** An engine on another host counts as gone after this much silence. */
 const REMOTE_SILENCE_US = 30_000_000;
 
-export class Dispatcher implements Actor<DispatcherMessage> {
-  readonly #state: LiveState;
-  readonly #ports: GroupPorts;
+export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMessage> {
+  protected readonly commands: CommandHandlers<CommandsOf<"dispatcher">> = {
+    CreateRun: createRunCommand,
+    CreateFlowRun: createFlowRunCommand,
+    TransitionRun: (turn, command) => {
+      if (!this.state.openReports.putBehind(command.target, command)) transitionRun(turn, command);
+    },
+    Report: (turn, command) => {
+      report(turn, command);
+      this.state.openReports.callNext(turn, this.ports.committedTurn());
+    },
+    Heartbeat: heartbeat,
+    Work: work,
+    EngineFailed: engineFailed,
+    CancelRun: cancelCommand,
+    DeleteRun: deleteRunCommand,
+    ResumeRun: resumeRunCommand,
+    RetryRun: retryRunCommand,
+    DeleteFlow: deleteFlowCommand,
+    CreateBackfill: createBackfillCommand,
+    CancelBackfill: cancelBackfillCommand,
+    PrefilterBackfill: prefilterCommand,
+  };
+  protected readonly messages: MessageHandlers<DispatcherMessage> = {
+    Expired: notice,
+    Abandoned: notice,
+    Undelivered: notice,
+    EngineGone: (turn, message) => this.#engineGone(turn, message),
+    EngineSeen: (turn, { engine_id, pid_started }) => this.#engineSeen(turn, engine_id, pid_started),
+    PoolReport: (_turn, { engines }) => this.#poolReport(engines),
+    ModuleChanged: (turn, { source_dir, module }) => this.#moduleChanged(turn, source_dir, module),
+    DeadlineDue: (turn) => this.#fireDeadlines(turn),
+    Tick: (turn) => this.#tick(turn),
+    GatewayStarted: () => this.#gatewayStarted(),
+    StopWork: (turn) => this.#stopWork(turn),
+    React: (turn, message) => this.#react(turn, message),
+    Lapse: (turn, message) => this.#react(turn, message),
+    TickDone: (turn, message) => this.#react(turn, message),
+    OutboundDone: (turn, message) => this.#react(turn, message),
+    SendOutbound: (turn) => sendCommitted(turn, this.ports.committedTurn()),
+    HookDone: hookDone,
+    ContinueSlices: (turn) => this.#continueSlices(turn),
+    ReportSlice: (turn, { run_id }) => this.#continueReport(turn, run_id),
+    BackfillSlice: (turn, { draft }) => continueBackfill(turn, draft),
+    CancelSlice: (turn, { backfill_id }) => cancelSlice(turn, backfill_id),
+    ReceiverStarted: (turn, { receiver }) => sendAgain(turn, receiver),
+    CapacityFreed: (turn, { resources }) => capacityFreed(turn, resources),
+  };
   readonly #pool = new EnginePool();
   #armedUs: number | null = null;
   /** The wall clock minus the server's uptime, at the last check. */
@@ -66,8 +111,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   readonly #retention: Retention;
 
   constructor(state: LiveState, ports: GroupPorts) {
-    this.#state = state;
-    this.#ports = ports;
+    super(state, ports);
     this.#retention = new Retention(state.bootUs());
     this.#clockUs = ports.nowUs() - state.uptimeUs();
     this.#forgetUs = state.bootUs() + FORGET_EVERY_US;
@@ -75,111 +119,21 @@ export class Dispatcher implements Actor<DispatcherMessage> {
 
   /** Sets the timers; called once at the actor's start. */
   begin(out: Outbox): void {
-    out.setTimer("tick", this.#ports.nowUs() + TICK_US, { kind: "Tick" });
+    out.setTimer("tick", this.ports.nowUs() + TICK_US, { kind: "Tick" });
     this.#armDeadline(out);
   }
 
-  receive(message: DispatcherMessage, out: Outbox): void {
-    if (!this.#ports.takes(message)) return;
-    const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
-    this.#handle(turn, message);
-    if (this.#state.demand.size > 0 && !this.#ports.readOnly) this.#pool.adjust(turn);
-    turn.finish();
+  protected override handled(turn: Turn): void {
+    if (this.state.demand.size > 0 && !this.ports.readOnly) this.#pool.adjust(turn);
+  }
+
+  protected override stepped(out: Outbox): void {
     this.#armDeadline(out);
-  }
-
-  #handle(turn: Turn, message: DispatcherMessage): void {
-    switch (message.kind) {
-      case "Expired":
-      case "Abandoned":
-      case "Undelivered":
-        return notice(turn, message);
-      case "EngineGone":
-        return this.#engineGone(turn, message);
-      case "EngineSeen":
-        return this.#engineSeen(turn, message.engine_id, message.pid_started);
-      case "PoolReport":
-        return this.#poolReport(message.engines);
-      case "ModuleChanged":
-        return this.#moduleChanged(turn, message.source_dir, message.module);
-      case "DeadlineDue":
-        return this.#fireDeadlines(turn);
-      case "Tick":
-        return this.#tick(turn);
-      case "GatewayStarted":
-        return this.#gatewayStarted();
-      case "StopWork":
-        return this.#stopWork(turn);
-      case "React":
-      case "Lapse":
-      case "TickDone":
-      case "OutboundDone":
-        return this.#react(turn, message);
-      case "SendOutbound":
-        return sendCommitted(turn, this.#ports.committedTurn());
-      case "HookDone":
-        return hookDone(turn, message);
-      case "ContinueSlices":
-        return this.#continueSlices(turn);
-      case "ReportSlice":
-        return this.#continueReport(turn, message.run_id);
-      case "BackfillSlice":
-        return continueBackfill(turn, message.draft);
-      case "CancelSlice":
-        return cancelSlice(turn, message.backfill_id);
-      case "ReceiverStarted":
-        return sendAgain(turn, message.receiver);
-      case "CapacityFreed":
-        return capacityFreed(turn, message.resources);
-      default:
-        return this.#command(turn, message);
-    }
-  }
-
-  #command(turn: Turn, command: Command): void {
-    turn.ruleDepth = command.rule_depth ?? 0;
-    if (turn.answerAgain(command)) return;
-    switch (command.kind) {
-      case "CreateRun":
-        return createRunCommand(turn, command);
-      case "CreateFlowRun":
-        return createFlowRunCommand(turn, command);
-      case "TransitionRun":
-        if (this.#state.openReports.putBehind(command.target, command)) return;
-        return transitionRun(turn, command);
-      case "Report":
-        report(turn, command);
-        return this.#state.openReports.callNext(turn, this.#ports.committedTurn());
-      case "Heartbeat":
-        return heartbeat(turn, command);
-      case "Work":
-        return work(turn, command);
-      case "EngineFailed":
-        return engineFailed(turn, command);
-      case "CancelRun":
-        return cancelCommand(turn, command);
-      case "DeleteRun":
-        return deleteRunCommand(turn, command);
-      case "ResumeRun":
-        return resumeRunCommand(turn, command);
-      case "RetryRun":
-        return retryRunCommand(turn, command);
-      case "DeleteFlow":
-        return deleteFlowCommand(turn, command);
-      case "CreateBackfill":
-        return createBackfillCommand(turn, command);
-      case "CancelBackfill":
-        return cancelBackfillCommand(turn, command);
-      case "PrefilterBackfill":
-        return prefilterCommand(turn, command);
-      default:
-        throw new Error(`the dispatcher does not take ${command.kind}`);
-    }
   }
 
   #continueSlices(turn: Turn): void {
-    const committedTurn = this.#ports.committedTurn();
-    this.#state.openReports.callNext(turn, committedTurn);
+    const committedTurn = this.ports.committedTurn();
+    this.state.openReports.callNext(turn, committedTurn);
     callCancels(turn, committedTurn);
   }
 
@@ -188,7 +142,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
    * step.
    */
   #continueReport(turn: Turn, runId: number): void {
-    const { openReports } = this.#state;
+    const { openReports } = this.state;
     const open = openReports.find(runId);
     if (open === undefined) return;
     open.called = false;
@@ -198,41 +152,41 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     } else {
       const command = open.behind.shift();
       openReports.remove(open);
-      if (command !== undefined) this.#command(turn, command);
+      if (command !== undefined) this.command(turn, command);
       openReports.addAgain(open);
     }
     if (open.next === open.slices.length && open.behind.length === 0) openReports.remove(open);
-    openReports.callNext(turn, this.#ports.committedTurn());
+    openReports.callNext(turn, this.ports.committedTurn());
   }
 
   #engineGone(turn: Turn, { engine_id: engineId, cause, details }: EngineGone): void {
-    const spawned = this.#state.pool.get(engineId);
-    const polled = this.#state.engines.has(engineId) || spawned?.polled === true;
+    const spawned = this.state.pool.get(engineId);
+    const polled = this.state.engines.has(engineId) || spawned?.polled === true;
     engineGone(turn, engineId, cause, details);
     if (spawned !== undefined) this.#pool.gone(turn, spawned, polled, cause);
   }
 
   #engineSeen(turn: Turn, engineId: string, pidStarted: number | null): void {
-    const engine = this.#state.engines.get(engineId);
+    const engine = this.state.engines.get(engineId);
     if (engine !== undefined) processSeen(turn, engine, pidStarted);
   }
 
   /** Engines of the pool that survived a restart of this actor. */
   #poolReport(engines: PoolReport["engines"]): void {
     for (const { engine_id, key } of engines) {
-      const engine = this.#state.engines.get(engine_id);
+      const engine = this.state.engines.get(engine_id);
       if (engine !== undefined) engine.spawned = true;
-      this.#pool.adopt(engine_id, this.#state.settings.serverPid);
+      this.#pool.adopt(engine_id, this.state.settings.serverPid);
       const keyText = engineKeyText(key);
-      this.#state.pool.set(engine_id, { id: engine_id, key, keyText, startedUs: this.#ports.nowUs(), polled: true });
+      this.state.pool.set(engine_id, { id: engine_id, key, keyText, startedUs: this.ports.nowUs(), polled: true });
     }
-    this.#state.poolKnown = true;
+    this.state.poolKnown = true;
   }
 
   #react(turn: Turn, message: ReactionMessage): void {
-    const { quarantine } = this.#ports;
+    const { quarantine } = this.ports;
     if (message.kind === "OutboundDone") return outboundDone(turn, message, quarantine);
-    const current = message.core === this.#ports.epoch;
+    const current = message.core === this.ports.epoch;
     if (message.kind === "React") {
       if (current) applyReactions(turn, message, quarantine);
       turn.out.send(RULES, { kind: "Reacted", from: message.from });
@@ -241,7 +195,7 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 
   #moduleChanged(turn: Turn, sourceDir: string, module: string): void {
-    for (const engine of [...this.#state.engines.values()]) {
+    for (const engine of [...this.state.engines.values()]) {
       if (engine.key.source_dir !== sourceDir || engine.key.module !== module) continue;
       engine.exitRequested = true;
       sendAway(turn, engine);
@@ -250,14 +204,14 @@ export class Dispatcher implements Actor<DispatcherMessage> {
 
   #fireDeadlines(turn: Turn): void {
     this.#armedUs = null;
-    const { deadlines } = this.#state;
+    const { deadlines } = this.state;
     for (let due = deadlines.takeDue(turn.nowUs); due !== undefined; due = deadlines.takeDue(turn.nowUs)) this.#fire(turn, due);
   }
 
   #fire(turn: Turn, due: Deadline): void {
     if (due.kind === "rerun") return rerun(turn, due.run_id);
     if (due.kind === "unchecked") return releaseUnchecked(turn, due.run_id);
-    const run = this.#state.findRun(due.run_id);
+    const run = this.state.findRun(due.run_id);
     if (run === undefined) return;
     switch (due.kind) {
       case "due":
@@ -283,12 +237,12 @@ export class Dispatcher implements Actor<DispatcherMessage> {
     this.#followClock(turn.nowUs);
     markWaiting(turn);
     this.#pool.tick(turn);
-    for (const engine of [...this.#state.engines.values()]) {
+    for (const engine of [...this.state.engines.values()]) {
       checkHandOuts(turn, engine);
       this.#checkRemote(turn, engine);
     }
-    this.#state.trim(this.#ports.committedTurn());
-    this.#state.queue.forgetUnused();
+    this.state.trim(this.ports.committedTurn());
+    this.state.queue.forgetUnused();
     this.#forgetAnswers(turn);
     this.#retention.tick(turn);
     turn.out.setTimer("tick", turn.nowUs + TICK_US, { kind: "Tick" });
@@ -296,12 +250,12 @@ export class Dispatcher implements Actor<DispatcherMessage> {
 
   /** After a step of the wall clock or a sleep of the machine, restarts the measurement of engines' silence. */
   #followClock(nowUs: number): void {
-    const clockUs = nowUs - this.#state.uptimeUs();
+    const clockUs = nowUs - this.state.uptimeUs();
     const stepUs = clockUs - this.#clockUs;
     this.#clockUs = clockUs;
     if (Math.abs(stepUs) < CLOCK_STEP_MIN_US) return;
-    for (const engine of this.#state.engines.values()) engine.lastContactUs = nowUs;
-    for (const run of this.#state.runs.values()) if (run.assigned) run.lastContactUs = nowUs;
+    for (const engine of this.state.engines.values()) engine.lastContactUs = nowUs;
+    for (const run of this.state.runs.values()) if (run.assigned) run.lastContactUs = nowUs;
   }
 
   #checkRemote(turn: Turn, engine: Engine): void {
@@ -318,25 +272,25 @@ export class Dispatcher implements Actor<DispatcherMessage> {
   }
 
   #gatewayStarted(): void {
-    for (const poll of [...this.#state.queue.polls()]) this.#state.queue.unpark(poll);
-    this.#ports.announceEpoch();
+    for (const poll of [...this.state.queue.polls()]) this.state.queue.unpark(poll);
+    this.ports.announceEpoch();
   }
 
   /** Idle engines end with the server; busy engines stay, for the next server to adopt. */
   #stopWork(turn: Turn): void {
-    this.#state.stopping = true;
-    for (const id of this.#state.pool.keys()) {
-      const engine = this.#state.engines.get(id);
+    this.state.stopping = true;
+    for (const id of this.state.pool.keys()) {
+      const engine = this.state.engines.get(id);
       if (engine !== undefined && engine.runs.size > 0) continue;
       turn.out.send(ENGINE_PROCESSES, { kind: "Signal", engine_id: id, pid: engine?.pid ?? 0, signal: "SIGTERM" });
     }
-    for (const poll of [...this.#state.queue.polls()]) sendAway(turn, poll.engine);
-    const runs = [...this.#state.runs.values()].filter((run) => run.assigned).length;
+    for (const poll of [...this.state.queue.polls()]) sendAway(turn, poll.engine);
+    const runs = [...this.state.runs.values()].filter((run) => run.assigned).length;
     turn.out.send(ENGINE_PROCESSES, { kind: "Staying", runs });
   }
 
   #armDeadline(out: Outbox): void {
-    const nextUs = this.#state.deadlines.nextDueUs(this.#clockUs);
+    const nextUs = this.state.deadlines.nextDueUs(this.#clockUs);
     if (nextUs === null || nextUs === this.#armedUs) return;
     if (this.#armedUs !== null && this.#armedUs < nextUs) return;
     this.#armedUs = nextUs;

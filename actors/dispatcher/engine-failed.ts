@@ -1,6 +1,5 @@
 /** POST /api/engine/failed: a module could not be loaded, so every run queued under that key fails. */
 import type { Command } from "#protocol/command";
-import type { FailedRequest } from "#protocol/engine";
 import { MESSAGE_LENGTH_MAX } from "#protocol/limits";
 import { engineKeyText } from "../live-state/engine.ts";
 import { updateFlow } from "../records/register-flow.ts";
@@ -11,8 +10,8 @@ import { cutText } from "./sent-text.ts";
 
 const UNNAMED_FAILURE = "import failed";
 
-export function engineFailed(turn: Turn, command: Command): void {
-  const sent = command.body as FailedRequest;
+export function engineFailed(turn: Turn, command: Command<"EngineFailed">): void {
+  const sent = command.body;
   const { source_dir, module } = sent;
   const traceback = cutText(sent.traceback, MESSAGE_LENGTH_MAX);
   const key = engineKeyText({ source_dir, module, isolated: sent.isolated ?? false, nice: sent.nice ?? 0 });

@@ -1,5 +1,5 @@
 /** Messages of the dispatcher. */
-import type { Command, CommandNotice } from "#protocol/command";
+import type { CommandNotice } from "#protocol/command";
 import type { PoolReport } from "../engines/messages.ts";
 import type { ReactionMessage, ReceiverStarted } from "../rules/messages.ts";
 import type { HookDone } from "../user-code/calls.ts";
@@ -82,7 +82,6 @@ export interface CancelSlice {
 }
 
 export type DispatcherMessage =
-  | Command
   | CommandNotice
   | EngineGone
   | PoolReport

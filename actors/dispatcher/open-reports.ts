@@ -18,7 +18,7 @@ export interface ReportHead {
 }
 
 export interface OpenReport {
-  readonly command: Command;
+  readonly command: Command<"Report">;
   readonly head: ReportHead;
   /** Events in all slices. */
   readonly count: number;
@@ -35,7 +35,7 @@ export interface OpenReport {
   /** True while the message for the next slice is on its way. */
   called: boolean;
   /** Commands about the same run, in order of arrival. */
-  readonly behind: Command[];
+  readonly behind: Command<"TransitionRun" | "Report">[];
 }
 
 /**
@@ -48,7 +48,7 @@ export interface ReportSlice {
   run_id: number;
 }
 
-export function newReport(command: Command, head: ReportHead, count: number, slices: OpenReport["slices"]): OpenReport {
+export function newReport(command: Command<"Report">, head: ReportHead, count: number, slices: OpenReport["slices"]): OpenReport {
   return { command, head, count, slices, next: 0, applied: 0, movesRun: false, wroteTurn: 0, called: false, behind: [] };
 }
 
@@ -79,7 +79,7 @@ export class OpenReports {
   }
 
   /** Queues a command behind the report about its run; false without a report. */
-  putBehind(runId: number, command: Command): boolean {
+  putBehind(runId: number, command: Command<"TransitionRun" | "Report">): boolean {
     const report = this.#byRun.get(runId);
     report?.behind.push(command);
     return report !== undefined;

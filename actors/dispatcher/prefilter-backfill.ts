@@ -1,5 +1,3 @@
-/** The answer to the bulk-completion check of a backfill, and the fallback without an answer. */
-import type { PrefilterBody } from "#protocol/backfill";
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { parseJson } from "#protocol/json";
@@ -12,8 +10,8 @@ import { dropBulkCheck } from "./jobs.ts";
 import { moveRun } from "./move-run.ts";
 
 /** The runs of the named values end as Skipped, the others are queued. */
-export function prefilterCommand(turn: Turn, command: Command): void {
-  const { skip } = command.body as PrefilterBody;
+export function prefilterCommand(turn: Turn, command: Command<"PrefilterBackfill">): void {
+  const { skip } = command.body;
   const backfill = turn.state.findBackfill(command.target);
   if (backfill === undefined) return turn.refuse(command, refuse("backfill_not_found", command.target));
   const done = new Set(skip);

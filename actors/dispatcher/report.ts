@@ -12,7 +12,7 @@ import { refuse } from "#protocol/errors";
 import { canonicalJson, parseJson } from "#protocol/json";
 import { exceedsBytes } from "#protocol/json-size";
 import { ARTIFACT_BYTES_MAX, LOG_MESSAGE_LENGTH_MAX, PAYLOAD_BYTES_MAX } from "#protocol/limits";
-import { eventsOfSlice, type SlicedReport, sliceEnds } from "#protocol/report-slices";
+import { eventsOfSlice, sliceEnds } from "#protocol/report-slices";
 import { checkReportedName } from "#protocol/vocabulary";
 import { putOperation } from "#storage/ops";
 import { type Run, withEntry, withSequence } from "../live-state/run.ts";
@@ -34,7 +34,7 @@ import { moveByReport } from "./transition-run.ts";
  */
 type Standing = "leased" | "unleased" | "fenced";
 
-export function report(turn: Turn, command: Command): void {
+export function report(turn: Turn, command: Command<"Report">): void {
   const opened = openReport(turn, command);
   if (opened === undefined) return;
   const { openReports } = turn.state;
@@ -44,9 +44,9 @@ export function report(turn: Turn, command: Command): void {
 }
 
 /** The report of a command, validated and sliced; undefined when it was refused. */
-function openReport(turn: Turn, command: Command): OpenReport | undefined {
+function openReport(turn: Turn, command: Command<"Report">): OpenReport | undefined {
   if (typeof command.body !== "string") {
-    const sliced = command.body as SlicedReport;
+    const sliced = command.body;
     const { engine_id, run_id, lease, count } = sliced;
     const slices = sliced.slices.map((bounds) => () => eventsOfSlice(sliced, bounds));
     return newReport(command, { engine_id, run_id, lease }, count, slices);

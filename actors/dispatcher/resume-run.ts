@@ -5,16 +5,15 @@ import { canonicalJson } from "#protocol/json";
 import { exceedsBytes } from "#protocol/json-size";
 import { ANSWER_BYTES_MAX } from "#protocol/limits";
 import { checkAnswer } from "#protocol/parameters";
-import type { ResumeBody } from "#protocol/run";
 import { putOperation } from "#storage/ops";
 import type { Turn } from "../turn.ts";
 import { moveRun } from "./move-run.ts";
 
-export function resumeRunCommand(turn: Turn, command: Command): void {
+export function resumeRunCommand(turn: Turn, command: Command<"ResumeRun">): void {
   const run = turn.state.findRun(command.target);
   if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
   if (run.state.type !== "Paused") return turn.refuse(command, refuseResume(run.state));
-  const { input } = command.body as ResumeBody;
+  const { input } = command.body;
   const wrong = misfit(run.state.details, input);
   if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
   const answer = canonicalJson(input);

@@ -13,8 +13,8 @@ import { LEAVE, NO_WORK, renderWorkItem } from "./work-item.ts";
 /** An engine that polls without having reported on its running run for this long has abandoned the run. */
 export const LEFT_AFTER_US = 5_000_000;
 
-export function work(turn: Turn, command: Command): void {
-  const request = command.body as WorkRequest;
+export function work(turn: Turn, command: Command<"Work">): void {
+  const request = command.body;
   replaceEngine(turn, request);
   const engine = findEngine(turn, request, command.local);
   if (engine.poll !== null) answerEmpty(turn, engine.poll.command, engine);

@@ -5,78 +5,50 @@
  * step; a message to the dispatcher when a release frees capacity. Invariants: an acquire takes all its resources or none;
  * waiting acquires are served first in first out; a lease ends with its run.
  */
-import type { Command, CommandNotice } from "#protocol/command";
+import type { Command, CommandNotice, CommandsOf } from "#protocol/command";
 import { refuse } from "#protocol/errors";
-import type { AcquireRequest, ReleaseRequest } from "#protocol/lease";
 import { LEASED_RESOURCES_MAX } from "#protocol/limits";
-import type { Actor } from "#runtime/actor";
-import type { Outbox } from "#runtime/effect";
 import { putOperation } from "#storage/ops";
+import { type CommandHandlers, CoreActor, type MessageHandlers } from "../core-actor.ts";
 import type { CapacityFreed, GatewayStarted } from "../dispatcher/messages.ts";
 import { isReserved } from "../dispatcher/reservation.ts";
-import type { GroupPorts } from "../group.ts";
-import type { LiveState } from "../live-state/live-state.ts";
 import { isEnded, priorityOf, type Run } from "../live-state/run.ts";
 import { DISPATCHER } from "../names.ts";
-import { Turn } from "../turn.ts";
+import type { Turn } from "../turn.ts";
 import type { Lease } from "./ledger.ts";
 import { type Waiting, WaitingLines } from "./waiting-lines.ts";
 
-type LeasesMessage = Command | CommandNotice | GatewayStarted | CapacityFreed;
+type LeasesMessage = CommandNotice | GatewayStarted | CapacityFreed;
 
 /** Maximum of granted leases remembered for undeliverable answers, which are reported within moments. */
 const GRANTS_REMEMBERED_MAX = 10_000;
 
-export class LeaseManager implements Actor<LeasesMessage> {
-  readonly #state: LiveState;
-  readonly #ports: GroupPorts;
+export class LeaseManager extends CoreActor<CommandsOf<"leases">, LeasesMessage> {
+  protected readonly commands: CommandHandlers<CommandsOf<"leases">> = {
+    AcquireLease: (turn, command) => this.#acquire(turn, command),
+    ReleaseLease: (turn, command) => this.#release(turn, command),
+  };
+  protected readonly messages: MessageHandlers<LeasesMessage> = {
+    // A reservation that ended also lets a waiting acquire pass, though no resource was freed.
+    CapacityFreed: (turn, { resources }) => this.#serve(turn, [...resources, ...this.state.reservations.keys()]),
+    GatewayStarted: () => this.#lines.clear(),
+    Expired: (turn, { command }) => this.#expire(turn, command),
+    Abandoned: (turn, { command }) => this.#leave(turn, command),
+    Undelivered: (turn, { command }) => this.#takeBack(turn, command),
+  };
   readonly #lines = new WaitingLines();
-  /** Leases by the command whose answer granted them. */
+  /** Leases by the command that was answered with them. */
   readonly #granted = new Map<number, number>();
 
-  constructor(state: LiveState, ports: GroupPorts) {
-    this.#state = state;
-    this.#ports = ports;
-  }
-
-  receive(message: LeasesMessage, out: Outbox): void {
-    if (!this.#ports.takes(message)) return;
-    const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
-    this.#handle(turn, message);
-    turn.finish();
-  }
-
-  #handle(turn: Turn, message: LeasesMessage): void {
-    switch (message.kind) {
-      case "AcquireLease":
-        return this.#acquire(turn, message);
-      case "ReleaseLease":
-        return this.#release(turn, message);
-      case "CapacityFreed":
-        // The end of a reservation frees no capacity but may allow a waiting acquire, so serve reserved resources too.
-        return this.#serve(turn, [...message.resources, ...this.#state.reservations.keys()]);
-      case "GatewayStarted":
-        return this.#lines.clear();
-      case "Expired":
-        return this.#expire(turn, message.command);
-      case "Abandoned":
-        return this.#leave(turn, message.command);
-      case "Undelivered":
-        return this.#takeBack(turn, message.command);
-      default:
-        throw new Error(`the lease manager does not take ${message.kind}`);
-    }
-  }
-
-  #acquire(turn: Turn, command: Command): void {
-    const body = command.body as AcquireRequest;
-    const run = this.#state.findRun(body.run_id);
+  #acquire(turn: Turn, command: Command<"AcquireLease">): void {
+    const { body } = command;
+    const run = this.state.findRun(body.run_id);
     if (run === undefined) return turn.refuse(command, refuse("run_not_found", body.run_id));
     const wrong = wrongAmount(body.resources);
     if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
     if (!canHold(run)) return turn.refuse(command, refuse("run_ended", run.id));
     const resources = body.resources as Record<string, number>;
-    if (this.#state.ledger.explicitCount + Object.keys(resources).length > LEASED_RESOURCES_MAX)
+    if (this.state.ledger.explicitCount + Object.keys(resources).length > LEASED_RESOURCES_MAX)
       return turn.refuse(command, refuse("too_many_leases", LEASED_RESOURCES_MAX));
     const wanted: Waiting = { command, runId: run.id, resources };
     if (this.#tryTake(turn, wanted)) return;
@@ -87,9 +59,9 @@ export class LeaseManager implements Actor<LeasesMessage> {
   /** Takes the lease and answers, unless a resource lacks capacity or an earlier acquire waits for one of them. */
   #tryTake(turn: Turn, wanted: Waiting): boolean {
     if (this.#blockingOf(wanted) !== null || this.#lines.isBehind(wanted)) return false;
-    const id = this.#state.nextIds.lease;
-    this.#state.nextIds.lease += 1;
-    this.#state.ledger.take({ id, run_id: wanted.runId, kind: "explicit", resources: wanted.resources, sinceUs: turn.nowUs });
+    const id = this.state.nextIds.lease;
+    this.state.nextIds.lease += 1;
+    this.state.ledger.take({ id, run_id: wanted.runId, kind: "explicit", resources: wanted.resources, sinceUs: turn.nowUs });
     putOperation(turn.decision.ops, "insert_lease", id, wanted.runId, "explicit", JSON.stringify(wanted.resources), turn.nowUs);
     turn.replyJson(wanted.command, 200, { lease: id });
     this.#remember(wanted.command.id, id);
@@ -97,10 +69,10 @@ export class LeaseManager implements Actor<LeasesMessage> {
   }
 
   #blockingOf({ runId, resources }: Waiting): string | null {
-    const lacking = this.#state.ledger.blocking(resources);
-    const run = this.#state.findRun(runId);
+    const lacking = this.state.ledger.blocking(resources);
+    const run = this.state.findRun(runId);
     if (lacking !== null || run === undefined) return lacking;
-    return Object.keys(resources).find((name) => isReserved(this.#state, name, run, priorityOf(run))) ?? null;
+    return Object.keys(resources).find((name) => isReserved(this.state, name, run, priorityOf(run))) ?? null;
   }
 
   /** Serves the first acquires in the lines of these resources, as far as the resources suffice. */
@@ -117,7 +89,7 @@ export class LeaseManager implements Actor<LeasesMessage> {
 
   /** Answers a waiting acquire if possible: with its lease, or with a refusal because its run has ended. */
   #settle(turn: Turn, wanted: Waiting): boolean {
-    const run = this.#state.findRun(wanted.runId);
+    const run = this.state.findRun(wanted.runId);
     const isOver = run === undefined || !canHold(run);
     if (isOver) turn.refuse(wanted.command, refuse("run_ended", wanted.runId));
     else if (!this.#tryTake(turn, wanted)) return false;
@@ -147,15 +119,15 @@ export class LeaseManager implements Actor<LeasesMessage> {
   }
 
   /** Ends the lease if it belongs to that run; any other lease id is accepted without effect. */
-  #release(turn: Turn, command: Command): void {
-    const body = command.body as ReleaseRequest;
-    const lease = this.#state.ledger.get(body.lease);
+  #release(turn: Turn, command: Command<"ReleaseLease">): void {
+    const { body } = command;
+    const lease = this.state.ledger.get(body.lease);
     if (lease !== undefined && lease.run_id === body.run_id && lease.kind === "explicit") this.#end(turn, lease);
     turn.replyJson(command, 200, { ok: true });
   }
 
   #end(turn: Turn, lease: Lease): void {
-    const resources = this.#state.ledger.end(lease.id);
+    const resources = this.state.ledger.end(lease.id);
     putOperation(turn.decision.ops, "delete_lease", lease.id);
     this.#serve(turn, resources);
     turn.out.send(DISPATCHER, { kind: "CapacityFreed", resources });
@@ -169,7 +141,7 @@ export class LeaseManager implements Actor<LeasesMessage> {
 
   /** Ends a lease whose answer was lost: its run does not know the lease and would wait for itself. */
   #takeBack(turn: Turn, command: number): void {
-    const lease = this.#state.ledger.get(this.#granted.get(command) ?? 0);
+    const lease = this.state.ledger.get(this.#granted.get(command) ?? 0);
     if (lease !== undefined) this.#end(turn, lease);
   }
 }

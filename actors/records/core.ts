@@ -5,9 +5,8 @@
  * Messages in: commands of the gateway, flows found by discovery, the listening address of the gateway. Effects out: one
  * decision per step.
  */
-import type { ArtifactBody } from "#protocol/artifact";
 import { checkArtifactData } from "#protocol/artifact-data";
-import type { Command, CommandNotice } from "#protocol/command";
+import type { Command, CommandNotice, CommandsOf } from "#protocol/command";
 import type { CustomRoutes } from "#protocol/custom-route";
 import { refuse } from "#protocol/errors";
 import type { LiveFlows } from "#protocol/feed";
@@ -15,9 +14,8 @@ import { canonicalJson } from "#protocol/json";
 import { exceedsBytes } from "#protocol/json-size";
 import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
 import type { ActorInfo, CodeProblems } from "#protocol/server";
-import type { Actor } from "#runtime/actor";
-import type { Outbox } from "#runtime/effect";
 import { putOperation } from "#storage/ops";
+import { type CommandHandlers, CoreActor, type MessageHandlers, NO_LONG_POLLS } from "../core-actor.ts";
 import type { GroupPorts } from "../group.ts";
 import type { Flow } from "../live-state/flow.ts";
 import type { LiveState } from "../live-state/live-state.ts";
@@ -26,7 +24,7 @@ import { GATEWAY } from "../names.ts";
 import { createRule, deleteRule, patchRule } from "../rules/commands.ts";
 import { type RegisterRules, registerRules } from "../rules/register-rules.ts";
 import { reconcileSchedules } from "../scheduler/reconcile.ts";
-import { Turn } from "../turn.ts";
+import type { Turn } from "../turn.ts";
 import { emitEvent } from "./emit-event.ts";
 import { describeQueue, explainRun } from "./queue-view.ts";
 import { type FlowRegistration, registerFlow, updateFlow } from "./register-flow.ts";
@@ -67,7 +65,6 @@ export interface Figures {
 }
 
 type RecordsMessage =
-  | Command
   | CommandNotice
   | RegisterFlows
   | ReloadCode
@@ -77,90 +74,55 @@ type RecordsMessage =
   | Listening
   | Figures;
 
-export class Records implements Actor<RecordsMessage> {
-  readonly #state: LiveState;
-  readonly #ports: GroupPorts;
+export class Records extends CoreActor<CommandsOf<"records">, RecordsMessage> {
+  protected readonly commands: CommandHandlers<CommandsOf<"records">> = {
+    GetActors: (turn, command) => turn.replyJson(command, 200, this.#actors),
+    GetServer: (turn, command) => turn.replyJson(command, 200, describeServer(turn, this.#facts, this.ports.lastSeq())),
+    GetQueue: (turn, command) => turn.replyJson(command, 200, describeQueue(turn)),
+    ExplainRun: explainRun,
+    GetSettings: (turn, command) => turn.replyJson(command, 200, describeSettings(turn, this.#facts)),
+    PatchSettings: (turn, command) => patchSettings(turn, command, this.#facts),
+    CreateArtifact: createArtifact,
+    EmitEvent: emitEvent,
+    CreateRule: createRule,
+    PatchRule: patchRule,
+    DeleteRule: deleteRule,
+    CreateVariable: (turn, command) => createVariable(turn, command, this.#facts.secrets),
+    PatchVariable: (turn, command) => patchVariable(turn, command, this.#facts.secrets),
+    DeleteVariable: deleteVariable,
+  };
+  protected readonly messages: MessageHandlers<RecordsMessage> = {
+    RegisterFlows: (turn, found) => this.#registerFlows(turn, found),
+    ReloadCode: (turn, reloaded) => this.#reloadCode(turn, reloaded),
+    RegisterRules: registerRules,
+    CustomRoutes: (_turn, { routes }) => {
+      this.#facts.customRoutes = routes.map(({ id, method, path, source }) => ({ id, method, path, source }));
+    },
+    CodeProblems: (_turn, { problems }) => {
+      this.#facts.codeProblems = problems;
+    },
+    Listening: (turn, { host, port, url }) => {
+      this.#facts.listening(host, port, url);
+      this.#tellLiveFlows(turn);
+    },
+    Figures: (_turn, { actors }) => {
+      this.#actors = actors;
+    },
+    ...NO_LONG_POLLS,
+  };
   readonly #facts: ServerFacts;
   #actors: ActorInfo[] = [];
 
   constructor(state: LiveState, ports: GroupPorts, facts: ServerFacts) {
-    this.#state = state;
-    this.#ports = ports;
+    super(state, ports);
     this.#facts = facts;
-  }
-
-  receive(message: RecordsMessage, out: Outbox): void {
-    if (!this.#ports.takes(message)) return;
-    const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
-    if ("rule_depth" in message) turn.ruleDepth = message.rule_depth ?? 0;
-    this.#handle(turn, message);
-    turn.finish();
-  }
-
-  #handle(turn: Turn, message: RecordsMessage): void {
-    if ("idempotency" in message && turn.answerAgain(message)) return;
-    switch (message.kind) {
-      case "RegisterFlows":
-        return this.#registerFlows(turn, message);
-      case "ReloadCode":
-        return this.#reloadCode(turn, message);
-      case "RegisterRules":
-        return registerRules(turn, message);
-      case "CustomRoutes":
-        this.#facts.customRoutes = message.routes.map(({ id, method, path, source }) => ({ id, method, path, source }));
-        return;
-      case "CodeProblems":
-        this.#facts.codeProblems = message.problems;
-        return;
-      case "Listening":
-        this.#facts.listening(message.host, message.port, message.url);
-        this.#tellLiveFlows(turn);
-        return;
-      case "Figures":
-        this.#actors = message.actors;
-        return;
-      case "GetActors":
-        return turn.replyJson(message, 200, this.#actors);
-      case "GetServer":
-        return turn.replyJson(message, 200, describeServer(turn, this.#facts, this.#ports.lastSeq()));
-      case "GetQueue":
-        return turn.replyJson(message, 200, describeQueue(turn));
-      case "ExplainRun":
-        return explainRun(turn, message);
-      case "GetSettings":
-        return turn.replyJson(message, 200, describeSettings(turn, this.#facts));
-      case "PatchSettings":
-        return patchSettings(turn, message, this.#facts);
-      case "CreateArtifact":
-        return createArtifact(turn, message);
-      case "EmitEvent":
-        return emitEvent(turn, message);
-      case "CreateRule":
-        return createRule(turn, message);
-      case "PatchRule":
-        return patchRule(turn, message);
-      case "DeleteRule":
-        return deleteRule(turn, message);
-      case "CreateVariable":
-        return createVariable(turn, message, this.#facts.secrets);
-      case "PatchVariable":
-        return patchVariable(turn, message, this.#facts.secrets);
-      case "DeleteVariable":
-        return deleteVariable(turn, message);
-      case "Expired":
-      case "Abandoned":
-      case "Undelivered":
-        return;
-      default:
-        throw new Error(`records do not take ${message.kind}`);
-    }
   }
 
   /** Streams the flows again: their rows may be unchanged, but their code has changed. */
   #reloadCode(turn: Turn, { files, names, flows }: ReloadCode): void {
     this.#facts.codeReloaded = { at: turn.nowUs, files, names, flows: flows.length };
     for (const { project, flow } of flows) {
-      const registered = this.#state.flowByName(project, flow);
+      const registered = this.state.flowByName(project, flow);
       if (registered !== undefined) turn.stream("flow.registered", registered.id);
     }
   }
@@ -180,7 +142,7 @@ export class Records implements Actor<RecordsMessage> {
       this.#facts.liveFlows.add(registered.id);
     }
     for (const { project, flow } of found.gone) {
-      const registered = this.#state.flowByName(project, flow);
+      const registered = this.state.flowByName(project, flow);
       if (registered === undefined) continue;
       registered.live = false;
       this.#facts.liveFlows.delete(registered.id);
@@ -188,7 +150,7 @@ export class Records implements Actor<RecordsMessage> {
     }
     this.#tellLiveFlows(turn);
     for (const { module, source_dir, error } of found.errors) {
-      for (const flow of this.#state.flows.values()) {
+      for (const flow of this.state.flows.values()) {
         if (flow.module !== module || flow.source_dir !== source_dir) continue;
         setError(turn, flow, error);
       }
@@ -202,8 +164,8 @@ function setError(turn: Turn, flow: Flow, error: string): void {
 }
 
 /** POST /api/artifacts: an artifact published inside a run, but not through the engine's report. */
-function createArtifact(turn: Turn, command: Command): void {
-  const body = command.body as ArtifactBody;
+function createArtifact(turn: Turn, command: Command<"CreateArtifact">): void {
+  const { body } = command;
   const run = turn.state.findRun(body.run_id);
   if (run === undefined) return turn.refuse(command, refuse("run_not_found", body.run_id));
   const taskId = body.task_run_id ?? null;

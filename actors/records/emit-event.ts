@@ -1,7 +1,6 @@
 /** POST /api/events: an event that a client records. */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
-import type { EmitEventBody } from "#protocol/event";
 import { canonicalJson } from "#protocol/json";
 import { exceedsBytes } from "#protocol/json-size";
 import { PAYLOAD_BYTES_MAX } from "#protocol/limits";
@@ -9,8 +8,8 @@ import { checkEmittedName } from "#protocol/vocabulary";
 import { flowKey } from "../live-state/flow.ts";
 import type { Turn } from "../turn.ts";
 
-export function emitEvent(turn: Turn, command: Command): void {
-  const body = command.body as EmitEventBody;
+export function emitEvent(turn: Turn, command: Command<"EmitEvent">): void {
+  const body = command.body;
   if (body.name.trim() === "") return turn.refuse(command, refuse("event_name_blank"));
   const wrong = checkEmittedName(body.name);
   if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));

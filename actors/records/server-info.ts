@@ -1,7 +1,7 @@
 /** GET /api/server and GET, PATCH /api/settings: information about the server, and settings that can be changed at run time. */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
-import type { CodeProblem, CodeReloaded, EngineInfo, RouteSpec, ServerInfo, Settings, SettingsPatch } from "#protocol/server";
+import type { CodeProblem, CodeReloaded, EngineInfo, RouteSpec, ServerInfo, Settings } from "#protocol/server";
 import { describeClock } from "../clock/describe.ts";
 import { capacityFreed } from "../dispatcher/hand-out.ts";
 import type { Turn } from "../turn.ts";
@@ -108,8 +108,8 @@ function saturatedFlows(turn: Turn): string[] {
 }
 
 /** Takes effect at once; a raised total wakes runs that wait for the resource. */
-export function patchSettings(turn: Turn, command: Command, facts: ServerFacts): void {
-  const { resources, retain_days, crash_retries } = command.body as SettingsPatch;
+export function patchSettings(turn: Turn, command: Command<"PatchSettings">, facts: ServerFacts): void {
+  const { resources, retain_days, crash_retries } = command.body;
   const { settings, ledger } = turn.state;
   if (retain_days != null && retain_days < 0) return turn.refuse(command, refuse("invalid", "retain_days must be zero or more"));
   if (crash_retries != null && crash_retries < 0)

@@ -6,14 +6,12 @@
  * one run per schedule and fire, in the store too; a fire that a person skipped never starts; `consumed_until` moves in the
  * decision that decides the fires up to it.
  */
-import type { Command } from "#protocol/command";
-import type { Actor } from "#runtime/actor";
+import type { CommandsOf } from "#protocol/command";
 import type { Outbox } from "#runtime/effect";
 import { acceptClockCommand } from "../clock/put-right.ts";
-import type { GroupPorts } from "../group.ts";
-import type { LiveState } from "../live-state/live-state.ts";
+import { type CommandHandlers, CoreActor, type MessageHandlers, NO_LONG_POLLS } from "../core-actor.ts";
 import { DISPATCHER } from "../names.ts";
-import { Turn } from "../turn.ts";
+import type { Turn } from "../turn.ts";
 import { decideFires } from "./decide-fires.ts";
 import type { SchedulerMessage } from "./messages.ts";
 import {
@@ -33,44 +31,42 @@ import { listFires, listUpcoming } from "./upcoming.ts";
 /** Maximum of prepared fires decided per step (decideFires): about 10 ms, so that commands run in between. */
 const FIRES_PER_STEP_MAX = 1_000;
 
-export class Scheduler implements Actor<SchedulerMessage> {
-  readonly #state: LiveState;
-  readonly #ports: GroupPorts;
+export class Scheduler extends CoreActor<CommandsOf<"scheduler">, SchedulerMessage> {
+  protected readonly commands: CommandHandlers<CommandsOf<"scheduler">> = {
+    CreateSchedule: createScheduleCommand,
+    PreviewSchedule: previewScheduleCommand,
+    PatchSchedule: patchScheduleCommand,
+    DeleteSchedule: deleteScheduleCommand,
+    PauseSchedule: pauseScheduleCommand,
+    ResumeSchedule: resumeScheduleCommand,
+    PauseFlow: pauseFlowCommand,
+    ResumeFlow: resumeFlowCommand,
+    SkipFires: skipFiresCommand,
+    UndoSkip: undoSkipCommand,
+    ListUpcoming: listUpcoming,
+    ListFires: listFires,
+    AcceptClock: acceptClockCommand,
+  };
+  protected readonly messages: MessageHandlers<SchedulerMessage> = {
+    FiresDue: (turn) => this.#decideDue(turn),
+    // The step itself re-arms the timer.
+    SchedulesChanged: () => undefined,
+    ...NO_LONG_POLLS,
+  };
   #armedUs: number | null = null;
 
-  constructor(state: LiveState, ports: GroupPorts) {
-    this.#state = state;
-    this.#ports = ports;
-  }
-
-  /** Sets the timer; called once at the actor's start. Fires missed while the server was down are due at once. */
+  /** Sets the timer; called once when the actor starts. Fires missed while the server was down are due at once. */
   begin(out: Outbox): void {
     this.#arm(out);
   }
 
-  receive(message: SchedulerMessage, out: Outbox): void {
-    if (!this.#ports.takes(message)) return;
-    const turn = new Turn(this.#state, this.#ports.nowUs(), this.#ports.ids, out, this.#ports.nextTurn());
-    if ("rule_depth" in message) turn.ruleDepth = message.rule_depth ?? 0;
-    this.#handle(turn, message);
-    // Queued runs may need engines, which the dispatcher starts.
-    if (this.#state.demand.size > 0) out.send(DISPATCHER, { kind: "CapacityFreed", resources: [] });
-    turn.finish();
-    this.#arm(out);
+  protected override handled(turn: Turn): void {
+    // Runs that were queued may need engines; the dispatcher starts them.
+    if (this.state.demand.size > 0) turn.out.send(DISPATCHER, { kind: "CapacityFreed", resources: [] });
   }
 
-  #handle(turn: Turn, message: SchedulerMessage): void {
-    switch (message.kind) {
-      case "FiresDue":
-        return this.#decideDue(turn);
-      case "SchedulesChanged":
-      case "Expired":
-      case "Abandoned":
-      case "Undelivered":
-        return;
-      default:
-        return handleCommand(turn, message);
-    }
+  protected override stepped(out: Outbox): void {
+    this.#arm(out);
   }
 
   #decideDue(turn: Turn): void {
@@ -86,43 +82,10 @@ export class Scheduler implements Actor<SchedulerMessage> {
   }
 
   #arm(out: Outbox): void {
-    if (!this.#state.settings.schedulesFire) return;
-    const nextUs = this.#state.schedules.nextDueUs();
-    if (nextUs === null || nextUs === this.#armedUs || this.#state.stopping) return;
+    if (!this.state.settings.schedulesFire) return;
+    const nextUs = this.state.schedules.nextDueUs();
+    if (nextUs === null || nextUs === this.#armedUs || this.state.stopping) return;
     this.#armedUs = nextUs;
     out.setTimer("fires", nextUs, { kind: "FiresDue" });
-  }
-}
-
-function handleCommand(turn: Turn, command: Command): void {
-  switch (command.kind) {
-    case "AcceptClock":
-      return acceptClockCommand(turn, command);
-    case "CreateSchedule":
-      return createScheduleCommand(turn, command);
-    case "PreviewSchedule":
-      return previewScheduleCommand(turn, command);
-    case "PatchSchedule":
-      return patchScheduleCommand(turn, command);
-    case "DeleteSchedule":
-      return deleteScheduleCommand(turn, command);
-    case "PauseSchedule":
-      return pauseScheduleCommand(turn, command);
-    case "ResumeSchedule":
-      return resumeScheduleCommand(turn, command);
-    case "PauseFlow":
-      return pauseFlowCommand(turn, command);
-    case "ResumeFlow":
-      return resumeFlowCommand(turn, command);
-    case "SkipFires":
-      return skipFiresCommand(turn, command);
-    case "UndoSkip":
-      return undoSkipCommand(turn, command);
-    case "ListUpcoming":
-      return listUpcoming(turn, command);
-    case "ListFires":
-      return listFires(turn, command);
-    default:
-      throw new Error(`the scheduler does not take ${command.kind}`);
   }
 }

@@ -1,5 +1,5 @@
 /** Messages of the scheduler. */
-import type { Command, CommandNotice } from "#protocol/command";
+import type { CommandNotice } from "#protocol/command";
 
 /** Own timer: a schedule is due. */
 export interface FiresDue {
@@ -11,4 +11,4 @@ export interface SchedulesChanged {
   kind: "SchedulesChanged";
 }
 
-export type SchedulerMessage = Command | CommandNotice | FiresDue | SchedulesChanged;
+export type SchedulerMessage = CommandNotice | FiresDue | SchedulesChanged;

@@ -2,7 +2,6 @@
 import type { Command } from "#protocol/command";
 import { Refusal, refuse } from "#protocol/errors";
 import { PREVIEW_COUNT } from "#protocol/limits";
-import type { PreviewBody, ScheduleBody, SchedulePatchBody, SkipBody } from "#protocol/schedule";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
 import { addSchedule, changeSpec, checkSpec, editedSpec, rebuild, removeSchedule } from "./edit.ts";
@@ -13,8 +12,8 @@ import { addSkips, chooseFires, downstreamSkips, isoTime, removeSkip } from "./s
 
 const PAUSED = "paused";
 
-export function createScheduleCommand(turn: Turn, command: Command): void {
-  const body = command.body as ScheduleBody;
+export function createScheduleCommand(turn: Turn, command: Command<"CreateSchedule">): void {
+  const body = command.body;
   const flow = turn.state.flows.get(command.target);
   if (flow === undefined) return turn.refuse(command, refuse("flow_not_found", command.target));
   const checked = checkSpec(turn, body, zoneFor(turn, command));
@@ -29,8 +28,8 @@ function zoneFor(turn: Turn, command: Command): string {
   return command.mcp_client === undefined ? turn.state.settings.timezone : "UTC";
 }
 
-export function previewScheduleCommand(turn: Turn, command: Command): void {
-  const body = command.body as PreviewBody;
+export function previewScheduleCommand(turn: Turn, command: Command<"PreviewSchedule">): void {
+  const body = command.body;
   // A preview of an interval without an anchor counts from the epoch, so that it is repeatable.
   const checked = checkSpec(turn, body.kind === "interval" ? { ...body, anchor: body.anchor ?? 0 } : body);
   if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
@@ -46,8 +45,8 @@ function scheduleOf(turn: Turn, command: Command): Schedule | undefined {
   return schedule;
 }
 
-export function patchScheduleCommand(turn: Turn, command: Command): void {
-  const body = command.body as SchedulePatchBody;
+export function patchScheduleCommand(turn: Turn, command: Command<"PatchSchedule">): void {
+  const body = command.body;
   const schedule = scheduleOf(turn, command);
   if (schedule === undefined) return;
   const edited = editedSpec(turn, schedule.spec, body);
@@ -104,8 +103,8 @@ export function resumeFlowCommand(turn: Turn, command: Command): void {
   turn.replyJson(command, 200, { resumed: schedules.length });
 }
 
-export function skipFiresCommand(turn: Turn, command: Command): void {
-  const body = command.body as SkipBody;
+export function skipFiresCommand(turn: Turn, command: Command<"SkipFires">): void {
+  const body = command.body;
   const schedule = scheduleOf(turn, command);
   if (schedule === undefined) return;
   const chosen = chooseFires(turn, schedule, body);
@@ -115,8 +114,8 @@ export function skipFiresCommand(turn: Turn, command: Command): void {
   turn.replyJson(command, 200, { schedule: scheduleRow(turn, schedule), skipped: chosen, downstream });
 }
 
-export function undoSkipCommand(turn: Turn, command: Command): void {
-  const { fire } = command.body as { fire: number };
+export function undoSkipCommand(turn: Turn, command: Command<"UndoSkip">): void {
+  const { fire } = command.body;
   const schedule = scheduleOf(turn, command);
   if (schedule === undefined) return;
   if (fire <= turn.nowUs) return turn.refuse(command, refuse("invalid", `${isoTime(fire)} has passed`));

@@ -4,8 +4,7 @@
  */
 import type { Command } from "#protocol/command";
 import { FIRES_TOTAL_MAX, PROJECTED_FIRES_MAX, UPCOMING_RUNS_MAX } from "#protocol/limits";
-import type { FiresQuery, ScheduleFires } from "#protocol/schedule-calendar";
-import type { UpcomingQuery } from "#protocol/upcoming";
+import type { ScheduleFires } from "#protocol/schedule-calendar";
 import { type Run, renderRun } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
@@ -19,8 +18,8 @@ interface Item {
   run: Run | null;
 }
 
-export function listUpcoming(turn: Turn, command: Command): void {
-  const { projected } = command.body as UpcomingQuery;
+export function listUpcoming(turn: Turn, command: Command<"ListUpcoming">): void {
+  const { projected } = command.body;
   const flow = turn.state.flows.get(command.target);
   const schedules = flow === undefined ? [] : turn.state.schedules.of(flow).filter((schedule) => schedule.active);
   const runs = schedules.flatMap((schedule) => heldRuns(schedule)).sort(inOrder);
@@ -53,8 +52,8 @@ function renderItem(turn: Turn, { fire, schedule, run }: Item): string {
 }
 
 /** The future fires of all active schedules, or of one schedule if active; fires that a person skipped are marked. */
-export function listFires(turn: Turn, command: Command): void {
-  const { before = Number.MAX_SAFE_INTEGER, schedule_id, limit } = command.body as FiresQuery;
+export function listFires(turn: Turn, command: Command<"ListFires">): void {
+  const { before = Number.MAX_SAFE_INTEGER, schedule_id, limit } = command.body;
   const asked = ({ id, active }: Schedule) => active && (schedule_id === undefined || id === schedule_id);
   const schedules = turn.state.schedules.all().filter(asked);
   const count = Math.max(1, Math.min(limit, Math.floor(FIRES_TOTAL_MAX / Math.max(1, schedules.length))));

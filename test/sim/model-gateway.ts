@@ -139,7 +139,9 @@ export class ModelGateway {
     const { kind, id, target, target_name, local, idempotency = null } = pending;
     const named = target_name === undefined ? {} : { target_name };
     const body = kind === "Report" && id % SLICED_EVERY === 0 ? inSlices(String(pending.body)) : pending.body;
-    this.#ports.send(COMMANDS[kind].actor, { kind, id, epoch: this.epoch, target, ...named, body, idempotency, local });
+    const head = { kind, id, epoch: this.epoch, target, ...named, idempotency, local };
+    // The generator of requests makes bodies of their kind.
+    this.#ports.send(COMMANDS[kind].actor, { ...head, body } as Command);
     if (pending.expired) this.#notify("Expired", pending);
   }
 

@@ -11,6 +11,17 @@ t.test("no non-null assertions", (t) =>
   expectNone(t, findAll(SOURCES, /(?<=[\w\])])!(?=[.;,)\]}[(]|\s*$|\s+(?:as|[+\-*/<>&|?]))/gm), "non-null assertion"),
 );
 
+t.test("handlers get the body of a command by its type", (t) =>
+  expectNone(
+    t,
+    findAll(
+      SOURCES.filter(({ folder }) => folder === "actors"),
+      /\bbody\s+as\b|\bas\s+Command\b/g,
+    ),
+    "cast of a command or its body",
+  ),
+);
+
 t.test("no switched-off checks", (t) =>
   expectNone(
     t,

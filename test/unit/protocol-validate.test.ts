@@ -6,6 +6,7 @@ import { AcquireRequest } from "#protocol/lease";
 import { ROUTES } from "#protocol/routes";
 import { CreateRunBody, CreateRunForFlowBody, ResumeBody, TransitionBody } from "#protocol/run";
 import { SettingsPatch } from "#protocol/server";
+import { exceedsCharacters } from "#protocol/text-length";
 import { validate } from "#protocol/validate";
 
 const UUID = "018f0000-0000-7000-8000-000000000000";
@@ -109,4 +110,16 @@ t.test("every body schema has words for what it refuses", async (t) => {
     if (body === undefined) continue;
     for (const wrong of [null, 1, "x", [], true]) t.equal(errorOf(body, wrong), "body: expected object", operation);
   }
+});
+
+t.test("lengths are counted in code points, and texts far beyond the limit are not counted", async (t) => {
+  const max = 8;
+  for (const character of ["a", "\u00e9", "\u{1f600}"]) {
+    t.equal(exceedsCharacters(character.repeat(max), max), false, character);
+    t.equal(exceedsCharacters(character.repeat(max + 1), max), true, character);
+  }
+  t.equal(exceedsCharacters(`${"\u{1f600}".repeat(max - 1)}ab`, max), true);
+  t.equal(exceedsCharacters("a".repeat(10_000_000), max), true);
+  const body = { engine_id: "\u{1f600}".repeat(2_000_000), pid: 1, source_dir: "/d", module: "m" };
+  t.match(errorOf(WorkRequest, body), /^engine_id: expected at most \d+ characters$/);
 });
