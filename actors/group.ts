@@ -12,18 +12,18 @@ import { emptyDecision } from "#storage/feed";
 import { loadStore } from "#storage/load";
 import type { Statements } from "#storage/statements";
 import { resumeCancels } from "./dispatcher/cancel-backfill.ts";
-import { Dispatcher, settleAfterRestart } from "./dispatcher/core.ts";
-import { ExpectationTimer } from "./expectations/core.ts";
+import { Dispatcher, settleAfterRestart } from "./dispatcher/dispatcher.ts";
+import { ExpectationTimer } from "./expectations/expectation-timer.ts";
 import type { IdSource } from "./ids.ts";
-import { LeaseManager } from "./leases/core.ts";
+import { LeaseManager } from "./leases/lease-manager.ts";
 import type { DispatchSettings, LiveState } from "./live-state/live-state.ts";
 import { loadLiveState, resume } from "./live-state/load.ts";
 import { COMMITS, DISPATCHER, ENGINE_PROCESSES, EXPECTATIONS, LEASES, RECORDS, RULES, SCHEDULER } from "./names.ts";
-import { Records } from "./records/core.ts";
+import { Records } from "./records/records.ts";
 import type { ServerFacts } from "./records/server-info.ts";
-import { RuleEngine } from "./rules/core.ts";
 import { Quarantine } from "./rules/quarantine.ts";
-import { Scheduler } from "./scheduler/core.ts";
+import { RuleEngine } from "./rules/rule-engine.ts";
+import { Scheduler } from "./scheduler/scheduler.ts";
 import type { CommitClient } from "./store-writer/commit-client.ts";
 
 /** Ports of the group's actors. */

@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Checkpointer } from "#actors/checkpointer/shell";
+import { Checkpointer } from "#actors/checkpointer/checkpointer";
+import { EngineProcesses, type EngineProcessesOptions } from "#actors/engines/engine-processes";
 import { fatalReportOptions } from "#actors/engines/process-end";
-import { EngineProcesses, type EngineProcessesOptions } from "#actors/engines/shell";
 import { CHECKPOINTER, DISPATCHER, ENGINE_PROCESSES, OUTBOUND } from "#actors/names";
 import { createDelivery } from "#actors/outbound/delivery";
-import { Outbound } from "#actors/outbound/shell";
+import { Outbound } from "#actors/outbound/outbound";
 import type { ReceiverStarted } from "#actors/rules/messages";
 import type { ThreadCount } from "#actors/tree";
 import { type Clock, processUptimeUs } from "#runtime/clock";

@@ -1,3 +1,4 @@
+/** The answer to the bulk-completion check of a backfill, and the fallback without an answer. */
 import type { Command } from "#protocol/command";
 import { refuse } from "#protocol/errors";
 import { parseJson } from "#protocol/json";

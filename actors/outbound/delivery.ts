@@ -1,7 +1,7 @@
 /** Delivery of rules' messages, by kind. */
 import type { OutboundDone, OutboundRequest } from "../rules/messages.ts";
 import type { MailSettings } from "./email.ts";
-import type { OutboundPorts } from "./shell.ts";
+import type { OutboundPorts } from "./outbound.ts";
 
 /** Sends messages of one kind. */
 interface Sender<R> {

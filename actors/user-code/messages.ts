@@ -1,7 +1,7 @@
 /** Messages between the user code actor and its callers. */
 import type { CustomRoute, RouteAbandoned, RouteRequest } from "#protocol/custom-route";
 import type { CodeProblem } from "#protocol/server";
-import type { RegisterFlows, ReloadCode } from "../records/core.ts";
+import type { RegisterFlows, ReloadCode } from "../records/records.ts";
 import type { RegisterRules } from "../rules/register-rules.ts";
 import type { UserCallRequest } from "./calls.ts";
 

@@ -1,6 +1,6 @@
 /** The rule reader and its reader threads. */
 import { RULE_READER, RULES } from "#actors/names";
-import { RuleReader } from "#actors/rule-reader/shell";
+import { RuleReader } from "#actors/rule-reader/rule-reader";
 import type { RuleQuestion } from "#actors/rules/messages";
 import type { ActorSpec } from "#runtime/actor";
 import type { ThreadHost } from "#runtime/thread";

@@ -1,7 +1,7 @@
 /** the log writer and the store writer around the one write handle. */
-import { LogWriter } from "#actors/log-writer/core";
+import { LogWriter } from "#actors/log-writer/log-writer";
 import { COMMITS, GATEWAY, LOG_WRITER, STORE_WRITER } from "#actors/names";
-import { StoreWriter, type WatchedFiles } from "#actors/store-writer/shell";
+import { StoreWriter, type WatchedFiles } from "#actors/store-writer/store-writer";
 import type { Decided, ReadOnly } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";

@@ -1,7 +1,7 @@
 /** The user code actor on the main thread, and the process that it calls. */
 import { resolve } from "node:path";
 import { USER_CODE } from "#actors/names";
-import { UserCode } from "#actors/user-code/shell";
+import { UserCode } from "#actors/user-code/user-code";
 import { RULE_CALL_MS_MAX } from "#protocol/limits";
 import type { Host } from "#runtime/host";
 import type { ServerConfig } from "../config.ts";

@@ -1,6 +1,6 @@
 /** The code of the served directory of a running server: the last discovery, and the differences of each new one. */
 import { relative, sep } from "node:path";
-import type { ReloadCode } from "#actors/records/core";
+import type { ReloadCode } from "#actors/records/records";
 import type { CodeFound } from "#actors/user-code/messages";
 import type { CustomRoute } from "#protocol/custom-route";
 import { CODE_PROBLEMS_MAX } from "#protocol/limits";

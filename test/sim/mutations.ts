@@ -3,7 +3,7 @@
  * methods for the duration of one simulation, or changes messages between the parts.
  */
 
-import { Dispatcher } from "#actors/dispatcher/core";
+import { Dispatcher } from "#actors/dispatcher/dispatcher";
 import { OpenReports } from "#actors/dispatcher/open-reports";
 import { TRANSITIONS } from "#actors/dispatcher/transition";
 import { Ledger } from "#actors/leases/ledger";

@@ -4,7 +4,7 @@
  */
 import { DispatchGroup } from "#actors/group";
 import type { DispatchSettings } from "#actors/live-state/live-state";
-import { LogWriter } from "#actors/log-writer/core";
+import { LogWriter } from "#actors/log-writer/log-writer";
 import {
   COMMITS,
   DISPATCHER,
@@ -21,12 +21,12 @@ import {
   SERVER_LOG,
   STORE_WRITER,
 } from "#actors/names";
-import { Outbound } from "#actors/outbound/shell";
+import { Outbound } from "#actors/outbound/outbound";
 import type { ServerFacts } from "#actors/records/server-info";
-import { RuleReader } from "#actors/rule-reader/shell";
+import { RuleReader } from "#actors/rule-reader/rule-reader";
 import type { RuleQuestion } from "#actors/rules/messages";
 import { CommitClient, type Hello } from "#actors/store-writer/commit-client";
-import { StoreWriter } from "#actors/store-writer/shell";
+import { StoreWriter } from "#actors/store-writer/store-writer";
 import { placementOf, TREE } from "#actors/tree";
 import type { Decided, ReadOnly } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";

@@ -4,11 +4,11 @@
  * Messages between the actors are delivered before `send` returns; timers fire in `pass`. Orders for engine processes are
  * collected. A stub replaces the store; it knows the runs that a test adds.
  */
-import { Dispatcher } from "#actors/dispatcher/core";
+import { Dispatcher } from "#actors/dispatcher/dispatcher";
 import type { DispatcherMessage } from "#actors/dispatcher/messages";
 import type { EngineProcessesMessage } from "#actors/engines/messages";
 import type { GroupPorts } from "#actors/group";
-import { LeaseManager } from "#actors/leases/core";
+import { LeaseManager } from "#actors/leases/lease-manager";
 import type { Backfill } from "#actors/live-state/backfill";
 import { type DispatchSettings, LiveState } from "#actors/live-state/live-state";
 import type { Run } from "#actors/live-state/run";
@@ -24,12 +24,12 @@ import {
   SERVER_LOG,
   USER_CODE,
 } from "#actors/names";
-import { Records } from "#actors/records/core";
+import { Records } from "#actors/records/records";
 import type { FlowRegistration } from "#actors/records/register-flow";
 import type { Outgoing, RulesMessage } from "#actors/rules/messages";
 import { Quarantine } from "#actors/rules/quarantine";
 import type { DeclaredRule } from "#actors/rules/register-rules";
-import { Scheduler } from "#actors/scheduler/core";
+import { Scheduler } from "#actors/scheduler/scheduler";
 import type { DecisionMessage } from "#actors/store-writer/commit-client";
 import { COMMANDS, type Command, type CommandKind, type IdempotencyKey } from "#protocol/command";
 import type { Actor } from "#runtime/actor";

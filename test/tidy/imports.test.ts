@@ -158,7 +158,7 @@ t.test("imports follow the direction of the folders", async (t) => {
 t.test("only the store writer's thread opens the write handle", async (t) => {
   const importers = PRODUCT.filter((file) => importsOf(file).some(({ target }) => target === "storage/write-handle.ts"));
   t.same(
-    importers.map(({ path }) => path).filter((path) => path !== "actors/store-writer/shell.ts"),
+    importers.map(({ path }) => path).filter((path) => path !== "actors/store-writer/store-writer.ts"),
     ["server/threads/writer.ts"],
   );
 });

@@ -17,6 +17,11 @@ t.test("files and folders are named by their role, in kebab-case", async (t) => 
   t.same(found, []);
 });
 
+t.test("an actor's file is named like the actor, so that no two editor tabs look alike", async (t) => {
+  const named = SOURCES.map(({ path }) => path).filter((path) => /\/(?:core|shell)\.ts$/.test(path));
+  t.same(named, ["server/threads/core.ts"], "the thread is named core");
+});
+
 t.test("every file of the server begins by saying what it is for", async (t) => {
   const server = PRODUCT.filter(({ folder }) => folder !== "sdk");
   const found = server.filter(({ path, text }) => {

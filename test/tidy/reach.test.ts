@@ -107,7 +107,7 @@ const UNNEEDED: readonly { thread: string; entries: readonly string[]; has: stri
   {
     thread: "the core: no routes",
     entries: ["server/threads/entry.ts", "server/threads/core.ts"],
-    has: "actors/dispatcher/core.ts",
+    has: "actors/dispatcher/dispatcher.ts",
     lacks: /^gateway\/|^protocol\/mcp|^(undici|nodemailer|node:http)\b/,
   },
 ];

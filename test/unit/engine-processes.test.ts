@@ -6,10 +6,10 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
+import { EngineProcesses } from "#actors/engines/engine-processes";
 import { matchesPattern } from "#actors/engines/pattern";
 import { fatalReportOptions, processEnd } from "#actors/engines/process-end";
 import { isSameProcess, readProcess, userOf } from "#actors/engines/process-table";
-import { EngineProcesses } from "#actors/engines/shell";
 import { Outbox } from "#runtime/effect";
 
 const WAIT = "setInterval(() => undefined, 1000)";

@@ -1,7 +1,7 @@
 import t from "tap";
 import { GATEWAY } from "#actors/names";
 import { FeedWindow } from "#actors/store-writer/feed-window";
-import { StoreWriter } from "#actors/store-writer/shell";
+import { StoreWriter } from "#actors/store-writer/store-writer";
 import { type Committed, type Primitive, STREAM_CODE } from "#protocol/feed";
 import { FEED_BYTES_MAX, FEED_COMMITS_MAX } from "#protocol/limits";
 import { Outbox } from "#runtime/effect";

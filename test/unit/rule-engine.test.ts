@@ -1,9 +1,9 @@
 /** The rule engine and the timer of clocks and deadlines: what they pass on, and that stale messages have no effect. */
 import t from "tap";
-import { ExpectationTimer } from "#actors/expectations/core";
-import { RuleEngine } from "#actors/rules/core";
+import { ExpectationTimer } from "#actors/expectations/expectation-timer";
 import type { React, Reaction } from "#actors/rules/messages";
 import { Quarantine } from "#actors/rules/quarantine";
+import { RuleEngine } from "#actors/rules/rule-engine";
 import type { Primitive } from "#protocol/feed";
 import type { RuleBody } from "#protocol/rule";
 import { Outbox } from "#runtime/effect";

@@ -2,7 +2,7 @@
 import t from "tap";
 import { LEASES } from "#actors/names";
 import { CommitClient } from "#actors/store-writer/commit-client";
-import { StoreWriter } from "#actors/store-writer/shell";
+import { StoreWriter } from "#actors/store-writer/store-writer";
 import { Outbox } from "#runtime/effect";
 import { Timers } from "#runtime/timers";
 import { Writer } from "#storage/apply";

@@ -1,7 +1,7 @@
 /** The user code actor with a process simulated by the test. */
 import t from "tap";
 import type { CallOutcome, RouteCall, UserCall, UserCallRequest } from "#actors/user-code/calls";
-import { UserCode } from "#actors/user-code/shell";
+import { UserCode } from "#actors/user-code/user-code";
 import type { CustomRoute } from "#protocol/custom-route";
 import { Outbox } from "#runtime/effect";
 

@@ -12,7 +12,7 @@ import type { Outbox } from "#runtime/effect";
 import type { CommitRequest, Writer } from "#storage/apply";
 import { type BatchOutcome, changesRows } from "#storage/feed";
 import { StorageError } from "#storage/storage-error";
-import type { Checkpoint, Checkpointed } from "../checkpointer/shell.ts";
+import type { Checkpoint, Checkpointed } from "../checkpointer/checkpointer.ts";
 import { CHECKPOINTER, COMMITS, GATEWAY } from "../names.ts";
 import type { WriterStarted } from "./commit-client.ts";
 import { FeedWindow } from "./feed-window.ts";
