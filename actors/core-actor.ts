@@ -6,7 +6,7 @@
 import type { Command, CommandKind, CommandNotice } from "#protocol/command";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-import type { GroupPorts } from "./group.ts";
+import type { GroupPorts } from "./group-ports.ts";
 import type { LiveState } from "./live-state/live-state.ts";
 import { Turn } from "./turn.ts";
 

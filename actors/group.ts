@@ -14,6 +14,7 @@ import type { Statements } from "#storage/statements";
 import { resumeCancels } from "./dispatcher/cancel-backfill.ts";
 import { Dispatcher, settleAfterRestart } from "./dispatcher/dispatcher.ts";
 import { ExpectationTimer } from "./expectations/expectation-timer.ts";
+import type { GroupPorts } from "./group-ports.ts";
 import type { IdSource } from "./ids.ts";
 import { LeaseManager } from "./leases/lease-manager.ts";
 import type { DispatchSettings, LiveState } from "./live-state/live-state.ts";
@@ -25,31 +26,6 @@ import { Quarantine } from "./rules/quarantine.ts";
 import { RuleEngine } from "./rules/rule-engine.ts";
 import { Scheduler } from "./scheduler/scheduler.ts";
 import type { CommitClient } from "./store-writer/commit-client.ts";
-
-/** Ports of the group's actors. */
-export interface GroupPorts {
-  nowUs(): number;
-  ids: IdSource;
-  /** The current start of the core; commands must carry it. */
-  readonly epoch: number;
-  /** Number of the newest step whose decision is committed. */
-  committedTurn(): number;
-  /** Sends the epoch to the gateway, behind everything committed so far. */
-  announceEpoch(): void;
-  /** The newest stream number. */
-  lastSeq(): number;
-  /** The number for the next step, shared by the actors of the group. */
-  nextTurn(): number;
-  /** The point at which rules last crashed an actor. */
-  readonly quarantine: Quarantine;
-  /** Whether a message is to be handled. A rejected message is sent again after the reload, or the reload finds its content. */
-  takes(message: object): boolean;
-  /**
-   * True when the group was loaded while the store rejects writes: it answers reads, and reloads once the store accepts
-   * writes.
-   */
-  readonly readOnly: boolean;
-}
 
 export interface GroupOptions {
   nowUs(): number;

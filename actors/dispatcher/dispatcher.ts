@@ -13,7 +13,7 @@ import { putOperation } from "#storage/ops";
 import { type CommandHandlers, CoreActor, type MessageHandlers } from "../core-actor.ts";
 import type { PoolReport } from "../engines/messages.ts";
 import { lapse, tickDone } from "../expectations/lifecycle.ts";
-import type { GroupPorts } from "../group.ts";
+import type { GroupPorts } from "../group-ports.ts";
 import { type Engine, engineKeyText } from "../live-state/engine.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import { ENGINE_PROCESSES, RULES } from "../names.ts";

@@ -23,7 +23,7 @@ import { addEngine, newEngine } from "../dispatcher/engines.ts";
 import { enqueue } from "../dispatcher/hand-out.ts";
 import { queueBulkCheck } from "../dispatcher/jobs.ts";
 import { armCancel, armTimeout } from "../dispatcher/moves.ts";
-import type { GroupPorts } from "../group.ts";
+import type { GroupPorts } from "../group-ports.ts";
 import { Turn } from "../turn.ts";
 import type { EngineKey } from "./engine.ts";
 import { type Flow, readOptions } from "./flow.ts";

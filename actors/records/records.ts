@@ -16,7 +16,7 @@ import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
 import type { ActorInfo, CodeProblems } from "#protocol/server";
 import { putOperation } from "#storage/ops";
 import { type CommandHandlers, CoreActor, type MessageHandlers, NO_LONG_POLLS } from "../core-actor.ts";
-import type { GroupPorts } from "../group.ts";
+import type { GroupPorts } from "../group-ports.ts";
 import type { Flow } from "../live-state/flow.ts";
 import type { LiveState } from "../live-state/live-state.ts";
 import { withEntry } from "../live-state/run.ts";

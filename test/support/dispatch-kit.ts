@@ -7,7 +7,7 @@
 import { Dispatcher } from "#actors/dispatcher/dispatcher";
 import type { DispatcherMessage } from "#actors/dispatcher/messages";
 import type { EngineProcessesMessage } from "#actors/engines/messages";
-import type { GroupPorts } from "#actors/group";
+import type { GroupPorts } from "#actors/group-ports";
 import { LeaseManager } from "#actors/leases/lease-manager";
 import type { Backfill } from "#actors/live-state/backfill";
 import { type DispatchSettings, LiveState } from "#actors/live-state/live-state";
