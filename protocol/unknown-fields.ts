@@ -42,7 +42,10 @@ function collect(schema: Node, value: unknown, path: string, found: Set<string>,
   // A map takes any key. If a body may have several forms, a field of any form is known.
   const forms = formsOf(schema).filter((form) => isNode(form["properties"]));
   if (forms.length === 0 || forms.some(({ title }) => KEPT_WHOLE.has(title))) return;
-  for (const [name, each] of Object.entries(value)) {
+  // Not Object.entries: a body may have 100,000 keys, of which only the first unknown keys are named.
+  for (const name in value) {
+    if (found.size >= NAMED_MAX) return;
+    const each = value[name];
     const property = propertyOf(forms, name);
     // Most fields are known and have no fields of their own.
     if (property !== undefined && (typeof each !== "object" || each === null)) continue;

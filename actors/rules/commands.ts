@@ -29,7 +29,7 @@ export function patchRule(turn: Turn, command: Command): void {
   if (patch === undefined) return;
   const rule = turn.state.rules.rules.get(command.target);
   if (rule === undefined) return turn.refuse(command, refuse("rule_not_found", command.target));
-  const { name, enabled, ...said } = patch;
+  const { name, enabled, ...said } = knownFields(patch);
   const saysMore = [name, ...Object.values(said)].some((value) => value !== undefined);
   if (rule.source === "code" && saysMore) return turn.refuse(command, refuse("code_rule", rule.name));
   const spec = rule.source === "code" ? rule.spec : checkedSpec(turn, command, merged(rule.spec, said), rule.length);
@@ -50,6 +50,12 @@ export function deleteRule(turn: Turn, command: Command): void {
   if (rule.source === "code") return turn.refuse(command, refuse("code_rule", rule.name));
   removeRule(turn, rule);
   turn.reply(command, 204, null);
+}
+
+/** The patch without the fields that its schema does not have, which are ignored: copying 100,000 of them would hold the core. */
+function knownFields(patch: RulePatch): RulePatch {
+  const names = Object.keys(RulePatch.properties) as (keyof RulePatch)[];
+  return Object.fromEntries(names.flatMap((name) => (Object.hasOwn(patch, name) ? [[name, patch[name]]] : [])));
 }
 
 /** Applies a patch: null removes an optional field, absent fields stay. */
