@@ -5,10 +5,9 @@ import { fileURLToPath } from "node:url";
 import { Checkpointer } from "#actors/checkpointer/checkpointer";
 import { EngineProcesses, type EngineProcessesOptions } from "#actors/engines/engine-processes";
 import { fatalReportOptions } from "#actors/engines/process-end";
-import { CHECKPOINTER, DISPATCHER, ENGINE_PROCESSES, OUTBOUND } from "#actors/names";
+import { CHECKPOINTER, ENGINE_PROCESSES } from "#actors/names";
 import { createDelivery } from "#actors/outbound/delivery";
-import { Outbound } from "#actors/outbound/outbound";
-import type { ReceiverStarted } from "#actors/rules/messages";
+import { outboundActor } from "#actors/specs/outbound";
 import type { ThreadCount } from "#actors/tree";
 import { type Clock, processUptimeUs } from "#runtime/clock";
 import type { Threads } from "#runtime/thread";
@@ -32,7 +31,10 @@ export const THREAD_ENTRY = new URL(`./threads/entry${SUFFIX}`, import.meta.url)
 /** Callbacks for news from the engine processes. */
 export type EngineNews = Pick<EngineProcessesOptions, "staying" | "complain">;
 
-/** The actors that own processes and connections. */
+/**
+ * The actors that own processes and connections. Engine processes and the checkpointer are made here and not in actors/specs/:
+ * the simulator has a model of processes and no files.
+ */
 export function registerActors(threads: Threads, config: ServerConfig, data: SharedData, told: EngineNews): void {
   const { host } = threads.main;
   host.register({
@@ -44,14 +46,7 @@ export function registerActors(threads: Threads, config: ServerConfig, data: Sha
       return processes;
     },
   });
-  host.register({
-    name: OUTBOUND,
-    start: (_context, out) => {
-      out.send(DISPATCHER, { kind: "ReceiverStarted", receiver: OUTBOUND } satisfies ReceiverStarted);
-      const concurrentMax = data.openFiles.outgoing;
-      return new Outbound({ ...createDelivery(config.email), concurrentMax, done: (message) => host.send(DISPATCHER, message) });
-    },
-  });
+  host.register(outboundActor(host, () => ({ ...createDelivery(config.email), concurrentMax: data.openFiles.outgoing })));
   host.register({
     name: CHECKPOINTER,
     start: () => {

@@ -37,6 +37,14 @@ export interface WatchedFiles {
   clear(): void;
 }
 
+/** What the writers get at each start. */
+export interface OpenedStore {
+  writer: Writer;
+  /** Null for a store in memory. */
+  files: WatchedFiles | null;
+  close(failed: boolean): void;
+}
+
 /**
  * Commits between two checkpoints: about 1,000 pages, which the checkpointer copies in about the time it takes to fill them
  * again.

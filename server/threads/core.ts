@@ -1,56 +1,40 @@
-/** the dispatch group and its commit client. */
+/** the dispatch group with its commit client, and the actors that react to its state. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { getHeapStatistics } from "node:v8";
 import { isSameProcess } from "#actors/engines/process-table";
-import { DispatchGroup } from "#actors/group";
 import { createIdSource } from "#actors/ids";
 import type { DispatchSettings } from "#actors/live-state/live-state";
 import { unfinishedRunsIn } from "#actors/live-state/run-room";
-import { COMMITS, DISPATCHER, LOG_WRITER } from "#actors/names";
 import type { ServerFacts } from "#actors/records/server-info";
-import { CommitClient } from "#actors/store-writer/commit-client";
+import { coreThread } from "#actors/specs/core-thread";
 import { BACKFILL_NEAR_MAX, BACKFILL_SLICE_RUNS } from "#protocol/limits";
 import { SECRET_KEY_FILE } from "#protocol/sealed-text";
 import type { ActorSpec } from "#runtime/actor";
 import { bootTimeUs, createSystemClock, processUptimeUs } from "#runtime/clock";
-import { EXIT_REPORTS, type ExitReport, type ThreadHost } from "#runtime/thread";
+import type { ThreadHost } from "#runtime/thread";
 import { openReadHandle } from "#storage/read-handle";
 import { SecretBox } from "#storage/secret-box";
 import { Statements } from "#storage/statements";
 import { writeSettings } from "../settings-file.ts";
 import type { ThreadData } from "./data.ts";
-import { ruleReader } from "./rule-reader.ts";
-
-/** Epochs reserved per start of this thread, so that they grow over its restarts. */
-const EPOCHS_PER_THREAD = 1_000_000;
+import { openRuleReaders } from "./rule-readers.ts";
 
 export function setUp(data: ThreadData, thread: ThreadHost): ActorSpec[] {
   const clock = createSystemClock();
-  const commits = new CommitClient({
-    source: data.startedAt + data.threadStarts,
-    send: (batch) => thread.host.send(LOG_WRITER, batch),
-    receivedUs: () => group.receivedUs(),
-    acknowledged: () => group.committed((to, message) => thread.host.send(to, message)),
-    reload: (error) => {
-      const report: ExitReport = { name: DISPATCHER, message: error.message, counted: false };
-      thread.host.send(EXIT_REPORTS, report);
-    },
-  });
-  thread.host.attach(COMMITS, commits);
-  const group = new DispatchGroup({
+  const { specs } = coreThread(thread.host, {
     nowUs: () => clock.nowUs(),
     uptimeUs: () => processUptimeUs() - data.startedUptimeUs,
     bootUs: bootTimeUs,
     ids: createIdSource(),
-    commits,
     openStore: () => new Statements(openReadHandle(data.databasePath)),
+    openReaders: () => openRuleReaders(data.databasePath),
     settings: settingsOf(data),
     facts: factsOf(data),
     isAlive: isSameProcess,
-    firstEpoch: data.threadStarts * EPOCHS_PER_THREAD,
+    threadStarts: data.threadStarts,
   });
-  return [...group.specs(), ...group.reactionSpecs(), ruleReader(data.databasePath, thread)];
+  return specs;
 }
 
 function settingsOf(data: ThreadData): DispatchSettings {

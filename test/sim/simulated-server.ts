@@ -1,12 +1,10 @@
 /**
- * One life of the server's process on one thread: the real tree, supervisor, hosts, cores and writers, wired as in
- * server/threads, with queues in place of the links. The scheduler advances the process through `choices`.
+ * One life of the server's process on one thread: the real tree, supervisor, hosts, cores and writers, wired by actors/specs
+ * as on the server's threads, with queues in place of the links. The scheduler advances the process through `choices`.
  */
-import { DispatchGroup } from "#actors/group";
+import type { DispatchGroup } from "#actors/group";
 import type { DispatchSettings } from "#actors/live-state/live-state";
-import { LogWriter } from "#actors/log-writer/log-writer";
 import {
-  COMMITS,
   DISPATCHER,
   EXPECTATIONS,
   GATEWAY,
@@ -21,16 +19,16 @@ import {
   SERVER_LOG,
   STORE_WRITER,
 } from "#actors/names";
-import { Outbound } from "#actors/outbound/outbound";
 import type { ServerFacts } from "#actors/records/server-info";
-import { RuleReader } from "#actors/rule-reader/rule-reader";
 import type { RuleQuestion } from "#actors/rules/messages";
-import { CommitClient, type Hello } from "#actors/store-writer/commit-client";
-import { StoreWriter } from "#actors/store-writer/store-writer";
+import { coreThread } from "#actors/specs/core-thread";
+import { outboundActor } from "#actors/specs/outbound";
+import { writerThread } from "#actors/specs/writer-thread";
+import type { Hello } from "#actors/store-writer/commit-client";
+import type { OpenedStore } from "#actors/store-writer/store-writer";
 import { placementOf, TREE } from "#actors/tree";
-import type { Decided, ReadOnly } from "#protocol/feed";
 import type { ActorSpec } from "#runtime/actor";
-import { Host } from "#runtime/host";
+import { type Endpoint, Host } from "#runtime/host";
 import { actorsOn, namesOn, threadOf, threadsOf } from "#runtime/placement";
 import { type Control, Supervisor } from "#runtime/supervisor";
 import { EXIT_REPORTS, type ExitReport } from "#runtime/thread";
@@ -51,7 +49,6 @@ import type { Trace } from "./trace.ts";
 const PLACEMENT = placementOf("three", new URL(import.meta.url));
 /** The error of actors that were made to throw. */
 const SIMULATED = "simulated defect";
-const EPOCHS_PER_THREAD = 1_000_000;
 const THREADS = ["main", "core", "writer", "gateway"] as const;
 type ThreadName = (typeof THREADS)[number];
 
@@ -104,7 +101,6 @@ export class SimulatedServer implements Control {
   /** Called when a thread ends while one of its actors starts. */
   readonly #startsCut = new Map<ThreadName, Set<(error: Error) => void>>();
   readonly #armed = new Map<string, Fault>();
-  #writer: Writer | null = null;
   #dead = false;
   /** Pending promises of the supervisor: while there are any, the scheduler lets them run. */
   pending = 0;
@@ -282,13 +278,23 @@ export class SimulatedServer implements Control {
       if (peer === name) continue;
       const link = this.#links.get(`${name}>${peer}`);
       if (link === undefined) continue;
-      for (const remote of namesOn(PLACEMENT, peer)) host.attach(remote, link.endpointOf(remote));
+      for (const remote of namesOn(PLACEMENT, peer)) host.attach(remote, this.#endpointOf(link, remote));
     }
     const specs = this.#specs(name, host, starts);
     for (const spec of specs) host.register(this.#withFaults(spec));
     for (const actor of actorsOn(PLACEMENT, name)) {
       if (!specs.some((spec) => spec.name === actor)) host.register(idle(actor));
     }
+  }
+
+  /** A mutation may change or drop what goes to the log writer. */
+  #endpointOf(link: LinkQueue, remote: string): Endpoint {
+    const endpoint = link.endpointOf(remote);
+    if (remote !== LOG_WRITER) return endpoint;
+    const deliver: Endpoint["deliver"] = (message, lane) => {
+      if (this.#around.sends(message as Batch | Hello, this)) endpoint.deliver(message, lane);
+    };
+    return { ...endpoint, deliver };
   }
 
   #close(name: ThreadName): void {
@@ -302,7 +308,7 @@ export class SimulatedServer implements Control {
       case "core":
         return this.#coreSpecs(host, starts);
       case "writer":
-        return this.#writerSpecs(starts);
+        return writerThread({ threadStarts: starts, open: (stream) => this.#openStore(stream) });
       case "gateway":
         return [this.#around.gateway];
       case "main":
@@ -315,102 +321,44 @@ export class SimulatedServer implements Control {
 
   #coreSpecs(host: Host, starts: number): ActorSpec[] {
     const { time, random, disk, isAlive } = this.#around;
-    const commits = new CommitClient({
-      source: this.#startedAt + starts,
-      send: (batch) => {
-        if (this.#around.sends(batch, this)) host.send(LOG_WRITER, batch);
-      },
-      receivedUs: () => this.group?.receivedUs() ?? time.nowUs(),
-      acknowledged: () => this.group?.committed((to, message) => host.send(to, message)),
-      reload: (error) => {
-        host.send(EXIT_REPORTS, { name: DISPATCHER, message: error.message, counted: false } satisfies ExitReport);
-      },
-    });
-    host.attach(COMMITS, commits);
     this.#around.coreStarted();
-    this.group = new DispatchGroup({
+    const { specs, group } = coreThread(host, {
       nowUs: () => time.nowUs(),
       uptimeUs: () => time.monotonicUs() - this.#startedUs,
       bootUs: () => time.bootUs(),
       ids: { uuid: () => random.uuid(time.nowUs()), random: () => random.next() },
-      commits,
       openStore: () => new Statements(openReadHandle(IN_MEMORY, disk.database)),
+      openReaders: () => ({ ask: (question) => this.#read(question), close: async () => undefined }),
       settings: this.#around.settings(),
       facts: factsOf(this.#startedAt),
       isAlive,
-      firstEpoch: starts * EPOCHS_PER_THREAD,
+      threadStarts: starts,
     });
-    return [...this.group.specs(), ...this.group.reactionSpecs(), this.#ruleReader(host)];
+    this.group = group;
+    return specs;
   }
 
   /** Reader threads answer after a while, or end during a request. */
-  #ruleReader(host: Host): ActorSpec {
+  #read({ query, args }: RuleQuestion): Promise<string> {
     const { time, random, disk } = this.#around;
-    const ask = ({ query, args }: RuleQuestion): Promise<string> =>
-      new Promise((resolve, reject) => {
-        time.after(random.delayUs(3_000), () => {
-          if (this.#around.readingFails()) reject(new Error("the reader ended"));
-          else resolve(runQuery(new Statements(disk.database), query, args as never) ?? "");
-        });
+    return new Promise((resolve, reject) => {
+      time.after(random.delayUs(3_000), () => {
+        if (this.#around.readingFails()) reject(new Error("the reader ended"));
+        else resolve(runQuery(new Statements(disk.database), query, args as never) ?? "");
       });
-    return {
-      name: RULE_READER,
-      start: ({ generation }, out) => {
-        if (generation > 1) out.send(RULES, { kind: "ReaderStarted" });
-        return new RuleReader({ ask, done: (message) => host.send(RULES, message), close: async () => undefined });
-      },
-    };
+    });
   }
 
   #outbound(host: Host): ActorSpec {
-    return {
-      name: OUTBOUND,
-      start: (_context, out) => {
-        out.send(DISPATCHER, { kind: "ReceiverStarted", receiver: OUTBOUND });
-        return new Outbound({
-          deliver: (request, stopped) => this.#around.outside.deliver(request, stopped),
-          done: (message) => host.send(DISPATCHER, message),
-          close: async () => undefined,
-          concurrentMax: 256,
-        });
-      },
-    };
+    return outboundActor(host, () => ({
+      deliver: (request, stopped) => this.#around.outside.deliver(request, stopped),
+      close: async () => undefined,
+      concurrentMax: 256,
+    }));
   }
 
-  #writerSpecs(threadStarts: number): ActorSpec[] {
-    let generation = threadStarts * EPOCHS_PER_THREAD;
-    return [
-      {
-        name: STORE_WRITER,
-        start: (context, out) => {
-          const isFirst = context.generation === 1 && threadStarts === 1;
-          const writer = new ObservedWriter(this.#around, { stream: isFirst ? "new_block" : "continue" });
-          this.#writer = writer;
-          if (!isFirst) {
-            out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);
-            out.send(GATEWAY, { kind: "Decided", commands: writer.decidedCommands } satisfies Decided);
-          }
-          return new StoreWriter(writer, context.nowUs, () => undefined);
-        },
-        resent: () => true,
-      },
-      {
-        name: LOG_WRITER,
-        start: (_context, out) => {
-          if (this.#writer === null) throw new Error("the store writer starts first");
-          generation += 1;
-          out.send(COMMITS, {
-            kind: "WriterStarted",
-            source: null,
-            generation,
-            last_seq: this.#writer.latestSeq,
-            read_only: false,
-          });
-          return new LogWriter(generation, this.#writer.nextLogId);
-        },
-        resent: () => true,
-      },
-    ];
+  #openStore(stream: "new_block" | "continue"): OpenedStore {
+    return { writer: new ObservedWriter(this.#around, { stream }), files: null, close: () => undefined };
   }
 
   /** An armed fault makes the actor throw before or after its step, according to the fault or by chance. */

@@ -2,7 +2,8 @@
  * The dispatch group without threads, store or clock: commands go in, readable decisions come out.
  *
  * Messages between the actors are delivered before `send` returns; timers fire in `pass`. Orders for engine processes are
- * collected. A stub replaces the store; it knows the runs that a test adds.
+ * collected. A stub replaces the store; it knows the runs that a test adds. As nothing is loaded or committed, the kit makes the
+ * actors itself, and not by actors/group.ts, which starts with both.
  */
 import { Dispatcher } from "#actors/dispatcher/dispatcher";
 import type { DispatcherMessage } from "#actors/dispatcher/messages";

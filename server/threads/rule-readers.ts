@@ -1,9 +1,6 @@
-/** The rule reader and its reader threads. */
-import { RULE_READER, RULES } from "#actors/names";
-import { RuleReader } from "#actors/rule-reader/rule-reader";
+/** The reader threads of the rule reader. */
 import type { RuleQuestion } from "#actors/rules/messages";
-import type { ActorSpec } from "#runtime/actor";
-import type { ThreadHost } from "#runtime/thread";
+import type { RuleReaders } from "#actors/specs/core-thread";
 import { READ_LIMIT_MS, ReadPool } from "#storage/read-pool";
 
 /** One thread can render templates while the other searches for an event. */
@@ -16,19 +13,9 @@ const RENDER_LIMIT_MS = 2_000;
 
 const DECODER = new TextDecoder();
 
-export function ruleReader(databasePath: string, thread: ThreadHost): ActorSpec {
-  return {
-    name: RULE_READER,
-    start: ({ generation }, out) => {
-      const pool = new ReadPool({ path: databasePath, threads: READER_THREADS });
-      if (generation > 1) out.send(RULES, { kind: "ReaderStarted" });
-      return new RuleReader({
-        ask: (question) => ask(pool, question),
-        done: (message) => thread.host.send(RULES, message),
-        close: () => pool.close(),
-      });
-    },
-  };
+export function openRuleReaders(databasePath: string): RuleReaders {
+  const pool = new ReadPool({ path: databasePath, threads: READER_THREADS });
+  return { ask: (question) => ask(pool, question), close: () => pool.close() };
 }
 
 async function ask(pool: ReadPool, question: RuleQuestion): Promise<string> {

@@ -1,0 +1,60 @@
+/** The writers around the one write handle, wired for the server and the simulator alike; the opened store is a port. */
+import type { Decided, ReadOnly } from "#protocol/feed";
+import type { ActorSpec } from "#runtime/actor";
+import { assert } from "#runtime/assert";
+import { LogWriter } from "../log-writer/log-writer.ts";
+import { COMMITS, GATEWAY, LOG_WRITER, STORE_WRITER } from "../names.ts";
+import type { WriterStarted } from "../store-writer/commit-client.ts";
+import { type OpenedStore, StoreWriter } from "../store-writer/store-writer.ts";
+
+/** Generations reserved per start of this thread, so that they grow over its restarts. */
+const GENERATIONS_PER_THREAD = 1_000_000;
+
+export interface WriterPorts {
+  /** Number of starts of this thread. */
+  threadStarts: number;
+  /** Opens the store at each start of the writers; stream numbers begin a new block at the first start of a process. */
+  open(stream: "new_block" | "continue"): OpenedStore;
+}
+
+/** The writers in start order. */
+export function writerThread({ threadStarts, open }: WriterPorts): ActorSpec[] {
+  let store: OpenedStore | null = null;
+  let generation = threadStarts * GENERATIONS_PER_THREAD;
+  return [
+    {
+      name: STORE_WRITER,
+      start: (context, out) => {
+        const isFirst = context.generation === 1 && threadStarts === 1;
+        store = open(isFirst ? "new_block" : "continue");
+        const { writer, files, close } = store;
+        // The former writer may have ended in the read-only state; this writer starts writable.
+        if (!isFirst) {
+          out.send(GATEWAY, { kind: "ReadOnly", on: false, status: 503, error: "", since: 0 } satisfies ReadOnly);
+          out.send(GATEWAY, { kind: "Decided", commands: writer.decidedCommands } satisfies Decided);
+        }
+        const storeWriter = new StoreWriter(writer, context.nowUs, close);
+        if (files !== null) storeWriter.watch(files, out);
+        return storeWriter;
+      },
+      resent: () => true,
+    },
+    {
+      name: LOG_WRITER,
+      start: (_context, out) => {
+        assert(store !== null, "the store writer starts first");
+        const { latestSeq: last_seq, nextLogId } = store.writer;
+        generation += 1;
+        out.send(COMMITS, {
+          kind: "WriterStarted",
+          source: null,
+          generation,
+          last_seq,
+          read_only: false,
+        } satisfies WriterStarted);
+        return new LogWriter(generation, nextLogId);
+      },
+      resent: () => true,
+    },
+  ];
+}
