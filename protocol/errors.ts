@@ -194,6 +194,11 @@ export function refuseTransition(reason: TransitionReason, to: StateType, curren
   return new Refusal("transition_rejected", 409, message, { reason, current });
 }
 
+/** 409 for a move under a lease that is over: a rejected transition like the others. */
+export function refuseStaleLease(runId: number, current: State): Refusal {
+  return new Refusal("stale_lease", 409, REFUSALS.stale_lease.message(runId), { reason: "stale-lease", current });
+}
+
 /** 409 for an answer to a run that waits for none. */
 export function refuseResume(current: State): Refusal {
   return new Refusal("not_paused", 409, REFUSALS.not_paused.message(current.name), { current });

@@ -1,7 +1,7 @@
 /** POST /api/runs/{id}/transition: a move requested by an engine or a person; and the same move as an event of a report. */
 import type { Command } from "#protocol/command";
 import type { RunTransitionReport } from "#protocol/engine";
-import { refuse, refuseTransition } from "#protocol/errors";
+import { refuse, refuseStaleLease, refuseTransition } from "#protocol/errors";
 import { TransitionBody } from "#protocol/run";
 import { isTerminal, type State } from "#protocol/state";
 import { isEnded, type Run } from "../live-state/run.ts";
@@ -20,7 +20,7 @@ export function transitionRun(turn: Turn, command: Command): void {
   if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
   const force = body.force === true;
   const lease = body.lease ?? null;
-  if (lease !== null && !force && lease !== run.assignment_id) return turn.refuse(command, refuse("stale_lease", run.id));
+  if (lease !== null && !force && lease !== run.assignment_id) return turn.refuse(command, refuseStaleLease(run.id, run.state));
   const sent = lease === null ? null : (body.timestamp ?? null);
   if (isRepetition(run, body, lease !== null, sent ?? turn.nowUs)) {
     run.repeatable = false;
@@ -28,7 +28,8 @@ export function transitionRun(turn: Turn, command: Command): void {
   }
   // The lease has ended, because the run paused or was taken back. An ended run gets the more specific refusal of its
   // transition.
-  if (lease !== null && !force && !run.assigned && !isEnded(run)) return turn.refuse(command, refuse("stale_lease", run.id));
+  if (lease !== null && !force && !run.assigned && !isEnded(run))
+    return turn.refuse(command, refuseStaleLease(run.id, run.state));
   const timestamp = sent === null ? turn.nowUs : timeOfMove(turn, run, sent);
   const decision = decideTransition(run.state, { ...body, timestamp }, turn.nowUs, force);
   if (!decision.accepted) return turn.refuse(command, refuseTransition(decision.reason, body.type, run.state));

@@ -15,7 +15,7 @@ import type { Run } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
 import { chooseCaughtUp, dueFires } from "./catch-up.ts";
-import { isHeld, prune } from "./held-runs.ts";
+import { isHeld, isStarted, prune } from "./held-runs.ts";
 import { complete, createFireRun, extend, isLaidOut, putOff } from "./look-ahead.ts";
 import { endDisableWindow } from "./resume-schedule.ts";
 import { scheduleEvent } from "./schedule-row.ts";
@@ -82,11 +82,6 @@ function hasOverdue({ runs, consumed_until }: Schedule): boolean {
 
 function union(fires: readonly number[], more: readonly number[]): number[] {
   return more.length === 0 ? [...fires] : [...new Set([...fires, ...more])].sort((a, b) => a - b);
-}
-
-function isStarted(schedule: Schedule, fire: number): boolean {
-  const run = schedule.runs.get(fire);
-  return schedule.ended.has(fire) || (run !== undefined && !isHeld(run));
 }
 
 function decideFire(

@@ -10,6 +10,12 @@ export function isHeld(run: Run): boolean {
   return run.place === "future" && run.state.type === "Scheduled";
 }
 
+/** The run of a fire has left the schedule before its time: started or ended, because a person moved it. */
+export function isStarted(schedule: Schedule, fire: number): boolean {
+  const run = schedule.runs.get(fire);
+  return schedule.ended.has(fire) || (run !== undefined && !isHeld(run));
+}
+
 /** Deletes held runs that the schedule no longer produces; all held runs while it is inactive. */
 export function prune(turn: Turn, schedule: Schedule): void {
   for (const [fire, run] of [...schedule.runs]) {

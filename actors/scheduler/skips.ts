@@ -11,7 +11,7 @@ import type { Run } from "../live-state/run.ts";
 import type { Schedule } from "../live-state/schedule.ts";
 import type { Turn } from "../turn.ts";
 import { isFire } from "./fires.ts";
-import { isHeld, markRun } from "./held-runs.ts";
+import { isHeld, isStarted, markRun } from "./held-runs.ts";
 import { extend } from "./look-ahead.ts";
 import { scheduleEvent } from "./schedule-row.ts";
 
@@ -27,14 +27,15 @@ export function chooseFires(turn: Turn, schedule: Schedule, body: SkipBody): num
   const ahead = schedule.fires.after(Math.max(turn.nowUs, schedule.consumed_until), SKIP_AHEAD_FIRES_MAX);
   if (body.next != null) {
     if (body.next < 1) return refuse("invalid", "next must be at least 1");
-    const open = ahead.filter((fire) => !schedule.skips.has(fire));
+    const open = ahead.filter((fire) => !schedule.skips.has(fire) && !isStarted(schedule, fire));
     if (open.length >= body.next) return open.slice(0, body.next);
     return refuse("invalid", `only ${open.length} of the next ${SKIP_AHEAD_FIRES_MAX} fires can still be skipped`);
   }
   if (body.fires == null || body.fires.length === 0) return refuse("invalid", "name the fires to skip, or pass next");
   const known = new Set(ahead);
   for (const fire of body.fires) {
-    if (known.has(fire)) continue;
+    if (known.has(fire) && !isStarted(schedule, fire)) continue;
+    if (known.has(fire)) return refuse("invalid", `the run of ${isoTime(fire)} has started or ended already`);
     if (fire <= turn.nowUs || fire <= schedule.consumed_until) return refuse("invalid", `${isoTime(fire)} has passed`);
     const why = isFire(schedule.fires, fire)
       ? `is more than ${SKIP_AHEAD_FIRES_MAX} fires ahead`

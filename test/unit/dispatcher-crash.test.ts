@@ -247,6 +247,20 @@ t.test("a run that has not started 15 s after its time is Late, once, in one eve
   t.equal(workOf(poll(kit, "e1"))?.["run_id"], id);
 });
 
+t.test("a run that was forced to Scheduled stays with the engine that got it when it becomes Late", async (t) => {
+  const kit = new DispatchKit();
+  const dueUs = START_US + SECOND_US;
+  const id = scheduleRun(kit, dueUs);
+  kit.pass(SECOND_US);
+  t.equal(move(kit, id, "Scheduled", { force: true, name: "Scheduled" }).reply?.status, 200);
+  kit.pass(14 * SECOND_US);
+  t.equal(workOf(poll(kit, "e1"))?.["run_id"], id);
+  const lease = kit.run(id).assignment_id;
+  t.same(eventNames(kit.pass(SECOND_US)), ["run.late"]);
+  t.match(kit.run(id), { assigned: true, state: { name: "Late" } });
+  t.equal(move(kit, id, "Pending", { lease }).reply?.status, 200);
+});
+
 t.test("a run that has started is never Late: it waits for its own retry, or to go on after an answer", async (t) => {
   const kit = new DispatchKit();
   const dueUs = START_US + SECOND_US;

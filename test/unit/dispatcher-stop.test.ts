@@ -291,7 +291,12 @@ t.test("a transition whose answer was lost may be repeated once, by its lease as
   const leased = { lease: kit.run(id).assignment_id, timestamp: kit.nowUs + 5 };
   for (let times = 0; times < 3; times += 1) t.equal(move(kit, id, "Running", leased).reply?.status, 200);
   t.equal(kit.run(id).state.timestamp, kit.nowUs + 5, "the time is the engine's");
-  t.equal(move(kit, id, "Completed", { lease: 999 }).reply?.status, 409, "a lease that is over moves nothing");
+  const { reply } = move(kit, id, "Completed", { lease: 999 });
+  t.match(
+    reply,
+    { status: 409, body: { reason: "stale-lease", current: { type: "Running" } } },
+    "a lease that is over moves nothing",
+  );
   t.equal(kit.run(id).state.type, "Running");
 });
 

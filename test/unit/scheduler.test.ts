@@ -112,6 +112,17 @@ t.test("skipped fires end Skipped, those downstream as well, and the look-ahead 
   t.match(operations(due, "delete_skip"), [{ schedule_id: id, fire: fires[0] }]);
 });
 
+t.test("a fire whose run was started before its time cannot be skipped", async (t) => {
+  const { kit, id } = scheduled({ kind: "interval", interval: 7200, anchor: START_US });
+  const [first, second] = [START_US + 2 * HOUR, START_US + 4 * HOUR];
+  const run = kit.state.schedules.get(id)?.runs.get(first)?.id ?? 0;
+  t.equal(move(kit, run, "Running", { force: true }).reply?.status, 200);
+  const refused = kit.send("SkipFires", { target: id, body: { fires: [first, second] } });
+  t.match(refused.reply, { status: 422, body: { error: /has started or ended already/ } });
+  t.same(operations(refused, "put_skip"), [], "none of the fires is skipped");
+  t.match(kit.send("SkipFires", { target: id, body: { next: 1 } }).reply, { status: 200, body: { skipped: [second] } });
+});
+
 t.test("a skip goes with the fires that pass under a paused schedule", async (t) => {
   const { kit, id } = scheduled(everyMinute);
   const [first, second] = [START_US + 60 * SECOND, START_US + 3_600 * SECOND];

@@ -173,8 +173,11 @@ export class ScheduleChecker implements Checker {
     if (!hasStarted(run)) return;
     const key = `${schedule}:${fire}`;
     const other = this.#started.get(key) ?? run.id;
-    if (other !== run.id) throw new Violation(ONCE, `fire ${fire} of schedule ${schedule} ran as ${other} and ${run.id}`);
-    if (this.#started.has(key)) return;
+    // A fire that comes again after the clock was accepted keeps its first run, unless that run was deleted.
+    const isAgain = other !== run.id && this.#everPutRight.has(schedule) && !history.runs.has(other);
+    if (other !== run.id && !isAgain)
+      throw new Violation(ONCE, `fire ${fire} of schedule ${schedule} ran as ${other} and ${run.id}`);
+    if (this.#started.has(key) && !isAgain) return;
     this.#started.set(key, run.id);
     if (run.assignment === null) return;
     const row = history.schedules.get(schedule);
