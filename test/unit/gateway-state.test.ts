@@ -71,6 +71,7 @@ t.test(
       first_seq: 5,
       first_event_id: 1,
       logs: [],
+      acknowledge: 6,
     };
     t.throws(() => former.receive(commit), /broken/);
     const state = next();
@@ -86,7 +87,7 @@ t.test(
       ],
     );
     t.equal(defects.length, 2);
-    t.same(read, [6], "its messages are no longer on their way");
+    t.same(read, [6], "the writer learns that its messages are no longer in flight");
     t.equal(sent.length, 4, "nothing is sent again");
     post(state, "/api/runs/5/cancel");
     t.match(sent.at(-1), { id: (ids[3] ?? 0) + 1, epoch: 3 });
