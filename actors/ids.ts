@@ -1,6 +1,6 @@
 /** The only source of random ids and numbers of the actors; a simulation passes a seeded source. */
 import { V7Generator } from "uuidv7";
-import { bytesToUuid } from "#protocol/uuid";
+import { bytesToUuid } from "#protocol/values/uuid";
 
 export interface IdSource {
   /** A UUIDv7 in lower-case hyphenated text. */

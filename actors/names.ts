@@ -4,12 +4,12 @@
  */
 
 export const DISPATCHER = "dispatcher";
-export const LEASES = "leases";
+export const LEASE_MANAGER = "lease-manager";
 export const SCHEDULER = "scheduler";
 export const RECORDS = "records";
-export const RULES = "rules";
+export const RULE_ENGINE = "rule-engine";
 export const RULE_READER = "rule-reader";
-export const EXPECTATIONS = "expectations";
+export const EXPECTATION_TIMER = "expectation-timer";
 export const STORE_WRITER = "store-writer";
 export const LOG_WRITER = "log-writer";
 export const CHECKPOINTER = "checkpointer";

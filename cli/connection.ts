@@ -1,6 +1,6 @@
 /** The client of the command line, with errors in the terms of the command line. */
 
-import { parseJson } from "#protocol/json";
+import { parseJson } from "#protocol/values/json";
 import { Millrace, type MillraceError } from "#sdk/client/index";
 import { CommandError } from "./exit-code.ts";
 

@@ -2,11 +2,11 @@
 
 import { Command, CommanderError } from "commander";
 import type { CommandSpec, OptionSpec } from "./command-spec.ts";
-import { COMMANDS } from "./commands/index.ts";
-import { CONNECTION_OPTIONS, GLOBAL_OPTIONS } from "./commands/shared-options.ts";
+import { COMMANDS } from "./commands.ts";
 import { CommandError, EXIT } from "./exit-code.ts";
-import { endWithOutput } from "./output-errors.ts";
-import { Terminal } from "./terminal.ts";
+import { CONNECTION_OPTIONS, GLOBAL_OPTIONS } from "./shared-options.ts";
+import { endWithOutput } from "./terminal/output-errors.ts";
+import { Terminal } from "./terminal/terminal.ts";
 import { packageVersion } from "./version.ts";
 
 /**

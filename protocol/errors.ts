@@ -3,9 +3,9 @@
  * of the server refuses in the same way.
  */
 import Type, { type Static } from "typebox";
-import { nullable } from "./scalar.ts";
-import type { State, StateType } from "./state.ts";
-import { StateSchema } from "./state-schema.ts";
+import type { State, StateType } from "./records/state.ts";
+import { StateSchema } from "./records/state-schema.ts";
+import { nullable } from "./values/scalar.ts";
 
 /** Body of every error response. */
 export const ErrorBody = Type.Object({ error: Type.String() }, { title: "ErrorBody" });

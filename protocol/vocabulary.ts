@@ -5,11 +5,11 @@
 
 import Type, { type Static } from "typebox";
 import { NAME_LENGTH_MAX } from "./limits.ts";
-import { nearestName } from "./nearest-name.ts";
-import { Strings } from "./scalar.ts";
-import { STATE_TYPES, SUB_STATES } from "./state.ts";
-import { StateTypeSchema } from "./state-schema.ts";
-import { exceedsCharacters } from "./text-length.ts";
+import { STATE_TYPES, SUB_STATES } from "./records/state.ts";
+import { StateTypeSchema } from "./records/state-schema.ts";
+import { nearestName } from "./values/nearest-name.ts";
+import { Strings } from "./values/scalar.ts";
+import { exceedsCharacters } from "./values/text-length.ts";
 
 /** An event of the catalogue. */
 export const EventEntry = Type.Object(

@@ -12,11 +12,11 @@ const SETTINGS = [
 ];
 
 /**
- * Checks that the uses in test/unit/typed-use.ts compile as they state, in strict mode with every declaration checked: with
+ * Checks that the uses in test/unit/sdk/typed-use.ts compile as they state, in strict mode with every declaration checked: with
  * only the package installed; and without the browser libraries, with those of Node.
  */
 export function checkTypes(root: string, folder: string): void {
-  cpSync(join(root, "test/unit/typed-use.ts"), join(folder, "typed-use.ts"));
+  cpSync(join(root, "test/unit/sdk/typed-use.ts"), join(folder, "typed-use.ts"));
   const node = ["--module", "nodenext", "--lib", "es2024", "--types", "node", "--typeRoots", join(root, "node_modules/@types")];
   const fixed = ["--noEmit", "--strict", "--target", "es2024", "--allowImportingTsExtensions", "--ignoreConfig"];
   for (const setting of [...SETTINGS, node]) {

@@ -1,6 +1,6 @@
 /**
  * Keeps only the compiled declarations that the package's users can reach, and makes their imports relative: the package.json
- * files that bundle-libraries.ts puts into the folders hide our import names (`#protocol/run`) from the compiler as they do
+ * files that bundle-libraries.ts puts into the folders hide our import names (`#protocol/records/run`) from the compiler as they do
  * from Node.
  */
 import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs";

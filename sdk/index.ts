@@ -2,30 +2,22 @@
  * What flow files import: flows, tasks, and the functions that user code calls inside a run.
  */
 
-export { currentSignal as signal } from "./active-run.ts";
+export { type Duration, parseDuration } from "./define/duration.ts";
+export { type Flow, flow, type GivenParameters, type ParametersOf } from "./define/flow.ts";
+export type { After, FlowOptions, WireFlowOptions } from "./define/flow-options.ts";
+export type { FlowHooks, Hook, HookEvent, TaskHooks } from "./define/hooks.ts";
+export { ParameterError } from "./define/parameters.ts";
+export type { RetryOptions } from "./define/retry.ts";
+export { type PathParameters, type RouteContext, type RouteHandler, type RouteOptions, route } from "./define/routes/route.ts";
+export { type Expectation, type ExpectByOptions, expectBy, expectWithin } from "./define/rules/expect.ts";
 export {
-  type ArtifactOptions,
-  artifact,
-  type ImageOptions,
-  type ProgressOptions,
-  progress,
-  type TableOptions,
-} from "./artifact.ts";
-export { type CurrentRun, run } from "./current-run.ts";
-export { type Duration, parseDuration } from "./duration.ts";
-export { emit } from "./emit.ts";
-export { type Expectation, type ExpectByOptions, expectBy, expectWithin } from "./expect.ts";
-export { Abort, Cancelled, Paused, TimedOut } from "./failure.ts";
-export { type Flow, flow, type GivenParameters, type ParametersOf } from "./flow.ts";
-export type { After, FlowOptions, WireFlowOptions } from "./flow-options.ts";
-export type { FlowHooks, Hook, HookEvent, TaskHooks } from "./hooks.ts";
-export { waitForInput } from "./input.ts";
-export { lease } from "./lease.ts";
-export { type Log, log } from "./log.ts";
-export { ParameterError } from "./parameters.ts";
-export type { RetryOptions } from "./retry.ts";
-export { type PathParameters, type RouteContext, type RouteHandler, type RouteOptions, route } from "./route.ts";
-export { type DataRule, type RuleContext, type RuleFunction, type RuleMatch, type RuleOptions, rule } from "./rule.ts";
+  type DataRule,
+  type RuleContext,
+  type RuleFunction,
+  type RuleMatch,
+  type RuleOptions,
+  rule,
+} from "./define/rules/rule.ts";
 export type {
   CancelRunAction,
   EmailAction,
@@ -34,8 +26,7 @@ export type {
   ScheduleAction,
   SetStateAction,
   WebhookAction,
-} from "./rule-actions.ts";
-export { RunError } from "./run-error.ts";
+} from "./define/rules/rule-actions.ts";
 export {
   type CronOptions,
   cron,
@@ -44,11 +35,27 @@ export {
   rrule,
   type ScheduleDeclaration,
   type ScheduleOptions,
-} from "./schedules.ts";
-export * as Type from "./schema-types.ts";
+} from "./define/schedules.ts";
+export * as Type from "./define/schema-types.ts";
+export { type FileTarget, file, type Target } from "./define/target.ts";
+export { type Task, type TaskOptions, task } from "./define/task.ts";
+export { currentSignal as signal } from "./execution/active-run.ts";
+export { Abort, Cancelled, Paused, TimedOut } from "./execution/failure.ts";
+export type { TaskRun } from "./execution/task-run.ts";
+export {
+  type ArtifactOptions,
+  artifact,
+  type ImageOptions,
+  type ProgressOptions,
+  progress,
+  type TableOptions,
+} from "./run/artifact.ts";
+export { type CurrentRun, run } from "./run/current-run.ts";
+export { emit } from "./run/emit.ts";
+export { waitForInput } from "./run/input.ts";
+export { lease } from "./run/lease.ts";
+export { type Log, log } from "./run/log.ts";
+export { variable } from "./run/variable.ts";
+export type { SetVariableOptions } from "./run/variable-store.ts";
 export { HomeInUseError } from "./script/home-in-use-error.ts";
-export { type FileTarget, file, type Target } from "./target.ts";
-export { type Task, type TaskOptions, task } from "./task.ts";
-export type { TaskRun } from "./task-run.ts";
-export { variable } from "./variable.ts";
-export type { SetVariableOptions } from "./variable-store.ts";
+export { RunError } from "./script/run-error.ts";

@@ -20,7 +20,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { ConfigError } from "./config-values.ts";
+import { ConfigError } from "./config/config-values.ts";
 import { foreignFolder } from "./operations/home-files.ts";
 
 export const DISCOVERY_FILE = "server.json";

@@ -4,16 +4,16 @@
  * calls of user code by rules stay stored until a server with that code runs.
  */
 import { DISPATCHER, GATEWAY, LISTENING, SERVER_LOG, USER_CODE } from "#actors/names";
-import type { ReceiverStarted } from "#actors/rules/messages";
+import type { ReceiverStarted } from "#actors/rule-engine/rule-messages";
 import { placementOf, TREE } from "#actors/tree";
-import { ask, type LocalAnswer, type LocalRequest } from "#gateway/local-exchange";
-import type { Gateway } from "#gateway/server";
+import type { Gateway } from "#gateway/gateway";
+import { ask, type LocalAnswer, type LocalRequest } from "#gateway/request/local-exchange";
 import { createSystemClock } from "#runtime/clock";
 import { actorsOn } from "#runtime/placement";
 import { Supervisor } from "#runtime/supervisor";
 import { Threads } from "#runtime/thread";
-import { lockHome } from "#storage/lock";
-import { loadConfig, type ServerConfig } from "./config.ts";
+import { lockHome } from "#storage/home/lock";
+import { loadConfig, type ServerConfig } from "./config/config.ts";
 import { prepareHome } from "./discovery-file.ts";
 import { registerActors, type SharedData, THREAD_ENTRY, threadData } from "./main-thread.ts";
 import { type LogMessage, ServerLog } from "./server-log.ts";

@@ -5,45 +5,46 @@
  * commit client, orders to the engine processes, its timers. Invariants: at most one engine holds a run; every state move is
  * in the state table or forced; leases of runs never exceed the totals of resources; every command gets exactly one answer.
  */
-import type { CommandsOf } from "#protocol/command";
+
 import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
+import type { CommandsOf } from "#protocol/wire/command";
 import { unreachable } from "#runtime/assert";
 import type { Outbox } from "#runtime/effect";
-import { putOperation } from "#storage/ops";
-import { type CommandHandlers, CoreActor, type MessageHandlers } from "../core-actor.ts";
-import type { PoolReport } from "../engines/messages.ts";
-import { lapse, tickDone } from "../expectations/lifecycle.ts";
-import type { GroupPorts } from "../group-ports.ts";
-import { type Engine, engineKeyText } from "../live-state/engine.ts";
-import type { LiveState } from "../live-state/live-state.ts";
-import { ENGINE_PROCESSES, RULES } from "../names.ts";
-import { Retention } from "../retention/sweep.ts";
-import type { ReactionMessage } from "../rules/messages.ts";
-import { sendAgain, sendCommitted } from "../rules/outgoing.ts";
-import { applyReactions, outboundDone } from "../rules/reactions.ts";
-import type { Turn } from "../turn.ts";
-import { continueBackfill, createBackfillCommand } from "./backfill.ts";
-import { callCancels, cancelBackfillCommand, cancelSlice } from "./cancel-backfill.ts";
-import { cancelCommand, cancelKill, cancelTerm, timeOut, timeoutKill } from "./cancel-run.ts";
-import { crashRun, rerun } from "./crash.ts";
-import { createFlowRunCommand, createRunCommand } from "./create-commands.ts";
-import type { Deadline } from "./deadlines.ts";
-import { deleteFlowCommand, deleteRunCommand } from "./delete-commands.ts";
-import { engineFailed } from "./engine-failed.ts";
-import { engineGone } from "./engines.ts";
-import { capacityFreed, enqueue, processSeen } from "./hand-out.ts";
-import { checkHandOuts } from "./hand-out-checks.ts";
-import { heartbeat } from "./heartbeat.ts";
-import { hookDone } from "./hook-done.ts";
-import type { DispatcherMessage, EngineGone } from "./messages.ts";
-import { EnginePool } from "./pool.ts";
-import { prefilterCommand, releaseUnchecked } from "./prefilter-backfill.ts";
-import { applyNextSlice, report } from "./report.ts";
-import { resumeRunCommand } from "./resume-run.ts";
-import { retryRunCommand } from "./retry-run.ts";
-import { transitionRun } from "./transition-run.ts";
-import { markLate, markWaiting } from "./waiting.ts";
-import { notice, sendAway, work } from "./work.ts";
+import { putOperation } from "#storage/write/ops";
+import { type CommandHandlers, CoreActor, type MessageHandlers } from "../core/core-actor.ts";
+import type { GroupPorts } from "../core/ports.ts";
+import type { Deadline } from "../core/state/deadlines.ts";
+import { type Engine, engineKeyText } from "../core/state/engine.ts";
+import type { LiveState } from "../core/state/live-state.ts";
+import type { Turn } from "../core/turn.ts";
+import type { PoolReport } from "../engine-processes/engine-process-messages.ts";
+import { lapse, tickDone } from "../expectation-timer/expectation-lifecycle.ts";
+import { ENGINE_PROCESSES, RULE_ENGINE } from "../names.ts";
+import { sendAgain, sendCommitted } from "../rule-engine/reactions/outgoing.ts";
+import { applyReactions, outboundDone } from "../rule-engine/reactions/reactions.ts";
+import type { ReactionMessage } from "../rule-engine/rule-messages.ts";
+import { callCancels, cancelBackfillCommand, cancelSlice } from "./backfills/cancel-backfill.ts";
+import { continueBackfill, createBackfillCommand } from "./backfills/create-backfill.ts";
+import { prefilterCommand, releaseUnchecked } from "./backfills/prefilter-backfill.ts";
+import { createFlowRunCommand, createRunCommand } from "./creation/create-commands.ts";
+import { retryRunCommand } from "./creation/retry-run.ts";
+import type { DispatcherMessage, EngineGone } from "./dispatcher-messages.ts";
+import { engineFailed } from "./engines/engine-failed.ts";
+import { EnginePool } from "./engines/engine-pool.ts";
+import { engineGone } from "./engines/engines.ts";
+import { heartbeat } from "./engines/heartbeat.ts";
+import { capacityFreed, enqueue, processSeen } from "./hand-out/hand-out.ts";
+import { checkHandOuts } from "./hand-out/hand-out-checks.ts";
+import { markLate, markWaiting } from "./hand-out/waiting.ts";
+import { notice, sendAway, work } from "./hand-out/work.ts";
+import { applyNextSlice, report } from "./reports/report.ts";
+import { Retention } from "./retention/sweep.ts";
+import { cancelCommand, cancelKill, cancelTerm, timeOut, timeoutKill } from "./states/cancel-run.ts";
+import { crashRun, rerun } from "./states/crash.ts";
+import { deleteFlowCommand, deleteRunCommand } from "./states/delete-commands.ts";
+import { hookDone } from "./states/hook-done.ts";
+import { resumeRunCommand } from "./states/resume-run.ts";
+import { transitionRun } from "./states/transition-run.ts";
 
 /** Interval of the checks of waiting runs: AwaitingResource has to appear within half a second. */
 const TICK_US = 250_000;
@@ -189,7 +190,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     const current = message.core === this.ports.epoch;
     if (message.kind === "React") {
       if (current) applyReactions(turn, message, quarantine);
-      turn.out.send(RULES, { kind: "Reacted", from: message.from });
+      turn.out.send(RULE_ENGINE, { kind: "Reacted", from: message.from });
     } else if (current && message.kind === "Lapse") lapse(turn, message.due, quarantine);
     else if (current && message.kind === "TickDone") tickDone(turn, message, quarantine);
   }

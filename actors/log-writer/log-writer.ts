@@ -6,8 +6,8 @@
  */
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-import type { Batch } from "#storage/feed";
-import { buildLogBlocks } from "#storage/log-blocks";
+import { buildLogBlocks } from "#storage/schema/log-blocks";
+import type { Batch } from "#storage/write/batch";
 import { STORE_WRITER } from "../names.ts";
 import type { Hello } from "../store-writer/commit-client.ts";
 

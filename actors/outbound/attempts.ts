@@ -1,7 +1,7 @@
 /** Attempts to deliver one message: up to three, with growing delays. */
 import { setTimeout as pause } from "node:timers/promises";
 import { OUTBOUND_ATTEMPTS_MAX } from "#protocol/limits";
-import type { OutboundDone } from "../rules/messages.ts";
+import type { OutboundDone } from "../rule-engine/rule-messages.ts";
 
 /** Delays before the second and third attempt. */
 const WAITS_MS = [400, 800];

@@ -1,5 +1,5 @@
 /** Delivery of rules' messages, by kind. */
-import type { OutboundDone, OutboundRequest } from "../rules/messages.ts";
+import type { OutboundDone, OutboundRequest } from "../rule-engine/rule-messages.ts";
 import type { MailSettings } from "./email.ts";
 import type { OutboundPorts } from "./outbound.ts";
 

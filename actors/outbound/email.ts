@@ -3,7 +3,7 @@
  * nodemailer.
  */
 import { createTransport } from "nodemailer";
-import type { EmailRequest, OutboundDone } from "../rules/messages.ts";
+import type { EmailRequest, OutboundDone } from "../rule-engine/rule-messages.ts";
 import { type Attempt, inAttempts } from "./attempts.ts";
 
 /** Configuration of outgoing mail. */

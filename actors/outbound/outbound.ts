@@ -5,7 +5,7 @@
  * progress is ignored; after a crash a request is sent again, with the same idempotency key.
  */
 import type { Actor } from "#runtime/actor";
-import type { OutboundDone, OutboundRequest } from "../rules/messages.ts";
+import type { OutboundDone, OutboundRequest } from "../rule-engine/rule-messages.ts";
 
 export interface OutboundPorts {
   /** Sends the message, with retries. Rejects once `stopped`. */

@@ -1,8 +1,8 @@
 /** Sends one webhook: up to three attempts, each with a time limit; redirects are followed if their targets are allowed. */
 import { Agent, type Dispatcher, request } from "undici";
 import { WEBHOOK_REDIRECTS_MAX } from "#protocol/limits";
-import { RULE_DEPTH_HEADER } from "#protocol/rule";
-import type { OutboundDone, WebhookRequest } from "../rules/messages.ts";
+import { RULE_DEPTH_HEADER } from "#protocol/records/rule";
+import type { OutboundDone, WebhookRequest } from "../rule-engine/rule-messages.ts";
 import { inAttempts } from "./attempts.ts";
 import { checkedLookup, checkTarget } from "./target.ts";
 

@@ -1,12 +1,13 @@
 /** POST /api/events: an event that a client records. */
-import type { Command } from "#protocol/command";
+
 import { refuse } from "#protocol/errors";
-import { canonicalJson } from "#protocol/json";
-import { exceedsBytes } from "#protocol/json-size";
 import { PAYLOAD_BYTES_MAX } from "#protocol/limits";
+import { canonicalJson } from "#protocol/values/json";
+import { exceedsBytes } from "#protocol/values/json-size";
 import { checkEmittedName } from "#protocol/vocabulary";
-import { flowKey } from "../live-state/flow.ts";
-import type { Turn } from "../turn.ts";
+import type { Command } from "#protocol/wire/command";
+import { flowKey } from "../core/state/flow.ts";
+import type { Turn } from "../core/turn.ts";
 
 export function emitEvent(turn: Turn, command: Command<"EmitEvent">): void {
   const body = command.body;

@@ -5,29 +5,30 @@
  * Messages in: commands of the gateway, flows found by discovery, the listening address of the gateway. Effects out: one
  * decision per step.
  */
-import { checkArtifactData } from "#protocol/artifact-data";
-import type { Command, CommandNotice, CommandsOf } from "#protocol/command";
-import type { CustomRoutes } from "#protocol/custom-route";
+
 import { refuse } from "#protocol/errors";
-import type { LiveFlows } from "#protocol/feed";
-import { canonicalJson } from "#protocol/json";
-import { exceedsBytes } from "#protocol/json-size";
 import { ARTIFACT_BYTES_MAX } from "#protocol/limits";
-import type { ActorInfo, CodeProblems } from "#protocol/server";
-import { putOperation } from "#storage/ops";
-import { type CommandHandlers, CoreActor, type MessageHandlers, NO_LONG_POLLS } from "../core-actor.ts";
-import type { GroupPorts } from "../group-ports.ts";
-import type { Flow } from "../live-state/flow.ts";
-import type { LiveState } from "../live-state/live-state.ts";
-import { withEntry } from "../live-state/run.ts";
+import { checkArtifactData } from "#protocol/records/artifact-data";
+import type { ActorInfo, CodeProblems } from "#protocol/records/server";
+import type { CustomRoutes } from "#protocol/routes/custom-route";
+import { canonicalJson } from "#protocol/values/json";
+import { exceedsBytes } from "#protocol/values/json-size";
+import type { Command, CommandNotice, CommandsOf } from "#protocol/wire/command";
+import type { LiveFlows } from "#protocol/wire/feed";
+import { putOperation } from "#storage/write/ops";
+import { type CommandHandlers, CoreActor, type MessageHandlers, NO_LONG_POLLS } from "../core/core-actor.ts";
+import type { GroupPorts } from "../core/ports.ts";
+import type { Flow } from "../core/state/flow.ts";
+import type { LiveState } from "../core/state/live-state.ts";
+import { withEntry } from "../core/state/run.ts";
+import type { Turn } from "../core/turn.ts";
 import { GATEWAY } from "../names.ts";
-import { createRule, deleteRule, patchRule } from "../rules/commands.ts";
-import { type RegisterRules, registerRules } from "../rules/register-rules.ts";
-import { reconcileSchedules } from "../scheduler/reconcile.ts";
-import type { Turn } from "../turn.ts";
+import { type RegisterRules, registerRules } from "../rule-engine/rules/register-rules.ts";
+import { createRule, deleteRule, patchRule } from "../rule-engine/rules/rule-commands.ts";
+import { reconcileSchedules } from "../scheduler/schedules/reconcile.ts";
 import { emitEvent } from "./emit-event.ts";
-import { describeQueue, explainRun } from "./queue-view.ts";
-import { type FlowRegistration, registerFlow, updateFlow } from "./register-flow.ts";
+import { type FlowRegistration, registerFlow, updateFlow } from "./flows/register-flow.ts";
+import { describeQueue, explainRun } from "./queue-view/queue-view.ts";
 import { describeServer, describeSettings, patchSettings, type ServerFacts } from "./server-info.ts";
 import { createVariable, deleteVariable, patchVariable } from "./variables.ts";
 

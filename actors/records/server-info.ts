@@ -1,10 +1,11 @@
 /** GET /api/server and GET, PATCH /api/settings: information about the server, and settings that can be changed at run time. */
-import type { Command } from "#protocol/command";
+
 import { refuse } from "#protocol/errors";
-import type { CodeProblem, CodeReloaded, EngineInfo, RouteSpec, ServerInfo, Settings } from "#protocol/server";
-import { describeClock } from "../clock/describe.ts";
-import { capacityFreed } from "../dispatcher/hand-out.ts";
-import type { Turn } from "../turn.ts";
+import type { CodeProblem, CodeReloaded, EngineInfo, RouteSpec, ServerInfo, Settings } from "#protocol/records/server";
+import type { Command } from "#protocol/wire/command";
+import type { Turn } from "../core/turn.ts";
+import { describeClock } from "../dispatcher/clock/clock-status.ts";
+import { capacityFreed } from "../dispatcher/hand-out/hand-out.ts";
 import type { Secrets } from "./variables.ts";
 
 /** Facts about the server, given to the group. They survive a restart of the group. */

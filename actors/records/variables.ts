@@ -2,15 +2,16 @@
  * Variables: named JSON values. Secret values are sealed before they leave this step, and masked in every answer until a
  * person or program makes them plain; an MCP client may not do that.
  */
-import type { Command } from "#protocol/command";
+
 import { refuse } from "#protocol/errors";
-import { canonicalJson } from "#protocol/json";
-import { exceedsBytes } from "#protocol/json-size";
 import { VARIABLE_BYTES_MAX } from "#protocol/limits";
-import { SECRET_MASK, VariableBody, VariablePatch } from "#protocol/variable";
-import { putOperation } from "#storage/ops";
-import type { StoredVariable } from "../live-state/live-state.ts";
-import type { Turn } from "../turn.ts";
+import { SECRET_MASK, VariableBody, VariablePatch } from "#protocol/records/variable";
+import { canonicalJson } from "#protocol/values/json";
+import { exceedsBytes } from "#protocol/values/json-size";
+import type { Command } from "#protocol/wire/command";
+import { putOperation } from "#storage/write/ops";
+import type { StoredVariable } from "../core/state/live-state.ts";
+import type { Turn } from "../core/turn.ts";
 
 /** Encryption under the key of the home. */
 export interface Secrets {

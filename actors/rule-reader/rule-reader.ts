@@ -6,7 +6,7 @@
  * actor; after its restart it sends ReaderStarted.
  */
 import type { Actor } from "#runtime/actor";
-import type { ReadDone, ReadRequest, RuleQuestion } from "../rules/messages.ts";
+import type { ReadDone, ReadRequest, RuleQuestion } from "../rule-engine/rule-messages.ts";
 
 export interface ReaderPorts {
   /** The result as JSON text. Rejects on an error or at the time limit. */

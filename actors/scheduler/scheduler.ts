@@ -6,14 +6,15 @@
  * one run per schedule and fire, in the store too; a fire that a person skipped never starts; `consumed_until` moves in the
  * decision that decides the fires up to it.
  */
-import type { CommandsOf } from "#protocol/command";
+import type { CommandsOf } from "#protocol/wire/command";
 import type { Outbox } from "#runtime/effect";
-import { acceptClockCommand } from "../clock/put-right.ts";
-import { type CommandHandlers, CoreActor, type MessageHandlers, NO_LONG_POLLS } from "../core-actor.ts";
+import { type CommandHandlers, CoreActor, type MessageHandlers, NO_LONG_POLLS } from "../core/core-actor.ts";
+import type { Turn } from "../core/turn.ts";
+import { acceptClockCommand } from "../dispatcher/clock/clock-repair.ts";
 import { DISPATCHER } from "../names.ts";
-import type { Turn } from "../turn.ts";
-import { decideFires } from "./decide-fires.ts";
-import type { SchedulerMessage } from "./messages.ts";
+import { decideFires } from "./fires/decide-fires.ts";
+import { listFires, listUpcoming } from "./fires/upcoming.ts";
+import type { SchedulerMessage } from "./scheduler-messages.ts";
 import {
   createScheduleCommand,
   deleteScheduleCommand,
@@ -25,8 +26,7 @@ import {
   resumeScheduleCommand,
   skipFiresCommand,
   undoSkipCommand,
-} from "./schedule-commands.ts";
-import { listFires, listUpcoming } from "./upcoming.ts";
+} from "./schedules/schedule-commands.ts";
 
 /** Maximum of prepared fires decided per step (decideFires): about 10 ms, so that commands run in between. */
 const FIRES_PER_STEP_MAX = 1_000;

@@ -2,8 +2,8 @@
 import type { ActorSpec } from "#runtime/actor";
 import type { Host } from "#runtime/host";
 import { EXIT_REPORTS, type ExitReport } from "#runtime/thread";
-import { DispatchGroup, type GroupOptions } from "../group.ts";
-import { COMMITS, DISPATCHER, LOG_WRITER, RULE_READER, RULES } from "../names.ts";
+import { DispatchGroup, type GroupOptions } from "../dispatch-group/dispatch-group.ts";
+import { COMMITS, DISPATCHER, LOG_WRITER, RULE_ENGINE, RULE_READER } from "../names.ts";
 import { type ReaderPorts, RuleReader } from "../rule-reader/rule-reader.ts";
 import { CommitClient } from "../store-writer/commit-client.ts";
 
@@ -44,8 +44,8 @@ function ruleReader(host: Host, open: () => RuleReaders): ActorSpec {
   return {
     name: RULE_READER,
     start: ({ generation }, out) => {
-      if (generation > 1) out.send(RULES, { kind: "ReaderStarted" });
-      return new RuleReader({ ...open(), done: (message) => host.send(RULES, message) });
+      if (generation > 1) out.send(RULE_ENGINE, { kind: "ReaderStarted" });
+      return new RuleReader({ ...open(), done: (message) => host.send(RULE_ENGINE, message) });
     },
   };
 }

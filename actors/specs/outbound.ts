@@ -3,7 +3,7 @@ import type { ActorSpec } from "#runtime/actor";
 import type { Host } from "#runtime/host";
 import { DISPATCHER, OUTBOUND } from "../names.ts";
 import { Outbound, type OutboundPorts } from "../outbound/outbound.ts";
-import type { ReceiverStarted } from "../rules/messages.ts";
+import type { ReceiverStarted } from "../rule-engine/rule-messages.ts";
 
 /** `open` is called at each start of the actor. */
 export function outboundActor(host: Host, open: () => Omit<OutboundPorts, "done">): ActorSpec {

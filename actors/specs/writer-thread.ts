@@ -1,5 +1,5 @@
 /** The writers around the one write handle, wired for the server and the simulator alike; the opened store is a port. */
-import type { Decided, ReadOnly } from "#protocol/feed";
+import type { Decided, ReadOnly } from "#protocol/wire/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";
 import { LogWriter } from "../log-writer/log-writer.ts";

@@ -11,7 +11,7 @@
  */
 import type { Endpoint } from "#runtime/host";
 import type { Lane } from "#runtime/mailbox";
-import { type Batch, type BatchOutcome, changesRows, type Decision, emptyDecision } from "#storage/feed";
+import { type Batch, type BatchOutcome, changesRows, type Decision, emptyDecision } from "#storage/write/batch";
 
 /** A step's decision and its number. */
 export interface DecisionMessage {

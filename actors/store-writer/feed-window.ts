@@ -3,8 +3,9 @@
  * once the gateway has caught up, it learns that numbers are missing and sends its readers `resync`. So a slow gateway costs
  * the writer no memory, and no reader misses messages unnoticed.
  */
-import { type Committed, eventAnswers } from "#protocol/feed";
+
 import { FEED_BYTES_MAX, FEED_COMMITS_MAX } from "#protocol/limits";
+import { type Committed, eventAnswers } from "#protocol/wire/feed";
 
 /** Approximate size of an array entry on its way to another thread. */
 const SLOT_BYTES = 16;

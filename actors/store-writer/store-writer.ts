@@ -6,12 +6,12 @@
  * writer becomes read-only, announces that, and probes until writes succeed; the core decides the refused changes again.
  * Until then only batches without changes pass: answers to reads.
  */
-import type { Committed, FeedRead, ReadOnly, Reloaded } from "#protocol/feed";
+import type { Committed, FeedRead, ReadOnly, Reloaded } from "#protocol/wire/feed";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
-import type { CommitRequest, Writer } from "#storage/apply";
-import { type BatchOutcome, changesRows } from "#storage/feed";
-import { StorageError } from "#storage/storage-error";
+import { StorageError } from "#storage/sqlite/storage-error";
+import { type BatchOutcome, changesRows } from "#storage/write/batch";
+import type { CommitRequest, Writer } from "#storage/write/writer";
 import type { Checkpoint, Checkpointed } from "../checkpointer/checkpointer.ts";
 import { CHECKPOINTER, COMMITS, GATEWAY } from "../names.ts";
 import type { WriterStarted } from "./commit-client.ts";

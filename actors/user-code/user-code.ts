@@ -6,15 +6,16 @@
  * are retried, three times in total; calls that were in progress are retried one by one, so that the call that ends the
  * process does not affect others.
  */
-import type { CustomRoute, CustomRoutes, RouteAnswer, RouteRequest, RouteRequestsLost } from "#protocol/custom-route";
+
 import { HOOK_MS_MAX, RULE_CALL_MS_MAX } from "#protocol/limits";
-import type { CodeProblems } from "#protocol/server";
+import type { CodeProblems } from "#protocol/records/server";
+import type { CustomRoute, CustomRoutes, RouteAnswer, RouteRequest, RouteRequestsLost } from "#protocol/routes/custom-route";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import { DISPATCHER, GATEWAY, RECORDS, USER_CODE } from "../names.ts";
-import type { OutboundDone, ReceiverStarted } from "../rules/messages.ts";
-import type { CallOutcome, HookDone, RouteCall, UserCall, UserCallRequest } from "./calls.ts";
-import type { UserCodeMessage } from "./messages.ts";
+import type { OutboundDone, ReceiverStarted } from "../rule-engine/rule-messages.ts";
+import type { CallOutcome, HookDone, RouteCall, UserCall, UserCallRequest } from "./user-code-calls.ts";
+import type { UserCodeMessage } from "./user-code-messages.ts";
 
 /** The user-code process. */
 export interface UserCodeProcess {

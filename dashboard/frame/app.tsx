@@ -2,7 +2,7 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
-import { pagePath } from "#protocol/dashboard-pages";
+import { pagePath } from "#protocol/routes/dashboard-pages";
 import { KeyList, keyListOpen, openKeyList } from "../input/key-list.tsx";
 import { useKeys } from "../input/keys.ts";
 import { openPalette, Palette, paletteOpen } from "../input/palette.tsx";

@@ -1,7 +1,7 @@
 /** The clock of the server's machine was set: what stays suspended until a person accepts the clock. */
 import type { JSX } from "preact";
-import { pagePath } from "#protocol/dashboard-pages";
-import type { ClockProblem } from "#protocol/server";
+import type { ClockProblem } from "#protocol/records/server";
+import { pagePath } from "#protocol/routes/dashboard-pages";
 import { ask, messageOf } from "../api/client.ts";
 import { offline } from "../live/link.ts";
 import { askBack } from "../parts/dialog.tsx";

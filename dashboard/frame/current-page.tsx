@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect } from "preact/hooks";
-import { type DashboardPage, pagePath } from "#protocol/dashboard-pages";
+import { type DashboardPage, pagePath } from "#protocol/routes/dashboard-pages";
 import { offline } from "../live/link.ts";
 import { PAGES, type PageModule } from "../pages/pages.ts";
 import { Empty } from "../parts/notice.tsx";

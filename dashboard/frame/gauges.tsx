@@ -1,8 +1,8 @@
 /** The figures of the top bar: engines, running, queued, failed within an hour; the server counts all of them. */
 import { computed } from "@preact/signals";
 import type { JSX } from "preact";
-import type { RunCounts } from "#protocol/run";
-import type { ServerInfo } from "#protocol/server";
+import type { RunCounts } from "#protocol/records/run";
+import type { ServerInfo } from "#protocol/records/server";
 import { withQuery } from "../api/client.ts";
 import { type Query, useQuery } from "../api/query.ts";
 import { now } from "../format/now.ts";

@@ -1,7 +1,7 @@
 /** The rail: the names of the pages, each with its key; server facts at its foot. */
 import type { JSX } from "preact";
-import { pagePath } from "#protocol/dashboard-pages";
-import type { ServerInfo } from "#protocol/server";
+import type { ServerInfo } from "#protocol/records/server";
+import { pagePath } from "#protocol/routes/dashboard-pages";
 import { singleKeys } from "../input/keys.ts";
 import { RAIL } from "../pages/pages.ts";
 import { uptimeText } from "../records/uptime.ts";

@@ -1,7 +1,7 @@
 /** The top bar: connection, figures, palette, clock and theme. */
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { ServerInfo } from "#protocol/server";
+import type { ServerInfo } from "#protocol/records/server";
 import { tickingDuration } from "../format/duration.ts";
 import { now } from "../format/now.ts";
 import { clockTime, LOCAL_ZONE, minuteTime, switchZone, zone } from "../format/time.ts";

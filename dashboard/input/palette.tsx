@@ -2,9 +2,9 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { pagePath } from "#protocol/dashboard-pages";
-import type { FlowSummary } from "#protocol/flow";
-import type { RunsPage } from "#protocol/run";
+import type { FlowSummary } from "#protocol/records/flow";
+import type { RunsPage } from "#protocol/records/run";
+import { pagePath } from "#protocol/routes/dashboard-pages";
 import { ask, withQuery } from "../api/client.ts";
 import { useQuery } from "../api/query.ts";
 import { roughDuration } from "../format/duration.ts";

@@ -1,12 +1,12 @@
 /** The messages of the stream, by name. A deletion is an update with a mark. */
-import type { ArtifactRow } from "#protocol/artifact";
-import type { Event } from "#protocol/event";
-import type { Flow } from "#protocol/flow";
-import type { RuleRow } from "#protocol/rule";
-import type { Run } from "#protocol/run";
-import type { ScheduleRow } from "#protocol/schedule";
-import type { TaskRun } from "#protocol/task-run";
-import type { VariableRow } from "#protocol/variable";
+import type { ArtifactRow } from "#protocol/records/artifact";
+import type { Event } from "#protocol/records/event";
+import type { Flow } from "#protocol/records/flow";
+import type { RuleRow } from "#protocol/records/rule";
+import type { Run } from "#protocol/records/run";
+import type { ScheduleRow } from "#protocol/records/schedule";
+import type { TaskRun } from "#protocol/records/task-run";
+import type { VariableRow } from "#protocol/records/variable";
 
 export interface Deleted {
   id: number;

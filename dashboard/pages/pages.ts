@@ -3,7 +3,7 @@
  * how to add one.
  */
 import type { ComponentType } from "preact";
-import type { DashboardPage } from "#protocol/dashboard-pages";
+import type { DashboardPage } from "#protocol/routes/dashboard-pages";
 
 /** The props of a page: the id of its address, 0 without one. */
 export interface PageProps {

@@ -1,7 +1,7 @@
 /** An artifact in the view of its kind. Its data is from users: it is shown as text and never executed. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { ArtifactRow } from "#protocol/artifact";
+import type { ArtifactRow } from "#protocol/records/artifact";
 import { count } from "../format/number.ts";
 import { fullTime } from "../format/time.ts";
 import { Section } from "../parts/layout.tsx";

@@ -1,5 +1,5 @@
 /** The attempts of a retried run, as its engine reported them with the state; engines may omit them. */
-import type { Run } from "#protocol/run";
+import type { Run } from "#protocol/records/run";
 
 /** Begin and end of each, microseconds; the end of the latest is null. */
 export function attemptsOf(run: Run): readonly (readonly [fromUs: number, toUs: number | null])[] {

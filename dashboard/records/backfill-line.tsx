@@ -1,6 +1,6 @@
 /** One backfill in a list: its values and its progress. */
 import type { JSX } from "preact";
-import type { BackfillStatus } from "#protocol/backfill";
+import type { BackfillStatus } from "#protocol/records/backfill";
 import { count } from "../format/number.ts";
 import { lookOfName } from "../state/look.ts";
 import "./backfill.css";

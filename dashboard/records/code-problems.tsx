@@ -1,6 +1,6 @@
 /** Problems of the served directory: files that do not load, and parts of other files that do not work as intended. */
 import type { JSX } from "preact";
-import type { CodeProblem, Settings } from "#protocol/server";
+import type { CodeProblem, Settings } from "#protocol/records/server";
 import { useQuery } from "../api/query.ts";
 import { counted } from "../format/number.ts";
 import { Section } from "../parts/layout.tsx";

@@ -1,7 +1,7 @@
 /** Parts of an event: its subject with a link, and its content. */
 
 import type { JSX } from "preact";
-import type { Event, Resource } from "#protocol/event";
+import type { Event, Resource } from "#protocol/records/event";
 import { withMarksShown } from "../format/marks.ts";
 import { lookOf, type StateLook } from "../state/look.ts";
 import { StateGlyph } from "../state/state-mark.tsx";

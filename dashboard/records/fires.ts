@@ -1,6 +1,6 @@
 /** Future fires of all schedules, as computed by the server. */
-import type { ScheduleRow } from "#protocol/schedule";
-import type { ScheduleFires } from "#protocol/schedule-calendar";
+import type { ScheduleRow } from "#protocol/records/schedule";
+import type { ScheduleFires } from "#protocol/records/schedule-calendar";
 import { withQuery } from "../api/client.ts";
 import { type Query, useQuery } from "../api/query.ts";
 

@@ -1,5 +1,5 @@
 /** All flows with the data of lists: schedules, latest results, neighbours. */
-import type { FlowSummary } from "#protocol/flow";
+import type { FlowSummary } from "#protocol/records/flow";
 import { type Query, useQuery } from "../api/query.ts";
 
 /** Latest ended runs per flow. */

@@ -1,7 +1,7 @@
 /** Waiting runs and their reasons, from the server; fetched again while a shown run waits. */
 import { computed, type ReadonlySignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { Queue, QueuedRun } from "#protocol/queue";
+import type { Queue, QueuedRun } from "#protocol/records/queue";
 import { type Query, useQuery } from "../api/query.ts";
 
 const EVERY_MS = 5_000;

@@ -1,7 +1,7 @@
 /** Actions on runs; only those that cannot be undone ask for confirmation. */
 import { signal } from "@preact/signals";
-import type { Run } from "#protocol/run";
-import { isTerminal } from "#protocol/state";
+import type { Run } from "#protocol/records/run";
+import { isTerminal } from "#protocol/records/state";
 import { ask, messageOf } from "../api/client.ts";
 import { counted, listed } from "../format/number.ts";
 import { askBack } from "../parts/dialog.tsx";

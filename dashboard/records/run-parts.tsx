@@ -1,7 +1,7 @@
 /** Parts of a run that several pages show: its duration against the usual one, its creator, its flow. */
 import type { JSX } from "preact";
-import type { Run } from "#protocol/run";
-import { isTerminal } from "#protocol/state";
+import type { Run } from "#protocol/records/run";
+import { isTerminal } from "#protocol/records/state";
 import { duration, tickingDuration } from "../format/duration.ts";
 import { now, nowUs } from "../format/now.ts";
 import { PAGES } from "../pages/pages.ts";

@@ -1,7 +1,7 @@
 /** The progress of a run, as its flow or its tasks report it with progress(). Nothing for runs without reports. */
 import type { JSX } from "preact";
-import type { ArtifactsPage } from "#protocol/artifact";
-import { progressOf, progressText, type RunProgress } from "#protocol/run-progress";
+import type { ArtifactsPage } from "#protocol/records/artifact";
+import { progressOf, progressText, type RunProgress } from "#protocol/records/run-progress";
 import { withQuery } from "../api/client.ts";
 import { useQuery } from "../api/query.ts";
 

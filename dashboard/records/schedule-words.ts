@@ -1,5 +1,5 @@
 /** Schedules in words. Uncommon expressions are shown as written. */
-import type { Schedule, ScheduleRow } from "#protocol/schedule";
+import type { Schedule, ScheduleRow } from "#protocol/records/schedule";
 import { duration } from "../format/duration.ts";
 import { plannedTime } from "../format/time.ts";
 

@@ -2,7 +2,7 @@
 import type { ReadonlySignal } from "@preact/signals";
 import { computed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import type { Stats } from "#protocol/stats";
+import type { Stats } from "#protocol/records/stats";
 import { shared } from "../api/query.ts";
 
 const WEEK_HOURS = 168;

@@ -1,7 +1,7 @@
 /** One sentence: why a run waits, or why it ended in its state. Empty for runs that need no reason. */
 
-import type { Queue, QueuedRun } from "#protocol/queue";
-import type { Run } from "#protocol/run";
+import type { Queue, QueuedRun } from "#protocol/records/queue";
+import type { Run } from "#protocol/records/run";
 import { duration, roughDuration, tickingDuration } from "../format/duration.ts";
 import { withMarksShown } from "../format/marks.ts";
 import { nowUs } from "../format/now.ts";

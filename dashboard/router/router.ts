@@ -1,6 +1,6 @@
 /** The address bar holds the state: the page, its filters and its tab. Links are ordinary links. */
 import { computed, signal } from "@preact/signals";
-import { pageAt } from "#protocol/dashboard-pages";
+import { pageAt } from "#protocol/routes/dashboard-pages";
 import { endRestoring, isRestoring, restoreScroll } from "./scroll.ts";
 
 interface Place {

@@ -2,7 +2,7 @@
  * The visual language of states: glyph, word, colour and loudness. Quiet states ended well or wait for their time, live states
  * are active, loud states need attention.
  */
-import type { State } from "#protocol/state";
+import type { State } from "#protocol/records/state";
 
 export type Loudness = "quiet" | "live" | "loud";
 

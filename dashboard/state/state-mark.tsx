@@ -1,6 +1,6 @@
 /** A state as shown: glyph and word, in its loudness. */
 import type { JSX } from "preact";
-import type { State } from "#protocol/state";
+import type { State } from "#protocol/records/state";
 import { Glyph } from "./glyph.tsx";
 import { lookOf, type StateLook } from "./look.ts";
 

@@ -1,17 +1,18 @@
 /**
  * Calls operations of the route table through the same commands and queries as HTTP requests.
  */
-import { COMMANDS } from "#protocol/command";
-import { canonicalJson, parseKeepingFractions } from "#protocol/json";
+
 import { MCP_PAGE_BYTES_MAX } from "#protocol/limits";
-import type { Route } from "#protocol/route";
-import { ROUTES } from "#protocol/routes";
-import type { OutstandingCommands } from "../commands.ts";
-import { InnerExchange, type InnerOutcome } from "../inner-exchange.ts";
-import { parseBody } from "../json-body.ts";
-import { READS } from "../read-table.ts";
-import type { Reads } from "../reads.ts";
-import { replyRefusal } from "../reply.ts";
+import type { Route } from "#protocol/routes/route";
+import { ROUTES } from "#protocol/routes/routes";
+import { canonicalJson, parseKeepingFractions } from "#protocol/values/json";
+import { COMMANDS } from "#protocol/wire/command";
+import type { OutstandingCommands } from "../commands/outstanding-commands.ts";
+import { READS } from "../reads/read-table.ts";
+import type { Reads } from "../reads/reads.ts";
+import { InnerExchange, type InnerOutcome } from "../request/inner-exchange.ts";
+import { parseBody } from "../request/json-body.ts";
+import { replyRefusal } from "../request/reply.ts";
 import { failureOf } from "./tool-failure.ts";
 
 /** Arguments of an operation; parts that the operation does not take are omitted. */

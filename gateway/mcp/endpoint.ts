@@ -4,12 +4,12 @@
  */
 import { type Refusal, refuse } from "#protocol/errors";
 import { BODY_BYTES_MAX } from "#protocol/limits";
-import { MCP_PROTOCOL_VERSION, MCP_PROTOCOL_VERSIONS } from "#protocol/mcp";
-import { BodyReader, type BodyTaker, type RequestHead } from "../body.ts";
-import type { OutstandingCommands } from "../commands.ts";
-import type { Reads } from "../reads.ts";
-import { replyMessage, replyNothing, replyRefusal } from "../reply.ts";
-import type { Exchange, ExchangeWatcher } from "../transport-port.ts";
+import { MCP_PROTOCOL_VERSION, MCP_PROTOCOL_VERSIONS } from "#protocol/mcp/mcp";
+import type { OutstandingCommands } from "../commands/outstanding-commands.ts";
+import type { Reads } from "../reads/reads.ts";
+import { BodyReader, type BodyTaker, type RequestHead } from "../request/body.ts";
+import { replyMessage, replyNothing, replyRefusal } from "../request/reply.ts";
+import type { Exchange, ExchangeWatcher } from "../transport/transport-port.ts";
 import { ApiCalls, ClientLeft } from "./api-calls.ts";
 import { type RpcMessage, readMessage, rpcError, unparsable, writeAnswer } from "./json-rpc.ts";
 import { answerMethod } from "./methods.ts";

@@ -1,5 +1,5 @@
 /** How arguments name a flow: by its name, or as project/flow when several projects have a flow of that name. */
-import type { FlowSummary } from "#protocol/flow";
+import type { FlowSummary } from "#protocol/records/flow";
 import type { AskApi } from "./api-calls.ts";
 import { ToolFailure } from "./tool-failure.ts";
 

@@ -1,7 +1,8 @@
 /** JSON-RPC 2.0 as text: reads messages and writes answers. Keys are sorted. */
-import { canonicalJson, parseKeepingFractions } from "#protocol/json";
-import { SENT_JSON } from "#protocol/json-scan";
-import { isRpcId, RPC_ERROR } from "#protocol/mcp";
+
+import { isRpcId, RPC_ERROR } from "#protocol/mcp/mcp";
+import { canonicalJson, parseKeepingFractions } from "#protocol/values/json";
+import { SENT_JSON } from "#protocol/values/json-scan";
 
 /** Text, a number, or null; returned unchanged. */
 export type RpcId = unknown;

@@ -1,6 +1,5 @@
 /** The methods of the protocol and their answers. Independent of HTTP. */
-import type { ArtifactsPage } from "#protocol/artifact";
-import { prettyJson } from "#protocol/json";
+
 import { LOGS_PAGE, MCP_ARTIFACTS_PAGE } from "#protocol/limits";
 import {
   MCP_PROMPTS,
@@ -10,8 +9,10 @@ import {
   MCP_SCHEME,
   mcpInstructions,
   resourceUri,
-} from "#protocol/mcp";
-import { listTools } from "#protocol/mcp-tools";
+} from "#protocol/mcp/mcp";
+import { listTools } from "#protocol/mcp/mcp-tools";
+import type { ArtifactsPage } from "#protocol/records/artifact";
+import { prettyJson } from "#protocol/values/json";
 import { isObject, type RpcOutcome, rpcError } from "./json-rpc.ts";
 import { logsOfRun } from "./run-tools.ts";
 import { type CallContext, callTool } from "./tool-call.ts";

@@ -1,15 +1,15 @@
 /** The tools on flows and runs: calls of the API, and the keys of the results. */
 import type { Static } from "typebox";
-import type { ArtifactsPage } from "#protocol/artifact";
-import type { EventsPage } from "#protocol/event";
-import type { FlowSummary } from "#protocol/flow";
 import { EVENTS_PAGE, MCP_TASK_RUNS_PAGE } from "#protocol/limits";
-import type { LogsPage } from "#protocol/log";
-import type { RUN_TOOLS } from "#protocol/mcp-run-tools";
-import type { McpTool } from "#protocol/mcp-tool";
-import type { Run, RunsPage } from "#protocol/run";
-import { isTerminal, type StateType } from "#protocol/state";
-import type { TaskRun, TaskRunsPage } from "#protocol/task-run";
+import type { RUN_TOOLS } from "#protocol/mcp/mcp-run-tools";
+import type { McpTool } from "#protocol/mcp/mcp-tool";
+import type { ArtifactsPage } from "#protocol/records/artifact";
+import type { EventsPage } from "#protocol/records/event";
+import type { FlowSummary } from "#protocol/records/flow";
+import type { LogsPage } from "#protocol/records/log";
+import type { Run, RunsPage } from "#protocol/records/run";
+import { isTerminal, type StateType } from "#protocol/records/state";
+import type { TaskRun, TaskRunsPage } from "#protocol/records/task-run";
 import { checkMatchedName } from "#protocol/vocabulary";
 import type { AskApi } from "./api-calls.ts";
 import { findFlow, flowFilter, requireFlow } from "./flow-reference.ts";

@@ -1,7 +1,8 @@
 /** The tools on schedules and backfills. */
-import type { FlowSummary } from "#protocol/flow";
-import type { SCHEDULE_TOOLS } from "#protocol/mcp-schedule-tools";
-import type { PreviewResponse, ScheduleRow } from "#protocol/schedule";
+
+import type { SCHEDULE_TOOLS } from "#protocol/mcp/mcp-schedule-tools";
+import type { FlowSummary } from "#protocol/records/flow";
+import type { PreviewResponse, ScheduleRow } from "#protocol/records/schedule";
 import type { AskApi } from "./api-calls.ts";
 import { findFlow } from "./flow-reference.ts";
 import type { Handlers, ToolResult } from "./run-tools.ts";

@@ -1,7 +1,8 @@
 /** tools/call: reads the arguments, runs the tool, and writes the result for a model. */
-import { prettyJson } from "#protocol/json";
-import type { McpTool } from "#protocol/mcp-tool";
-import { isReadOnlyTool, isToolName, MCP_TOOLS, readOnlyRefusal, type ToolName } from "#protocol/mcp-tools";
+
+import type { McpTool } from "#protocol/mcp/mcp-tool";
+import { isReadOnlyTool, isToolName, MCP_TOOLS, readOnlyRefusal, type ToolName } from "#protocol/mcp/mcp-tools";
+import { prettyJson } from "#protocol/values/json";
 import { readArguments } from "./arguments.ts";
 import { type RpcOutcome, rpcError } from "./json-rpc.ts";
 import type { ToolContext, ToolResult } from "./run-tools.ts";

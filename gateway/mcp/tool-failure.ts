@@ -3,7 +3,7 @@
  * never leaves gateway/mcp/.
  */
 import { MCP_ANSWER_BYTES_MAX } from "#protocol/limits";
-import type { InnerOutcome } from "../inner-exchange.ts";
+import type { InnerOutcome } from "../request/inner-exchange.ts";
 import { isObject } from "./json-rpc.ts";
 
 export class ToolFailure extends Error {

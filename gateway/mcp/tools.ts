@@ -1,5 +1,5 @@
 /** The handlers of all tools. */
-import type { MCP_TOOLS } from "#protocol/mcp-tools";
+import type { MCP_TOOLS } from "#protocol/mcp/mcp-tools";
 import { type Handlers, RUN_HANDLERS } from "./run-tools.ts";
 import { SCHEDULE_HANDLERS } from "./schedule-tools.ts";
 

@@ -1,7 +1,7 @@
 /** docs/reference/cli.md: every command with its arguments and options. */
 import type { CommandSpec, OptionSpec } from "#cli/command-spec";
-import { COMMANDS } from "#cli/commands/index";
-import { CONNECTION_OPTIONS, GLOBAL_OPTIONS } from "#cli/commands/shared-options";
+import { COMMANDS } from "#cli/commands";
+import { CONNECTION_OPTIONS, GLOBAL_OPTIONS } from "#cli/shared-options";
 import { anchor, code, page, sentence, table } from "./markdown.ts";
 
 const EXIT_CODES = [

@@ -1,5 +1,5 @@
 /** docs/reference/configuration.md: the keys of millrace.toml and the environment variables. */
-import { DEFAULTS_KEYS, EMAIL_KEYS, FREE_TABLES, type Key, SERVER_KEYS, VARIABLES } from "#server/config-keys";
+import { DEFAULTS_KEYS, EMAIL_KEYS, FREE_TABLES, type Key, SERVER_KEYS, VARIABLES } from "#server/config/config-keys";
 import { code, page, table } from "./markdown.ts";
 
 export function configurationReference(): string {

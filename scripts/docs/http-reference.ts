@@ -1,7 +1,7 @@
 /** docs/reference/http.md: every endpoint of the route table, with the records of requests and answers. */
 import { INTERFACE_VERSION } from "#protocol/interface-version";
-import type { Route } from "#protocol/route";
-import { ROUTES } from "#protocol/routes";
+import type { Route } from "#protocol/routes/route";
+import { ROUTES } from "#protocol/routes/routes";
 import { anchor, code, page, sentence, table } from "./markdown.ts";
 import { aboutWords, propertiesOf, recordsIn, type Schema, typeWords } from "./schema-words.ts";
 

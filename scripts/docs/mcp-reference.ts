@@ -1,7 +1,7 @@
 /** docs/reference/mcp.md: the tools and other offers for MCP clients. */
-import { MCP_PROMPTS, MCP_PROTOCOL_VERSION, MCP_RESOURCE_TEMPLATES, mcpInstructions, resourceUri } from "#protocol/mcp";
-import type { McpTool, ToolAnnotations } from "#protocol/mcp-tool";
-import { MCP_TOOLS } from "#protocol/mcp-tools";
+import { MCP_PROMPTS, MCP_PROTOCOL_VERSION, MCP_RESOURCE_TEMPLATES, mcpInstructions, resourceUri } from "#protocol/mcp/mcp";
+import type { McpTool, ToolAnnotations } from "#protocol/mcp/mcp-tool";
+import { MCP_TOOLS } from "#protocol/mcp/mcp-tools";
 import { anchor, code, page, table } from "./markdown.ts";
 import { aboutWords, propertiesOf, type Schema, typeWords } from "./schema-words.ts";
 

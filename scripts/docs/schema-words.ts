@@ -1,6 +1,6 @@
 /** JSON schemas in words, for the reference pages. */
 import { INTEGER_MAX, INTEGER_MIN } from "#protocol/limits";
-import { Timestamp } from "#protocol/scalar";
+import { Timestamp } from "#protocol/values/scalar";
 import { anchor, code } from "./markdown.ts";
 
 export type Schema = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 /** `client.artifacts`: records that runs published for people. */
 
-import type { ArtifactsQuery } from "#protocol/artifact";
+import type { ArtifactsQuery } from "#protocol/records/artifact";
 import type { Http } from "./http.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";
 import type { ArtifactBody, ArtifactListItem, ArtifactRow, FilterOf, Loose } from "./records.ts";

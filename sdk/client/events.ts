@@ -1,6 +1,6 @@
 /** `client.events`: the recorded history. */
 
-import type { EventsQuery } from "#protocol/event";
+import type { EventsQuery } from "#protocol/records/event";
 import type { Http } from "./http.ts";
 import { type CreateOptions, keyOf } from "./idempotency.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";

@@ -1,13 +1,13 @@
 /** The records that the client returns and sends, under their interface names. Types only: nothing is loaded. */
 
-export type { ArtifactBody, ArtifactKind, ArtifactListItem, ArtifactRow } from "#protocol/artifact";
-export type { BackfillBody, BackfillPreview, BackfillStatus, BackfillValue } from "#protocol/backfill";
-export type { EmitEventBody, Event, Resource } from "#protocol/event";
-export type { Flow, FlowOptions, FlowSummary } from "#protocol/flow";
-export type { GraphEdge, GraphNode, RunGraph } from "#protocol/graph";
-export type { AcquireResponse } from "#protocol/lease";
-export type { Log } from "#protocol/log";
-export type { Queue, QueuedRun, RunExplanation } from "#protocol/queue";
+export type { ArtifactBody, ArtifactKind, ArtifactListItem, ArtifactRow } from "#protocol/records/artifact";
+export type { BackfillBody, BackfillPreview, BackfillStatus, BackfillValue } from "#protocol/records/backfill";
+export type { EmitEventBody, Event, Resource } from "#protocol/records/event";
+export type { Flow, FlowOptions, FlowSummary } from "#protocol/records/flow";
+export type { GraphEdge, GraphNode, RunGraph } from "#protocol/records/graph";
+export type { AcquireResponse } from "#protocol/records/lease";
+export type { Log } from "#protocol/records/log";
+export type { Queue, QueuedRun, RunExplanation } from "#protocol/records/queue";
 export type {
   Expectation,
   RuleAction,
@@ -18,8 +18,8 @@ export type {
   RuleRow,
   RuleSpec,
   RuleTest,
-} from "#protocol/rule";
-export type { CreateRunBody, CreateRunForFlowBody, Run, RunCounts, TransitionBody } from "#protocol/run";
+} from "#protocol/records/rule";
+export type { CreateRunBody, CreateRunForFlowBody, Run, RunCounts, TransitionBody } from "#protocol/records/run";
 export type {
   PausedSchedules,
   PreviewBody,
@@ -30,8 +30,8 @@ export type {
   ScheduleRow,
   SkipBody,
   SkipResponse,
-} from "#protocol/schedule";
-export type { ScheduleFires, ScheduleRuns } from "#protocol/schedule-calendar";
+} from "#protocol/records/schedule";
+export type { ScheduleFires, ScheduleRuns } from "#protocol/records/schedule-calendar";
 export type {
   ActorInfo,
   ClockAccepted,
@@ -42,12 +42,12 @@ export type {
   ServerInfo,
   Settings,
   SettingsPatch,
-} from "#protocol/server";
-export type { State, StateType } from "#protocol/state";
-export type { Stats } from "#protocol/stats";
-export type { TaskRun } from "#protocol/task-run";
-export type { ProjectedFire, UpcomingItem, UpcomingRun } from "#protocol/upcoming";
-export type { VariableBody, VariablePatch, VariableRow, VariableWithRaw } from "#protocol/variable";
+} from "#protocol/records/server";
+export type { State, StateType } from "#protocol/records/state";
+export type { Stats } from "#protocol/records/stats";
+export type { TaskRun } from "#protocol/records/task-run";
+export type { ProjectedFire, UpcomingItem, UpcomingRun } from "#protocol/records/upcoming";
+export type { VariableBody, VariablePatch, VariableRow, VariableWithRaw } from "#protocol/records/variable";
 export type { Vocabulary } from "#protocol/vocabulary";
 
 export type JsonObject = Record<string, unknown>;

@@ -1,5 +1,5 @@
 /** `client.rules`: actions of the server when an event happens, or does not happen in time. */
-import type { ExpectationsQuery, RuleTestQuery } from "#protocol/rule";
+import type { ExpectationsQuery, RuleTestQuery } from "#protocol/records/rule";
 import type { Http } from "./http.ts";
 import type { CreateOptions } from "./idempotency.ts";
 import type { Expectation, FilterOf, Loose, RuleBody, RuleFiring, RulePatch, RuleRow, RuleTest } from "./records.ts";

@@ -1,6 +1,6 @@
 /** `client.runs`: everything under /api/runs. */
 
-import type { RunCountsQuery, RunsQuery } from "#protocol/run";
+import type { RunCountsQuery, RunsQuery } from "#protocol/records/run";
 import type { Http } from "./http.ts";
 import { type CreateOptions, keyOf } from "./idempotency.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";

@@ -1,6 +1,6 @@
 /** `client.taskRuns`: everything under /api/task-runs. */
 
-import type { TaskRunsQuery } from "#protocol/task-run";
+import type { TaskRunsQuery } from "#protocol/records/task-run";
 import type { Http } from "./http.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";
 import type { ArtifactRow, FilterOf, Log, TaskRun } from "./records.ts";

@@ -1,6 +1,6 @@
 /** Waits for the end of a run. */
 
-import { lostResultBytes } from "#protocol/state";
+import { lostResultBytes } from "#protocol/records/state";
 import { MillraceError } from "./error.ts";
 import { type Http, pause } from "./http.ts";
 import type { Run } from "./records.ts";

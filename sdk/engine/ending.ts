@@ -1,7 +1,7 @@
 /** The ways a run's execution ends, and the state that records each. */
-import type { State } from "#protocol/state";
-import type { FailureRecord } from "../failure.ts";
-import type { Question } from "../questions.ts";
+import type { State } from "#protocol/records/state";
+import type { FailureRecord } from "../execution/failure.ts";
+import type { Question } from "../run/questions.ts";
 
 /** How the execution of a run ends, where the engine decides it. */
 export type Ending =

@@ -1,6 +1,6 @@
 /** The engine's main loop: imports its module, polls for work, and executes one run or job after another. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { WorkItem, WorkResponse } from "#protocol/engine";
+import type { WorkItem, WorkResponse } from "#protocol/records/engine";
 import type { MillraceOptions } from "../client/index.ts";
 import { Connection, type ServerAddress } from "./connection.ts";
 import { doJob } from "./jobs.ts";

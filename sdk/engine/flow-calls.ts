@@ -1,14 +1,14 @@
 /** The user thread's side of a run: finds the flows of the module and calls them. */
-import type { State } from "#protocol/state";
-import { type ActiveRun, newActiveRun } from "../active-run.ts";
-import { type AttemptOutcome, runAttempt, runFlowHook } from "../attempt.ts";
+import type { State } from "#protocol/records/state";
 import type { Millrace } from "../client/index.ts";
-import { systemClock } from "../clock.ts";
-import { Cancelled, TimedOut } from "../failure.ts";
-import { hookFor } from "../hooks.ts";
-import type { LoadedFlow } from "../load-module.ts";
-import type { ReportItem } from "../report-item.ts";
-import { ServerRunServices } from "../run-services.ts";
+import { hookFor } from "../define/hooks.ts";
+import { type ActiveRun, newActiveRun } from "../execution/active-run.ts";
+import { type AttemptOutcome, runAttempt, runFlowHook } from "../execution/attempt.ts";
+import { systemClock } from "../execution/clock.ts";
+import { Cancelled, TimedOut } from "../execution/failure.ts";
+import type { ReportItem } from "../execution/report-item.ts";
+import { ServerRunServices } from "../execution/run-services.ts";
+import type { LoadedFlow } from "../modules/load-module.ts";
 import { ItemBatch } from "./item-batch.ts";
 import type { FlowFacts, RunFacts } from "./user-thread-api.ts";
 

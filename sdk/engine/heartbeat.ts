@@ -1,5 +1,5 @@
 /** Heartbeats of a run, and the detection of a server that is gone. */
-import type { WorkItem } from "#protocol/engine";
+import type { WorkItem } from "#protocol/records/engine";
 import type { ServerApi } from "./server-api.ts";
 
 /** How often the silence is checked, as a fraction of the interval. */

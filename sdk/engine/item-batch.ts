@@ -1,5 +1,5 @@
 /** Batches report items on their way from the user thread to the control thread. */
-import type { ReportItem } from "../report-item.ts";
+import type { ReportItem } from "../execution/report-item.ts";
 
 /** Length of the windows in which messages are counted. */
 const WINDOW_MS = 10;

@@ -1,7 +1,7 @@
 /** Work items that are not runs: crash hooks and bulk-completion checks. */
-import type { WorkItem } from "#protocol/engine";
-import { systemClock } from "../clock.ts";
-import { describeFailure } from "../failure.ts";
+import type { WorkItem } from "#protocol/records/engine";
+import { systemClock } from "../execution/clock.ts";
+import { describeFailure } from "../execution/failure.ts";
 import { RunControl, type RunControlOptions } from "./run-control.ts";
 import type { ServerApi } from "./server-api.ts";
 import type { ThreadKeeper } from "./thread-keeper.ts";

@@ -1,6 +1,6 @@
 /** Tracks the task runs that have not ended. */
-import { isTerminal, type State } from "#protocol/state";
-import type { ReportItem } from "../report-item.ts";
+import { isTerminal, type State } from "#protocol/records/state";
+import type { ReportItem } from "../execution/report-item.ts";
 
 /**
  * Tracks which task runs of a run have not ended, so that the engine can end them with the run when the user thread is lost.

@@ -1,8 +1,9 @@
 /** Reports of a run: collects items, sends them in order and resends them until the server has taken them. */
-import type { ReportResponse, WorkItem } from "#protocol/engine";
+
 import { REPORT_BYTES_MAX } from "#protocol/limits";
-import type { State } from "#protocol/state";
-import type { ReportItem } from "../report-item.ts";
+import type { ReportResponse, WorkItem } from "#protocol/records/engine";
+import type { State } from "#protocol/records/state";
+import type { ReportItem } from "../execution/report-item.ts";
 import type { ReportAnswer, ServerApi, TransitionAnswer } from "./server-api.ts";
 
 /** Longest delay of a report item. */

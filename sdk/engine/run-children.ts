@@ -9,7 +9,7 @@ import {
   signalAll,
   unmarkedBelow,
 } from "#system/run-processes";
-import type { Gauges } from "../gauges.ts";
+import type { Gauges } from "../execution/gauges.ts";
 
 /** How often the remaining processes are listed. */
 const LOOK_MS = 50;

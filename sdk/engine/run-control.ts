@@ -1,10 +1,10 @@
 /** The control thread's side of a run: start, attempts, retries, stops and the last state. */
-import type { WorkItem } from "#protocol/engine";
-import { isStateType, isTerminal, type State, type StateType } from "#protocol/state";
-import type { AttemptOutcome } from "../attempt.ts";
-import { systemClock } from "../clock.ts";
-import type { FailureRecord } from "../failure.ts";
-import type { LogLines } from "../report-item.ts";
+import type { WorkItem } from "#protocol/records/engine";
+import { isStateType, isTerminal, type State, type StateType } from "#protocol/records/state";
+import type { AttemptOutcome } from "../execution/attempt.ts";
+import { systemClock } from "../execution/clock.ts";
+import type { FailureRecord } from "../execution/failure.ts";
+import type { LogLines } from "../execution/report-item.ts";
 import { type Ending, stateOf } from "./ending.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { OpenTaskRuns } from "./open-task-runs.ts";

@@ -1,7 +1,8 @@
 /** The engine's requests to the server, with their timeouts and retries. */
-import type { HeartbeatResponse, ReportResponse, WorkItem, WorkResponse } from "#protocol/engine";
+
 import { WAIT_MS_MAX } from "#protocol/limits";
-import type { State } from "#protocol/state";
+import type { HeartbeatResponse, ReportResponse, WorkItem, WorkResponse } from "#protocol/records/engine";
+import type { State } from "#protocol/records/state";
 import type { Answer, Channel } from "./connection.ts";
 import { sendUntilAnswered } from "./retrying.ts";
 

@@ -1,5 +1,5 @@
 /** Why the user thread ends, sent by the thread itself as its last message. */
-import { describeFailure } from "../failure.ts";
+import { describeFailure } from "../execution/failure.ts";
 import type { Ended } from "./user-thread-api.ts";
 
 /** Calls `tell` when user code ends this thread: by an uncaught error or by process.exit. */

@@ -1,6 +1,6 @@
 /** Keeps the user thread in step with the files of its module. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Gauges } from "../gauges.ts";
+import { Gauges } from "../execution/gauges.ts";
 import { UserThread } from "./user-thread.ts";
 import type { CodeKeeper, FlowFacts, LoadAnswer, UserThreadData } from "./user-thread-api.ts";
 

@@ -1,10 +1,10 @@
 /** The messages between the control thread and the user thread. */
-import type { State } from "#protocol/state";
-import type { AttemptOutcome } from "../attempt.ts";
+import type { State } from "#protocol/records/state";
 import type { MillraceOptions } from "../client/index.ts";
-import type { Gauges } from "../gauges.ts";
-import type { LoadedFile } from "../loaded-file.ts";
-import type { ReportItem } from "../report-item.ts";
+import type { AttemptOutcome } from "../execution/attempt.ts";
+import type { Gauges } from "../execution/gauges.ts";
+import type { ReportItem } from "../execution/report-item.ts";
+import type { LoadedFile } from "../modules/loaded-file.ts";
 
 /** The data that the user thread starts with. */
 export interface UserThreadData {

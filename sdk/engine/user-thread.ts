@@ -2,8 +2,8 @@
 import { Worker } from "node:worker_threads";
 import { type Remote, wrap } from "comlink";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
-import { isChanged, type LoadedFile } from "../loaded-file.ts";
-import type { ReportItem } from "../report-item.ts";
+import type { ReportItem } from "../execution/report-item.ts";
+import { isChanged, type LoadedFile } from "../modules/loaded-file.ts";
 import { endedByError } from "./thread-end.ts";
 import type { CodePlace, Ended, ImportedFile, UserThreadApi, UserThreadData } from "./user-thread-api.ts";
 

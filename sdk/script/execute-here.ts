@@ -1,21 +1,21 @@
 /**
  * The engine inside a script: takes one run from the server of this process and executes it, by the same protocol as engines.
  */
-import type { WorkItem } from "#protocol/engine";
+import type { WorkItem } from "#protocol/records/engine";
 import { hostIdentity } from "#system/host-identity";
-import { followChildren } from "../child-processes.ts";
 import { hasEnded, type Millrace, type Run } from "../client/index.ts";
 import { clientHome } from "../client/local-server.ts";
-import { captureConsole } from "../console-capture.ts";
+import type { FlowDefinition } from "../define/flow.ts";
 import { RunControl } from "../engine/run-control.ts";
 import { ServerApi } from "../engine/server-api.ts";
 import { DEFAULT_TIMES } from "../engine/settings.ts";
-import type { FlowDefinition } from "../flow.ts";
-import type { Registration } from "../registration.ts";
-import { RunError } from "../run-error.ts";
-import { captureStreams } from "../stream-capture.ts";
+import type { Registration } from "../modules/registration.ts";
+import { followChildren } from "../output/child-processes.ts";
+import { captureConsole } from "../output/console-capture.ts";
+import { captureStreams } from "../output/stream-capture.ts";
 import type { LocalSend } from "./home-server.ts";
 import { LocalChannel } from "./local-channel.ts";
+import { RunError } from "./run-error.ts";
 import { gauges, ScriptCode } from "./script-code.ts";
 
 export interface RunHere {

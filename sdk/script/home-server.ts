@@ -7,7 +7,7 @@ import { MillraceError } from "../client/error.ts";
 import type { Answer, Outgoing } from "../client/http.ts";
 import { Millrace } from "../client/index.ts";
 import { clientHome, findLocalServer } from "../client/local-server.ts";
-import { shared } from "../shared-state.ts";
+import { shared } from "../execution/shared-state.ts";
 import { HomeInUseError } from "./home-in-use-error.ts";
 
 export interface HomeServer {

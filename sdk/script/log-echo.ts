@@ -1,4 +1,4 @@
-import { shared } from "../shared-state.ts";
+import { shared } from "../execution/shared-state.ts";
 
 /** Log lines of a run, printed where its script runs. */
 

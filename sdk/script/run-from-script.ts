@@ -1,13 +1,13 @@
 /** A flow called in a script: a run of its own. */
 import { basename, dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import type { CreateRun, Millrace, Run } from "../client/index.ts";
-import type { FlowDefinition } from "../flow.ts";
-import { type Registration, registrationOf } from "../registration.ts";
-import { RunError } from "../run-error.ts";
-import { servedElsewhere } from "../served-elsewhere.ts";
+import type { FlowDefinition } from "../define/flow.ts";
+import { type Registration, registrationOf } from "../modules/registration.ts";
+import { servedElsewhere } from "../modules/served-elsewhere.ts";
 import { executeHere } from "./execute-here.ts";
 import { followRun } from "./follow-run.ts";
 import { withHomeServer } from "./home-server.ts";
+import { RunError } from "./run-error.ts";
 
 /**
  * Creates the run and waits for its end; without a server, this process executes the run.

@@ -1,9 +1,9 @@
 import type { Millrace } from "../client/index.ts";
 import { FlowCalls } from "../engine/flow-calls.ts";
 import type { CodeKeeper, CodePlace, Ended, FlowFacts } from "../engine/user-thread-api.ts";
-import { Gauges } from "../gauges.ts";
-import type { LoadedFlow } from "../load-module.ts";
-import type { ReportItem } from "../report-item.ts";
+import { Gauges } from "../execution/gauges.ts";
+import type { ReportItem } from "../execution/report-item.ts";
+import type { LoadedFlow } from "../modules/load-module.ts";
 import { echoLine, isStreamLine } from "./log-echo.ts";
 
 /** Shared by all runs of this script. */

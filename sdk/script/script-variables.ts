@@ -1,5 +1,5 @@
 import { clientHome } from "../client/local-server.ts";
-import { ServerVariables, type SetVariableOptions, type VariableStore } from "../variable-store.ts";
+import { ServerVariables, type SetVariableOptions, type VariableStore } from "../run/variable-store.ts";
 import { withHomeServer } from "./home-server.ts";
 
 /** Variables outside a run: those of the home. */

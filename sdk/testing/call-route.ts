@@ -1,5 +1,5 @@
-import { type RouteHandler, routeOf } from "../route.ts";
-import { responseOf } from "../route-response.ts";
+import { type RouteHandler, routeOf } from "../define/routes/route.ts";
+import { responseOf } from "../define/routes/route-response.ts";
 
 /**
  * Calls the handler of a route in this process, as the server would for a request to this path, and resolves to its answer.

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../execution/clock.ts";
 
 interface Alarm {
   dueUs: number;

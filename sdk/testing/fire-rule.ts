@@ -1,6 +1,6 @@
-import type { Event } from "#protocol/event";
-import type { Run } from "#protocol/run";
-import { type RuleFunction, ruleOf, ruleResult } from "../rule.ts";
+import type { Event } from "#protocol/records/event";
+import type { Run } from "#protocol/records/run";
+import { type RuleFunction, ruleOf, ruleResult } from "../define/rules/rule.ts";
 
 /** The event of a test: its name, and any other relevant fields. */
 export type TestEvent = { name: string } & Partial<Event>;

@@ -1,5 +1,5 @@
-import type { State } from "#protocol/state";
-import type { LogLine, ReportItem } from "../report-item.ts";
+import type { State } from "#protocol/records/state";
+import type { LogLine, ReportItem } from "../execution/report-item.ts";
 
 /** A recorded task run. */
 export interface RecordedTaskRun {

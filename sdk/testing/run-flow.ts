@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { StateType } from "#protocol/state";
-import { type ActiveRun, newActiveRun, type RunBasis } from "../active-run.ts";
-import { type AttemptOutcome, runAttempt, runFlowHook } from "../attempt.ts";
-import { captureConsole } from "../console-capture.ts";
-import { Cancelled, isPaused, TimedOut } from "../failure.ts";
-import { definitionOf, type FlowDefinition } from "../flow.ts";
+import type { StateType } from "#protocol/records/state";
+import { definitionOf, type FlowDefinition } from "../define/flow.ts";
+import { type ActiveRun, newActiveRun, type RunBasis } from "../execution/active-run.ts";
+import { type AttemptOutcome, runAttempt, runFlowHook } from "../execution/attempt.ts";
+import { Cancelled, isPaused, TimedOut } from "../execution/failure.ts";
+import { captureConsole } from "../output/console-capture.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { Recording } from "./recording.ts";
 import { TestServices } from "./test-services.ts";

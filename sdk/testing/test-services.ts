@@ -1,6 +1,6 @@
-import type { AcquireResponse } from "#protocol/lease";
-import type { RunServices } from "../run-services.ts";
-import type { VariableStore } from "../variable-store.ts";
+import type { AcquireResponse } from "#protocol/records/lease";
+import type { RunServices } from "../execution/run-services.ts";
+import type { VariableStore } from "../run/variable-store.ts";
 
 /** The answers of a server to a run, from memory. */
 export class TestServices implements RunServices {

@@ -1,7 +1,7 @@
 /** A backup: one file with the whole store, made with or without a running server. */
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { type CopyFacts, copyStore } from "#storage/copy";
+import { type CopyFacts, copyStore } from "#storage/home/copy";
 import { STORE_FILE } from "./home-files.ts";
 import { OperationalError } from "./operational-error.ts";
 

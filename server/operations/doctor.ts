@@ -1,14 +1,14 @@
 /** Examines a home and its store and reports problems. Changes nothing. */
 import { existsSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { HomeLockedError, lockHome } from "#storage/home/lock";
+import { SecretBox } from "#storage/home/secret-box";
 import { checkFile, checkStore, type StoreCheck } from "#storage/invariants/check-store";
 import type { Finding } from "#storage/invariants/invariant";
-import { HomeLockedError, lockHome } from "#storage/lock";
-import { databaseVersion } from "#storage/migrate";
-import { checkLibrary, libraryVersion } from "#storage/pragmas";
-import { openReadHandle } from "#storage/read-handle";
-import { SecretBox } from "#storage/secret-box";
-import { StorageError } from "#storage/storage-error";
+import { openReadHandle } from "#storage/read/read-handle";
+import { databaseVersion } from "#storage/schema/migrate";
+import { checkLibrary, libraryVersion } from "#storage/sqlite/pragmas";
+import { StorageError } from "#storage/sqlite/storage-error";
 import { checkHomeFiles, foreignFolder, KEY_FILE, STORE_FILE } from "./home-files.ts";
 import { OperationalError } from "./operational-error.ts";
 

@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createSystemClock } from "#runtime/clock";
-import { type CopyFacts, copyStore, replaceStore } from "#storage/copy";
-import { lockHome } from "#storage/lock";
+import { type CopyFacts, copyStore, replaceStore } from "#storage/home/copy";
+import { lockHome } from "#storage/home/lock";
 import { prepareHome } from "../discovery-file.ts";
 import { STORE_FILE } from "./home-files.ts";
 import { OperationalError } from "./operational-error.ts";

@@ -1,6 +1,6 @@
 /** The data that every worker thread gets at its start. */
 import type { ThreadCount } from "#actors/tree";
-import type { ServerConfig } from "../config.ts";
+import type { ServerConfig } from "../config/config.ts";
 import type { OpenFilesPlan } from "../open-files.ts";
 
 export interface ThreadData {

@@ -1,9 +1,9 @@
 /** The gateway as an actor. The connections belong to the thread and survive the actor. */
 import { fileURLToPath } from "node:url";
 import { createIdSource } from "#actors/ids";
-import { DISPATCHER, GATEWAY, LEASES, LISTENING, RECORDS, SERVER_LOG, STORE_WRITER, USER_CODE } from "#actors/names";
-import { createGateway, type Gateway, type GatewayMessage, type GatewayOptions } from "#gateway/server";
-import type { FeedRead } from "#protocol/feed";
+import { DISPATCHER, GATEWAY, LEASE_MANAGER, LISTENING, RECORDS, SERVER_LOG, STORE_WRITER, USER_CODE } from "#actors/names";
+import { createGateway, type Gateway, type GatewayMessage, type GatewayOptions } from "#gateway/gateway";
+import type { FeedRead } from "#protocol/wire/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { createSystemClock } from "#runtime/clock";
 import type { Outbox } from "#runtime/effect";
@@ -71,7 +71,7 @@ async function listen(data: ThreadData, thread: ThreadHost, out: Outbox): Promis
   const listening = { kind: "Listening", host, port, url: data.listens ? urlOf(host, port) : "" };
   out.send(RECORDS, listening);
   out.send(DISPATCHER, { kind: "GatewayStarted" });
-  out.send(LEASES, { kind: "GatewayStarted" });
+  out.send(LEASE_MANAGER, { kind: "GatewayStarted" });
   out.send(USER_CODE, { kind: "GatewayStarted" });
   out.send(LISTENING, listening);
   return gateway;

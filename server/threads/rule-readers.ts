@@ -1,7 +1,7 @@
 /** The reader threads of the rule reader. */
-import type { RuleQuestion } from "#actors/rules/messages";
+import type { RuleQuestion } from "#actors/rule-engine/rule-messages";
 import type { RuleReaders } from "#actors/specs/core-thread";
-import { READ_LIMIT_MS, ReadPool } from "#storage/read-pool";
+import { READ_LIMIT_MS, ReadPool } from "#storage/read/read-pool";
 
 /** One thread can render templates while the other searches for an event. */
 const READER_THREADS = 2;

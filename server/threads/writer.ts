@@ -2,10 +2,10 @@
 import { writerThread } from "#actors/specs/writer-thread";
 import type { OpenedStore, WatchedFiles } from "#actors/store-writer/store-writer";
 import type { ActorSpec } from "#runtime/actor";
-import { Writer } from "#storage/apply";
-import type { Database } from "#storage/driver";
-import { clearProblem, noteProblem, StoreFiles } from "#storage/store-files";
-import { closeWriteHandle, openWriteHandle } from "#storage/write-handle";
+import { clearProblem, noteProblem, StoreFiles } from "#storage/home/store-files";
+import type { Database } from "#storage/sqlite/driver";
+import { closeWriteHandle, openWriteHandle } from "#storage/write/write-handle";
+import { Writer } from "#storage/write/writer";
 import type { ThreadData } from "./data.ts";
 
 export function setUp(data: ThreadData): ActorSpec[] {

@@ -6,8 +6,8 @@ import { type ChildProcess, fork } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { CallOutcome } from "#actors/user-code/calls";
-import type { LoadedFile } from "#sdk/loaded-file";
+import type { CallOutcome } from "#actors/user-code/user-code-calls";
+import type { LoadedFile } from "#sdk/modules/loaded-file";
 import type { ChildCall, FromChild, LoadedModule, ToChild } from "./messages.ts";
 import { starvedMs } from "./starved-time.ts";
 

@@ -1,6 +1,6 @@
 /** Detects changed files and folders by polling, a bounded number per check. */
 import { statSync } from "node:fs";
-import { isChanged, isSettled, type LoadedFile, recordFile } from "#sdk/loaded-file";
+import { isChanged, isSettled, type LoadedFile, recordFile } from "#sdk/modules/loaded-file";
 
 /** Checking a path takes two microseconds; with more paths, they are checked in turns. */
 const LOOKED_AT_MAX = 1_000;

@@ -3,9 +3,16 @@
  * and replaces it when files have changed.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { CallOutcome } from "#actors/user-code/calls";
-import type { LoadedFile } from "#sdk/loaded-file";
-import { type Discovered, type Discovery, discover, type FlowRegistration, findModules, startWith } from "../discovery.ts";
+import type { CallOutcome } from "#actors/user-code/user-code-calls";
+import type { LoadedFile } from "#sdk/modules/loaded-file";
+import {
+  type Discovered,
+  type Discovery,
+  discover,
+  type FlowRegistration,
+  findModules,
+  startWith,
+} from "../discovery/discovery.ts";
 import { type ChildOptions, UserCodeChild } from "./child-process.ts";
 import { watchLoaded, watchPlaces } from "./file-watch.ts";
 import type { ChildCall } from "./messages.ts";

@@ -1,7 +1,7 @@
 /** Messages between the server and the user-code process. */
-import type { CallOutcome, RouteCall, UserCall } from "#actors/user-code/calls";
-import type { LoadedFile } from "#sdk/loaded-file";
-import type { Registration, RouteRegistration, RuleRegistration } from "#sdk/registration";
+import type { CallOutcome, RouteCall, UserCall } from "#actors/user-code/user-code-calls";
+import type { LoadedFile } from "#sdk/modules/loaded-file";
+import type { Registration, RouteRegistration, RuleRegistration } from "#sdk/modules/registration";
 
 export type ChildCall = UserCall | RouteCall;
 

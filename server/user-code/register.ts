@@ -4,7 +4,7 @@ import { USER_CODE } from "#actors/names";
 import { UserCode } from "#actors/user-code/user-code";
 import { RULE_CALL_MS_MAX } from "#protocol/limits";
 import type { Host } from "#runtime/host";
-import type { ServerConfig } from "../config.ts";
+import type { ServerConfig } from "../config/config.ts";
 import { type KeeperOptions, UserCodeKeeper } from "./keeper.ts";
 import { ServedCode } from "./served-code.ts";
 

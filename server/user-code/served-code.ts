@@ -1,11 +1,11 @@
 /** The code of the served directory of a running server: the last discovery, and the differences of each new one. */
 import { relative, sep } from "node:path";
 import type { ReloadCode } from "#actors/records/records";
-import type { CodeFound } from "#actors/user-code/messages";
-import type { CustomRoute } from "#protocol/custom-route";
+import type { CodeFound } from "#actors/user-code/user-code-messages";
 import { CODE_PROBLEMS_MAX } from "#protocol/limits";
-import type { CodeProblem } from "#protocol/server";
-import type { FlowRegistration, ModuleProblem } from "../discovery.ts";
+import type { CodeProblem } from "#protocol/records/server";
+import type { CustomRoute } from "#protocol/routes/custom-route";
+import type { FlowRegistration, ModuleProblem } from "../discovery/discovery.ts";
 import type { KeptDiscovery, UserCodeKeeper } from "./keeper.ts";
 
 /** The most severe first. */

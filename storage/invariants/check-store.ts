@@ -1,6 +1,6 @@
 /** All checks of a store: its file, and the promises about its rows. */
-import type { Database } from "../driver.ts";
-import { Statements } from "../statements.ts";
+import type { Database } from "../sqlite/driver.ts";
+import { Statements } from "../sqlite/statements.ts";
 import { BACKFILLS_ARE_WHOLE, FAN_IN_ONCE } from "./backfills.ts";
 import { EVENTS_WITHOUT_GAPS, STREAM_COMPLETE } from "./events.ts";
 import { type Finding, findRows, type Invariant, type InvariantFacts, told } from "./invariant.ts";

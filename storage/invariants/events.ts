@@ -1,7 +1,8 @@
 /** I6: event numbers have no gaps, and I7: what readers of the stream receive, which leaves no trace to check. */
-import { STRETCH_IDS } from "../codes.ts";
-import { readCounters } from "../counters.ts";
-import { type EventGap, readEventGaps } from "../event-gaps.ts";
+
+import { type EventGap, readEventGaps } from "../load/event-gaps.ts";
+import { STRETCH_IDS } from "../schema/codes.ts";
+import { readCounters } from "../write/counters.ts";
 import { type Invariant, told } from "./invariant.ts";
 
 const COUNTS = `SELECT stretch, (SELECT count(*) FROM events WHERE id >= stretch * ${STRETCH_IDS} AND id < (stretch + 1) * ${STRETCH_IDS})

@@ -1,5 +1,5 @@
 /** A check of the stored data: a promise of the server, and whether the rows keep the promise. */
-import type { Statements } from "../statements.ts";
+import type { Statements } from "../sqlite/statements.ts";
 
 export interface Finding {
   /** broken: the promise is not kept. unusual: a legitimate state is possible, but a person should look. */

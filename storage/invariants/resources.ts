@@ -1,5 +1,5 @@
 /** I4: leases on a resource stay within its total. */
-import type { Statements } from "../statements.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { type Finding, type Invariant, type InvariantFacts, told } from "./invariant.ts";
 
 /** Amounts are fractions, so compare their sums with a tolerance. */

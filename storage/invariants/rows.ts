@@ -1,7 +1,7 @@
 /** I1: nothing is lost. Rows have their owners, counts match a recount, ids stay below the counters. */
-import { COUNTED, stateType } from "../codes.ts";
-import { readCounters } from "../counters.ts";
-import type { Statements } from "../statements.ts";
+import { COUNTED, stateType } from "../schema/codes.ts";
+import type { Statements } from "../sqlite/statements.ts";
+import { readCounters } from "../write/counters.ts";
 import { type Finding, findRows, type Invariant, told } from "./invariant.ts";
 
 /** Rows whose run or flow does not exist. */

@@ -1,5 +1,5 @@
 /** I2 and I3: the state of a run agrees with its events and times, and at most one engine holds the run. */
-import { ENDED_CODES, STRETCH_IDS, stateCode, stateType } from "../codes.ts";
+import { ENDED_CODES, STRETCH_IDS, stateCode, stateType } from "../schema/codes.ts";
 import { findRows, type Invariant } from "./invariant.ts";
 
 const ENDED = ENDED_CODES.join(", ");

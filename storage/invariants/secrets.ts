@@ -1,6 +1,6 @@
 /** I12: no secret is stored in plain text. */
-import { readLines } from "../log-blocks.ts";
-import type { Statements } from "../statements.ts";
+import { readLines } from "../schema/log-blocks.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { type Finding, type Invariant, told } from "./invariant.ts";
 
 /** Shorter texts occur in many places by chance. */

@@ -2,7 +2,7 @@
  * The first schema.
  *
  * The owner of a table assigns its row ids; `counters` holds the highest id of each table, so an id is never reused after a
- * delete. State types and event names are small codes (storage/codes.ts, table `names`); a state name is NULL when it equals
+ * delete. State types and event names are small codes (storage/schema/codes.ts, table `names`); a state name is NULL when it equals
  * its type; empty JSON ([] and {}) is NULL; external ids of server-made rows are 16 bytes. Indexes over runs are partial:
  * over ended runs for lists, over unfinished runs for the start of the core, so that the moves of an unfinished run touch no
  * index.

@@ -1,5 +1,5 @@
 /** GET /api/runs/{id}/input: a person's answers to the pauses of a run. */
-import type { Statements } from "../statements.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued, wholeAnswer } from "./answer-part.ts";
 
 export interface AnswersArguments extends Continued {

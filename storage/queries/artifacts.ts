@@ -1,7 +1,7 @@
 /** Artifacts: by id, of a run or task run (in order of id), and the list across runs (newest first). */
-import type { ArtifactsQuery } from "#protocol/artifact";
-import { bytesToUuid } from "#protocol/uuid";
-import type { Statements } from "../statements.ts";
+import type { ArtifactsQuery } from "#protocol/records/artifact";
+import { bytesToUuid } from "#protocol/values/uuid";
+import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type PageArguments, pagePart } from "./answer-part.ts";
 import { Conditions } from "./conditions.ts";
 import { flowIds } from "./filters.ts";

@@ -1,8 +1,8 @@
 /** Backfill records (interface: "Backfill"; decisions: BackfillStatus) and their stream messages. */
 
-import { bytesToUuid } from "#protocol/uuid";
-import { stateType } from "../codes.ts";
-import type { Statements } from "../statements.ts";
+import { bytesToUuid } from "#protocol/values/uuid";
+import { stateType } from "../schema/codes.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { flag, quoted, stored } from "./json.ts";
 

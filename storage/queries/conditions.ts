@@ -1,5 +1,5 @@
 /** WHERE terms combined with AND, and their values in order. */
-import type { SqlValue } from "../driver.ts";
+import type { SqlValue } from "../sqlite/driver.ts";
 
 export class Conditions {
   readonly #terms: string[] = [];

@@ -1,7 +1,7 @@
 /** GET /api/counts, from the counts that the writer maintains: never a scan of runs. */
-import { STATE_TYPES } from "#protocol/state";
-import { COUNT_KIND, ENDED_CODES } from "../codes.ts";
-import type { Statements } from "../statements.ts";
+import { STATE_TYPES } from "#protocol/records/state";
+import { COUNT_KIND, ENDED_CODES } from "../schema/codes.ts";
+import type { Statements } from "../sqlite/statements.ts";
 
 type CountRow = [flow_id: number, kind: number, state_type: number, count: number];
 

@@ -5,10 +5,10 @@
  * its flow and the task run. Before those rows are deleted, these parts are written into the event.
  */
 
-import { bytesToUuid } from "#protocol/uuid";
-import { stateType } from "../codes.ts";
-import { eventUuid } from "../external-id.ts";
-import type { Statements } from "../statements.ts";
+import { bytesToUuid } from "#protocol/values/uuid";
+import { stateType } from "../schema/codes.ts";
+import { eventUuid } from "../schema/external-id.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { quoted, stored } from "./json.ts";
 
 export type EventRow = [

@@ -1,8 +1,8 @@
 /** GET /api/events. Filters combine; `after` and `before` bound `occurred`, both inclusive. */
-import type { EventsQuery } from "#protocol/event";
-import { isUuid, uuidToBytes } from "#protocol/uuid";
-import { STRETCH_IDS, STRETCH_KIND } from "../codes.ts";
-import type { Statements } from "../statements.ts";
+import type { EventsQuery } from "#protocol/records/event";
+import { isUuid, uuidToBytes } from "#protocol/values/uuid";
+import { STRETCH_IDS, STRETCH_KIND } from "../schema/codes.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, type PageArguments, pagePart } from "./answer-part.ts";
 import { Conditions } from "./conditions.ts";
 import { type EventContext, type EventRow, renderEvent, SELECT_EVENT } from "./event-record.ts";

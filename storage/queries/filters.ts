@@ -1,6 +1,6 @@
 /** Filters that several lists share. */
-import { STATE_TYPES } from "#protocol/state";
-import type { Statements } from "../statements.ts";
+import { STATE_TYPES } from "#protocol/records/state";
+import type { Statements } from "../sqlite/statements.ts";
 import type { Conditions } from "./conditions.ts";
 
 /** Ids of the flows that these filters allow; null for all flows. */

@@ -1,8 +1,8 @@
 /** Flow records and summaries (interface: "Flow"; decisions: FlowSummary). */
 import { RECENT_RUNS_COUNT } from "#protocol/limits";
-import { bytesToUuid } from "#protocol/uuid";
-import { COUNT_KIND, ENDED_CODES, stateType } from "../codes.ts";
-import type { Statements } from "../statements.ts";
+import { bytesToUuid } from "#protocol/values/uuid";
+import { COUNT_KIND, ENDED_CODES, stateType } from "../schema/codes.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { flag, quoted, stored } from "./json.ts";
 import { schedulesOfFlow } from "./schedule-record.ts";

@@ -3,10 +3,10 @@
  * exceed one part, they are then read forwards from the first of them.
  */
 import { ANSWER_PART_BYTES_MAX } from "#protocol/limits";
-import type { LogsQuery } from "#protocol/log";
-import { levelBit } from "../feed.ts";
-import { type LogLine, readLines } from "../log-blocks.ts";
-import type { Statements } from "../statements.ts";
+import type { LogsQuery } from "#protocol/records/log";
+import { type LogLine, readLines } from "../schema/log-blocks.ts";
+import type { Statements } from "../sqlite/statements.ts";
+import { levelBit } from "../write/batch.ts";
 import { type AnswerPart, type PageArguments, pagePart, wholeAnswer } from "./answer-part.ts";
 import { page, quoted } from "./json.ts";
 

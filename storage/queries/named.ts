@@ -3,9 +3,9 @@
  * does not exist. Lists of rows that belong to a run or task run are null for an unknown owner; lists of a flow are empty
  * then.
  */
-import type { FullMatch } from "#protocol/rule-spec";
-import type { RunCountsQuery } from "#protocol/run";
-import type { Statements } from "../statements.ts";
+import type { FullMatch } from "#protocol/records/rule-spec";
+import type { RunCountsQuery } from "#protocol/records/run";
+import type { Statements } from "../sqlite/statements.ts";
 import type { AnswerPart } from "./answer-part.ts";
 import { type AnswersArguments, answersOfRun } from "./answers.ts";
 import { type ArtifactsArguments, artifactById, artifactsOfRun, artifactsOfTaskRun, artifactsPage } from "./artifacts.ts";

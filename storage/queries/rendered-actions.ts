@@ -3,11 +3,12 @@
  *
  * Runs in reader threads, because a record may be large and a template may run long.
  */
-import { parseJson } from "#protocol/json";
+
 import { ANSWER_PART_BYTES_MAX } from "#protocol/limits";
-import type { FullAction } from "#protocol/rule-spec";
-import { type SeenEvent, seenEvent } from "../load-events.ts";
-import type { Statements } from "../statements.ts";
+import type { FullAction } from "#protocol/records/rule-spec";
+import { parseJson } from "#protocol/values/json";
+import { type SeenEvent, seenEvent } from "../load/load-events.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { Budget } from "../templates/budget.ts";
 import { renderDeep, renderText, type Values } from "../templates/render.ts";
 import { TemplateFailure } from "../templates/values.ts";

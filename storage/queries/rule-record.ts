@@ -1,9 +1,10 @@
 /** Rules, their firings and expectations (interface: "Rules"). */
-import { parseJson } from "#protocol/json";
+
 import { EXPECTATIONS_PAGE, FIRINGS_COUNT_MAX } from "#protocol/limits";
-import type { FullSpec } from "#protocol/rule-spec";
-import { bytesToUuid } from "#protocol/uuid";
-import type { Statements } from "../statements.ts";
+import type { FullSpec } from "#protocol/records/rule-spec";
+import { parseJson } from "#protocol/values/json";
+import { bytesToUuid } from "#protocol/values/uuid";
+import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { flag, quoted } from "./json.ts";
 

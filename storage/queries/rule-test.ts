@@ -2,12 +2,13 @@
  * POST /api/rules/{id}/test: renders the actions of a rule for the latest matching event or for a named event. Executes
  * nothing.
  */
-import { parseJson } from "#protocol/json";
-import type { FullMatch, FullSpec } from "#protocol/rule-spec";
-import { bytesToUuid } from "#protocol/uuid";
-import { matches } from "../event-match.ts";
-import { latestEvents, type SeenEvent, seenEvent } from "../load-events.ts";
-import type { Statements } from "../statements.ts";
+
+import type { FullMatch, FullSpec } from "#protocol/records/rule-spec";
+import { parseJson } from "#protocol/values/json";
+import { bytesToUuid } from "#protocol/values/uuid";
+import { latestEvents, type SeenEvent, seenEvent } from "../load/load-events.ts";
+import { matches } from "../read/event-match.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { Budget } from "../templates/budget.ts";
 import { type EventValues, renderAction, valuesOf } from "./rendered-actions.ts";
 

@@ -6,10 +6,10 @@
  * search, only those among the newest runs.
  */
 import { SEARCHED_RUNS_MAX } from "#protocol/limits";
-import type { RunCountsQuery } from "#protocol/run";
-import { type StateType, SUB_STATES } from "#protocol/state";
-import { COUNT_KIND, ENDED_CODES, stateType } from "../codes.ts";
-import type { Statements } from "../statements.ts";
+import type { RunCountsQuery } from "#protocol/records/run";
+import { type StateType, SUB_STATES } from "#protocol/records/state";
+import { COUNT_KIND, ENDED_CODES, stateType } from "../schema/codes.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { Conditions } from "./conditions.ts";
 import { type Source, selectRuns } from "./run-filters.ts";
 import { rangeSources } from "./runs-page.ts";

@@ -3,9 +3,9 @@
  * in order of id.
  */
 import { SEARCHED_PARAMETERS_BYTES_MAX } from "#protocol/limits";
-import type { RunsQuery } from "#protocol/run";
-import { ENDED_CODES, stateCode } from "../codes.ts";
-import type { Statements } from "../statements.ts";
+import type { RunsQuery } from "#protocol/records/run";
+import { ENDED_CODES, stateCode } from "../schema/codes.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { addContains, Conditions, contains } from "./conditions.ts";
 import { addStartFilters, addStateFilters, allFlowIds, flowIds, stateCodeOf, stateCodesOf } from "./filters.ts";
 

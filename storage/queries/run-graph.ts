@@ -1,7 +1,7 @@
 /** The graph of a run: its task runs and their dependencies. */
 import { ANSWER_PART_BYTES_MAX } from "#protocol/limits";
-import { bytesToUuid } from "#protocol/uuid";
-import type { Statements } from "../statements.ts";
+import { bytesToUuid } from "#protocol/values/uuid";
+import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { quoted } from "./json.ts";
 import { renderState } from "./state-record.ts";

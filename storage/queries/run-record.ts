@@ -1,8 +1,8 @@
 /** Run records (interface: "Run"). */
 
-import { bytesToUuid } from "#protocol/uuid";
-import { stateType } from "../codes.ts";
-import type { Statements } from "../statements.ts";
+import { bytesToUuid } from "#protocol/values/uuid";
+import { stateType } from "../schema/codes.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { quoted, stored } from "./json.ts";
 import { renderState } from "./state-record.ts";
 

@@ -9,10 +9,10 @@
  * scan stopped, and may hold fewer runs than requested.
  */
 import { SEARCHED_RUNS_MAX } from "#protocol/limits";
-import type { RunCountsQuery, RunSort, RunsQuery } from "#protocol/run";
-import { stateCode } from "../codes.ts";
-import type { SqlValue } from "../driver.ts";
-import type { Statements } from "../statements.ts";
+import type { RunCountsQuery, RunSort, RunsQuery } from "#protocol/records/run";
+import { stateCode } from "../schema/codes.ts";
+import type { SqlValue } from "../sqlite/driver.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, type PageArguments, pagePart } from "./answer-part.ts";
 import { Conditions } from "./conditions.ts";
 import { type RunSelection, type Source, selectRuns } from "./run-filters.ts";

@@ -1,6 +1,6 @@
 /** Schedule records (interface: "ScheduleRow"). */
-import { bytesToUuid } from "#protocol/uuid";
-import type { Statements } from "../statements.ts";
+import { bytesToUuid } from "#protocol/values/uuid";
+import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { flag, quoted } from "./json.ts";
 

@@ -1,6 +1,6 @@
 /** GET /api/schedules/runs: runs by schedule and hour of their fire, for calendars. */
-import { stateType } from "../codes.ts";
-import type { Statements } from "../statements.ts";
+import { stateType } from "../schema/codes.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { quoted } from "./json.ts";
 

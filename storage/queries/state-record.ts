@@ -1,5 +1,5 @@
 /** The state in the record of a run or task run. */
-import { stateType } from "../codes.ts";
+import { stateType } from "../schema/codes.ts";
 import { quoted, stored } from "./json.ts";
 
 /** `name` is NULL in the store when it equals the type. */

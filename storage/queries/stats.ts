@@ -2,10 +2,10 @@
  * GET /api/stats: ended runs and task runs per hour, by flow and by task name, with typical durations; from counts, never
  * from runs.
  */
-import { stateType } from "../codes.ts";
-import { quantile } from "../duration-class.ts";
-import { HOUR_US, QUARTER_US } from "../ended-counts.ts";
-import type { Statements } from "../statements.ts";
+import { stateType } from "../schema/codes.ts";
+import { quantile } from "../schema/duration-class.ts";
+import type { Statements } from "../sqlite/statements.ts";
+import { HOUR_US, QUARTER_US } from "../write/ended-counts.ts";
 
 type Row = [hour: number, flow_id: number, task_name: string, state: number, duration_class: number, count: number];
 

@@ -1,6 +1,6 @@
 /** Reads the coarse index: the stretches of ids that contain given values, nearest to the cursor first. */
-import { STRETCH_IDS } from "../codes.ts";
-import type { Statements } from "../statements.ts";
+import { STRETCH_IDS } from "../schema/codes.ts";
+import type { Statements } from "../sqlite/statements.ts";
 
 /** One filter of a list: a row has to have one of these values. */
 export interface StretchFilter {

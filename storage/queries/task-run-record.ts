@@ -1,6 +1,6 @@
 /** Task run records (interface: "TaskRun"), with the identity of the owning run. */
-import { bytesToUuid } from "#protocol/uuid";
-import type { Statements } from "../statements.ts";
+import { bytesToUuid } from "#protocol/values/uuid";
+import type { Statements } from "../sqlite/statements.ts";
 import { quoted, stored } from "./json.ts";
 import { renderState } from "./state-record.ts";
 

@@ -1,7 +1,7 @@
 /** GET /api/task-runs (newest first), and the task runs of one run. */
-import type { TaskRunsQuery } from "#protocol/task-run";
-import { ENDED_CODES, STRETCH_KIND } from "../codes.ts";
-import type { Statements } from "../statements.ts";
+import type { TaskRunsQuery } from "#protocol/records/task-run";
+import { ENDED_CODES, STRETCH_KIND } from "../schema/codes.ts";
+import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued, type PageArguments, pagePart } from "./answer-part.ts";
 import { addContains, Conditions } from "./conditions.ts";
 import { addStartFilters, addStateFilters, flowIds, stateCodeOf } from "./filters.ts";

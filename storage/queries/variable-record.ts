@@ -1,6 +1,6 @@
 /** Variable records (interface: "VariableRow"). The value of a secret leaves the store only as ciphertext. */
-import { SECRET_MASK } from "#protocol/variable";
-import type { Statements } from "../statements.ts";
+import { SECRET_MASK } from "#protocol/records/variable";
+import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { flag, quoted, stored } from "./json.ts";
 

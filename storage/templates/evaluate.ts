@@ -1,5 +1,5 @@
 /** Evaluates the tree of a template. Visiting a node and creating a value spend from a budget. */
-import { isExactInteger } from "#protocol/json";
+import { isExactInteger } from "#protocol/values/json";
 import type { Budget } from "./budget.ts";
 import { applyFilter } from "./filters.ts";
 import type { TemplateNode } from "./parse.ts";

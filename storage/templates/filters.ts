@@ -2,7 +2,7 @@
  * The filters of templates: a closed list. No filter takes a pattern or calls anything, and each spends the cost of its
  * result before creating it.
  */
-import { canonicalJson } from "#protocol/json";
+import { canonicalJson } from "#protocol/values/json";
 import type { Budget } from "./budget.ts";
 import { defined, isMap, itemsOf, printed, TemplateFailure, Undefined } from "./values.ts";
 

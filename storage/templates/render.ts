@@ -1,5 +1,5 @@
 /** Rendering of texts and of values that contain texts. */
-import { isExactInteger } from "#protocol/json";
+import { isExactInteger } from "#protocol/values/json";
 import type { Budget } from "./budget.ts";
 import { Evaluation } from "./evaluate.ts";
 import { isTemplate, parseTemplate } from "./parse.ts";

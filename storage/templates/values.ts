@@ -1,5 +1,5 @@
 /** Values in templates and how they are printed: as in Python, which clients of this interface expect. */
-import { isExactInteger } from "#protocol/json";
+import { isExactInteger } from "#protocol/values/json";
 import type { Budget } from "./budget.ts";
 
 /** The value of a name or attribute that does not exist: it can be tested and given a default, nothing else. */

@@ -1,6 +1,6 @@
 import t from "tap";
-import { MCP_PROMPTS, MCP_RESOURCE_TEMPLATES, resourceUri } from "#protocol/mcp";
-import { listTools, MCP_TOOLS } from "#protocol/mcp-tools";
+import { MCP_PROMPTS, MCP_RESOURCE_TEMPLATES, resourceUri } from "#protocol/mcp/mcp";
+import { listTools, MCP_TOOLS } from "#protocol/mcp/mcp-tools";
 
 /**
  * The contract with hosts and their saved permissions: arguments of each tool, required ones marked, and whether the tool

@@ -1,8 +1,8 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import t from "tap";
-import { COMMANDS } from "#protocol/command";
-import { openapiDocument } from "#protocol/openapi";
-import { ROUTES } from "#protocol/routes";
+import { openapiDocument } from "#protocol/routes/openapi";
+import { ROUTES } from "#protocol/routes/routes";
+import { COMMANDS } from "#protocol/wire/command";
 
 interface Operation {
   operationId: string;

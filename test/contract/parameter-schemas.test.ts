@@ -1,7 +1,7 @@
 import { Type as OldType } from "@sinclair/typebox";
 import t from "tap";
 import NewType from "typebox";
-import { checkParameters } from "#protocol/parameters";
+import { checkParameters } from "#protocol/values/parameters";
 
 /** The same parameters, declared with each library and by hand. */
 const schemas: Record<string, object> = {

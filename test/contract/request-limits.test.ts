@@ -1,7 +1,7 @@
 /** Every part of a request with variable size has a limit stated in its description. */
 import t from "tap";
-import { MCP_TOOLS } from "#protocol/mcp-tools";
-import { ROUTES } from "#protocol/routes";
+import { MCP_TOOLS } from "#protocol/mcp/mcp-tools";
+import { ROUTES } from "#protocol/routes/routes";
 
 type Node = Readonly<Record<string, unknown>>;
 

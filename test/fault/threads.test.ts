@@ -113,7 +113,7 @@ t.test("two threads: the writer's is ended, actors are killed, the gateway's too
     kill(server, "dispatcher"),
     kill(server, "gateway"),
     end(server, "writer"),
-    kill(server, "store-writer", "leases"),
+    kill(server, "store-writer", "lease-manager"),
     kill(server, "gateway", "store-writer"),
   ]);
 });

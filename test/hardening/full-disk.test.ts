@@ -1,7 +1,7 @@
 /** A full disk (the process may write no file): reads continue, writes are refused, no acknowledged data is lost. */
 import { execFileSync, spawnSync } from "node:child_process";
 import t, { type Test } from "tap";
-import { ROUTES } from "#protocol/routes";
+import { ROUTES } from "#protocol/routes/routes";
 import { millrace } from "../support/cli-process.ts";
 import { type HardenedServer, seedRecords, startHardenedServer } from "./hardened-server.ts";
 import { type Known, sampleRequest } from "./large-requests.ts";

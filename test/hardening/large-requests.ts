@@ -5,9 +5,9 @@
  */
 
 import { BODY_BYTES_MAX } from "#protocol/limits";
-import { MCP_TOOLS } from "#protocol/mcp-tools";
-import { openapiDocument } from "#protocol/openapi";
-import { ROUTES } from "#protocol/routes";
+import { MCP_TOOLS } from "#protocol/mcp/mcp-tools";
+import { openapiDocument } from "#protocol/routes/openapi";
+import { ROUTES } from "#protocol/routes/routes";
 
 type Node = Readonly<Record<string, unknown>>;
 

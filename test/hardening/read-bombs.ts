@@ -4,11 +4,11 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Primitive } from "#protocol/feed";
-import { MCP_TOOLS } from "#protocol/mcp-tools";
-import { ROUTES } from "#protocol/routes";
-import { putOperation } from "#storage/ops";
-import { openStore, putFlow, putRun, type RunSpec, request, type Store, uuid } from "../storage-rows.ts";
+import { MCP_TOOLS } from "#protocol/mcp/mcp-tools";
+import { ROUTES } from "#protocol/routes/routes";
+import type { Primitive } from "#protocol/wire/feed";
+import { putOperation } from "#storage/write/ops";
+import { openStore, putFlow, putRun, type RunSpec, request, type Store, uuid } from "../support/storage-rows.ts";
 
 export interface BombSizes {
   /** Task runs of one run. */

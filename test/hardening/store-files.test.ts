@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { openWriteHandle } from "#storage/write-handle";
+import { openWriteHandle } from "#storage/write/write-handle";
 import { millrace } from "../support/cli-process.ts";
 import { startHardenedServer } from "./hardened-server.ts";
 

@@ -1,8 +1,8 @@
 /** The progress of a run is shown while the run is followed and when it is inspected. */
 import { join } from "node:path";
 import t from "tap";
-import { RunFollower } from "#cli/follow-run";
-import { Terminal } from "#cli/terminal";
+import { RunFollower } from "#cli/run/follow-run";
+import { Terminal } from "#cli/terminal/terminal";
 import { Millrace } from "#sdk/client/index";
 import { millrace, serve } from "../support/command-line.ts";
 

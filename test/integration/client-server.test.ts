@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import t from "tap";
 import { Millrace, type StreamMessage } from "#sdk/client/index";
-import { loadConfig } from "#server/config";
+import { loadConfig } from "#server/config/config";
 import { startServer } from "#server/main";
 
 const MODULE = { flow: "sum", project: "maths", module: "sum.ts", source_dir: "/nowhere" };

@@ -1,7 +1,7 @@
 /** Warnings of discovery about files that load but are probably wrong. */
 import { join } from "node:path";
 import t from "tap";
-import { discover } from "#server/discovery";
+import { discover } from "#server/discovery/discovery";
 import { UserCodeChild } from "#server/user-code/child-process";
 
 const FLOW = (name: string) => `import { flow } from "millrace";\nexport const f = flow("${name}", async () => {});\n`;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { type DiscoveryLimits, discover } from "#server/discovery";
+import { type DiscoveryLimits, discover } from "#server/discovery/discovery";
 import { UserCodeChild } from "#server/user-code/child-process";
 
 const FLOW = (name: string) => `import { flow } from "millrace";\nexport const f = flow("${name}", async () => {});\n`;

@@ -53,7 +53,7 @@ t.test("an event is answered with its record, whose number only the commit knows
   t.teardown(() => server.stop());
   const answer = server.send("POST", "/api/events", { body: '{"name":"kit.done"}' });
   await server.until(() => server.commands.length === 1);
-  const { putOperation } = await import("#storage/ops");
+  const { putOperation } = await import("#storage/write/ops");
   const ops: (string | number | null)[] = [];
   const resource = '{"kind":"custom","id":"x"}';
   putOperation(ops, "insert_event", "kit.done", 5, null, null, null, null, null, null, resource, "[]", '{"a":1}');

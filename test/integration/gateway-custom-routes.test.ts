@@ -1,8 +1,8 @@
 /** Custom routes at the gateway: access, what reaches the user code actor, and how its answers are sent. */
 import { connect } from "node:net";
 import t from "tap";
-import type { CustomRoute, RouteAnswer, RouteRequest } from "#protocol/custom-route";
 import { BODY_BYTES_MAX, ROUTE_REQUESTS_MAX } from "#protocol/limits";
+import type { CustomRoute, RouteAnswer, RouteRequest } from "#protocol/routes/custom-route";
 import { type Answered, StubServer } from "./gateway-stub.ts";
 
 const ROUTES: CustomRoute[] = [

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { DASHBOARD_PAGES } from "#protocol/dashboard-pages";
+import { DASHBOARD_PAGES } from "#protocol/routes/dashboard-pages";
 import { StubServer } from "./gateway-stub.ts";
 
 /** A folder like the build's output. */

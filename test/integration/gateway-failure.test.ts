@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { Agent } from "node:http";
 import { connect } from "node:net";
 import t from "tap";
-import type { Committed } from "#protocol/feed";
+import type { Committed } from "#protocol/wire/feed";
 import { StubServer } from "./gateway-stub.ts";
 import { StreamClient } from "./stream-client.ts";
 

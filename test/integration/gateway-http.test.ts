@@ -3,8 +3,8 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { ListenError } from "#gateway/transport-port";
-import { ROUTES } from "#protocol/routes";
+import { ListenError } from "#gateway/transport/transport-port";
+import { ROUTES } from "#protocol/routes/routes";
 import { StubServer } from "./gateway-stub.ts";
 
 function errorOf(text: string): unknown {

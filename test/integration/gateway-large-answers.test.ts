@@ -4,10 +4,10 @@ import { rmSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import type { Primitive } from "#protocol/feed";
 import { ANSWER_PAGE_BYTES_MAX, ANSWER_PART_BYTES_MAX } from "#protocol/limits";
-import { putOperation } from "#storage/ops";
-import { putFlow, putRun, putTaskRun, type RunSpec, uuid } from "../storage-rows.ts";
+import type { Primitive } from "#protocol/wire/feed";
+import { putOperation } from "#storage/write/ops";
+import { putFlow, putRun, putTaskRun, type RunSpec, uuid } from "../support/storage-rows.ts";
 import { StubServer } from "./gateway-stub.ts";
 
 const RUN: RunSpec = {

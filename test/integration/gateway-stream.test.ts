@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import t, { type Test } from "tap";
-import type { Primitive } from "#protocol/feed";
-import { putFlow, putRun, putRunEvent } from "../storage-rows.ts";
+import type { Primitive } from "#protocol/wire/feed";
+import { putFlow, putRun, putRunEvent } from "../support/storage-rows.ts";
 import { StubServer } from "./gateway-stub.ts";
 import { StreamClient } from "./stream-client.ts";
 

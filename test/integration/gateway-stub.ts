@@ -6,14 +6,14 @@ import { type Agent, request as httpRequest, type IncomingHttpHeaders } from "no
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createGateway, type GatewayOptions } from "#gateway/server";
-import type { Command, CommandNotice } from "#protocol/command";
-import type { RouteAbandoned, RouteRequest } from "#protocol/custom-route";
-import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/feed";
-import { canonicalJson } from "#protocol/json";
-import { transportOf } from "#server/config-values";
-import type { Batch } from "#storage/feed";
-import { openStore, request, type Store } from "../storage-rows.ts";
+import { createGateway, type GatewayOptions } from "#gateway/gateway";
+import type { RouteAbandoned, RouteRequest } from "#protocol/routes/custom-route";
+import { canonicalJson } from "#protocol/values/json";
+import type { Command, CommandNotice } from "#protocol/wire/command";
+import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/wire/feed";
+import { transportOf } from "#server/config/config-values";
+import type { Batch } from "#storage/write/batch";
+import { openStore, request, type Store } from "../support/storage-rows.ts";
 
 /** Every test of this folder that uses HTTP also runs on the other server library (`npm run test:node-transport`). */
 export const TRANSPORT = transportOf("MILLRACE_TRANSPORT", process.env["MILLRACE_TRANSPORT"] ?? "uws");

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
-import type { RuleBody } from "#protocol/rule";
+import type { RuleBody } from "#protocol/records/rule";
 import { Millrace, type StreamMessage } from "#sdk/client/index";
 import { launch, serving } from "../support/command-line.ts";
 

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { PARSE_ON_CORE_BYTES_MAX, REPORT_SLICE_ROWS_MAX } from "#protocol/limits";
-import { loadConfig } from "#server/config";
+import { loadConfig } from "#server/config/config";
 import { startServer } from "#server/main";
-import { openReadHandle } from "#storage/read-handle";
+import { openReadHandle } from "#storage/read/read-handle";
 import { ServedHome } from "./served-home.ts";
 
 const MIB = 1024 ** 2;

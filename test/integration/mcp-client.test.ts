@@ -6,10 +6,10 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import t, { type Test } from "tap";
-import { MCP_TOOLS } from "#protocol/mcp-tools";
-import type { Run } from "#protocol/run";
+import { MCP_TOOLS } from "#protocol/mcp/mcp-tools";
+import type { Run } from "#protocol/records/run";
 import { Millrace } from "#sdk/client/index";
-import { loadConfig } from "#server/config";
+import { loadConfig } from "#server/config/config";
 import { startServer } from "#server/main";
 
 const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));

@@ -1,7 +1,7 @@
 import { createConnection } from "node:net";
 import t, { type Test } from "tap";
-import type { Primitive } from "#protocol/feed";
-import { putFlow, putRun, type RunSpec } from "../storage-rows.ts";
+import type { Primitive } from "#protocol/wire/feed";
+import { putFlow, putRun, type RunSpec } from "../support/storage-rows.ts";
 import { type StubOptions, StubServer } from "./gateway-stub.ts";
 
 const RUN: RunSpec = {

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
-import { loadConfig } from "#server/config";
+import { loadConfig } from "#server/config/config";
 import { startInProcess } from "#server/in-process";
 import { type RunningServer, startServer } from "#server/main";
-import { lockHome } from "#storage/lock";
+import { lockHome } from "#storage/home/lock";
 import { runScript, startScript } from "../support/script-process.ts";
 
 const FLOWS = fileURLToPath(new URL("./script-flows", import.meta.url));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
-import { loadConfig } from "#server/config";
+import { loadConfig } from "#server/config/config";
 import { type RunningServer, startServer } from "#server/main";
 import { runScript } from "../support/script-process.ts";
 

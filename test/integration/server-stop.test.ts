@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync, watch } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { loadConfig } from "#server/config";
+import { loadConfig } from "#server/config/config";
 import { startServer } from "#server/main";
 import { startCommand } from "../support/cli-process.ts";
 

@@ -1,7 +1,7 @@
 /** The user-code process: whatever user code does, calls get an outcome and later calls are served. */
 import { setTimeout as pause } from "node:timers/promises";
 import t from "tap";
-import type { RouteCall } from "#actors/user-code/calls";
+import type { RouteCall } from "#actors/user-code/user-code-calls";
 import { keep } from "../support/kept-code.ts";
 
 const CODE = `

@@ -2,8 +2,8 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import type { UserCall } from "#actors/user-code/calls";
-import type { CodeFound } from "#actors/user-code/messages";
+import type { UserCall } from "#actors/user-code/user-code-calls";
+import type { CodeFound } from "#actors/user-code/user-code-messages";
 import { ServedCode } from "#server/user-code/served-code";
 import { keep } from "../support/kept-code.ts";
 

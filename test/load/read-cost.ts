@@ -11,8 +11,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as named from "#storage/queries/named";
-import type { openReadHandle } from "#storage/read-handle";
-import type { Statements } from "#storage/statements";
+import type { openReadHandle } from "#storage/read/read-handle";
+import type { Statements } from "#storage/sqlite/statements";
 import { seedStore } from "./seed-store.ts";
 
 const [TREE = "", ROUNDS = "40", RUNS = "2000"] = process.argv.slice(2);
@@ -40,8 +40,8 @@ type Side = { run: (name: named.QueryName, args: object) => unknown };
 async function load(tree: string, path: string): Promise<Side> {
   const from = <T>(file: string): Promise<T> => import(pathToFileURL(join(tree, file)).href) as Promise<T>;
   const { runQuery } = await from<Queries>("storage/queries/named.ts");
-  const { Statements: Theirs } = await from<{ Statements: typeof Statements }>("storage/statements.ts");
-  const { openReadHandle: open } = await from<{ openReadHandle: typeof openReadHandle }>("storage/read-handle.ts");
+  const { Statements: Theirs } = await from<{ Statements: typeof Statements }>("storage/sqlite/statements.ts");
+  const { openReadHandle: open } = await from<{ openReadHandle: typeof openReadHandle }>("storage/read/read-handle.ts");
   const statements = new Theirs(open(path));
   return { run: (name, args) => runQuery(statements, name, args as never) };
 }

@@ -7,8 +7,8 @@
  * creating other runs in that time.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ReadySpec, readSpec } from "#actors/scheduler/spec";
-import type { Schedule } from "#protocol/schedule";
+import { type ReadySpec, readSpec } from "#actors/scheduler/recurrence/spec";
+import type { Schedule } from "#protocol/records/schedule";
 import { Millrace } from "#sdk/client/index";
 import { startOwnServer } from "./own-server.ts";
 import { readUsage } from "./process-usage.ts";

@@ -8,12 +8,12 @@
  */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Primitive } from "#protocol/feed";
-import { Writer } from "#storage/apply";
-import { emptyDecision } from "#storage/feed";
-import { buildLogBlocks } from "#storage/log-blocks";
-import { putOperation, type RunStateValues } from "#storage/ops";
-import { openWriteHandle } from "#storage/write-handle";
+import type { Primitive } from "#protocol/wire/feed";
+import { buildLogBlocks } from "#storage/schema/log-blocks";
+import { emptyDecision } from "#storage/write/batch";
+import { putOperation, type RunStateValues } from "#storage/write/ops";
+import { openWriteHandle } from "#storage/write/write-handle";
+import { Writer } from "#storage/write/writer";
 import { SeededRandom, uuidV7 } from "./random.ts";
 import { MIB } from "./window.ts";
 

@@ -9,8 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { deflateRawSync } from "node:zlib";
-import { type Database, openDriver, type SqlValue } from "#storage/driver";
-import { setWriterPragmas } from "#storage/pragmas";
+import { type Database, openDriver, type SqlValue } from "#storage/sqlite/driver";
+import { setWriterPragmas } from "#storage/sqlite/pragmas";
 
 type LogForm = "rows" | "json" | "deflated" | "columns";
 

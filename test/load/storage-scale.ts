@@ -8,16 +8,16 @@ import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import type { Primitive } from "#protocol/feed";
-import { RUN_SORTS } from "#protocol/run";
-import { type CommitRequest, Writer } from "#storage/apply";
-import { loadStore } from "#storage/load";
-import { buildLogBlocks } from "#storage/log-blocks";
-import { putOperation, type RunStateValues } from "#storage/ops";
+import { RUN_SORTS } from "#protocol/records/run";
+import type { Primitive } from "#protocol/wire/feed";
+import { loadStore } from "#storage/load/load";
 import { type QueryArguments, type QueryName, runQuery } from "#storage/queries/named";
-import { openReadHandle } from "#storage/read-handle";
-import { Statements } from "#storage/statements";
-import { openWriteHandle } from "#storage/write-handle";
+import { openReadHandle } from "#storage/read/read-handle";
+import { buildLogBlocks } from "#storage/schema/log-blocks";
+import { Statements } from "#storage/sqlite/statements";
+import { putOperation, type RunStateValues } from "#storage/write/ops";
+import { openWriteHandle } from "#storage/write/write-handle";
+import { type CommitRequest, Writer } from "#storage/write/writer";
 
 const { values: options } = parseArgs({
   options: {

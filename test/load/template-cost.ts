@@ -8,11 +8,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { completeSpec } from "#protocol/rule-spec";
+import { completeSpec } from "#protocol/records/rule-spec";
 import { runQuery } from "#storage/queries/named";
-import { openReadHandle } from "#storage/read-handle";
-import { ReadPool } from "#storage/read-pool";
-import { Statements } from "#storage/statements";
+import { openReadHandle } from "#storage/read/read-handle";
+import { ReadPool } from "#storage/read/read-pool";
+import { Statements } from "#storage/sqlite/statements";
 import { Budget } from "#storage/templates/budget";
 import { renderText } from "#storage/templates/render";
 import { TEMPLATE_BOMBS } from "../support/template-bombs.ts";

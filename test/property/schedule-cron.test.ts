@@ -1,5 +1,5 @@
 import t from "tap";
-import { parseCron } from "#actors/scheduler/cron";
+import { parseCron } from "#actors/scheduler/recurrence/cron";
 import { cronDifferences } from "../support/cron-check.ts";
 import { EXPRESSIONS } from "../support/cron-oracle.ts";
 

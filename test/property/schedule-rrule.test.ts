@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import rruleModule from "rrule";
 import t from "tap";
-import { RecurrenceFires } from "#actors/scheduler/rrule";
-import { parseRecurrence } from "#actors/scheduler/rrule-parse";
-import { findZone, type Zone } from "#actors/scheduler/zone";
+import { RecurrenceFires } from "#actors/scheduler/recurrence/rrule";
+import { parseRecurrence } from "#actors/scheduler/recurrence/rrule-parse";
+import { findZone, type Zone } from "#actors/scheduler/recurrence/zone";
 import { randomDayRules, randomRules } from "../support/random-rules.ts";
 import { compareRecurrence, RULE_ZONES } from "../support/recurrence-check.ts";
 

@@ -2,14 +2,14 @@
 
 import fc from "fast-check";
 import t, { type Test } from "tap";
-import type { Primitive } from "#protocol/feed";
-import { isTerminal, STATE_TYPES, type StateType } from "#protocol/state";
-import { type CommitRequest, type CommitResult, Writer } from "#storage/apply";
-import type { Database } from "#storage/driver";
-import { type LoadedStore, loadStore } from "#storage/load";
-import { loadRun, unfinishedRuns } from "#storage/load-runs";
-import { type LogLine, readLines } from "#storage/log-blocks";
-import { putOperation } from "#storage/ops";
+import { isTerminal, STATE_TYPES, type StateType } from "#protocol/records/state";
+import type { Primitive } from "#protocol/wire/feed";
+import { type LoadedStore, loadStore } from "#storage/load/load";
+import { loadRun, unfinishedRuns } from "#storage/load/load-runs";
+import { type LogLine, readLines } from "#storage/schema/log-blocks";
+import type { Database } from "#storage/sqlite/driver";
+import { putOperation } from "#storage/write/ops";
+import { type CommitRequest, type CommitResult, Writer } from "#storage/write/writer";
 import {
   openStore,
   putFlow,
@@ -20,7 +20,7 @@ import {
   request,
   runState,
   type Store,
-} from "../storage-rows.ts";
+} from "../support/storage-rows.ts";
 
 type Step =
   | { kind: "create"; type: StateType; tags: string[] }

@@ -2,18 +2,18 @@
 
 import fc from "fast-check";
 import t from "tap";
-import type { EventsQuery } from "#protocol/event";
-import type { Primitive } from "#protocol/feed";
 import { SEARCHED_PARAMETERS_BYTES_MAX } from "#protocol/limits";
-import { RUN_SORTS, type RunSort, type RunsQuery } from "#protocol/run";
-import { isTerminal, STATE_TYPES } from "#protocol/state";
-import type { TaskRunsQuery } from "#protocol/task-run";
-import { putOperation } from "#storage/ops";
+import type { EventsQuery } from "#protocol/records/event";
+import { RUN_SORTS, type RunSort, type RunsQuery } from "#protocol/records/run";
+import { isTerminal, STATE_TYPES } from "#protocol/records/state";
+import type { TaskRunsQuery } from "#protocol/records/task-run";
+import type { Primitive } from "#protocol/wire/feed";
 import { eventContext } from "#storage/queries/event-record";
 import { eventsPage } from "#storage/queries/events-page";
 import { runCounts } from "#storage/queries/run-counts";
 import { runsPage } from "#storage/queries/runs-page";
 import { taskRunsPage } from "#storage/queries/task-runs-page";
+import { putOperation } from "#storage/write/ops";
 import {
   durationOf,
   openStore,
@@ -24,7 +24,7 @@ import {
   type RunSpec,
   request,
   type Store,
-} from "../storage-rows.ts";
+} from "../support/storage-rows.ts";
 
 const FLOWS = [
   { id: 1, project: "p", name: "a" },

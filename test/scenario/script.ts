@@ -2,7 +2,7 @@
  * Scenario scripts: lines that start with "> " are commands, the indented lines below each are its trace. Other lines are
  * kept unchanged.
  */
-import { LEASES } from "#actors/names";
+import { LEASE_MANAGER } from "#actors/names";
 import { DispatchKit, type Outcome } from "../support/dispatch-kit.ts";
 import { create, move, poll, report } from "../support/dispatch-steps.ts";
 import { traceOf } from "./trace.ts";
@@ -35,7 +35,7 @@ const COMMANDS: Record<string, Command> = {
     return kit.send("AcquireLease", { body });
   },
   release: (kit, words) => kit.send("ReleaseLease", { body: { run_id: id(words), lease: id(words, 1) } }),
-  "expire-lease": (kit, words) => kit.notice("Expired", id(words), LEASES),
+  "expire-lease": (kit, words) => kit.notice("Expired", id(words), LEASE_MANAGER),
   resources: (kit, _words, resources) => kit.send("PatchSettings", { body: { resources } }),
   pass: (kit, words) => kit.pass(Number(words[0]) * 1e6),
 };

@@ -1,6 +1,6 @@
 /** Coverage over all seeds: cells of the state table, row operations, faults. Anything never reached is an error. */
-import { STATE_TYPES, type StateType } from "#protocol/state";
-import { OPERATION_NAMES } from "#storage/ops";
+import { STATE_TYPES, type StateType } from "#protocol/records/state";
+import { OPERATION_NAMES } from "#storage/write/ops";
 import { FAULTS } from "./fault-plan.ts";
 
 export type From = StateType | "none";

@@ -2,10 +2,10 @@
  * A model of an engine process: polls, moves its run, reports task runs and log lines, retries unanswered requests. It may
  * die, be silent, send requests twice, send leases or not, and obey a cancel or not.
  */
-import type { EngineKey } from "#actors/live-state/engine";
-import type { CommandKind } from "#protocol/command";
-import type { ReportResponse, WorkItem } from "#protocol/engine";
-import type { State, StateType } from "#protocol/state";
+import type { EngineKey } from "#actors/core/state/engine";
+import type { ReportResponse, WorkItem } from "#protocol/records/engine";
+import type { State, StateType } from "#protocol/records/state";
+import type { CommandKind } from "#protocol/wire/command";
 import type { Outcome, Pending, Request } from "./model-gateway.ts";
 import type { Random } from "./random.ts";
 import type { SimulatedTime } from "./simulated-time.ts";

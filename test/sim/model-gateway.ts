@@ -2,13 +2,13 @@
  * A model of the gateway: command ids, epochs, resending after Reloaded, notices about long-polls, and clients that may
  * disconnect. Deliberately small: its expectations of the feed are the requirements that the checkers apply to the server.
  */
-import { COMMANDS, type Command, type CommandKind, type CommandNotice, type IdempotencyKey } from "#protocol/command";
-import { type Committed, type FeedMessage, type FeedRead, type Primitive, STREAM_CODE } from "#protocol/feed";
-import type { SlicedReport } from "#protocol/report-slices";
+import { COMMANDS, type Command, type CommandKind, type CommandNotice, type IdempotencyKey } from "#protocol/wire/command";
+import { type Committed, type FeedMessage, type FeedRead, type Primitive, STREAM_CODE } from "#protocol/wire/feed";
+import type { SlicedReport } from "#protocol/wire/report-slices";
 import type { SimulatedTime } from "./simulated-time.ts";
 import type { Trace } from "./trace.ts";
 
-/** How long a decision may take before the connection is cut (gateway/commands.ts). */
+/** How long a decision may take before the connection is cut (gateway/commands/outstanding-commands.ts). */
 const DECIDE_US = 25_000_000;
 /** How long the answer to an expired long-poll may take. */
 const POLL_GRACE_US = 5_000_000;

@@ -2,7 +2,7 @@
  * A model of the systems to which rules send messages: they answer after a while, refuse some messages, and sometimes do not
  * answer.
  */
-import type { OutboundDone, OutboundRequest } from "#actors/rules/messages";
+import type { OutboundDone, OutboundRequest } from "#actors/rule-engine/rule-messages";
 import type { Random } from "./random.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
 

@@ -2,9 +2,9 @@
  * A model of the server's users, people and programs: they create runs of flows with varied options, cancel, delete, resume,
  * force moves, hold leases and change totals of resources.
  */
-import { engineKeyText } from "#actors/live-state/engine";
-import type { CommandKind } from "#protocol/command";
-import { STATE_TYPES, type StateType } from "#protocol/state";
+import { engineKeyText } from "#actors/core/state/engine";
+import { STATE_TYPES, type StateType } from "#protocol/records/state";
+import type { CommandKind } from "#protocol/wire/command";
 import type { Outcome, Pending, Request } from "./model-gateway.ts";
 import type { Random } from "./random.ts";
 import type { SimulatedTime } from "./simulated-time.ts";

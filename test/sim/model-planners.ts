@@ -2,7 +2,7 @@
  * A model of users who plan ahead: they create, edit, pause and delete schedules, skip fires and remove skips, start and
  * cancel backfills and answer their checks, and accept the clock after it was set.
  */
-import type { CommandKind } from "#protocol/command";
+import type { CommandKind } from "#protocol/wire/command";
 import type { CommittedBackfill, CommittedSchedule } from "./checkers/history.ts";
 import type { Outcome, Pending, Request } from "./model-gateway.ts";
 import type { Random } from "./random.ts";

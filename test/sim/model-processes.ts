@@ -3,8 +3,8 @@
  * survive the server; the actor knows only what it received since its start.
  */
 
-import type { EngineProcessesMessage } from "#actors/engines/messages";
-import type { EngineKey } from "#actors/live-state/engine";
+import type { EngineKey } from "#actors/core/state/engine";
+import type { EngineProcessesMessage } from "#actors/engine-processes/engine-process-messages";
 import { DISPATCHER, ENGINE_PROCESSES } from "#actors/names";
 import type { ActorSpec } from "#runtime/actor";
 import type { ModelEngine } from "./model-engine.ts";

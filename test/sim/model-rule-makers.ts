@@ -1,6 +1,7 @@
 /** A model of users who maintain rules and variables: they create, change, disable and delete them throughout. */
-import type { CommandKind } from "#protocol/command";
-import type { RuleBody, RulePatch } from "#protocol/rule";
+
+import type { RuleBody, RulePatch } from "#protocol/records/rule";
+import type { CommandKind } from "#protocol/wire/command";
 import type { Outcome, Pending, Request } from "./model-gateway.ts";
 import type { Random } from "./random.ts";
 import type { SimulatedTime } from "./simulated-time.ts";

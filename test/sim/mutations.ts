@@ -3,20 +3,20 @@
  * methods for the duration of one simulation, or changes messages between the parts.
  */
 
+import { BackfillBook } from "#actors/core/state/backfill";
+import { Ledger } from "#actors/core/state/ledger";
+import { OpenReports } from "#actors/core/state/open-reports";
+import type { Run } from "#actors/core/state/run";
+import { type Schedule, ScheduleBook } from "#actors/core/state/schedule";
+import { Turn } from "#actors/core/turn";
 import { Dispatcher } from "#actors/dispatcher/dispatcher";
-import { OpenReports } from "#actors/dispatcher/open-reports";
-import { TRANSITIONS } from "#actors/dispatcher/transition";
-import { Ledger } from "#actors/leases/ledger";
-import { BackfillBook } from "#actors/live-state/backfill";
-import type { Run } from "#actors/live-state/run";
-import { type Schedule, ScheduleBook } from "#actors/live-state/schedule";
+import { TRANSITIONS } from "#actors/dispatcher/states/transition";
 import type { Hello } from "#actors/store-writer/commit-client";
-import { Turn } from "#actors/turn";
-import type { Primitive } from "#protocol/feed";
-import { CommitRecord } from "#storage/commit-record";
-import type { Batch } from "#storage/feed";
-import { emptyDecision } from "#storage/feed";
-import { OPERATION_NAMES, OPERATIONS, type OperationName } from "#storage/ops";
+import type { Primitive } from "#protocol/wire/feed";
+import type { Batch } from "#storage/write/batch";
+import { emptyDecision } from "#storage/write/batch";
+import { CommitRecord } from "#storage/write/commit-record";
+import { OPERATION_NAMES, OPERATIONS, type OperationName } from "#storage/write/ops";
 import type { SimulatedServer } from "./simulated-server.ts";
 
 export interface Mutation {

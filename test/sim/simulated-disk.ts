@@ -1,8 +1,9 @@
 /** The store of a simulation: real SQLite in memory that survives every crash, and that can be made to reject commits. */
-import type { Database } from "#storage/driver";
-import { IN_MEMORY } from "#storage/read-handle";
-import { StorageError } from "#storage/storage-error";
-import { openWriteHandle } from "#storage/write-handle";
+
+import { IN_MEMORY } from "#storage/read/read-handle";
+import type { Database } from "#storage/sqlite/driver";
+import { StorageError } from "#storage/sqlite/storage-error";
+import { openWriteHandle } from "#storage/write/write-handle";
 
 export type Refusal = "full" | "io" | "busy";
 

@@ -2,25 +2,26 @@
  * One life of the server's process on one thread: the real tree, supervisor, hosts, cores and writers, wired by actors/specs
  * as on the server's threads, with queues in place of the links. The scheduler advances the process through `choices`.
  */
-import type { DispatchGroup } from "#actors/group";
-import type { DispatchSettings } from "#actors/live-state/live-state";
+
+import type { DispatchSettings } from "#actors/core/state/live-state";
+import type { DispatchGroup } from "#actors/dispatch-group/dispatch-group";
 import {
   DISPATCHER,
-  EXPECTATIONS,
+  EXPECTATION_TIMER,
   GATEWAY,
-  LEASES,
+  LEASE_MANAGER,
   LISTENING,
   LOG_WRITER,
   OUTBOUND,
   RECORDS,
+  RULE_ENGINE,
   RULE_READER,
-  RULES,
   SCHEDULER,
   SERVER_LOG,
   STORE_WRITER,
 } from "#actors/names";
 import type { ServerFacts } from "#actors/records/server-info";
-import type { RuleQuestion } from "#actors/rules/messages";
+import type { RuleQuestion } from "#actors/rule-engine/rule-messages";
 import { coreThread } from "#actors/specs/core-thread";
 import { outboundActor } from "#actors/specs/outbound";
 import { writerThread } from "#actors/specs/writer-thread";
@@ -32,12 +33,12 @@ import { type Endpoint, Host } from "#runtime/host";
 import { actorsOn, namesOn, threadOf, threadsOf } from "#runtime/placement";
 import { type Control, Supervisor } from "#runtime/supervisor";
 import { EXIT_REPORTS, type ExitReport } from "#runtime/thread";
-import type { CommitRequest, CommitResult } from "#storage/apply";
-import { Writer } from "#storage/apply";
-import type { Batch } from "#storage/feed";
 import { runQuery } from "#storage/queries/named";
-import { IN_MEMORY, openReadHandle } from "#storage/read-handle";
-import { Statements } from "#storage/statements";
+import { IN_MEMORY, openReadHandle } from "#storage/read/read-handle";
+import { Statements } from "#storage/sqlite/statements";
+import type { Batch } from "#storage/write/batch";
+import type { CommitRequest, CommitResult } from "#storage/write/writer";
+import { Writer } from "#storage/write/writer";
 import type { Fault } from "./fault-plan.ts";
 import { LinkQueue } from "./link-queue.ts";
 import type { ModelOutside } from "./model-outside.ts";
@@ -427,12 +428,12 @@ class ObservedWriter extends Writer {
 /** The faults that make an actor throw, with that actor. */
 export const THROWING: Partial<Record<Fault, string>> = {
   "dispatcher throws": DISPATCHER,
-  "leases throws": LEASES,
+  "leases throws": LEASE_MANAGER,
   "records throws": RECORDS,
   "scheduler throws": SCHEDULER,
-  "rules throws": RULES,
+  "rules throws": RULE_ENGINE,
   "rule-reader throws": RULE_READER,
-  "expectations throws": EXPECTATIONS,
+  "expectations throws": EXPECTATION_TIMER,
   "outbound throws": OUTBOUND,
   "log-writer throws": LOG_WRITER,
   "store-writer throws before commit": STORE_WRITER,

@@ -1,5 +1,5 @@
 /** Simulated time: clocks that only move on request, and an agenda of future actions. */
-import { PriorityQueue } from "#actors/dispatcher/priority-queue";
+import { PriorityQueue } from "#actors/core/state/priority-queue";
 import type { Clock } from "#runtime/clock";
 import type { Alarm } from "#runtime/timers";
 

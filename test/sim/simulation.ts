@@ -2,15 +2,15 @@
  * One seed: the whole system with its engines and users, first under faults, then without until everything has ended.
  * Everything that varies follows from the seed, so failures are reproducible.
  */
-import type { EngineKey } from "#actors/live-state/engine";
-import type { DispatchSettings } from "#actors/live-state/live-state";
+import type { EngineKey } from "#actors/core/state/engine";
+import type { DispatchSettings } from "#actors/core/state/live-state";
 import { GATEWAY, RECORDS, STORE_WRITER } from "#actors/names";
-import { RuleIndex } from "#actors/rules/matching";
-import type { OutboundRequest } from "#actors/rules/messages";
-import type { Committed, FeedMessage } from "#protocol/feed";
-import { isTerminal } from "#protocol/state";
+import { RuleIndex } from "#actors/rule-engine/reactions/matching";
+import type { OutboundRequest } from "#actors/rule-engine/rule-messages";
+import { isTerminal } from "#protocol/records/state";
+import type { Committed, FeedMessage } from "#protocol/wire/feed";
 import type { ActorSpec } from "#runtime/actor";
-import type { CommitRequest, CommitResult } from "#storage/apply";
+import type { CommitRequest, CommitResult } from "#storage/write/writer";
 import { BackfillChecker } from "./checkers/backfills.ts";
 import { CapacityChecker } from "./checkers/capacity.ts";
 import { type Answer, type Checker, readOperations } from "./checkers/checker.ts";

@@ -1,7 +1,8 @@
 /** Expands operations for many rows into the equivalent operations of single rows, for tests and checkers. */
-import type { Primitive } from "#protocol/feed";
-import { bytesToUuid } from "#protocol/uuid";
-import { OPERATION_NAMES, OPERATIONS, type OperationName, putOperation } from "#storage/ops";
+
+import { bytesToUuid } from "#protocol/values/uuid";
+import type { Primitive } from "#protocol/wire/feed";
+import { OPERATION_NAMES, OPERATIONS, type OperationName, putOperation } from "#storage/write/ops";
 
 /** Flat, as in a decision. Empty for an operation of one row. */
 export function singleOperations(name: OperationName, values: readonly Primitive[]): Primitive[] {

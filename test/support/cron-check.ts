@@ -1,6 +1,6 @@
 /** Compares cron with its oracle over the 24 months of 2026 and 2027. */
-import { CronFires, parseCron } from "#actors/scheduler/cron";
-import { findZone } from "#actors/scheduler/zone";
+import { CronFires, parseCron } from "#actors/scheduler/recurrence/cron";
+import { findZone } from "#actors/scheduler/recurrence/zone";
 import { EXPRESSIONS, type OracleExpression, oracleFires } from "./cron-oracle.ts";
 
 const FROM = Date.UTC(2026, 0, 1) / 60_000;

@@ -1,7 +1,7 @@
 /** Decisions in readable form: operations with column names, replies with parsed bodies. */
-import { type Primitive, STREAM_KINDS, type StreamKind } from "#protocol/feed";
-import type { Decision } from "#storage/feed";
-import { OPERATIONS, type OperationName } from "#storage/ops";
+import { type Primitive, STREAM_KINDS, type StreamKind } from "#protocol/wire/feed";
+import type { Decision } from "#storage/write/batch";
+import { OPERATIONS, type OperationName } from "#storage/write/ops";
 import { operationAt, singleOperations } from "./bulk-operations.ts";
 
 export interface Operation {

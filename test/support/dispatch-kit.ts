@@ -3,36 +3,37 @@
  *
  * Messages between the actors are delivered before `send` returns; timers fire in `pass`. Orders for engine processes are
  * collected. A stub replaces the store; it knows the runs that a test adds. As nothing is loaded or committed, the kit makes the
- * actors itself, and not by actors/group.ts, which starts with both.
+ * actors itself, and not by actors/dispatch-group/dispatch-group.ts, which starts with both.
  */
+
+import type { GroupPorts } from "#actors/core/ports";
+import type { Backfill } from "#actors/core/state/backfill";
+import { type DispatchSettings, LiveState } from "#actors/core/state/live-state";
+import type { Run } from "#actors/core/state/run";
 import { Dispatcher } from "#actors/dispatcher/dispatcher";
-import type { DispatcherMessage } from "#actors/dispatcher/messages";
-import type { EngineProcessesMessage } from "#actors/engines/messages";
-import type { GroupPorts } from "#actors/group-ports";
-import { LeaseManager } from "#actors/leases/lease-manager";
-import type { Backfill } from "#actors/live-state/backfill";
-import { type DispatchSettings, LiveState } from "#actors/live-state/live-state";
-import type { Run } from "#actors/live-state/run";
+import type { DispatcherMessage } from "#actors/dispatcher/dispatcher-messages";
+import type { EngineProcessesMessage } from "#actors/engine-processes/engine-process-messages";
+import { LeaseManager } from "#actors/lease-manager/lease-manager";
 import {
   COMMITS,
   DISPATCHER,
   ENGINE_PROCESSES,
-  LEASES,
+  LEASE_MANAGER,
   OUTBOUND,
   RECORDS,
-  RULES,
+  RULE_ENGINE,
   SCHEDULER,
   SERVER_LOG,
   USER_CODE,
 } from "#actors/names";
+import type { FlowRegistration } from "#actors/records/flows/register-flow";
 import { Records } from "#actors/records/records";
-import type { FlowRegistration } from "#actors/records/register-flow";
-import type { Outgoing, RulesMessage } from "#actors/rules/messages";
-import { Quarantine } from "#actors/rules/quarantine";
-import type { DeclaredRule } from "#actors/rules/register-rules";
+import { Quarantine } from "#actors/rule-engine/reactions/quarantine";
+import type { Outgoing, RulesMessage } from "#actors/rule-engine/rule-messages";
+import type { DeclaredRule } from "#actors/rule-engine/rules/register-rules";
 import { Scheduler } from "#actors/scheduler/scheduler";
 import type { DecisionMessage } from "#actors/store-writer/commit-client";
-import { COMMANDS, type Command, type CommandKind, type IdempotencyKey } from "#protocol/command";
+import { COMMANDS, type Command, type CommandKind, type IdempotencyKey } from "#protocol/wire/command";
 import type { Actor } from "#runtime/actor";
 import { Outbox } from "#runtime/effect";
 import { type DecisionRecord, decodeDecision, mergeDecisions, type Reply } from "./decision-record.ts";
@@ -164,7 +165,7 @@ export class DispatchKit {
     const dispatcher = new Dispatcher(this.state, ports);
     this.#actors = {
       [DISPATCHER]: dispatcher,
-      [LEASES]: new LeaseManager(this.state, ports),
+      [LEASE_MANAGER]: new LeaseManager(this.state, ports),
       [RECORDS]: new Records(this.state, ports, serverFacts()),
       [SCHEDULER]: new Scheduler(this.state, ports),
     };
@@ -271,7 +272,7 @@ export class DispatchKit {
       this.#actors[next.to]?.receive(next.message as never, out);
       for (const sent of this.#perform(next.to, out, orders)) {
         if (sent.to === OUTBOUND || sent.to === USER_CODE) outgoing.push(sent.message as Outgoing);
-        else if (sent.to === RULES) toRules.push(sent.message as RulesMessage);
+        else if (sent.to === RULE_ENGINE) toRules.push(sent.message as RulesMessage);
         else if (sent.to === SERVER_LOG) serverLog.push((sent.message as { text: string }).text);
         else if (sent.to === COMMITS) decisions.push(decodeDecision((sent.message as DecisionMessage).decision));
         else waiting.push(sent);

@@ -1,5 +1,5 @@
 /** Steps common to most dispatch tests: create a run, poll for work, move, report. */
-import type { WorkRequest } from "#protocol/engine";
+import type { WorkRequest } from "#protocol/records/engine";
 import type { DispatchKit, Outcome } from "./dispatch-kit.ts";
 
 /**

@@ -5,7 +5,7 @@
 import type { FaultRequest } from "./fault-server.ts";
 
 type ServerModule = typeof import("#server/main");
-type ConfigModule = typeof import("#server/config");
+type ConfigModule = typeof import("#server/config/config");
 
 const [, , serverModule = "", configModule = "", home = "", threads] = process.argv;
 const { startServer } = (await import(serverModule)) as ServerModule;

@@ -1,6 +1,6 @@
 /** Prints the fires of many schedules as one line; run with different process zones, which must not change the line. */
-import { readSpec } from "#actors/scheduler/spec";
-import type { Schedule } from "#protocol/schedule";
+import { readSpec } from "#actors/scheduler/recurrence/spec";
+import type { Schedule } from "#protocol/records/schedule";
 import { EXPRESSIONS } from "./cron-oracle.ts";
 
 const ZONES = ["UTC", "America/Los_Angeles", "Asia/Kolkata", "Australia/Lord_Howe", "Europe/Berlin", "Pacific/Apia"];

@@ -3,9 +3,9 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { type CreateRun, Millrace, type Run, type StreamMessage } from "#sdk/client/index";
-import { loadModule } from "#sdk/load-module";
-import type { Registration } from "#sdk/registration";
-import { type ConfigFlags, loadConfig } from "#server/config";
+import { loadModule } from "#sdk/modules/load-module";
+import type { Registration } from "#sdk/modules/registration";
+import { type ConfigFlags, loadConfig } from "#server/config/config";
 import { type RunningServer, startServer } from "#server/main";
 
 export interface FlowServer {

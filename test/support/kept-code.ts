@@ -1,6 +1,6 @@
 /** A keeper with its user-code process, for a test's files. */
 import type { Test } from "tap";
-import type { CallOutcome, UserCall } from "#actors/user-code/calls";
+import type { CallOutcome, UserCall } from "#actors/user-code/user-code-calls";
 import { UserCodeKeeper } from "#server/user-code/keeper";
 
 export interface Kept {

@@ -3,9 +3,9 @@
  * name, and is excluded from the comparison as narrowly as possible.
  */
 import { RRuleTemporal } from "rrule-temporal";
-import { RecurrenceFires } from "#actors/scheduler/rrule";
-import { parseRecurrence } from "#actors/scheduler/rrule-parse";
-import { findZone, type Zone } from "#actors/scheduler/zone";
+import { RecurrenceFires } from "#actors/scheduler/recurrence/rrule";
+import { parseRecurrence } from "#actors/scheduler/recurrence/rrule-parse";
+import { findZone, type Zone } from "#actors/scheduler/recurrence/zone";
 import type { RandomRule } from "./random-rules.ts";
 
 /** Intended differences: our behaviour, then theirs. */

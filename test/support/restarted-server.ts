@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
 import { Millrace } from "#sdk/client/index";
-import { loadConfig } from "#server/config";
+import { loadConfig } from "#server/config/config";
 import { type RunningServer, startServer } from "#server/main";
 
 export interface RestartedServer {

@@ -1,7 +1,7 @@
 /** The stored data of a server, read through its interface and, after its stop, from its file. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openReadHandle } from "#storage/read-handle";
+import { openReadHandle } from "#storage/read/read-handle";
 
 interface Item {
   id: number;

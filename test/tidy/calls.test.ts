@@ -17,8 +17,8 @@ const RULES: readonly Rule[] = [
     pattern: /\bDate\.now\(|\bnew Date\(\s*\)|\bperformance\.now\(/g,
     places: {
       "runtime/clock.ts": "the clock",
-      "gateway/reads.ts": "the age of running runs in an answer, never in a decision",
-      "gateway/state.ts": "command ids above those of an earlier gateway thread",
+      "gateway/reads/reads.ts": "the age of running runs in an answer, never in a decision",
+      "gateway/gateway-state.ts": "command ids above those of an earlier gateway thread",
       "sdk/": CLIENT_SIDE,
       "cli/": CLIENT_SIDE,
       "dashboard/": CLIENT_SIDE,
@@ -30,10 +30,10 @@ const RULES: readonly Rule[] = [
     places: {
       "runtime/timers.ts": "the alarm of a thread's timers",
       "runtime/thread.ts": "the supervisor's pause before a restart",
-      "storage/read-pool.ts": "the time limit of a query in another thread",
-      "gateway/commands.ts": "the grace of an orderly stop",
-      "gateway/node-transport.ts": "the time limits of a connection, which the socket itself keeps",
-      "server/discovery.ts": "the time limit of importing a flow file in a child process",
+      "storage/read/read-pool.ts": "the time limit of a query in another thread",
+      "gateway/commands/outstanding-commands.ts": "the grace of an orderly stop",
+      "gateway/transport/node-transport.ts": "the time limits of a connection, which the socket itself keeps",
+      "server/discovery/discovery.ts": "the time limit of importing a flow file in a child process",
       "server/user-code": "the time limit of user code in a child process",
       "server/main.ts": "how often the threads are asked for their figures",
       "actors/outbound/": "the time limits of requests to other systems",
@@ -47,8 +47,8 @@ const RULES: readonly Rule[] = [
     pattern: /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\buuidv7\(|\bV7Generator\b|\bgetRandomValues\b/g,
     places: {
       "actors/ids.ts": "the source of ids",
-      "protocol/json.ts": "a mark that no sender can guess; gone before anything is decided",
-      "storage/secret-box.ts": "nonces of the encryption",
+      "protocol/values/json.ts": "a mark that no sender can guess; gone before anything is decided",
+      "storage/home/secret-box.ts": "nonces of the encryption",
       "server/": "names of files that are moved into place",
       "cli/": CLIENT_SIDE,
       "sdk/": CLIENT_SIDE,
@@ -72,10 +72,10 @@ const RULES: readonly Rule[] = [
     what: "signal to a process",
     pattern: /\bprocess\.kill\(/g,
     places: {
-      "actors/engines/": "the owner of engine processes",
+      "actors/engine-processes/": "the owner of engine processes",
       "system/run-processes.ts": "engines and the server end the child processes of a run",
       "sdk/client/local-server.ts": "asks whether the server of a home lives",
-      "storage/lock.ts": "asks whether the holder of the lock lives",
+      "storage/home/lock.ts": "asks whether the holder of the lock lives",
       "server/": "the server ends its own children",
       "cli/": "the command line",
     },
@@ -99,7 +99,16 @@ for (const rule of RULES) {
 }
 
 t.test("decisions are made without the outside world", async (t) => {
-  const deciding = ["clock", "dispatcher", "expectations", "leases", "live-state", "log-writer", "records", "rules", "scheduler"];
+  const deciding = [
+    "core",
+    "dispatcher",
+    "expectation-timer",
+    "lease-manager",
+    "log-writer",
+    "records",
+    "rule-engine",
+    "scheduler",
+  ];
   const cores = PRODUCT.filter(({ path }) => deciding.some((folder) => path.startsWith(`actors/${folder}/`)));
   t.ok(cores.length > 0);
   t.same(findAll(cores, /from "node:(?!path")[^"]+"|\bprocess\.(?!env\b)\w+|\bsetImmediate\(|\bqueueMicrotask\(/g, "code"), []);

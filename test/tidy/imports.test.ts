@@ -21,7 +21,14 @@ const DIRECTIONS: readonly Direction[] = [
   { from: "storage/", allows: ["protocol"], reason: "the store knows records, not those who decide about them" },
   {
     from: "actors/store-writer/",
-    allows: ["runtime", "protocol", "storage/apply", "storage/feed", "storage/write-handle", "storage/storage-error"],
+    allows: [
+      "runtime",
+      "protocol",
+      "storage/write/writer",
+      "storage/write/batch",
+      "storage/write/write-handle",
+      "storage/sqlite/storage-error",
+    ],
     reason: "the only actor that holds the write handle",
   },
   {
@@ -30,15 +37,15 @@ const DIRECTIONS: readonly Direction[] = [
       "runtime",
       "system",
       "protocol",
-      "storage/ops",
-      "storage/feed",
-      "storage/log-blocks",
-      "storage/load",
-      "storage/load-runs",
-      "storage/load-rules",
-      "storage/load-events",
-      "storage/event-match",
-      "storage/statements",
+      "storage/write/ops",
+      "storage/write/batch",
+      "storage/schema/log-blocks",
+      "storage/load/load",
+      "storage/load/load-runs",
+      "storage/load/load-rules",
+      "storage/load/load-events",
+      "storage/read/event-match",
+      "storage/sqlite/statements",
       "storage/templates",
     ],
     types: ["storage/queries"],
@@ -49,10 +56,10 @@ const DIRECTIONS: readonly Direction[] = [
     allows: [
       "protocol",
       "runtime",
-      "storage/read-pool",
-      "storage/read-handle",
-      "storage/statements",
-      "storage/storage-error",
+      "storage/read/read-pool",
+      "storage/read/read-handle",
+      "storage/sqlite/statements",
+      "storage/sqlite/storage-error",
       "storage/queries",
     ],
     reason: "the gateway reads and never writes",
@@ -78,16 +85,16 @@ const DIRECTIONS: readonly Direction[] = [
       "storage",
       "actors",
       "gateway",
-      "sdk/load-module",
-      "sdk/loaded-file",
-      "sdk/registration",
+      "sdk/modules/load-module",
+      "sdk/modules/loaded-file",
+      "sdk/modules/registration",
     ],
     reason: "puts the parts together",
   },
   {
     from: "cli/",
-    allows: ["protocol", "sdk", "server/config", "server/discovery-file"],
-    types: ["server/main", "server/discovery", "server/operations"],
+    allows: ["protocol", "sdk", "server/config/config", "server/discovery-file"],
+    types: ["server/main", "server/discovery/discovery", "server/operations"],
     reason: "short commands start fast: the server itself is loaded by `import()` where it is needed",
   },
   {
@@ -97,22 +104,22 @@ const DIRECTIONS: readonly Direction[] = [
   },
   {
     from: "dashboard/",
-    allows: ["protocol/dashboard-pages", "protocol/run-progress", "protocol/state"],
+    allows: ["protocol/routes/dashboard-pages", "protocol/records/run-progress", "protocol/records/state"],
     types: ["protocol"],
     reason: "the browser gets records as types, and of values only what is small and alone",
   },
   {
     from: "examples/",
-    allows: ["cli", "sdk", "server/config"],
+    allows: ["cli", "sdk", "server/config/config"],
     reason: "flows import the package by its name; the demo starts a server",
   },
 ];
 
 /** Packages that a single place wraps, so that they can be replaced. */
 const HIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  "uWebSockets.js": ["gateway/uws-transport.ts"],
-  "better-sqlite3": ["storage/driver.ts"],
-  piscina: ["storage/read-pool.ts", "storage/read-worker.ts"],
+  "uWebSockets.js": ["gateway/transport/uws-transport.ts"],
+  "better-sqlite3": ["storage/sqlite/driver.ts"],
+  piscina: ["storage/read/read-pool.ts", "storage/read/read-worker.ts"],
   comlink: ["runtime/thread.ts", "runtime/comlink-node-adapter.d.ts", "sdk/engine/"],
   commander: ["cli/program.ts"],
   "smol-toml": ["server/"],
@@ -155,8 +162,25 @@ t.test("imports follow the direction of the folders", async (t) => {
   t.same(found, []);
 });
 
+t.test("what actors share loads no actor", async (t) => {
+  const sharedBy: Readonly<Record<string, RegExp>> = {
+    "actors/core/": /^actors\/(?:core\/|names\.ts$|ids\.ts$)/,
+    "actors/core/state/": /^actors\/(?:core\/state\/|names\.ts$)/,
+  };
+  for (const [folder, allowed] of Object.entries(sharedBy)) {
+    const files = PRODUCT.filter(({ path }) => path.startsWith(folder));
+    t.ok(files.length > 0, folder);
+    const found = files.flatMap((file) =>
+      importsOf(file)
+        .filter(({ target, kind }) => kind !== "type" && target?.startsWith("actors/") === true && !allowed.test(target))
+        .map(({ target, line }) => `${file.path}:${line} imports ${target}`),
+    );
+    t.same(found, [], folder);
+  }
+});
+
 t.test("only the store writer's thread opens the write handle", async (t) => {
-  const importers = PRODUCT.filter((file) => importsOf(file).some(({ target }) => target === "storage/write-handle.ts"));
+  const importers = PRODUCT.filter((file) => importsOf(file).some(({ target }) => target === "storage/write/write-handle.ts"));
   t.same(
     importers.map(({ path }) => path).filter((path) => path !== "actors/store-writer/store-writer.ts"),
     ["server/threads/writer.ts"],

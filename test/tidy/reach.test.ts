@@ -88,21 +88,23 @@ const UNNEEDED: readonly { thread: string; entries: readonly string[]; has: stri
   {
     thread: "the writer's thread: no schemas and no decisions",
     entries: ["server/threads/entry.ts", "server/threads/writer.ts"],
-    has: "storage/apply.ts",
-    lacks: /^actors\/(dispatcher|live-state|rules|scheduler|records)\/|^protocol\/(routes|validate)|^typebox/,
+    has: "storage/write/writer.ts",
+    lacks:
+      /^actors\/(core|dispatch-group|dispatcher|lease-manager|rule-engine|scheduler|records)\/|^protocol\/(routes\/routes|values\/validate)|^typebox/,
   },
   {
     thread: "main: no schemas, decisions, schedules or templates",
-    entries: ["cli/main.ts", "cli/program.ts", "cli/serve.ts", "server/main.ts"],
+    entries: ["cli/main.ts", "cli/program.ts", "cli/serve/serve.ts", "server/main.ts"],
     has: "runtime/supervisor.ts",
     lacks:
-      /^actors\/(dispatcher|live-state|rules|scheduler|records)\/|^protocol\/(routes|validate|rule-spec)|^(typebox|luxon|cron-parser|nunjucks|undici|node:http)\b/,
+      /^actors\/(core|dispatch-group|dispatcher|lease-manager|rule-engine|scheduler|records)\/|^protocol\/(routes\/routes|values\/validate|records\/rule-spec)|^(typebox|luxon|cron-parser|nunjucks|undici|node:http)\b/,
   },
   {
     thread: "the gateway: no schedules, and no node:http, which loads an HTTP client",
     entries: ["server/threads/entry.ts", "server/threads/gateway.ts"],
-    has: "gateway/router.ts",
-    lacks: /^actors\/(dispatcher|live-state|rules|scheduler|records)\/|^(luxon|cron-parser|undici|node:http)\b/,
+    has: "gateway/request/router.ts",
+    lacks:
+      /^actors\/(core|dispatch-group|dispatcher|lease-manager|rule-engine|scheduler|records)\/|^(luxon|cron-parser|undici|node:http)\b/,
   },
   {
     thread: "the core: no routes",

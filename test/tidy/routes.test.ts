@@ -1,6 +1,6 @@
 import t from "tap";
-import { COMMANDS } from "#protocol/command";
-import { ROUTES } from "#protocol/routes";
+import { ROUTES } from "#protocol/routes/routes";
+import { COMMANDS } from "#protocol/wire/command";
 import { importsOf } from "./module-graph.ts";
 import { PRODUCT, type SourceFile } from "./sources.ts";
 
@@ -18,7 +18,7 @@ t.test("what the gateway answers by itself has a service", async (t) => {
 });
 
 t.test("what is read has a query", async (t) => {
-  const table = codeOf(/^gateway\/read-/);
+  const table = codeOf(/^gateway\/reads\//);
   for (const route of ROUTES.filter(({ kind }) => kind === "read"))
     t.match(table, new RegExp(`\\b${route.operation}\\b`), route.operation);
 });

@@ -3,7 +3,7 @@
  * them.
  */
 import { signal } from "@preact/signals";
-import type { ArtifactListItem, ArtifactRow, ArtifactsPage } from "#protocol/artifact";
+import type { ArtifactListItem, ArtifactRow, ArtifactsPage } from "#protocol/records/artifact";
 import { withQuery } from "../../api/client.ts";
 import { PagedQuery } from "../../api/paged-query.ts";
 import { onLive } from "../../live/link.ts";

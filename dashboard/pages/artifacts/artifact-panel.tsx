@@ -1,6 +1,6 @@
 /** One artifact in the view of its kind, its origin, and the other artifacts of its key. */
 import type { JSX } from "preact";
-import type { ArtifactListItem } from "#protocol/artifact";
+import type { ArtifactListItem } from "#protocol/records/artifact";
 import { fullTime } from "../../format/time.ts";
 import { Facts } from "../../parts/layout.tsx";
 import { ArtifactData, titleOf } from "../../records/artifact-view.tsx";

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { ArtifactListItem } from "#protocol/artifact";
+import type { ArtifactListItem } from "#protocol/records/artifact";
 import { count } from "../../format/number.ts";
 import { fullTime, shortTime } from "../../format/time.ts";
 import { useKeys } from "../../input/keys.ts";

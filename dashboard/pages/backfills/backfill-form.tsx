@@ -1,8 +1,8 @@
 /** Creates a backfill: a dry run first shows what would be created. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { BackfillPreview, BackfillStatus } from "#protocol/backfill";
-import type { FlowSummary } from "#protocol/flow";
+import type { BackfillPreview, BackfillStatus } from "#protocol/records/backfill";
+import type { FlowSummary } from "#protocol/records/flow";
 import { ask, messageOf } from "../../api/client.ts";
 import { counted } from "../../format/number.ts";
 import { offline } from "../../live/link.ts";

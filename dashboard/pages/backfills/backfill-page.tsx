@@ -1,6 +1,6 @@
 /** One backfill: every value as a cell in the colour of its run. */
 import type { JSX } from "preact";
-import type { BackfillStatus, BackfillValue } from "#protocol/backfill";
+import type { BackfillStatus, BackfillValue } from "#protocol/records/backfill";
 import { ask, messageOf } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
 import { duration } from "../../format/duration.ts";

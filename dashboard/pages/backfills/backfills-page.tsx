@@ -1,6 +1,6 @@
 /** All backfills, and the form for a new one, with a dry run first. */
 import type { JSX } from "preact";
-import type { BackfillStatus } from "#protocol/backfill";
+import type { BackfillStatus } from "#protocol/records/backfill";
 import { useQuery } from "../../api/query.ts";
 import { count } from "../../format/number.ts";
 import { PageTitle, Section } from "../../parts/layout.tsx";

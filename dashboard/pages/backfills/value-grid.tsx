@@ -1,7 +1,7 @@
 /** The values of a backfill as cells. Very many values share cells, and a shared cell has the colour of its worst value. */
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
-import type { BackfillValue } from "#protocol/backfill";
+import type { BackfillValue } from "#protocol/records/backfill";
 import { count } from "../../format/number.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { lookOf, STATE_ORDER, type StateLook } from "../../state/look.ts";

@@ -1,6 +1,6 @@
 /** The columns of the events page. */
 import type { JSX } from "preact";
-import type { Event } from "#protocol/event";
+import type { Event } from "#protocol/records/event";
 import { nowUs } from "../../format/now.ts";
 import { day, fullTime, logTime, sameDay } from "../../format/time.ts";
 import type { Column } from "../../parts/table/table.tsx";

@@ -1,6 +1,6 @@
 /** One event in full, beside the list. */
 import type { JSX } from "preact";
-import type { Event, Resource } from "#protocol/event";
+import type { Event, Resource } from "#protocol/records/event";
 import type { Vocabulary } from "#protocol/vocabulary";
 import { withQuery } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";

@@ -3,7 +3,7 @@
  * while the list is at its top and not held; otherwise they are counted until the user asks for them. Events never change.
  */
 import { batch, signal } from "@preact/signals";
-import type { Event, EventsPage } from "#protocol/event";
+import type { Event, EventsPage } from "#protocol/records/event";
 import { PagedQuery, type PagePath } from "../../api/paged-query.ts";
 import { onLive } from "../../live/link.ts";
 import { type EventFilters, fits, listPath } from "./filters.ts";

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Event } from "#protocol/event";
+import type { Event } from "#protocol/records/event";
 import { count, counted } from "../../format/number.ts";
 import { useKeys } from "../../input/keys.ts";
 import { Key, PageTitle } from "../../parts/layout.tsx";

@@ -1,5 +1,5 @@
 /** The filters of the events page: read from the address, sent to the server, and applied to events of the stream. */
-import type { Event } from "#protocol/event";
+import type { Event } from "#protocol/records/event";
 import { withQuery } from "../../api/client.ts";
 import { nowUs } from "../../format/now.ts";
 import { param } from "../../router/router.ts";

@@ -1,9 +1,9 @@
 /** One flow: its condition, how to run it, its fires, and its connections. */
 
 import type { ComponentChildren, JSX } from "preact";
-import type { BackfillStatus } from "#protocol/backfill";
-import type { FlowSummary } from "#protocol/flow";
-import type { Run, RunCounts, RunsPage } from "#protocol/run";
+import type { BackfillStatus } from "#protocol/records/backfill";
+import type { FlowSummary } from "#protocol/records/flow";
+import type { Run, RunCounts, RunsPage } from "#protocol/records/run";
 import { ask, messageOf } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
 import { withMarksShown } from "../../format/marks.ts";

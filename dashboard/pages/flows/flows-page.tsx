@@ -1,7 +1,7 @@
 /** All flows by group, with the results of the latest runs and the next fire. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { FlowSummary } from "#protocol/flow";
+import type { FlowSummary } from "#protocol/records/flow";
 import { count, counted } from "../../format/number.ts";
 import { fullTime, plannedTime } from "../../format/time.ts";
 import { useKeys } from "../../input/keys.ts";

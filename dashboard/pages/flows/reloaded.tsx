@@ -1,6 +1,6 @@
 /** Shows that the served code was reloaded, and how many flows changed: they run the current content of the files. */
 import type { JSX } from "preact";
-import type { Settings } from "#protocol/server";
+import type { Settings } from "#protocol/records/server";
 import { useQuery } from "../../api/query.ts";
 import { counted } from "../../format/number.ts";
 import { fullTime, shortTime } from "../../format/time.ts";

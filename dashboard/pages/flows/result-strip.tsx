@@ -1,6 +1,6 @@
 /** The latest results of a flow as a strip, oldest first. */
 import type { JSX } from "preact";
-import type { RecentRun } from "#protocol/flow";
+import type { RecentRun } from "#protocol/records/flow";
 import { duration } from "../../format/duration.ts";
 import { lookOf } from "../../state/look.ts";
 

@@ -1,8 +1,8 @@
 /** Runs a flow with parameters from the form of its schema. */
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { FlowSummary } from "#protocol/flow";
-import type { Run } from "#protocol/run";
+import type { FlowSummary } from "#protocol/records/flow";
+import type { Run } from "#protocol/records/run";
 import { ask, messageOf } from "../../api/client.ts";
 import { offline } from "../../live/link.ts";
 import { Section } from "../../parts/layout.tsx";

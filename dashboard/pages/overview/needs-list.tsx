@@ -1,8 +1,8 @@
 /** The list of problems and questions that need a person. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { pageAt } from "#protocol/dashboard-pages";
-import type { Run } from "#protocol/run";
+import type { Run } from "#protocol/records/run";
+import { pageAt } from "#protocol/routes/dashboard-pages";
 import { useQuery } from "../../api/query.ts";
 import { roughDuration } from "../../format/duration.ts";
 import { nowUs } from "../../format/now.ts";

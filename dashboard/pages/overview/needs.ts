@@ -1,10 +1,10 @@
 /** Problems and questions that need a person, most urgent first. */
-import type { Event } from "#protocol/event";
-import type { FlowSummary } from "#protocol/flow";
-import type { Queue } from "#protocol/queue";
-import type { Run } from "#protocol/run";
-import type { CodeProblem } from "#protocol/server";
-import type { Stats } from "#protocol/stats";
+import type { Event } from "#protocol/records/event";
+import type { FlowSummary } from "#protocol/records/flow";
+import type { Queue } from "#protocol/records/queue";
+import type { Run } from "#protocol/records/run";
+import type { CodeProblem } from "#protocol/records/server";
+import type { Stats } from "#protocol/records/stats";
 import { roughDuration } from "../../format/duration.ts";
 import { nowUs } from "../../format/now.ts";
 import { count, counted, listed } from "../../format/number.ts";

@@ -1,8 +1,8 @@
 /** The overview: one sentence on health, problems and questions, the day as a strip, and the next fires. */
 import type { JSX } from "preact";
-import type { EventsPage } from "#protocol/event";
-import type { RunCounts, RunsPage } from "#protocol/run";
-import type { Stats } from "#protocol/stats";
+import type { EventsPage } from "#protocol/records/event";
+import type { RunCounts, RunsPage } from "#protocol/records/run";
+import type { Stats } from "#protocol/records/stats";
 import { withQuery } from "../../api/client.ts";
 import { type Query, useQuery } from "../../api/query.ts";
 import { now } from "../../format/now.ts";

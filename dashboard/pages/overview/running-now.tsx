@@ -1,6 +1,6 @@
 /** Currently running runs, the longest first. */
 import type { JSX } from "preact";
-import type { Run } from "#protocol/run";
+import type { Run } from "#protocol/records/run";
 import { DurationBar } from "../../records/run-parts.tsx";
 import { ProgressOfRun } from "../../records/run-progress.tsx";
 import { useTypical } from "../../records/typical.ts";

@@ -1,6 +1,6 @@
 /** The numbers of the 24 hour strip: ended runs per bar, running runs, and future fires. */
-import type { ScheduleFires } from "#protocol/schedule-calendar";
-import type { Stats } from "#protocol/stats";
+import type { ScheduleFires } from "#protocol/records/schedule-calendar";
+import type { Stats } from "#protocol/records/stats";
 
 const QUARTER_US = 900_000_000;
 export const PAST_HOURS = 24;

@@ -2,9 +2,9 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { QueueEngine } from "#protocol/queue";
-import type { Run } from "#protocol/run";
-import type { EngineInfo } from "#protocol/server";
+import type { QueueEngine } from "#protocol/records/queue";
+import type { Run } from "#protocol/records/run";
+import type { EngineInfo } from "#protocol/records/server";
 import { roughDuration } from "../../format/duration.ts";
 import { count } from "../../format/number.ts";
 import { type Column, Table } from "../../parts/table/table.tsx";

@@ -1,8 +1,8 @@
 /** Queue and engines: waiting runs with their reasons, holders of resources, and the work of the engines. */
 import type { JSX } from "preact";
-import type { Queue, QueueReason } from "#protocol/queue";
-import type { Run, RunsPage } from "#protocol/run";
-import type { ServerInfo, Settings } from "#protocol/server";
+import type { Queue, QueueReason } from "#protocol/records/queue";
+import type { Run, RunsPage } from "#protocol/records/run";
+import type { ServerInfo, Settings } from "#protocol/records/server";
 import { useQuery } from "../../api/query.ts";
 import { tickingDuration } from "../../format/duration.ts";
 import { now } from "../../format/now.ts";

@@ -1,6 +1,6 @@
 /** Why runs wait, counted by the server over the whole queue. A reason is a filter of the table below. */
 import type { JSX } from "preact";
-import type { Queue, QueueReason } from "#protocol/queue";
+import type { Queue, QueueReason } from "#protocol/records/queue";
 import { tickingDuration } from "../../format/duration.ts";
 import { now } from "../../format/now.ts";
 import { count } from "../../format/number.ts";

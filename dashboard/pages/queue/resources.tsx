@@ -1,8 +1,8 @@
 /** Resources as cells: one per unit, with the time its holder has had it. Resources with many units are a bar. */
 
 import type { JSX } from "preact";
-import type { QueueResource, ResourceHolder } from "#protocol/queue";
-import type { Run } from "#protocol/run";
+import type { QueueResource, ResourceHolder } from "#protocol/records/queue";
+import type { Run } from "#protocol/records/run";
 import { duration, roughDuration } from "../../format/duration.ts";
 import { withMarksShown } from "../../format/marks.ts";
 import { count } from "../../format/number.ts";

@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { Queue, QueuedRun } from "#protocol/queue";
+import type { Queue, QueuedRun } from "#protocol/records/queue";
 import { roughDuration, tickingDuration } from "../../format/duration.ts";
 import { now, nowUs } from "../../format/now.ts";
 import { count } from "../../format/number.ts";

@@ -1,6 +1,6 @@
 /** The actions of a rule in order: add, move and remove them, each with the fields of its kind. */
 import type { JSX } from "preact";
-import type { ActionKind } from "#protocol/rule";
+import type { ActionKind } from "#protocol/records/rule";
 import { Select } from "../../parts/layout.tsx";
 import { TokenField } from "../../parts/token-field.tsx";
 import { Glyph } from "../../state/glyph.tsx";

@@ -1,6 +1,6 @@
 /** The clauses of a match: which events, of which flows, states and tags. */
 import type { JSX } from "preact";
-import type { FlowSummary } from "#protocol/flow";
+import type { FlowSummary } from "#protocol/records/flow";
 import type { Vocabulary } from "#protocol/vocabulary";
 import { Select } from "../../parts/layout.tsx";
 import { TokenField } from "../../parts/token-field.tsx";

@@ -1,6 +1,6 @@
 /** Actions on rules besides editing. */
 import { signal } from "@preact/signals";
-import type { RuleRow } from "#protocol/rule";
+import type { RuleRow } from "#protocol/records/rule";
 import { ask, messageOf } from "../../api/client.ts";
 import { showToast } from "../../parts/toast.tsx";
 

@@ -1,5 +1,5 @@
 /** The edited form of a rule: texts of fields, and their conversion to a request body. */
-import type { ActionKind, RuleAction, RuleBody, RuleMatch, RuleRow } from "#protocol/rule";
+import type { ActionKind, RuleAction, RuleBody, RuleMatch, RuleRow } from "#protocol/records/rule";
 import { secondsIn, secondsText } from "../../format/duration.ts";
 
 export interface MatchDraft {

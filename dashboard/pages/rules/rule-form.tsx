@@ -1,7 +1,7 @@
 /** Creates or edits a rule, as a form or as JSON. Errors of the server are shown at their field. */
 import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { RuleBody, RuleRow } from "#protocol/rule";
+import type { RuleBody, RuleRow } from "#protocol/records/rule";
 import type { Vocabulary } from "#protocol/vocabulary";
 import { ask } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";

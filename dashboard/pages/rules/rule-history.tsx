@@ -1,6 +1,6 @@
 /** Open expectations of a rule, and its firings. */
 import type { JSX } from "preact";
-import type { Expectation, RuleFiring, RuleRow } from "#protocol/rule";
+import type { Expectation, RuleFiring, RuleRow } from "#protocol/records/rule";
 import { useQuery } from "../../api/query.ts";
 import { now } from "../../format/now.ts";
 import { count, counted } from "../../format/number.ts";

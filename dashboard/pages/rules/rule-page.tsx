@@ -1,7 +1,7 @@
 /** One rule: its editor, its actions if it fired now, its expectations and its firings. */
 import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
-import type { RuleRow } from "#protocol/rule";
+import type { RuleRow } from "#protocol/records/rule";
 import { useQuery } from "../../api/query.ts";
 import { counted } from "../../format/number.ts";
 import { fullTime } from "../../format/time.ts";

@@ -1,8 +1,8 @@
 /** The actions of a rule for an event: rendered by the server, nothing is sent. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Event, EventsPage } from "#protocol/event";
-import type { RuleAction, RuleRow, RuleTest } from "#protocol/rule";
+import type { Event, EventsPage } from "#protocol/records/event";
+import type { RuleAction, RuleRow, RuleTest } from "#protocol/records/rule";
 import { ask, messageOf, withQuery } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
 import { duration, roughDuration, tickingDuration } from "../../format/duration.ts";

@@ -1,6 +1,6 @@
 /** Rules in words, for lists. */
 
-import type { RuleAction, RuleMatch, RuleRow } from "#protocol/rule";
+import type { RuleAction, RuleMatch, RuleRow } from "#protocol/records/rule";
 import { secondsText } from "../../format/duration.ts";
 import { withMarksShown } from "../../format/marks.ts";
 import { listed } from "../../format/number.ts";

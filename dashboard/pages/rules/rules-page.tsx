@@ -1,8 +1,8 @@
 /** All rules: condition, actions, and recent problems of each. New rules are created here. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { Event, EventsPage } from "#protocol/event";
-import type { RuleBody, RuleRow } from "#protocol/rule";
+import type { Event, EventsPage } from "#protocol/records/event";
+import type { RuleBody, RuleRow } from "#protocol/records/rule";
 import { withQuery } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
 import { roughDuration } from "../../format/duration.ts";

@@ -1,7 +1,7 @@
 /** The artifacts of a run, each in the view of its kind. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { ArtifactRow } from "#protocol/artifact";
+import type { ArtifactRow } from "#protocol/records/artifact";
 import { useQuery } from "../../api/query.ts";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { ArtifactView } from "../../records/artifact-view.tsx";

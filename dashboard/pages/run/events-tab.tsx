@@ -1,7 +1,7 @@
 /** The events of a run, oldest first. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Event, EventsPage } from "#protocol/event";
+import type { Event, EventsPage } from "#protocol/records/event";
 import { withQuery } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
 import { logTime } from "../../format/time.ts";

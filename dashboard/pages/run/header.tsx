@@ -1,9 +1,9 @@
 /** The head of a run: title and state, one sentence on the cause, facts, and the use of its time. */
 import type { JSX } from "preact";
-import type { Event } from "#protocol/event";
-import type { RunExplanation } from "#protocol/queue";
-import type { Run } from "#protocol/run";
-import { isTerminal } from "#protocol/state";
+import type { Event } from "#protocol/records/event";
+import type { RunExplanation } from "#protocol/records/queue";
+import type { Run } from "#protocol/records/run";
+import { isTerminal } from "#protocol/records/state";
 import { useQuery } from "../../api/query.ts";
 import { withMarksShown } from "../../format/marks.ts";
 import { clockTime, fullTime, sameDay, shortTime } from "../../format/time.ts";

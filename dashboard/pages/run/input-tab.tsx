@@ -1,7 +1,7 @@
 /** The input of a run, its parameters and the answers of people, and its result. */
 import type { JSX } from "preact";
-import type { RunInput } from "#protocol/run";
-import { lostResultBytes } from "#protocol/state";
+import type { RunInput } from "#protocol/records/run";
+import { lostResultBytes } from "#protocol/records/state";
 import { useQuery } from "../../api/query.ts";
 import { bytes } from "../../format/number.ts";
 import { Section } from "../../parts/layout.tsx";

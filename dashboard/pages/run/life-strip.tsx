@@ -1,8 +1,8 @@
 /** The use of a run's time: waits in outline, work filled. From the run's own events. */
 import type { JSX } from "preact";
-import type { Event } from "#protocol/event";
-import type { Run } from "#protocol/run";
-import { isTerminal, type StateType } from "#protocol/state";
+import type { Event } from "#protocol/records/event";
+import type { Run } from "#protocol/records/run";
+import { isTerminal, type StateType } from "#protocol/records/state";
 import { duration } from "../../format/duration.ts";
 import { now, nowUs } from "../../format/now.ts";
 import { counted } from "../../format/number.ts";

@@ -1,5 +1,5 @@
 /** The moves of a run from state to state, from its own events: they show when each attempt began. */
-import type { Event, EventsPage } from "#protocol/event";
+import type { Event, EventsPage } from "#protocol/records/event";
 import { useQuery } from "../../api/query.ts";
 
 /** A run with more events comes from an engine that retries without end. */

@@ -1,6 +1,6 @@
 /** The previous and next run of the same flow. */
 import { useEffect, useState } from "preact/hooks";
-import type { Run, RunsPage } from "#protocol/run";
+import type { Run, RunsPage } from "#protocol/records/run";
 import { ask, withQuery } from "../../api/client.ts";
 import { navigate, place } from "../../router/router.ts";
 

@@ -2,8 +2,8 @@
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { FlowSummary } from "#protocol/flow";
-import type { Run } from "#protocol/run";
+import type { FlowSummary } from "#protocol/records/flow";
+import type { Run } from "#protocol/records/run";
 import { messageOf } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
 import { offline } from "../../live/link.ts";

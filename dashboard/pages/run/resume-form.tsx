@@ -1,7 +1,7 @@
 /** The answer to a run that waits for a person: a form of the question's schema, else text or JSON. */
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import type { Run } from "#protocol/run";
+import type { Run } from "#protocol/records/run";
 import { ask, messageOf } from "../../api/client.ts";
 import { offline } from "../../live/link.ts";
 import { kindOfText, valueOfText } from "../../parts/json-text.ts";

@@ -1,8 +1,8 @@
 /** One run: its outcome and the cause, then its parts in tabs. */
 import type { ComponentType, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { Event } from "#protocol/event";
-import type { Run } from "#protocol/run";
+import type { Event } from "#protocol/records/event";
+import type { Run } from "#protocol/records/run";
 import { useQuery } from "../../api/query.ts";
 import { useKeys } from "../../input/keys.ts";
 import { Tabs } from "../../parts/layout.tsx";

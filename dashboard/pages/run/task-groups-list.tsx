@@ -1,7 +1,7 @@
 /** Tasks by name, with their number and states. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
-import type { TaskRun } from "#protocol/task-run";
+import type { TaskRun } from "#protocol/records/task-run";
 import { count } from "../../format/number.ts";
 import { Section } from "../../parts/layout.tsx";
 import { withParams } from "../../router/router.ts";

@@ -1,5 +1,5 @@
 /** Tasks by name, with the number per state, failed ones first. */
-import type { TaskRun } from "#protocol/task-run";
+import type { TaskRun } from "#protocol/records/task-run";
 import { STATE_ORDER } from "../../state/look.ts";
 
 export interface TaskGroup {

@@ -1,7 +1,7 @@
 /** The tasks of a run: grouped by name with their counts, and one by one. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { TaskRun } from "#protocol/task-run";
+import type { TaskRun } from "#protocol/records/task-run";
 import { duration } from "../../format/duration.ts";
 import { counted } from "../../format/number.ts";
 import { fullTime, shortTime } from "../../format/time.ts";

@@ -4,8 +4,8 @@
  */
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
-import type { Run } from "#protocol/run";
-import type { TaskRun } from "#protocol/task-run";
+import type { Run } from "#protocol/records/run";
+import type { TaskRun } from "#protocol/records/task-run";
 import { type ApiError, ask, isAbort, mayPass } from "../../api/client.ts";
 import { linkTried, onLive, onReset } from "../../live/link.ts";
 

@@ -1,5 +1,5 @@
 /** The order of runs by activity, as on the server: running, waiting, ended, future. */
-import type { Run } from "#protocol/run";
+import type { Run } from "#protocol/records/run";
 
 export type Phase = "started" | "waiting" | "ended" | "coming";
 

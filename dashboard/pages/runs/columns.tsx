@@ -1,6 +1,6 @@
 /** The columns of the runs page. */
 import type { ReadonlySignal } from "@preact/signals";
-import type { Queue } from "#protocol/queue";
+import type { Queue } from "#protocol/records/queue";
 import { fullTime, shortTime } from "../../format/time.ts";
 import { type Column, TIME_WIDTH } from "../../parts/table/table.tsx";
 import type { Waiting } from "../../records/queue.ts";

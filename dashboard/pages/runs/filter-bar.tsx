@@ -1,8 +1,8 @@
 /** Search, time, project and the state chips, all kept in the address. */
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { FlowSummary } from "#protocol/flow";
-import type { RunCounts } from "#protocol/run";
+import type { FlowSummary } from "#protocol/records/flow";
+import type { RunCounts } from "#protocol/records/run";
 import { useQuery } from "../../api/query.ts";
 import { count } from "../../format/number.ts";
 import { plannedTime } from "../../format/time.ts";

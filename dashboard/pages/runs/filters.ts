@@ -1,5 +1,5 @@
 /** The filters of the runs page: read from the address, sent to the server, and applied to runs of the stream. */
-import type { Run } from "#protocol/run";
+import type { Run } from "#protocol/records/run";
 import { type QueryValues, withQuery } from "../../api/client.ts";
 import { nowUs } from "../../format/now.ts";
 import { param } from "../../router/router.ts";

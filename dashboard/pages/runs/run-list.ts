@@ -4,7 +4,7 @@
  * the user asks for them.
  */
 import { type Signal, signal } from "@preact/signals";
-import type { Run, RunsPage } from "#protocol/run";
+import type { Run, RunsPage } from "#protocol/records/run";
 import { PagedQuery, type PagePath } from "../../api/paged-query.ts";
 import { onLive } from "../../live/link.ts";
 import { isDeleted } from "../../live/messages.ts";

@@ -2,7 +2,7 @@
 import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Run, RunCounts } from "#protocol/run";
+import type { Run, RunCounts } from "#protocol/records/run";
 import { useQuery } from "../../api/query.ts";
 import { count, counted } from "../../format/number.ts";
 import { useKeys } from "../../input/keys.ts";

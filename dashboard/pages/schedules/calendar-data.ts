@@ -1,7 +1,7 @@
 /** The data of the calendar: for each schedule the runs of past and future fires, and fires without a run. */
-import type { FlowSummary } from "#protocol/flow";
-import type { ScheduleRow } from "#protocol/schedule";
-import type { ScheduleFires, ScheduleRuns } from "#protocol/schedule-calendar";
+import type { FlowSummary } from "#protocol/records/flow";
+import type { ScheduleRow } from "#protocol/records/schedule";
+import type { ScheduleFires, ScheduleRuns } from "#protocol/records/schedule-calendar";
 import { lookOf, type StateLook } from "../../state/look.ts";
 
 export interface Mark {

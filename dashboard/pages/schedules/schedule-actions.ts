@@ -1,6 +1,6 @@
 /** Actions on schedules. A deletion is sent when its toast ends. */
 import { signal } from "@preact/signals";
-import type { ScheduleRow, SkipResponse } from "#protocol/schedule";
+import type { ScheduleRow, SkipResponse } from "#protocol/records/schedule";
 import { ask, messageOf } from "../../api/client.ts";
 import { counted, listed } from "../../format/number.ts";
 import { showToast } from "../../parts/toast.tsx";

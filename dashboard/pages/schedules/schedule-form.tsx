@@ -1,8 +1,8 @@
 /** Creates or edits a schedule; shows the next ten fires while the user types. */
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { FlowSummary } from "#protocol/flow";
-import type { CatchupPolicy, PreviewResponse, ScheduleRow } from "#protocol/schedule";
+import type { FlowSummary } from "#protocol/records/flow";
+import type { CatchupPolicy, PreviewResponse, ScheduleRow } from "#protocol/records/schedule";
 import { ask, isAbort, messageOf } from "../../api/client.ts";
 import { offsetAt } from "../../format/calendar.ts";
 import { LOCAL_ZONE } from "../../format/time.ts";

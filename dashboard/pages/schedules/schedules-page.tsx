@@ -1,6 +1,6 @@
 /** Schedules: a calendar of past and future fires; skipping, pausing, creating and editing. */
 import type { JSX } from "preact";
-import type { ScheduleRuns } from "#protocol/schedule-calendar";
+import type { ScheduleRuns } from "#protocol/records/schedule-calendar";
 import { withQuery } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
 import { dayNumber, daysFrom, mondayOf } from "../../format/calendar.ts";

@@ -1,9 +1,9 @@
 /** The selected schedule: its definition, skipped fires, and skipping further fires with their downstream effects. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { FlowSummary } from "#protocol/flow";
-import type { ScheduleRow } from "#protocol/schedule";
-import type { ScheduleFires } from "#protocol/schedule-calendar";
+import type { FlowSummary } from "#protocol/records/flow";
+import type { ScheduleRow } from "#protocol/records/schedule";
+import type { ScheduleFires } from "#protocol/records/schedule-calendar";
 import { nowUs } from "../../format/now.ts";
 import { counted } from "../../format/number.ts";
 import { day, minuteTime, plannedTime } from "../../format/time.ts";

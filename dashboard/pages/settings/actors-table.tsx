@@ -1,7 +1,7 @@
 /** The actors of the server with their figures. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { ActorInfo } from "#protocol/server";
+import type { ActorInfo } from "#protocol/records/server";
 import { useQuery } from "../../api/query.ts";
 import { duration } from "../../format/duration.ts";
 import { count } from "../../format/number.ts";

@@ -1,7 +1,7 @@
 /** The settings that can be changed while the server runs. They are stored in the server's configuration. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { Settings, SettingsPatch } from "#protocol/server";
+import type { Settings, SettingsPatch } from "#protocol/records/server";
 import { ask, messageOf } from "../../api/client.ts";
 import { offline } from "../../live/link.ts";
 import { Section } from "../../parts/layout.tsx";

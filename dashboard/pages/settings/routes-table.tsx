@@ -1,7 +1,7 @@
 /** The routes of user code. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { RouteSpec } from "#protocol/server";
+import type { RouteSpec } from "#protocol/records/server";
 import { count } from "../../format/number.ts";
 import { Section } from "../../parts/layout.tsx";
 import { type Column, Table } from "../../parts/table/table.tsx";

@@ -1,6 +1,6 @@
 /** Settings: those that can be changed at run time, the effective configuration, and those of this browser. */
 import type { JSX } from "preact";
-import type { ServerInfo, Settings } from "#protocol/server";
+import type { ServerInfo, Settings } from "#protocol/records/server";
 import { useQuery } from "../../api/query.ts";
 import { bytes, count } from "../../format/number.ts";
 import { fullTime } from "../../format/time.ts";

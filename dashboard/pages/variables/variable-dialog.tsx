@@ -1,7 +1,7 @@
 /** Adds or changes a variable. A concurrent change by another client is shown before it is overwritten. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { VariableRow } from "#protocol/variable";
+import type { VariableRow } from "#protocol/records/variable";
 import { ApiError, ask, messageOf } from "../../api/client.ts";
 import { fullTime } from "../../format/time.ts";
 import { offline } from "../../live/link.ts";

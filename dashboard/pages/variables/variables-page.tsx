@@ -3,7 +3,7 @@
 import { signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useMemo, useRef } from "preact/hooks";
-import type { VariableRow } from "#protocol/variable";
+import type { VariableRow } from "#protocol/records/variable";
 import { ask, messageOf } from "../../api/client.ts";
 import { useQuery } from "../../api/query.ts";
 import { withMarksShown } from "../../format/marks.ts";

@@ -1,9 +1,9 @@
 /** In the user-code process: the open calls, each answered once. */
 import { RESULT_BYTES_MAX } from "#protocol/limits";
-import { describeFailure } from "#sdk/failure";
-import type { Exported } from "#sdk/load-module";
-import { ruleResult } from "#sdk/rule";
-import { shared } from "#sdk/shared-state";
+import { ruleResult } from "#sdk/define/rules/rule";
+import { describeFailure } from "#sdk/execution/failure";
+import { shared } from "#sdk/execution/shared-state";
+import type { Exported } from "#sdk/modules/load-module";
 import type { CallAnswer, ChildCall, FromChild } from "../messages.ts";
 import { callHook } from "./hook-call.ts";
 import { callRoute } from "./route-call.ts";

@@ -1,12 +1,12 @@
 /** In the user-code process: the hook of a flow for a state that its run reached without an engine. */
-import type { UserCall } from "#actors/user-code/calls";
-import { newActiveRun } from "#sdk/active-run";
-import { runFlowHook } from "#sdk/attempt";
+import type { UserCall } from "#actors/user-code/user-code-calls";
 import type { Millrace } from "#sdk/client/index";
-import { systemClock } from "#sdk/clock";
-import type { LoadedFlow } from "#sdk/load-module";
-import type { ReportItem } from "#sdk/report-item";
-import { ServerRunServices } from "#sdk/run-services";
+import { newActiveRun } from "#sdk/execution/active-run";
+import { runFlowHook } from "#sdk/execution/attempt";
+import { systemClock } from "#sdk/execution/clock";
+import type { ReportItem } from "#sdk/execution/report-item";
+import { ServerRunServices } from "#sdk/execution/run-services";
+import type { LoadedFlow } from "#sdk/modules/load-module";
 
 /** Maximum of log lines and artifacts of a hook that are kept. */
 const ITEMS_MAX = 1_000;

@@ -4,12 +4,12 @@
  */
 import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
-import { followChildren } from "#sdk/child-processes";
-import { captureConsole } from "#sdk/console-capture";
-import { typelessPackage } from "#sdk/import-failure";
-import { ImportedFiles } from "#sdk/imported-files";
-import { type Exported, loadModule } from "#sdk/load-module";
-import { captureStreams } from "#sdk/stream-capture";
+import { typelessPackage } from "#sdk/modules/import-failure";
+import { ImportedFiles } from "#sdk/modules/imported-files";
+import { type Exported, loadModule } from "#sdk/modules/load-module";
+import { followChildren } from "#sdk/output/child-processes";
+import { captureConsole } from "#sdk/output/console-capture";
+import { captureStreams } from "#sdk/output/stream-capture";
 import type { FromChild, LoadedModule, ToChild } from "../messages.ts";
 // Preload what flow files import, so that the import time measures only their own code.
 import "#sdk/index";

@@ -1,9 +1,9 @@
 /** In the user-code process: one request for a custom route, as Fetch API objects. */
 
-import type { RouteCall } from "#actors/user-code/calls";
+import type { RouteCall } from "#actors/user-code/user-code-calls";
 import { ROUTE_ANSWER_BYTES_MAX } from "#protocol/limits";
-import type { RouteDefinition } from "#sdk/route";
-import { readWhole, responseOf, type WholeResponse } from "#sdk/route-response";
+import type { RouteDefinition } from "#sdk/define/routes/route";
+import { readWhole, responseOf, type WholeResponse } from "#sdk/define/routes/route-response";
 
 export async function callRoute({ handler }: RouteDefinition, call: RouteCall, signal: AbortSignal): Promise<WholeResponse> {
   const value = await handler(requestOf(call, signal), { params: call.params, signal });

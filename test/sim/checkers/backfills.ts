@@ -1,5 +1,5 @@
 /** The runs of a backfill are created in one commit and wait for its check; none starts after the backfill was cancelled. */
-import { isTerminal } from "#protocol/state";
+import { isTerminal } from "#protocol/records/state";
 import { Violation } from "../trace.ts";
 import type { Checker, Commit } from "./checker.ts";
 import type { CommittedBackfill, History } from "./history.ts";

@@ -1,5 +1,5 @@
 /** The committed leases on a resource never exceed its total at that time. */
-import { isTerminal } from "#protocol/state";
+import { isTerminal } from "#protocol/records/state";
 import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
 import type { Checker, Commit, Operation } from "./checker.ts";

@@ -1,5 +1,5 @@
 /** The committed state, computed from the operations of each batch in order: the checkers' own record. */
-import type { StateType } from "#protocol/state";
+import type { StateType } from "#protocol/records/state";
 import type { Operation } from "./checker.ts";
 
 /** Fields of a run that never change. */

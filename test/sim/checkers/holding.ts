@@ -1,5 +1,5 @@
 /** At most one engine holds a run at a time, under leases whose ids are never reused; a stale lease moves nothing. */
-import { isTerminal } from "#protocol/state";
+import { isTerminal } from "#protocol/records/state";
 import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
 import type { Answer, Checker, Commit, Operation } from "./checker.ts";

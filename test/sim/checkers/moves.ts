@@ -1,6 +1,6 @@
 /** Every committed move is in the state table or forced, and each named move has exactly one event, in order. */
-import type { ReportRequest } from "#protocol/engine";
-import type { StateType } from "#protocol/state";
+import type { ReportRequest } from "#protocol/records/engine";
+import type { StateType } from "#protocol/records/state";
 import { EVENTS } from "#protocol/vocabulary";
 import type { Coverage } from "../coverage.ts";
 import type { Request } from "../model-gateway.ts";

@@ -3,7 +3,7 @@
  * leave out numbers of commits whose core ended together with the writers: no batch is resent then, and the gateway sees the
  * gap.
  */
-import type { Committed } from "#protocol/feed";
+import type { Committed } from "#protocol/wire/feed";
 import { Violation } from "../trace.ts";
 import type { Checker, Commit } from "./checker.ts";
 import type { History } from "./history.ts";

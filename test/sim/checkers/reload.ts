@@ -1,13 +1,14 @@
 /** When everything is committed, a live state loaded from the store equals the core's live state. */
-import { ClockWatch } from "#actors/clock/watch";
-import type { LiveState } from "#actors/live-state/live-state";
-import { loadLiveState, resume } from "#actors/live-state/load";
-import { isEnded } from "#actors/live-state/run";
-import { Quarantine } from "#actors/rules/quarantine";
-import { canonicalJson } from "#protocol/json";
+
+import { ClockWatch } from "#actors/core/state/clock-watch";
+import type { LiveState } from "#actors/core/state/live-state";
+import { isEnded } from "#actors/core/state/run";
+import { loadLiveState, resume } from "#actors/dispatch-group/load";
+import { Quarantine } from "#actors/rule-engine/reactions/quarantine";
+import { canonicalJson } from "#protocol/values/json";
 import { Outbox } from "#runtime/effect";
-import { loadStore } from "#storage/load";
-import { Statements } from "#storage/statements";
+import { loadStore } from "#storage/load/load";
+import { Statements } from "#storage/sqlite/statements";
 import type { SimulatedDisk } from "../simulated-disk.ts";
 import { Violation } from "../trace.ts";
 

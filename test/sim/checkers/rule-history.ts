@@ -1,5 +1,5 @@
 /** Inputs of rules: rules and events as committed, in terms of the interface and independent of the code under test. */
-import type { FullMatch, FullSpec } from "#protocol/rule-spec";
+import type { FullMatch, FullSpec } from "#protocol/records/rule-spec";
 import type { Checker, Operation } from "./checker.ts";
 import type { History } from "./history.ts";
 

@@ -2,8 +2,8 @@
  * Rules: every event that matches a rule fires the rule once, unless a guard holds it back; per_run rules fire once for a
  * run; the outcomes of a firing are those of its actions, in order; and a message is sent only after it is stored.
  */
-import type { OutboundRequest } from "#actors/rules/messages";
-import type { FullSpec } from "#protocol/rule-spec";
+import type { OutboundRequest } from "#actors/rule-engine/rule-messages";
+import type { FullSpec } from "#protocol/records/rule-spec";
 import { Violation } from "../trace.ts";
 import type { Checker, Operation } from "./checker.ts";
 import { type CommittedEvent, type CommittedRule, means, type RuleHistory } from "./rule-history.ts";

@@ -2,10 +2,10 @@
  * One run per fire: no fire starts twice, before its time, or although skipped by a person, and none is forgotten. Missed
  * fires follow the catch-up policy. The fires of a schedule come from its own walk, which other tests check.
  */
-import { nextFire } from "#actors/scheduler/fires";
-import { readSpec } from "#actors/scheduler/spec";
-import type { Schedule } from "#protocol/schedule";
-import { isTerminal } from "#protocol/state";
+import { nextFire } from "#actors/scheduler/recurrence/fires";
+import { readSpec } from "#actors/scheduler/recurrence/spec";
+import type { Schedule } from "#protocol/records/schedule";
+import { isTerminal } from "#protocol/records/state";
 import type { Request } from "../model-gateway.ts";
 import type { SimulatedTime } from "../simulated-time.ts";
 import { Violation } from "../trace.ts";
@@ -16,7 +16,7 @@ const ONCE = "one run per fire";
 const POLICY = "missed fires follow the policy";
 const FORGOTTEN = "no fire is forgotten";
 
-/** A fire decided later than this counts as missed (actors/scheduler/decide-fires.ts). */
+/** A fire decided later than this counts as missed (actors/scheduler/fires/decide-fires.ts). */
 const MISSED_AFTER_US = 60_000_000;
 /** Stalls, refusals and restarts take less: a fire that waits longer was forgotten. */
 const PATIENCE_US = 20_000_000;

@@ -1,9 +1,9 @@
 /** The store matches the commits, and its counts match a recount. */
 
-import { STRETCH_IDS, stateType } from "#storage/codes";
 import { checkStore } from "#storage/invariants/check-store";
-import { loadStore } from "#storage/load";
-import { readLines } from "#storage/log-blocks";
+import { loadStore } from "#storage/load/load";
+import { STRETCH_IDS, stateType } from "#storage/schema/codes";
+import { readLines } from "#storage/schema/log-blocks";
 import type { SimulatedDisk } from "../simulated-disk.ts";
 import { Violation } from "../trace.ts";
 import type { Checker, Commit, Operation } from "./checker.ts";

@@ -1,6 +1,7 @@
 /** Every command is decided and answered once, and nothing becomes visible before it is stored. */
-import { type Committed, eventAnswers, STREAM_KINDS } from "#protocol/feed";
+
 import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
+import { type Committed, eventAnswers, STREAM_KINDS } from "#protocol/wire/feed";
 import type { SimulatedTime } from "../simulated-time.ts";
 import { Violation } from "../trace.ts";
 import type { Answer, Checker, Commit } from "./checker.ts";

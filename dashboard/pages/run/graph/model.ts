@@ -1,7 +1,7 @@
 /**
  * The boxes of a run's graph: one per task while they are readable, else one per task name, and never more than the bound.
  */
-import type { TaskRun } from "#protocol/task-run";
+import type { TaskRun } from "#protocol/records/task-run";
 import { lookOf, type StateLook } from "../../../state/look.ts";
 import { groupTasks } from "../task-groups.ts";
 

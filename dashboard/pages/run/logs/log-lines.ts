@@ -1,6 +1,6 @@
 /** The lines of a run's log: read from the beginning in pages, then live. */
 import { signal } from "@preact/signals";
-import type { Log, LogsPage } from "#protocol/log";
+import type { Log, LogsPage } from "#protocol/records/log";
 import { type ApiError, ask, isAbort, withQuery } from "../../../api/client.ts";
 import { linkTried, onLive, onReset } from "../../../live/link.ts";
 

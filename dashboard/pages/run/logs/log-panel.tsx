@@ -2,9 +2,9 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Log } from "#protocol/log";
-import type { Run } from "#protocol/run";
-import { isTerminal } from "#protocol/state";
+import type { Log } from "#protocol/records/log";
+import type { Run } from "#protocol/records/run";
+import { isTerminal } from "#protocol/records/state";
 import { counted } from "../../../format/number.ts";
 import { logTime } from "../../../format/time.ts";
 import { useKeys } from "../../../input/keys.ts";

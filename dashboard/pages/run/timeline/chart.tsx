@@ -1,8 +1,8 @@
 /** The timeline: a brush, an axis, and the rows in the window. */
 import type { JSX } from "preact";
 import { useMemo, useRef } from "preact/hooks";
-import type { Run } from "#protocol/run";
-import { isTerminal } from "#protocol/state";
+import type { Run } from "#protocol/records/run";
+import { isTerminal } from "#protocol/records/state";
 import { duration } from "../../../format/duration.ts";
 import { now } from "../../../format/now.ts";
 import { clockTime, logTime } from "../../../format/time.ts";

@@ -2,7 +2,7 @@
  * The rows of the timeline. Failed tasks come first, one per row; similar tasks of one name share a row. All attempts of a task
  * are in one row: those within the task run, and those of the run, where the n-th call of a name is the same task.
  */
-import type { TaskRun } from "#protocol/task-run";
+import type { TaskRun } from "#protocol/records/task-run";
 import { lookOf } from "../../../state/look.ts";
 import { wentWrong } from "../task-groups.ts";
 

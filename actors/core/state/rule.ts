@@ -1,0 +1,147 @@
+/** Rules in memory, and their firings, expectations and messages in progress. Part of the live state of the dispatch group. */
+
+import type { FullSpec } from "#protocol/records/rule-spec";
+import { parseJson } from "#protocol/values/json";
+import type { LoadedRules, RuleRow } from "#storage/load/load-rules";
+import type { Outgoing, OutgoingContent, PlannedAction } from "../../rule-engine/rule-messages.ts";
+import { OpenExpectations } from "./open-expectations.ts";
+import { RecentRows } from "./recent-rows.ts";
+
+/** Guard state that has to survive a restart. */
+export interface GuardState {
+  /** Firings by second, for the rate. */
+  seconds: [second: number, count: number][];
+  /** The newest decided tick of the rule's clock. */
+  tick?: number;
+}
+
+export interface Rule extends Omit<RuleRow, "spec" | "guards"> {
+  spec: FullSpec;
+  /** Length of the spec as JSON text. */
+  length: number;
+  guards: GuardState;
+}
+
+/** The event that fired a rule. */
+export interface Trigger {
+  event_id: number;
+  name: string;
+  run_id: number | null;
+  flow_id: number | null;
+  project: string | null;
+  /** Number of rules in the chain that led to the event. */
+  depth: number;
+}
+
+export type Outcome =
+  | { index: number; kind: string; status: "completed"; detail: unknown }
+  | { index: number; kind: string; status: "failed"; error: string };
+
+/** A firing with pending actions. */
+export interface OpenFiring {
+  id: number;
+  rule_id: number;
+  timestamp: number;
+  trigger: Trigger;
+  outcomes: Outcome[];
+  remaining: PlannedAction[];
+  /** The outgoing message that the firing waits for, 0 for none. */
+  outbound: number;
+}
+
+/** Facts about rules that only the store holds. */
+export interface RuleFacts {
+  /** Whether a rule has fired for a run. */
+  hasFired(ruleId: number, runId: number): boolean;
+  /** Length of the chain of rules that led to a run. */
+  chainOf(runId: number): number;
+}
+
+/** Limit of open firings and outgoing messages; beyond it, rules process no further events, which wait in the store. */
+const FIRINGS_OPEN_MAX = 10_000;
+const OUTGOING_LENGTH_MAX = 64 * 1024 * 1024;
+
+export class RuleBook {
+  readonly rules = new Map<number, Rule>();
+  /** Total length of all specs as JSON text. */
+  length = 0;
+  readonly firings = new Map<number, OpenFiring>();
+  readonly expectations = new OpenExpectations();
+  /** Outgoing messages without an answer, by id. */
+  readonly outgoing = new Map<number, Outgoing>();
+  /** Outgoing messages to be sent once committed. */
+  readonly unsent: { turn: number; message: Outgoing }[] = [];
+  readonly nextIds: LoadedRules["next_ids"];
+  readonly fired: RecentRows<string, true>;
+  /** Chain lengths by run. */
+  readonly chains: RecentRows<number, number>;
+  /** Incremented at each change of a rule, so that derived data can be refreshed. */
+  version = 1;
+  /** The newest event whose reactions are decided, and the cursor as stored. */
+  cursor: number;
+  storedCursor: number;
+
+  readonly #outgoingLengths = new Map<number, number>();
+  #outgoingLength = 0;
+
+  constructor(stored: LoadedRules, facts: RuleFacts) {
+    this.nextIds = stored.next_ids;
+    this.cursor = stored.cursor;
+    this.storedCursor = stored.cursor;
+    this.fired = new RecentRows((key) => {
+      const [rule, run] = key.split(":");
+      return facts.hasFired(Number(rule), Number(run)) ? true : null;
+    });
+    this.chains = new RecentRows((run) => facts.chainOf(run));
+    for (const { spec, guards, ...row } of stored.rules) {
+      const state = guards === null ? { seconds: [] } : (JSON.parse(guards) as GuardState);
+      this.rules.set(row.id, { ...row, spec: parseJson(spec) as FullSpec, length: spec.length, guards: state });
+      this.length += spec.length;
+    }
+    for (const { outcomes, pending, id, rule_id, timestamp } of stored.firings) {
+      const { trigger, remaining, outbound } = parseJson(pending) as Pick<OpenFiring, "trigger" | "remaining" | "outbound">;
+      this.firings.set(id, { id, rule_id, timestamp, trigger, remaining, outbound, outcomes: parseJson(outcomes) as Outcome[] });
+    }
+    for (const { id, firing_id, request } of stored.outbound) {
+      const message: Outgoing = { ...(parseJson(request) as OutgoingContent), id, firing_id };
+      this.addOutgoing(message, request.length);
+      this.unsent.push({ turn: 0, message });
+    }
+    for (const expectation of stored.expectations) this.expectations.add(expectation);
+  }
+
+  /** `length`: that of the content as JSON text. */
+  addOutgoing(message: Outgoing, length: number): void {
+    this.outgoing.set(message.id, message);
+    this.#outgoingLengths.set(message.id, length);
+    this.#outgoingLength += length;
+  }
+
+  /** False for an unknown message. */
+  removeOutgoing(id: number): boolean {
+    this.#outgoingLength -= this.#outgoingLengths.get(id) ?? 0;
+    this.#outgoingLengths.delete(id);
+    return this.outgoing.delete(id);
+  }
+
+  /** True while too many firings and messages are in progress: then no further event is processed. */
+  get isBackedUp(): boolean {
+    return this.firings.size >= FIRINGS_OPEN_MAX || this.#outgoingLength >= OUTGOING_LENGTH_MAX;
+  }
+
+  take(name: keyof LoadedRules["next_ids"], count = 1): number {
+    const id = this.nextIds[name];
+    this.nextIds[name] += count;
+    return id;
+  }
+}
+
+/** No rules, and nothing in progress. */
+export const NO_RULES: LoadedRules = {
+  rules: [],
+  firings: [],
+  expectations: [],
+  outbound: [],
+  cursor: 0,
+  next_ids: { rule: 1, firing: 1, expectation: 1, outbound: 1, event: 1 },
+};

@@ -1,0 +1,192 @@
+/** A run in memory: its row, its task runs, and its place in dispatch. */
+import { isTerminal, type State, type StateType } from "#protocol/records/state";
+import type { Flow } from "./flow.ts";
+import { concurrencyResource, groupOf } from "./flow.ts";
+import type { TaskRun } from "./task-run.ts";
+
+/** Why a run has not started: the reason code and what blocks the run. */
+export interface WaitReason {
+  code: "no_engine" | "resource" | "not_due" | "held";
+  /** The name of the resource, the engine key or the holder. */
+  object: string | null;
+  sinceUs: number;
+}
+
+export interface Run {
+  id: number;
+  external_id: string;
+  flow: Flow;
+  name: string;
+  /** Canonical JSON text; null when too large for memory, then read from the store at hand-out. */
+  parametersText: string | null;
+  tags: string[];
+  priority: number;
+  /** Crash reruns that led to this run, plus all their retries. */
+  attempt: number;
+  /** Crash reruns that led to this run; the crash limit counts these. */
+  reruns: number;
+  created_by: string;
+  created_at: number;
+  scheduled_time: number | null;
+  schedule_id: number | null;
+  backfill_id: number | null;
+  parent_run_id: number | null;
+  state: State;
+  /** When the server received the state, by its own clock; `state.timestamp` may come from an engine with a wrong clock. */
+  movedUs: number;
+  start_time: number | null;
+  end_time: number | null;
+  total_run_time: number | null;
+  engine_id: string | null;
+  engine_pid: number | null;
+  /** The current or last assignment, sent as `lease` in the work item; 0 before the first. */
+  assignment_id: number;
+  /** Last report number of the assignment's engine. */
+  report_seq: number;
+  /**
+   * Last report numbers of former assignments ("#" and the assignment) and engines (by id); under "" those of engines that
+   * never held the run.
+   */
+  otherSequences: ReadonlyMap<string, number>;
+  crash_count: number;
+  failure_count: number;
+  /** Number of answers given to the run's pauses. */
+  answers: number;
+  tasks: ReadonlyMap<string, TaskRun>;
+  taskCounts: Readonly<Partial<Record<StateType, number>>>;
+  /** Number of parent ids that the task runs name, with repetitions. */
+  parentsCount: number;
+  /** True from hand-out until the run ends, pauses or is taken back. */
+  assigned: boolean;
+  /** The engine has acknowledged its assignment (by transition, report or heartbeat). */
+  acknowledged: boolean;
+  /** Wall-clock time of the engine's last message about this run. */
+  lastContactUs: number;
+  /** The command whose answer handed out the run or confirmed its newest move; 0 when that answer is known to be delivered. */
+  lastCommand: number;
+  /** Known artifacts by external id; ids only. */
+  artifacts: ReadonlyMap<string, { id: number; created_at: number }>;
+  /** Loaded from the store: entries missing in memory may still be stored. */
+  fromStore: boolean;
+  /** The answer to the newest move may have been lost, so one repetition of the move is accepted. */
+  repeatable: boolean;
+  /** The run's place in dispatch. */
+  place: "none" | "future" | "ready" | "blocked" | "held" | "behind";
+  /** Incremented whenever the run leaves its place, so that stale queue entries are recognised. */
+  placeStamp: number;
+  waiting: WaitReason | null;
+  /** Places that the run takes in the room for unfinished runs (run-room.ts). */
+  places: number;
+}
+
+const EMPTY = new Map<never, never>();
+const NO_COUNTS = {};
+/** Details of a state without any. */
+export const NO_DETAILS: Readonly<Record<string, never>> = Object.freeze({});
+
+/** Fields of every run before its first start. Shared, because most waiting runs hold nothing else. */
+export const UNSTARTED = {
+  start_time: null,
+  end_time: null,
+  total_run_time: null,
+  engine_id: null,
+  engine_pid: null,
+  assignment_id: 0,
+  report_seq: 0,
+  otherSequences: EMPTY,
+  crash_count: 0,
+  failure_count: 0,
+  answers: 0,
+  tasks: EMPTY,
+  artifacts: EMPTY,
+  taskCounts: NO_COUNTS,
+  parentsCount: 0,
+  assigned: false,
+  acknowledged: false,
+  lastContactUs: 0,
+  lastCommand: 0,
+  repeatable: false,
+  fromStore: false,
+  place: "none",
+  placeStamp: 0,
+  waiting: null,
+  places: 0,
+} as const;
+
+/** The map with one more entry; runs share a single empty map until their first entry. */
+export function withEntry<K, V>(map: ReadonlyMap<K, V>, key: K, value: V): ReadonlyMap<K, V> {
+  if (map.size === 0) return new Map([[key, value]]);
+  return (map as Map<K, V>).set(key, value);
+}
+
+/** Ended assignments of a run whose report numbers are kept, two entries each. */
+const FORMER_SEQUENCES_MAX = 100;
+
+/** Like withEntry, for report numbers; evicts those of the oldest assignments beyond the maximum. */
+export function withSequence(sequences: ReadonlyMap<string, number>, key: string, last: number): ReadonlyMap<string, number> {
+  const changed = withEntry(sequences, key, last);
+  if (changed.size <= FORMER_SEQUENCES_MAX) return changed;
+  const entries = [...changed];
+  return new Map(
+    entries.filter(([each], index) => each === "" || each === key || index >= entries.length - FORMER_SEQUENCES_MAX),
+  );
+}
+
+export function isEnded(run: Run): boolean {
+  return isTerminal(run.state.type);
+}
+
+/** The effective priority of a run: its own, or a higher one inherited from downstream flows. */
+export function priorityOf(run: Run): number {
+  return Math.max(run.priority, run.flow.inheritedPriority ?? run.priority);
+}
+
+/** The resources required to hand out this run. */
+export function needsOf(run: Run): Record<string, number> {
+  const { flow } = run;
+  const needs: Record<string, number> = { ...flow.options.resources };
+  if (flow.options.maxConcurrent > 0) needs[concurrencyResource(flow)] = 1;
+  if (run.backfill_id !== null) needs[`backfill:${run.backfill_id}`] = 1;
+  return needs;
+}
+
+/** The run record as JSON text, with fields in the order of the interface. */
+export function renderRun(run: Run, parametersText: string): string {
+  const head = JSON.stringify({
+    id: run.id,
+    external_id: run.external_id,
+    name: run.name,
+    project: run.flow.project,
+    flow_id: run.flow.id,
+    flow_name: run.flow.name,
+    group: groupOf(run.flow),
+    state: {
+      name: run.state.name,
+      type: run.state.type,
+      timestamp: run.state.timestamp,
+      message: run.state.message,
+      details: run.state.details,
+    },
+  });
+  const tail = JSON.stringify({
+    tags: run.tags,
+    attempt: run.attempt,
+    priority: run.priority,
+    created_by: run.created_by,
+    created_at: run.created_at,
+    start_time: run.start_time,
+    end_time: run.end_time,
+    total_run_time: run.total_run_time,
+    scheduled_time: run.scheduled_time,
+    schedule_id: run.schedule_id,
+    backfill_id: run.backfill_id,
+    parent_run_id: run.parent_run_id,
+    engine_id: run.engine_id,
+    engine_pid: run.engine_pid,
+    crash_count: run.crash_count,
+    failure_count: run.failure_count,
+    report_seq: run.report_seq,
+    task_counts: run.taskCounts,
+  });
+  return `${head.slice(0, -1)},"parameters":${parametersText},${tail.slice(1)}`;
+}

@@ -1,0 +1,254 @@
+/**
+ * The work queue: ready runs by engine key, and the long-polls that wait for them.
+ *
+ * Order within a key: highest priority, then oldest scheduled time (or creation), then id. A run that lacks a resource waits
+ * beside the queue of its key, under that resource, so skipping it costs nothing; it returns when some of the resource is
+ * freed. Runs before their scheduled time wait by time. Only the next runs of a backfill are in the queue; the others wait in
+ * a line behind it, so that no step scans a hundred thousand runs that wait for the same resource. Leaving a place only
+ * increments the run's stamp; stale entries are dropped when encountered.
+ */
+import { backfillTag } from "./backfill.ts";
+import { type Engine, type EngineKey, engineKeyText, type ParkedPoll } from "./engine.ts";
+import { niceOf } from "./flow.ts";
+import { PriorityQueue } from "./priority-queue.ts";
+import { priorityOf, type Run, type WaitReason } from "./run.ts";
+
+interface Entry {
+  run: Run;
+  stamp: number;
+}
+
+export interface KeyQueue {
+  key: string;
+  ready: PriorityQueue<Entry>;
+  /** Runs that wait for a resource, by the resource's name. */
+  blocked: Map<string, PriorityQueue<Entry>>;
+  /** Long-polls in order of arrival. */
+  polls: Set<ParkedPoll>;
+  readyCount: number;
+}
+
+interface BackfillLine {
+  /** The backfill's runs that are ready or blocked. */
+  near: number;
+  behind: PriorityQueue<Entry>;
+  /** Wait reason of the newest runs in the line. */
+  reason: WaitReason;
+}
+
+export class WorkQueue {
+  readonly #keys = new Map<string, KeyQueue>();
+  readonly #polls = new Map<number, ParkedPoll>();
+  readonly #lines = new Map<number, BackfillLine>();
+  /** Number of runs with a place: ready, blocked, behind, or aside for a later time. */
+  #waiting = 0;
+
+  /** Number of runs waiting to be handed out. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  keys(): IterableIterator<KeyQueue> {
+    return this.#keys.values();
+  }
+
+  of(key: string): KeyQueue {
+    let queue = this.#keys.get(key);
+    if (queue === undefined) {
+      queue = { key, ready: new PriorityQueue(isBefore), blocked: new Map(), polls: new Set(), readyCount: 0 };
+      this.#keys.set(key, queue);
+    }
+    return queue;
+  }
+
+  /** Deletes the queues of keys without runs and polls. */
+  forgetUnused(): void {
+    for (const queue of this.#keys.values()) {
+      if (queue.readyCount > 0 || queue.polls.size > 0) continue;
+      for (const [resource, waiting] of queue.blocked) if (peekLive(waiting) === undefined) queue.blocked.delete(resource);
+      if (queue.blocked.size === 0) this.#keys.delete(queue.key);
+    }
+  }
+
+  find(key: string): KeyQueue | undefined {
+    return this.#keys.get(key);
+  }
+
+  /** Queues a run that can start now. */
+  putReady(run: Run): KeyQueue {
+    this.leave(run);
+    run.place = "ready";
+    this.#waiting += 1;
+    this.#countNear(run, 1);
+    const queue = this.of(keyOfRun(run));
+    queue.ready.push({ run, stamp: run.placeStamp });
+    queue.readyCount += 1;
+    return queue;
+  }
+
+  /** Puts a run beside the queue until some of `resource` is freed. */
+  putBlocked(run: Run, resource: string): void {
+    this.leave(run);
+    run.place = "blocked";
+    this.#waiting += 1;
+    this.#countNear(run, 1);
+    const queue = this.of(keyOfRun(run));
+    let waiting = queue.blocked.get(resource);
+    if (waiting === undefined) {
+      waiting = new PriorityQueue(isBefore);
+      queue.blocked.set(resource, waiting);
+    }
+    waiting.push({ run, stamp: run.placeStamp });
+  }
+
+  /** Counts a run as waiting outside the queue: before its time, or held. */
+  putAside(run: Run, place: "future" | "held"): void {
+    this.leave(run);
+    run.place = place;
+    this.#waiting += 1;
+  }
+
+  /** Puts a run of a backfill into the line behind the queue. */
+  putBehind(run: Run, nowUs: number): void {
+    if (run.backfill_id === null) throw new Error(`run ${run.id} is of no backfill`);
+    this.leave(run);
+    run.place = "behind";
+    this.#waiting += 1;
+    const line = this.#lineOf(run.backfill_id);
+    if (line.reason.sinceUs !== nowUs) line.reason = { ...line.reason, sinceUs: nowUs };
+    run.waiting = line.reason;
+    line.behind.push({ run, stamp: run.placeStamp });
+  }
+
+  /** Takes the first run from the line behind the queue, or undefined. */
+  takeBehind(backfillId: number): Run | undefined {
+    const line = this.#lines.get(backfillId);
+    const next = line === undefined ? undefined : peekLive(line.behind);
+    if (next !== undefined) this.leave(next);
+    else if (line?.near === 0) this.#lines.delete(backfillId);
+    return next;
+  }
+
+  /** Number of the backfill's runs in the queue. */
+  nearOf(backfillId: number): number {
+    return this.#lines.get(backfillId)?.near ?? 0;
+  }
+
+  /** The backfills with runs in the queue or behind it. */
+  backfills(): number[] {
+    return [...this.#lines.keys()];
+  }
+
+  /** Takes a run out of its place. */
+  leave(run: Run): void {
+    if (run.place === "none") return;
+    if (run.place === "ready") this.of(keyOfRun(run)).readyCount -= 1;
+    if (run.place === "ready" || run.place === "blocked") this.#countNear(run, -1);
+    this.#waiting -= 1;
+    run.place = "none";
+    run.placeStamp += 1;
+  }
+
+  /** The first ready run of a key, or undefined. */
+  first(queue: KeyQueue): Run | undefined {
+    return peekLive(queue.ready);
+  }
+
+  /** The first waiting run for each resource that blocks runs of a key. */
+  *firstBlocked(queue: KeyQueue): Generator<Run> {
+    for (const waiting of queue.blocked.values()) {
+      const first = peekLive(waiting);
+      if (first !== undefined) yield first;
+    }
+  }
+
+  /** Runs of a key that wait for `resource`, in order, if `fits` accepts them; stops once `isLeft` is false. */
+  *freed(queue: KeyQueue, resource: string, fits: (run: Run) => boolean, isLeft: () => boolean): Generator<Run> {
+    const waiting = queue.blocked.get(resource);
+    if (waiting === undefined) return;
+    const passedOver: Entry[] = [];
+    for (let run = peekLive(waiting); run !== undefined && isLeft(); run = peekLive(waiting)) {
+      const entry = waiting.pop();
+      if (entry === undefined) break;
+      if (fits(run)) yield run;
+      else passedOver.push(entry);
+    }
+    for (const entry of passedOver) waiting.push(entry);
+    if (waiting.size === 0) queue.blocked.delete(resource);
+  }
+
+  #countNear({ backfill_id }: Run, by: 1 | -1): void {
+    if (backfill_id !== null) this.#lineOf(backfill_id).near += by;
+  }
+
+  #lineOf(backfillId: number): BackfillLine {
+    let line = this.#lines.get(backfillId);
+    if (line === undefined) {
+      const reason: WaitReason = { code: "resource", object: backfillTag(backfillId), sinceUs: 0 };
+      line = { near: 0, behind: new PriorityQueue(isBefore), reason };
+      this.#lines.set(backfillId, line);
+    }
+    return line;
+  }
+
+  park(engine: Engine, command: number): ParkedPoll {
+    const poll: ParkedPoll = { command, engine };
+    engine.poll = poll;
+    this.#polls.set(command, poll);
+    this.of(engine.keyText).polls.add(poll);
+    return poll;
+  }
+
+  /** The poll of a key that has waited longest and accepts any run. */
+  firstPoll(key: string): ParkedPoll | undefined {
+    for (const poll of this.#keys.get(key)?.polls ?? []) if (poll.engine.wanted === null) return poll;
+    return undefined;
+  }
+
+  /** The parked poll of a command, if it is still parked. */
+  pollOf(command: number): ParkedPoll | undefined {
+    return this.#polls.get(command);
+  }
+
+  /** All parked polls. */
+  polls(): IterableIterator<ParkedPoll> {
+    return this.#polls.values();
+  }
+
+  unpark(poll: ParkedPoll): void {
+    this.#polls.delete(poll.command);
+    this.of(poll.engine.keyText).polls.delete(poll);
+    if (poll.engine.poll === poll) poll.engine.poll = null;
+  }
+}
+
+/** The key of the engines that can execute a run. */
+export function engineKeyOf(run: Run): EngineKey {
+  const { source_dir, module, options } = run.flow;
+  return { source_dir, module, isolated: options.isolated, nice: niceOf(priorityOf(run)) };
+}
+
+export function keyOfRun(run: Run): string {
+  return engineKeyText(engineKeyOf(run));
+}
+
+function peekLive(heap: PriorityQueue<Entry>): Run | undefined {
+  for (let entry = heap.peek(); entry !== undefined; entry = heap.peek()) {
+    if (entry.stamp === entry.run.placeStamp) return entry.run;
+    heap.pop();
+  }
+  return undefined;
+}
+
+function isBefore(a: Entry, b: Entry): boolean {
+  return inOrder(a.run, b.run) < 0;
+}
+
+/** Order of hand-out: highest priority, then oldest scheduled time (or creation), then id. */
+export function inOrder(a: Run, b: Run): number {
+  const byPriority = priorityOf(b) - priorityOf(a);
+  if (byPriority !== 0) return byPriority;
+  const aUs = a.scheduled_time ?? a.created_at;
+  const bUs = b.scheduled_time ?? b.created_at;
+  return aUs === bUs ? a.id - b.id : aUs - bUs;
+}

@@ -1,0 +1,235 @@
+/**
+ * The dispatch group: dispatcher, lease manager, scheduler and records share one live state on one thread and are restarted
+ * together. The dispatcher loads the state, once all earlier decisions are committed; the other actors use that state.
+ */
+
+import { refuse } from "#protocol/errors";
+import { COMMANDS, type CommandKind } from "#protocol/wire/command";
+import type { ActorSpec } from "#runtime/actor";
+import { assert } from "#runtime/assert";
+import type { Outbox } from "#runtime/effect";
+import { loadStore } from "#storage/load/load";
+import type { Statements } from "#storage/sqlite/statements";
+import { emptyDecision } from "#storage/write/batch";
+import type { GroupPorts } from "../core/ports.ts";
+import type { DispatchSettings, LiveState } from "../core/state/live-state.ts";
+import { resumeCancels } from "../dispatcher/backfills/cancel-backfill.ts";
+import { Dispatcher, settleAfterRestart } from "../dispatcher/dispatcher.ts";
+import { ExpectationTimer } from "../expectation-timer/expectation-timer.ts";
+import type { IdSource } from "../ids.ts";
+import { LeaseManager } from "../lease-manager/lease-manager.ts";
+import {
+  COMMITS,
+  DISPATCHER,
+  ENGINE_PROCESSES,
+  EXPECTATION_TIMER,
+  LEASE_MANAGER,
+  RECORDS,
+  RULE_ENGINE,
+  SCHEDULER,
+} from "../names.ts";
+import { Records } from "../records/records.ts";
+import type { ServerFacts } from "../records/server-info.ts";
+import { Quarantine } from "../rule-engine/reactions/quarantine.ts";
+import { RuleEngine } from "../rule-engine/rule-engine.ts";
+import { Scheduler } from "../scheduler/scheduler.ts";
+import type { CommitClient } from "../store-writer/commit-client.ts";
+import { loadLiveState, resume } from "./load.ts";
+
+export interface GroupOptions {
+  nowUs(): number;
+  uptimeUs(): number;
+  /** Time since boot, including sleep of the machine. */
+  bootUs(): number;
+  ids: IdSource;
+  commits: CommitClient;
+  /** Opens a read-only handle of the store for this thread; called at the first start, when the store exists. */
+  openStore(): Statements;
+  settings: DispatchSettings;
+  facts: ServerFacts;
+  /** Whether a process on this host is still the stored engine. */
+  isAlive(pid: number, started: number | null): boolean;
+  /** Epochs of this thread start above this, so that they grow over restarts of the thread. */
+  firstEpoch: number;
+}
+
+export class DispatchGroup {
+  readonly #options: GroupOptions;
+  readonly #ports: GroupPorts;
+  #epoch: number;
+  #turn = 0;
+  #tickets = 0;
+  /** True when an actor of the group failed within a step: the shared state is invalid until it is reloaded. */
+  #halted = false;
+  #readOnly = false;
+  /** Messages of discovery received in the read-only state, kept for the reload. */
+  #kept: object[] = [];
+  readonly #quarantine = new Quarantine();
+  #statements: Statements | null = null;
+  #state: LiveState | null = null;
+
+  constructor(options: GroupOptions) {
+    this.#options = options;
+    this.#epoch = options.firstEpoch;
+    const epoch = (): number => this.#epoch;
+    const readOnly = (): boolean => this.#readOnly;
+    this.#ports = {
+      nowUs: options.nowUs,
+      ids: options.ids,
+      get epoch() {
+        return epoch();
+      },
+      get readOnly() {
+        return readOnly();
+      },
+      takes: (message) => this.#takes(message),
+      quarantine: this.#quarantine,
+      committedTurn: () => options.commits.committedTurn,
+      announceEpoch: () => options.commits.announce(this.#epoch),
+      lastSeq: () => options.commits.lastSeq,
+      nextTurn: () => {
+        this.#turn += 1;
+        return this.#turn;
+      },
+    };
+  }
+
+  /** The live state; null before the first start. For checks of a simulation. */
+  get state(): LiveState | null {
+    return this.#state;
+  }
+
+  /** The time on which retention is based. */
+  receivedUs(): number {
+    const nowUs = this.#options.nowUs();
+    return Math.max(nowUs, this.#state?.clock.trustedUs(nowUs, this.#options.uptimeUs) ?? nowUs);
+  }
+
+  /** Informs the actors that wait for a commit. */
+  committed(send: (to: string, message: unknown) => void): void {
+    send(RULE_ENGINE, { kind: "Wake" });
+    if (this.#state === null) return;
+    const { openReports, openCancels } = this.#state;
+    if (openReports.size + openCancels.size > 0) send(DISPATCHER, { kind: "ContinueSlices" });
+    if (this.#state.rules.unsent.length > 0) send(DISPATCHER, { kind: "SendOutbound" });
+  }
+
+  /** The actors of the group in start order. */
+  specs(): ActorSpec[] {
+    const failed = (message: unknown, error: Error, out: Outbox): void => {
+      this.#halted = true;
+      answerDefect(message, error, out);
+    };
+    // Messages with the new epoch for an actor that has yet to start are not resent by the gateway, so keep them.
+    const resent = (message: unknown): boolean => isOfGateway(message) && message.epoch !== this.#epoch;
+    const shared = { failed, resent } as const;
+    return [
+      { name: DISPATCHER, start: (_context, out) => this.#startDispatcher(out), ...shared },
+      { name: LEASE_MANAGER, start: () => new LeaseManager(this.#loaded(), this.#ports), ...shared },
+      { name: SCHEDULER, start: (_context, out) => this.#startScheduler(out), ...shared },
+      { name: RECORDS, start: () => new Records(this.#loaded(), this.#ports, this.#options.facts), ...shared },
+    ];
+  }
+
+  /** The actors that read the live state of the group without changing it. */
+  reactionSpecs(): ActorSpec[] {
+    const { nowUs, uptimeUs } = this.#options;
+    const engine = {
+      state: () => this.#state,
+      statements: () => this.#opened(),
+      epoch: () => this.#epoch,
+      nextTicket: () => {
+        this.#tickets += 1;
+        return this.#tickets;
+      },
+      quarantine: this.#quarantine,
+    };
+    const timer = { nowUs, book: () => this.#state?.rules ?? null, startedAtUs: () => nowUs() - uptimeUs() };
+    return [
+      { name: RULE_ENGINE, start: () => new RuleEngine(engine) },
+      { name: EXPECTATION_TIMER, start: (_context, out) => new ExpectationTimer(timer, out) },
+    ];
+  }
+
+  #opened(): Statements {
+    this.#statements ??= this.#options.openStore();
+    return this.#statements;
+  }
+
+  async #startDispatcher(out: Outbox): Promise<Dispatcher> {
+    const { commits, settings, facts, isAlive, uptimeUs, bootUs } = this.#options;
+    await commits.settled();
+    const statements = this.#opened();
+    const stored = loadStore(statements.database);
+    const state = loadLiveState(stored, statements, settings, facts.liveFlows);
+    state.committedTurn = this.#ports.committedTurn;
+    state.uptimeUs = uptimeUs;
+    state.bootUs = bootUs;
+    this.#state = state;
+    this.#epoch += 1;
+    this.#halted = false;
+    this.#readOnly = commits.readOnly;
+    const turn = resume(state, stored, this.#ports, out);
+    const dispatcher = new Dispatcher(state, this.#ports);
+    if (this.#readOnly) {
+      this.#ports.announceEpoch();
+      return dispatcher;
+    }
+    settleAfterRestart(turn, (engine) => !engine.local || isAlive(engine.pid, engine.pidStarted));
+    resumeCancels(turn);
+    turn.finish();
+    out.send(ENGINE_PROCESSES, { kind: "Resync" });
+    this.#ports.announceEpoch();
+    dispatcher.begin(out);
+    for (const message of this.#kept.splice(0)) out.send(RECORDS, message);
+    out.send(RULE_ENGINE, { kind: "Wake" });
+    out.send(EXPECTATION_TIMER, { kind: "Rearm" });
+    return dispatcher;
+  }
+
+  #startScheduler(out: Outbox): Scheduler {
+    const scheduler = new Scheduler(this.#loaded(), this.#ports);
+    if (!this.#readOnly) scheduler.begin(out);
+    return scheduler;
+  }
+
+  #takes(message: object): boolean {
+    // The gateway resends every unanswered command after each start of the core, so drop those with an older epoch.
+    if (this.#halted || (isOfGateway(message) && message.epoch !== this.#epoch)) return false;
+    if (!this.#readOnly || changesNothing(message)) return true;
+    if (FOUND.has(kindOf(message))) this.#kept.push(message);
+    return false;
+  }
+
+  #loaded(): LiveState {
+    assert(this.#state !== null, "the dispatcher loads the state first");
+    return this.#state;
+  }
+}
+
+/** Besides reads: messages handled in the read-only state, because they concern no stored row. */
+const FREE_OF_ROWS = new Set(["CustomRoutes", "CodeProblems", "Listening", "Figures", "GatewayStarted", "StopWork"]);
+/** Messages of discovery, which are sent only once. */
+const FOUND = new Set(["RegisterFlows", "ReloadCode", "RegisterRules"]);
+
+function kindOf(message: object): string {
+  return "kind" in message ? String(message.kind) : "";
+}
+
+function changesNothing(message: object): boolean {
+  const kind = kindOf(message);
+  return FREE_OF_ROWS.has(kind) || (kind in COMMANDS && !COMMANDS[kind as CommandKind].writes);
+}
+
+/** The command that crashed an actor changed nothing: its client gets 500 at once, other commands are resent. */
+function answerDefect(message: unknown, _error: Error, out: Outbox): void {
+  if (!isOfGateway(message) || !("id" in message)) return;
+  const refusal = refuse("internal", `in command ${message.id}`);
+  const decision = { ...emptyDecision(), replies: [Number(message.id), refusal.status, refusal.body()] };
+  out.send(COMMITS, { decision, turn: 0 });
+}
+
+/** Commands and notices carry an epoch; the gateway resends them after a restart. */
+function isOfGateway(message: unknown): message is { epoch: number } {
+  return typeof message === "object" && message !== null && "epoch" in message;
+}

@@ -1,0 +1,286 @@
+/** Builds the live state from the store: rows become records; the queue and the deadlines are rebuilt. */
+
+import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
+import type { State, StateType } from "#protocol/records/state";
+import type { Outbox } from "#runtime/effect";
+import {
+  findArtifact,
+  findFanIn,
+  findIdempotency,
+  findVariable,
+  hasOldHistory,
+  hasSecrets,
+  type LoadedStore,
+  loadBackfill,
+  runsEndedBefore,
+  runsOfFiresAfter,
+} from "#storage/load/load";
+import { chainOf, hasFired, loadRules } from "#storage/load/load-rules";
+import { LEFT_IN_STORE, type LoadedRun, loadRun, type RunRow, type TaskRunRow, unfinishedRuns } from "#storage/load/load-runs";
+import type { Statements } from "#storage/sqlite/statements";
+import type { GroupPorts } from "../core/ports.ts";
+import { ClockWatch } from "../core/state/clock-watch.ts";
+import type { EngineKey } from "../core/state/engine.ts";
+import { type Flow, readOptions } from "../core/state/flow.ts";
+import { type DispatchSettings, LiveState, type RunReader } from "../core/state/live-state.ts";
+import { isEnded, NO_DETAILS, type Run, UNSTARTED } from "../core/state/run.ts";
+import type { TaskRun } from "../core/state/task-run.ts";
+import { Turn } from "../core/turn.ts";
+import { addEngine, newEngine } from "../dispatcher/engines/engines.ts";
+import { queueBulkCheck } from "../dispatcher/engines/jobs.ts";
+import { enqueue } from "../dispatcher/hand-out/hand-out.ts";
+import { armCancel, armTimeout } from "../dispatcher/states/moves.ts";
+import { toBackfill } from "./load-backfills.ts";
+import { loadSchedules } from "./load-schedules.ts";
+
+/** Cached lists of tags that runs share while they are loaded. */
+const SHARED_TAGS_MAX = 1_000;
+/** Longer lists are rarely equal, and their text would stay in memory during the load. */
+const SHARED_TAGS_LENGTH_MAX = 1_000;
+
+/** The state without its queue, which `resume` builds. `statements` also serves later reads of single runs. */
+export function loadLiveState(
+  stored: LoadedStore,
+  statements: Statements,
+  settings: DispatchSettings,
+  liveFlows: ReadonlySet<number>,
+): LiveState {
+  const reader: RunReader = {
+    readRun: (id, withTasks) => {
+      const loaded = loadRun(statements, id, withTasks);
+      const flow = loaded === null ? undefined : state.flows.get(loaded.run.flow_id);
+      return loaded === null || flow === undefined ? null : toRun(loaded, flow);
+    },
+    readParameters: (id) => loadRun(statements, id, false)?.run.parameters ?? "{}",
+    findArtifact: (runId, externalId) => findArtifact(statements, runId, externalId),
+    findFanIn: (downstreamId, value) => findFanIn(statements, downstreamId, value),
+    readBackfill: (id) => {
+      const loaded = loadBackfill(statements, id);
+      return loaded === null ? null : toBackfill(loaded);
+    },
+    findAnswer: (key) => findIdempotency(statements, key),
+    findVariable: (name) => findVariable(statements, name),
+    hasFired: (rule, run) => hasFired(statements, rule, run),
+    chainOf: (run) => chainOf(statements, run),
+    hasOldHistory: (beforeUs, lastEvent) => hasOldHistory(statements, beforeUs, lastEvent),
+    runsEndedBefore: (beforeUs, limit) => runsEndedBefore(statements, beforeUs, limit),
+    runsOfFiresAfter: (scheduleId, us) => runsOfFiresAfter(statements, scheduleId, us),
+    hasSecrets: () => hasSecrets(statements),
+  };
+  const state = new LiveState(reader, nextIdsOf(stored), settings, loadRules(statements));
+  state.clock = new ClockWatch(stored.clock, settings.host);
+  for (const row of stored.flows) {
+    const options = parseMap(row.options);
+    const schema = parseMap(row.parameter_schema);
+    const flow: Flow = {
+      ...row,
+      tags: JSON.parse(row.tags) as string[],
+      parameter_schema: Object.keys(schema).length === 0 ? null : schema,
+      optionsText: row.options,
+      options: readOptions(options),
+      live: liveFlows.has(row.id),
+      handedOut: 0,
+      inheritedPriority: null,
+    };
+    state.putFlow(flow);
+  }
+  loadRuns(state, statements);
+  loadLeases(state, stored);
+  loadSchedules(state, stored);
+  for (const loaded of stored.backfills) state.addBackfill(toBackfill(loaded));
+  return state;
+}
+
+/** Every id above the stored counters; loadRuns also considers ids that only unfinished runs hold. */
+function nextIdsOf(stored: LoadedStore): LiveState["nextIds"] {
+  const { next_ids } = stored;
+  return {
+    flow: next_ids.flows,
+    run: next_ids.runs,
+    task_run: next_ids.task_runs,
+    artifact: next_ids.artifacts,
+    schedule: next_ids.schedules,
+    backfill: next_ids.backfills,
+    lease: next_ids.leases,
+  };
+}
+
+function loadRuns(state: LiveState, statements: Statements): void {
+  const { nextIds } = state;
+  const known = new Map<string, string[]>();
+  for (const loaded of unfinishedRuns(statements)) {
+    const flow = state.flows.get(loaded.run.flow_id);
+    nextIds.lease = Math.max(nextIds.lease, Math.abs(loaded.run.assignment_id ?? 0) + 1);
+    if (flow === undefined) continue;
+    const run = toRun(loaded, flow, tagsOf(known, loaded.run.tags));
+    state.runs.set(run.id, run);
+    state.room.count(run);
+  }
+}
+
+/** Runs of one flow usually have the same tags, so they share one list. */
+function tagsOf(known: Map<string, string[]>, text: string): string[] {
+  if (text.length > SHARED_TAGS_LENGTH_MAX) return JSON.parse(text) as string[];
+  const shared = known.get(text);
+  if (shared !== undefined) return shared;
+  const tags = JSON.parse(text) as string[];
+  if (known.size >= SHARED_TAGS_MAX) known.clear();
+  known.set(text, tags);
+  return tags;
+}
+
+function loadLeases(state: LiveState, stored: LoadedStore): void {
+  for (const lease of stored.leases) {
+    const { id, run_id } = lease;
+    if (!state.runs.has(run_id)) continue;
+    const kind = lease.kind === "run" ? "run" : "explicit";
+    state.ledger.take({
+      id,
+      run_id,
+      kind,
+      resources: parseMap(lease.resources) as Record<string, number>,
+      sinceUs: lease.created_at,
+    });
+  }
+}
+
+/** Puts runs into queue and deadlines and registers engines; decisions of this step are sent with `turn`. */
+export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "reruns">, ports: GroupPorts, out: Outbox): Turn {
+  const turn = new Turn(state, ports.nowUs(), ports.ids, out, ports.nextTurn());
+  // In the read-only state, decisions are dropped, and this live state is replaced later.
+  if (!ports.readOnly) state.clock.look(turn);
+  for (const row of stored.engines) {
+    const engine = newEngine(row.id, row.pid, JSON.parse(row.project_key ?? "{}") as EngineKey, turn.nowUs);
+    engine.pidStarted = row.pid_started;
+    engine.host = row.host;
+    engine.local = row.host === null || row.host === state.settings.host;
+    engine.stored = true;
+    addEngine(turn, engine);
+  }
+  for (const run of [...state.runs.values()]) place(turn, run);
+  // A rerun further away than the longest delay was set before the clock was set back.
+  const longestUs = state.settings.rerunDelaySeconds[1] * 1e6;
+  for (const { run_id, due } of stored.reruns) {
+    state.deadlines.wait("rerun", run_id, Math.min(due - turn.nowUs, longestUs));
+    state.room.keepForRerun(run_id);
+  }
+  for (const backfill of state.backfills.all()) {
+    const flow = state.flows.get(backfill.flow_id);
+    if (!backfill.prefiltered && flow !== undefined) queueBulkCheck(turn, flow, backfill.id);
+  }
+  return turn;
+}
+
+function place(turn: Turn, run: Run): void {
+  // The clock may have been set back. Without a server, an engine could not acknowledge its run, so its wait starts now.
+  run.lastContactUs = run.acknowledged ? Math.min(run.lastContactUs, turn.nowUs) : turn.nowUs;
+  const { state } = turn;
+  if (run.assigned) {
+    run.flow.handedOut += 1;
+    run.repeatable = true;
+    state.engines.get(run.engine_id ?? "")?.runs.add(run.id);
+  }
+  const { type } = run.state;
+  const { timeoutSeconds } = run.flow.options;
+  if (type === "Scheduled" && !run.assigned) enqueue(turn, run);
+  if (type === "Running" && timeoutSeconds !== null) armTimeout(turn, run, timeoutSeconds, turn.trustedUs - run.movedUs);
+  if (type === "Cancelling") armCancel(turn, run);
+}
+
+function toRun(loaded: LoadedRun, flow: Flow, tags = JSON.parse(loaded.run.tags) as string[]): Run {
+  const { run: row } = loaded;
+  const tasks = loaded.task_runs.map(toTask);
+  // Written out, because spreading objects takes twice the time and more memory, and there may be a million runs.
+  const run: Run = {
+    id: row.id,
+    external_id: row.external_id,
+    flow,
+    name: row.name,
+    parametersText: isKept(row.parameters) ? row.parameters : null,
+    tags,
+    priority: row.priority,
+    attempt: row.attempt,
+    reruns: row.reruns,
+    created_by: row.created_by,
+    created_at: row.created_at,
+    scheduled_time: row.scheduled_time,
+    schedule_id: row.schedule_id,
+    backfill_id: row.backfill_id,
+    parent_run_id: row.parent_run_id,
+    state: stateOf(row),
+    movedUs: row.state_received ?? row.state_timestamp,
+    start_time: row.start_time,
+    end_time: row.end_time,
+    total_run_time: row.total_run_time,
+    engine_id: row.engine_id,
+    engine_pid: row.engine_pid,
+    assignment_id: Math.abs(row.assignment_id ?? 0),
+    report_seq: row.report_seq,
+    otherSequences: row.other_sequences === null ? UNSTARTED.otherSequences : sequencesOf(row.other_sequences),
+    crash_count: row.crash_count,
+    failure_count: row.failure_count,
+    answers: loaded.answers,
+    tasks: mapOf(tasks.map((task) => [task.external_id, task])),
+    artifacts: UNSTARTED.artifacts,
+    taskCounts: countsOf(tasks),
+    parentsCount: tasks.reduce((sum, { parents }) => sum + parents.length, 0),
+    assigned: (row.assignment_id ?? 0) > 0,
+    acknowledged: row.state_type !== "Scheduled",
+    lastContactUs: row.state_timestamp,
+    lastCommand: 0,
+    repeatable: false,
+    fromStore: true,
+    place: "none",
+    placeStamp: 0,
+    waiting: null,
+    places: 0,
+  };
+  if (isEnded(run)) run.assigned = false;
+  return run;
+}
+
+function sequencesOf(text: string): Run["otherSequences"] {
+  return new Map(Object.entries(parseMap(text) as Record<string, number>));
+}
+
+function mapOf<V>(entries: [string, V][]): ReadonlyMap<string, V> {
+  return entries.length === 0 ? UNSTARTED.tasks : new Map(entries);
+}
+
+function countsOf(tasks: readonly TaskRun[]): Run["taskCounts"] {
+  if (tasks.length === 0) return UNSTARTED.taskCounts;
+  const counts: Partial<Record<StateType, number>> = {};
+  for (const { state } of tasks) {
+    const type = state?.type ?? "Pending";
+    counts[type] = (counts[type] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function isKept(parametersText: string): boolean {
+  return parametersText !== LEFT_IN_STORE && parametersText.length <= PARAMETERS_IN_MEMORY_BYTES_MAX;
+}
+
+function toTask(row: TaskRunRow): TaskRun {
+  const { state_type, state_name, state_timestamp, state_message, state_details, parents, ...fields } = row;
+  // A task run before its first move reads as Pending with timestamp 0.
+  const unmoved = state_type === "Pending" && state_timestamp === 0;
+  const state = unmoved ? null : stateOf({ state_type, state_name, state_timestamp, state_message, state_details });
+  return { ...fields, parents: JSON.parse(parents) as string[], state };
+}
+
+type StateColumns = Pick<RunRow, "state_type" | "state_name" | "state_timestamp" | "state_message" | "state_details">;
+
+function stateOf(row: StateColumns): State {
+  return {
+    type: row.state_type as StateType,
+    name: row.state_name,
+    timestamp: row.state_timestamp,
+    message: row.state_message,
+    details: row.state_details === "{}" ? NO_DETAILS : parseMap(row.state_details),
+  };
+}
+
+function parseMap(text: string): Record<string, unknown> {
+  return JSON.parse(text) as Record<string, unknown>;
+}

@@ -1,0 +1,71 @@
+/** POST /api/runs and POST /api/flows/{id}/runs. */
+
+import { refuse } from "#protocol/errors";
+import { FLOW_BYTES_MAX, PARAMETERS_BYTES_MAX } from "#protocol/limits";
+import { CreateRunBody, CreateRunForFlowBody } from "#protocol/records/run";
+import { canonicalJson } from "#protocol/values/json";
+import { exceedsBytes } from "#protocol/values/json-size";
+import { checkParameters } from "#protocol/values/parameters";
+import type { Command } from "#protocol/wire/command";
+import type { Flow } from "../../core/state/flow.ts";
+import type { Turn } from "../../core/turn.ts";
+import { registerFlow, schemaAfter } from "../../records/flows/register-flow.ts";
+import { createRun } from "./create-run.ts";
+import { lackOfRoom } from "./lack-of-room.ts";
+
+type Asked = Pick<CreateRunForFlowBody, "name" | "parameters" | "tags">;
+
+/** Creates a run by project and flow name; an unknown flow is registered when module and source_dir are given. */
+export function createRunCommand(turn: Turn, command: Command): void {
+  const body = turn.parse(command, CreateRunBody);
+  if (body === undefined) return;
+  if (turn.state.stopping) return turn.refuse(command, refuse("stopping"));
+  const tooLarge = largeFlowField(command, body);
+  if (tooLarge !== null) return turn.refuse(command, refuse("value_too_large", tooLarge, FLOW_BYTES_MAX));
+  const known = turn.state.flowByName(body.project, body.flow);
+  const { module, source_dir, created_by } = body;
+  if (module == null || source_dir == null || known?.live === true) {
+    if (known === undefined) return turn.refuse(command, refuse("flow_unknown", body.project, body.flow));
+    return createFor(turn, command, () => known, known.parameter_schema, body, created_by ?? "client");
+  }
+  const registration = { ...body, module, source_dir };
+  // Register only after the run is accepted, so that a refused creation leaves no flow behind.
+  const register = (): Flow => registerFlow(turn, registration, false);
+  createFor(turn, command, register, schemaAfter(known, registration), body, created_by ?? "client");
+}
+
+/** The part of a flow that is too large to be kept in memory, or null. */
+function largeFlowField(command: Command, body: CreateRunBody): "parameter_schema" | "options" | null {
+  if (!exceedsBytes(String(command.body), FLOW_BYTES_MAX)) return null;
+  const isLarge = (field: "parameter_schema" | "options"): boolean =>
+    exceedsBytes(canonicalJson(body[field] ?? null), FLOW_BYTES_MAX);
+  return isLarge("parameter_schema") ? "parameter_schema" : isLarge("options") ? "options" : null;
+}
+
+export function createFlowRunCommand(turn: Turn, command: Command): void {
+  const body = turn.parse(command, CreateRunForFlowBody);
+  if (body === undefined) return;
+  if (turn.state.stopping) return turn.refuse(command, refuse("stopping"));
+  const flow = turn.state.flows.get(command.target);
+  if (flow === undefined) return turn.refuse(command, refuse("flow_not_found", command.target));
+  createFor(turn, command, () => flow, flow.parameter_schema, body, "api");
+}
+
+function createFor(
+  turn: Turn,
+  command: Command,
+  flow: () => Flow,
+  schema: Flow["parameter_schema"],
+  asked: Asked,
+  createdBy: string,
+): void {
+  const checked = checkParameters(schema, asked.parameters ?? {});
+  if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
+  const text = canonicalJson(checked.parameters);
+  if (exceedsBytes(text, PARAMETERS_BYTES_MAX)) return turn.refuse(command, refuse("parameters_too_large", PARAMETERS_BYTES_MAX));
+  const full = lackOfRoom(turn, 1);
+  if (full !== null) return turn.refuse(command, full);
+  const { name, tags } = asked;
+  const run = createRun(turn, flow(), { name: name ?? null, parametersText: text, tags: tags ?? [], createdBy });
+  turn.replyRun(command, 201, run);
+}

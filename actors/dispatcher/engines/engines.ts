@@ -1,0 +1,130 @@
+/** The registry of engines: registering and removing engines, sending them away, and signals to their processes. */
+import type { WorkRequest } from "#protocol/records/engine";
+import { putOperation } from "#storage/write/ops";
+import { type Engine, type EngineKey, engineKeyText } from "../../core/state/engine.ts";
+import type { Run } from "../../core/state/run.ts";
+import { engineKeyOf } from "../../core/state/work-queue.ts";
+import type { Turn } from "../../core/turn.ts";
+import { ENGINE_PROCESSES } from "../../names.ts";
+import { crashRun, ENGINE_EXITED } from "../states/crash.ts";
+
+/** The engine of a poll; an unknown engine is registered and its process watched. */
+export function findEngine(turn: Turn, request: WorkRequest, local: boolean): Engine {
+  const known = turn.state.engines.get(request.engine_id);
+  if (known !== undefined) {
+    // Re-insert at the end: the first entry is the engine that polled longest ago.
+    turn.state.engines.delete(known.id);
+    turn.state.engines.set(known.id, known);
+    known.ownsStop = request.owns_stop === true;
+    known.wanted = request.run_id ?? null;
+    return known;
+  }
+  const { host } = turn.state.settings;
+  const engine = newEngine(request.engine_id, request.pid, keyOfRequest(turn, request), turn.nowUs);
+  engine.host = request.host ?? null;
+  engine.local = request.host == null ? local : request.host === host;
+  engine.ownsStop = request.owns_stop === true;
+  engine.wanted = request.run_id ?? null;
+  addEngine(turn, engine);
+  return engine;
+}
+
+/** An engine that wants a single run waits under that run's key. */
+export function keyOfRequest(turn: Turn, { source_dir, module, isolated, nice, run_id }: WorkRequest): EngineKey {
+  const wanted = run_id == null ? undefined : turn.state.runs.get(run_id);
+  if (wanted !== undefined) return engineKeyOf(wanted);
+  return { source_dir, module, isolated: isolated ?? false, nice: nice ?? 0 };
+}
+
+export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number): Engine {
+  return {
+    id,
+    pid,
+    key,
+    keyText: engineKeyText(key),
+    spawned: false,
+    local: true,
+    host: null,
+    pidStarted: null,
+    stored: false,
+    ownsStop: false,
+    wanted: null,
+    firstSeenUs: nowUs,
+    lastContactUs: nowUs,
+    lastWorkUs: nowUs,
+    runsDone: 0,
+    exitRequested: false,
+    warnedOf: 0,
+    runs: new Set(),
+    poll: null,
+  };
+}
+
+export function addEngine(turn: Turn, engine: Engine): void {
+  turn.state.engines.set(engine.id, engine);
+  const spawned = turn.state.pool.get(engine.id);
+  engine.spawned = spawned !== undefined;
+  if (spawned !== undefined) spawned.polled = true;
+  if (!engine.local) return;
+  const { id: engine_id, pid, pidStarted: pid_started } = engine;
+  const { source_dir, module } = engine.key;
+  turn.out.send(ENGINE_PROCESSES, { kind: "Watch", engine_id, pid, pid_started, source_dir, module });
+}
+
+/** The engine that holds a run now; a signal to its process concerns this run. */
+export function holderOf(turn: Turn, run: Run): Engine | undefined {
+  return run.assigned ? engineOf(turn, run) : undefined;
+}
+
+/** The engine that holds or last held a run. */
+export function engineOf(turn: Turn, run: Run): Engine | undefined {
+  return run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
+}
+
+/** Removes an engine with its poll and its stored row, and stops watching its process. */
+export function forgetEngine(turn: Turn, engine: Engine): void {
+  if (engine.poll !== null) turn.state.queue.unpark(engine.poll);
+  turn.state.engines.delete(engine.id);
+  if (engine.stored) putOperation(turn.decision.ops, "delete_engine", engine.id);
+  if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Unwatch", engine_id: engine.id });
+}
+
+/** The process of an engine is gone: its runs end. */
+export function engineGone(turn: Turn, engineId: string, cause: string | null, details: Record<string, unknown> = {}): void {
+  turn.state.pool.delete(engineId);
+  const engine = turn.state.engines.get(engineId);
+  if (engine === undefined) return;
+  for (const id of [...engine.runs]) {
+    const run = turn.state.runs.get(id);
+    if (run !== undefined) crashRun(turn, run, cause ?? ENGINE_EXITED, details);
+  }
+  forgetEngine(turn, engine);
+}
+
+/** True when an engine is to be sent away at its next poll. */
+export function mustLeave(turn: Turn, engine: Engine): boolean {
+  const { settings, stopping, engines, pool } = turn.state;
+  if (engine.runs.size > 0) return false;
+  if (stopping || engine.exitRequested) return true;
+  if (engine.runsDone > 0 && engine.key.isolated) return true;
+  if (engine.runsDone >= settings.engineRunsMax) return true;
+  return !engine.spawned && engines.size - pool.size > settings.externalEnginesMax && !dropIdleEngine(turn, engine);
+}
+
+/**
+ * Makes room for an external engine: removes the engine with the oldest contact that neither holds a run nor waits for work.
+ * If that engine polls again, it counts as new. False when all engines hold runs or wait.
+ */
+function dropIdleEngine(turn: Turn, newcomer: Engine): boolean {
+  for (const engine of turn.state.engines.values()) {
+    if (engine === newcomer || engine.spawned || engine.poll !== null || engine.runs.size > 0) continue;
+    forgetEngine(turn, engine);
+    return true;
+  }
+  return false;
+}
+
+/** Signals an engine's process on this host; the main thread verifies that the process is still this engine. */
+export function signalEngine(turn: Turn, engine: Engine, signal: "SIGTERM" | "SIGKILL"): void {
+  if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Signal", engine_id: engine.id, pid: engine.pid, signal });
+}

@@ -1,0 +1,258 @@
+/**
+ * Hands runs to engines: queues a run, gives it to a parked poll with its resources and its assignment in one batch, and
+ * takes back leases and assignment.
+ */
+import { LATE_AFTER_US } from "#protocol/limits";
+import { putOperation } from "#storage/write/ops";
+import { backfillOfTag } from "../../core/state/backfill.ts";
+import type { Engine, ParkedPoll } from "../../core/state/engine.ts";
+import type { LiveState } from "../../core/state/live-state.ts";
+import { isEnded, needsOf, type Run, type WaitReason, withSequence } from "../../core/state/run.ts";
+import { type KeyQueue, keyOfRun } from "../../core/state/work-queue.ts";
+import type { Turn } from "../../core/turn.ts";
+import { LEASE_MANAGER } from "../../names.ts";
+import { blockingOf, giveUpReservations } from "./reservation.ts";
+import { renderWorkItem } from "./work-item.ts";
+
+/** Queues a Scheduled run at its place, and hands it out if an engine waits. */
+export function enqueue(turn: Turn, run: Run): void {
+  const { queue, deadlines } = turn.state;
+  const holder = holderOf(turn.state, run);
+  if (holder !== null) return hold(turn, run, holder);
+  if (run.scheduled_time !== null) deadlines.add("late", run.id, run.scheduled_time + LATE_AFTER_US);
+  if (run.scheduled_time !== null && run.scheduled_time > turn.nowUs && !turn.state.schedules.hasDecided(run)) {
+    queue.putAside(run, "future");
+    run.waiting = { code: "not_due", object: null, sinceUs: turn.nowUs };
+    deadlines.add("due", run.id, run.scheduled_time);
+    return;
+  }
+  if (isFarBack(turn.state, run)) return queue.putBehind(run, turn.nowUs);
+  const blocking = blockingOf(turn.state, run);
+  if (blocking !== null) return block(turn, run, blocking);
+  const keyQueue = queue.putReady(run);
+  run.waiting = { code: "no_engine", object: keyQueue.key, sinceUs: turn.nowUs };
+  dispatch(turn, keyQueue);
+  if (run.place === "ready") turn.state.demand.add(keyQueue.key);
+}
+
+/** What a run has to wait for before it may start: its schedule's fire or its backfill is undecided. */
+function holderOf(state: LiveState, run: Run): WaitReason["code"] | null {
+  if (state.schedules.holds(run)) return "not_due";
+  return state.backfills.holds(run) ? "held" : null;
+}
+
+function hold(turn: Turn, run: Run, code: WaitReason["code"]): void {
+  turn.state.queue.putAside(run, code === "held" ? "held" : "future");
+  run.waiting = { code, object: code === "held" ? `backfill:${run.backfill_id}` : null, sinceUs: turn.nowUs };
+}
+
+/**
+ * Whether enough runs of a backfill are in the queue that this run waits in the line behind. Only runs that never started do;
+ * others continue in the queue.
+ */
+function isFarBack(state: LiveState, run: Run): boolean {
+  if (run.backfill_id === null || run.state.name !== "Scheduled" || run.start_time !== null) return false;
+  return isLineFull(state, run.backfill_id);
+}
+
+function isLineFull(state: LiveState, backfillId: number): boolean {
+  const backfill = state.backfills.get(backfillId);
+  return backfill !== undefined && state.queue.nearOf(backfillId) >= backfill.concurrency + state.settings.backfillNearMax;
+}
+
+/** Queues the next runs of a backfill when earlier runs have left the queue. */
+export function moveUp(turn: Turn, backfillId: number): void {
+  const { state } = turn;
+  while (!isLineFull(state, backfillId)) {
+    const next = state.queue.takeBehind(backfillId);
+    if (next === undefined) return;
+    enqueue(turn, next);
+  }
+}
+
+/** Takes a waiting run out of the queue while its backfill is being cancelled. */
+export function holdForBackfill(turn: Turn, run: Run): void {
+  hold(turn, run, "held");
+}
+
+/** Gives ready runs of a key to its parked polls, in order. */
+export function dispatch(turn: Turn, keyQueue: KeyQueue): void {
+  for (const poll of keyQueue.polls) {
+    const { wanted } = poll.engine;
+    const run = wanted === null ? firstFree(turn, keyQueue) : freeIfReady(turn, keyQueue, wanted);
+    if (run !== null) assign(turn, run, poll);
+    else if (wanted === null) return;
+  }
+}
+
+/** The first ready run of a key whose resources are free; earlier runs become blocked. */
+function firstFree(turn: Turn, keyQueue: KeyQueue): Run | null {
+  const { queue } = turn.state;
+  for (let run = queue.first(keyQueue); run !== undefined; run = queue.first(keyQueue)) {
+    const blocking = blockingOf(turn.state, run);
+    if (blocking === null) return run;
+    block(turn, run, blocking);
+  }
+  return null;
+}
+
+/** The run that an engine wants, if it is ready under this key and its resources are free. */
+function freeIfReady(turn: Turn, keyQueue: KeyQueue, wanted: number): Run | null {
+  const run = turn.state.runs.get(wanted);
+  if (run?.place !== "ready" || keyOfRun(run) !== keyQueue.key) return null;
+  const blocking = blockingOf(turn.state, run);
+  if (blocking === null) return run;
+  block(turn, run, blocking);
+  return null;
+}
+
+/** Moves a run that lacks a resource beside the queue. */
+export function block(turn: Turn, run: Run, resource: string): void {
+  turn.state.queue.putBlocked(run, resource);
+  turn.state.newlyBlocked.add(run);
+  if (run.waiting?.object !== resource) run.waiting = { code: "resource", object: resource, sinceUs: turn.nowUs };
+}
+
+/** Assignment and leases are one batch; the state stays Scheduled until the engine reports. */
+function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
+  const { state } = turn;
+  const { engine } = poll;
+  state.queue.leave(run);
+  state.queue.unpark(poll);
+  rememberSequence(run);
+  const id = state.nextIds.lease;
+  state.nextIds.lease += 1;
+  const resources = needsOf(run);
+  if (Object.keys(resources).length > 0) {
+    state.ledger.take({ id, run_id: run.id, kind: "run", resources, sinceUs: turn.nowUs });
+    putOperation(turn.decision.ops, "insert_lease", id, run.id, "run", JSON.stringify(resources), turn.nowUs);
+  }
+  run.assignment_id = id;
+  run.engine_id = engine.id;
+  run.engine_pid = engine.pid;
+  run.report_seq = 0;
+  if (run.otherSequences.has(engine.id))
+    run.otherSequences = new Map([...run.otherSequences].filter(([key]) => key !== engine.id));
+  run.assigned = true;
+  run.acknowledged = false;
+  run.lastContactUs = turn.nowUs;
+  run.lastCommand = poll.command;
+  run.waiting = null;
+  run.flow.handedOut += 1;
+  engine.runs.add(run.id);
+  engine.lastWorkUs = turn.nowUs;
+  storeEngine(turn, engine);
+  turn.touchRun(run, false);
+  state.rememberCommand(poll.command, run);
+  const released = giveUpReservations(state, run);
+  if (released.length > 0) capacityFreed(turn, released);
+  turn.decision.replies.push(poll.command, 200, renderWorkItem(run, engine, state.parametersOf(run)));
+}
+
+/**
+ * Keeps the report numbers of the previous engine, so that its late reports are compared with its own numbers, not with those
+ * of the next engine.
+ */
+function rememberSequence(run: Run): void {
+  if (run.assignment_id === 0) return;
+  run.otherSequences = withSequence(run.otherSequences, run.engine_id ?? "", run.report_seq);
+  run.otherSequences = withSequence(run.otherSequences, sequenceKeyOf(run.assignment_id), run.report_seq);
+}
+
+/** The key under which report numbers of an ended assignment are kept. */
+export function sequenceKeyOf(assignment: number): string {
+  return `#${assignment}`;
+}
+
+/** Stores an engine that holds a run, so that a restarted server recognises its process. */
+function storeEngine(turn: Turn, engine: Engine): void {
+  if (engine.stored) return;
+  engine.stored = true;
+  putEngine(turn, engine);
+}
+
+/**
+ * Sets the start time of an engine's process, read while its first run is handed out. Without the start time, a later process
+ * that reuses the pid would be taken for this engine.
+ */
+export function processSeen(turn: Turn, engine: Engine, startedTicks: number | null): void {
+  if (engine.pidStarted === startedTicks) return;
+  engine.pidStarted = startedTicks;
+  if (engine.stored) putEngine(turn, engine);
+}
+
+function putEngine(turn: Turn, engine: Engine): void {
+  const started = engine.pidStarted;
+  putOperation(
+    turn.decision.ops,
+    "put_engine",
+    engine.id,
+    engine.pid,
+    started,
+    engine.host,
+    JSON.stringify(engine.key),
+    turn.nowUs,
+  );
+}
+
+/** Releases assignment and leases of a run that ends, pauses or returns to the queue. */
+export function releaseRun(turn: Turn, run: Run, worked = true): void {
+  const { state } = turn;
+  if (run.assigned) {
+    run.assigned = false;
+    run.flow.handedOut -= 1;
+    const engine = run.engine_id === null ? undefined : state.engines.get(run.engine_id);
+    if (engine?.runs.delete(run.id) && worked) engine.runsDone += 1;
+  }
+  const freed = new Set<string>();
+  for (const lease of state.ledger.leasesOf(run.id)) {
+    for (const resource of state.ledger.end(lease.id)) freed.add(resource);
+    putOperation(turn.decision.ops, "delete_lease", lease.id);
+  }
+  if (freed.size > 0) capacityFreed(turn, [...freed]);
+}
+
+/**
+ * Wakes runs that wait for the freed resources, in the order of the queue, as long as the resources suffice; then waiting
+ * requests for leases.
+ */
+export function capacityFreed(turn: Turn, resources: readonly string[]): void {
+  const { queue, ledger } = turn.state;
+  for (const resource of resources) {
+    for (const keyQueue of queue.keys()) {
+      let free = ledger.freeOf(resource);
+      const fits = (run: Run): boolean => {
+        const need = needsOf(run)[resource] ?? 0;
+        if (need > free) return false;
+        free -= need;
+        return true;
+      };
+      for (const run of queue.freed(keyQueue, resource, fits, () => free > 0)) queue.putReady(run);
+      dispatch(turn, keyQueue);
+    }
+    const backfill = backfillOfTag(resource);
+    if (backfill !== null) moveUp(turn, backfill);
+  }
+  turn.out.send(LEASE_MANAGER, { kind: "CapacityFreed", resources });
+}
+
+/** Queues a run again when its hand-out did not reach the engine, or the engine did not start the run. */
+export function takeBack(turn: Turn, run: Run): void {
+  if (isEnded(run) || !run.assigned) return;
+  releaseRun(turn, run, false);
+  turn.touchRun(run, false);
+  if (run.state.type === "Scheduled") enqueue(turn, run);
+}
+
+/** Moves waiting runs to their new place after `change`, such as a change of the flow's module or options. */
+export function requeue(turn: Turn, runs: readonly Run[], change: () => void): void {
+  const waiting = runs.filter((run) => run.place !== "none");
+  for (const run of waiting) turn.state.queue.leave(run);
+  change();
+  for (const run of waiting) enqueue(turn, run);
+}
+
+/** The queue of the engines that can execute a run. */
+export function queueOf(turn: Turn, run: Run): KeyQueue {
+  return turn.state.queue.of(keyOfRun(run));
+}

@@ -1,0 +1,43 @@
+/** Work items as JSON text: the work given to an engine. */
+import type { Engine } from "../../core/state/engine.ts";
+import type { Flow } from "../../core/state/flow.ts";
+import type { Run } from "../../core/state/run.ts";
+
+/** The answer to a poll without work. */
+export const NO_WORK = '{"run":null,"exit":false}';
+/** The answer that makes an engine leave. */
+export const LEAVE = '{"run":null,"exit":true}';
+
+/** A run as work. Engines that end runs themselves also get their lease, and the permission to move the run by reports. */
+export function renderWorkItem(run: Run, engine: Engine, parametersText: string): string {
+  const lease = engine.ownsStop ? `,"lease":${run.assignment_id},"run_transitions":true` : "";
+  return `{"run":${itemText(run, "run", parametersText, "null", lease)},"exit":false}`;
+}
+
+/** The job for crash hooks: the fields of the crashed run and its final state. */
+export function renderHooksItem(run: Run, parametersText: string): string {
+  const payload = JSON.stringify({ kind: "hooks", run_id: run.id, state: "Crashed" });
+  return `{"run":${itemText(run, "hooks", parametersText, payload, "")},"exit":false}`;
+}
+
+/** The bulk-completion check of a backfill; the engine fetches the values itself. */
+export function renderBulkItem(flow: Flow, backfillId: number): string {
+  const payload = JSON.stringify({ kind: "bulk_complete", backfill_id: backfillId, flow_id: flow.id });
+  const noRun = { id: 0, external_id: "", name: "", flow };
+  return `{"run":${itemText(noRun, "bulk_complete", "{}", payload, "")},"exit":false}`;
+}
+
+type NamedRun = Pick<Run, "id" | "external_id" | "name" | "flow">;
+
+function itemText(run: NamedRun, kind: string, parametersText: string, payloadText: string, rest: string): string {
+  const head = JSON.stringify({
+    kind,
+    run_id: run.id,
+    external_id: run.external_id,
+    run_name: run.name,
+    project: run.flow.project,
+    flow: run.flow.name,
+  });
+  const fields = `"parameters":${parametersText},"options":${run.flow.optionsText},"cancel_requested":false,"payload":${payloadText}`;
+  return `${head.slice(0, -1)},${fields}${rest}}`;
+}

@@ -1,0 +1,93 @@
+/** POST /api/engine/work: an engine asks for work; handles its parked poll to the end. */
+
+import type { WorkRequest } from "#protocol/records/engine";
+import type { Command, CommandNotice } from "#protocol/wire/command";
+import { type Engine, engineKeyText } from "../../core/state/engine.ts";
+import type { Run } from "../../core/state/run.ts";
+import type { Turn } from "../../core/turn.ts";
+import { engineGone, findEngine, forgetEngine, keyOfRequest, mustLeave } from "../engines/engines.ts";
+import { takeJob } from "../engines/jobs.ts";
+import { crashRun } from "../states/crash.ts";
+import { dispatch, takeBack } from "./hand-out.ts";
+import { LEAVE, NO_WORK, renderWorkItem } from "./work-item.ts";
+
+/** An engine that polls without having reported on its running run for this long has abandoned the run. */
+export const LEFT_AFTER_US = 5_000_000;
+
+export function work(turn: Turn, command: Command<"Work">): void {
+  const request = command.body;
+  replaceEngine(turn, request);
+  const engine = findEngine(turn, request, command.local);
+  if (engine.poll !== null) answerEmpty(turn, engine.poll.command, engine);
+  engine.lastContactUs = turn.nowUs;
+  const held = settleHeldRuns(turn, engine);
+  if (held !== null) {
+    turn.state.rememberCommand(command.id, held);
+    return turn.reply(command, 200, renderWorkItem(held, engine, turn.state.parametersOf(held)));
+  }
+  if (mustLeave(turn, engine)) {
+    forgetEngine(turn, engine);
+    return turn.reply(command, 200, LEAVE);
+  }
+  const job = takeJob(turn, engine);
+  if (job !== null) return turn.reply(command, 200, job.itemText);
+  const poll = turn.state.queue.park(engine, command.id);
+  dispatch(turn, turn.state.queue.of(engine.keyText));
+  if (engine.poll === poll && (request.wait_ms ?? 0) === 0) answerEmpty(turn, command.id, engine);
+}
+
+/** A poll from another process, or for another key, under a known engine id: the former engine is gone, and its runs end. */
+function replaceEngine(turn: Turn, request: WorkRequest): void {
+  const known = turn.state.engines.get(request.engine_id);
+  if (known === undefined || (known.pid === request.pid && known.keyText === engineKeyText(keyOfRequest(turn, request)))) return;
+  if (known.poll !== null) answerEmpty(turn, known.poll.command, known);
+  const spawned = turn.state.pool.get(known.id);
+  engineGone(turn, known.id, null);
+  if (spawned !== undefined) turn.state.pool.set(spawned.id, spawned);
+}
+
+/**
+ * An unacknowledged run is given to its engine again; a run that the engine abandoned (cancelling, or without contact)
+ * crashes.
+ */
+function settleHeldRuns(turn: Turn, engine: Engine): Run | null {
+  for (const id of [...engine.runs]) {
+    const run = turn.state.runs.get(id);
+    if (run === undefined) engine.runs.delete(id);
+    else if (!run.acknowledged) return run;
+    else if (run.state.type === "Cancelling") crashRun(turn, run, "left by its engine");
+    else if (turn.nowUs - run.lastContactUs >= LEFT_AFTER_US) crashRun(turn, run, "left by its engine");
+  }
+  return null;
+}
+
+function answerEmpty(turn: Turn, command: number, engine: Engine): void {
+  if (engine.poll?.command === command) turn.state.queue.unpark(engine.poll);
+  turn.decision.replies.push(command, 200, NO_WORK);
+}
+
+/** Answers a parked engine with LEAVE at once. */
+export function sendAway(turn: Turn, engine: Engine): void {
+  if (engine.poll === null) return;
+  const { command } = engine.poll;
+  turn.state.queue.unpark(engine.poll);
+  turn.decision.replies.push(command, 200, LEAVE);
+  forgetEngine(turn, engine);
+}
+
+/** A poll's waiting time is over, its client disconnected, or its answer could not be delivered. */
+export function notice(turn: Turn, message: CommandNotice): void {
+  if (message.kind === "Undelivered") return undelivered(turn, message.command);
+  const poll = turn.state.queue.pollOf(message.command);
+  if (poll === undefined) return;
+  if (message.kind === "Abandoned") turn.state.queue.unpark(poll);
+  else if (mustLeave(turn, poll.engine)) sendAway(turn, poll.engine);
+  else answerEmpty(turn, message.command, poll.engine);
+}
+
+function undelivered(turn: Turn, command: number): void {
+  const run = turn.state.runOfCommand(command);
+  if (run === undefined || run.lastCommand !== command) return;
+  if (run.assigned && !run.acknowledged) takeBack(turn, run);
+  else run.repeatable = true;
+}

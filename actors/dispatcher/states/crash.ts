@@ -1,0 +1,75 @@
+/** Crashes: the end of a run whose engine is gone, and its rerun. */
+import { putOperation } from "#storage/write/ops";
+import { isEnded, type Run } from "../../core/state/run.ts";
+import type { Turn } from "../../core/turn.ts";
+import { ENGINE_PROCESSES } from "../../names.ts";
+import { createRun } from "../creation/create-run.ts";
+import { nameOfRerun } from "../creation/run-names.ts";
+import { queueHooks } from "../engines/jobs.ts";
+import { isServedHere } from "./hooks.ts";
+import { moveRun } from "./move-run.ts";
+import { endTasks } from "./moves.ts";
+
+export const ENGINE_EXITED = "engine process exited unexpectedly";
+
+/** Ends a run whose engine is gone: Cancelled if a cancel was requested, Crashed with a rerun, or Failed at the limit. */
+export function crashRun(turn: Turn, run: Run, cause: string, details: Record<string, unknown> = {}): void {
+  turn.out.send(ENGINE_PROCESSES, { kind: "EndProcesses", run: run.external_id });
+  if (isEnded(run)) return;
+  const end = { timestamp: turn.nowUs, details };
+  const cancelled = run.state.type === "Cancelling";
+  endTasks(turn, run, cancelled ? "Cancelled" : "Crashed", cancelled ? "cancelled" : cause);
+  if (cancelled) {
+    return moveRun(turn, run, { type: "Cancelled", name: "Cancelled", message: "cancelled", ...end });
+  }
+  const limit = run.flow.options.crashRetries ?? turn.state.settings.crashRetriesDefault;
+  if (run.reruns >= limit) {
+    return moveRun(turn, run, {
+      type: "Failed",
+      name: "Failed",
+      timestamp: turn.nowUs,
+      message: `crash limit reached: ${cause}`,
+      details: { ...details, crash: cause },
+    });
+  }
+  const rerun_at = scheduleRerun(turn, run);
+  moveRun(turn, run, { type: "Crashed", name: "Crashed", message: cause, ...end, details: { ...details, rerun_at } });
+  if (run.flow.options.hasCrashHooks && !isServedHere(turn, run.flow)) queueHooks(turn, run);
+}
+
+/** Sets the time of the rerun. The delay is stored, so that a restart neither loses nor repeats the rerun. */
+function scheduleRerun(turn: Turn, run: Run): number {
+  const [least, most] = turn.state.settings.rerunDelaySeconds;
+  const waitUs = Math.round((least + turn.ids.random() * (most - least)) * 1e6);
+  const dueUs = turn.nowUs + waitUs;
+  putOperation(turn.decision.ops, "put_rerun", run.id, dueUs);
+  turn.state.deadlines.wait("rerun", run.id, waitUs);
+  turn.state.room.keepForRerun(run.id);
+  return dueUs;
+}
+
+/** Creates the rerun of a crashed run: a new run with the same parameters. */
+export function rerun(turn: Turn, runId: number): void {
+  // A stopping server leaves the stored rerun to the next server.
+  if (turn.state.stopping) return;
+  putOperation(turn.decision.ops, "delete_rerun", runId);
+  turn.state.room.giveUpRerun(runId);
+  const crashed = turn.state.findRun(runId);
+  if (crashed === undefined || crashed.state.type !== "Crashed") return;
+  if (crashed.backfill_id !== null && turn.state.findBackfill(crashed.backfill_id)?.cancelled) return;
+  const reruns = crashed.reruns + 1;
+  createRun(turn, crashed.flow, {
+    name: nameOfRerun(crashed.name, reruns),
+    parametersText: turn.state.parametersOf(crashed),
+    tags: crashed.tags,
+    createdBy: `crash:${crashed.id}`,
+    scheduleId: crashed.schedule_id,
+    backfillId: crashed.backfill_id,
+    parentRunId: crashed.id,
+    follows: crashed,
+    priority: crashed.priority,
+    attempt: crashed.attempt + 1,
+    reruns,
+    hasPlace: true,
+  });
+}

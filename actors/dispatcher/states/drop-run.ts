@@ -1,0 +1,26 @@
+/** Removes runs, for every caller: a delete, retention, and schedules that no longer produce a run. */
+import { putOperation } from "#storage/write/ops";
+import type { Run } from "../../core/state/run.ts";
+import type { Turn } from "../../core/turn.ts";
+import { forgetKeyedRun } from "../creation/fan-in.ts";
+import { releaseRun } from "../hand-out/hand-out.ts";
+
+/** Removes a run that no engine holds and everything it owns, without an event for its end. */
+export function dropRun(turn: Turn, run: Run): void {
+  turn.countRun(run.flow, run.state.type, null);
+  turn.state.countInBackfill(run, run.state.name, null);
+  for (const task of run.tasks.values()) turn.countTask(run.flow, task.state?.type ?? "Pending", null);
+  forgetKeyedRun(turn, run);
+  turn.writeTouched();
+  forgetRun(turn, run);
+  putOperation(turn.decision.ops, "delete_run", run.id);
+  turn.stream("run.deleted", run.id);
+}
+
+/** Removes a run from memory, with its place in the queue and its leases. */
+export function forgetRun(turn: Turn, run: Run): void {
+  turn.state.queue.leave(run);
+  releaseRun(turn, run);
+  turn.dropRun(run);
+  turn.state.removeRun(run, turn.number);
+}

@@ -1,0 +1,165 @@
+/**
+ * Applies an accepted move to a run or a task run: counters, times, events, and the release at an end or pause.
+ */
+import { INTEGER_MAX } from "#protocol/limits";
+import { isTerminal, type State, type StateType } from "#protocol/records/state";
+import { putOperation } from "#storage/write/ops";
+import type { Run } from "../../core/state/run.ts";
+import type { TaskRun } from "../../core/state/task-run.ts";
+import type { Turn } from "../../core/turn.ts";
+import { noteFailure } from "../../scheduler/schedules/disable-window.ts";
+import { noteCompletion } from "../creation/fan-in.ts";
+import { enqueue, releaseRun } from "../hand-out/hand-out.ts";
+import { queueHook } from "./hooks.ts";
+
+/** Events by state name, where the name decides; null for none. Other names use the type. */
+const RUN_EVENTS: Readonly<Record<string, string | null>> = {
+  Late: "run.late",
+  Retrying: "run.retrying",
+  Skipped: "run.skipped",
+  Resuming: "run.resumed",
+  AwaitingRetry: null,
+  AwaitingResource: null,
+};
+
+/** Events of task run moves: by type, except for names with their own event or none. */
+const TASK_EVENTS: Readonly<Record<string, string | null>> = {
+  Running: "task_run.running",
+  Completed: "task_run.completed",
+  Failed: "task_run.failed",
+  Cancelled: "task_run.cancelled",
+  Skipped: "task_run.skipped",
+  Cached: "task_run.cached",
+  Retrying: null,
+};
+
+/**
+ * Moves a run into an accepted state. The downstream runs of a completed run are left to the caller: the run waits for them
+ * in `turn.completed`. All callers but those that create runs call `moveRun` (move-run.ts), which creates them.
+ */
+export function enterState(
+  turn: Turn,
+  run: Run,
+  state: State,
+  extra: Record<string, unknown> | null,
+  mover: "server" | "engine",
+): void {
+  const before = run.state;
+  const revived = isTerminal(before.type) && !isTerminal(state.type);
+  run.movedUs = turn.receivedUs;
+  if (isTerminal(before.type)) turn.countEnded(run.flow, "", run, -1);
+  run.state = state;
+  if (state.type === "Failed" || state.name === "AwaitingRetry") run.failure_count += 1;
+  if (state.type === "Crashed") run.crash_count += 1;
+  if (state.name === "Retrying") run.attempt += 1;
+  if (state.type === "Running") run.start_time ??= state.timestamp;
+  if (isTerminal(state.type)) {
+    run.end_time = state.timestamp;
+    run.total_run_time = durationOf(run.start_time, state.timestamp);
+  } else if (revived) {
+    run.end_time = null;
+    run.total_run_time = null;
+    turn.state.schedules.revive(run);
+  }
+  if (isTerminal(state.type)) turn.countEnded(run.flow, "", run, 1);
+  turn.countRun(run.flow, before.type, state.type);
+  turn.touchRun(run, true);
+  turn.state.countInBackfill(run, before.name, state.name);
+  const event = eventOf(state);
+  if (event) turn.runEvent(event, run, extra);
+  if (mover === "server") queueHook(turn, run);
+  if (revived && before.type === "Completed") noteCompletion(turn, run, false);
+  afterMove(turn, run, state);
+}
+
+/** The event that records a state of a run; none for Cancelling, whatever its name. */
+function eventOf({ type, name }: State): string | null {
+  // Own keys only, because a custom state name may equal an inherited property.
+  if (Object.hasOwn(RUN_EVENTS, name)) return RUN_EVENTS[name] ?? null;
+  return type === "Cancelling" ? null : `run.${type.toLowerCase()}`;
+}
+
+function afterMove(turn: Turn, run: Run, state: State): void {
+  const { options } = run.flow;
+  if (state.type !== "Scheduled") turn.state.queue.leave(run);
+  if (isTerminal(state.type) || state.type === "Paused") releaseRun(turn, run);
+  else if (state.type === "Scheduled" && run.place === "none" && (!run.assigned || state.details["forced"] === true)) {
+    // A run that an engine holds sleeps in the engine between retries; any other Scheduled run is queued.
+    releaseRun(turn, run);
+    enqueue(turn, run);
+  }
+  if (state.type === "Running" && options.timeoutSeconds !== null) armTimeout(turn, run, options.timeoutSeconds, 0);
+  if (state.type === "Cancelling") armCancel(turn, run);
+  if (state.type === "Cancelled") {
+    run.answers = 0;
+    putOperation(turn.decision.ops, "delete_answers", run.id);
+  }
+  if (state.type === "Completed") turn.completed.push({ run, above: null });
+  if (state.type === "Failed") noteFailure(turn, run);
+}
+
+/**
+ * Sets the timeout of a run from its last start, by the server's clock, because an engine's clock may be wrong. `passedUs`
+ * had already passed before the start of the core.
+ */
+export function armTimeout(turn: Turn, run: Run, seconds: number, passedUs: number): void {
+  turn.state.deadlines.wait("timeout", run.id, seconds * 1e6 - Math.max(0, passedUs), run.state.timestamp);
+}
+
+/** Null before the first start. Clamped, because times stored before limits existed may exceed the integer range. */
+function durationOf(startUs: number | null, endUs: number): number | null {
+  return startUs === null ? null : Math.min(INTEGER_MAX, Math.max(0, endUs - startUs));
+}
+
+/** For every cancel, whoever requested it: a run that does not end within the grace is killed. */
+export function armCancel(turn: Turn, run: Run): void {
+  const { deadlines, settings } = turn.state;
+  deadlines.wait("cancel-term", run.id, settings.cancelGraceUs);
+  deadlines.wait("cancel-kill", run.id, 2 * settings.cancelGraceUs);
+}
+
+/** Moves a task run into an accepted state; its times come from the engine. */
+export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): void {
+  const before = task.state;
+  if (before !== null && isTerminal(before.type)) turn.countEnded(run.flow, task.name, { ...task, state: before }, -1);
+  task.state = state;
+  if (state.type === "Failed" || state.name === "AwaitingRetry") task.failure_count += 1;
+  if (state.type === "Crashed") task.crash_count += 1;
+  if (state.type === "Running") task.start_time ??= state.timestamp;
+  if (isTerminal(state.type)) {
+    task.end_time = state.timestamp;
+    task.total_run_time = durationOf(task.start_time, state.timestamp);
+  } else {
+    task.end_time = null;
+    task.total_run_time = null;
+  }
+  const from = before?.type ?? "Pending";
+  if (isTerminal(state.type)) turn.countEnded(run.flow, task.name, { ...task, state }, 1);
+  turn.countTask(run.flow, from, state.type);
+  if (from !== state.type) run.taskCounts = movedCounts(run.taskCounts, from, state.type);
+  turn.touchTask(task);
+  const event = TASK_EVENTS[Object.hasOwn(TASK_EVENTS, state.name) ? state.name : state.type];
+  if (event) turn.taskEvent(event, run, task, state);
+}
+
+/** Built without `delete`, after which V8 keeps an object as a slower hash table. */
+function movedCounts(counts: Run["taskCounts"], from: StateType, to: StateType): Run["taskCounts"] {
+  const moved: Partial<Record<StateType, number>> = {};
+  for (const type of Object.keys(counts) as StateType[]) {
+    const count = (counts[type] ?? 0) - (type === from ? 1 : 0);
+    if (count > 0) moved[type] = count;
+  }
+  moved[to] = (moved[to] ?? 0) + 1;
+  return moved;
+}
+
+/**
+ * Ends the unfinished task runs of a run that the server ended, because the engine no longer can. A crash records no events
+ * for task runs, only the run's event.
+ */
+export function endTasks(turn: Turn, run: Run, type: "Cancelled" | "Crashed", message: string): void {
+  for (const task of run.tasks.values()) {
+    if (task.state !== null && isTerminal(task.state.type)) continue;
+    moveTask(turn, run, task, { type, name: type, timestamp: turn.nowUs, message, details: {} });
+  }
+}

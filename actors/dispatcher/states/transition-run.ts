@@ -1,0 +1,73 @@
+/** POST /api/runs/{id}/transition: a move requested by an engine or a person; and the same move as an event of a report. */
+
+import { refuse, refuseStaleLease, refuseTransition } from "#protocol/errors";
+import type { RunTransitionReport } from "#protocol/records/engine";
+import { TransitionBody } from "#protocol/records/run";
+import { isTerminal, type State } from "#protocol/records/state";
+import type { Command } from "#protocol/wire/command";
+import { isEnded, type Run } from "../../core/state/run.ts";
+import type { Turn } from "../../core/turn.ts";
+import { lackOfRoom } from "../creation/lack-of-room.ts";
+import { touchContact } from "../engines/contact.ts";
+import { isHeldTime, timeOfMove } from "../reports/reported-time.ts";
+import { crashRun, ENGINE_EXITED } from "./crash.ts";
+import { moveRun } from "./move-run.ts";
+import { decideTransition } from "./transition.ts";
+
+export function transitionRun(turn: Turn, command: Command): void {
+  const body = turn.parse(command, TransitionBody);
+  if (body === undefined) return;
+  const run = turn.state.findRun(command.target);
+  if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
+  const force = body.force === true;
+  const lease = body.lease ?? null;
+  if (lease !== null && !force && lease !== run.assignment_id) return turn.refuse(command, refuseStaleLease(run.id, run.state));
+  const sent = lease === null ? null : (body.timestamp ?? null);
+  if (isRepetition(run, body, lease !== null, sent ?? turn.nowUs)) {
+    run.repeatable = false;
+    return turn.replyRun(command, 200, run);
+  }
+  // The lease has ended, because the run paused or was taken back. An ended run gets the more specific refusal of its
+  // transition.
+  if (lease !== null && !force && !run.assigned && !isEnded(run))
+    return turn.refuse(command, refuseStaleLease(run.id, run.state));
+  const timestamp = sent === null ? turn.nowUs : timeOfMove(turn, run, sent);
+  const decision = decideTransition(run.state, { ...body, timestamp }, turn.nowUs, force);
+  if (!decision.accepted) return turn.refuse(command, refuseTransition(decision.reason, body.type, run.state));
+  const full = isEnded(run) && !isTerminal(decision.state.type) ? lackOfRoom(turn, 1) : null;
+  if (full !== null) return turn.refuse(command, full);
+  touchContact(turn, run);
+  run.repeatable = false;
+  run.lastCommand = command.id;
+  turn.state.rememberCommand(command.id, run);
+  applyMove(turn, run, decision.state, force, lease === null ? "server" : "engine");
+  turn.replyRun(command, 200, run);
+}
+
+/** Applies a move reported by the engine that holds the run; a move outside the state table changes nothing. */
+export function moveByReport(turn: Turn, run: Run, proposed: RunTransitionReport["state"]): void {
+  if (!run.assigned || isRepetition(run, proposed, true, proposed.timestamp)) return;
+  const decision = decideTransition(run.state, proposed, turn.nowUs, false);
+  if (!decision.accepted) return;
+  run.repeatable = false;
+  applyMove(turn, run, decision.state, false, "engine");
+}
+
+function applyMove(turn: Turn, run: Run, state: State, forced: boolean, mover: "server" | "engine"): void {
+  // The engine reports that user code ended its thread or filled its memory: rerun as after any crash.
+  if (state.type === "Crashed" && run.assigned && !forced) crashRun(turn, run, state.message ?? ENGINE_EXITED, state.details);
+  else moveRun(turn, run, state, state.name === "Skipped" ? { reason: state.message } : null, mover);
+}
+
+/** A repetition of the newest move is accepted, because its first answer may have been lost. */
+function isRepetition(
+  run: Run,
+  body: { type: string; name?: string | null | undefined },
+  leased: boolean,
+  timestamp: number,
+): boolean {
+  const same = run.state.type === body.type && run.state.name === (body.name ? body.name : body.type);
+  if (!same) return false;
+  // A replaced timestamp is not stored, so it cannot be compared.
+  return leased ? run.state.timestamp === timestamp || !isHeldTime(timestamp) : run.repeatable;
+}

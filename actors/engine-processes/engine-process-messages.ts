@@ -1,0 +1,27 @@
+/** Orders from the dispatcher to the engine processes, and the shell's own timer. */
+import type { EngineKey } from "../core/state/engine.ts";
+
+export type EngineProcessesMessage =
+  /**
+   * An engine polls: watch its process and the file of its module. `pid_started` is the start time of the process, null if
+   * unknown.
+   */
+  | { kind: "Watch"; engine_id: string; pid: number; pid_started: number | null; source_dir: string; module: string }
+  | { kind: "Unwatch"; engine_id: string }
+  | { kind: "Spawn"; engine_id: string; key: EngineKey }
+  | { kind: "Signal"; engine_id: string; pid: number; signal: "SIGTERM" | "SIGKILL" }
+  /** The engine of a run is gone without having ended the run: end the processes that the run has started. */
+  | { kind: "EndProcesses"; run: string }
+  /** The server stops; this many runs continue in engines that stay. */
+  | { kind: "Staying"; runs: number }
+  /** An engine of the pool ended before its first poll: its runs wait, so the server's log reports the cause. */
+  | { kind: "StartFailed"; engine_id: string; module: string; cause: string }
+  /** The dispatcher has started and asks for the living engines of the pool. */
+  | { kind: "Resync" }
+  | { kind: "Look" };
+
+/** The living engines of the pool, in response to Resync. */
+export interface PoolReport {
+  kind: "PoolReport";
+  engines: { engine_id: string; key: EngineKey }[];
+}

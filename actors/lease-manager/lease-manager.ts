@@ -1,0 +1,163 @@
+/**
+ * The lease manager: leases that user code acquires inside a run.
+ *
+ * Messages in: acquire and release commands, notices about waiting acquires, freed capacity. Effects out: one decision per
+ * step; a message to the dispatcher when a release frees capacity. Invariants: an acquire takes all its resources or none;
+ * waiting acquires are served first in first out; a lease ends with its run.
+ */
+
+import { refuse } from "#protocol/errors";
+import { LEASED_RESOURCES_MAX } from "#protocol/limits";
+import type { Command, CommandNotice, CommandsOf } from "#protocol/wire/command";
+import { putOperation } from "#storage/write/ops";
+import { type CommandHandlers, CoreActor, type MessageHandlers } from "../core/core-actor.ts";
+import { type Waiting, WaitingLines } from "../core/state/lease-lines.ts";
+import type { Lease } from "../core/state/ledger.ts";
+import { isEnded, priorityOf, type Run } from "../core/state/run.ts";
+import type { Turn } from "../core/turn.ts";
+import type { CapacityFreed, GatewayStarted } from "../dispatcher/dispatcher-messages.ts";
+import { isReserved } from "../dispatcher/hand-out/reservation.ts";
+import { DISPATCHER } from "../names.ts";
+
+type LeasesMessage = CommandNotice | GatewayStarted | CapacityFreed;
+
+/** Maximum of granted leases remembered for undeliverable answers, which are reported within moments. */
+const GRANTS_REMEMBERED_MAX = 10_000;
+
+export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesMessage> {
+  protected readonly commands: CommandHandlers<CommandsOf<"lease-manager">> = {
+    AcquireLease: (turn, command) => this.#acquire(turn, command),
+    ReleaseLease: (turn, command) => this.#release(turn, command),
+  };
+  protected readonly messages: MessageHandlers<LeasesMessage> = {
+    // A reservation that ended also lets a waiting acquire pass, though no resource was freed.
+    CapacityFreed: (turn, { resources }) => this.#serve(turn, [...resources, ...this.state.reservations.keys()]),
+    GatewayStarted: () => this.#lines.clear(),
+    Expired: (turn, { command }) => this.#expire(turn, command),
+    Abandoned: (turn, { command }) => this.#leave(turn, command),
+    Undelivered: (turn, { command }) => this.#takeBack(turn, command),
+  };
+  readonly #lines = new WaitingLines();
+  /** Leases by the command that was answered with them. */
+  readonly #granted = new Map<number, number>();
+
+  #acquire(turn: Turn, command: Command<"AcquireLease">): void {
+    const { body } = command;
+    const run = this.state.findRun(body.run_id);
+    if (run === undefined) return turn.refuse(command, refuse("run_not_found", body.run_id));
+    const wrong = wrongAmount(body.resources);
+    if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
+    if (!canHold(run)) return turn.refuse(command, refuse("run_ended", run.id));
+    const resources = body.resources as Record<string, number>;
+    if (this.state.ledger.explicitCount + Object.keys(resources).length > LEASED_RESOURCES_MAX)
+      return turn.refuse(command, refuse("too_many_leases", LEASED_RESOURCES_MAX));
+    const wanted: Waiting = { command, runId: run.id, resources };
+    if (this.#tryTake(turn, wanted)) return;
+    if ((body.wait_ms ?? 0) > 0) this.#lines.add(wanted);
+    else this.#answerWaiting(turn, wanted);
+  }
+
+  /** Takes the lease and answers, unless a resource lacks capacity or an earlier acquire waits for one of them. */
+  #tryTake(turn: Turn, wanted: Waiting): boolean {
+    if (this.#blockingOf(wanted) !== null || this.#lines.isBehind(wanted)) return false;
+    const id = this.state.nextIds.lease;
+    this.state.nextIds.lease += 1;
+    this.state.ledger.take({ id, run_id: wanted.runId, kind: "explicit", resources: wanted.resources, sinceUs: turn.nowUs });
+    putOperation(turn.decision.ops, "insert_lease", id, wanted.runId, "explicit", JSON.stringify(wanted.resources), turn.nowUs);
+    turn.replyJson(wanted.command, 200, { lease: id });
+    this.#remember(wanted.command.id, id);
+    return true;
+  }
+
+  #blockingOf({ runId, resources }: Waiting): string | null {
+    const lacking = this.state.ledger.blocking(resources);
+    const run = this.state.findRun(runId);
+    if (lacking !== null || run === undefined) return lacking;
+    return Object.keys(resources).find((name) => isReserved(this.state, name, run, priorityOf(run))) ?? null;
+  }
+
+  /** Serves the first acquires in the lines of these resources, as far as the resources suffice. */
+  #serve(turn: Turn, resources: readonly string[]): void {
+    const names = [...resources];
+    for (const name of names) {
+      for (let first = this.#lines.firstOf(name); first !== undefined; first = this.#lines.firstOf(name)) {
+        if (!this.#settle(turn, first)) break;
+        // Other acquires are now first in the other lines of this one.
+        for (const other of Object.keys(first.resources)) if (other !== name) names.push(other);
+      }
+    }
+  }
+
+  /** Answers a waiting acquire if possible: with its lease, or with a refusal because its run has ended. */
+  #settle(turn: Turn, wanted: Waiting): boolean {
+    const run = this.state.findRun(wanted.runId);
+    const isOver = run === undefined || !canHold(run);
+    if (isOver) turn.refuse(wanted.command, refuse("run_ended", wanted.runId));
+    else if (!this.#tryTake(turn, wanted)) return false;
+    this.#lines.remove(wanted);
+    return true;
+  }
+
+  #expire(turn: Turn, command: number): void {
+    const wanted = this.#lines.find(command);
+    if (wanted === undefined) return;
+    this.#lines.remove(wanted);
+    this.#answerWaiting(turn, wanted);
+    this.#serve(turn, Object.keys(wanted.resources));
+  }
+
+  /** The client disconnected: acquires behind this one may fit now. */
+  #leave(turn: Turn, command: number): void {
+    const wanted = this.#lines.find(command);
+    if (wanted === undefined) return;
+    this.#lines.remove(wanted);
+    this.#serve(turn, Object.keys(wanted.resources));
+  }
+
+  #answerWaiting(turn: Turn, wanted: Waiting): void {
+    const names = Object.keys(wanted.resources).sort();
+    turn.replyJson(wanted.command, 200, { waiting: this.#blockingOf(wanted) ?? names[0] ?? "" });
+  }
+
+  /** Ends the lease if it belongs to that run; any other lease id is accepted without effect. */
+  #release(turn: Turn, command: Command<"ReleaseLease">): void {
+    const { body } = command;
+    const lease = this.state.ledger.get(body.lease);
+    if (lease !== undefined && lease.run_id === body.run_id && lease.kind === "explicit") this.#end(turn, lease);
+    turn.replyJson(command, 200, { ok: true });
+  }
+
+  #end(turn: Turn, lease: Lease): void {
+    const resources = this.state.ledger.end(lease.id);
+    putOperation(turn.decision.ops, "delete_lease", lease.id);
+    this.#serve(turn, resources);
+    turn.out.send(DISPATCHER, { kind: "CapacityFreed", resources });
+  }
+
+  #remember(command: number, lease: number): void {
+    this.#granted.set(command, lease);
+    const oldest = this.#granted.keys().next().value;
+    if (this.#granted.size > GRANTS_REMEMBERED_MAX && oldest !== undefined) this.#granted.delete(oldest);
+  }
+
+  /** Ends a lease whose answer was lost: its run does not know the lease and would wait for itself. */
+  #takeBack(turn: Turn, command: number): void {
+    const lease = this.state.ledger.get(this.#granted.get(command) ?? 0);
+    if (lease !== undefined) this.#end(turn, lease);
+  }
+}
+
+/** Leases end with their run and at its pause, so such runs get no new leases. */
+function canHold(run: Run): boolean {
+  return !isEnded(run) && run.state.type !== "Paused";
+}
+
+/** The error in the amounts, or null: at least one name, each with a positive number. */
+function wrongAmount(resources: Record<string, unknown>): string | null {
+  const entries = Object.entries(resources);
+  if (entries.length === 0) return "resources: expected at least one name with an amount";
+  for (const [name, amount] of entries) {
+    if (typeof amount !== "number" || !(amount > 0)) return `resources.${name}: expected a number above 0`;
+  }
+  return null;
+}

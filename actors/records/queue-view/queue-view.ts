@@ -1,0 +1,103 @@
+/** GET /api/queue and GET /api/runs/{id}/explain: what waits, for what, and its place in line. */
+
+import { refuse } from "#protocol/errors";
+import type { Queue, QueuedRun, QueueReason, RunExplanation } from "#protocol/records/queue";
+import type { Command } from "#protocol/wire/command";
+import type { LiveState } from "../../core/state/live-state.ts";
+import type { Run } from "../../core/state/run.ts";
+import type { Turn } from "../../core/turn.ts";
+import { type Line, lineOf, placeOf, placesOf, surveyQueue } from "./queue-lines.ts";
+import { holdersOf, type Reason, reasonOf, secondsSince } from "./waiting-reason.ts";
+
+/** Maximum of listed runs; people look at the front of the queue. */
+const LISTED_MAX = 500;
+
+export function describeQueue(turn: Turn): Queue {
+  const { state } = turn;
+  const { waiting, lines, front } = surveyQueue(state, LISTED_MAX);
+  const places = placesOf(front);
+  const reasons = new Map<string, Reason | null>();
+  const lacking = countLacking(lines);
+  return {
+    waiting,
+    reasons: reasonsOf(state, lines),
+    runs: front.map((run) => describeRun(run, reasonInLine(state, run, reasons), places.get(run) ?? null)),
+    resources: state.ledger.list().map(({ name, total, used }) => ({
+      name,
+      total,
+      used,
+      waiting: lacking.get(name) ?? 0,
+      holders: holdersOf(turn, name),
+    })),
+    engines: [...state.engines.values()].map((engine) => ({
+      id: engine.id,
+      module: engine.key.module,
+      source_dir: engine.key.source_dir,
+      run_ids: [...engine.runs],
+      idle: engine.poll !== null,
+      contact_secs: secondsSince(turn, engine.lastContactUs),
+    })),
+  };
+}
+
+export function explainRun(turn: Turn, command: Command): void {
+  const { state } = turn;
+  const run = state.lookAtRun(command.target);
+  if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
+  const reason = reasonOf(state, run);
+  const explanation: RunExplanation = {
+    run_id: run.id,
+    state: run.state,
+    reason,
+    place: placeOf(state, run),
+    holders: reason?.code === "resource" && reason.object !== null ? holdersOf(turn, reason.object) : [],
+  };
+  turn.replyJson(command, 200, explanation);
+}
+
+function describeRun(run: Run, reason: Reason | null, place: number | null): QueuedRun {
+  return {
+    run_id: run.id,
+    external_id: run.external_id,
+    name: run.name,
+    flow: run.flow.name,
+    project: run.flow.project,
+    priority: run.priority,
+    state: run.state,
+    scheduled_time: run.scheduled_time,
+    reason: reason ?? { code: "held", object: null, text: "it is being decided", since: run.state.timestamp },
+    place,
+  };
+}
+
+/** Cached per key: all runs of a line wait for the same engines, and computing the reason scans every engine. */
+function reasonInLine(state: LiveState, run: Run, known: Map<string, Reason | null>): Reason | null {
+  const line = run.place === "ready" ? lineOf(run) : null;
+  if (line === null) return reasonOf(state, run);
+  const reason = known.get(line) ?? reasonOf(state, run);
+  known.set(line, reason);
+  return reason === null ? null : { ...reason, since: run.waiting?.sinceUs ?? run.state.timestamp };
+}
+
+/** The reasons of all waiting runs, the most frequent first. */
+function reasonsOf(state: LiveState, lines: readonly Line[]): QueueReason[] {
+  const reasons = lines.flatMap(({ first, count, sinceUs, dueUs }) => {
+    const reason = reasonOf(state, first);
+    if (reason === null) return [];
+    const { code, object, text } = reason;
+    const retries = first.state.name === "AwaitingRetry";
+    return [{ code, object, text, retries, count, since: sinceUs, due: code === "not_due" ? dueUs : null }];
+  });
+  return reasons.sort((a, b) => b.count - a.count);
+}
+
+/** Number of runs that wait for each resource. */
+function countLacking(lines: readonly Line[]): Map<string, number> {
+  const lacking = new Map<string, number>();
+  for (const { first, count } of lines) {
+    const { waiting, place } = first;
+    if (place === "ready" || waiting?.code !== "resource" || waiting.object === null) continue;
+    lacking.set(waiting.object, (lacking.get(waiting.object) ?? 0) + count);
+  }
+  return lacking;
+}

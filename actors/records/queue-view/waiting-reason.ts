@@ -1,0 +1,83 @@
+/** Why a run waits, in words, and which runs hold what it waits for. */
+import { engineLine } from "#protocol/engine-command";
+import type { QueuedRun, ResourceHolder } from "#protocol/records/queue";
+import type { FailedStarts, LiveState } from "../../core/state/live-state.ts";
+import { needsOf, type Run } from "../../core/state/run.ts";
+import { keyOfRun } from "../../core/state/work-queue.ts";
+import type { Turn } from "../../core/turn.ts";
+import { isSpawnable, lacksSlot, patternOf } from "../../dispatcher/engines/engine-pool.ts";
+
+export type Reason = QueuedRun["reason"];
+
+export function reasonOf(state: LiveState, run: Run): Reason | null {
+  if (run.state.type !== "Scheduled") return null;
+  if (run.assigned) {
+    const text = `handed to engine ${run.engine_id}, which has not started it yet`;
+    return { code: "assigned", object: run.engine_id, text, since: run.lastContactUs };
+  }
+  const since = run.waiting?.sinceUs ?? run.state.timestamp;
+  switch (run.place) {
+    case "future":
+      return { code: "not_due", object: null, text: "its scheduled time has not come", since };
+    case "held":
+      return { code: "held", object: run.waiting?.object ?? null, text: holdOf(state, run), since };
+    case "blocked":
+    case "behind":
+      return { code: "resource", object: run.waiting?.object ?? null, text: lackOf(state, run), since };
+    default:
+      return reasonWithoutEngine(state, run, since);
+  }
+}
+
+function holdOf({ backfills }: LiveState, { backfill_id }: Run): string {
+  const isCancelled = backfill_id !== null && backfills.get(backfill_id)?.cancelled;
+  return isCancelled ? "its backfill is being cancelled" : "it waits for a check of its backfill";
+}
+
+function reasonWithoutEngine(state: LiveState, run: Run, since: number): Reason {
+  const { module } = run.flow;
+  const polled = [...state.engines.values()].some((engine) => engine.keyText === keyOfRun(run));
+  if (!polled && !(state.settings.spawnEngines && isSpawnable(state, module))) {
+    return { code: "no_engine_for_module", object: module, text: howToGetEngine(state, module), since };
+  }
+  const failed = state.failedStarts.get(keyOfRun(run));
+  if (!polled && failed !== undefined) {
+    return { code: "engine_start_failed", object: module, text: whyNoEngineStarts(state, module, failed), since };
+  }
+  if (lacksSlot(state, keyOfRun(run))) {
+    const text = `every place of the engine pool is taken (${state.settings.enginesMax}), none by an idle engine`;
+    return { code: "no_engine_slot", object: module, text, since };
+  }
+  return { code: "no_engine", object: module, text: `no engine for the module ${module} is free`, since };
+}
+
+function howToGetEngine({ settings }: LiveState, module: string): string {
+  const none = `no engine polls for the module ${module}`;
+  if (!settings.spawnEngines) return `${none}, and the server was told to start none: start one`;
+  return `${none}: write ${engineLine(module)} under [engines] in millrace.toml and start the server again, or start an engine`;
+}
+
+function whyNoEngineStarts(state: LiveState, module: string, { cause }: FailedStarts): string {
+  const pattern = patternOf(state, module);
+  const hint = pattern === undefined ? "" : `; see the command of ${JSON.stringify(pattern)} under [engines] in millrace.toml`;
+  return `engines for the module ${module} end before they ask for work: ${cause ?? "why is not known"}${hint}`;
+}
+
+function lackOf(state: LiveState, run: Run): string {
+  const name = run.waiting?.object ?? "";
+  return `it needs ${needsOf(run)[name] ?? 0} of ${name}; ${state.ledger.usedOf(name)} of ${state.ledger.totalOf(name)} are held`;
+}
+
+export function holdersOf(turn: Turn, resource: string): ResourceHolder[] {
+  return turn.state.ledger.holdersOf(resource).map((lease) => ({
+    run_id: lease.run_id,
+    run_name: turn.state.runs.get(lease.run_id)?.name ?? "",
+    amount: lease.resources[resource] ?? 0,
+    kind: lease.kind,
+    held_secs: secondsSince(turn, lease.sinceUs),
+  }));
+}
+
+export function secondsSince(turn: Turn, us: number): number {
+  return Math.max(0, turn.nowUs - us) / 1e6;
+}

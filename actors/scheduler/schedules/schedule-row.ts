@@ -1,0 +1,40 @@
+/** A schedule as a row: its stored form, its record, and its events. */
+import type { ScheduleRow } from "#protocol/records/schedule";
+import { putOperation } from "#storage/write/ops";
+import { flowKey } from "../../core/state/flow.ts";
+import type { Schedule } from "../../core/state/schedule.ts";
+import type { Turn } from "../../core/turn.ts";
+
+/** Writes the row; `announce` sends a stream message. */
+export function storeSchedule(turn: Turn, schedule: Schedule, announce: boolean): void {
+  const { id, external_id, flow, spec, catchup, catchup_max, active, paused_reason, paused_until } = schedule;
+  const { source, code_key, persist, created_at, updated_at, next_fire, consumed_until } = schedule;
+  const identity = [id, external_id, flow.id, JSON.stringify(spec), catchup, catchup_max] as const;
+  const standing = [active ? 1 : 0, paused_reason, paused_until, source, code_key, persist ? 1 : 0] as const;
+  const times = [created_at, updated_at, next_fire, consumed_until] as const;
+  putOperation(turn.decision.ops, "put_schedule", ...identity, ...standing, ...times);
+  if (announce) turn.stream("schedule.updated", id);
+}
+
+/** The schedule's record, with fields in the order of the store's rendering. */
+export function scheduleRow(turn: Turn, schedule: Schedule): ScheduleRow {
+  const { id, external_id, flow, spec, catchup, catchup_max, active, paused_reason, paused_until } = schedule;
+  const { source, code_key, persist, created_at, updated_at, next_fire } = schedule;
+  const skipped = [...schedule.skips.keys()].filter((fire) => fire > turn.nowUs).length;
+  const standing = { catchup, catchup_max, active, paused_reason, paused_until, source, code_key, persist };
+  return { id, external_id, flow_id: flow.id, schedule: spec, ...standing, created_at, updated_at, next_fire, skipped };
+}
+
+/** Records an event about a schedule, related to its flow. */
+export function scheduleEvent(turn: Turn, schedule: Schedule, name: string, payload: Record<string, unknown>): void {
+  const { flow, spec } = schedule;
+  const shown = spec.kind === "cron" ? spec.cron : spec.kind === "interval" ? `every ${spec.interval} s` : spec.rrule;
+  turn.givenEvent({
+    name,
+    run: null,
+    flow_id: flow.id,
+    resource: { id: schedule.external_id, kind: "schedule", name: shown },
+    related: [{ id: flowKey(flow.project, flow.name), kind: "flow", name: flow.name }],
+    payload: { schedule_id: schedule.id, ...payload },
+  });
+}

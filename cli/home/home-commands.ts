@@ -1,0 +1,79 @@
+/** The commands that manage a server and its home, with their options. */
+
+import type { CommandSpec, OptionSpec } from "../command-spec.ts";
+import type { ConnectionOptions } from "../connection.ts";
+import type { CopyOptions } from "./backup.ts";
+import type { DoctorOptions } from "./doctor.ts";
+import type { ServiceOptions } from "./service.ts";
+import type { StopOptions } from "./stop.ts";
+
+const HOME: OptionSpec = { flags: "--home <dir>", description: "data directory (default: MILLRACE_HOME or ~/.millrace)" };
+const JSON_OPTION: OptionSpec = { flags: "--json", description: "print data as JSON" };
+
+const STATUS: CommandSpec = {
+  name: "status",
+  description: "tell whether a server runs, and how it does",
+  connects: true,
+  run: async (_args, options: ConnectionOptions) => (await import("./status.ts")).status(options),
+};
+
+const STOP: CommandSpec = {
+  name: "stop",
+  description: "stop the server of this machine in order and wait for its end",
+  options: [HOME, { flags: "--timeout <seconds>", description: "how long to wait", default: "30" }, JSON_OPTION],
+  run: async (_args, options: StopOptions) => (await import("./stop.ts")).stop(options),
+};
+
+const DOCTOR: CommandSpec = {
+  name: "doctor",
+  description: "check a home and everything in its store; changes nothing",
+  options: [
+    HOME,
+    { flags: "--accept-clock", description: "check nothing; say that the machine's clock is right after it was set" },
+    { flags: "--token <token>", description: "token of the server, if one runs" },
+    JSON_OPTION,
+  ],
+  run: async (_args, options: DoctorOptions) => (await import("./doctor.ts")).doctor(options),
+};
+
+const BACKUP: CommandSpec = {
+  name: "backup",
+  description: "copy the store to one checked file, while the server goes on",
+  arguments: [{ name: "<file>", description: "where to" }],
+  options: [
+    HOME,
+    { flags: "--overwrite", description: "replace a file that exists, once the new backup is complete" },
+    JSON_OPTION,
+  ],
+  run: async ([file = ""], options: CopyOptions) => (await import("./backup.ts")).backup(file, options),
+};
+
+const RESTORE: CommandSpec = {
+  name: "restore",
+  description: "put a backup in the place of the store, which is kept; the server must not run",
+  arguments: [{ name: "<file>", description: "a backup" }],
+  options: [HOME, JSON_OPTION],
+  run: async ([file = ""], options: CopyOptions) => (await import("./backup.ts")).restore(file, options),
+};
+
+const SERVICE: CommandSpec = {
+  name: "service",
+  description: "run the server as a service of the system",
+  commands: [
+    {
+      name: "install",
+      description: "write a systemd unit for the user's own services; it is printed first",
+      arguments: [{ name: "[dir]", description: "directory with flow files and millrace.toml", default: "." }],
+      options: [
+        HOME,
+        { flags: "--name <name>", description: "name of the unit", default: "millrace" },
+        { flags: "--port <port>", description: "port to listen on" },
+        { flags: "--dry-run", description: "print the unit and write nothing" },
+        { flags: "--overwrite", description: "replace a unit of that name" },
+      ],
+      run: async ([dir = "."], options: ServiceOptions) => (await import("./service.ts")).installService(dir, options),
+    },
+  ],
+};
+
+export const HOME_COMMANDS: readonly CommandSpec[] = [STATUS, STOP, DOCTOR, BACKUP, RESTORE, SERVICE];

@@ -1,0 +1,76 @@
+/** `millrace schedules` and its options. */
+import { type CommandSpec, WATCH } from "../command-spec.ts";
+import type { ConnectionOptions } from "../connection.ts";
+import type { ListOptions, PreviewOptions, SkipOptions } from "./schedules.ts";
+
+const ID = { name: "<id>", description: "id of the schedule" };
+
+const LS: CommandSpec = {
+  name: "ls",
+  description: "list schedules",
+  connects: true,
+  options: [
+    { flags: "--flow <name>", description: "only of this flow" },
+    { flags: "--project <name>", description: "only of this project" },
+    WATCH,
+  ],
+  async run(_args, options: ListOptions) {
+    return await (await import("./schedules.ts")).listSchedules(options);
+  },
+};
+
+const PREVIEW: CommandSpec = {
+  name: "preview",
+  description: "show the next fires of a schedule",
+  connects: true,
+  options: [
+    { flags: "--cron <expression>", description: "five-field cron expression" },
+    { flags: "--every <interval>", description: "interval such as 30m or 1d" },
+    { flags: "--rrule <rule>", description: "RFC 5545 rule with DTSTART" },
+    { flags: "--timezone <name>", description: "IANA zone (default: the server's)" },
+    { flags: "--count <n>", description: "how many fires, at most 20", default: "3" },
+  ],
+  async run(_args, options: PreviewOptions) {
+    return await (await import("./schedules.ts")).previewSchedule(options);
+  },
+};
+
+const PAUSE: CommandSpec = {
+  name: "pause",
+  description: "pause a schedule",
+  connects: true,
+  arguments: [ID],
+  async run([id = ""], options: ConnectionOptions) {
+    return await (await import("./schedules.ts")).pauseSchedule(id, options);
+  },
+};
+
+const RESUME: CommandSpec = {
+  name: "resume",
+  description: "resume a schedule",
+  connects: true,
+  arguments: [ID],
+  async run([id = ""], options: ConnectionOptions) {
+    return await (await import("./schedules.ts")).resumeSchedule(id, options);
+  },
+};
+
+const SKIP: CommandSpec = {
+  name: "skip",
+  description: "skip fires of a schedule",
+  connects: true,
+  arguments: [ID, { name: "[fires...]", description: "times of fires, such as 2026-01-31T06:00:00Z" }],
+  options: [
+    { flags: "--next <n>", description: "the next n fires that are not skipped" },
+    { flags: "--undo <fire>", description: "take the skip of a fire back" },
+  ],
+  async run([id = "", ...fires], options: SkipOptions) {
+    return await (await import("./schedules.ts")).skipFires(id, fires, options);
+  },
+};
+
+export const SCHEDULES: CommandSpec = {
+  name: "schedules",
+  description: "look at schedules, pause them, skip fires",
+  commands: [LS, PREVIEW, PAUSE, RESUME, SKIP],
+};

@@ -1,0 +1,213 @@
+/**
+ * GET: queries on the store, here or in the reader pool (see read-table.ts), and the rows of stream messages.
+ *
+ * Both see every commit that the feed has announced, so a client reads its own writes.
+ */
+import { availableParallelism } from "node:os";
+import { type Refusal, refuse } from "#protocol/errors";
+import { ANSWER_PART_BYTES_MAX, WHOLE_ANSWER_BYTES_MAX } from "#protocol/limits";
+import { parseQuery } from "#protocol/routes/query";
+import type { Route } from "#protocol/routes/route";
+import type { StreamKind } from "#protocol/wire/feed";
+import type { SlicedReport } from "#protocol/wire/report-slices";
+import type { AnswerPart } from "#storage/queries/answer-part";
+import { type QueryArguments, type QueryName, runPart, runQuery } from "#storage/queries/named";
+import { openReadHandle } from "#storage/read/read-handle";
+import { READ_LIMIT_MS, REPORT_HEAP_MB_MAX, ReadPool } from "#storage/read/read-pool";
+import { Statements } from "#storage/sqlite/statements";
+import { StorageError } from "#storage/sqlite/storage-error";
+import type { Endpoint } from "../request/endpoint.ts";
+import { type PathValue, readPathValue } from "../request/path-value.ts";
+import { reply, replyRefusal } from "../request/reply.ts";
+import { type SentPart, StreamedAnswer, UnsentBytes } from "../transport/streamed-answer.ts";
+import type { Exchange } from "../transport/transport-port.ts";
+import { READS, type Read } from "./read-table.ts";
+
+/** After a large answer, a query is sent to the readers for this long. */
+const LARGE_FOR_MS = 10_000;
+/** More readers than this only compete for the same pages. */
+const READER_THREADS_MAX = 4;
+
+/** Rows of stream messages, by kind: the same queries as for GET. */
+const ROWS: Partial<Record<StreamKind, QueryName>> = {
+  "run.updated": "run",
+  "task_run.updated": "task_run",
+  "event.created": "event",
+  "flow.registered": "flow",
+  "artifact.updated": "artifact",
+  "schedule.updated": "schedule",
+  "rule.updated": "rule",
+  "expectation.armed": "expectation_armed",
+  "expectation.met": "expectation_met",
+  "expectation.lapsed": "expectation_lapsed",
+  "variable.updated": "variable",
+  "backfill.created": "backfill_created",
+  "backfill.updated": "backfill_updated",
+};
+
+export interface ReadsPorts {
+  /** Called for a read that cannot be answered, or whose answer cannot be completed. */
+  failed(exchange: Exchange, cause: unknown): void;
+  /** Reports a defect that costs one report. */
+  defect(cause: unknown): void;
+}
+
+export class Reads {
+  readonly #statements: Statements;
+  readonly #pool: ReadPool;
+  readonly #reportPool: ReadPool;
+  readonly #ports: ReadsPorts;
+  readonly #unsent = new UnsentBytes();
+  /** Queries whose last answer here exceeded one part, and until when the readers run them. */
+  readonly #largeUntilMs = new Map<QueryName, number>();
+  #live: readonly number[] = [];
+
+  constructor(path: string, ports: ReadsPorts) {
+    this.#statements = new Statements(openReadHandle(path));
+    this.#pool = new ReadPool({ path, threads: Math.min(READER_THREADS_MAX, Math.max(1, availableParallelism() - 1)) });
+    // One thread: large reports are rare, and parsing one takes much memory.
+    this.#reportPool = new ReadPool({ path, threads: 1, heapMb: REPORT_HEAP_MB_MAX });
+    this.#ports = ports;
+  }
+
+  /** Flows that the running server has registered from code. */
+  setLive(ids: readonly number[]): void {
+    this.#live = ids;
+  }
+
+  endpoint(route: Route): Endpoint {
+    const read = READS[route.operation];
+    if (read === undefined) throw new Error(`no query answers ${route.method} ${route.path}`);
+    return new ReadEndpoint(route, read, this);
+  }
+
+  /** JSON of a row for the stream, or null for a deleted row. */
+  renderRow(kind: StreamKind, id: number | string): string | null {
+    const name = ROWS[kind];
+    if (name === undefined) return null;
+    return runQuery(this.#statements, name, {
+      id: Number(id),
+      name: String(id),
+      ...this.#context(),
+    } as QueryArguments[typeof name]);
+  }
+
+  /**
+   * Answers a GET. A query that runs here makes the first part; readers make the others. `lengthMax` ends pages earlier than
+   * the interface's own limit.
+   */
+  answer(
+    exchange: Exchange,
+    read: Read,
+    { id, name }: PathValue,
+    query: Readonly<Record<string, unknown>>,
+    lengthMax?: number,
+  ): void {
+    const asked = read.arguments(id, query as never, { ...this.#context(), name });
+    const args = lengthMax === undefined ? asked : { ...asked, length_max: lengthMax };
+    const missing = () => replyRefusal(exchange, read.missing(id, name));
+    if (this.#isCheap(read, id, query)) {
+      const part = runPart(this.#statements, read.query, args);
+      this.#noteSize(read.query, part);
+      if (part === null) missing();
+      else this.#send(exchange, { body: part.text, next: this.#continuation(read.query, part.next) });
+      return;
+    }
+    this.#readPart(read.query, args).then(
+      (part) => (part === null ? missing() : this.#send(exchange, part)),
+      (cause: unknown) => this.#fail(exchange, cause),
+    );
+  }
+
+  /** Checks and slices a large report in a thread. */
+  async sliceReport(text: SharedArrayBuffer): Promise<{ ok: true; value: SlicedReport } | { ok: false; refusal: Refusal }> {
+    try {
+      const sliced = await this.#reportPool.sliceReport(text);
+      return sliced.ok ? { ok: true, value: sliced.report } : { ok: false, refusal: refuse(sliced.code, sliced.detail) };
+    } catch (cause) {
+      this.#ports.defect(cause);
+      return { ok: false, refusal: refuse("busy") };
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#pool.close(), this.#reportPool.close()]);
+    this.#statements.database.close();
+  }
+
+  #context() {
+    return { live: this.#live, now_us: Date.now() * 1000 };
+  }
+
+  #isCheap(read: Read, id: number, query: Readonly<Record<string, unknown>>): boolean {
+    if (!read.here(query) || read.heavy?.(this.#statements, id) === true) return false;
+    return (this.#largeUntilMs.get(read.query) ?? 0) < Date.now();
+  }
+
+  #noteSize(name: QueryName, part: AnswerPart<unknown> | null): void {
+    if (part === null || (part.next === null && part.text.length < ANSWER_PART_BYTES_MAX)) return;
+    this.#largeUntilMs.set(name, Date.now() + LARGE_FOR_MS);
+  }
+
+  #send(exchange: Exchange, part: SentPart): void {
+    const { body, next } = part;
+    if (next === null && body.length <= WHOLE_ANSWER_BYTES_MAX) reply(exchange, 200, body);
+    else if (this.#unsent.exhausted) replyRefusal(exchange, refuse("busy"));
+    else StreamedAnswer.begin(exchange, { unsent: this.#unsent, failed: this.#ports.failed }, part);
+  }
+
+  async #readPart<N extends QueryName>(name: N, args: QueryArguments[N]): Promise<SentPart | null> {
+    const part = await this.#pool.run(name, args);
+    return part === null ? null : { body: part.bytes, next: this.#continuation(name, part.next) };
+  }
+
+  #continuation<N extends QueryName>(name: N, next: QueryArguments[N] | null): SentPart["next"] {
+    if (next === null) return null;
+    return async () => {
+      const part = await this.#readPart(name, next);
+      if (part === null) throw new Error(`what ${name} is about was deleted while its answer was made`);
+      return part;
+    };
+  }
+
+  #fail(exchange: Exchange, cause: unknown): void {
+    const fault = cause instanceof StorageError ? cause.fault : null;
+    if (fault === "queue") replyRefusal(exchange, refuse("busy"));
+    else if (fault === "query") replyRefusal(exchange, refuse("read_too_long", READ_LIMIT_MS));
+    else this.#ports.failed(exchange, cause);
+  }
+}
+
+const NO_QUERY = {};
+
+class ReadEndpoint implements Endpoint {
+  readonly auth: boolean;
+  readonly #route: Route;
+  readonly #read: Read;
+  readonly #reads: Reads;
+
+  constructor(route: Route, read: Read, reads: Reads) {
+    this.auth = route.auth;
+    this.#route = route;
+    this.#read = read;
+    this.#reads = reads;
+  }
+
+  serve(exchange: Exchange, values: readonly string[]): void {
+    const refusal = this.#tryServe(exchange, values);
+    if (refusal !== null) replyRefusal(exchange, refusal);
+  }
+
+  #tryServe(exchange: Exchange, values: readonly string[]): Refusal | null {
+    const value = readPathValue(this.#route, values);
+    if (!value.ok) return value.refusal;
+    let query: Readonly<Record<string, unknown>> = NO_QUERY;
+    if (this.#route.query !== undefined) {
+      const parsed = parseQuery(this.#route.query, exchange.query);
+      if (!parsed.ok) return parsed.refusal;
+      query = parsed.query as Record<string, unknown>;
+    }
+    this.#reads.answer(exchange, this.#read, value, query);
+    return null;
+  }
+}

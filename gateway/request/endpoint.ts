@@ -1,0 +1,179 @@
+/** What is served at a method and path: built once, so that a request only needs a look-up and a call. */
+import { createHash } from "node:crypto";
+import { Refusal, refuse } from "#protocol/errors";
+import { IDEMPOTENCY_KEY_LENGTH_MAX, PARSE_ON_CORE_BYTES_MAX } from "#protocol/limits";
+import { RULE_DEPTH_HEADER } from "#protocol/records/rule";
+import { parsePathId, parseQuery } from "#protocol/routes/query";
+import type { Route } from "#protocol/routes/route";
+import { UnknownFields } from "#protocol/routes/unknown-fields";
+import { COMMANDS, type CommandKind } from "#protocol/wire/command";
+import { parkingTimeUs } from "../commands/long-polls.ts";
+import type { OutstandingCommands } from "../commands/outstanding-commands.ts";
+import type { Exchange } from "../transport/transport-port.ts";
+import { BodyReader, type BodyTaker, hasBody, isJson, type RequestHead } from "./body.ts";
+import { type ParsedBody, parseBody } from "./json-body.ts";
+import { readPathValue } from "./path-value.ts";
+import { replyRefusal } from "./reply.ts";
+
+export interface Endpoint {
+  /** False only for routes without a token. */
+  readonly auth: boolean;
+  /** `values`: the path parameters, in order, not decoded. */
+  serve(exchange: Exchange, values: readonly string[]): void;
+}
+
+/** Slices large reports; never rejects its promise, but may return a refusal. */
+export interface ReportSlicer {
+  sliceReport(text: SharedArrayBuffer): Promise<ParsedBody>;
+}
+
+const DEPTH = /^\d{1,3}$/;
+
+/** An endpoint whose requests an actor decides. */
+export class CommandEndpoint implements Endpoint, BodyTaker {
+  readonly auth: boolean;
+  readonly #route: Route;
+  readonly #kind: CommandKind;
+  readonly #isOfEngines: boolean;
+  readonly #parsedHere: boolean;
+  readonly #commands: OutstandingCommands;
+  readonly #slicer: ReportSlicer;
+  readonly #unknown = new UnknownFields();
+  readonly #warn: (text: string) => void;
+  /** Reports longer than this are taken as bytes; other bodies never are. */
+  readonly largeAbove: number;
+
+  constructor(
+    route: Route,
+    kind: CommandKind,
+    commands: OutstandingCommands,
+    slicer: ReportSlicer,
+    warn: (text: string) => void,
+  ) {
+    this.auth = route.auth;
+    this.#route = route;
+    this.#kind = kind;
+    this.#isOfEngines = route.path.startsWith("/api/engine/");
+    this.#parsedHere = COMMANDS[kind].parsed === "gateway";
+    this.#commands = commands;
+    this.#slicer = slicer;
+    this.#warn = warn;
+    this.largeAbove = kind === "Report" ? PARSE_ON_CORE_BYTES_MAX : Number.POSITIVE_INFINITY;
+  }
+
+  serve(exchange: Exchange, values: readonly string[]): void {
+    const asked = this.#readTarget(exchange, values);
+    if (asked instanceof Refusal) {
+      replyRefusal(exchange, asked);
+      return;
+    }
+    if (!this.#acceptsType(exchange)) {
+      replyRefusal(exchange, refuse("not_json"));
+      return;
+    }
+    const key = this.#route.idempotency_key ? exchange.header("idempotency-key") : "";
+    if (key.length > IDEMPOTENCY_KEY_LENGTH_MAX) {
+      replyRefusal(exchange, refuse("bad_idempotency_key", IDEMPOTENCY_KEY_LENGTH_MAX));
+      return;
+    }
+    const head = { target: asked.target, name: asked.name, key, ruleDepth: this.#ruleDepth(exchange) };
+    if (this.#route.body === undefined) this.#submit(exchange, head, asked.body, "", 0);
+    else new BodyReader(exchange, this.#commands.bodies, this, head, this.#route.body_bytes_max).start();
+  }
+
+  /** Reads path and query. Further path parameters, or the query, are passed as the body. */
+  #readTarget(exchange: Exchange, values: readonly string[]): { target: number; name: string; body: unknown } | Refusal {
+    const first = readPathValue(this.#route, values);
+    if (!first.ok) return first.refusal;
+    const { id: target, name } = first;
+    const rest: Record<string, number> = {};
+    for (const [index, parameter] of this.#route.path_parameters.entries()) {
+      if (index === 0) continue;
+      const parsed = parsePathId(parameter.name, values[index] ?? "");
+      if (!parsed.ok) return parsed.refusal;
+      rest[parameter.name] = parsed.id;
+    }
+    const body = this.#route.path_parameters.length > 1 ? rest : null;
+    if (this.#route.query === undefined) return { target, name, body };
+    const parsed = parseQuery(this.#route.query, exchange.query);
+    return parsed.ok ? { target, name, body: parsed.query } : parsed.refusal;
+  }
+
+  /** Engines give up a run whose transition is rejected, but retry a cut request. */
+  busy(exchange: Exchange): void {
+    if (this.#kind === "TransitionRun") exchange.cut();
+    else replyRefusal(exchange, refuse("busy"));
+  }
+
+  take(exchange: Exchange, head: RequestHead, text: string, bytes: number): void {
+    if (!this.#parsedHere || this.#route.body === undefined) {
+      this.#submit(exchange, head, text, text, bytes);
+      return;
+    }
+    const parsed = parseBody(text, this.#route.body);
+    if (parsed.ok) {
+      const { method, path, body } = this.#route;
+      const line = this.#isOfEngines ? null : this.#unknown.line(`${method} ${path}`, body, parsed.value);
+      if (line !== null) this.#warn(line);
+      this.#submit(exchange, head, parsed.value, text, bytes);
+      return;
+    }
+    this.#commands.bodies.giveBytes(bytes);
+    replyRefusal(exchange, parsed.refusal);
+  }
+
+  /** A large report is checked in a reader thread; the core gets slices. */
+  takeLarge(exchange: Exchange, head: RequestHead, body: SharedArrayBuffer, bytes: number): void {
+    void this.#slice(exchange, head, body, bytes);
+  }
+
+  async #slice(exchange: Exchange, head: RequestHead, text: SharedArrayBuffer, bytes: number): Promise<void> {
+    const sliced = await this.#slicer.sliceReport(text);
+    if (sliced.ok && exchange.open) {
+      this.#submit(exchange, head, sliced.value, "", bytes);
+      return;
+    }
+    this.#commands.bodies.giveBytes(bytes);
+    if (!sliced.ok) replyRefusal(exchange, sliced.refusal);
+  }
+
+  /** Routes with a body require Content-Type: application/json, so that an HTML form cannot post to them. */
+  #acceptsType(exchange: Exchange): boolean {
+    if (this.#route.method === "GET") return true;
+    if (isJson(exchange.header("content-type"))) return true;
+    return this.#route.body === undefined && !hasBody(exchange);
+  }
+
+  /**
+   * The chain length of a request made by a rule's message. Engines send many requests and never one of these, so the
+   * header is not read for engine routes.
+   */
+  #ruleDepth(exchange: Exchange): number {
+    if (this.#isOfEngines) return 0;
+    const said = exchange.header(RULE_DEPTH_HEADER);
+    return DEPTH.test(said) ? Number(said) : 0;
+  }
+
+  /** `text` is the body as received: its hash distinguishes a retry from another request with the same Idempotency-Key. */
+  #submit(exchange: Exchange, { target, name, key, ruleDepth }: RequestHead, body: unknown, text: string, bytes: number): void {
+    const idempotency = key === "" ? null : { key, fingerprint: fingerprintOf(this.#kind, target, text) };
+    const kind = this.#kind;
+    const request = { kind, target, name, body, bytes, waitUs: parkingTimeUs(kind, body), idempotency, ruleDepth };
+    this.#commands.submit(request, exchange);
+  }
+}
+
+function fingerprintOf(kind: CommandKind, target: number, text: string): string {
+  return createHash("sha256").update(`${kind}\n${target}\n${text}`).digest("base64url");
+}
+
+/** A request that the gateway answers itself. */
+export class LocalEndpoint implements Endpoint {
+  readonly auth: boolean;
+  readonly serve: (exchange: Exchange) => void;
+
+  constructor(auth: boolean, serve: (exchange: Exchange) => void) {
+    this.auth = auth;
+    this.serve = serve;
+  }
+}

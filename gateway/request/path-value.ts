@@ -1,0 +1,30 @@
+/** The first parameter of a path: a number, or a name that may be percent-encoded. */
+import { type Refusal, refuse } from "#protocol/errors";
+import { parsePathId } from "#protocol/routes/query";
+import type { Route } from "#protocol/routes/route";
+
+export interface PathValue {
+  /** 0 without a number. */
+  id: number;
+  /** Empty without a name. */
+  name: string;
+}
+
+export type ReadPathValue = ({ ok: true } & PathValue) | { ok: false; refusal: Refusal };
+
+export function readPathValue(route: Route, values: readonly string[]): ReadPathValue {
+  const parameter = route.path_parameters[0];
+  if (parameter === undefined) return { ok: true, id: 0, name: "" };
+  if (parameter.type === "string") return readName(values[0] ?? "");
+  const parsed = parsePathId(parameter.name, values[0] ?? "");
+  return parsed.ok ? { ok: true, id: parsed.id, name: "" } : parsed;
+}
+
+/** Text with invalid percent-encoding names nothing. */
+function readName(text: string): ReadPathValue {
+  try {
+    return { ok: true, id: 0, name: decodeURIComponent(text) };
+  } catch {
+    return { ok: false, refusal: refuse("not_found") };
+  }
+}

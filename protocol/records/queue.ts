@@ -1,0 +1,120 @@
+/** The queue as a whole, and the explanation of one run's wait. An addition of Millrace. */
+import Type, { type Static } from "typebox";
+import { about, Count, Double, Id, Int64, nullable, sent, Timestamp } from "../values/scalar.ts";
+import { StateSchema } from "./state-schema.ts";
+
+/** Why a Scheduled run has not been handed out. */
+export const WAIT_CODES = [
+  "no_engine",
+  "no_engine_slot",
+  "no_engine_for_module",
+  "engine_start_failed",
+  "resource",
+  "not_due",
+  "held",
+  "assigned",
+] as const;
+export type WaitCode = (typeof WAIT_CODES)[number];
+
+const reason = {
+  code: Type.Unsafe<WaitCode>({ type: "string", enum: [...WAIT_CODES] }),
+  object: nullable(
+    Type.String({ description: "What blocks the run: the resource, the module that has no engine, the engine that holds it" }),
+  ),
+  /** One sentence for people. */
+  text: Type.String(),
+  since: Timestamp,
+};
+
+/** The holder of a resource. */
+export const ResourceHolder = Type.Object(
+  {
+    run_id: Int64,
+    run_name: Type.String(),
+    amount: Double,
+    kind: Type.Unsafe<"run" | "explicit">({ type: "string", enum: ["run", "explicit"] }),
+    held_secs: Double,
+  },
+  { title: "ResourceHolder" },
+);
+export type ResourceHolder = Static<typeof ResourceHolder>;
+
+/** A run waiting to be handed out, with its place in the queue (1 is next) among the runs it competes with. */
+export const QueuedRun = Type.Object(
+  {
+    run_id: Int64,
+    external_id: Id,
+    name: Type.String(),
+    flow: Type.String(),
+    project: Type.String(),
+    priority: Int64,
+    state: StateSchema,
+    scheduled_time: nullable(Timestamp),
+    reason: Type.Object(reason),
+    place: nullable(Count),
+  },
+  { title: "QueuedRun" },
+);
+export type QueuedRun = Static<typeof QueuedRun>;
+
+export const QueueResource = Type.Object(
+  { name: Type.String(), total: Double, used: Double, waiting: Count, holders: Type.Array(ResourceHolder) },
+  { title: "QueueResource" },
+);
+export type QueueResource = Static<typeof QueueResource>;
+
+/** Runs that wait for the same reason, counted over the whole queue. */
+export const QueueReason = Type.Object(
+  {
+    code: reason.code,
+    object: reason.object,
+    text: reason.text,
+    retries: about("They wait for their next attempt", Type.Boolean()),
+    count: Count,
+    since: about("Since when the first of them waits", Timestamp),
+    due: nullable(about("The first time that one of them waits for", Timestamp)),
+  },
+  { title: "QueueReason" },
+);
+export type QueueReason = Static<typeof QueueReason>;
+
+export const QueueEngine = Type.Object(
+  {
+    id: Type.String(),
+    module: Type.String(),
+    source_dir: Type.String(),
+    run_ids: Type.Array(Int64),
+    idle: Type.Boolean(),
+    contact_secs: Type.Number({ description: "Seconds since it was last heard of" }),
+  },
+  { title: "QueueEngine" },
+);
+export type QueueEngine = Static<typeof QueueEngine>;
+
+/** Runs in the order in which they would start; at most 500; `waiting` is their total number. */
+export const Queue = Type.Object(
+  {
+    waiting: Count,
+    reasons: Type.Array(QueueReason, { description: "What the runs wait for, most runs first" }),
+    runs: Type.Array(QueuedRun),
+    resources: Type.Array(QueueResource),
+    engines: Type.Array(QueueEngine),
+  },
+  { title: "Queue" },
+);
+export type Queue = Static<typeof Queue>;
+
+/** Why a run is in its state. `reason` is null once it has started or ended. */
+export const RunExplanation = sent(
+  Type.Object(
+    {
+      run_id: Int64,
+      state: StateSchema,
+      reason: nullable(Type.Object(reason)),
+      place: nullable(Count),
+      holders: Type.Array(ResourceHolder, { description: "Who holds the resource it waits for" }),
+    },
+    { title: "RunExplanation" },
+  ),
+);
+export type RunExplanation = Static<typeof RunExplanation>;

@@ -1,0 +1,177 @@
+/**
+ * Commands: requests of the gateway to the actors on the core thread.
+ * A command is answered exactly once through the committed feed (protocol/wire/feed.ts), also when it is refused. It carries the
+ * newest epoch of the core known to the gateway. A core drops commands of an older epoch, because the gateway resends every
+ * unanswered command after each start of the core.
+ */
+import type { ArtifactBody } from "../records/artifact.ts";
+import type { PrefilterBody } from "../records/backfill.ts";
+import type { FailedRequest, WorkRequest } from "../records/engine.ts";
+import type { EmitEventBody } from "../records/event.ts";
+import type { AcquireRequest, ReleaseRequest } from "../records/lease.ts";
+import type { ResumeBody } from "../records/run.ts";
+import type { PreviewBody, ScheduleBody, SchedulePatchBody, SkipBody } from "../records/schedule.ts";
+import type { FiresQuery } from "../records/schedule-calendar.ts";
+import type { SettingsPatch } from "../records/server.ts";
+import type { UpcomingQuery } from "../records/upcoming.ts";
+import type { SlicedReport } from "./report-slices.ts";
+
+/** Which actor takes a command, and on which thread its body is parsed (hot bodies: on the core). */
+export const COMMANDS = {
+  CreateRun: { actor: "dispatcher", parsed: "core", writes: true },
+  CreateFlowRun: { actor: "dispatcher", parsed: "core", writes: true },
+  TransitionRun: { actor: "dispatcher", parsed: "core", writes: true },
+  Report: { actor: "dispatcher", parsed: "core", writes: true },
+  Heartbeat: { actor: "dispatcher", parsed: "core", writes: false },
+  Work: { actor: "dispatcher", parsed: "gateway", writes: true },
+  EngineFailed: { actor: "dispatcher", parsed: "gateway", writes: true },
+  CancelRun: { actor: "dispatcher", parsed: "gateway", writes: true },
+  DeleteRun: { actor: "dispatcher", parsed: "gateway", writes: true },
+  ResumeRun: { actor: "dispatcher", parsed: "gateway", writes: true },
+  RetryRun: { actor: "dispatcher", parsed: "gateway", writes: true },
+  DeleteFlow: { actor: "dispatcher", parsed: "gateway", writes: true },
+  CreateBackfill: { actor: "dispatcher", parsed: "core", writes: true },
+  CancelBackfill: { actor: "dispatcher", parsed: "gateway", writes: true },
+  PrefilterBackfill: { actor: "dispatcher", parsed: "gateway", writes: true },
+  CreateSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
+  PreviewSchedule: { actor: "scheduler", parsed: "gateway", writes: false },
+  PatchSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
+  DeleteSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
+  PauseSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
+  ResumeSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
+  PauseFlow: { actor: "scheduler", parsed: "gateway", writes: true },
+  ResumeFlow: { actor: "scheduler", parsed: "gateway", writes: true },
+  SkipFires: { actor: "scheduler", parsed: "gateway", writes: true },
+  UndoSkip: { actor: "scheduler", parsed: "gateway", writes: true },
+  ListUpcoming: { actor: "scheduler", parsed: "gateway", writes: false },
+  ListFires: { actor: "scheduler", parsed: "gateway", writes: false },
+  AcceptClock: { actor: "scheduler", parsed: "gateway", writes: true },
+  AcquireLease: { actor: "lease-manager", parsed: "gateway", writes: true },
+  ReleaseLease: { actor: "lease-manager", parsed: "gateway", writes: true },
+  PatchSettings: { actor: "records", parsed: "gateway", writes: true },
+  CreateArtifact: { actor: "records", parsed: "gateway", writes: true },
+  EmitEvent: { actor: "records", parsed: "gateway", writes: true },
+  CreateRule: { actor: "records", parsed: "core", writes: true },
+  PatchRule: { actor: "records", parsed: "core", writes: true },
+  DeleteRule: { actor: "records", parsed: "gateway", writes: true },
+  CreateVariable: { actor: "records", parsed: "core", writes: true },
+  PatchVariable: { actor: "records", parsed: "core", writes: true },
+  DeleteVariable: { actor: "records", parsed: "gateway", writes: true },
+  GetServer: { actor: "records", parsed: "gateway", writes: false },
+  GetActors: { actor: "records", parsed: "gateway", writes: false },
+  GetSettings: { actor: "records", parsed: "gateway", writes: false },
+  GetQueue: { actor: "records", parsed: "gateway", writes: false },
+  ExplainRun: { actor: "records", parsed: "gateway", writes: false },
+} as const satisfies Record<string, { actor: string; parsed: "core" | "gateway"; writes: boolean }>;
+
+export type CommandKind = keyof typeof COMMANDS;
+
+/** An actor that decides commands. */
+export type CommandActor = (typeof COMMANDS)[CommandKind]["actor"];
+
+/** The commands that an actor decides. */
+export type CommandsOf<A extends CommandActor> = {
+  [K in CommandKind]: (typeof COMMANDS)[K]["actor"] extends A ? K : never;
+}[CommandKind];
+
+/**
+ * The header Idempotency-Key, with a fingerprint that distinguishes a repeated request from another request under the same key.
+ */
+export interface IdempotencyKey {
+  key: string;
+  fingerprint: string;
+}
+
+/** JSON text, which the core parses: hot bodies are parsed on the thread that decides them. */
+type Text = string;
+
+/** The body of each command: text where the core parses it, else the validated body or query of the request, null without one. */
+export interface CommandBodies {
+  CreateRun: Text;
+  CreateFlowRun: Text;
+  TransitionRun: Text;
+  Report: Text | SlicedReport;
+  Heartbeat: Text;
+  Work: WorkRequest;
+  EngineFailed: FailedRequest;
+  CancelRun: null;
+  DeleteRun: null;
+  ResumeRun: ResumeBody;
+  RetryRun: null;
+  DeleteFlow: null;
+  CreateBackfill: Text;
+  CancelBackfill: null;
+  PrefilterBackfill: PrefilterBody;
+  CreateSchedule: ScheduleBody;
+  PreviewSchedule: PreviewBody;
+  PatchSchedule: SchedulePatchBody;
+  DeleteSchedule: null;
+  PauseSchedule: null;
+  ResumeSchedule: null;
+  PauseFlow: null;
+  ResumeFlow: null;
+  SkipFires: SkipBody;
+  /** The second parameter of the path. */
+  UndoSkip: { fire: number };
+  ListUpcoming: UpcomingQuery;
+  ListFires: FiresQuery;
+  AcceptClock: null;
+  AcquireLease: AcquireRequest;
+  ReleaseLease: ReleaseRequest;
+  PatchSettings: SettingsPatch;
+  CreateArtifact: ArtifactBody;
+  EmitEvent: EmitEventBody;
+  CreateRule: Text;
+  PatchRule: Text;
+  DeleteRule: null;
+  CreateVariable: Text;
+  PatchVariable: Text;
+  DeleteVariable: null;
+  GetServer: null;
+  GetActors: null;
+  GetSettings: null;
+  GetQueue: null;
+  ExplainRun: null;
+}
+
+/** One request of a client, for the actor that decides it; of one kind, or of any. */
+export type Command<K extends CommandKind = CommandKind> = {
+  [Kind in K]: CommandHead & { kind: Kind; body: CommandBodies[Kind] };
+}[K];
+
+/** What every command carries beside kind and body. */
+export interface CommandHead {
+  /** Unique for the life of the process; later commands have larger ids. */
+  id: number;
+  /** The core start this command is meant for. */
+  epoch: number;
+  /** The `{id}` of the path, 0 without one. */
+  target: number;
+  /** The decoded `{name}` of the path, if it has one. */
+  target_name?: string;
+  /** Null without the header. */
+  idempotency: IdempotencyKey | null;
+  /** True when the peer is on this host (loopback or the Unix socket). */
+  local: boolean;
+  /** Number of rules that led to the request; absent without rules. */
+  rule_depth?: number;
+  /** Name of the MCP client; absent for a request over the API. */
+  mcp_client?: string;
+}
+
+/**
+ * A notice of the gateway about a command it has sent:
+ * - Expired: the wait of a long-poll has ended; the core answers it now (empty), unless its answer is on the way.
+ * - Abandoned: the client of a long-poll has disconnected; no answer is needed.
+ * - Undelivered: an answer came after its client had disconnected; what it handed out is taken back.
+ */
+export type CommandNotice = { [Kind in NoticeKind]: NoticeOf<Kind> }[NoticeKind];
+
+type NoticeKind = "Expired" | "Abandoned" | "Undelivered";
+
+interface NoticeOf<Kind> {
+  kind: Kind;
+  epoch: number;
+  /** The command of this notice. */
+  command: number;
+}

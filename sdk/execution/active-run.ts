@@ -1,0 +1,145 @@
+import { PrintedOutput } from "../output/printed-lines.ts";
+import { Questions } from "../run/questions.ts";
+import type { Clock } from "./clock.ts";
+import type { ReportItem } from "./report-item.ts";
+import type { RunServices } from "./run-services.ts";
+import { shared } from "./shared-state.ts";
+import type { TaskRun } from "./task-run.ts";
+
+/** A run while its code executes in this process. */
+export interface ActiveRun {
+  id: number;
+  externalId: string;
+  name: string;
+  project: string;
+  flow: string;
+  /** As sent; after the attempt has begun, converted and with defaults. */
+  parameters: Record<string, unknown>;
+  /** 1 for the first attempt; retries count up. */
+  attempt: number;
+  /** Aborted when the run is cancelled or its time limit passes. */
+  controller: AbortController;
+  clock: Clock;
+  /** Data directory; results are cached in its directory `results`. */
+  home: string;
+  logPrints: boolean;
+  /** Output of the run that has not become log lines yet. */
+  printed: PrintedOutput;
+  /** Receives the report items in order. */
+  report: (item: ReportItem) => void;
+  /** Requests of the run to its server. */
+  services: RunServices;
+  /** Questions of the run to people. */
+  questions: Questions;
+  /** Number of calls per task name, which numbers the dynamic keys. */
+  counters: Map<string, number>;
+  /** Free slots of tasks that bound their concurrency, by task definition. */
+  gates: Map<object, Gate>;
+  /** Every task run of this attempt. */
+  taskRuns: Set<TaskRun<unknown>>;
+  /** Calls of user functions that have not returned yet, including abandoned ones. */
+  bodies: Set<Promise<unknown>>;
+  /** Artifact ids of progress bars that are updated in place, by task run. */
+  progress: Map<string | null, string>;
+  /** True after the attempt: later items are not recorded. */
+  ended: boolean;
+}
+
+/** The fields an attempt is given; the others start empty. */
+export type RunBasis = Pick<
+  ActiveRun,
+  | "id"
+  | "externalId"
+  | "name"
+  | "project"
+  | "flow"
+  | "parameters"
+  | "attempt"
+  | "clock"
+  | "home"
+  | "logPrints"
+  | "report"
+  | "counters"
+> & {
+  servicesFor(signal: AbortSignal): RunServices;
+};
+
+/** A run at the beginning of an attempt. */
+export function newActiveRun({ servicesFor, ...basis }: RunBasis): ActiveRun {
+  const controller = new AbortController();
+  const services = servicesFor(controller.signal);
+  return {
+    ...basis,
+    controller,
+    services,
+    printed: new PrintedOutput(),
+    questions: new Questions(controller, services),
+    gates: new Map(),
+    taskRuns: new Set(),
+    bodies: new Set(),
+    progress: new Map(),
+    ended: false,
+  };
+}
+
+/** A task run while its function executes. */
+export interface ActiveTask {
+  externalId: string;
+  name: string;
+  dynamicKey: string;
+  /** Aborted when this attempt's time limit passes, or with the task run or the run. */
+  signal: AbortSignal;
+}
+
+export interface Scope {
+  run: ActiveRun;
+  task: ActiveTask | null;
+}
+
+/** Bounds the number of concurrent calls; further calls wait in order. */
+export class Gate {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(places: number) {
+    this.#free = places;
+  }
+
+  enter(): Promise<void> | null {
+    if (this.#free > 0) {
+      this.#free -= 1;
+      return null;
+    }
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  leave(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#free += 1;
+    else next();
+  }
+}
+
+/** The run and task run around the current code, or undefined outside a run and after its end. */
+export function currentScope(): Scope | undefined {
+  const scope = shared.scope.getStore();
+  return scope === undefined || scope.run.ended ? undefined : scope;
+}
+
+const NEVER = new AbortController().signal;
+
+/** The signal of the current task run, else of the run; outside a run a signal that never aborts. */
+export function currentSignal(): AbortSignal {
+  const scope = currentScope();
+  return scope?.task?.signal ?? scope?.run.controller.signal ?? NEVER;
+}
+
+/**
+ * The current scope.
+ * @throws Error outside a run.
+ */
+export function requireScope(what: string): Scope {
+  const scope = currentScope();
+  if (scope === undefined) throw new Error(`${what} is only available inside a run`);
+  return scope;
+}

@@ -1,0 +1,134 @@
+import { RESULT_BYTES_MAX } from "#protocol/limits";
+import type { State } from "#protocol/records/state";
+import type { FlowDefinition } from "../define/flow.ts";
+import { callHook, hookFor } from "../define/hooks.ts";
+import { retryDelayOf } from "../define/retry.ts";
+import type { Question } from "../run/questions.ts";
+import type { ActiveRun } from "./active-run.ts";
+import { logFailedAttempt } from "./attempt-log.ts";
+import { Cancelled, describeFailure, type FailureRecord, isPaused } from "./failure.ts";
+import { writeLog } from "./run-log.ts";
+import { shared } from "./shared-state.ts";
+import { trackBody } from "./task-execution.ts";
+
+/** How long abandoned functions may continue after an attempt before they count as not stopped. */
+const LINGER_MS = 1_000;
+
+/** The same after the run was stopped: here the engine ends the thread after its grace, which is shorter. */
+const STOPPED_LINGER_MS = 60_000;
+
+/** How one attempt of a flow ended. */
+export type AttemptOutcome =
+  | { kind: "completed"; details: Record<string, unknown>; lingering: boolean }
+  | { kind: "failed"; failure: FailureRecord; retryDelaySeconds: number | null; lingering: boolean }
+  /** A question has no answer yet. */
+  | { kind: "paused"; question: Question; lingering: boolean }
+  /** The signal of the run was aborted. */
+  | { kind: "stopped"; lingering: boolean };
+
+/**
+ * Calls a flow's function once, waits for every task run it started, and returns how it ended. `lingering` is true when user
+ * functions still run although the attempt is over.
+ */
+export async function runAttempt(flow: FlowDefinition, run: ActiveRun): Promise<AttemptOutcome> {
+  let outcome: AttemptOutcome;
+  try {
+    run.parameters = await flow.checker.prepare(run.parameters);
+    const body = shared.scope.run({ run, task: null }, async () => flow.fn(run.parameters));
+    trackBody(run, body);
+    const value = await untilPaused(run, body);
+    await taskRunsSettled(run);
+    outcome = { kind: "completed", details: resultDetails(run, value), lingering: false };
+  } catch (error) {
+    // What the function throws because of a stop is not a failure of the flow.
+    outcome = run.controller.signal.aborted ? stopped(run) : failed(flow, run, error);
+  }
+  if (run.controller.signal.aborted) outcome = stopped(run);
+  else if (outcome.kind === "failed") run.controller.abort(new Cancelled("the run failed"));
+  if (run.bodies.size > 0) {
+    outcome.lingering = !(await settledWithin(run, outcome.kind === "stopped" ? STOPPED_LINGER_MS : LINGER_MS));
+  }
+  await Promise.all([...run.taskRuns].map((taskRun) => taskRun.settled()));
+  await run.printed.arrived();
+  run.printed.flush();
+  run.ended = true;
+  return outcome;
+}
+
+/** Calls the flow's hook for a state that its run has reached. */
+export async function runFlowHook(flow: FlowDefinition, run: ActiveRun, state: State): Promise<void> {
+  const hook = hookFor(flow.options.hooks, state.type);
+  if (hook === undefined) return;
+  await shared.scope.run({ run, task: null }, () => callHook(hook, run, null, state));
+  await run.printed.arrived();
+  run.printed.flush();
+  run.ended = true;
+}
+
+/** The function's result. A pause ends the attempt even if the function catches Paused and continues. */
+async function untilPaused<T>({ controller: { signal } }: ActiveRun, body: Promise<T>): Promise<T> {
+  const overdue = Promise.withResolvers<never>();
+  let timer: NodeJS.Timeout | undefined;
+  const onAbort = () => {
+    if (isPaused(signal.reason)) timer = setTimeout(() => overdue.reject(signal.reason), LINGER_MS);
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([body, overdue.promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function stopped({ questions: { unanswered }, controller: { signal } }: ActiveRun): AttemptOutcome {
+  if (unanswered === null || !isPaused(signal.reason)) return { kind: "stopped", lingering: false };
+  return { kind: "paused", question: unanswered, lingering: false };
+}
+
+/** Waits for task runs that were not awaited; an unobserved failure fails the run. */
+async function taskRunsSettled(run: ActiveRun): Promise<void> {
+  // Task runs can start further ones, so the set may grow during the loop; a Set's iterator visits the new ones.
+  for (const taskRun of run.taskRuns) {
+    await taskRun.settled();
+    const error = taskRun.unobservedError();
+    if (error !== null) throw error.thrown;
+  }
+}
+
+async function settledWithin(run: ActiveRun, ms: number): Promise<boolean> {
+  const timer = Promise.withResolvers<boolean>();
+  const timeout = setTimeout(() => timer.resolve(false), ms);
+  const inTime = await Promise.race([Promise.all(run.bodies).then(() => true), timer.promise]);
+  clearTimeout(timeout);
+  return inTime;
+}
+
+function failed(flow: FlowDefinition, run: ActiveRun, error: unknown): AttemptOutcome {
+  let retryDelaySeconds: number | null = null;
+  try {
+    retryDelaySeconds = retryDelayOf(flow.options, run.attempt, error);
+  } catch (thrown) {
+    writeLog(run, null, 40, "millrace.run", `the retry options threw: ${describeFailure(thrown).message}`);
+  }
+  const failure = describeFailure(error);
+  logFailedAttempt(run, null, flow.options, run.attempt, retryDelaySeconds, failure);
+  return { kind: "failed", failure, retryDelaySeconds, lingering: false };
+}
+
+function resultDetails(run: ActiveRun, value: unknown): Record<string, unknown> {
+  if (value === undefined) return {};
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    writeLog(run, null, 30, "millrace.run", `the result is not JSON and is not kept: ${describeFailure(error).message}`);
+  }
+  if (text === undefined) return {};
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= RESULT_BYTES_MAX) return { result: JSON.parse(text) as unknown };
+  const size = `${bytes} bytes as JSON, more than the ${RESULT_BYTES_MAX} that are stored`;
+  const advice = "Write it to a file or publish an artifact, and return where it is";
+  writeLog(run, null, 30, "millrace.run", `the result is not kept: it has ${size}. ${advice}`);
+  return { result_bytes: bytes };
+}

@@ -1,0 +1,94 @@
+import { inspect } from "node:util";
+
+/** Longest state message in characters, because lists show it. */
+const MESSAGE_CHARS_MAX = 4_000;
+
+/** Longest traceback in characters: enough for a deep stack with its causes. */
+const TRACEBACK_CHARS_MAX = 64_000;
+
+/** Throw this in user code to end a task or a flow as Failed without further retries. */
+export class Abort extends Error {
+  override name = "Abort";
+}
+
+/** A task attempt or a run exceeded its `timeout`. */
+export class TimedOut extends Error {
+  override name = "TimedOut";
+  /** The limit that was exceeded, in seconds. */
+  readonly seconds: number;
+
+  constructor(seconds: number) {
+    super(`timed out after ${seconds} s`);
+    this.seconds = seconds;
+  }
+}
+
+/** The run or the task run was cancelled; the reason of aborted signals and of the promises of cancelled task runs. */
+export class Cancelled extends Error {
+  override name = "Cancelled";
+}
+
+/** The run pauses for an answer: thrown to leave the function that asked. With the answer the run starts again from its top. */
+export class Paused extends Error {
+  override name = "Paused";
+}
+
+/** An error as recorded in a Failed state. */
+export interface FailureRecord {
+  /** `Name: text`. */
+  message: string;
+  /** The error's class name. */
+  exception: string;
+  /** Its stack, with causes. */
+  traceback: string;
+}
+
+/** True for an Abort of any copy of this package. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === "Abort";
+}
+
+/** True for a Paused of any copy of this package. */
+export function isPaused(error: unknown): boolean {
+  return error instanceof Error && error.name === "Paused";
+}
+
+/** The record of any thrown value, including values that are not an Error. */
+export function describeFailure(error: unknown): FailureRecord {
+  const exception = nameOf(error);
+  const text = error instanceof Error ? error.message : typeof error === "string" ? error : inspect(error, { depth: 3 });
+  const message = text === "" ? exception : `${exception}: ${text}`;
+  const traceback = error instanceof Error ? withoutOwnFrames(stackWithCauses(error)) : message;
+  return { message: message.slice(0, MESSAGE_CHARS_MAX), exception, traceback: traceback.slice(0, TRACEBACK_CHARS_MAX) };
+}
+
+/** Depth to which an error is written out with its causes and properties: a property may be a whole HTTP response. */
+const INSPECTED_DEPTH = 4;
+
+/** The first lines of causes are included even if the causes are nested deeper than the inspected depth. */
+function stackWithCauses(error: Error): string {
+  const chain: Error[] = [error];
+  for (let { cause } = error; cause instanceof Error && !chain.includes(cause); { cause } = cause) chain.push(cause);
+  const text = inspect(error, { depth: INSPECTED_DEPTH });
+  const innermost = chain.length > INSPECTED_DEPTH + 2 ? chain.at(-1) : undefined;
+  return innermost === undefined ? text : `${text}\n[innermost cause]: ${inspect(innermost, { depth: INSPECTED_DEPTH })}`;
+}
+
+/** The directory of this package's own frames, which do not help a user. */
+const OWN_FILES = new URL("../", import.meta.url).href;
+
+function withoutOwnFrames(stack: string): string {
+  const kept: string[] = [];
+  for (const line of stack.split("\n")) {
+    const own = /^\s+at /.test(line) && (line.includes(OWN_FILES) || line.includes("node:internal/"));
+    if (!own) kept.push(line);
+    // After the last frame come the properties of the error, including its cause.
+    else if (line.endsWith(" {")) kept.push(`${kept.pop() ?? ""} {`);
+  }
+  return kept.join("\n");
+}
+
+function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return "Error";
+  return error.name === "Error" ? error.constructor.name : error.name;
+}

@@ -1,0 +1,268 @@
+import { uuidv7 } from "uuidv7";
+import type { State, StateType } from "#protocol/records/state";
+import { parseDuration } from "../define/duration.ts";
+import { callHook, hookFor } from "../define/hooks.ts";
+import { retryDelayOf } from "../define/retry.ts";
+import type { Target } from "../define/target.ts";
+import type { TaskOptions } from "../define/task.ts";
+import { type HeldResources, holdResources } from "../run/lease.ts";
+import { follow, untilAborted } from "./abortable.ts";
+import { type ActiveRun, Gate, type Scope } from "./active-run.ts";
+import { parentsOf, rememberOrigin, resolveArguments } from "./arguments.ts";
+import { logFailedAttempt } from "./attempt-log.ts";
+import { describeFailure, isPaused, TimedOut } from "./failure.ts";
+import { readResult, writeResult } from "./result-cache.ts";
+import { writeLog } from "./run-log.ts";
+import { shared } from "./shared-state.ts";
+import { TaskRun } from "./task-run.ts";
+
+/** A declared task with checked options. */
+export interface TaskDefinition {
+  name: string;
+  options: TaskOptions<never[]>;
+  timeoutSeconds: number | null;
+  fn: (...args: unknown[]) => unknown;
+}
+
+/** Creates a task run of the current run and starts it, at once unless it has to wait for its arguments or for a slot. */
+export function startTaskRun(scope: Scope, definition: TaskDefinition, args: readonly unknown[], bound?: Gate): TaskRun<unknown> {
+  const { run } = scope;
+  const { name } = definition;
+  const count = run.counters.get(name) ?? 0;
+  run.counters.set(name, count + 1);
+  const execution = new TaskExecution(scope, definition, uuidv7(), `${name}-${count}`, bound);
+  const { id, dynamicKey, controller } = execution;
+  run.report({
+    kind: "task_run_created",
+    external_id: id,
+    name,
+    task_key: name,
+    dynamic_key: dynamicKey,
+    parents: parentsOf(args),
+  });
+  execution.move("Pending");
+  const taskRun = new TaskRun(id, name, dynamicKey, controller, execution.execute(args));
+  rememberOrigin(taskRun, [id]);
+  run.taskRuns.add(taskRun);
+  return taskRun;
+}
+
+/** An argument was the promise of a failed task run. */
+class UpstreamFailed extends Error {}
+
+class TaskExecution {
+  readonly id: string;
+  readonly dynamicKey: string;
+  /** Aborted when the task run or its run is cancelled. */
+  readonly controller = new AbortController();
+  readonly #run: ActiveRun;
+  /** The signal of the code that called the task: of the run, or of the task run around it. */
+  readonly #callerSignal: AbortSignal;
+  readonly #definition: TaskDefinition;
+  readonly #gates: Gate[];
+  /** Begin and end of each attempt; the end of the latest is null until another attempt follows. */
+  readonly #times: [fromUs: number, toUs: number | null][] = [];
+
+  constructor({ run, task }: Scope, definition: TaskDefinition, id: string, dynamicKey: string, bound: Gate | undefined) {
+    this.#run = run;
+    this.#callerSignal = task?.signal ?? run.controller.signal;
+    this.#definition = definition;
+    this.id = id;
+    this.dynamicKey = dynamicKey;
+    this.#gates = [gateOf(run, definition), bound].filter((gate) => gate !== undefined);
+  }
+
+  move(type: StateType, name: string = type, message: string | null = null, more: Record<string, unknown> = {}): State {
+    const again = this.#times[0] !== undefined && this.#times[0][1] !== null;
+    const details = again ? { ...more, attempts: structuredClone(this.#times) } : more;
+    const state: State = { type, name, timestamp: this.#run.clock.nowUs(), message, details };
+    if (!this.#run.ended) this.#run.report({ kind: "task_run_transition", external_id: this.id, state, force: false });
+    return state;
+  }
+
+  async execute(args: readonly unknown[]): Promise<unknown> {
+    const unfollow = follow(this.controller, this.#callerSignal);
+    try {
+      const value = await this.#finish(args);
+      rememberOrigin(value, [this.id]);
+      return value;
+    } catch (error) {
+      throw await this.#fail(error);
+    } finally {
+      unfollow();
+    }
+  }
+
+  /** From waiting for the arguments to the result, with the Completed state. */
+  async #finish(args: readonly unknown[]): Promise<unknown> {
+    this.controller.signal.throwIfAborted();
+    const resolved = resolveArguments(args);
+    const values =
+      resolved instanceof Promise ? await untilAborted(this.controller.signal, resolved.catch(asUpstreamFailed)) : resolved;
+    const target = this.#targetFor(values);
+    if (target !== null && (await target.exists())) {
+      this.move("Completed", "Skipped", "its output exists");
+      return target;
+    }
+    const key = this.#cacheKey(values);
+    const cached =
+      key === null ? undefined : await readResult(this.#run.home, this.#definition.name, key, this.#run.clock.nowUs());
+    if (cached !== undefined) {
+      this.move("Completed", "Cached", `cache key ${key}`);
+      return cached.value;
+    }
+    const value = await this.#attempts(values);
+    if (key !== null) await this.#writeCache(key, value);
+    const state = this.move("Completed");
+    await this.#callHook(state);
+    return target ?? value;
+  }
+
+  /** Records the failed, cancelled or paused end of the task run; returns the rejection of its promise. */
+  async #fail(error: unknown): Promise<unknown> {
+    const { signal } = this.controller;
+    if (signal.aborted) {
+      const reason = signal.reason as unknown;
+      const state = this.move("Cancelled", "Cancelled", reason instanceof Error ? reason.message : String(reason));
+      // A task run ended by a pause is called again with the answer, so its hook is not called.
+      if (!isPaused(reason)) await this.#callHook(state);
+      return reason;
+    }
+    const upstream = error instanceof UpstreamFailed;
+    const thrown = upstream ? error.cause : error;
+    const failure = describeFailure(thrown);
+    const { message, exception, traceback } = failure;
+    if (this.#times.length > 0) {
+      logFailedAttempt(this.#run, this.id, this.#definition.options, this.#times.length, null, failure);
+    }
+    const name = thrown instanceof TimedOut && !upstream ? "TimedOut" : "Failed";
+    const text = upstream ? `upstream task failed: ${message}` : name === "TimedOut" ? (thrown as TimedOut).message : message;
+    await this.#callHook(this.move("Failed", name, text, { exception, traceback }));
+    return thrown;
+  }
+
+  async #attempts(values: readonly unknown[]): Promise<unknown> {
+    const { signal } = this.controller;
+    const { resources } = this.#definition.options;
+    for (let attempt = 1; ; attempt += 1) {
+      const entered: Gate[] = [];
+      let held: HeldResources | null = null;
+      let delay: number | null;
+      let times: [number, number | null] | null = null;
+      try {
+        for (const gate of this.#gates) {
+          await enter(gate, signal);
+          entered.push(gate);
+        }
+        if (resources !== undefined) held = await this.#hold(resources);
+        signal.throwIfAborted();
+        times = [this.#run.clock.nowUs(), null];
+        this.#times.push(times);
+        this.move("Running", attempt === 1 ? "Running" : "Retrying");
+        return await this.#attempt(values);
+      } catch (error) {
+        delay = signal.aborted ? null : retryDelayOf(this.#definition.options, attempt, error);
+        if (delay === null) throw error;
+        if (times !== null) times[1] = this.#run.clock.nowUs();
+        const failure = describeFailure(error);
+        const { message, exception, traceback } = failure;
+        const retries = this.#definition.options.retries ?? 0;
+        logFailedAttempt(this.#run, this.id, this.#definition.options, attempt, delay, failure);
+        this.move("Scheduled", "AwaitingRetry", message, { attempt, delay, retries, exception, traceback });
+      } finally {
+        held?.release();
+        for (const gate of entered) gate.leave();
+      }
+      await this.#run.clock.sleep(delay * 1000, signal);
+    }
+  }
+
+  /** Waits for the task's resources, as AwaitingResource. */
+  async #hold(resources: Record<string, number>): Promise<HeldResources> {
+    const waits = (resource: string) => this.move("Scheduled", "AwaitingResource", `waiting for ${resource}`, { resource });
+    return await holdResources(this.#run, resources, this.controller.signal, waits);
+  }
+
+  /** Calls the function once, with its own signal and time limit. */
+  async #attempt(values: readonly unknown[]): Promise<unknown> {
+    const { timeoutSeconds, name, fn } = this.#definition;
+    const controller = new AbortController();
+    const unfollow = follow(controller, this.controller.signal);
+    const disarm =
+      timeoutSeconds === null
+        ? undefined
+        : this.#run.clock.after(timeoutSeconds * 1000, () => controller.abort(new TimedOut(timeoutSeconds)));
+    const task = { externalId: this.id, name, dynamicKey: this.dynamicKey, signal: controller.signal };
+    const body = shared.scope.run({ run: this.#run, task }, async () => fn(...values));
+    trackBody(this.#run, body);
+    try {
+      return await untilAborted(controller.signal, body);
+    } finally {
+      disarm?.();
+      unfollow();
+    }
+  }
+
+  #targetFor(values: readonly unknown[]): Target | null {
+    const { output } = this.#definition.options;
+    if (output === undefined) return null;
+    return typeof output === "function" ? output(...(values as never[])) : output;
+  }
+
+  #cacheKey(values: readonly unknown[]): string | null {
+    const { cache } = this.#definition.options;
+    if (cache === undefined) return null;
+    return typeof cache.key === "function" ? cache.key(...(values as never[])) : cache.key;
+  }
+
+  async #writeCache(key: string, value: unknown): Promise<void> {
+    const { name, options } = this.#definition;
+    const nowUs = this.#run.clock.nowUs();
+    const expires = options.cache?.expires;
+    const expiresUs = expires === undefined ? null : nowUs + parseDuration(expires) * 1_000_000;
+    try {
+      await writeResult(this.#run.home, name, key, value, nowUs, expiresUs);
+    } catch (error) {
+      writeLog(this.#run, this.id, 30, "millrace.run", `the result could not be cached: ${describeFailure(error).message}`);
+    }
+  }
+
+  async #callHook(state: State): Promise<void> {
+    const hook = hookFor(this.#definition.options.hooks, state.type);
+    if (hook === undefined) return;
+    await callHook(hook, this.#run, { id: this.id, name: this.#definition.name, dynamicKey: this.dynamicKey }, state);
+  }
+}
+
+/** Keeps a call of a user function in the run's list until it returns. */
+export function trackBody(run: ActiveRun, body: Promise<unknown>): void {
+  const forget = () => {
+    run.bodies.delete(settled);
+  };
+  const settled: Promise<void> = body.then(forget, forget);
+  run.bodies.add(settled);
+}
+
+function gateOf(run: ActiveRun, definition: TaskDefinition): Gate | undefined {
+  const places = definition.options.concurrency;
+  if (places === undefined) return undefined;
+  const gate = run.gates.get(definition) ?? new Gate(places);
+  run.gates.set(definition, gate);
+  return gate;
+}
+
+/** Waits for a slot; if the wait is aborted, the slot is passed on as soon as it is assigned. */
+async function enter(gate: Gate, signal: AbortSignal): Promise<void> {
+  const waiting = gate.enter();
+  if (waiting === null) return;
+  try {
+    await untilAborted(signal, waiting);
+  } catch (error) {
+    void waiting.then(() => gate.leave());
+    throw error;
+  }
+}
+
+function asUpstreamFailed(error: unknown): never {
+  throw new UpstreamFailed("upstream task failed", { cause: error });
+}

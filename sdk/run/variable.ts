@@ -1,0 +1,40 @@
+import { currentScope } from "../execution/active-run.ts";
+import { ScriptVariables } from "../script/script-variables.ts";
+import type { SetVariableOptions, VariableStore } from "./variable-store.ts";
+
+/**
+ * Named JSON values that outlive runs, inside and outside a run. Names consist of a-z, 0-9 and `_ . / -`; a value has at most
+ * 64 kB as JSON. Secrets are encrypted at rest and can be read only with the key of the home.
+ */
+export const variable = {
+  /**
+   * The value of a variable, or `fallback` (undefined without one) if there is none.
+   * @throws Error for a secret whose key this machine lacks; MillraceError when the server can't be reached
+   */
+  get,
+
+  /**
+   * Creates or replaces a variable. @throws MillraceError for a name or value that the server refuses; TypeError for a value
+   * that is not JSON.
+   */
+  async set(name: string, value: unknown, options: SetVariableOptions = {}): Promise<void> {
+    if (JSON.stringify(value) === undefined) throw new TypeError(`the value of variable "${name}" has no JSON form`);
+    await store().set(name, value, options);
+  },
+
+  /** Removes a variable; false if there was none. */
+  async remove(name: string): Promise<boolean> {
+    return await store().remove(name);
+  },
+};
+
+async function get<Value = unknown>(name: string): Promise<Value | undefined>;
+async function get<Value>(name: string, fallback: Value): Promise<Value>;
+async function get(name: string, fallback?: unknown): Promise<unknown> {
+  const found = await store().get(name);
+  return found === null ? fallback : found.value;
+}
+
+function store(): VariableStore {
+  return currentScope()?.run.services.variables ?? new ScriptVariables();
+}

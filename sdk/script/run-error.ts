@@ -1,0 +1,16 @@
+import type { Run } from "../client/records.ts";
+
+/** A flow that a script called did not complete. If its function threw in this process, the error is the `cause`. */
+export class RunError extends Error {
+  override readonly name = "RunError";
+  readonly runId: number;
+  /** The run's state: Failed, Cancelled, Crashed or Paused, or a sub-state of these. */
+  readonly state: string;
+
+  constructor({ id, name, state }: Run, cause?: unknown) {
+    const advice = state.type === "Paused" ? `; answer it under a server: millrace runs input ${id}` : "";
+    super(`run ${id} (${name}) is ${state.name}${state.message === null ? "" : `: ${state.message}`}${advice}`, { cause });
+    this.runId = id;
+    this.state = state.name;
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * Read-only handles of the store: for point reads and first pages in the gateway and the core, and for scans in the reader
+ * pool.
+ */
+
+import { databaseVersion } from "../schema/migrate.ts";
+import { type Database, openDriver } from "../sqlite/driver.ts";
+import { BUSY_WAIT_MS, setReaderPragmas } from "../sqlite/pragmas.ts";
+import { toStorageError } from "../sqlite/storage-error.ts";
+
+/** An in-memory store, for the simulator: readers share its connection. */
+export const IN_MEMORY = ":memory:";
+
+/** A read-only handle. An in-memory store has a single connection: pass it as `shared`. */
+export function openReadHandle(path: string, shared: Database | null = null): Database {
+  if (path === IN_MEMORY && shared !== null) return shared;
+  try {
+    const database = openDriver(path, { readonly: true, busyWaitMs: BUSY_WAIT_MS });
+    setReaderPragmas(database);
+    databaseVersion(database);
+    return database;
+  } catch (error) {
+    throw toStorageError(error);
+  }
+}

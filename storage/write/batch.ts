@@ -1,0 +1,54 @@
+/**
+ * Batches: what the core asks the writer to commit, and the writer's results. A batch has a number, so that resending it
+ * after a crash of the writer changes nothing.
+ */
+import type { Primitive } from "#protocol/wire/feed";
+
+/** The outcome of deciding one or more commands: rows, answers and stream messages that are committed together. */
+export interface Decision {
+  /** Row operations, flat (storage/write/ops.ts). */
+  ops: Primitive[];
+  /** Log lines to append, flat: run id, attempt, number of lines, level mask, lines as JSON text; repeated. */
+  logs: Primitive[];
+  /** Answers, flat: command id, HTTP status, body; repeated. */
+  replies: Primitive[];
+  /** Stream messages, flat: kind code, id; repeated. */
+  stream: Primitive[];
+}
+
+/** Decisions sent to the writer. Lines of `logs` are arrays [task_run_id|null, level, logger, timestamp, message]. */
+export interface Batch extends Decision {
+  kind: "Batch";
+  /** The start of the core thread that numbers these batches. */
+  source: number;
+  /** 1, 2, 3 ... within the source. */
+  number: number;
+  /** The start of the writers that this batch was sent to; later writers drop the batch, because it is resent to them. */
+  generation: number;
+  /** When the core decided the batch, by the clock that retention uses. */
+  received_us?: number;
+  /** Set on the batch that announces a start of the core; the feed forwards it as Reloaded. */
+  epoch: number | null;
+}
+
+/** The writer's result for a batch. */
+export type BatchOutcome =
+  | { kind: "Acknowledged"; number: number; first_event_id: number; last_seq: number }
+  | { kind: "Rejected"; number: number; error: string; disk_full: boolean };
+
+/**
+ * Bit of a log level in a level mask: 10 debug, 20 info, 30 warning, 40 error, 50 critical; other levels count as the next
+ * lower one.
+ */
+export function levelBit(level: number): number {
+  return 1 << Math.max(0, Math.min(5, Math.floor(level / 10)));
+}
+
+/** False for a decision with answers only, which passes even while the store rejects writes. */
+export function changesRows({ ops, logs, stream }: Decision): boolean {
+  return ops.length + logs.length + stream.length > 0;
+}
+
+export function emptyDecision(): Decision {
+  return { ops: [], logs: [], replies: [], stream: [] };
+}

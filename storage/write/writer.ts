@@ -1,0 +1,300 @@
+/**
+ * The store writer: commits batches to the store, each as one transaction.
+ *
+ * A commit is durable as a whole or not. The writer's numbers (events, log lines, stream) and caches follow: they are kept
+ * after a commit and reset after a rollback.
+ */
+import { eventAnswers, type Primitive } from "#protocol/wire/feed";
+import { COUNT_KIND, stateCode } from "../schema/codes.ts";
+import type { LogBlocks } from "../schema/log-blocks.ts";
+import { Names } from "../schema/names.ts";
+import type { Database } from "../sqlite/driver.ts";
+import { Statements } from "../sqlite/statements.ts";
+import { StorageError, toStorageError } from "../sqlite/storage-error.ts";
+import type { Batch } from "./batch.ts";
+import { CommitRecord, type CommitResult } from "./commit-record.ts";
+import { Counters } from "./counters.ts";
+import { deleteFlow, deleteRun } from "./delete-rows.ts";
+import { EndedCounts } from "./ended-counts.ts";
+import { EventWriter } from "./event-writer.ts";
+import { OPERATION_NAMES, OPERATIONS, type OperationName } from "./ops.ts";
+import { encode, ROW_OPERATIONS } from "./row-operations.ts";
+import { RunWriter } from "./run-writer.ts";
+import { Stretches } from "./stretches.ts";
+import { trimHistory } from "./trim-history.ts";
+
+export type { CommitResult } from "./commit-record.ts";
+
+/** A batch, with the log blocks that the log writer built from its log lines. */
+export interface CommitRequest {
+  batch: Batch;
+  logs: LogBlocks;
+}
+
+export interface WriterOptions {
+  /**
+   * Where stream numbers continue: when the process starts, at a block above all earlier blocks, so that any number from
+   * before the start is recognised as old; when only the writer restarts, at the next number.
+   */
+  stream: "new_block" | "continue";
+}
+
+/** Stream numbers reserved for one process start. */
+const STREAM_BLOCK = 2 ** 32;
+
+const INSERT_BLOCK = "INSERT INTO log_blocks (id, run_id, attempt, count, level_mask, lines) VALUES (?, ?, ?, ?, ?, ?)";
+const ADD_COUNT = `INSERT INTO counts (flow_id, kind, state_type, count) VALUES (?, ?, ?, ?)
+  ON CONFLICT (flow_id, kind, state_type) DO UPDATE SET count = count + excluded.count`;
+
+const PUT_EVENT_CHAIN = "INSERT INTO event_chains (event_id, depth) VALUES (?, ?)";
+
+const WIDTHS: readonly number[] = OPERATION_NAMES.map((name) => OPERATIONS[name].length);
+
+interface CountDelta {
+  flow: number;
+  kind: number;
+  state: number;
+  delta: number;
+}
+
+export class Writer {
+  readonly #database: Database;
+  readonly #statements: Statements;
+  readonly #counters: Counters;
+  readonly #names: Names;
+  readonly #stretches: Stretches;
+  readonly #runs: RunWriter;
+  readonly #events: EventWriter;
+  readonly #commits: CommitRecord;
+  readonly #ended: EndedCounts;
+  readonly #counts = new Map<string, CountDelta>();
+  readonly #deletedFlows = new Set<number>();
+
+  constructor(database: Database, options: WriterOptions) {
+    this.#database = database;
+    this.#statements = new Statements(database);
+    this.#counters = new Counters(this.#statements);
+    this.#names = new Names(this.#statements);
+    this.#stretches = new Stretches(this.#statements);
+    this.#runs = new RunWriter(this.#statements, this.#counters, this.#names, this.#stretches);
+    this.#events = new EventWriter(this.#statements, this.#counters, this.#names, this.#stretches);
+    this.#commits = new CommitRecord(this.#statements);
+    this.#ended = new EndedCounts(this.#statements);
+    if (options.stream === "new_block") this.#startStreamBlock();
+  }
+
+  /** Id of the next log line; the log writer starts there. */
+  get nextLogId(): number {
+    return this.#counters.get("logs") + 1;
+  }
+
+  /** Commands decided by the newest commits, whose answers may not have been sent. */
+  get decidedCommands(): number[] {
+    return this.#commits.commands();
+  }
+
+  /** The highest stream number assigned. */
+  get latestSeq(): number {
+    return this.#counters.get("stream");
+  }
+
+  /** Commits the batch as one transaction; throws a StorageError when nothing was committed. */
+  commit(request: CommitRequest): CommitResult {
+    try {
+      // A batch that is already committed is answered without a commit, even while the store rejects writes.
+      const repeated = this.#commits.find(request.batch.source, request.batch.number);
+      if (repeated !== null) return repeated;
+      this.#database.exec("BEGIN IMMEDIATE");
+      const result = this.#apply(request);
+      this.#database.exec("COMMIT");
+      this.#settle(true);
+      return result;
+    } catch (error) {
+      this.#settle(false);
+      throw toStorageError(error);
+    }
+  }
+
+  /** Copies the WAL into the database file as far as readers allow. */
+  checkpoint(): void {
+    this.#database.pragma("wal_checkpoint(PASSIVE)");
+  }
+
+  /** True when the store accepts writes again; tested with a write that leaves no row. */
+  probe(): boolean {
+    try {
+      this.#database.exec("BEGIN IMMEDIATE");
+      this.#statements.raw("INSERT INTO settings (name, value) VALUES ('probe', hex(zeroblob(8192)))").run();
+      this.#statements.raw("DELETE FROM settings WHERE name = 'probe'").run();
+      this.#database.exec("COMMIT");
+      return true;
+    } catch {
+      this.#settle(false);
+      return false;
+    }
+  }
+
+  #startStreamBlock(): void {
+    const start = (Math.floor(this.#counters.get("stream") / STREAM_BLOCK) + 1) * STREAM_BLOCK;
+    this.#counters.raise("stream", start);
+    try {
+      this.#commits.forgetAll();
+      this.#counters.write();
+      this.#counters.committed();
+    } catch (error) {
+      throw toStorageError(error);
+    }
+  }
+
+  #settle(committed: boolean): void {
+    if (!committed) {
+      if (this.#database.inTransaction) this.#database.exec("ROLLBACK");
+      this.#counts.clear();
+      this.#runs.rolledBack();
+      this.#events.rolledBack();
+      this.#stretches.rolledBack();
+      this.#ended.rolledBack();
+    }
+    this.#deletedFlows.clear();
+    for (const part of [this.#counters, this.#names, this.#commits]) {
+      if (committed) part.committed();
+      else part.rolledBack();
+    }
+  }
+
+  #apply({ batch, logs }: CommitRequest): CommitResult {
+    const first_event_id = this.#counters.get("events") + 1;
+    const first_seq = this.#counters.take("stream", batch.stream.length / 2);
+    this.#applyLogs(logs);
+    this.#events.received(batch.received_us ?? null);
+    this.#applyOps(batch.ops);
+    this.#flush(batch.ops);
+    this.#flushCounts();
+    this.#ended.flush();
+    this.#counters.write();
+    const result = { number: batch.number, first_event_id, logs: logs.appended, first_seq };
+    this.#commits.write(batch.source, result, commandsOf(batch));
+    return result;
+  }
+
+  #applyLogs(logs: LogBlocks): void {
+    for (const block of logs.blocks) {
+      const { id, run_id, attempt, count, level_mask, lines } = block;
+      if (id - count < this.#counters.get("logs"))
+        throw new StorageError("operation", `log line ids up to ${id} were given before`);
+      this.#statements.raw(INSERT_BLOCK).run(id, run_id, attempt, count, level_mask, lines);
+      this.#counters.raise("logs", id);
+    }
+  }
+
+  #applyOps(ops: readonly Primitive[]): void {
+    for (let at = 0; at < ops.length; ) {
+      const code = Number(ops[at]);
+      const name = OPERATION_NAMES[code];
+      const width = WIDTHS[code];
+      if (name === undefined || width === undefined || at + width >= ops.length)
+        throw new StorageError("operation", `operation ${String(ops[at])} at ${at} is not complete`);
+      this.#applyOp(name, ops, at + 1);
+      at += width + 1;
+    }
+  }
+
+  #applyOp(name: OperationName, ops: readonly Primitive[], at: number): void {
+    switch (name) {
+      case "insert_run":
+        this.#runs.insertRun(ops, at);
+        break;
+      case "insert_backfill_runs":
+        this.#runs.insertBackfillRuns(ops, at);
+        break;
+      case "update_run":
+        this.#runs.updateRun(ops, at);
+        break;
+      case "put_task_run":
+        this.#runs.putTaskRun(ops, at);
+        break;
+      case "insert_event":
+        this.#events.insert(ops, at);
+        break;
+      case "insert_run_events":
+        this.#events.insertForRuns(ops, at);
+        break;
+      case "count_runs":
+      case "count_task_runs":
+        this.#addCount(name === "count_runs" ? COUNT_KIND.runs : COUNT_KIND.task_runs, ops, at);
+        break;
+      case "delete_run":
+        this.#flush(ops);
+        deleteRun(this.#statements, Number(ops[at]));
+        break;
+      case "delete_flow":
+        this.#flush(ops);
+        this.#deletedFlows.add(Number(ops[at]));
+        deleteFlow(this.#statements, Number(ops[at]));
+        break;
+      case "set_run_creator":
+        // The run may be an insert still pending in this commit.
+        this.#flush(ops);
+        this.#applyRow(name, ops, at);
+        break;
+      case "trim_history":
+        this.#flush(ops);
+        trimHistory(this.#statements, Number(ops[at]), Number(ops[at + 1]), Number(ops[at + 2]));
+        break;
+      case "count_ended":
+        this.#ended.add(ops, at);
+        break;
+      case "put_event_chain":
+        this.#statements.raw(PUT_EVENT_CHAIN).run(this.#counters.get("events"), Number(ops[at]));
+        break;
+      case "put_idempotency":
+        this.#keepAnswer(ops, at);
+        break;
+      default:
+        this.#applyRow(name, ops, at);
+    }
+  }
+
+  #applyRow(name: OperationName, ops: readonly Primitive[], at: number): void {
+    const operation = ROW_OPERATIONS[name];
+    if (operation === undefined) throw new StorageError("operation", `no statement for ${name}`);
+    this.#statements.raw(operation.sql).run(...encode(operation.encoders, ops, at));
+    if (operation.counted !== null) this.#counters.raise(operation.counted, Number(ops[at]));
+  }
+
+  /** A body that is null stands for the event inserted last: store its id, which only the writer knows. */
+  #keepAnswer(ops: readonly Primitive[], at: number): void {
+    const values = ops.slice(at, at + OPERATIONS.put_idempotency.length);
+    const body = values.length - 1;
+    values[body] ??= `event:${this.#counters.get("events")}`;
+    this.#applyRow("put_idempotency", values, 0);
+  }
+
+  #addCount(kind: number, ops: readonly Primitive[], at: number): void {
+    const flow = Number(ops[at]);
+    const state = stateCode(ops[at + 1] ?? null);
+    const delta = Number(ops[at + 2]);
+    const key = `${flow}:${kind}:${state}`;
+    const known = this.#counts.get(key);
+    if (known === undefined) this.#counts.set(key, { flow, kind, state, delta });
+    else known.delta += delta;
+  }
+
+  #flush(ops: readonly Primitive[]): void {
+    this.#runs.flush(ops);
+    this.#events.flush();
+  }
+
+  #flushCounts(): void {
+    for (const { flow, kind, state, delta } of this.#counts.values())
+      if (!this.#deletedFlows.has(flow)) this.#statements.raw(ADD_COUNT).run(flow, kind, state, delta);
+    this.#counts.clear();
+  }
+}
+
+/** Ids of the commands that a batch answers, including those answered with an event. */
+function commandsOf(batch: Batch): number[] {
+  const commands = eventAnswers({ stream: batch.stream, first_event_id: 0 }).map(([command]) => command);
+  for (let index = 0; index < batch.replies.length; index += 3) commands.push(Number(batch.replies[index]));
+  return commands;
+}

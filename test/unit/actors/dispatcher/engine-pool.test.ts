@@ -1,0 +1,221 @@
+import t from "tap";
+import type { DispatchSettings } from "#actors/core/state/live-state";
+import { eventNames } from "../../../support/decision-record.ts";
+import { DispatchKit, type Outcome } from "../../../support/dispatch-kit.ts";
+import { createId, move, poll, SOURCE_DIR, workOf } from "../../../support/dispatch-steps.ts";
+
+const SECOND_US = 1_000_000;
+const OURS = "jobs.ts";
+
+function setup(settings: Partial<DispatchSettings> = {}): DispatchKit {
+  const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 2, ...settings } });
+  kit.tell({ kind: "PoolReport", engines: [] });
+  return kit;
+}
+
+/** Started engines: id and key. */
+function spawned(...outcomes: Outcome[]) {
+  return outcomes.flatMap(({ orders }) => orders).flatMap((order) => (order.kind === "Spawn" ? [order] : []));
+}
+
+/** Sends a create and returns its effects. */
+function demand(kit: DispatchKit, more: Record<string, unknown> = {}): Outcome {
+  return kit.send("CreateRun", { body: { project: "shop", flow: "job", module: OURS, source_dir: SOURCE_DIR, ...more } });
+}
+
+function idle(kit: DispatchKit, engine: string, wish = {}) {
+  return poll(kit, engine, { module: OURS, ...wish });
+}
+
+t.test("engines are started for runs that could start, up to the bound", async (t) => {
+  const kit = setup();
+  const first = demand(kit);
+  t.match(spawned(first), [
+    { engine_id: "engine-4242-1", key: { source_dir: SOURCE_DIR, module: OURS, isolated: false, nice: 0 } },
+  ]);
+  t.equal(spawned(demand(kit)).length, 1, "one that starts covers one run");
+  t.equal(spawned(demand(kit)).length, 0, "the pool is full");
+  t.equal(spawned(kit.pass(10 * SECOND_US)).length, 0);
+  const gone = kit.tell({ kind: "EngineGone", engine_id: "engine-4242-1", cause: null });
+  t.equal(spawned(gone, kit.pass(SECOND_US)).length, 1, "a place that is free is used");
+});
+
+t.test("a run for which every place is taken says so, without an event", async (t) => {
+  const kit = setup({ enginesMax: 1 });
+  demand(kit);
+  t.match(kit.send("ExplainRun", { target: 1 }).reply?.body, { reason: { code: "no_engine" } }, "an engine is starting for it");
+  kit.pass(SECOND_US);
+  t.equal(kit.run(1).state.name, "Scheduled");
+  idle(kit, "engine-4242-1");
+  demand(kit);
+  const waited = kit.pass(SECOND_US);
+  t.match(kit.run(2).state, {
+    type: "Scheduled",
+    name: "AwaitingResource",
+    message: "no engine slot",
+    details: { resource: "no engine slot" },
+  });
+  t.same(eventNames(waited), []);
+  t.match(kit.send("ExplainRun", { target: 2 }).reply?.body, {
+    reason: { code: "no_engine_slot", object: OURS, text: /every place of the engine pool is taken \(1\)/ },
+    place: 1,
+  });
+  t.equal(kit.pass(SECOND_US).ops.length, 0, "it is marked once");
+  move(kit, 1, "Completed");
+  t.equal(workOf(idle(kit, "engine-4242-1"))?.["run_id"], 2, "the place that became free is its own");
+});
+
+t.test("a parked engine is used before one is started", async (t) => {
+  const kit = setup();
+  demand(kit);
+  idle(kit, "engine-4242-1");
+  move(kit, 1, "Completed");
+  const parked = idle(kit, "engine-4242-1");
+  const next = demand(kit);
+  t.equal(workOf(next, parked.command)?.["run_id"], 2);
+  t.equal(spawned(next).length, 0);
+});
+
+t.test("runs that cannot start ask for no engine: blocked ones and those of other modules", async (t) => {
+  const kit = setup();
+  t.equal(spawned(demand(kit, { flow: "py", module: "jobs.py" })).length, 0);
+  demand(kit, { flow: "capped", options: { max_concurrent: 1 } });
+  idle(kit, "engine-4242-1");
+  t.equal(spawned(demand(kit, { flow: "capped" })).length, 0, "its place is taken");
+});
+
+t.test("a configured command makes a module startable", async (t) => {
+  const kit = setup({ enginePatterns: ["*.py"] });
+  t.equal(spawned(demand(kit, { module: "jobs.py" })).length, 1);
+  t.equal(spawned(demand(kit, { flow: "rb", module: "jobs.rb" })).length, 0);
+});
+
+t.test("none is started before the pool is known, when engines are the user's, or while stopping", async (t) => {
+  const unknown = new DispatchKit({ settings: { spawnEngines: true } });
+  t.equal(spawned(demand(unknown)).length, 0);
+  t.equal(spawned(unknown.tell({ kind: "PoolReport", engines: [] })).length, 1, "as soon as it is known");
+  t.equal(spawned(demand(setup({ spawnEngines: false }))).length, 0);
+  const stopping = setup();
+  demand(stopping);
+  stopping.tell({ kind: "StopWork" });
+  stopping.tell({ kind: "EngineGone", engine_id: "engine-4242-1", cause: null });
+  t.equal(spawned(stopping.pass(60 * SECOND_US)).length, 0);
+});
+
+t.test("engines that outlived a restart of the dispatcher count", async (t) => {
+  const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 1 } });
+  const key = { source_dir: SOURCE_DIR, module: OURS, isolated: false, nice: 0 };
+  kit.tell({ kind: "PoolReport", engines: [{ engine_id: "engine-4242-7", key }] });
+  t.equal(spawned(demand(kit)).length, 0);
+  t.equal(workOf(idle(kit, "engine-4242-7"))?.["run_id"], 1);
+});
+
+t.test("a full pool makes room: the engine of another key that was idle longest leaves", async (t) => {
+  const kit = setup({ enginesMax: 2 });
+  const keys = ["a.ts", "b.ts"];
+  const polls = keys.map((module, index) => {
+    createId(kit, { flow: module, module });
+    const engine = `engine-4242-${index + 1}`;
+    idle(kit, engine, { module });
+    move(kit, index + 1, "Completed");
+    kit.pass(SECOND_US);
+    return idle(kit, engine, { module });
+  });
+  const wanted = demand(kit, { flow: "c", module: "c.ts" });
+  t.match(wanted.replies.find(({ command }) => command === polls[0]?.command)?.body, { run: null, exit: true });
+  t.notOk(wanted.replies.some(({ command }) => command === polls[1]?.command));
+  t.equal(spawned(wanted).length, 0, "its place is free when its process has gone");
+  const gone = kit.tell({ kind: "EngineGone", engine_id: "engine-4242-1", cause: null });
+  t.match(spawned(gone, kit.pass(SECOND_US)), [{ key: { module: "c.ts" } }]);
+});
+
+t.test("an engine that has done its number of runs leaves", async (t) => {
+  const kit = setup({ engineRunsMax: 1 });
+  demand(kit);
+  idle(kit, "engine-4242-1");
+  move(kit, 1, "Completed");
+  t.match(idle(kit, "engine-4242-1").reply?.body, { run: null, exit: true });
+});
+
+t.test("isolated runs get an engine each", async (t) => {
+  const kit = setup({ enginesMax: 5 });
+  const options = { isolated: true };
+  t.match(spawned(demand(kit, { options }), demand(kit)), [{ key: { isolated: true } }, { key: { isolated: true } }]);
+});
+
+t.test("engines that die before their first poll are started again after growing pauses", async (t) => {
+  const kit = setup({ enginesMax: 1 });
+  demand(kit);
+  const pausesUs: number[] = [];
+  for (let failures = 1; failures <= 9; failures += 1) {
+    const diedUs = kit.nowUs;
+    kit.tell({ kind: "EngineGone", engine_id: `engine-4242-${failures}`, cause: "no such program" });
+    while (spawned(kit.pass(SECOND_US / 4)).length === 0) if (kit.nowUs - diedUs > 100 * SECOND_US) break;
+    pausesUs.push(kit.nowUs - diedUs);
+  }
+  t.ok(
+    pausesUs.every((us, index) => index === 0 || us >= (pausesUs[index - 1] ?? 0)),
+    pausesUs.join(" "),
+  );
+  t.ok((pausesUs[0] ?? 0) <= SECOND_US);
+  t.ok((pausesUs.at(-1) ?? 0) >= 30 * SECOND_US && (pausesUs.at(-1) ?? 0) <= 31 * SECOND_US);
+  t.equal(kit.run(1).state.type, "Scheduled", "the run waits");
+});
+
+t.test(
+  "why engines end before their first poll is said by the run, and once to the log, but not where they told it",
+  async (t) => {
+    const kit = setup({ enginesMax: 1, enginePatterns: ["*.py"] });
+    const end = (number: number, cause: string | null) =>
+      kit
+        .tell({ kind: "EngineGone", engine_id: `engine-4242-${number}`, cause })
+        .orders.filter(({ kind }) => kind === "StartFailed");
+    const reason = (run: number) => kit.send("ExplainRun", { target: run }).reply?.body["reason"];
+    demand(kit, { module: "greet.py" });
+    t.match(end(1, "no such program"), [{ engine_id: "engine-4242-1", module: "greet.py", cause: "no such program" }]);
+    t.match(reason(1), {
+      code: "engine_start_failed",
+      object: "greet.py",
+      text: /: no such program; see the command of "\*\.py"/,
+    });
+    kit.pass(SECOND_US);
+    t.same(end(2, "no such program"), []);
+    kit.pass(10 * SECOND_US);
+    t.match(end(3, "exit code 1"), [{ cause: "exit code 1" }]);
+    t.match(reason(1), { text: /exit code 1/ });
+    kit.pass(10 * SECOND_US);
+    idle(kit, "engine-4242-4", { module: "greet.py" });
+    demand(kit, { module: "greet.py" });
+    t.match(reason(2), { code: "no_engine" }, "an engine has come");
+
+    const failing = setup({ enginesMax: 1 });
+    demand(failing);
+    failing.send("EngineFailed", {
+      body: { engine_id: "engine-4242-1", source_dir: SOURCE_DIR, module: OURS, traceback: "Error: no such table" },
+    });
+    t.same(failing.tell({ kind: "EngineGone", engine_id: "engine-4242-1", cause: "exit code 1" }).orders, []);
+  },
+);
+
+t.test("one that polled forgets former failures", async (t) => {
+  const kit = setup({ enginesMax: 1 });
+  demand(kit);
+  for (const number of [1, 2, 3]) {
+    kit.tell({ kind: "EngineGone", engine_id: `engine-4242-${number}`, cause: null });
+    kit.pass(10 * SECOND_US);
+  }
+  t.equal(workOf(idle(kit, "engine-4242-4"))?.["run_id"], 1);
+  move(kit, 1, "Completed");
+  kit.tell({ kind: "EngineGone", engine_id: "engine-4242-4", cause: null });
+  t.equal(spawned(demand(kit)).length, 1, "at once");
+});
+
+t.test("an engine that found no work for long leaves", async (t) => {
+  const kit = setup();
+  demand(kit);
+  idle(kit, "engine-4242-1");
+  move(kit, 1, "Completed");
+  const parked = idle(kit, "engine-4242-1");
+  t.same(kit.pass(299 * SECOND_US).replies, []);
+  t.match(kit.pass(2 * SECOND_US).replies, [{ command: parked.command, body: { run: null, exit: true } }]);
+});

@@ -1,0 +1,203 @@
+import t from "tap";
+import { CommitClient, type Hello } from "#actors/store-writer/commit-client";
+import { type Batch, emptyDecision } from "#storage/write/batch";
+
+function setup() {
+  const sent: (Hello | Batch)[] = [];
+  const rejections: string[] = [];
+  const client = new CommitClient({
+    source: 7,
+    send: (message) => sent.push(message.kind === "Batch" ? { ...message } : message),
+    reload: (error) => rejections.push(error.message),
+  });
+  let turn = 0;
+  return {
+    client,
+    rejections,
+    /** The decision of one step: an answer to command `id`. */
+    decide: (id: number) => {
+      turn += 1;
+      client.deliver({ decision: { ...emptyDecision(), replies: [id, 200, null] }, turn }, "ordinary");
+    },
+    /** The writers announce their start; with `source`, in answer to that client. */
+    writers: (generation: number, source: number | null = null) =>
+      client.deliver({ kind: "WriterStarted", source, generation, last_seq: 5, read_only: false }, "ordinary"),
+    acknowledge: (number: number, last_seq = 9) =>
+      client.deliver({ kind: "Acknowledged", number, first_event_id: 0, last_seq }, "ordinary"),
+    reject: (number: number) => client.deliver({ kind: "Rejected", number, error: "disk full", disk_full: true }, "ordinary"),
+    /** Batches sent since the last call: number, generation, ids of the answers. */
+    take: () =>
+      sent.splice(0).map((message) =>
+        message.kind === "Batch"
+          ? {
+              number: message.number,
+              generation: message.generation,
+              ids: message.replies.filter((_, index) => index % 3 === 0),
+            }
+          : message.kind,
+      ),
+  };
+}
+
+t.test("the decisions of a turn leave as one numbered batch", async (t) => {
+  const { client, decide, writers, take } = setup();
+  writers(1);
+  decide(11);
+  decide(12);
+  t.same(take(), [], "nothing leaves before the turn ends");
+  client.flush();
+  t.same(take(), [{ number: 1, generation: 1, ids: [11, 12] }]);
+  client.flush();
+  t.same(take(), [], "nothing to say");
+});
+
+t.test("while a batch is in flight the next one collects", async (t) => {
+  const { client, decide, writers, acknowledge, take } = setup();
+  writers(1);
+  for (const id of [1, 2, 3, 4]) {
+    decide(id);
+    client.flush();
+  }
+  t.same(take(), [{ number: 1, generation: 1, ids: [1] }]);
+  t.equal(client.committedTurn, 0);
+  acknowledge(1);
+  t.same(take(), [{ number: 2, generation: 1, ids: [2, 3, 4] }]);
+  t.equal(client.committedTurn, 1);
+  t.equal(client.lastSeq, 9);
+  acknowledge(2);
+  t.equal(client.committedTurn, 4);
+});
+
+t.test("nothing leaves before the writers are known; then it does at once", async (t) => {
+  const { client, decide, writers, take } = setup();
+  decide(1);
+  client.flush();
+  t.same(take(), []);
+  writers(4);
+  t.same(take(), [{ number: 1, generation: 4, ids: [1] }]);
+});
+
+t.test("writers that start again get the unacknowledged batch again, and only then what is new", async (t) => {
+  const { client, decide, writers, acknowledge, take } = setup();
+  writers(1);
+  for (const id of [1, 2, 3]) {
+    decide(id);
+    client.flush();
+  }
+  acknowledge(1);
+  take();
+  writers(2);
+  t.same(take(), [{ number: 2, generation: 2, ids: [2, 3] }]);
+  writers(2);
+  t.same(take(), [], "a repeated announcement resends nothing");
+  decide(4);
+  client.flush();
+  t.same(take(), []);
+  acknowledge(2);
+  t.same(take(), [{ number: 3, generation: 2, ids: [4] }]);
+});
+
+t.test("a client that has heard of no writers asks for them", async (t) => {
+  const { client, writers, take } = setup();
+  const settled = client.settled();
+  t.same(take(), ["Hello"]);
+  writers(1);
+  await settled;
+  await client.settled();
+  t.same(take(), [], "it asks once");
+});
+
+t.test("the answer to a former core thread settles nothing: its batches may still be on their way", async (t) => {
+  const { client, writers } = setup();
+  let done = false;
+  const settled = client.settled().then(() => {
+    done = true;
+  });
+  writers(1, 6);
+  await Promise.resolve();
+  t.equal(done, false);
+  writers(1, 7);
+  await settled;
+});
+
+t.test("settled waits for everything collected and under way", async (t) => {
+  const { client, decide, writers, acknowledge } = setup();
+  writers(1);
+  decide(1);
+  let done = false;
+  const settled = client.settled().then(() => {
+    done = true;
+  });
+  client.flush();
+  decide(2);
+  acknowledge(1);
+  await Promise.resolve();
+  t.equal(done, false);
+  client.flush();
+  acknowledge(2);
+  await settled;
+});
+
+t.test("an announcement travels behind everything collected so far", async (t) => {
+  const sent: Batch[] = [];
+  const client = new CommitClient({
+    source: 1,
+    send: (message) => message.kind === "Batch" && sent.push(message),
+    reload: () => undefined,
+  });
+  client.deliver({ kind: "WriterStarted", source: null, generation: 1, last_seq: 0, read_only: false }, "ordinary");
+  client.deliver({ decision: { ...emptyDecision(), replies: [1, 200, null] }, turn: 1 }, "ordinary");
+  client.announce(42);
+  t.match(sent, [{ epoch: 42, replies: [1, 200, null] }]);
+});
+
+t.test(
+  "a refused batch discards what follows and is told once; until writes work answers alone pass, then the group loads again",
+  async (t) => {
+    const { client, decide, writers, reject, rejections, acknowledge, take } = setup();
+    writers(1);
+    for (const id of [1, 2, 3]) {
+      decide(id);
+      client.flush();
+    }
+    take();
+    reject(1);
+    reject(1);
+    t.equal(rejections.length, 1);
+    t.match(rejections[0], /disk full/);
+    decide(4);
+    client.flush();
+    t.same(take(), []);
+    await client.settled();
+    t.ok(client.readOnly);
+    decide(5);
+    const row = { ...emptyDecision(), ops: [1], replies: [6, 200, null] };
+    client.deliver({ decision: row, turn: 9 }, "ordinary");
+    client.flush();
+    t.match(take(), [{ ids: [5] }], "a read is answered, a write is not");
+    acknowledge(2);
+    client.deliver({ kind: "Writable" }, "ordinary");
+    t.match(rejections, [/disk full/, /takes writes again/]);
+    decide(7);
+    await client.settled();
+    decide(8);
+    client.flush();
+    client.deliver({ kind: "Acknowledged", number: 3, first_event_id: 0, last_seq: 9 }, "ordinary");
+    t.match(take(), [{ ids: [8] }], "what was decided in between is not true");
+  },
+);
+
+t.test("writers that start again after a refusal take writes again", async (t) => {
+  const { client, decide, writers, reject, take } = setup();
+  writers(1);
+  decide(1);
+  client.flush();
+  reject(1);
+  take();
+  writers(2);
+  // The group reloads before it decides anything; that needs no Writable message.
+  await client.settled();
+  decide(2);
+  client.flush();
+  t.match(take(), [{ generation: 2, ids: [2] }]);
+});

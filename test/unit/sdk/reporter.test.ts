@@ -1,0 +1,225 @@
+import t from "tap";
+import type { WorkItem } from "#protocol/records/engine";
+import type { StateType } from "#protocol/records/state";
+import { Reporter } from "#sdk/engine/reporter";
+import type { ReportAnswer, ServerApi } from "#sdk/engine/server-api";
+import type { ReportItem } from "#sdk/execution/report-item";
+
+interface Sent {
+  kind: string;
+  seq: number;
+  logs?: { message: string }[];
+  name?: string;
+  data?: unknown;
+}
+
+/** A reporter whose requests `answer` answers, in order. */
+function setUp(answer: (events: Sent[]) => ReportAnswer | undefined = () => undefined) {
+  const requests: Sent[][] = [];
+  const told: string[] = [];
+  const weight = { chars: 0 };
+  const api = {
+    report: async (_: WorkItem, texts: string[]) => {
+      const events = texts.map((text) => JSON.parse(text) as Sent);
+      requests.push(events);
+      return answer(events) ?? { kind: "applied", lastSeq: events.at(-1)?.seq ?? 0, cancel: false };
+    },
+  } as unknown as ServerApi;
+  const reporter = new Reporter(api, { run_id: 1 } as WorkItem, {
+    contact: () => told.push("contact"),
+    cancelRequested: () => told.push("cancel"),
+    gone: (reason) => told.push(`gone: ${reason}`),
+    complain: (text) => told.push(text),
+    waiting: (chars) => {
+      weight.chars += chars;
+    },
+  });
+  return { reporter, requests, told, weight };
+}
+
+function line(message: string): ReportItem {
+  const logs = [
+    { run_id: 1, task_run_id: null, task_run_external_id: null, level: 20, logger: "millrace.run", timestamp: 1, message },
+  ];
+  return { kind: "logs", logs };
+}
+
+const event = (name: string): ReportItem => ({ kind: "custom", name, payload: null, task_run_external_id: null });
+
+const messagesOf = (requests: Sent[][]) => requests.flat().flatMap(({ logs }) => (logs ?? []).map(({ message }) => message));
+
+t.test("items are numbered from 1 in order; neighbouring lines share an item", async (t) => {
+  const { reporter, requests } = setUp();
+  reporter.add([line("a"), line("b"), event("x"), line("c")]);
+  await reporter.flush();
+  reporter.add([event("y")]);
+  await reporter.flush();
+  t.match(requests, [
+    [
+      { kind: "logs", seq: 1, logs: [{ message: "a" }, { message: "b" }] },
+      { kind: "custom", seq: 2, name: "x" },
+      { kind: "logs", seq: 3, logs: [{ message: "c" }] },
+    ],
+    [{ kind: "custom", seq: 4, name: "y" }],
+  ]);
+});
+
+t.test("what is added is sent without being asked for", async (t) => {
+  const sent = Promise.withResolvers<void>();
+  const { reporter, requests } = setUp(() => {
+    sent.resolve();
+    return undefined;
+  });
+  reporter.add([event("x")]);
+  t.equal(requests.length, 0, "not at once");
+  await sent.promise;
+  t.equal(requests.length, 1);
+});
+
+t.test("a request carries at most 5000 items and lines", async (t) => {
+  const { reporter, requests } = setUp();
+  reporter.add(Array.from({ length: 12_345 }, (_, index) => line(`${index}`)));
+  reporter.add(Array.from({ length: 5_001 }, (_, index) => event(`e${index}`)));
+  await reporter.flush();
+  for (const request of requests) t.ok(request.reduce((sum, { logs }) => sum + (logs?.length ?? 1), 0) <= 5000);
+  t.same(
+    messagesOf(requests),
+    Array.from({ length: 12_345 }, (_, index) => `${index}`),
+  );
+});
+
+t.test("a request stays below the server's limit of 64 MiB", async (t) => {
+  const { reporter, requests } = setUp();
+  reporter.add(Array.from({ length: 300 }, () => line("ü".repeat(250_000))));
+  await reporter.flush();
+  t.ok(requests.length > 1);
+  for (const request of requests) t.ok(Buffer.byteLength(JSON.stringify(request)) < 64 * 1024 * 1024);
+  t.equal(messagesOf(requests).length, 300);
+});
+
+t.test("413 sends the same items in smaller requests, down to halves of one item's lines", async (t) => {
+  const { reporter, requests } = setUp((events) =>
+    events.reduce((sum, { logs }) => sum + (logs?.length ?? 1), 0) > 10 ? { kind: "too-large" } : undefined,
+  );
+  reporter.add(Array.from({ length: 100 }, (_, index) => line(`${index}`)));
+  reporter.add([event("x"), event("y")]);
+  await reporter.flush();
+  const taken = requests.filter((events) => events.reduce((sum, { logs }) => sum + (logs?.length ?? 1), 0) <= 10);
+  t.same(
+    messagesOf(taken),
+    Array.from({ length: 100 }, (_, index) => `${index}`),
+  );
+  const seqs = taken.flat().map(({ seq }) => seq);
+  t.same(
+    seqs,
+    seqs.toSorted((a, b) => a - b),
+  );
+  t.equal(new Set(seqs).size, seqs.length);
+});
+
+t.test("an item that the server refuses is dropped alone, and said so", async (t) => {
+  const { reporter, requests, told } = setUp((events) =>
+    events.some(({ name }) => name === "bad") ? { kind: "refused", error: "422 malformed" } : undefined,
+  );
+  reporter.add(["a", "b", "bad", "c", "d"].map(event));
+  await reporter.flush();
+  const taken = requests.filter((events) => !events.some(({ name }) => name === "bad"));
+  t.same(
+    taken.flat().map(({ name }) => name),
+    ["a", "b", "c", "d"],
+  );
+  t.match(
+    told.filter((text) => text !== "contact"),
+    [/refused and is lost \(custom\): 422 malformed/],
+  );
+});
+
+t.test("an artifact that is updated before it was sent goes out once", async (t) => {
+  const { reporter, requests } = setUp();
+  const bar = (value: number): ReportItem => ({
+    kind: "artifact",
+    external_id: "a",
+    artifact_kind: "progress",
+    key: null,
+    data: { value },
+    task_run_external_id: null,
+  });
+  reporter.add([bar(1), event("x"), bar(2), bar(3)]);
+  await reporter.flush();
+  reporter.add([bar(4)]);
+  await reporter.flush();
+  t.match(requests, [[{ kind: "artifact", data: { value: 3 } }, { name: "x" }], [{ data: { value: 4 } }]]);
+});
+
+const move = (type: StateType, timestamp = 7) => ({ type, name: type, timestamp, message: null, details: {} });
+
+t.test("a move follows the added items in the same report; the run's state shows whether the move was accepted", async (t) => {
+  const states = [move("Running"), move("Cancelling", 8), move("Completed", 9)];
+  const { reporter, requests } = setUp((events) => ({
+    kind: "applied",
+    lastSeq: events.at(-1)?.seq ?? 0,
+    cancel: false,
+    runState: states.shift(),
+  }));
+  t.same(await reporter.move([move("Pending"), move("Running")]), { kind: "accepted" });
+  reporter.add([event("x")]);
+  t.match(await reporter.move([move("Completed", 9)]), { kind: "refused", current: "Cancelling" });
+  t.match(await reporter.move([move("Completed", 10)]), { kind: "refused", current: "Completed" }, "of another time");
+  t.match(requests, [
+    [
+      { kind: "run_transition", seq: 1, state: { type: "Pending" } },
+      { kind: "run_transition", seq: 2, state: { type: "Running" } },
+    ],
+    [
+      { kind: "custom", seq: 3 },
+      { kind: "run_transition", seq: 4 },
+    ],
+    [{ kind: "run_transition", seq: 5 }],
+  ]);
+});
+
+t.test(
+  "a move is settled when the run is gone, when the move itself is refused, and when nothing is sent any more",
+  async (t) => {
+    const gone = setUp(() => ({ kind: "gone" }));
+    t.same(await gone.reporter.move([move("Completed")]), { kind: "gone" });
+    t.same(await gone.reporter.move([move("Completed")]), { kind: "gone" }, "and stays so");
+    const refused = setUp((events) => {
+      if (events.some(({ kind }) => kind === "run_transition")) return { kind: "refused", error: "422 state: too long" };
+      return undefined;
+    });
+    refused.reporter.add([event("x")]);
+    t.match(await refused.reporter.move([move("Completed")]), { kind: "refused", error: "422 state: too long" });
+    t.ok(
+      refused.requests.some((events) => events.length === 1 && events[0]?.name === "x"),
+      "the rest is sent",
+    );
+  },
+);
+
+t.test("the answers tell of cancels and of runs that are gone; then nothing more is sent", async (t) => {
+  const answers: ReportAnswer[] = [{ kind: "applied", lastSeq: 1, cancel: true }, { kind: "gone" }];
+  const { reporter, requests, told } = setUp(() => answers.shift());
+  reporter.add([event("x")]);
+  await reporter.flush();
+  reporter.add([event("y")]);
+  await reporter.flush();
+  reporter.add([event("z")]);
+  await reporter.flush();
+  t.same(told, ["contact", "cancel", "gone: the run is gone"]);
+  t.equal(requests.length, 2);
+});
+
+t.test("what waits to be sent is weighed until it was sent or given up", async (t) => {
+  const { reporter, weight } = setUp();
+  reporter.add([line("x".repeat(1_000))]);
+  t.ok(weight.chars > 1_000);
+  await reporter.flush();
+  t.equal(weight.chars, 0);
+  reporter.add([line("y"), line("z")]);
+  t.ok(weight.chars > 0);
+  reporter.close();
+  t.equal(weight.chars, 0);
+  reporter.close();
+  t.equal(weight.chars, 0);
+});

@@ -1,0 +1,294 @@
+/** Defects found by the simulation, each as a small case. */
+import t from "tap";
+import { LEASE_MANAGER } from "#actors/names";
+import { CommitClient } from "#actors/store-writer/commit-client";
+import { StoreWriter } from "#actors/store-writer/store-writer";
+import { Outbox } from "#runtime/effect";
+import { Timers } from "#runtime/timers";
+import { type Batch, emptyDecision } from "#storage/write/batch";
+import { putOperation } from "#storage/write/ops";
+import { Writer } from "#storage/write/writer";
+import { SimulatedDisk } from "../../sim/simulated-disk.ts";
+import { SimulatedTime } from "../../sim/simulated-time.ts";
+import { eventNames, operations } from "../../support/decision-record.ts";
+import { DispatchKit } from "../../support/dispatch-kit.ts";
+import { create, createId, move, poll, SOURCE_DIR, startRun, workOf } from "../../support/dispatch-steps.ts";
+
+t.test("a run that is being cancelled records no event, whatever the name of that state", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit);
+  t.same(eventNames(move(kit, id, "Cancelling", { name: "winding down" })), []);
+  t.equal(kit.run(id).state.name, "winding down");
+});
+
+t.test("engines of the pool that outlive a restart of the dispatcher keep their names for themselves", async (t) => {
+  const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 4, serverPid: 77 } });
+  const key = { source_dir: SOURCE_DIR, module: "other.ts", isolated: false, nice: 0 };
+  kit.tell({ kind: "PoolReport", engines: [{ engine_id: "engine-77-3", key }] });
+  t.match(create(kit, { module: "flow.ts" }).orders, [{ kind: "Spawn", engine_id: "engine-77-4" }]);
+});
+
+t.test("another process under the name of an engine ends the runs of the former one and is stored again", async (t) => {
+  const kit = new DispatchKit({ settings: { crashRetriesDefault: 0 } });
+  const id = startRun(kit, "e1");
+  poll(kit, "e1", { pid: 4321 });
+  t.match(kit.run(id).state, { type: "Failed", details: { crash: "engine process exited unexpectedly" } });
+  t.match(operations(create(kit), "put_engine"), [{ id: "e1", pid: 4321 }]);
+});
+
+t.test("a poll that the same engine left for another module is answered, and no run is given to it", async (t) => {
+  const kit = new DispatchKit();
+  const first = poll(kit, "e1");
+  const second = poll(kit, "e1", { module: "other.py" });
+  t.equal(workOf(second, first.command), null);
+  t.equal(
+    second.replies.some((reply) => reply.command === first.command),
+    true,
+  );
+  const id = createId(kit);
+  t.equal(kit.run(id).assigned, false);
+});
+
+t.test("a cancel requested by a move ends the run after twice the grace, and signals only an engine that holds it", async (t) => {
+  const kit = new DispatchKit({ settings: { cancelGraceUs: 1_000_000 } });
+  const id = startRun(kit, "e1");
+  move(kit, id, "Paused");
+  const other = createId(kit);
+  poll(kit, "e1");
+  t.equal(kit.run(other).engine_id, "e1");
+  move(kit, id, "Cancelling");
+  const { orders } = kit.pass(2_000_000);
+  t.match(kit.run(id).state, { type: "Cancelled", message: "killed" });
+  t.same(
+    orders.filter((order) => order.kind === "Signal"),
+    [],
+  );
+});
+
+t.test("a lease with an undelivered answer is taken back, and a paused run gets none", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit, "e1");
+  const lost = kit.send("AcquireLease", { body: { run_id: id, resources: { lock: 1 } } });
+  kit.send("AcquireLease", { body: { run_id: id, resources: { lock: 1 }, wait_ms: 1000 } });
+  const again = kit.notice("Undelivered", lost.command, LEASE_MANAGER);
+  t.match(operations(again, "delete_lease"), [{ id: lost.reply?.body["lease"] }]);
+  t.match(again.replies, [{ status: 200, body: { lease: Number(lost.reply?.body["lease"]) + 1 } }]);
+  move(kit, id, "Paused");
+  t.equal(kit.send("AcquireLease", { body: { run_id: id, resources: { lock: 1 } } }).reply?.status, 409);
+});
+
+t.test(
+  "what an engine sends twice under a lease that is over is applied once, also when it was given the run again",
+  async (t) => {
+    const kit = new DispatchKit();
+    const id = startRun(kit, "e1");
+    const lease = kit.run(id).assignment_id;
+    const line = { run_id: id, level: 20, logger: "l", timestamp: 1, message: "once" };
+    const body = { engine_id: "e1", run_id: id, lease, events: [{ kind: "logs", seq: 1, logs: [line] }] };
+    t.equal(kit.send("Report", { body }).reply?.body["applied"], 1);
+    const paused = move(kit, id, "Paused", { lease, timestamp: kit.nowUs });
+    t.match(operations(paused, "update_run"), [{ assignment_id: -lease }], "the newest assignment stays known after a reload");
+    kit.send("ResumeRun", { target: id, body: { input: 1 } });
+    t.match(workOf(poll(kit, "e1")), { run_id: id });
+    t.match(kit.send("Report", { body }).reply?.body, { applied: 0, last_seq: 1 });
+  },
+);
+
+t.test("a cancel that an engine answered by asking for more work is done, and does not kill it later", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit, "e1");
+  kit.send("CancelRun", { target: id });
+  poll(kit, "e1");
+  t.match(kit.run(id).state, { type: "Cancelled", message: "cancelled" });
+});
+
+t.test("a cancel takes no longer when the wall clock is set back meanwhile", async (t) => {
+  const kit = new DispatchKit({ settings: { cancelGraceUs: 1_000_000 } });
+  const id = startRun(kit, "e1");
+  kit.pass(1_000_000);
+  kit.send("CancelRun", { target: id });
+  kit.nowUs -= 3_600_000_000;
+  kit.tell({ kind: "Tick" });
+  kit.pass(2_500_000);
+  t.match(kit.run(id).state, { type: "Cancelled", message: "killed" });
+});
+
+t.test("a step of the wall clock is no silence of remote engines, and silence after it is noticed", async (t) => {
+  for (const stepUs of [3_600_000_000, -3_600_000_000]) {
+    const kit = new DispatchKit({ settings: { crashRetriesDefault: 0 } });
+    const id = startRun(kit, "e1", {}, { host: "elsewhere" });
+    kit.pass(1_000_000);
+    kit.nowUs += stepUs;
+    kit.tell({ kind: "Tick" });
+    t.equal(kit.run(id).state.type, "Running");
+    kit.pass(31_000_000);
+    t.equal(kit.run(id).state.type, "Failed");
+  }
+});
+
+t.test("runs find their engines again when the flow that lent theirs its priority is deleted", async (t) => {
+  const kit = new DispatchKit();
+  create(kit, { flow: "later", options: { priority: 4, after: { flow: "meek" } } });
+  const id = createId(kit, { flow: "meek", options: { priority: -3 } });
+  const later = [...kit.state.flows.values()].find((flow) => flow.name === "later");
+  kit.send("DeleteFlow", { target: later?.id ?? 0 });
+  t.match(workOf(poll(kit, "e1", { nice: 3 })), { run_id: id });
+  t.same(
+    [...kit.state.queue.keys()].map((queue) => queue.readyCount),
+    [0, 0],
+  );
+});
+
+t.test("intervals go on when the wall clock steps back", async (t) => {
+  const time = new SimulatedTime();
+  const fired: unknown[] = [];
+  const timers = new Timers(time, time.createAlarm(), (_owner, message) => fired.push(message));
+  timers.set("a", "before", time.nowUs() + 1_000_000, "before");
+  time.stepWallClock(-3_600_000_000);
+  timers.set("a", "after", time.nowUs() + 2_000_000, "after");
+  time.advance(1_000_000);
+  timers.fireDue();
+  t.same(fired, ["before"]);
+  time.advance(1_000_000);
+  timers.fireDue();
+  t.same(fired, ["before", "after"]);
+});
+
+t.test("when the run that was woken for a resource ends before it is handed out, the next one is woken", async (t) => {
+  const kit = new DispatchKit();
+  const options = { max_concurrent: 1 };
+  const holder = startRun(kit, "e1", { options });
+  const woken = createId(kit, { options });
+  const next = createId(kit, { options });
+  kit.pass(1_000_000);
+  t.same([kit.run(woken).state.name, kit.run(next).state.name], ["AwaitingResource", "AwaitingResource"]);
+  move(kit, holder, "Completed");
+  kit.send("CancelRun", { target: woken });
+  kit.pass(1_000_000);
+  t.match(workOf(poll(kit, "e1")), { run_id: next });
+});
+
+t.test("an engine whose lease ended with a pause does not set the run going again", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit, "e1");
+  const lease = kit.run(id).assignment_id;
+  const paused = { lease, timestamp: kit.nowUs };
+  t.equal(move(kit, id, "Paused", paused).reply?.status, 200);
+  t.equal(move(kit, id, "Paused", paused).reply?.status, 200, "said twice");
+  t.equal(move(kit, id, "Running", { lease, timestamp: kit.nowUs }).reply?.status, 409);
+  t.equal(kit.run(id).state.type, "Paused");
+});
+
+t.test("a batch that was committed is acknowledged again while the store takes no writes", async (t) => {
+  const disk = new SimulatedDisk();
+  const writer = new StoreWriter(
+    new Writer(disk.handle, { stream: "new_block" }),
+    () => 0,
+    () => undefined,
+  );
+  const batch: Batch = { kind: "Batch", source: 1, number: 1, generation: 1, epoch: null, ...emptyDecision() };
+  putOperation(batch.ops, "put_cursor", "a", 1);
+  const request = { batch, logs: { blocks: [], appended: [], nextLogId: 1 } };
+  const send = (what: typeof request): unknown[] => {
+    const out = new Outbox();
+    writer.receive(what, out);
+    return out.effects.map((effect) => (effect.kind === "Send" ? (effect.message as { kind: string }).kind : effect.kind));
+  };
+  t.same(send(request), ["Acknowledged"]);
+  disk.refusal = "full";
+  t.same(send(request), ["Acknowledged"]);
+});
+
+/** A store writer and a commit client whose batches a test delivers by hand. */
+function writerAndClient() {
+  const disk = new SimulatedDisk();
+  const writer = new StoreWriter(
+    new Writer(disk.handle, { stream: "new_block" }),
+    () => 0,
+    () => undefined,
+  );
+  const batches: Batch[] = [];
+  const commits = new CommitClient({
+    source: 1,
+    send: (message) => void (message.kind === "Batch" && batches.push(message)),
+    reload: () => undefined,
+  });
+  commits.deliver({ kind: "WriterStarted", source: null, generation: 1, last_seq: 0, read_only: false }, "ordinary");
+  const receive = (message: Parameters<StoreWriter["receive"]>[0]): Outbox => {
+    const out = new Outbox();
+    writer.receive(message, out);
+    return out;
+  };
+  const forward = (out: Outbox): void => {
+    for (const effect of out.effects)
+      if (effect.kind === "Send" && effect.to === "commits") commits.deliver(effect.message, effect.lane);
+  };
+  const store = (batch: Batch | undefined): void => {
+    if (batch === undefined) throw new Error("nothing was sent");
+    forward(receive({ batch, logs: { blocks: [], appended: [], nextLogId: 1 } }));
+  };
+  const decide = (value: string): void => {
+    const decision = emptyDecision();
+    putOperation(decision.ops, "put_variable", "a", value, 0, "[]", 1, 1);
+    commits.deliver({ decision, turn: 1 }, "ordinary");
+    commits.flush();
+  };
+  const stored = (): unknown => disk.database.prepareRaw<unknown[]>("SELECT value FROM variables WHERE name = 'a'").get()?.[0];
+  return { disk, writer, commits, batches, receive, forward, store, decide, stored };
+}
+
+t.test("decisions collected behind a refused batch are never stored, nor what is decided before the reload", async (t) => {
+  const { disk, commits, batches, receive, forward, store, decide, stored } = writerAndClient();
+  decide("refused");
+  decide("behind it");
+  t.equal(batches.length, 1, "collected while the first is under way");
+  disk.refusal = "io";
+  store(batches[0]);
+  disk.refusal = null;
+  forward(receive({ kind: "Probe" }));
+  decide("from a memory that was never stored");
+  t.equal(batches.length, 1);
+  t.equal(stored(), undefined);
+  void commits.settled();
+  decide("after it");
+  store(batches[1]);
+  t.equal(stored(), "after it");
+});
+
+t.test("a batch that was under way at a refusal is never stored, even when the trouble is over before it comes", async (t) => {
+  const { writer, commits, batches, receive, forward, store, decide, stored } = writerAndClient();
+  let problem: string | null = null;
+  writer.watch({ problem: () => problem, note: () => undefined, clear: () => undefined }, new Outbox());
+  decide("before");
+  store(batches[0]);
+  decide("under way");
+  problem = "the file was taken away";
+  forward(receive({ kind: "Look" }));
+  problem = null;
+  const probed = receive({ kind: "Probe" });
+  store(batches[1]);
+  t.equal(stored(), "before");
+  forward(probed);
+  decide("from a memory that was never stored");
+  t.equal(batches.length, 2);
+  void commits.settled();
+  decide("after it");
+  store(batches[2]);
+  t.equal(stored(), "after it");
+});
+
+t.test("the first batch after a refusal with none under way is stored", async (t) => {
+  const { writer, commits, batches, receive, forward, store, decide, stored } = writerAndClient();
+  let problem: string | null = null;
+  writer.watch({ problem: () => problem, note: () => undefined, clear: () => undefined }, new Outbox());
+  decide("before");
+  store(batches[0]);
+  problem = "the file was taken away";
+  forward(receive({ kind: "Look" }));
+  problem = null;
+  forward(receive({ kind: "Probe" }));
+  void commits.settled();
+  decide("after it");
+  store(batches[1]);
+  t.equal(stored(), "after it");
+});

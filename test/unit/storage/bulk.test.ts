@@ -1,0 +1,57 @@
+/** Operations for many rows store the same as the operations of single rows. */
+import t from "tap";
+import { writeUuid } from "#protocol/values/uuid";
+import type { Primitive } from "#protocol/wire/feed";
+import { putOperation } from "#storage/write/ops";
+import { operationAt, singleOperations } from "../../support/bulk-operations.ts";
+import { openStore, putFlow, putRunEvent, request, uuid } from "../../support/storage-rows.ts";
+
+const COUNT = 600;
+const FIRST = 250;
+const TAGS = ["nightly", "backfill:1"];
+
+function backfill(ops: Primitive[], depth: number): void {
+  const ids = new Uint8Array(16 * COUNT);
+  for (let index = 0; index < COUNT; index += 1) writeUuid(uuid(3, FIRST + index), ids, 16 * index);
+  const values = Array.from({ length: COUNT }, (_, index) => `${new Date(index * 60_000).toISOString().slice(0, 19)}Z`);
+  const origin = [1, JSON.stringify(TAGS), 5, "backfill:1", 1_700_000_000_000_000, 1] as const;
+  const texts = ["über-", '{"a":"ß","at":"', '","z":1}', values.join("")] as const;
+  putOperation(ops, "insert_backfill_runs", FIRST, COUNT, ids, ...origin, ...texts);
+  putOperation(ops, "insert_run_events", "run.scheduled", 1_700_000_000_000_000, FIRST, COUNT, 1, "Scheduled", depth);
+}
+
+/** All rows of the tables with runs and their events. */
+function stored(ops: Primitive[]): Record<string, unknown[]> {
+  const { database, writer } = openStore();
+  const before: Primitive[] = [];
+  putFlow(before, 1, "p", "f");
+  // Assign codes to names here, so that the order of later names does not matter.
+  for (const name of ["run.late", "run.scheduled", "run.running", ...TAGS]) putRunEvent(before, name, 1, 1, "Scheduled", 5);
+  putRunEvent(ops, "run.running", FIRST, 1, "Running", 6);
+  writer.commit(request(writer, 1, { ops: [...before, ...ops] }));
+  const tables = ["runs", "run_tags", "events", "event_chains", "stretches", "event_times", "run_times", "counters", "names"];
+  return Object.fromEntries(tables.map((table) => [table, database.prepare(`SELECT * FROM ${table}`).all()]));
+}
+
+/** The same operations, one row at a time. */
+function single(ops: readonly Primitive[]): Primitive[] {
+  const all: Primitive[] = [];
+  for (let at = 0; at < ops.length; ) {
+    const { name, values } = operationAt(ops, at);
+    all.push(...singleOperations(name, values));
+    at += values.length + 1;
+  }
+  return all;
+}
+
+t.test("the runs of a backfill and the events of their creation", async (t) => {
+  for (const depth of [0, 2]) {
+    const ops: Primitive[] = [];
+    backfill(ops, depth);
+    const rows = stored(single(ops));
+    t.equal(rows["runs"]?.length, COUNT);
+    t.equal(rows["run_tags"]?.length, COUNT * TAGS.length);
+    t.equal(rows["event_chains"]?.length, depth === 0 ? 0 : COUNT);
+    t.same(stored(ops), rows, `depth ${depth}`);
+  }
+});

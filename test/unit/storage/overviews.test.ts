@@ -1,0 +1,123 @@
+/** Reads of overviews: ended runs by quarter of an hour, runs of a calendar, backfills and their values. */
+import t from "tap";
+import { type QueryArguments, type QueryName, runQuery } from "#storage/queries/named";
+import { putOperation } from "#storage/write/ops";
+import { openStore, putFlow, putRun, type RunSpec, request, type Store, uuid } from "../../support/storage-rows.ts";
+
+const HOUR_US = 3_600_000_000;
+const QUARTER_US = HOUR_US / 4;
+const NOW_US = 1_000 * HOUR_US + QUARTER_US + 1;
+
+const RUN: RunSpec = {
+  ...{ id: 1, flow: 1, name: "one", tags: [], type: "Completed", stateName: "Completed", created: 1, start: 1, end: 6 },
+  ...{ scheduled: null, schedule: null, backfill: null },
+};
+
+function storeOf(runs: readonly Partial<RunSpec>[]): Store {
+  const store = openStore();
+  const ops: Parameters<typeof putFlow>[0] = [];
+  putFlow(ops, 1, "p", "a");
+  for (const [index, run] of runs.entries()) {
+    const spec = { ...RUN, id: index + 1, ...run };
+    putRun(ops, spec);
+    putOperation(ops, "count_runs", 1, spec.type, 1);
+  }
+  store.writer.commit(request(store.writer, 1, { ops }));
+  return store;
+}
+
+function read<N extends QueryName>({ statements }: Store, name: N, args: QueryArguments[N]) {
+  const text = runQuery(statements, name, args);
+  return text === null ? null : JSON.parse(text);
+}
+
+t.test("runs that ended are told by quarters of an hour and name of their state", async (t) => {
+  const store = storeOf([]);
+  const ended = (at: number, name: string, task = "", delta = 1) =>
+    ["count_ended", at, 1, task, name === "Failed" ? "Failed" : "Completed", 5, delta, name] as const;
+  const ops: Parameters<typeof putOperation>[0] = [];
+  const quarter = 1_000 * HOUR_US;
+  for (const each of [
+    ended(quarter, "Completed"),
+    ended(quarter + QUARTER_US - 1, "Completed"),
+    ended(quarter + 1, "Skipped"),
+    ended(quarter + QUARTER_US, "Failed"),
+    ended(quarter, "Cached", "of a task"),
+    ended(quarter - 2 * HOUR_US, "Completed"),
+    ended(quarter + 2, "Cancelled"),
+    ended(quarter + 2, "Cancelled", "", -1),
+  ])
+    putOperation(ops, ...each);
+  store.writer.commit(request(store.writer, 2, { ops }));
+  t.strictSame(read(store, "stats", { hours: 1, now_us: NOW_US }).quarters, [
+    { time: quarter, states: { Completed: 2, Skipped: 1 } },
+    { time: quarter + QUARTER_US, states: { Failed: 1 } },
+  ]);
+});
+
+t.test("runs of fires are counted by schedule, hour and state, and one alone keeps its time", async (t) => {
+  const at = 1_000 * HOUR_US;
+  const store = storeOf([
+    { schedule: 7, scheduled: at },
+    { schedule: 7, scheduled: at + QUARTER_US },
+    { schedule: 7, scheduled: at + 2 * QUARTER_US, type: "Failed", stateName: "TimedOut" },
+    { schedule: 8, scheduled: at + 5, type: "Scheduled", stateName: "Scheduled", start: null, end: null },
+    { schedule: 8, scheduled: at + 2 * HOUR_US },
+    { scheduled: at },
+  ]);
+  const runs = (each: number) => read(store, "schedule_runs", { after: at, before: at + 2 * HOUR_US, each });
+  t.strictSame(runs(2), runs(0), "three runs in the hour");
+  t.strictSame(
+    runs(3).map(([, time, count]: [number, number, number]) => [time, count]),
+    [
+      [at, 1],
+      [at + QUARTER_US, 1],
+      [at + 2 * QUARTER_US, 1],
+      [at + 5, 1],
+    ],
+    "one by one",
+  );
+  t.strictSame(runs(0), [
+    [7, at + QUARTER_US, 2, "Completed", "Completed", 2],
+    [7, at + 2 * QUARTER_US, 1, "Failed", "TimedOut", 3],
+    [8, at + 5, 1, "Scheduled", "Scheduled", 4],
+  ]);
+});
+
+t.test("ended_before leaves out what ended then or later", async (t) => {
+  const store = storeOf([{ end: 10 }, { end: 20 }, { end: 30, type: "Failed", stateName: "Failed" }]);
+  const total = (query: object) => read(store, "run_counts", { query }).total;
+  t.equal(total({ ended_after: 10, ended_before: 20 }), 1);
+  t.equal(total({ ended_after: 10, ended_before: 31 }), 3);
+  t.equal(total({ ended_before: 31, states: ["Failed"] }), 1);
+});
+
+t.test("a list of flows holds the requested number of latest ended runs", async (t) => {
+  const store = storeOf([{}, { type: "Failed", stateName: "Failed" }, { type: "Running", stateName: "Running", end: null }]);
+  const flows = (results: number) => read(store, "flow_summaries", { project: null, results, live: [], now_us: 1 });
+  t.strictSame(flows(1)[0].results, [[2, "Failed", "Failed", 5]]);
+  t.strictSame(
+    flows(9)[0].results.map(([id]: [number]) => id),
+    [2, 1],
+  );
+  t.equal(flows(0)[0].results, undefined);
+});
+
+t.test("backfills of all flows, and the values of one with their runs", async (t) => {
+  const store = storeOf([{ backfill: 3 }, { backfill: 3, type: "Failed", stateName: "Failed" }]);
+  const ops: Parameters<typeof putOperation>[0] = [];
+  for (const id of [3, 4])
+    putOperation(ops, "put_backfill", id, uuid(5, id), 1, "day", "a", "b", 86_400, 1, 2, 0, 1, 9, "{}", null);
+  store.writer.commit(request(store.writer, 2, { ops }));
+  store.database.prepare("UPDATE runs SET parameters = json_object('day', '2026-01-0' || id)").run();
+  t.strictSame(
+    read(store, "backfills", { limit: 5 }).map(({ id }: { id: number }) => id),
+    [4, 3],
+  );
+  t.strictSame(read(store, "backfill_values", { id: 3 }), [
+    ["2026-01-01", 1, "Completed", "Completed"],
+    ["2026-01-02", 2, "Failed", "Failed"],
+  ]);
+  t.strictSame(read(store, "backfill_values", { id: 4 }), []);
+  t.equal(read(store, "backfill_values", { id: 5 }), null);
+});

@@ -1,0 +1,201 @@
+/** The doctor's findings: none in a store that the writer created, and each broken promise in a damaged store. */
+import { join } from "node:path";
+import t from "tap";
+import type { Primitive } from "#protocol/wire/feed";
+import { SecretBox } from "#storage/home/secret-box";
+import { checkFile, checkStore, INVARIANTS } from "#storage/invariants/check-store";
+import type { Finding, InvariantFacts } from "#storage/invariants/invariant";
+import type { LogLine } from "#storage/schema/log-blocks";
+import { putOperation } from "#storage/write/ops";
+import {
+  openStore,
+  putFlow,
+  putRun,
+  putRunEvent,
+  putTaskRun,
+  type RunSpec,
+  request,
+  type Store,
+} from "../../support/storage-rows.ts";
+
+const SECRET = "correct horse battery";
+const END = 9;
+
+function runOf(id: number, more: Partial<RunSpec> = {}): RunSpec {
+  const plain = { id, flow: 1, name: `run-${id}`, type: "Completed", stateName: "Completed", created: 1 } as const;
+  return { ...plain, tags: [], start: 2, end: END, scheduled: null, schedule: null, backfill: null, ...more };
+}
+
+/** A store with one row of everything, as the core would store it. */
+function soundStore(box: SecretBox): Store {
+  const store = openStore();
+  const ops: Primitive[] = [];
+  const line: LogLine = [null, 20, "l", 3, "a line"];
+  putFlow(ops, 1, "shop", "orders", '{"max_concurrent":2}');
+  putRun(ops, runOf(1));
+  putRun(ops, runOf(2, { schedule: 1, scheduled: 5 }));
+  putRun(ops, runOf(3, { type: "Scheduled", stateName: "Scheduled", start: null, end: null, backfill: 1 }));
+  putTaskRun(ops, 1, 1, "Completed", "Completed");
+  for (const run of [1, 2]) putRunEvent(ops, "run.completed", run, 1, "Completed", 1);
+  putRunEvent(ops, "run.scheduled", 3, 1, "Scheduled", 1);
+  putOperation(ops, "count_runs", 1, "Completed", 2);
+  putOperation(ops, "count_runs", 1, "Scheduled", 1);
+  putOperation(ops, "count_task_runs", 1, "Completed", 1);
+  putOperation(ops, "insert_lease", 1, 3, "explicit", '{"flow:shop/orders":1,"backfill:1":1,"gpu":1}', 1);
+  putOperation(
+    ops,
+    "put_backfill",
+    1,
+    "0190000f-0000-7000-8000-000000000001",
+    1,
+    "day",
+    "a",
+    "b",
+    86400,
+    1,
+    1,
+    0,
+    1,
+    1,
+    "{}",
+    null,
+  );
+  putOperation(
+    ops,
+    "put_rule",
+    1,
+    "0190000f-0000-7000-8000-000000000002",
+    "r",
+    1,
+    "ui",
+    null,
+    '{"once":"per_run"}',
+    1,
+    5,
+    0,
+    0,
+    1,
+    1,
+  );
+  putOperation(ops, "put_firing", 1, 1, 1, 1, 5, "[]", null);
+  putOperation(ops, "put_expectation", 1, 1, "run:1", "met", 1, 2, 1, 1);
+  putOperation(ops, "insert_event", "expectation.met", 3, 1, 1, null, null, null, null, "{}", "[]", '{"id":1,"rule_id":1}');
+  putOperation(ops, "put_skip", 1, 6, "api", 1);
+  putOperation(ops, "put_variable", "password", box.seal(JSON.stringify({ text: SECRET })), 1, null, 1, 1);
+  store.writer.commit(request(store.writer, 1, { ops, logs: [1, 0, 1, 4, JSON.stringify([line])] }));
+  store.database.exec("UPDATE runs SET created_by = 'backfill:1' WHERE id = 3");
+  return store;
+}
+
+function findingsIn({ database }: Store, facts: InvariantFacts): (Finding & { id: string })[] {
+  return checkStore(database, facts).flatMap(({ id, findings }) => findings.map((finding) => ({ ...finding, id })));
+}
+
+const NO_TOTALS: InvariantFacts = { totals: null, open: () => null };
+
+/** Damages, by the invariant that must detect them. */
+const DAMAGES: readonly [id: string, sql: string, text: RegExp, level?: Finding["level"]][] = [
+  ["I1", "DELETE FROM flows", /run 1 belongs to flow 1, which is not there/],
+  ["I1", "UPDATE task_runs SET run_id = 77", /task run 1 belongs to run 77/],
+  ["I1", "UPDATE counts SET count = 5 WHERE kind = 0", /flow 1 is said to have 5 runs in state Completed, there are 2/],
+  ["I1", "DELETE FROM counts WHERE kind = 1", /flow 1 is said to have 0 task runs in state Completed, there are 1/],
+  ["I1", "UPDATE counters SET value = 2 WHERE name = 'runs'", /runs has id 3, but only 2 were given/],
+  ["I2", "UPDATE runs SET state_type = 4 WHERE id = 1", /run 1 is Failed, but its newest event says Completed/],
+  ["I2", "UPDATE runs SET end_time = NULL WHERE id = 2", /run 2 is Completed and has no end time/],
+  ["I3", "UPDATE runs SET assignment_id = 8, engine_id = 'e' WHERE id = 1", /run 1 is Completed and still assigned \(8\)/],
+  ["I3", "UPDATE leases SET run_id = 1", /lease 1 is held by run 1, which is Completed/],
+  ["I3", "UPDATE runs SET assignment_id = -8", /assignment 8 was given to runs 1, 2, 3/],
+  ["I4", "UPDATE leases SET resources = '{\"backfill:1\":2}'", /2 of backfill:1 are in use, there are 1/],
+  ["I4", "UPDATE leases SET resources = '{\"flow:shop/orders\":3}'", /3 of flow:shop\/orders .* lowered after that/, "unusual"],
+  [
+    "I5",
+    "UPDATE skips SET fire = 5; UPDATE runs SET engine_id = 'e' WHERE id = 2",
+    /run 2 started although its fire of schedule 1 is skipped/,
+  ],
+  [
+    "I5",
+    "DROP INDEX runs_schedule; UPDATE runs SET schedule_id = 1, scheduled_time = 5",
+    /schedule 1 has 3 runs for the fire at 5/,
+  ],
+  ["I6", "DELETE FROM events WHERE id = 2", /1 events are missing among those from 0 to 255/],
+  ["I8", "UPDATE backfills SET total = 0", /backfill 1 should have 0 runs, there are 1/],
+  ["I10", "INSERT INTO firings VALUES (2, 1, 2, 1, 6, '[]', NULL)", /rule 1 fired more than once for run 1/],
+  ["I11", "UPDATE expectations SET status = 'gone'", /expectation 1 has the status "gone"/],
+  ["I11", "UPDATE expectations SET status = 'lapsed'", /expectation 1 is lapsed, its events say met/],
+  ["rules", "INSERT INTO quarantine VALUES (1, 'rules', 'event 4', 'boom', 1)", /rules failed twice at event 4.*boom/, "unusual"],
+];
+
+t.test("a store that the writer made is sound", async (t) => {
+  const box = new SecretBox(join(t.testdir(), "secret.key"));
+  const store = soundStore(box);
+  t.same(findingsIn(store, { totals: { gpu: 1 }, open: (sealed) => box.open(sealed) }), []);
+  t.same(checkFile(store.database), []);
+  t.same(
+    INVARIANTS.map(({ id }) => id),
+    Array.from({ length: 12 }, (_, index) => `I${index + 1}`),
+  );
+  const unchecked = checkStore(store.database, NO_TOTALS).filter(({ checked }) => !checked);
+  t.match(unchecked, [{ id: "I7", unchecked: /only a reader/ }]);
+});
+
+t.test("a run that a person forces ahead of its skipped fire breaks nothing", async (t) => {
+  const store = soundStore(new SecretBox(join(t.testdir(), "secret.key")));
+  store.database.exec("UPDATE skips SET fire = 5");
+  t.same(
+    findingsIn(store, NO_TOTALS).filter(({ id }) => id === "I5"),
+    [],
+  );
+});
+
+for (const [id, sql, text, level = "broken"] of DAMAGES) {
+  t.test(`${id}: ${sql}`, async (t) => {
+    const store = soundStore(new SecretBox(join(t.testdir(), "secret.key")));
+    store.database.exec(sql);
+    const found = findingsIn(store, NO_TOTALS).filter((finding) => finding.id === id && text.test(finding.text));
+    t.match(found, [{ level }]);
+  });
+}
+
+t.test("a fan-in that happened twice for a value, and one whose first run was deleted", async (t) => {
+  const store = soundStore(new SecretBox(join(t.testdir(), "secret.key")));
+  const ops: Primitive[] = [];
+  const payload = '{"key":"day","value":"d"}';
+  for (const run of [1, 2])
+    putOperation(ops, "insert_event", "flow.fan_in", 1, run, 1, null, null, null, null, "{}", "[]", payload);
+  store.writer.commit(request(store.writer, 2, { ops }));
+  const told = () => findingsIn(store, NO_TOTALS).filter(({ id }) => id === "I9");
+  t.match(told(), [{ level: "unusual", text: 'flow 1 was run 2 times for the value "d"' }]);
+  store.database.exec("DELETE FROM runs WHERE id = 1");
+  t.same(told(), []);
+});
+
+t.test("what a running server says of totals counts", async (t) => {
+  const store = soundStore(new SecretBox(join(t.testdir(), "secret.key")));
+  const told = (totals: Record<string, number>) => findingsIn(store, { ...NO_TOTALS, totals }).filter(({ id }) => id === "I4");
+  t.same(told({ gpu: 2 }), []);
+  t.match(told({ gpu: 0 }), [{ level: "unusual", text: /^1 of gpu are in use, there are 0/ }]);
+  t.same(told({}), [], "nothing is declared: there is one of it");
+});
+
+t.test("a secret that stands in clear somewhere", async (t) => {
+  const box = new SecretBox(join(t.testdir(), "secret.key"));
+  const facts: InvariantFacts = { totals: null, open: (sealed) => box.open(sealed) };
+  const told = (store: Store) => findingsIn(store, facts).filter(({ id }) => id === "I12");
+  const inPayload = soundStore(box);
+  inPayload.database.exec(`UPDATE events SET payload = '{"url":"https://x/${SECRET}"}' WHERE id = 1`);
+  t.match(told(inPayload), [{ level: "broken", text: "the value of password stands in clear in 1 rows of events.payload" }]);
+  const inLogs = soundStore(box);
+  const lines = JSON.stringify([[null, 20, "l", 3, `using ${SECRET}`]]);
+  inLogs.writer.commit(request(inLogs.writer, 2, { logs: [1, 0, 1, 4, lines] }));
+  t.match(told(inLogs), [{ level: "broken", text: "the value of password stands in clear in 1 log lines" }]);
+  t.match(findingsIn(soundStore(box), NO_TOTALS), [{ id: "I12", level: "unusual", text: /password cannot be decrypted/ }]);
+});
+
+t.test("many findings of one kind are counted", async (t) => {
+  const store = soundStore(new SecretBox(join(t.testdir(), "secret.key")));
+  for (let id = 10; id < 20; id += 1) store.database.exec(`INSERT INTO leases VALUES (${id}, 77, 'run', '{}', 1)`);
+  store.database.exec("UPDATE counters SET value = 99 WHERE name = 'leases'");
+  const told = findingsIn(store, NO_TOTALS).filter(({ id }) => id === "I1");
+  t.equal(told.length, 6);
+  t.equal(told.at(-1)?.text, "and 5 more of this kind");
+});
