@@ -59,6 +59,17 @@ export interface CompletedRun {
 
 type CountOperation = "count_runs" | "count_task_runs";
 
+/** What a step has changed, answered and announced so far. */
+class Draft {
+  readonly decision: Decision = emptyDecision();
+  readonly completed: CompletedRun[] = [];
+  readonly newRuns = new Set<Run>();
+  readonly touchedRuns = new Map<Run, boolean>();
+  readonly touchedTasks = new Set<TaskRun>();
+  readonly stream: Primitive[] = [];
+  readonly counts: { operation: CountOperation; flowId: number; type: StateType; delta: number }[] = [];
+}
+
 export class Turn {
   readonly state: LiveState;
   readonly nowUs: number;
@@ -66,23 +77,38 @@ export class Turn {
   readonly out: Outbox;
   /** Number of this step, to recognise when its decision is committed. */
   readonly number: number;
-  readonly decision: Decision = emptyDecision();
-  /** Runs that completed in this step and whose downstream runs have yet to be created. */
-  readonly completed: CompletedRun[] = [];
-  /** Length of the chain of rules that led to this step, inherited by new events and runs. 0 without a rule. */
-  ruleDepth = 0;
-  readonly #newRuns = new Set<Run>();
-  readonly #touchedRuns = new Map<Run, boolean>();
-  readonly #touchedTasks = new Set<TaskRun>();
-  readonly #stream: Primitive[] = [];
-  readonly #counts: { operation: CountOperation; flowId: number; type: StateType; delta: number }[] = [];
+  /** Length of the chain of rules that led to what is decided here, inherited by new events and runs. 0 without a rule. */
+  readonly ruleDepth: number;
+  readonly #draft: Draft;
 
-  constructor(state: LiveState, nowUs: number, ids: IdSource, out: Outbox, number: number) {
+  constructor(state: LiveState, nowUs: number, ids: IdSource, out: Outbox, number: number, ruleDepth = 0, draft = new Draft()) {
     this.state = state;
     this.nowUs = nowUs;
     this.ids = ids;
     this.out = out;
     this.number = number;
+    this.ruleDepth = ruleDepth;
+    this.#draft = draft;
+  }
+
+  /** This step for decisions that follow from a chain of this many rules: another origin, the same decision. */
+  inChain(ruleDepth: number): Turn {
+    if (ruleDepth === this.ruleDepth) return this;
+    return new Turn(this.state, this.nowUs, this.ids, this.out, this.number, ruleDepth, this.#draft);
+  }
+
+  /** This step for what a command causes. */
+  causedBy(command: Pick<CommandHead, "rule_depth">): Turn {
+    return this.inChain(command.rule_depth ?? 0);
+  }
+
+  get decision(): Decision {
+    return this.#draft.decision;
+  }
+
+  /** Runs that completed in this step and whose downstream runs have yet to be created. */
+  get completed(): CompletedRun[] {
+    return this.#draft.completed;
   }
 
   /** The wall clock; during an unaccepted step, the time it would show without the step. */
@@ -97,8 +123,8 @@ export class Turn {
 
   /** Marks a run that has no row yet. */
   newRun(run: Run): void {
-    this.#newRuns.add(run);
-    this.#touchedRuns.set(run, true);
+    this.#draft.newRuns.add(run);
+    this.#draft.touchedRuns.set(run, true);
   }
 
   /** Runs of a flow with consecutive ids, stored by an operation of their own, and the events of their creation. */
@@ -108,27 +134,27 @@ export class Turn {
     putOperation(this.decision.ops, "insert_run_events", ...event);
     this.state.rules.take("event", count);
     for (let made = 0; made < count; made += 1)
-      this.#stream.push(STREAM_CODE["run.updated"], firstId + made, STREAM_CODE["event.created"], 0);
+      this.#draft.stream.push(STREAM_CODE["run.updated"], firstId + made, STREAM_CODE["event.created"], 0);
   }
 
   /** Marks the row of a run as changed; `announce` if its state has changed. */
   touchRun(run: Run, announce: boolean): void {
-    this.#touchedRuns.set(run, announce || this.#touchedRuns.get(run) === true);
+    this.#draft.touchedRuns.set(run, announce || this.#draft.touchedRuns.get(run) === true);
   }
 
   touchTask(task: TaskRun): void {
-    this.#touchedTasks.add(task);
+    this.#draft.touchedTasks.add(task);
   }
 
   /** Removes the marks of a run that is being deleted. */
   dropRun(run: Run): void {
-    this.#newRuns.delete(run);
-    this.#touchedRuns.delete(run);
-    for (const task of run.tasks.values()) this.#touchedTasks.delete(task);
+    this.#draft.newRuns.delete(run);
+    this.#draft.touchedRuns.delete(run);
+    for (const task of run.tasks.values()) this.#draft.touchedTasks.delete(task);
   }
 
   stream(kind: StreamKind, id: Primitive): void {
-    this.#stream.push(STREAM_CODE[kind], id);
+    this.#draft.stream.push(STREAM_CODE[kind], id);
   }
 
   /** Counts a move of a run between state types; null stands for before its creation and after its deletion. */
@@ -154,8 +180,10 @@ export class Turn {
 
   /** A command touches few states, so searching a list is faster than maintaining a map. */
   #addCount(operation: CountOperation, flowId: number, type: StateType, delta: number): void {
-    const known = this.#counts.find((entry) => entry.type === type && entry.flowId === flowId && entry.operation === operation);
-    if (known === undefined) this.#counts.push({ operation, flowId, type, delta });
+    const known = this.#draft.counts.find(
+      (entry) => entry.type === type && entry.flowId === flowId && entry.operation === operation,
+    );
+    if (known === undefined) this.#draft.counts.push({ operation, flowId, type, delta });
     else known.delta += delta;
   }
 
@@ -285,19 +313,19 @@ export class Turn {
   /** Writes the rows touched so far; rows touched later are written again. */
   writeTouched(): void {
     const { ops, stream } = this.decision;
-    for (const [run, announce] of this.#touchedRuns) {
-      if (this.#newRuns.has(run)) insertRun(ops, run, this.state.parametersOf(run));
+    for (const [run, announce] of this.#draft.touchedRuns) {
+      if (this.#draft.newRuns.has(run)) insertRun(ops, run, this.state.parametersOf(run));
       else putOperation(ops, "update_run", run.id, ...runStateValues(run));
       this.state.fileRun(run, this.number);
       if (announce) stream.push(STREAM_CODE["run.updated"], run.id);
     }
-    for (const task of this.#touchedTasks) {
+    for (const task of this.#draft.touchedTasks) {
       putTask(ops, task);
       stream.push(STREAM_CODE["task_run.updated"], task.id);
     }
-    this.#newRuns.clear();
-    this.#touchedRuns.clear();
-    this.#touchedTasks.clear();
+    this.#draft.newRuns.clear();
+    this.#draft.touchedRuns.clear();
+    this.#draft.touchedTasks.clear();
   }
 
   /** Writes the touched rows and sends the decision. */
@@ -305,9 +333,9 @@ export class Turn {
     assert(this.completed.length === 0, "the downstream runs of every completed run are created");
     this.writeTouched();
     const { ops, logs, replies, stream } = this.decision;
-    for (const { operation, flowId, type, delta } of this.#counts)
+    for (const { operation, flowId, type, delta } of this.#draft.counts)
       if (delta !== 0) putOperation(ops, operation, flowId, type, delta);
-    for (const entry of this.#stream) stream.push(entry);
+    for (const entry of this.#draft.stream) stream.push(entry);
     if (ops.length + logs.length + replies.length + stream.length === 0) return;
     this.out.send(COMMITS, { decision: this.decision, turn: this.number });
   }
@@ -319,7 +347,7 @@ export class Turn {
   #event(...values: OperationValues<"insert_event">): void {
     putOperation(this.decision.ops, "insert_event", ...values);
     this.#noteChain();
-    this.#stream.push(STREAM_CODE["event.created"], 0);
+    this.#draft.stream.push(STREAM_CODE["event.created"], 0);
     this.state.rules.take("event");
   }
 }

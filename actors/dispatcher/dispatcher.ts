@@ -98,7 +98,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     HookDone: hookDone,
     ContinueSlices: (turn) => this.#continueSlices(turn),
     ReportSlice: (turn, { run_id }) => this.#continueReport(turn, run_id),
-    BackfillSlice: (turn, { draft }) => continueBackfill(turn, draft),
+    BackfillSlice: (turn, { draft }) => continueBackfill(turn.causedBy(draft.command), draft),
     CancelSlice: (turn, { backfill_id }) => cancelSlice(turn, backfill_id),
     ReceiverStarted: (turn, { receiver }) => sendAgain(turn, receiver),
     CapacityFreed: (turn, { resources }) => capacityFreed(turn, resources),
@@ -148,8 +148,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     if (open === undefined) return;
     open.called = false;
     if (open.next < open.slices.length) {
-      turn.ruleDepth = open.command.rule_depth ?? 0;
-      applyNextSlice(turn, open);
+      applyNextSlice(turn.causedBy(open.command), open);
     } else {
       const command = open.behind.shift();
       openReports.remove(open);

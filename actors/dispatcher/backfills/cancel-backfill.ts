@@ -73,8 +73,10 @@ export function cancelSlice(turn: Turn, backfillId: number): void {
     for (const command of open.commands) turn.refuse(command, refuse("backfill_not_found", backfillId));
     return;
   }
-  backfill.cancelledThrough = cancelNext(turn, backfill, open.lastRun);
-  if (backfill.cancelledThrough === null) finish(turn, backfill, open);
+  const [command] = open.commands;
+  const caused = command === undefined ? turn : turn.causedBy(command);
+  backfill.cancelledThrough = cancelNext(caused, backfill, open.lastRun);
+  if (backfill.cancelledThrough === null) finish(caused, backfill, open);
   storeBackfill(turn, backfill);
   turn.stream("backfill.updated", backfill.id);
 }

@@ -32,7 +32,6 @@ export function createBackfillCommand(turn: Turn, command: Command): void {
 /** A later step of a large backfill. Nothing of it is decided yet, so everything that may have changed is checked again. */
 export function continueBackfill(turn: Turn, draft: BackfillDraft): void {
   const { command } = draft;
-  turn.ruleDepth = command.rule_depth ?? 0;
   const flow = turn.state.flows.get(command.target);
   // The flow was deleted, or registered with other parameters: start over.
   if (flow === undefined || flow.parameter_schema !== draft.schema) return createBackfillCommand(turn, command);

@@ -50,10 +50,7 @@ export function performAction(
 ): ActionResult {
   if (trigger.depth >= RULE_CHAIN_DEPTH_MAX)
     return { error: `the chain of rules that led here is longer than ${RULE_CHAIN_DEPTH_MAX}` };
-  turn.ruleDepth = trigger.depth + 1;
-  const result = ACTIONS[action.kind](turn, rule, trigger, action, input);
-  turn.ruleDepth = 0;
-  return result;
+  return ACTIONS[action.kind](turn.inChain(trigger.depth + 1), rule, trigger, action, input);
 }
 
 function runFlow(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction): ActionResult {

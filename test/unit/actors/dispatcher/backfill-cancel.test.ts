@@ -46,6 +46,14 @@ t.test("each step ends the next runs, and the last one answers", async (t) => {
   t.equal(kit.state.queue.waiting, 0);
 });
 
+t.test("the events of every step belong to the chain of rules that led to the cancel", async (t) => {
+  const kit = kitOf();
+  const chained = (outcome: DecisionRecord): unknown[] => operations(outcome, "put_event_chain").map(({ depth }) => depth);
+  t.same(chained(kit.send("CancelBackfill", { target: 1, ruleDepth: 3 })), [3, 3, 3, 3]);
+  t.same(chained(kit.tell(NEXT)), [3, 3, 3, 3]);
+  t.same(chained(kit.tell(NEXT)), [3, 3]);
+});
+
 t.test("a step waits for the commit of the one before", async (t) => {
   const kit = kitOf();
   kit.committed = kit.turn;

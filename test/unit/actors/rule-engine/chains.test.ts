@@ -46,6 +46,18 @@ t.test("a run that a rule creates, and its event, come from one rule more", asyn
   t.same(eventDepths(fired), [["run.scheduled", 3]], "events about the rule never make rules act");
 });
 
+t.test("each action of a step continues the chain of its own event", async (t) => {
+  const kit = kitWithRule();
+  const react = fires(kit, 2, [{ kind: "run_flow", flow: "f" }]);
+  const longer = fires(kit, 5, [{ kind: "run_flow", flow: "f" }]);
+  const fired = kit.tell({ ...react, reactions: [...react.reactions, ...longer.reactions] });
+  t.match(operations(fired, "put_chain"), [{ depth: 3 }, { depth: 6 }]);
+  t.same(eventDepths(fired), [
+    ["run.scheduled", 3],
+    ["run.scheduled", 6],
+  ]);
+});
+
 t.test("what follows from such a run stays in the chain: downstream runs, reruns and retries", async (t) => {
   const kit = kitWithRule();
   create(kit, { flow: "after", options: { after: { flow: "f" } } });
