@@ -17,7 +17,7 @@ import { isHeld, prune } from "../../scheduler/fires/held-runs.ts";
 import { extend } from "../../scheduler/fires/look-ahead.ts";
 import { requeue } from "../hand-out/hand-out.ts";
 import { dropRun } from "../states/drop-run.ts";
-import { moveRun } from "../states/move-run.ts";
+import { forceRun } from "../states/move-run.ts";
 
 /**
  * Schedules with decided fires more than an hour ahead. Only a wrong clock causes that: no command decides a fire in advance.
@@ -63,7 +63,7 @@ export function putScheduleRight(turn: Turn, schedule: Schedule): void {
     const run = state.findRun(id);
     const fire = run?.scheduled_time ?? null;
     if (run === undefined || fire === null) continue;
-    if (isDroppedFire(run)) moveRun(turn, run, waitingAgain(nowUs));
+    if (isDroppedFire(run)) forceRun(turn, run, waitingAgain(nowUs));
     else if (!isEnded(run)) {
       schedule.runs.set(fire, run);
       // A run that no engine has taken waits for its time again.

@@ -90,5 +90,5 @@ export function placeRun(turn: Turn, run: Run, given?: EndedAtOnce): void {
   const isLater = run.scheduled_time !== null && run.scheduled_time > turn.nowUs;
   const outcome = given ?? (isLater ? null : overlapOutcome(run.flow, turn.nowUs));
   if (outcome === null) enqueue(turn, run);
-  else enterState(turn, run, outcome.state, outcome.extra, "server");
+  else enterState(turn, run, outcome.state, outcome.extra, "server", false);
 }

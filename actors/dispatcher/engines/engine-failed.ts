@@ -7,7 +7,7 @@ import { keyOfRun } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { updateFlow } from "../../records/flows/register-flow.ts";
 import { cutText } from "../reports/sent-text.ts";
-import { moveRun } from "../states/move-run.ts";
+import { forceRun } from "../states/move-run.ts";
 
 const UNNAMED_FAILURE = "import failed";
 
@@ -27,7 +27,7 @@ export function engineFailed(turn: Turn, command: Command<"EngineFailed">): void
   for (const run of [...turn.state.runs.values()]) {
     if (run.place === "none" || keyOfRun(run) !== key) continue;
     const details = { traceback, forced: true };
-    moveRun(turn, run, { type: "Failed", name: "Failed", timestamp: turn.nowUs, message, details });
+    forceRun(turn, run, { type: "Failed", name: "Failed", timestamp: turn.nowUs, message, details });
     failed.push(run.id);
   }
   for (const flow of turn.state.flows.values()) {

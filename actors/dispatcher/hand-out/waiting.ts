@@ -126,7 +126,7 @@ export function markLate(turn: Turn, run: Run): void {
   if (run.state.type !== "Scheduled" || run.state.name === "Late" || run.scheduled_time === null) return;
   const extra = { scheduled_time: run.scheduled_time, name: run.name };
   const { message } = run.state;
-  // This move is not the forced one: a forced move takes the run from its engine.
+  // The mark of a forced move belongs to that move alone.
   const { forced: _forced, ...details } = run.state.details as Record<string, unknown>;
   moveRun(turn, run, { type: "Scheduled", name: "Late", timestamp: turn.nowUs, message, details }, extra);
 }

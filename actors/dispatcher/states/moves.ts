@@ -33,16 +33,20 @@ const TASK_EVENTS: Readonly<Record<string, string | null>> = {
   Retrying: null,
 };
 
+/** Who moves a run. When an engine moves its own run, the engine calls the hook. */
+export type Mover = "server" | "engine";
+
 /**
  * Moves a run into an accepted state. The downstream runs of a completed run are left to the caller: the run waits for them
- * in `turn.completed`. All callers but those that create runs call `moveRun` (move-run.ts), which creates them.
+ * in `turn.completed`. All callers but those that create runs call `moveRun` or `forceRun` (move-run.ts), which create them.
  */
 export function enterState(
   turn: Turn,
   run: Run,
   state: State,
   extra: Record<string, unknown> | null,
-  mover: "server" | "engine",
+  mover: Mover,
+  force: boolean,
 ): void {
   const before = run.state;
   const revived = isTerminal(before.type) && !isTerminal(state.type);
@@ -69,7 +73,7 @@ export function enterState(
   if (event) turn.runEvent(event, run, extra);
   if (mover === "server") queueHook(turn, run);
   if (revived && before.type === "Completed") noteCompletion(turn, run, false);
-  afterMove(turn, run, state);
+  afterMove(turn, run, state, force);
 }
 
 /** The event that records a state of a run; none for Cancelling, whatever its name. */
@@ -79,12 +83,12 @@ function eventOf({ type, name }: State): string | null {
   return type === "Cancelling" ? null : `run.${type.toLowerCase()}`;
 }
 
-function afterMove(turn: Turn, run: Run, state: State): void {
+function afterMove(turn: Turn, run: Run, state: State, force: boolean): void {
   const { options } = run.flow;
   if (state.type !== "Scheduled") turn.state.queue.leave(run);
   if (isTerminal(state.type) || state.type === "Paused") releaseRun(turn, run);
-  else if (state.type === "Scheduled" && run.place === "none" && (!run.assigned || state.details["forced"] === true)) {
-    // A run that an engine holds sleeps in the engine between retries; any other Scheduled run is queued.
+  else if (state.type === "Scheduled" && run.place === "none" && (!run.assigned || force)) {
+    // A run that an engine holds sleeps in the engine between retries, unless it is forced; any other Scheduled run is queued.
     releaseRun(turn, run);
     enqueue(turn, run);
   }

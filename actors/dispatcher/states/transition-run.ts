@@ -11,7 +11,8 @@ import { lackOfRoom } from "../creation/lack-of-room.ts";
 import { touchContact } from "../engines/contact.ts";
 import { isHeldTime, timeOfMove } from "../reports/reported-time.ts";
 import { crashRun, ENGINE_EXITED } from "./crash.ts";
-import { moveRun } from "./move-run.ts";
+import { forceRun, moveRun } from "./move-run.ts";
+import type { Mover } from "./moves.ts";
 import { decideTransition } from "./transition.ts";
 
 export function transitionRun(turn: Turn, command: Command): void {
@@ -53,10 +54,12 @@ export function moveByReport(turn: Turn, run: Run, proposed: RunTransitionReport
   applyMove(turn, run, decision.state, false, "engine");
 }
 
-function applyMove(turn: Turn, run: Run, state: State, forced: boolean, mover: "server" | "engine"): void {
+function applyMove(turn: Turn, run: Run, state: State, force: boolean, mover: Mover): void {
+  const extra = state.name === "Skipped" ? { reason: state.message } : null;
+  if (force) forceRun(turn, run, state, extra, mover);
   // The engine reports that user code ended its thread or filled its memory: rerun as after any crash.
-  if (state.type === "Crashed" && run.assigned && !forced) crashRun(turn, run, state.message ?? ENGINE_EXITED, state.details);
-  else moveRun(turn, run, state, state.name === "Skipped" ? { reason: state.message } : null, mover);
+  else if (state.type === "Crashed" && run.assigned) crashRun(turn, run, state.message ?? ENGINE_EXITED, state.details);
+  else moveRun(turn, run, state, extra, mover);
 }
 
 /** A repetition of the newest move is accepted, because its first answer may have been lost. */

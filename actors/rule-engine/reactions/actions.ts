@@ -16,7 +16,7 @@ import type { Turn } from "../../core/turn.ts";
 import { createRun } from "../../dispatcher/creation/create-run.ts";
 import { lackOfRoom } from "../../dispatcher/creation/lack-of-room.ts";
 import { cancelRun } from "../../dispatcher/states/cancel-run.ts";
-import { moveRun } from "../../dispatcher/states/move-run.ts";
+import { forceRun } from "../../dispatcher/states/move-run.ts";
 import { SCHEDULER } from "../../names.ts";
 import { pauseSchedule } from "../../scheduler/schedules/pause-schedule.ts";
 import { resumeSchedule } from "../../scheduler/schedules/resume-schedule.ts";
@@ -100,7 +100,7 @@ function setState(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction):
   const message = action.message ?? `set by rule ${rule.name}`;
   const state: State = { type, name, timestamp: turn.nowUs, message, details: { forced: true } };
   continueChain(turn, run);
-  moveRun(turn, run, state, name === "Skipped" ? { reason: message } : null);
+  forceRun(turn, run, state, name === "Skipped" ? { reason: message } : null);
   return { detail: { run_id: run.id, state: run.state.name } };
 }
 

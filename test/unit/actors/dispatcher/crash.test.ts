@@ -261,6 +261,16 @@ t.test("a run that was forced to Scheduled stays with the engine that got it whe
   t.equal(move(kit, id, "Pending", { lease }).reply?.status, 200);
 });
 
+t.test("only force takes a run from its engine, not details that claim it", async (t) => {
+  const kit = new DispatchKit();
+  const id = startRun(kit);
+  const more = { name: "AwaitingRetry", details: { forced: true, delay: 20 } };
+  t.equal(move(kit, id, "Scheduled", more).reply?.status, 200);
+  t.match(kit.run(id), { assigned: true, place: "none" });
+  move(kit, id, "Scheduled", { force: true });
+  t.match(kit.run(id), { assigned: false, place: "ready" });
+});
+
 t.test("a run that has started is never Late: it waits for its own retry, or to go on after an answer", async (t) => {
   const kit = new DispatchKit();
   const dueUs = START_US + SECOND_US;
