@@ -4,7 +4,6 @@
  */
 
 import { refuse } from "#protocol/errors";
-import { COMMANDS, type CommandKind } from "#protocol/wire/command";
 import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";
 import type { Outbox } from "#runtime/effect";
@@ -34,6 +33,7 @@ import { Quarantine } from "../rule-engine/reactions/quarantine.ts";
 import { RuleEngine } from "../rule-engine/rule-engine.ts";
 import { Scheduler } from "../scheduler/scheduler.ts";
 import type { CommitClient } from "../store-writer/commit-client.ts";
+import { answeredBy, changesNothing, epochOf, type GroupMessage, isOfDiscovery } from "./group-messages.ts";
 import { loadLiveState, resume } from "./load.ts";
 
 export interface GroupOptions {
@@ -63,7 +63,7 @@ export class DispatchGroup {
   #halted = false;
   #readOnly = false;
   /** Messages of discovery received in the read-only state, kept for the reload. */
-  #kept: object[] = [];
+  #kept: GroupMessage[] = [];
   readonly #quarantine = new Quarantine();
   #statements: Statements | null = null;
   #state: LiveState | null = null;
@@ -82,7 +82,8 @@ export class DispatchGroup {
       get readOnly() {
         return readOnly();
       },
-      takes: (message) => this.#takes(message),
+      // Each actor passes on the messages of its own type.
+      takes: (message) => this.#takes(message as GroupMessage),
       quarantine: this.#quarantine,
       committedTurn: () => options.commits.committedTurn,
       announceEpoch: () => options.commits.announce(this.#epoch),
@@ -116,12 +117,13 @@ export class DispatchGroup {
 
   /** The actors of the group in start order. */
   specs(): ActorSpec[] {
-    const failed = (message: unknown, error: Error, out: Outbox): void => {
+    // The host gives an actor only messages of its type, and none of another type back.
+    const failed = (message: unknown, _error: Error, out: Outbox): void => {
       this.#halted = true;
-      answerDefect(message, error, out);
+      answerDefect(message as GroupMessage, out);
     };
     // Messages with the new epoch for an actor that has yet to start are not resent by the gateway, so keep them.
-    const resent = (message: unknown): boolean => isOfGateway(message) && message.epoch !== this.#epoch;
+    const resent = (message: unknown): boolean => this.#isOfOtherStart(message as GroupMessage);
     const shared = { failed, resent } as const;
     return [
       { name: DISPATCHER, start: (_context, out) => this.#startDispatcher(out), ...shared },
@@ -193,12 +195,17 @@ export class DispatchGroup {
     return scheduler;
   }
 
-  #takes(message: object): boolean {
+  #takes(message: GroupMessage): boolean {
     // The gateway resends every unanswered command after each start of the core, so drop those with an older epoch.
-    if (this.#halted || (isOfGateway(message) && message.epoch !== this.#epoch)) return false;
+    if (this.#halted || this.#isOfOtherStart(message)) return false;
     if (!this.#readOnly || changesNothing(message)) return true;
-    if (FOUND.has(kindOf(message))) this.#kept.push(message);
+    if (isOfDiscovery(message)) this.#kept.push(message);
     return false;
+  }
+
+  #isOfOtherStart(message: GroupMessage): boolean {
+    const epoch = epochOf(message);
+    return epoch !== null && epoch !== this.#epoch;
   }
 
   #loaded(): LiveState {
@@ -207,29 +214,11 @@ export class DispatchGroup {
   }
 }
 
-/** Besides reads: messages handled in the read-only state, because they concern no stored row. */
-const FREE_OF_ROWS = new Set(["CustomRoutes", "CodeProblems", "Listening", "Figures", "GatewayStarted", "StopWork"]);
-/** Messages of discovery, which are sent only once. */
-const FOUND = new Set(["RegisterFlows", "ReloadCode", "RegisterRules"]);
-
-function kindOf(message: object): string {
-  return "kind" in message ? String(message.kind) : "";
-}
-
-function changesNothing(message: object): boolean {
-  const kind = kindOf(message);
-  return FREE_OF_ROWS.has(kind) || (kind in COMMANDS && !COMMANDS[kind as CommandKind].writes);
-}
-
 /** The command that crashed an actor changed nothing: its client gets 500 at once, other commands are resent. */
-function answerDefect(message: unknown, _error: Error, out: Outbox): void {
-  if (!isOfGateway(message) || !("id" in message)) return;
-  const refusal = refuse("internal", `in command ${message.id}`);
-  const decision = { ...emptyDecision(), replies: [Number(message.id), refusal.status, refusal.body()] };
+function answerDefect(message: GroupMessage, out: Outbox): void {
+  const command = answeredBy(message);
+  if (command === null) return;
+  const refusal = refuse("internal", `in command ${command.id}`);
+  const decision = { ...emptyDecision(), replies: [command.id, refusal.status, refusal.body()] };
   out.send(COMMITS, { decision, turn: 0 });
-}
-
-/** Commands and notices carry an epoch; the gateway resends them after a restart. */
-function isOfGateway(message: unknown): message is { epoch: number } {
-  return typeof message === "object" && message !== null && "epoch" in message;
 }

@@ -1,5 +1,5 @@
 /** Messages of the dispatcher. */
-import type { CommandNotice } from "#protocol/wire/command";
+import type { CommandNotice, CommandRef } from "#protocol/wire/command";
 import type { ReportSlice } from "../core/state/open-reports.ts";
 import type { PoolReport } from "../engine-processes/engine-process-messages.ts";
 import type { ReactionMessage, ReceiverStarted } from "../rule-engine/rule-messages.ts";
@@ -62,22 +62,17 @@ export interface ContinueSlices {
   kind: "ContinueSlices";
 }
 
-/**
- * Make the next runs of a backfill; sent by a timer, so that messages in between are handled first. Id and epoch as in
- * ReportSlice.
- */
+/** Make the next runs of a backfill; sent by a timer, so that messages in between are handled first. */
 export interface BackfillSlice {
   kind: "BackfillSlice";
-  id: number;
-  epoch: number;
+  answers: CommandRef;
   draft: BackfillDraft;
 }
 
-/** Cancel the next runs of a backfill. Id and epoch as in ReportSlice, if a client waits for the answer. */
+/** Cancel the next runs of a backfill; answers no command if the cancel began before the newest start of the core. */
 export interface CancelSlice {
   kind: "CancelSlice";
-  id?: number;
-  epoch?: number;
+  answers: CommandRef | null;
   backfill_id: number;
 }
 

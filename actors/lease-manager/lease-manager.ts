@@ -19,7 +19,7 @@ import type { CapacityFreed, GatewayStarted } from "../dispatcher/dispatcher-mes
 import { isReserved } from "../dispatcher/hand-out/reservation.ts";
 import { DISPATCHER } from "../names.ts";
 
-type LeasesMessage = CommandNotice | GatewayStarted | CapacityFreed;
+export type LeasesMessage = CommandNotice | GatewayStarted | CapacityFreed;
 
 /** Maximum of granted leases remembered for undeliverable answers, which are reported within moments. */
 const GRANTS_REMEMBERED_MAX = 10_000;

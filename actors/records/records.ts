@@ -65,7 +65,7 @@ export interface Figures {
   actors: ActorInfo[];
 }
 
-type RecordsMessage =
+export type RecordsMessage =
   | CommandNotice
   | RegisterFlows
   | ReloadCode

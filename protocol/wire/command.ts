@@ -160,6 +160,16 @@ export interface CommandHead {
 }
 
 /**
+ * Names a command. A message between actors that decides a command, or a part of one, names the command in a field `answers`:
+ * that command is answered 500 if the step over the message fails.
+ */
+export type CommandRef = Pick<CommandHead, "id" | "epoch">;
+
+export function isCommand(message: { kind: string }): message is Command {
+  return Object.hasOwn(COMMANDS, message.kind);
+}
+
+/**
  * A notice of the gateway about a command it has sent:
  * - Expired: the wait of a long-poll has ended; the core answers it now (empty), unless its answer is on the way.
  * - Abandoned: the client of a long-poll has disconnected; no answer is needed.

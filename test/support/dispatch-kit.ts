@@ -10,6 +10,7 @@ import type { GroupPorts } from "#actors/core/ports";
 import type { Backfill } from "#actors/core/state/backfill";
 import { type DispatchSettings, LiveState } from "#actors/core/state/live-state";
 import type { Run } from "#actors/core/state/run";
+import { epochOf, type GroupMessage } from "#actors/dispatch-group/group-messages";
 import { Dispatcher } from "#actors/dispatcher/dispatcher";
 import type { DispatcherMessage } from "#actors/dispatcher/dispatcher-messages";
 import type { EngineProcessesMessage } from "#actors/engine-processes/engine-process-messages";
@@ -320,7 +321,7 @@ export class DispatchKit {
       lastSeq: () => 0,
       announceEpoch: () => undefined,
       readOnly: false,
-      takes: (message) => !("epoch" in message) || message.epoch === kit.epoch,
+      takes: (message) => (epochOf(message as GroupMessage) ?? kit.epoch) === kit.epoch,
       nextTurn: () => {
         kit.turn += 1;
         return kit.turn;

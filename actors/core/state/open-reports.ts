@@ -7,7 +7,7 @@
  */
 
 import type { ReportEvent } from "#protocol/records/engine";
-import type { Command } from "#protocol/wire/command";
+import type { Command, CommandRef } from "#protocol/wire/command";
 import { DISPATCHER } from "../../names.ts";
 import type { Turn } from "../turn.ts";
 
@@ -39,13 +39,10 @@ export interface OpenReport {
   readonly behind: Command<"TransitionRun" | "Report">[];
 }
 
-/**
- * Apply the next slice of a report. Id and epoch are those of the report's command, which is answered 500 if the step fails.
- */
+/** Apply the next slice of a report, or the command that waits behind the report. */
 export interface ReportSlice {
   kind: "ReportSlice";
-  id: number;
-  epoch: number;
+  answers: CommandRef | null;
   run_id: number;
 }
 
@@ -95,9 +92,8 @@ export class OpenReports {
       const hasSlice = report.next < report.slices.length;
       if (report.called || (hasSlice && report.wroteTurn > committedTurn)) continue;
       report.called = true;
-      // The command that the step decides; it is answered 500 if the step fails.
-      const { id, epoch } = hasSlice ? report.command : (report.behind[0] ?? report.command);
-      turn.out.send(DISPATCHER, { kind: "ReportSlice", id, epoch, run_id: report.head.run_id } satisfies ReportSlice);
+      const answers = hasSlice ? report.command : (report.behind[0] ?? null);
+      turn.out.send(DISPATCHER, { kind: "ReportSlice", answers, run_id: report.head.run_id } satisfies ReportSlice);
     }
   }
 }

@@ -54,9 +54,8 @@ export function callCancels(turn: Turn, committedTurn: number): void {
   for (const [backfill_id, open] of turn.state.openCancels) {
     if (open.called || open.wroteTurn > committedTurn) continue;
     open.called = true;
-    const [command] = open.commands;
-    const answered = command === undefined ? {} : { id: command.id, epoch: command.epoch };
-    turn.out.send(DISPATCHER, { kind: "CancelSlice", backfill_id, ...answered } satisfies CancelSlice);
+    const answers = open.commands[0] ?? null;
+    turn.out.send(DISPATCHER, { kind: "CancelSlice", answers, backfill_id } satisfies CancelSlice);
   }
 }
 

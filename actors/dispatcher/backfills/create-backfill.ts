@@ -45,9 +45,8 @@ function goOn(turn: Turn, flow: Flow, draft: BackfillDraft): void {
   const wrong = draftRuns(turn, flow, draft);
   if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
   if (draft.runs.length < draft.wanted.units.length) {
-    const { id, epoch } = command;
-    const next: BackfillSlice = { kind: "BackfillSlice", id, epoch, draft };
-    return turn.out.setTimer(`backfill ${id}`, turn.nowUs, next);
+    const next: BackfillSlice = { kind: "BackfillSlice", answers: command, draft };
+    return turn.out.setTimer(`backfill ${command.id}`, turn.nowUs, next);
   }
   // During the preparation, the same request may have been decided, and other runs may have used up the room.
   if (turn.answerAgain(command)) return;
