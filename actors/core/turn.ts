@@ -11,7 +11,7 @@ import type { State, StateType } from "#protocol/records/state";
 import { canonicalJson, parseKeepingFractions } from "#protocol/values/json";
 import { SENT_JSON } from "#protocol/values/json-scan";
 import { validate } from "#protocol/values/validate";
-import type { Command, CommandHead, CommandKind } from "#protocol/wire/command";
+import { COMMANDS, type Command, type CommandHead, type CommandKind } from "#protocol/wire/command";
 import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/wire/feed";
 import { assert } from "#runtime/assert";
 import type { Outbox } from "#runtime/effect";
@@ -29,17 +29,6 @@ const EVENT_ANSWER = "event:";
 
 /** Time that an engine may take to report a move; a larger difference means that its clock differs from the server's. */
 const CLOCKS_APART_US = 1_000_000;
-
-/** Client routes whose bodies are parsed here. */
-export const CLIENT_ROUTES: Readonly<Partial<Record<CommandKind, string>>> = {
-  CreateRun: "POST /api/runs",
-  CreateFlowRun: "POST /api/flows/{id}/runs",
-  CreateBackfill: "POST /api/flows/{id}/backfill",
-  CreateRule: "POST /api/rules",
-  PatchRule: "PATCH /api/rules/{id}",
-  CreateVariable: "POST /api/variables",
-  PatchVariable: "PATCH /api/variables/{name}",
-};
 
 /** An event with all fields but its payload; other events are read through their run or flow. */
 export interface GivenEvent {
@@ -300,8 +289,8 @@ export class Turn {
   }
 
   #nameUnknownFields(kind: CommandKind, schema: TSchema, body: unknown): void {
-    const route = CLIENT_ROUTES[kind];
-    const line = route === undefined ? null : this.state.unknownFields.line(route, schema, body);
+    const { loggedAs } = COMMANDS[kind];
+    const line = loggedAs === null ? null : this.state.unknownFields.line(loggedAs, schema, body);
     if (line !== null) this.warn(line);
   }
 

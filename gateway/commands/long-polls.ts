@@ -10,13 +10,9 @@ import { WAIT_MS_MAX } from "#protocol/limits";
 import { COMMANDS, type CommandKind, type CommandNotice } from "#protocol/wire/command";
 import type { PendingCommand } from "./pending-command.ts";
 
-/** Commands whose answer hands out work or a lease, or whose client retries until it gets the answer. */
-const HANDS_OVER: ReadonlySet<CommandKind> = new Set<CommandKind>(["Work", "AcquireLease", "TransitionRun"]);
-const PARKS: ReadonlySet<CommandKind> = new Set<CommandKind>(["Work", "AcquireLease"]);
-
 /** The parking time of a request in microseconds, from `wait_ms` in its body; null if it is no long-poll. */
 export function parkingTimeUs(kind: CommandKind, body: unknown): number | null {
-  if (!PARKS.has(kind)) return null;
+  if (!COMMANDS[kind].parks) return null;
   const waitMs = (body as { wait_ms?: number | null }).wait_ms ?? 0;
   return Math.min(waitMs, WAIT_MS_MAX) * 1000;
 }
@@ -35,12 +31,12 @@ export class Parking {
 
   /** The client of a sent command disconnected. */
   abandon(pending: PendingCommand): void {
-    if (PARKS.has(pending.kind)) this.#notify("Abandoned", pending);
+    if (COMMANDS[pending.kind].parks) this.#notify("Abandoned", pending);
   }
 
   /** The answer arrived after the client had disconnected. */
   undelivered(pending: PendingCommand): void {
-    if (HANDS_OVER.has(pending.kind)) this.#notify("Undelivered", pending);
+    if (COMMANDS[pending.kind].reportsUndelivered) this.#notify("Undelivered", pending);
   }
 
   #notify(kind: CommandNotice["kind"], pending: PendingCommand): void {

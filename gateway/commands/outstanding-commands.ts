@@ -5,9 +5,9 @@
  * of the former core have arrived before, so unanswered commands were not applied and are resent under the new epoch. A
  * command that cannot be answered in time ends in one of two ways:
  * - certainly not applied (never sent to the running core): 503 with Retry-After;
- * - perhaps applied: the connection is cut, so that the client does not take the response for a refusal. Transitions always
- *   end like this, because engines retry a cut transition but give up after a 503. Long-polls may get 503, because an
- *   undelivered answer is taken back.
+ * - perhaps applied: the connection is cut, so that the client does not take the response for a refusal. Commands that are
+ *   not `refusable` (transitions) always end like this, because engines retry a cut transition but give up after a 503.
+ *   Long-polls may get 503, because an undelivered answer is taken back.
  */
 
 import { type Refusal, refuse } from "#protocol/errors";
@@ -24,7 +24,7 @@ import { type CommandRequest, PendingCommand } from "./pending-command.ts";
 
 /** How long a command waits for a core: longer than a restart takes, shorter than clients wait. */
 const HOLD_US = 5_000_000;
-/** How long a transition waits for a store that rejects writes; then its connection is cut and the engine retries. */
+/** How long a command that is not refusable waits for a store that rejects writes; then the client is cut and retries. */
 const UNWRITTEN_HOLD_US = 800_000;
 /** How long a decision may take: less than the 30 s after which engines give up a request. */
 const DECIDE_US = 25_000_000;
@@ -66,7 +66,7 @@ export class OutstandingCommands {
   #deciding = 0;
   /** The reason and start of the read-only state, or null. */
   #readOnly: ReadOnly | null = null;
-  #accepts: "all" | "polls for work" | "nothing" = "all";
+  #phase: "open" | "stopping" | "closed" = "open";
   #drained: (() => void) | null = null;
   /** Set once this table has failed: later requests are forwarded to the new table. */
   #successor: OutstandingCommands | null = null;
@@ -106,8 +106,8 @@ export class OutstandingCommands {
     const refusal = this.#refusalOf(request);
     if (refusal !== null) {
       this.#bodies.giveBytes(request.bytes);
-      if (request.kind === "TransitionRun") exchange.cut();
-      else replyRefusal(exchange, refusal);
+      if (COMMANDS[request.kind].refusable) replyRefusal(exchange, refusal);
+      else exchange.cut();
       return;
     }
     const nowUs = this.#ports.now();
@@ -215,10 +215,10 @@ export class OutstandingCommands {
    * stopping server. Expires other long-polls. Resolves when every client has its answer or after the grace period.
    */
   async stop(graceMs: number): Promise<void> {
-    this.#accepts = "polls for work";
+    this.#phase = "stopping";
     for (const pending of this.#pending.values()) {
       const parked = !pending.gone && pending.waitUs !== null && pending.patience === "fresh";
-      if (parked && pending.kind !== "Work") this.#expire(pending);
+      if (parked && COMMANDS[pending.kind].whileStopping !== "accepted") this.#expire(pending);
     }
     if (this.#waiting > 0 && graceMs > 0) {
       let timer: NodeJS.Timeout | undefined;
@@ -228,7 +228,7 @@ export class OutstandingCommands {
       });
       clearTimeout(timer);
     }
-    this.#accepts = "nothing";
+    this.#phase = "closed";
     for (const pending of this.#pending.values()) if (!pending.gone) this.#giveUp(pending);
     this.#wheel.stop();
   }
@@ -242,9 +242,10 @@ export class OutstandingCommands {
   }
 
   #refusalOf({ kind, waitUs }: CommandRequest): Refusal | null {
-    if (this.#accepts !== "all" && !(this.#accepts === "polls for work" && kind === "Work"))
-      return refuse(kind === "CreateRun" || kind === "CreateFlowRun" ? "stopping" : "unavailable");
-    if (this.#holdsBack(kind) && kind !== "TransitionRun") return this.#unwritten(kind);
+    const { refusable, whileStopping } = COMMANDS[kind];
+    if (this.#phase !== "open" && whileStopping !== "accepted") return refuse(whileStopping);
+    if (this.#phase === "closed") return refuse("unavailable");
+    if (refusable && this.#holdsBack(kind)) return this.#unwritten(kind);
     const full = this.#pending.size >= OUTSTANDING_MAX || (waitUs === null && this.#deciding >= DECIDING_MAX);
     return full ? refuse("busy") : null;
   }
@@ -253,19 +254,18 @@ export class OutstandingCommands {
     return this.#readOnly !== null && COMMANDS[kind].writes;
   }
 
-  /** Engines of other versions retry a report only after a 503. */
   #unwritten(kind: CommandKind): Refusal {
-    const full = this.#readOnly?.status === 507 && kind !== "Report";
+    const full = this.#readOnly?.status === 507 && COMMANDS[kind].diskFull === 507;
     return refuse(full ? "disk_full" : "store_unavailable", this.#readOnly?.error ?? "");
   }
 
   /**
-   * While the store rejects writes: answers a command that would write. A transition waits a little, because an engine takes
-   * a refusal as the end of the run. Returns true when the command must not be sent now.
+   * While the store rejects writes: answers a command that would write. A command that is not refusable waits a little.
+   * Returns true when the command must not be sent now.
    */
   #refuseOrHold(pending: PendingCommand): boolean {
     if (!this.#holdsBack(pending.kind)) return false;
-    if (pending.kind !== "TransitionRun") this.#answer(pending, this.#unwritten(pending.kind));
+    if (COMMANDS[pending.kind].refusable) this.#answer(pending, this.#unwritten(pending.kind));
     else this.#setDeadline(pending, Math.min(pending.dueUs, this.#ports.now() + UNWRITTEN_HOLD_US));
     return true;
   }
@@ -288,7 +288,7 @@ export class OutstandingCommands {
       this.#expire(pending);
       return;
     }
-    if (pending.kind !== "TransitionRun" && this.#isCertain(pending)) {
+    if (COMMANDS[pending.kind].refusable && this.#isCertain(pending)) {
       this.#giveUp(pending);
       return;
     }
@@ -315,7 +315,7 @@ export class OutstandingCommands {
 
   #giveUp(pending: PendingCommand): void {
     const certain = this.#isCertain(pending);
-    if (pending.kind !== "TransitionRun" && (certain || pending.waitUs !== null)) {
+    if (COMMANDS[pending.kind].refusable && (certain || pending.waitUs !== null)) {
       this.#answer(pending, refuse("unavailable"));
       return;
     }
@@ -366,7 +366,7 @@ export class OutstandingCommands {
 
   #completed(kind: CommandKind, body: Primitive): string | null {
     if (typeof body !== "string") return null;
-    if (kind !== "GetServer") return body;
+    if (!COMMANDS[kind].completedByGateway) return body;
     const info = JSON.parse(body) as ServerInfo;
     const stream_seq = Math.max(info.stream_seq, this.#ports.latestSeq());
     const store_problem = this.#readOnly === null ? null : { message: this.#readOnly.error, since: this.#readOnly.since };

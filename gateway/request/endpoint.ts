@@ -58,7 +58,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     this.#commands = commands;
     this.#slicer = slicer;
     this.#warn = warn;
-    this.largeAbove = kind === "Report" ? PARSE_ON_CORE_BYTES_MAX : Number.POSITIVE_INFINITY;
+    this.largeAbove = COMMANDS[kind].sliced ? PARSE_ON_CORE_BYTES_MAX : Number.POSITIVE_INFINITY;
   }
 
   serve(exchange: Exchange, values: readonly string[]): void {
@@ -99,10 +99,10 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     return parsed.ok ? { target, name, body: parsed.query } : parsed.refusal;
   }
 
-  /** Engines give up a run whose transition is rejected, but retry a cut request. */
+  /** No memory for the body. */
   busy(exchange: Exchange): void {
-    if (this.#kind === "TransitionRun") exchange.cut();
-    else replyRefusal(exchange, refuse("busy"));
+    if (COMMANDS[this.#kind].refusable) replyRefusal(exchange, refuse("busy"));
+    else exchange.cut();
   }
 
   take(exchange: Exchange, head: RequestHead, text: string, bytes: number): void {

@@ -16,21 +16,87 @@ import type { SettingsPatch } from "../records/server.ts";
 import type { UpcomingQuery } from "../records/upcoming.ts";
 import type { SlicedReport } from "./report-slices.ts";
 
-/** Which actor takes a command, and on which thread its body is parsed (hot bodies: on the core). */
-export const COMMANDS = {
-  CreateRun: { actor: "dispatcher", parsed: "core", writes: true },
-  CreateFlowRun: { actor: "dispatcher", parsed: "core", writes: true },
-  TransitionRun: { actor: "dispatcher", parsed: "core", writes: true },
-  Report: { actor: "dispatcher", parsed: "core", writes: true },
+/** One kind of command: who decides it, and what is special about it. */
+export interface CommandRow {
+  /** The actor that decides it. */
+  actor: "dispatcher" | "scheduler" | "lease-manager" | "records";
+  /** The thread on which its body is parsed (hot bodies: on the core). */
+  parsed: "core" | "gateway";
+  /** Whether it changes rows: if so, it is refused or waits while the store takes no writes. */
+  writes: boolean;
+  /** A long-poll: its body has `wait_ms`, and the actor gets the notices Expired and Abandoned. */
+  parks: boolean;
+  /** The actor gets the notice Undelivered: the answer hands something out, or its client retries until it gets the answer. */
+  reportsUndelivered: boolean;
+  /**
+   * False if the client takes every refusal as final, but retries when its connection is cut: then the gateway never refuses
+   * the command, and waits longer before it cuts the connection.
+   */
+  refusable: boolean;
+  /** While the server stops: refused with this error, or accepted because the actor answers it with an order to leave. */
+  whileStopping: "unavailable" | "stopping" | "accepted";
+  /** The refusal while the disk is full: engines of other versions retry a report only after a 503. */
+  diskFull: 503 | 507;
+  /** A body above PARSE_ON_CORE_BYTES_MAX is checked and sliced by a reader thread (report-slices.ts). */
+  sliced: boolean;
+  /** The gateway adds to the answer what only the gateway knows. */
+  completedByGateway: boolean;
+  /**
+   * The route of a client whose body the core parses: the server's log names the unknown fields of that body under this name.
+   * Null if the gateway parses the body, and for bodies of engines.
+   */
+  loggedAs: string | null;
+}
+
+type GivenRow = Pick<CommandRow, "actor" | "parsed" | "writes"> & Partial<CommandRow>;
+
+const COMMON = {
+  parks: false,
+  reportsUndelivered: false,
+  refusable: true,
+  whileStopping: "unavailable",
+  diskFull: 507,
+  sliced: false,
+  completedByGateway: false,
+  loggedAs: null,
+} as const satisfies Partial<CommandRow>;
+
+/** Fills in the columns that most commands have in common. */
+function table<const T extends Readonly<Record<string, GivenRow>>>(
+  rows: T,
+): { readonly [K in keyof T]: Readonly<CommandRow> & { readonly actor: T[K]["actor"] } } {
+  const filled = Object.entries<GivenRow>(rows).map(([kind, row]) => [kind, { ...COMMON, ...row }]);
+  return Object.fromEntries(filled) as { [K in keyof T]: CommandRow & { actor: T[K]["actor"] } };
+}
+
+/** Every command. Code outside of the handlers reads these columns and compares no kinds. */
+export const COMMANDS = table({
+  CreateRun: { actor: "dispatcher", parsed: "core", writes: true, whileStopping: "stopping", loggedAs: "POST /api/runs" },
+  CreateFlowRun: {
+    actor: "dispatcher",
+    parsed: "core",
+    writes: true,
+    whileStopping: "stopping",
+    loggedAs: "POST /api/flows/{id}/runs",
+  },
+  TransitionRun: { actor: "dispatcher", parsed: "core", writes: true, refusable: false, reportsUndelivered: true },
+  Report: { actor: "dispatcher", parsed: "core", writes: true, sliced: true, diskFull: 503 },
   Heartbeat: { actor: "dispatcher", parsed: "core", writes: false },
-  Work: { actor: "dispatcher", parsed: "gateway", writes: true },
+  Work: {
+    actor: "dispatcher",
+    parsed: "gateway",
+    writes: true,
+    parks: true,
+    reportsUndelivered: true,
+    whileStopping: "accepted",
+  },
   EngineFailed: { actor: "dispatcher", parsed: "gateway", writes: true },
   CancelRun: { actor: "dispatcher", parsed: "gateway", writes: true },
   DeleteRun: { actor: "dispatcher", parsed: "gateway", writes: true },
   ResumeRun: { actor: "dispatcher", parsed: "gateway", writes: true },
   RetryRun: { actor: "dispatcher", parsed: "gateway", writes: true },
   DeleteFlow: { actor: "dispatcher", parsed: "gateway", writes: true },
-  CreateBackfill: { actor: "dispatcher", parsed: "core", writes: true },
+  CreateBackfill: { actor: "dispatcher", parsed: "core", writes: true, loggedAs: "POST /api/flows/{id}/backfill" },
   CancelBackfill: { actor: "dispatcher", parsed: "gateway", writes: true },
   PrefilterBackfill: { actor: "dispatcher", parsed: "gateway", writes: true },
   CreateSchedule: { actor: "scheduler", parsed: "gateway", writes: true },
@@ -46,23 +112,23 @@ export const COMMANDS = {
   ListUpcoming: { actor: "scheduler", parsed: "gateway", writes: false },
   ListFires: { actor: "scheduler", parsed: "gateway", writes: false },
   AcceptClock: { actor: "scheduler", parsed: "gateway", writes: true },
-  AcquireLease: { actor: "lease-manager", parsed: "gateway", writes: true },
+  AcquireLease: { actor: "lease-manager", parsed: "gateway", writes: true, parks: true, reportsUndelivered: true },
   ReleaseLease: { actor: "lease-manager", parsed: "gateway", writes: true },
   PatchSettings: { actor: "records", parsed: "gateway", writes: true },
   CreateArtifact: { actor: "records", parsed: "gateway", writes: true },
   EmitEvent: { actor: "records", parsed: "gateway", writes: true },
-  CreateRule: { actor: "records", parsed: "core", writes: true },
-  PatchRule: { actor: "records", parsed: "core", writes: true },
+  CreateRule: { actor: "records", parsed: "core", writes: true, loggedAs: "POST /api/rules" },
+  PatchRule: { actor: "records", parsed: "core", writes: true, loggedAs: "PATCH /api/rules/{id}" },
   DeleteRule: { actor: "records", parsed: "gateway", writes: true },
-  CreateVariable: { actor: "records", parsed: "core", writes: true },
-  PatchVariable: { actor: "records", parsed: "core", writes: true },
+  CreateVariable: { actor: "records", parsed: "core", writes: true, loggedAs: "POST /api/variables" },
+  PatchVariable: { actor: "records", parsed: "core", writes: true, loggedAs: "PATCH /api/variables/{name}" },
   DeleteVariable: { actor: "records", parsed: "gateway", writes: true },
-  GetServer: { actor: "records", parsed: "gateway", writes: false },
+  GetServer: { actor: "records", parsed: "gateway", writes: false, completedByGateway: true },
   GetActors: { actor: "records", parsed: "gateway", writes: false },
   GetSettings: { actor: "records", parsed: "gateway", writes: false },
   GetQueue: { actor: "records", parsed: "gateway", writes: false },
   ExplainRun: { actor: "records", parsed: "gateway", writes: false },
-} as const satisfies Record<string, { actor: string; parsed: "core" | "gateway"; writes: boolean }>;
+});
 
 export type CommandKind = keyof typeof COMMANDS;
 

@@ -13,9 +13,6 @@ const DECIDE_US = 25_000_000;
 /** How long the answer to an expired long-poll may take. */
 const POLL_GRACE_US = 5_000_000;
 
-const HANDS_OVER: ReadonlySet<CommandKind> = new Set<CommandKind>(["Work", "AcquireLease", "TransitionRun"]);
-const PARKS: ReadonlySet<CommandKind> = new Set<CommandKind>(["Work", "AcquireLease"]);
-
 /** One report in this many goes to the core in slices, although small. */
 const SLICED_EVERY = 3;
 
@@ -76,8 +73,8 @@ export class ModelGateway {
       settled({ kind: "Cut" });
       return null;
     }
-    const { writes } = COMMANDS[request.kind];
-    if (this.#refusalStatus !== null && writes && request.kind !== "TransitionRun") {
+    const { writes, refusable } = COMMANDS[request.kind];
+    if (this.#refusalStatus !== null && writes && refusable) {
       settled({ kind: "Answer", status: this.#refusalStatus, body: null });
       return null;
     }
@@ -156,7 +153,7 @@ export class ModelGateway {
       this.#pending.delete(pending.id);
       pending.cancelTimer();
       if (pending.gone) {
-        if (HANDS_OVER.has(pending.kind)) this.#notify("Undelivered", pending);
+        if (COMMANDS[pending.kind].reportsUndelivered) this.#notify("Undelivered", pending);
         continue;
       }
       const status = Number(replies[at + 1]);
@@ -177,7 +174,7 @@ export class ModelGateway {
       } else if (this.#decided.has(pending.id)) this.#cut(pending);
       else if (pending.sentEpoch === epoch) continue;
       else if (this.#refusalStatus === null || !COMMANDS[pending.kind].writes) this.#send(pending);
-      else if (pending.kind !== "TransitionRun") this.#refuse(pending, this.#refusalStatus);
+      else if (COMMANDS[pending.kind].refusable) this.#refuse(pending, this.#refusalStatus);
     }
   }
 
@@ -225,7 +222,7 @@ export class ModelGateway {
       this.#pending.delete(pending.id);
       return;
     }
-    if (PARKS.has(pending.kind)) this.#notify("Abandoned", pending);
+    if (COMMANDS[pending.kind].parks) this.#notify("Abandoned", pending);
     pending.cancelTimer = this.#ports.time.after(DECIDE_US, () => this.#outOfTime(pending));
   }
 }

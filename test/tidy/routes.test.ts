@@ -32,6 +32,18 @@ t.test("what an actor decides has a handler in that actor, and a row that sends 
   }
 });
 
+t.test("what is special about a kind of command is a column of the table, not a comparison", async (t) => {
+  const kind = new RegExp(`["'](?:${Object.keys(COMMANDS).join("|")})["']|\\b(?:${Object.keys(COMMANDS).join("|")}):`, "g");
+  const found = PRODUCT.filter(({ path }) => /^(?:gateway|actors\/core|actors\/dispatch-group)\//.test(path)).flatMap(
+    // Types may name kinds: Command<"Report">.
+    ({ path, code }) => (code.replaceAll(/<[\w"'| ]*>/g, "").match(kind) ?? []).map((name) => `${path}: ${name}`),
+  );
+  t.same(found, []);
+  const table = Object.values(COMMANDS);
+  for (const column of ["parks", "reportsUndelivered", "refusable", "sliced", "completedByGateway"] as const)
+    t.equal(new Set(table.map((row) => row[column])).size, 2, `${column} distinguishes kinds`);
+});
+
 t.test("every query of the store is asked by someone", async (t) => {
   const imported = new Set(PRODUCT.flatMap((file: SourceFile) => importsOf(file).map(({ target }) => target)));
   t.same(
