@@ -112,7 +112,7 @@ export class DispatchGroup {
     if (this.#state === null) return;
     const { openReports, openCancels } = this.#state;
     if (openReports.size + openCancels.size > 0) send(DISPATCHER, { kind: "ContinueSlices" });
-    if (this.#state.rules.unsent.length > 0) send(DISPATCHER, { kind: "SendOutbound" });
+    if (this.#state.rules.unsentOutbound.length > 0) send(DISPATCHER, { kind: "SendOutbound" });
   }
 
   /** The actors of the group in start order. */

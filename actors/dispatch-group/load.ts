@@ -26,8 +26,8 @@ import { type DispatchSettings, LiveState, type RunReader } from "../core/state/
 import { isEnded, NO_DETAILS, type Run, UNSTARTED } from "../core/state/run.ts";
 import type { TaskRun } from "../core/state/task-run.ts";
 import { Turn } from "../core/turn.ts";
-import { addEngine, newEngine } from "../dispatcher/engines/engines.ts";
 import { queueBulkCheck } from "../dispatcher/engines/jobs.ts";
+import { addEngine, newEngine } from "../dispatcher/engines/registered-engines.ts";
 import { enqueue } from "../dispatcher/hand-out/hand-out.ts";
 import { armCancel, armTimeout } from "../dispatcher/states/moves.ts";
 import { toBackfill } from "./load-backfills.ts";
@@ -233,7 +233,7 @@ function toRun(loaded: LoadedRun, flow: Flow, tags = JSON.parse(loaded.run.tags)
     place: "none",
     placeStamp: 0,
     waiting: null,
-    places: 0,
+    memoryUnits: 0,
   };
   if (isEnded(run)) run.assigned = false;
   return run;

@@ -52,7 +52,7 @@ export interface CapacityFreed {
   resources: string[];
 }
 
-/** A commit happened: held outgoing messages may be sent. */
+/** A commit happened: held outbound messages may be sent. */
 export interface SendOutbound {
   kind: "SendOutbound";
 }

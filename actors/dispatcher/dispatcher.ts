@@ -20,7 +20,7 @@ import type { Turn } from "../core/turn.ts";
 import type { PoolReport } from "../engine-processes/engine-process-messages.ts";
 import { lapse, tickDone } from "../expectation-timer/expectation-lifecycle.ts";
 import { ENGINE_PROCESSES, RULE_ENGINE } from "../names.ts";
-import { sendAgain, sendCommitted } from "../rule-engine/reactions/outgoing.ts";
+import { resendOutbound, sendCommittedOutbound } from "../rule-engine/reactions/outbound-messages.ts";
 import { applyReactions, outboundDone } from "../rule-engine/reactions/reactions.ts";
 import type { ReactionMessage } from "../rule-engine/rule-messages.ts";
 import { callCancels, cancelBackfillCommand, cancelSlice } from "./backfills/cancel-backfill.ts";
@@ -31,8 +31,8 @@ import { retryRunCommand } from "./creation/retry-run.ts";
 import type { DispatcherMessage, EngineGone } from "./dispatcher-messages.ts";
 import { engineFailed } from "./engines/engine-failed.ts";
 import { EnginePool } from "./engines/engine-pool.ts";
-import { engineGone } from "./engines/engines.ts";
 import { heartbeat } from "./engines/heartbeat.ts";
+import { engineGone } from "./engines/registered-engines.ts";
 import { capacityFreed, enqueue, processSeen } from "./hand-out/hand-out.ts";
 import { checkHandOuts } from "./hand-out/hand-out-checks.ts";
 import { markLate, markWaiting } from "./hand-out/waiting.ts";
@@ -94,13 +94,13 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     Lapse: (turn, message) => this.#react(turn, message),
     TickDone: (turn, message) => this.#react(turn, message),
     OutboundDone: (turn, message) => this.#react(turn, message),
-    SendOutbound: (turn) => sendCommitted(turn, this.ports.committedTurn()),
+    SendOutbound: (turn) => sendCommittedOutbound(turn, this.ports.committedTurn()),
     HookDone: hookDone,
     ContinueSlices: (turn) => this.#continueSlices(turn),
     ReportSlice: (turn, { run_id }) => this.#continueReport(turn, run_id),
     BackfillSlice: (turn, { draft }) => continueBackfill(turn.causedBy(draft.command), draft),
     CancelSlice: (turn, { backfill_id }) => cancelSlice(turn, backfill_id),
-    ReceiverStarted: (turn, { receiver }) => sendAgain(turn, receiver),
+    ReceiverStarted: (turn, { receiver }) => resendOutbound(turn, receiver),
     CapacityFreed: (turn, { resources }) => capacityFreed(turn, resources),
   };
   readonly #pool = new EnginePool();
@@ -209,8 +209,8 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
   }
 
   #fire(turn: Turn, due: Deadline): void {
+    if (due.kind === "unchecked") return releaseUnchecked(turn, due.backfill_id);
     if (due.kind === "rerun") return rerun(turn, due.run_id);
-    if (due.kind === "unchecked") return releaseUnchecked(turn, due.run_id);
     const run = this.state.findRun(due.run_id);
     if (run === undefined) return;
     switch (due.kind) {

@@ -9,9 +9,10 @@ import type { Outbox } from "#runtime/effect";
 import { buildLogBlocks } from "#storage/schema/log-blocks";
 import type { Batch } from "#storage/write/batch";
 import { STORE_WRITER } from "../names.ts";
-import type { Hello } from "../store-writer/commit-client.ts";
+import type { GenerationRequest } from "../store-writer/commit-client.ts";
+import type { ReportGeneration } from "../store-writer/store-writer.ts";
 
-export class LogWriter implements Actor<Batch | Hello> {
+export class LogWriter implements Actor<Batch | GenerationRequest> {
   readonly #generation: number;
   #nextLogId: number;
 
@@ -20,12 +21,16 @@ export class LogWriter implements Actor<Batch | Hello> {
     this.#nextLogId = nextLogId;
   }
 
-  receive(batch: Batch | Hello, out: Outbox): void {
-    // The store writer answers, after all earlier batches.
-    if (batch.kind === "Hello") return out.send(STORE_WRITER, { ...batch, generation: this.#generation });
-    if (batch.generation !== this.#generation) return;
-    const logs = buildLogBlocks(batch.logs, this.#nextLogId);
+  receive(message: Batch | GenerationRequest, out: Outbox): void {
+    if (message.kind === "GenerationRequest") return this.#reportGeneration(message, out);
+    if (message.generation !== this.#generation) return;
+    const logs = buildLogBlocks(message.logs, this.#nextLogId);
     this.#nextLogId = logs.nextLogId;
-    out.send(STORE_WRITER, { batch, logs });
+    out.send(STORE_WRITER, { batch: message, logs });
+  }
+
+  /** The store writer answers, after all earlier batches. */
+  #reportGeneration({ source }: GenerationRequest, out: Outbox): void {
+    out.send(STORE_WRITER, { kind: "ReportGeneration", source, generation: this.#generation } satisfies ReportGeneration);
   }
 }

@@ -1,5 +1,5 @@
 /** Delivery of rules' messages, by kind. */
-import type { OutboundDone, OutboundRequest } from "../rule-engine/rule-messages.ts";
+import type { DeliveryRequest, OutboundDone } from "../rule-engine/rule-messages.ts";
 import type { MailSettings } from "./email.ts";
 import type { OutboundPorts } from "./outbound.ts";
 
@@ -11,9 +11,9 @@ interface Sender<R> {
 
 /** `mail` is null when mail is not configured. Each library is loaded with the first message that needs it. */
 export function createDelivery(mail: MailSettings | null): Pick<OutboundPorts, "deliver" | "close"> {
-  let webhooks: Promise<Sender<OutboundRequest & { kind: "WebhookRequest" }>> | null = null;
-  let mailing: Promise<Sender<OutboundRequest & { kind: "EmailRequest" }>> | null = null;
-  const deliver = async (request: OutboundRequest, stopped: AbortSignal): Promise<OutboundDone["result"]> => {
+  let webhooks: Promise<Sender<DeliveryRequest & { kind: "WebhookRequest" }>> | null = null;
+  let mailing: Promise<Sender<DeliveryRequest & { kind: "EmailRequest" }>> | null = null;
+  const deliver = async (request: DeliveryRequest, stopped: AbortSignal): Promise<OutboundDone["result"]> => {
     if (request.kind === "WebhookRequest") {
       webhooks ??= startWebhooks();
       return (await webhooks).send(request, stopped);
@@ -30,13 +30,13 @@ export function createDelivery(mail: MailSettings | null): Pick<OutboundPorts, "
   return { deliver, close };
 }
 
-async function startWebhooks(): Promise<Sender<OutboundRequest & { kind: "WebhookRequest" }>> {
+async function startWebhooks(): Promise<Sender<DeliveryRequest & { kind: "WebhookRequest" }>> {
   const { createAgent, sendWebhook } = await import("./webhook.ts");
   const agent = createAgent();
   return { send: (request, stopped) => sendWebhook(agent, request, stopped), close: () => agent.destroy() };
 }
 
-async function startMailing(mail: MailSettings): Promise<Sender<OutboundRequest & { kind: "EmailRequest" }>> {
+async function startMailing(mail: MailSettings): Promise<Sender<DeliveryRequest & { kind: "EmailRequest" }>> {
   const { createMailer, sendEmail } = await import("./email.ts");
   const mailer = createMailer(mail);
   return {

@@ -5,30 +5,30 @@
  * progress is ignored; after a crash a request is sent again, with the same idempotency key.
  */
 import type { Actor } from "#runtime/actor";
-import type { OutboundDone, OutboundRequest } from "../rule-engine/rule-messages.ts";
+import type { DeliveryRequest, OutboundDone } from "../rule-engine/rule-messages.ts";
 
 export interface OutboundPorts {
   /** Sends the message, with retries. Rejects once `stopped`. */
-  deliver(request: OutboundRequest, stopped: AbortSignal): Promise<OutboundDone["result"]>;
+  deliver(request: DeliveryRequest, stopped: AbortSignal): Promise<OutboundDone["result"]>;
   done(message: OutboundDone): void;
   close(): Promise<void>;
   /** Maximum of concurrent requests; further requests wait. */
   concurrentMax: number;
 }
 
-export class Outbound implements Actor<OutboundRequest> {
+export class Outbound implements Actor<DeliveryRequest> {
   readonly #ports: OutboundPorts;
   readonly #stopped = new AbortController();
   /** Known requests, including waiting ones. */
   readonly #known = new Set<number>();
-  readonly #waiting: OutboundRequest[] = [];
+  readonly #waiting: DeliveryRequest[] = [];
   #underWay = 0;
 
   constructor(ports: OutboundPorts) {
     this.#ports = ports;
   }
 
-  receive(message: OutboundRequest): void {
+  receive(message: DeliveryRequest): void {
     if (this.#known.has(message.id)) return;
     this.#known.add(message.id);
     this.#waiting.push(message);
@@ -49,7 +49,7 @@ export class Outbound implements Actor<OutboundRequest> {
     }
   }
 
-  async #send(request: OutboundRequest): Promise<void> {
+  async #send(request: DeliveryRequest): Promise<void> {
     const { id, firing_id } = request;
     try {
       const result = await this.#ports.deliver(request, this.#stopped.signal);

@@ -114,7 +114,7 @@ export class RuleEngine implements Actor<RulesMessage> {
   #look(state: LiveState, out: Outbox): void {
     this.#reindex(state);
     const { rules } = state;
-    // Events behind the cursor wait in the store; results of outgoing messages are commits, which wake this actor.
+    // Events behind the cursor wait in the store; results of outbound messages are commits, which wake this actor.
     if (rules.isBackedUp) return;
     const statements = this.#ports.statements();
     if (this.#index.empty && rules.expectations.size === 0) {

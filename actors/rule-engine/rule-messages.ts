@@ -106,21 +106,21 @@ export interface Rearm {
   kind: "Rearm";
 }
 
-/** An outgoing message: stored as a row before it is sent, and sent again until answered. */
-export type Outgoing = OutboundRequest | UserCallRequest;
+/** An outbound message: stored as a row before it is sent, and sent again until answered. */
+export type OutboundMessage = DeliveryRequest | UserCallRequest;
 
 /** A message that has no row yet. */
-export type OutgoingContent = ContentOf<WebhookRequest> | ContentOf<EmailRequest> | ContentOf<UserCallRequest>;
+export type OutboundContent = ContentOf<WebhookRequest> | ContentOf<EmailRequest> | ContentOf<UserCallRequest>;
 
 type ContentOf<M> = Omit<M, "id" | "firing_id">;
 
-/** The actor that delivers an outgoing message. */
-export function receiverOf({ kind }: Outgoing): string {
+/** The actor that delivers an outbound message. */
+export function receiverOf({ kind }: OutboundMessage): string {
   return kind === "UserCall" ? USER_CODE : OUTBOUND;
 }
 
 /** A message to another system, answered by OutboundDone. */
-export type OutboundRequest = WebhookRequest | EmailRequest;
+export type DeliveryRequest = WebhookRequest | EmailRequest;
 
 export interface WebhookRequest {
   kind: "WebhookRequest";
@@ -151,7 +151,7 @@ export interface OutboundDone {
   result: { detail: unknown } | { error: string };
 }
 
-/** An actor that delivers outgoing messages has restarted: send it unanswered messages again. */
+/** An actor that delivers outbound messages has restarted: send it unanswered messages again. */
 export interface ReceiverStarted {
   kind: "ReceiverStarted";
   receiver: string;

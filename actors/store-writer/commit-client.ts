@@ -23,15 +23,15 @@ export interface DecisionMessage {
  * Sent by a commit client that has not heard from the writers, because it may have started after them. Answered by
  * WriterStarted.
  */
-export interface Hello {
-  kind: "Hello";
+export interface GenerationRequest {
+  kind: "GenerationRequest";
   source: number;
 }
 
 /** The writers have started: they accept only batches of this generation. */
 export interface WriterStarted {
   kind: "WriterStarted";
-  /** The source whose Hello this answers; null when sent at the writers' start. */
+  /** The source whose GenerationRequest this answers; null when sent at the writers' start. */
   source: number | null;
   generation: number;
   last_seq: number;
@@ -54,7 +54,7 @@ interface Sent {
 export interface CommitClientOptions {
   /** The start of the core thread; grows over restarts. */
   source: number;
-  send(message: Batch | Hello): void;
+  send(message: Batch | GenerationRequest): void;
   /** The time on which retention is based. */
   receivedUs?(): number;
   /** A batch was committed. */
@@ -137,7 +137,7 @@ export class CommitClient implements Endpoint {
   /** Resolves when everything collected so far is committed or refused. */
   settled(): Promise<void> {
     this.#discarding = false;
-    if (this.#generation === 0) this.#options.send({ kind: "Hello", source: this.#options.source });
+    if (this.#generation === 0) this.#options.send({ kind: "GenerationRequest", source: this.#options.source });
     return new Promise((resolve) => {
       this.#settled.push(resolve);
       this.#settle();
@@ -197,7 +197,7 @@ export class CommitClient implements Endpoint {
   }
 
   #writerStarted({ generation, read_only: readOnly }: WriterStarted): void {
-    // Already known: an answer to Hello that crossed the start of the writers.
+    // Already known: an answer to a GenerationRequest that crossed the start of the writers.
     if (generation === this.#generation) return;
     this.#generation = generation;
     if (readOnly) this.#readOnly = true;

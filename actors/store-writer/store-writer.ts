@@ -53,14 +53,14 @@ const CHECKPOINT_COMMITS = 32;
 /** A checkpoint without an answer for this long is requested again. */
 const CHECKPOINT_WAIT_US = 10_000_000;
 
-/** A core that started after the writers asks for their generation. */
-interface Hello {
-  kind: "Hello";
+/** A GenerationRequest of a commit client, with the generation of the log writer, which passed it on. */
+export interface ReportGeneration {
+  kind: "ReportGeneration";
   source: number;
   generation: number;
 }
 
-type StoreWriterMessage = CommitRequest | Probe | Look | Hello | Checkpointed | FeedRead;
+type StoreWriterMessage = CommitRequest | Probe | Look | ReportGeneration | Checkpointed | FeedRead;
 
 export class StoreWriter implements Actor<StoreWriterMessage> {
   readonly #writer: Writer;
@@ -107,7 +107,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   #handle(message: Exclude<StoreWriterMessage, CommitRequest>, out: Outbox): void {
     if (message.kind === "Probe") return this.#probe(out);
     if (message.kind === "Look") return this.#look(out);
-    if (message.kind === "Hello") return this.#greet(message, out);
+    if (message.kind === "ReportGeneration") return this.#reportGeneration(message, out);
     if (message.kind === "FeedRead") return this.#feedRead(message.seq, out);
     this.#checkpointAskedUs = null;
     // The checkpointer reads concurrently with commits; only here, between two commits, missing pages can be detected
@@ -199,8 +199,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     out.send(COMMITS, { kind: "Writable" });
   }
 
-  #greet(hello: Hello, out: Outbox): void {
-    const { generation, source } = hello;
+  #reportGeneration({ generation, source }: ReportGeneration, out: Outbox): void {
     const last_seq = this.#writer.latestSeq;
     out.send(COMMITS, { kind: "WriterStarted", source, generation, last_seq, read_only: this.#readOnly } satisfies WriterStarted);
   }

@@ -2,7 +2,7 @@
 
 import { type CommandSpec, WATCH } from "../command-spec.ts";
 import type { ConnectionOptions } from "../connection.ts";
-import type { ListOptions } from "./artifacts.ts";
+import type { ArtifactListOptions } from "./artifacts.ts";
 
 const LS: CommandSpec = {
   name: "ls",
@@ -17,7 +17,7 @@ const LS: CommandSpec = {
     { flags: "--limit <n>", description: "how many", default: "20" },
     WATCH,
   ],
-  async run(_args, options: ListOptions) {
+  async run(_args, options: ArtifactListOptions) {
     return await (await import("./artifacts.ts")).listArtifacts(options);
   },
 };

@@ -10,7 +10,7 @@ import { renderTable } from "../terminal/table.ts";
 import { printable, Terminal } from "../terminal/terminal.ts";
 import { show, type ViewOptions } from "../terminal/view.ts";
 
-export interface ListOptions extends ViewOptions {
+export interface ArtifactListOptions extends ViewOptions {
   run?: string;
   flow?: string;
   project?: string;
@@ -23,7 +23,7 @@ const PAGE_MAX = 500;
 /** Steps of a progress bar. */
 const BAR_COLUMNS = 40;
 
-export async function listArtifacts(options: ListOptions): Promise<number> {
+export async function listArtifacts(options: ArtifactListOptions): Promise<number> {
   const limit = positive("--limit", options.limit);
   const { flow, project, kind, key } = options;
   if (kind !== undefined) await checkKind(kind);

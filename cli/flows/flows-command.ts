@@ -2,7 +2,7 @@
 import { type CommandSpec, WATCH } from "../command-spec.ts";
 import type { ConnectionOptions } from "../connection.ts";
 import type { ViewOptions } from "../terminal/view.ts";
-import type { ListOptions } from "./flows.ts";
+import type { FlowListOptions } from "./flows.ts";
 
 const FLOW = { name: "<flow>", description: "name of the flow, or PROJECT/FLOW" };
 
@@ -11,7 +11,7 @@ const LS: CommandSpec = {
   description: "list flows with their last runs and their next one",
   connects: true,
   options: [{ flags: "--project <name>", description: "only of this project" }, WATCH],
-  async run(_args, options: ListOptions) {
+  async run(_args, options: FlowListOptions) {
     return await (await import("./flows.ts")).listFlows(options);
   },
 };

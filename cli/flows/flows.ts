@@ -13,11 +13,11 @@ import { show, type ViewOptions } from "../terminal/view.ts";
 /** Number of latest ended runs that are shown. */
 const RESULTS = 10;
 
-export interface ListOptions extends ViewOptions {
+export interface FlowListOptions extends ViewOptions {
   project?: string;
 }
 
-export async function listFlows(options: ListOptions): Promise<number> {
+export async function listFlows(options: FlowListOptions): Promise<number> {
   const client = connect(options);
   return await show(client, options, {
     read: () => readFlows(client, options),
@@ -32,7 +32,7 @@ export async function listFlows(options: ListOptions): Promise<number> {
 }
 
 /** Files that do not load may hold flows of the requested project, so they are always shown. */
-async function readFlows(client: Millrace, { project }: ListOptions) {
+async function readFlows(client: Millrace, { project }: FlowListOptions) {
   const [flows, settings] = await Promise.all([client.flows.list({ project, results: RESULTS }), client.settings()]);
   return { flows, problems: settings.code_problems };
 }

@@ -5,7 +5,7 @@ import type { ViewOptions } from "../terminal/view.ts";
 import type { CancelOptions, RemoveOptions, RetryOptions } from "./run-actions.ts";
 import type { InputOptions } from "./run-input.ts";
 import type { LogOptions } from "./run-logs.ts";
-import type { ListOptions } from "./runs.ts";
+import type { RunListOptions } from "./runs.ts";
 
 const ID = { name: "<id>", description: "id of the run" };
 const IDS = { name: "<id...>", description: "ids of runs" };
@@ -21,7 +21,7 @@ const LS: CommandSpec = {
     { flags: "--limit <n>", description: "how many", default: "20" },
     WATCH,
   ],
-  async run(_args, options: ListOptions) {
+  async run(_args, options: RunListOptions) {
     const { listRuns } = await import("./runs.ts");
     return await listRuns(options);
   },

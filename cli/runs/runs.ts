@@ -10,7 +10,7 @@ import { renderTable } from "../terminal/table.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
 import { show, type ViewOptions } from "../terminal/view.ts";
 
-export interface ListOptions extends ViewOptions {
+export interface RunListOptions extends ViewOptions {
   flow?: string;
   project?: string;
   state?: string;
@@ -22,7 +22,7 @@ const SUB_STATE_NAMES = Object.keys(SUB_STATES);
 /** The server's maximum per page. */
 export const PAGE_MAX = 500;
 
-export async function listRuns(options: ListOptions): Promise<number> {
+export async function listRuns(options: RunListOptions): Promise<number> {
   const limit = positive("--limit", options.limit);
   const { flow, project } = options;
   const client = connect(options);

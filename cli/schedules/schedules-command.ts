@@ -1,7 +1,7 @@
 /** `millrace schedules` and its options. */
 import { type CommandSpec, WATCH } from "../command-spec.ts";
 import type { ConnectionOptions } from "../connection.ts";
-import type { ListOptions, PreviewOptions, SkipOptions } from "./schedules.ts";
+import type { PreviewOptions, ScheduleListOptions, SkipOptions } from "./schedules.ts";
 
 const ID = { name: "<id>", description: "id of the schedule" };
 
@@ -14,7 +14,7 @@ const LS: CommandSpec = {
     { flags: "--project <name>", description: "only of this project" },
     WATCH,
   ],
-  async run(_args, options: ListOptions) {
+  async run(_args, options: ScheduleListOptions) {
     return await (await import("./schedules.ts")).listSchedules(options);
   },
 };

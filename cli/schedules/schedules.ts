@@ -11,7 +11,7 @@ import { renderTable } from "../terminal/table.ts";
 import { printable, Terminal } from "../terminal/terminal.ts";
 import { show, type ViewOptions } from "../terminal/view.ts";
 
-export interface ListOptions extends ViewOptions {
+export interface ScheduleListOptions extends ViewOptions {
   flow?: string;
   project?: string;
 }
@@ -21,7 +21,7 @@ interface ListedSchedule extends ScheduleRow {
   project: string;
 }
 
-export async function listSchedules(options: ListOptions): Promise<number> {
+export async function listSchedules(options: ScheduleListOptions): Promise<number> {
   const client = connect(options);
   const { flow, project } = options;
   return await show(client, options, {

@@ -11,7 +11,7 @@ export interface ServerAddress {
   token: string | null;
 }
 
-export interface Answer {
+export interface ChannelAnswer {
   status: number;
   /** The JSON of the body, or its text if it is not JSON; null for an empty body. */
   body: unknown;
@@ -25,7 +25,7 @@ export interface Channel {
    * Sends one request and reads its answer, whatever the status.
    * @throws a connection error, or the signal's reason
    */
-  send(method: "GET" | "POST", path: string, json: string | null, signal?: AbortSignal): Promise<Answer>;
+  send(method: "GET" | "POST", path: string, json: string | null, signal?: AbortSignal): Promise<ChannelAnswer>;
   close(): void;
 }
 
@@ -45,7 +45,7 @@ export class Connection implements Channel {
     this.#timeoutMs = timeoutMs;
   }
 
-  async send(method: "GET" | "POST", path: string, json: string | null, signal?: AbortSignal): Promise<Answer> {
+  async send(method: "GET" | "POST", path: string, json: string | null, signal?: AbortSignal): Promise<ChannelAnswer> {
     const client = this.#connected();
     try {
       const { statusCode, headers, body } = await client.request({

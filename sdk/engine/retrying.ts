@@ -1,6 +1,6 @@
 /** Resends the engine's requests while the server is away. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Answer } from "./connection.ts";
+import type { ChannelAnswer } from "./connection.ts";
 
 /** First delay after a connection error; it doubles from there. */
 export const FIRST_WAIT_MS = 200;
@@ -20,10 +20,10 @@ const LATER = new Set([429, 502, 503, 504, 507]);
  * @throws the last connection error when the time has passed, or the signal's reason
  */
 export async function sendUntilAnswered(
-  send: () => Promise<Answer>,
+  send: () => Promise<ChannelAnswer>,
   retryMs: number,
   signal?: AbortSignal,
-): Promise<Answer & { repeated: boolean }> {
+): Promise<ChannelAnswer & { repeated: boolean }> {
   const startedMs = performance.now();
   let waitMs = FIRST_WAIT_MS;
   let repeated = false;

@@ -3,7 +3,7 @@
 import { WAIT_MS_MAX } from "#protocol/limits";
 import type { HeartbeatResponse, ReportResponse, WorkItem, WorkResponse } from "#protocol/records/engine";
 import type { State } from "#protocol/records/state";
-import type { Answer, Channel } from "./connection.ts";
+import type { Channel, ChannelAnswer } from "./connection.ts";
 import { sendUntilAnswered } from "./retrying.ts";
 
 /** Ten seconds more than the server ever holds a poll (interface: Limits, engine request timeout). */
@@ -180,12 +180,12 @@ const IMPORT_FAILURE_RETRY_MS = 30_000;
 
 /** The server sent an unexpected answer. */
 export class UnexpectedAnswer extends Error {
-  constructor(answer: Answer) {
+  constructor(answer: ChannelAnswer) {
     super(errorOf(answer));
   }
 }
 
-function errorOf(answer: Answer): string {
+function errorOf(answer: ChannelAnswer): string {
   const error = recordOf(answer.body)["error"] ?? answer.body;
   return `${answer.status} ${typeof error === "string" ? error : ""}`.trim();
 }

@@ -1,4 +1,4 @@
-import { type Answer, type Channel, parseBody } from "../engine/connection.ts";
+import { type Channel, type ChannelAnswer, parseBody } from "../engine/connection.ts";
 import type { LocalSend } from "./home-server.ts";
 
 /** The channel of an engine to the server of its own process: a request is a call. */
@@ -11,7 +11,7 @@ export class LocalChannel implements Channel {
     this.#timeoutMs = timeoutMs;
   }
 
-  async send(method: "GET" | "POST", path: string, json: string | null, signal?: AbortSignal): Promise<Answer> {
+  async send(method: "GET" | "POST", path: string, json: string | null, signal?: AbortSignal): Promise<ChannelAnswer> {
     const limit = AbortSignal.timeout(this.#timeoutMs);
     const answer = await this.#send({
       method,

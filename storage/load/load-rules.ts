@@ -50,7 +50,7 @@ export interface LoadedRules {
   firings: FiringRow[];
   /** Open expectations, by deadline. */
   expectations: ExpectationRow[];
-  /** Outgoing messages without an answer, by id; `request` is JSON text. */
+  /** Outbound messages without an answer, by id; `request` is JSON text. */
   outbound: { id: number; firing_id: number | null; request: string }[];
   /** The newest event whose reactions are stored. */
   cursor: number;

@@ -6,7 +6,7 @@ import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, type PageArguments, pagePart } from "./answer-part.ts";
 import { Conditions } from "./conditions.ts";
 import { type EventContext, type EventRow, renderEvent, SELECT_EVENT } from "./event-record.ts";
-import { type StretchFilter, stretchesOf } from "./stretch-walk.ts";
+import { matchingStretches, type StretchFilter } from "./stretch-walk.ts";
 
 /** The rows that match: conditions on `e`, filters of the coarse index, and the exact index to use, if any. */
 interface EventSelection {
@@ -56,7 +56,7 @@ function* rowsOfStretches(
 ): Generator<EventRow> {
   const descending = !query.ascending;
   let left = limit;
-  for (const [first, last] of stretchesOf(statements, stretches, query.cursor ?? null, descending)) {
+  for (const [first, last] of matchingStretches(statements, stretches, query.cursor ?? null, descending)) {
     if (!timesOverlap(statements, query, first)) continue;
     const within = conditions.copy().add("e.id BETWEEN ? AND ?", first, last);
     for (const row of select(statements, "events e NOT INDEXED", within, descending, left)) {

@@ -5,7 +5,7 @@ import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
 import { quoted } from "./json.ts";
 import { renderState } from "./state-record.ts";
-import { SELECT_TASK_RUN, type TaskRunRow } from "./task-run-record.ts";
+import { SELECT_TASK_RUN, type TaskRunRecordRow } from "./task-run-record.ts";
 
 export interface GraphArguments extends Continued {
   id: number;
@@ -21,7 +21,7 @@ export interface GraphArguments extends Continued {
 export function runGraph(statements: Statements, args: GraphArguments): AnswerPart<GraphArguments> {
   const { id: run, made, nodesAfter = 0, edgesAfter } = args;
   if (edgesAfter !== undefined) return edgesPart(statements, args, "", edgesAfter);
-  const rows = statements.raw<TaskRunRow>(`${SELECT_TASK_RUN} WHERE t.run_id = ? AND t.id > ? ORDER BY t.id`);
+  const rows = statements.raw<TaskRunRecordRow>(`${SELECT_TASK_RUN} WHERE t.run_id = ? AND t.id > ? ORDER BY t.id`);
   const nodes = arrayPart(args, rows.iterate(run, nodesAfter), renderNode, (last) => ({ nodesAfter: last[0] }));
   const text = made === undefined ? `{"run_id":${run},"nodes":${nodes.text}` : nodes.text;
   return nodes.next === null ? edgesPart(statements, args, `${text},"edges":[`, 0) : { ...nodes, text };
@@ -70,7 +70,7 @@ function edgesPart(statements: Statements, args: GraphArguments, before: string,
   return { text: `${text}]}`, next: null };
 }
 
-function renderNode(row: TaskRunRow): string {
+function renderNode(row: TaskRunRecordRow): string {
   const [id, externalId, , name, , dynamicKey, type, stateName, timestamp, message, details, , , createdAt, start, end] = row;
   return (
     `{"id":${id},"external_id":"${bytesToUuid(externalId)}","name":${quoted(name)},"dynamic_key":${quoted(dynamicKey)},` +

@@ -6,7 +6,7 @@ import type { Statements } from "../sqlite/statements.ts";
 import { quoted, stored } from "./json.ts";
 import { renderState } from "./state-record.ts";
 
-export type RunRow = [
+export type RunRecordRow = [
   id: number,
   external_id: Uint8Array,
   name: string,
@@ -50,7 +50,7 @@ export const SELECT_RUN = `SELECT r.id, r.external_id, r.name, f.project, r.flow
   FROM runs r JOIN flows f ON f.id = r.flow_id`;
 
 /** Number of task runs of a run by state code. */
-function taskCounts(row: RunRow): [code: number, count: number][] {
+function taskCounts(row: RunRecordRow): [code: number, count: number][] {
   const text = row[row.length - 1];
   if (typeof text !== "string") return [];
   return text.split(",").map((pair) => {
@@ -60,11 +60,11 @@ function taskCounts(row: RunRow): [code: number, count: number][] {
 }
 
 /** Number of task runs that were counted for a run. */
-export function tasksCounted(row: RunRow): number {
+export function tasksCounted(row: RunRecordRow): number {
   return taskCounts(row).reduce((sum, [, count]) => sum + count, 0);
 }
 
-export function renderRun(row: RunRow): string {
+export function renderRun(row: RunRecordRow): string {
   const [id, externalId, name, project, flowId, flowName, group, type, stateName, timestamp, message, details, ...rest] = row;
   const [parameters, tags, attempt, priority, createdBy, createdAt, start, end, duration, scheduled, ...more] = rest;
   const [schedule, backfill, parent, engine, pid, crashes, failures, seq] = more;
@@ -83,7 +83,7 @@ export function renderRun(row: RunRow): string {
 
 /** The run as JSON text, or null for an unknown id. */
 export function runById(statements: Statements, id: number): string | null {
-  const row = statements.raw<RunRow>(`${SELECT_RUN} WHERE r.id = ?`).get(id);
+  const row = statements.raw<RunRecordRow>(`${SELECT_RUN} WHERE r.id = ?`).get(id);
   return row === undefined ? null : renderRun(row);
 }
 

@@ -16,7 +16,7 @@ import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, type PageArguments, pagePart } from "./answer-part.ts";
 import { Conditions } from "./conditions.ts";
 import { type RunSelection, type Source, selectRuns } from "./run-filters.ts";
-import { type RunRow, renderRun, SELECT_RUN, tasksCounted } from "./run-record.ts";
+import { type RunRecordRow, renderRun, SELECT_RUN, tasksCounted } from "./run-record.ts";
 import { runStretches } from "./stretch-walk.ts";
 
 /** Counting a task run takes as long as writing this many characters. */
@@ -138,8 +138,8 @@ export function runsPage(statements: Statements, args: RunsArguments, options: R
 const SELECT_RUNS = SELECT_RUN.replace("FROM runs r JOIN", "FROM json_each(?) j CROSS JOIN runs r ON r.id = j.value CROSS JOIN");
 
 /** Rows of these runs, in the same order. */
-function rowsOf(statements: Statements, ids: readonly number[]): Iterable<RunRow> {
-  return ids.length === 0 ? [] : statements.raw<RunRow>(SELECT_RUNS).iterate(JSON.stringify(ids));
+function rowsOf(statements: Statements, ids: readonly number[]): Iterable<RunRecordRow> {
+  return ids.length === 0 ? [] : statements.raw<RunRecordRow>(SELECT_RUNS).iterate(JSON.stringify(ids));
 }
 
 export interface Found {

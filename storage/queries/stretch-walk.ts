@@ -15,7 +15,7 @@ const STRETCHES_READ = 64;
 export type IdRange = [first: number, last: number];
 
 /** Yields the stretches in which every filter matches, in the order of the list. */
-export function* stretchesOf(
+export function* matchingStretches(
   statements: Statements,
   filters: readonly StretchFilter[],
   cursor: number | null,

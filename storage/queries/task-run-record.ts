@@ -4,7 +4,7 @@ import type { Statements } from "../sqlite/statements.ts";
 import { quoted, stored } from "./json.ts";
 import { renderState } from "./state-record.ts";
 
-export type TaskRunRow = [
+export type TaskRunRecordRow = [
   id: number,
   external_id: Uint8Array,
   run_id: number,
@@ -34,7 +34,7 @@ export const SELECT_TASK_RUN = `SELECT t.id, t.external_id, t.run_id, t.name, t.
   t.total_run_time, t.parents, r.flow_id, f.name, f.project, r.name
   FROM task_runs t JOIN runs r ON r.id = t.run_id JOIN flows f ON f.id = r.flow_id`;
 
-export function renderTaskRun(row: TaskRunRow): string {
+export function renderTaskRun(row: TaskRunRecordRow): string {
   const [id, externalId, runId, name, taskKey, dynamicKey, type, stateName, timestamp, message, details, ...rest] = row;
   const [crashes, failures, createdAt, start, end, duration, parents, flowId, flowName, project, runName] = rest;
   return (
@@ -49,6 +49,6 @@ export function renderTaskRun(row: TaskRunRow): string {
 
 /** The task run as JSON text, or null for an unknown id. */
 export function taskRunById(statements: Statements, id: number): string | null {
-  const row = statements.raw<TaskRunRow>(`${SELECT_TASK_RUN} WHERE t.id = ?`).get(id);
+  const row = statements.raw<TaskRunRecordRow>(`${SELECT_TASK_RUN} WHERE t.id = ?`).get(id);
   return row === undefined ? null : renderTaskRun(row);
 }

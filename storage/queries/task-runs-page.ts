@@ -5,8 +5,8 @@ import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued, type PageArguments, pagePart } from "./answer-part.ts";
 import { addContains, Conditions } from "./conditions.ts";
 import { addStartFilters, addStateFilters, flowIds, stateCodeOf } from "./filters.ts";
-import { type StretchFilter, stretchesOf } from "./stretch-walk.ts";
-import { renderTaskRun, SELECT_TASK_RUN, type TaskRunRow } from "./task-run-record.ts";
+import { matchingStretches, type StretchFilter } from "./stretch-walk.ts";
+import { renderTaskRun, SELECT_TASK_RUN, type TaskRunRecordRow } from "./task-run-record.ts";
 
 /** A list of rows that belong to a run or task run: all rows, or a limited number after an id. */
 export interface OwnedArguments extends Continued {
@@ -18,7 +18,7 @@ export interface OwnedArguments extends Continued {
 export function taskRunsOfRun(statements: Statements, args: OwnedArguments): AnswerPart<OwnedArguments> {
   const { after = 0, limit = -1 } = args.query ?? {};
   const sql = `${SELECT_TASK_RUN} WHERE t.run_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`;
-  const rows = statements.raw<TaskRunRow>(sql).iterate(args.id, after, limit);
+  const rows = statements.raw<TaskRunRecordRow>(sql).iterate(args.id, after, limit);
   return arrayPart(args, rows, renderTaskRun, (last, count) => ({ query: restOf(args.query, last[0], count) }));
 }
 
@@ -44,7 +44,7 @@ export function taskRunsPage(statements: Statements, args: TaskRunsArguments): A
 }
 
 /** Task runs of the page, and one more if there are more. */
-function findRows(statements: Statements, query: TaskRunsQuery): Iterable<TaskRunRow> {
+function findRows(statements: Statements, query: TaskRunsQuery): Iterable<TaskRunRecordRow> {
   const flows = flowIds(statements, query);
   const code = query.state_type === undefined ? null : stateCodeOf(query.state_type);
   if (flows?.length === 0 || (query.state_type !== undefined && code === null)) return [];
@@ -72,9 +72,9 @@ function* selectWithin(
   conditions: Conditions,
   cursor: number | null,
   limit: number,
-): Generator<TaskRunRow> {
+): Generator<TaskRunRecordRow> {
   let left = limit;
-  for (const [first, last] of stretchesOf(statements, wanted, cursor, true)) {
+  for (const [first, last] of matchingStretches(statements, wanted, cursor, true)) {
     const within = conditions.copy().add("t.id BETWEEN ? AND ?", first, last);
     for (const row of select(statements, "NOT INDEXED", within, cursor, left)) {
       left -= 1;
@@ -103,9 +103,9 @@ function select(
   conditions: Conditions,
   cursor: number | null,
   limit: number,
-): Iterable<TaskRunRow> {
+): Iterable<TaskRunRecordRow> {
   const all = conditions.copy();
   if (cursor !== null) all.add("t.id < ?", cursor);
   const base = SELECT_TASK_RUN.replace("FROM task_runs t JOIN", `FROM task_runs t ${index} CROSS JOIN`);
-  return statements.raw<TaskRunRow>(`${base} WHERE ${all.sql} ORDER BY t.id DESC LIMIT ?`).iterate(...all.values, limit);
+  return statements.raw<TaskRunRecordRow>(`${base} WHERE ${all.sql} ORDER BY t.id DESC LIMIT ?`).iterate(...all.values, limit);
 }

@@ -190,7 +190,7 @@ export const OPERATIONS = {
   /** `pending` holds the actions still to do, as JSON; null when all outcomes are stored. */
   put_firing: ["id", "rule_id", "event_id", "run_id", "timestamp", "outcomes", "pending"],
   put_expectation: ["id", "rule_id", "key", "status", "armed_at", "deadline", "flow_id", "run_id"],
-  /** An outgoing message, stored before it is sent. */
+  /** An outbound message, stored before it is sent. */
   put_outbound: ["id", "firing_id", "rule_id", "action", "kind", "request", "created_at"],
   delete_outbound: ["id"],
   put_cursor: ["name", "event_id"],

@@ -11,7 +11,7 @@ import { type Schedule, ScheduleBook } from "#actors/core/state/schedule";
 import { Turn } from "#actors/core/turn";
 import { Dispatcher } from "#actors/dispatcher/dispatcher";
 import { TRANSITIONS } from "#actors/dispatcher/states/transition";
-import type { Hello } from "#actors/store-writer/commit-client";
+import type { GenerationRequest } from "#actors/store-writer/commit-client";
 import type { Primitive } from "#protocol/wire/feed";
 import type { Batch } from "#storage/write/batch";
 import { emptyDecision } from "#storage/write/batch";
@@ -24,7 +24,7 @@ export interface Mutation {
   /** Injects the bug; the returned function removes it. */
   install?(): () => void;
   /** Inspects a message from the core to the writer; false: the message is dropped. */
-  sends?(message: Batch | Hello, server: SimulatedServer): boolean;
+  sends?(message: Batch | GenerationRequest, server: SimulatedServer): boolean;
 }
 
 type Method = (...values: never[]) => unknown;
@@ -66,7 +66,7 @@ function withoutLease({ lease: _lease, ...body }: Record<string, unknown>): Reco
 }
 
 /** Newest batch of each source that was sent once. */
-function sendOnce(): (message: Batch | Hello) => boolean {
+function sendOnce(): (message: Batch | GenerationRequest) => boolean {
   const newest = new Map<number, number>();
   return (message) => {
     if (message.kind !== "Batch") return true;
@@ -269,4 +269,4 @@ function replaceDue(change: (schedule: Schedule) => void): () => void {
   });
 }
 
-let sentOnce: (message: Batch | Hello) => boolean = () => true;
+let sentOnce: (message: Batch | GenerationRequest) => boolean = () => true;

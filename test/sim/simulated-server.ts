@@ -25,7 +25,7 @@ import type { RuleQuestion } from "#actors/rule-engine/rule-messages";
 import { coreThread } from "#actors/specs/core-thread";
 import { outboundActor } from "#actors/specs/outbound";
 import { writerThread } from "#actors/specs/writer-thread";
-import type { Hello } from "#actors/store-writer/commit-client";
+import type { GenerationRequest } from "#actors/store-writer/commit-client";
 import type { OpenedStore } from "#actors/store-writer/store-writer";
 import { placementOf, TREE } from "#actors/tree";
 import type { ActorSpec } from "#runtime/actor";
@@ -75,7 +75,7 @@ export interface Surroundings {
   /** An actor threw without being made to. */
   defect(actor: string, error: Error): void;
   /** Passes a batch to the writer; a mutation may change or drop it. */
-  sends(message: Batch | Hello, server: SimulatedServer): boolean;
+  sends(message: Batch | GenerationRequest, server: SimulatedServer): boolean;
 }
 
 interface Thread {
@@ -293,7 +293,7 @@ export class SimulatedServer implements Control {
     const endpoint = link.endpointOf(remote);
     if (remote !== LOG_WRITER) return endpoint;
     const deliver: Endpoint["deliver"] = (message, lane) => {
-      if (this.#around.sends(message as Batch | Hello, this)) endpoint.deliver(message, lane);
+      if (this.#around.sends(message as Batch | GenerationRequest, this)) endpoint.deliver(message, lane);
     };
     return { ...endpoint, deliver };
   }

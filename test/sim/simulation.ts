@@ -6,7 +6,7 @@ import type { EngineKey } from "#actors/core/state/engine";
 import type { DispatchSettings } from "#actors/core/state/live-state";
 import { GATEWAY, RECORDS, STORE_WRITER } from "#actors/names";
 import { RuleIndex } from "#actors/rule-engine/reactions/matching";
-import type { OutboundRequest } from "#actors/rule-engine/rule-messages";
+import type { DeliveryRequest } from "#actors/rule-engine/rule-messages";
 import { isTerminal } from "#protocol/records/state";
 import type { Committed, FeedMessage } from "#protocol/wire/feed";
 import type { ActorSpec } from "#runtime/actor";
@@ -207,7 +207,7 @@ class Simulation {
       newestSchedule: () => Math.max(1, ...this.#history.schedulesEver),
       calm: () => this.#calm,
     });
-    const left = (request: OutboundRequest): void => this.#watch(() => this.#rules.left(request));
+    const left = (request: DeliveryRequest): void => this.#watch(() => this.#rules.left(request));
     this.#outside = new ModelOutside(this.#time, this.#random, () => this.#calm, left);
     this.#retainDays = this.#random.pick([30, 30, 0.0003]);
     [this.#server, this.#gateway] = this.#startProcess();

@@ -30,7 +30,7 @@ import {
 import type { FlowRegistration } from "#actors/records/flows/register-flow";
 import { Records } from "#actors/records/records";
 import { Quarantine } from "#actors/rule-engine/reactions/quarantine";
-import type { Outgoing, RulesMessage } from "#actors/rule-engine/rule-messages";
+import type { OutboundMessage, RulesMessage } from "#actors/rule-engine/rule-messages";
 import type { DeclaredRule } from "#actors/rule-engine/rules/register-rules";
 import { Scheduler } from "#actors/scheduler/scheduler";
 import type { DecisionMessage } from "#actors/store-writer/commit-client";
@@ -51,8 +51,8 @@ export interface Outcome extends DecisionRecord {
   command: number;
   /** Orders for the engine processes. */
   orders: EngineProcessesMessage[];
-  /** Outgoing messages. */
-  outgoing: Outgoing[];
+  /** Outbound messages. */
+  outbound: OutboundMessage[];
   /** Messages to the rule engine. */
   toRules: RulesMessage[];
   /** Lines for the server's log. */
@@ -248,10 +248,10 @@ export class DispatchKit {
     this.#wait(endUs);
     const decided = mergeDecisions(outcomes);
     const orders = outcomes.flatMap((outcome) => outcome.orders);
-    const outgoing = outcomes.flatMap((outcome) => outcome.outgoing);
+    const outbound = outcomes.flatMap((outcome) => outcome.outbound);
     const toRules = outcomes.flatMap((outcome) => outcome.toRules);
     const serverLog = outcomes.flatMap((outcome) => outcome.serverLog);
-    return { ...decided, reply: null, command: 0, orders, outgoing, toRules, serverLog };
+    return { ...decided, reply: null, command: 0, orders, outbound, toRules, serverLog };
   }
 
   #wait(untilUs: number): void {
@@ -264,7 +264,7 @@ export class DispatchKit {
   #deliver(to: string, message: unknown, command: number): Outcome {
     const decisions: DecisionRecord[] = [];
     const orders: EngineProcessesMessage[] = [];
-    const outgoing: Outgoing[] = [];
+    const outbound: OutboundMessage[] = [];
     const toRules: RulesMessage[] = [];
     const serverLog: string[] = [];
     const waiting: { to: string; message: unknown }[] = [{ to, message }];
@@ -272,7 +272,7 @@ export class DispatchKit {
       const out = new Outbox();
       this.#actors[next.to]?.receive(next.message as never, out);
       for (const sent of this.#perform(next.to, out, orders)) {
-        if (sent.to === OUTBOUND || sent.to === USER_CODE) outgoing.push(sent.message as Outgoing);
+        if (sent.to === OUTBOUND || sent.to === USER_CODE) outbound.push(sent.message as OutboundMessage);
         else if (sent.to === RULE_ENGINE) toRules.push(sent.message as RulesMessage);
         else if (sent.to === SERVER_LOG) serverLog.push((sent.message as { text: string }).text);
         else if (sent.to === COMMITS) decisions.push(decodeDecision((sent.message as DecisionMessage).decision));
@@ -281,7 +281,7 @@ export class DispatchKit {
     }
     const decided = mergeDecisions(decisions);
     const reply = decided.replies.find((answer) => answer.command === command) ?? null;
-    return { ...decided, reply, command, orders, outgoing, toRules, serverLog };
+    return { ...decided, reply, command, orders, outbound, toRules, serverLog };
   }
 
   /** Sets timers, collects orders, and returns the messages to other actors. */

@@ -25,22 +25,26 @@ export type WaitKind =
   /** Twice the cancel grace has passed. */
   | "cancel-kill"
   /** A crashed run is due for its rerun. */
-  | "rerun"
-  /** The bulk-completion check of a backfill got no answer; the id is the backfill's. */
-  | "unchecked";
+  | "rerun";
 
-export interface Deadline {
+/** A reminder about a run. */
+export interface RunDeadline {
   kind: MomentKind | WaitKind;
   run_id: number;
   /** Timestamp of the state for which the deadline was set; 0 if irrelevant. */
   stamp: number;
 }
 
-interface Entry extends Deadline {
-  /** By the clock of the entry's heap. */
-  dueUs: number;
-  order: number;
+/** The bulk-completion check of a backfill got no answer. */
+export interface BackfillDeadline {
+  kind: "unchecked";
+  backfill_id: number;
 }
+
+export type Deadline = RunDeadline | BackfillDeadline;
+
+/** `dueUs` is by the clock of the entry's heap. */
+type Entry = Deadline & { dueUs: number; order: number };
 
 function isBefore(a: Entry, b: Entry): boolean {
   return a.dueUs < b.dueUs || (a.dueUs === b.dueUs && a.order < b.order);
@@ -57,16 +61,26 @@ export class Deadlines {
     this.#uptimeUs = uptimeUs;
   }
 
-  /** Sets a reminder for a time of the wall clock. */
-  add(kind: MomentKind, runId: number, dueUs: number): void {
+  /** Sets a reminder about a run for a time of the wall clock. */
+  add(kind: MomentKind, run_id: number, dueUs: number): void {
     this.#order += 1;
-    this.#moments.push({ kind, run_id: runId, stamp: 0, dueUs, order: this.#order });
+    this.#moments.push({ kind, run_id, stamp: 0, dueUs, order: this.#order });
   }
 
-  /** Sets a reminder after `waitUs`. */
-  wait(kind: WaitKind, runId: number, waitUs: number, stamp = 0): void {
+  /** Sets a reminder about a run after `waitUs`. */
+  wait(kind: WaitKind, run_id: number, waitUs: number, stamp = 0): void {
     this.#order += 1;
-    this.#waits.push({ kind, run_id: runId, stamp, dueUs: this.#uptimeUs() + Math.max(0, waitUs), order: this.#order });
+    this.#waits.push({ kind, run_id, stamp, dueUs: this.#afterUs(waitUs), order: this.#order });
+  }
+
+  /** Sets the reminder about the bulk-completion check of a backfill. */
+  waitForCheck(backfill_id: number, waitUs: number): void {
+    this.#order += 1;
+    this.#waits.push({ kind: "unchecked", backfill_id, dueUs: this.#afterUs(waitUs), order: this.#order });
+  }
+
+  #afterUs(waitUs: number): number {
+    return this.#uptimeUs() + Math.max(0, waitUs);
   }
 
   /** Due time of the first entry by the wall clock, which is ahead of the clock for waits by `aheadUs`. */

@@ -3,7 +3,7 @@
 import type { FullSpec } from "#protocol/records/rule-spec";
 import { parseJson } from "#protocol/values/json";
 import type { LoadedRules, RuleRow } from "#storage/load/load-rules";
-import type { Outgoing, OutgoingContent, PlannedAction } from "../../rule-engine/rule-messages.ts";
+import type { OutboundContent, OutboundMessage, PlannedAction } from "../../rule-engine/rule-messages.ts";
 import { OpenExpectations } from "./open-expectations.ts";
 import { RecentRows } from "./recent-rows.ts";
 
@@ -45,7 +45,7 @@ export interface OpenFiring {
   trigger: Trigger;
   outcomes: Outcome[];
   remaining: PlannedAction[];
-  /** The outgoing message that the firing waits for, 0 for none. */
+  /** The outbound message that the firing waits for, 0 for none. */
   outbound: number;
 }
 
@@ -57,9 +57,9 @@ export interface RuleFacts {
   chainOf(runId: number): number;
 }
 
-/** Limit of open firings and outgoing messages; beyond it, rules process no further events, which wait in the store. */
+/** Limit of open firings and outbound messages; beyond it, rules process no further events, which wait in the store. */
 const FIRINGS_OPEN_MAX = 10_000;
-const OUTGOING_LENGTH_MAX = 64 * 1024 * 1024;
+const OUTBOUND_LENGTH_MAX = 64 * 1024 * 1024;
 
 export class RuleBook {
   readonly rules = new Map<number, Rule>();
@@ -67,10 +67,10 @@ export class RuleBook {
   length = 0;
   readonly firings = new Map<number, OpenFiring>();
   readonly expectations = new OpenExpectations();
-  /** Outgoing messages without an answer, by id. */
-  readonly outgoing = new Map<number, Outgoing>();
-  /** Outgoing messages to be sent once committed. */
-  readonly unsent: { turn: number; message: Outgoing }[] = [];
+  /** Outbound messages without an answer, by id. */
+  readonly outbound = new Map<number, OutboundMessage>();
+  /** Outbound messages to be sent once committed. */
+  readonly unsentOutbound: { turn: number; message: OutboundMessage }[] = [];
   readonly nextIds: LoadedRules["next_ids"];
   readonly fired: RecentRows<string, true>;
   /** Chain lengths by run. */
@@ -81,8 +81,8 @@ export class RuleBook {
   cursor: number;
   storedCursor: number;
 
-  readonly #outgoingLengths = new Map<number, number>();
-  #outgoingLength = 0;
+  readonly #outboundLengths = new Map<number, number>();
+  #outboundLength = 0;
 
   constructor(stored: LoadedRules, facts: RuleFacts) {
     this.nextIds = stored.next_ids;
@@ -103,30 +103,30 @@ export class RuleBook {
       this.firings.set(id, { id, rule_id, timestamp, trigger, remaining, outbound, outcomes: parseJson(outcomes) as Outcome[] });
     }
     for (const { id, firing_id, request } of stored.outbound) {
-      const message: Outgoing = { ...(parseJson(request) as OutgoingContent), id, firing_id };
-      this.addOutgoing(message, request.length);
-      this.unsent.push({ turn: 0, message });
+      const message: OutboundMessage = { ...(parseJson(request) as OutboundContent), id, firing_id };
+      this.addOutbound(message, request.length);
+      this.unsentOutbound.push({ turn: 0, message });
     }
     for (const expectation of stored.expectations) this.expectations.add(expectation);
   }
 
   /** `length`: that of the content as JSON text. */
-  addOutgoing(message: Outgoing, length: number): void {
-    this.outgoing.set(message.id, message);
-    this.#outgoingLengths.set(message.id, length);
-    this.#outgoingLength += length;
+  addOutbound(message: OutboundMessage, length: number): void {
+    this.outbound.set(message.id, message);
+    this.#outboundLengths.set(message.id, length);
+    this.#outboundLength += length;
   }
 
   /** False for an unknown message. */
-  removeOutgoing(id: number): boolean {
-    this.#outgoingLength -= this.#outgoingLengths.get(id) ?? 0;
-    this.#outgoingLengths.delete(id);
-    return this.outgoing.delete(id);
+  removeOutbound(id: number): boolean {
+    this.#outboundLength -= this.#outboundLengths.get(id) ?? 0;
+    this.#outboundLengths.delete(id);
+    return this.outbound.delete(id);
   }
 
   /** True while too many firings and messages are in progress: then no further event is processed. */
   get isBackedUp(): boolean {
-    return this.firings.size >= FIRINGS_OPEN_MAX || this.#outgoingLength >= OUTGOING_LENGTH_MAX;
+    return this.firings.size >= FIRINGS_OPEN_MAX || this.#outboundLength >= OUTBOUND_LENGTH_MAX;
   }
 
   take(name: keyof LoadedRules["next_ids"], count = 1): number {

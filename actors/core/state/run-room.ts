@@ -38,7 +38,7 @@ export class RunRoom {
     this.max = max;
   }
 
-  /** Places taken by unfinished runs and pending reruns; large runs take several. */
+  /** Places taken by unfinished runs and pending reruns; large runs take several (memoryUnitsOf). */
   get taken(): number {
     return this.#taken + this.#reruns.size;
   }
@@ -55,17 +55,17 @@ export class RunRoom {
     return true;
   }
 
-  /** Updates the places of a run that was created, changed or ended. */
+  /** Updates the memory units of a run that was created, changed or ended. */
   count(run: Run): void {
-    const places = isEnded(run) ? 0 : placesOf(run);
-    this.#taken += places - run.places;
-    run.places = places;
+    const units = isEnded(run) ? 0 : memoryUnitsOf(run);
+    this.#taken += units - run.memoryUnits;
+    run.memoryUnits = units;
   }
 
   /** Removes a deleted run. */
   forget(run: Run): void {
-    this.#taken -= run.places;
-    run.places = 0;
+    this.#taken -= run.memoryUnits;
+    run.memoryUnits = 0;
   }
 
   keepForRerun(crashedRun: number): void {
@@ -79,7 +79,7 @@ export class RunRoom {
 }
 
 /** Number of usual runs that take as much memory as this run. */
-export function placesOf(run: Run): number {
+export function memoryUnitsOf(run: Run): number {
   return 1 + Math.floor(bytesBeyondUsual(run) / RUN_BYTES);
 }
 

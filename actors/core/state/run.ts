@@ -75,8 +75,8 @@ export interface Run {
   /** Incremented whenever the run leaves its place, so that stale queue entries are recognised. */
   placeStamp: number;
   waiting: WaitReason | null;
-  /** Places that the run takes in the room for unfinished runs (run-room.ts). */
-  places: number;
+  /** Memory that the run takes, in units of a usual run (run-room.ts). */
+  memoryUnits: number;
 }
 
 const EMPTY = new Map<never, never>();
@@ -110,7 +110,7 @@ export const UNSTARTED = {
   place: "none",
   placeStamp: 0,
   waiting: null,
-  places: 0,
+  memoryUnits: 0,
 } as const;
 
 /** The map with one more entry; runs share a single empty map until their first entry. */

@@ -128,7 +128,7 @@ function draftRun(flow: Flow, externalId: string, name: string, parametersText: 
 }
 
 /** Adds the runs of a complete draft: one operation stores the runs, another their creation events. */
-export function addRuns(turn: Turn, flow: Flow, backfill: Backfill, draft: BackfillDraft): void {
+export function addDraftedRuns(turn: Turn, flow: Flow, backfill: Backfill, draft: BackfillDraft): void {
   const { runs, values, externalIds, wanted } = draft;
   const { nextIds } = turn.state;
   const firstId = nextIds.run;

@@ -13,7 +13,7 @@ import type { Turn } from "../../core/turn.ts";
 import { lackOfRoom } from "../creation/lack-of-room.ts";
 import type { BackfillSlice } from "../dispatcher-messages.ts";
 import { queueBulkCheck } from "../engines/jobs.ts";
-import { addRuns, type BackfillDraft, draftRuns, newDraft, readWanted, type WantedRuns } from "./backfill-draft.ts";
+import { addDraftedRuns, type BackfillDraft, draftRuns, newDraft, readWanted, type WantedRuns } from "./backfill-draft.ts";
 import { textOf } from "./backfill-values.ts";
 
 export function createBackfillCommand(turn: Turn, command: Command): void {
@@ -57,7 +57,7 @@ function goOn(turn: Turn, flow: Flow, draft: BackfillDraft): void {
 
 function create(turn: Turn, flow: Flow, draft: BackfillDraft): void {
   const backfill = addRow(turn, flow, draft.body, draft.wanted);
-  addRuns(turn, flow, backfill, draft);
+  addDraftedRuns(turn, flow, backfill, draft);
   if (!backfill.prefiltered) queueBulkCheck(turn, flow, backfill.id);
   turn.stream("backfill.created", backfill.id);
   turn.reply(draft.command, 201, renderStatus(backfill));

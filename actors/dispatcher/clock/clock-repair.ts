@@ -13,7 +13,7 @@ import type { Schedule } from "../../core/state/schedule.ts";
 import type { Turn } from "../../core/turn.ts";
 import { EXPECTATION_TIMER } from "../../names.ts";
 import { storeRule } from "../../rule-engine/rules/rule-rows.ts";
-import { isHeld, prune } from "../../scheduler/fires/held-runs.ts";
+import { isHeldBySchedule, prune } from "../../scheduler/fires/held-runs.ts";
 import { extend } from "../../scheduler/fires/look-ahead.ts";
 import { requeue } from "../hand-out/hand-out.ts";
 import { dropRun } from "../states/drop-run.ts";
@@ -85,7 +85,7 @@ function runsOfFiresAfter({ state }: Turn, { id }: Schedule, us: number): Readon
 /** Drops runs that were created in advance for times that are now far ahead. */
 function dropHeld(turn: Turn, schedule: Schedule): void {
   for (const [fire, run] of [...schedule.runs]) {
-    if (!isHeld(run)) continue;
+    if (!isHeldBySchedule(run)) continue;
     schedule.runs.delete(fire);
     dropRun(turn, run);
   }

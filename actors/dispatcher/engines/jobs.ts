@@ -19,7 +19,7 @@ const ANSWER_US = 60_000_000;
 const LAST_TRY_US = 600_000_000;
 
 /** Queues the crash hooks of a run for an engine of its flow. No answer is expected, so the job is given out once. */
-export function queueHooks(turn: Turn, run: Run): void {
+export function queueCrashHooks(turn: Turn, run: Run): void {
   const { state } = turn;
   const keyText = state.jobKey(run.flow);
   queueJob(turn, keyText, newJob(renderHooksItem(run, state.parametersOf(run)), TRIES_MAX - 1, null));
@@ -79,7 +79,7 @@ export function takeJob(turn: Turn, engine: Engine): EngineJob | null {
   job.givenUs = turn.nowUs;
   if (job.tries >= TRIES_MAX) {
     waiting.splice(waiting.indexOf(job), 1);
-    if (job.backfillId !== null) state.deadlines.wait("unchecked", job.backfillId, LAST_TRY_US);
+    if (job.backfillId !== null) state.deadlines.waitForCheck(job.backfillId, LAST_TRY_US);
   }
   if (waiting.length === 0) state.jobs.delete(engine.keyText);
   return job;

@@ -10,7 +10,7 @@ import type { Engine } from "../../core/state/engine.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { SERVER_LOG } from "../../names.ts";
-import { signalEngine } from "../engines/engines.ts";
+import { signalEngine } from "../engines/registered-engines.ts";
 import { addWarning, appendLogs, type LogsByRun } from "../reports/run-log.ts";
 import { takeBack } from "./hand-out.ts";
 

@@ -17,8 +17,8 @@ import { renderWorkItem } from "./work-item.ts";
 /** Queues a Scheduled run at its place, and hands it out if an engine waits. */
 export function enqueue(turn: Turn, run: Run): void {
   const { queue, deadlines } = turn.state;
-  const holder = holderOf(turn.state, run);
-  if (holder !== null) return hold(turn, run, holder);
+  const reason = holdReason(turn.state, run);
+  if (reason !== null) return hold(turn, run, reason);
   if (run.scheduled_time !== null) deadlines.add("late", run.id, run.scheduled_time + LATE_AFTER_US);
   if (run.scheduled_time !== null && run.scheduled_time > turn.nowUs && !turn.state.schedules.hasDecided(run)) {
     queue.putAside(run, "future");
@@ -36,7 +36,7 @@ export function enqueue(turn: Turn, run: Run): void {
 }
 
 /** What a run has to wait for before it may start: its schedule's fire or its backfill is undecided. */
-function holderOf(state: LiveState, run: Run): WaitReason["code"] | null {
+function holdReason(state: LiveState, run: Run): WaitReason["code"] | null {
   if (state.schedules.holds(run)) return "not_due";
   return state.backfills.holds(run) ? "held" : null;
 }

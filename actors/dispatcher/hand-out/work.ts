@@ -5,8 +5,8 @@ import type { Command, CommandNotice } from "#protocol/wire/command";
 import { type Engine, engineKeyText } from "../../core/state/engine.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
-import { engineGone, findEngine, forgetEngine, keyOfRequest, mustLeave } from "../engines/engines.ts";
 import { takeJob } from "../engines/jobs.ts";
+import { engineGone, findOrRegisterEngine, forgetEngine, keyOfRequest, mustLeave } from "../engines/registered-engines.ts";
 import { crashRun } from "../states/crash.ts";
 import { dispatch, takeBack } from "./hand-out.ts";
 import { LEAVE, NO_WORK, renderWorkItem } from "./work-item.ts";
@@ -17,7 +17,7 @@ export const LEFT_AFTER_US = 5_000_000;
 export function work(turn: Turn, command: Command<"Work">): void {
   const request = command.body;
   replaceEngine(turn, request);
-  const engine = findEngine(turn, request, command.local);
+  const engine = findOrRegisterEngine(turn, request, command.local);
   if (engine.poll !== null) answerEmpty(turn, engine.poll.command, engine);
   engine.lastContactUs = turn.nowUs;
   const held = settleHeldRuns(turn, engine);

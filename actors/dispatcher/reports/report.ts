@@ -25,7 +25,7 @@ import { sequenceKeyOf } from "../hand-out/hand-out.ts";
 import { moveTask } from "../states/moves.ts";
 import { decideTransition } from "../states/transition.ts";
 import { moveByReport } from "../states/transition-run.ts";
-import { holdTimes, warnOfTimes } from "./reported-time.ts";
+import { replaceUnstorableTimes, warnOfTimes } from "./reported-time.ts";
 import { addLine, addWarning, appendLogs, type LogsByRun } from "./run-log.ts";
 import { cutText } from "./sent-text.ts";
 
@@ -92,7 +92,7 @@ function applySlice(turn: Turn, run: Run, open: OpenReport, events: readonly Rep
     open.movesRun ||= event.kind === "run_transition";
     if (event.seq <= last) continue;
     last = event.seq;
-    wrongTimes += holdTimes(event, turn.nowUs);
+    wrongTimes += replaceUnstorableTimes(event, turn.nowUs);
     if (applyEvent(turn, run, event, standing, logs)) open.applied += 1;
   }
   if (wrongTimes > 0) warnOfTimes(turn, run, logs, wrongTimes);

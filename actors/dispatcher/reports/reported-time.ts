@@ -10,20 +10,20 @@ import type { Turn } from "../../core/turn.ts";
 import { addWarning, appendLogs, type LogsByRun } from "./run-log.ts";
 
 /** From the Unix epoch to the year 2255, the limit of exact integers in microseconds. */
-export function isHeldTime(us: unknown): us is number {
+export function isStorableTime(us: unknown): us is number {
   return typeof us === "number" && us >= 0 && us <= INTEGER_MAX;
 }
 
 /** Replaces times of an event that cannot be represented by `receivedUs`; returns their number. */
-export function holdTimes(event: ReportEvent, receivedUs: number): number {
+export function replaceUnstorableTimes(event: ReportEvent, receivedUs: number): number {
   switch (event.kind) {
     case "task_run_transition":
     case "run_transition":
-      if (isHeldTime(event.state.timestamp)) return 0;
+      if (isStorableTime(event.state.timestamp)) return 0;
       event.state.timestamp = receivedUs;
       return 1;
     case "logs": {
-      const wrong = event.logs.filter(({ timestamp }) => !isHeldTime(timestamp));
+      const wrong = event.logs.filter(({ timestamp }) => !isStorableTime(timestamp));
       for (const line of wrong) line.timestamp = receivedUs;
       return wrong.length;
     }
@@ -48,7 +48,7 @@ export function warnOfTimes(turn: Turn, run: Run, logs: LogsByRun, count: number
  * represented.
  */
 export function timeOfMove(turn: Turn, run: Run, sentUs: number): number {
-  if (isHeldTime(sentUs)) return sentUs;
+  if (isStorableTime(sentUs)) return sentUs;
   const logs: LogsByRun = new Map();
   warnOfTimes(turn, run, logs, 1);
   appendLogs(turn, logs);

@@ -5,7 +5,7 @@ import type { State, StateType } from "#protocol/records/state";
 import type { Command } from "#protocol/wire/command";
 import { isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
-import { engineOf, holderOf, signalEngine } from "../engines/engines.ts";
+import { engineOf, holdingEngine, signalEngine } from "../engines/registered-engines.ts";
 import { crashRun } from "./crash.ts";
 import { moveRun } from "./move-run.ts";
 import { endTasks } from "./moves.ts";
@@ -35,14 +35,14 @@ function plainState(type: StateType, timestamp: number, message: string | null):
 /** After the grace: sends SIGTERM to the process, unless its engine ends runs itself. */
 export function cancelTerm(turn: Turn, run: Run): void {
   if (run.state.type !== "Cancelling") return;
-  const engine = holderOf(turn, run);
+  const engine = holdingEngine(turn, run);
   if (engine !== undefined && !engine.ownsStop) signalEngine(turn, engine, "SIGTERM");
 }
 
 /** After twice the grace: kills the process and cancels the run. */
 export function cancelKill(turn: Turn, run: Run): void {
   if (run.state.type !== "Cancelling") return;
-  const engine = holderOf(turn, run);
+  const engine = holdingEngine(turn, run);
   if (engine !== undefined) signalEngine(turn, engine, "SIGKILL");
   endTasks(turn, run, "Cancelled", "killed");
   moveRun(turn, run, plainState("Cancelled", turn.nowUs, "killed"));
@@ -56,7 +56,7 @@ export function timeOut(turn: Turn, run: Run, started: number): void {
   const seconds = run.flow.options.timeoutSeconds;
   if (run.state.type !== "Running" || seconds === null || run.start_time === null) return;
   if (run.state.timestamp !== started) return;
-  const engine = holderOf(turn, run);
+  const engine = holdingEngine(turn, run);
   const { deadlines, settings } = turn.state;
   if (engine?.ownsStop) return deadlines.wait("timeout-kill", run.id, 2 * settings.cancelGraceUs, started);
   failTimedOut(turn, run, seconds);

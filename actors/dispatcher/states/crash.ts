@@ -5,7 +5,7 @@ import type { Turn } from "../../core/turn.ts";
 import { ENGINE_PROCESSES } from "../../names.ts";
 import { createRun } from "../creation/create-run.ts";
 import { nameOfRerun } from "../creation/run-names.ts";
-import { queueHooks } from "../engines/jobs.ts";
+import { queueCrashHooks } from "../engines/jobs.ts";
 import { isServedHere } from "./hooks.ts";
 import { moveRun } from "./move-run.ts";
 import { endTasks } from "./moves.ts";
@@ -34,7 +34,7 @@ export function crashRun(turn: Turn, run: Run, cause: string, details: Record<st
   }
   const rerun_at = scheduleRerun(turn, run);
   moveRun(turn, run, { type: "Crashed", name: "Crashed", message: cause, ...end, details: { ...details, rerun_at } });
-  if (run.flow.options.hasCrashHooks && !isServedHere(turn, run.flow)) queueHooks(turn, run);
+  if (run.flow.options.hasCrashHooks && !isServedHere(turn, run.flow)) queueCrashHooks(turn, run);
 }
 
 /** Sets the time of the rerun. The delay is stored, so that a restart neither loses nor repeats the rerun. */

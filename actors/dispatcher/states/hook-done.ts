@@ -3,7 +3,7 @@ import { type ReportEvent, ReportRequest } from "#protocol/records/engine";
 import { validate } from "#protocol/values/validate";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
-import { closeOutgoing } from "../../rule-engine/reactions/outgoing.ts";
+import { closeOutbound } from "../../rule-engine/reactions/outbound-messages.ts";
 import type { HookDone } from "../../user-code/user-code-calls.ts";
 import { applyHookItems } from "../reports/report.ts";
 
@@ -11,7 +11,7 @@ const ERROR = 40;
 
 /** Stores the log lines and artifacts of a hook under its run. A repeated answer changes nothing. */
 export function hookDone(turn: Turn, { id, run_id, items, error }: HookDone): void {
-  if (!closeOutgoing(turn, id)) return;
+  if (!closeOutbound(turn, id)) return;
   const run = turn.state.findRun(run_id);
   if (run === undefined) return;
   const events = items.map((item, index) => ({ ...(item as object), seq: index + 1 }));

@@ -7,7 +7,7 @@ import { isTerminal } from "#protocol/records/state";
 import type { Flow } from "../../core/state/flow.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
-import { putOutgoing } from "../../rule-engine/reactions/outgoing.ts";
+import { putOutbound } from "../../rule-engine/reactions/outbound-messages.ts";
 
 /** True when the server itself can call code of the flow. */
 export function isServedHere(turn: Turn, flow: Flow): boolean {
@@ -15,7 +15,7 @@ export function isServedHere(turn: Turn, flow: Flow): boolean {
 }
 
 /** Queues a call of the hook for the run's state, if the flow has one. Hooks are not called for skipped runs. */
-export function queueHook(turn: Turn, run: Run): void {
+export function requestHookCall(turn: Turn, run: Run): void {
   const { flow, state } = run;
   if (!isTerminal(state.type) || state.name === "Skipped") return;
   if (!flow.options.hooks.includes(state.type) || !isServedHere(turn, flow)) return;
@@ -24,5 +24,5 @@ export function queueHook(turn: Turn, run: Run): void {
   const told = { id, external_id, name, parameters, attempt };
   const { module, project } = flow;
   const call = { type: "hook", module, project, flow: flow.name, run: told, state } as const;
-  putOutgoing(turn, { kind: "UserCall", call }, { kind: "hook", firing_id: null, rule_id: null, action: null });
+  putOutbound(turn, { kind: "UserCall", call }, { kind: "hook", firing_id: null, rule_id: null, action: null });
 }

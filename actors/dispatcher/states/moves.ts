@@ -10,7 +10,7 @@ import type { Turn } from "../../core/turn.ts";
 import { noteFailure } from "../../scheduler/schedules/disable-window.ts";
 import { noteCompletion } from "../creation/fan-in.ts";
 import { enqueue, releaseRun } from "../hand-out/hand-out.ts";
-import { queueHook } from "./hooks.ts";
+import { requestHookCall } from "./hooks.ts";
 
 /** Events by state name, where the name decides; null for none. Other names use the type. */
 const RUN_EVENTS: Readonly<Record<string, string | null>> = {
@@ -71,7 +71,7 @@ export function enterState(
   turn.state.countInBackfill(run, before.name, state.name);
   const event = eventOf(state);
   if (event) turn.runEvent(event, run, extra);
-  if (mover === "server") queueHook(turn, run);
+  if (mover === "server") requestHookCall(turn, run);
   if (revived && before.type === "Completed") noteCompletion(turn, run, false);
   afterMove(turn, run, state, force);
 }

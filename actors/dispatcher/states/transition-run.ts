@@ -9,7 +9,7 @@ import { isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { lackOfRoom } from "../creation/lack-of-room.ts";
 import { touchContact } from "../engines/contact.ts";
-import { isHeldTime, timeOfMove } from "../reports/reported-time.ts";
+import { isStorableTime, timeOfMove } from "../reports/reported-time.ts";
 import { crashRun, ENGINE_EXITED } from "./crash.ts";
 import { forceRun, moveRun } from "./move-run.ts";
 import type { Mover } from "./moves.ts";
@@ -72,5 +72,5 @@ function isRepetition(
   const same = run.state.type === body.type && run.state.name === (body.name ? body.name : body.type);
   if (!same) return false;
   // A replaced timestamp is not stored, so it cannot be compared.
-  return leased ? run.state.timestamp === timestamp || !isHeldTime(timestamp) : run.repeatable;
+  return leased ? run.state.timestamp === timestamp || !isStorableTime(timestamp) : run.repeatable;
 }

@@ -73,29 +73,29 @@ function competes({ place }: Run): boolean {
   return place === "ready" || place === "blocked" || place === "behind";
 }
 
-/** The place in line of each of the first runs, in their order; runs that do not compete have none. */
-export function placesOf(front: readonly Run[]): Map<Run, number> {
+/** The position in line of each of the first runs, in their order; runs that do not compete have none. */
+export function positionsOf(front: readonly Run[]): Map<Run, number> {
   const counted = new Map<string, number>();
-  const places = new Map<Run, number>();
+  const positions = new Map<Run, number>();
   for (const run of front) {
     if (!competes(run)) continue;
     const line = `${run.place === "ready" ? "engine" : "resource"} ${lineOf(run)}`;
-    const place = (counted.get(line) ?? 0) + 1;
-    counted.set(line, place);
-    places.set(run, place);
+    const position = (counted.get(line) ?? 0) + 1;
+    counted.set(line, position);
+    positions.set(run, position);
   }
-  return places;
+  return positions;
 }
 
-/** The place of one run in its line, or null. */
-export function placeOf(state: LiveState, run: Run): number | null {
+/** The position of one run in its line, or null. */
+export function positionOf(state: LiveState, run: Run): number | null {
   if (!competes(run)) return null;
   const line = lineOf(run);
   const needsEngine = run.place === "ready";
-  let place = 1;
+  let position = 1;
   for (const other of state.runs.values()) {
     if (!competes(other) || (other.place === "ready") !== needsEngine || lineOf(other) !== line) continue;
-    if (inOrder(other, run) < 0) place += 1;
+    if (inOrder(other, run) < 0) position += 1;
   }
-  return place;
+  return position;
 }

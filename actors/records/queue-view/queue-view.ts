@@ -6,7 +6,7 @@ import type { Command } from "#protocol/wire/command";
 import type { LiveState } from "../../core/state/live-state.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
-import { type Line, lineOf, placeOf, placesOf, surveyQueue } from "./queue-lines.ts";
+import { type Line, lineOf, positionOf, positionsOf, surveyQueue } from "./queue-lines.ts";
 import { holdersOf, type Reason, reasonOf, secondsSince } from "./waiting-reason.ts";
 
 /** Maximum of listed runs; people look at the front of the queue. */
@@ -15,7 +15,7 @@ const LISTED_MAX = 500;
 export function describeQueue(turn: Turn): Queue {
   const { state } = turn;
   const { waiting, lines, front } = surveyQueue(state, LISTED_MAX);
-  const places = placesOf(front);
+  const places = positionsOf(front);
   const reasons = new Map<string, Reason | null>();
   const lacking = countLacking(lines);
   return {
@@ -49,7 +49,7 @@ export function explainRun(turn: Turn, command: Command): void {
     run_id: run.id,
     state: run.state,
     reason,
-    place: placeOf(state, run),
+    place: positionOf(state, run),
     holders: reason?.code === "resource" && reason.object !== null ? holdersOf(turn, reason.object) : [],
   };
   turn.replyJson(command, 200, explanation);

@@ -1,4 +1,4 @@
-/** The actions of rules, by kind. An action is either done within the step or needs an outgoing message. */
+/** The actions of rules, by kind. An action is either done within the step or needs an outbound message. */
 
 import { PARAMETERS_BYTES_MAX, RULE_CHAIN_DEPTH_MAX } from "#protocol/limits";
 import { type ActionKind, RULE_DEPTH_HEADER } from "#protocol/records/rule";
@@ -20,11 +20,11 @@ import { forceRun } from "../../dispatcher/states/move-run.ts";
 import { SCHEDULER } from "../../names.ts";
 import { pauseSchedule } from "../../scheduler/schedules/pause-schedule.ts";
 import { resumeSchedule } from "../../scheduler/schedules/resume-schedule.ts";
-import type { OutgoingContent } from "../rule-messages.ts";
+import type { OutboundContent } from "../rule-messages.ts";
 import { continueChain } from "./chain.ts";
 
 /** The outcome of an action. */
-export type ActionResult = { detail: unknown } | { error: string } | { message: OutgoingContent };
+export type ActionResult = { detail: unknown } | { error: string } | { message: OutboundContent };
 
 type RunAction = (turn: Turn, rule: Rule, trigger: Trigger, action: FullAction, input: CallInput | null) => ActionResult;
 

@@ -6,7 +6,7 @@ const RATE_WINDOW_SECONDS = 60;
 const SECOND_US = 1_000_000;
 
 /** The guard that holds back the rule, or null. */
-export function heldBackBy(
+export function suppressedBy(
   book: RuleBook,
   rule: Rule,
   event: { run_id: number | null; created_by: string | null },

@@ -1,6 +1,6 @@
 /**
  * Applies reactions: rules fire and their actions are performed. One message of the rule engine is one decision: the cursor,
- * the guards, the events, the effects of actions and the outgoing messages are committed together.
+ * the guards, the events, the effects of actions and the outbound messages are committed together.
  */
 
 import { RULE_CURSOR } from "#storage/load/load-rules";
@@ -8,11 +8,11 @@ import { putOperation } from "#storage/write/ops";
 import type { OpenFiring, Outcome, Rule } from "../../core/state/rule.ts";
 import type { Turn } from "../../core/turn.ts";
 import { arm, meet } from "../../expectation-timer/expectation-lifecycle.ts";
-import type { OutboundDone, OutgoingContent, PlannedAction, React, Reaction } from "../rule-messages.ts";
+import type { OutboundContent, OutboundDone, PlannedAction, React, Reaction } from "../rule-messages.ts";
 import { actionFailed, ruleEvent } from "../rules/rule-events.ts";
 import { performAction } from "./actions.ts";
-import { heldBackBy, noteFiring } from "./guards.ts";
-import { closeOutgoing, putOutgoing } from "./outgoing.ts";
+import { noteFiring, suppressedBy } from "./guards.ts";
+import { closeOutbound, putOutbound } from "./outbound-messages.ts";
 import { notePassed, type Quarantine, runGuarded } from "./quarantine.ts";
 
 /** Without reactions, the cursor is stored only every this many events. */
@@ -38,12 +38,12 @@ function applyReaction(turn: Turn, reaction: Reaction, quarantine: Quarantine): 
   switch (reaction.kind) {
     case "fire": {
       const { trigger, created_by, actions } = reaction;
-      if (heldBackBy(turn.state.rules, rule, { ...trigger, created_by }, turn.nowUs) !== null) return;
+      if (suppressedBy(turn.state.rules, rule, { ...trigger, created_by }, turn.nowUs) !== null) return;
       const fails = (error: string): void => fire(turn, rule, trigger, failing(rule, error));
       return runGuarded(turn, quarantine, point, () => fire(turn, rule, trigger, actions), fails);
     }
     case "skip":
-      if (heldBackBy(turn.state.rules, rule, { ...reaction.trigger, created_by: null }, turn.nowUs) !== null) return;
+      if (suppressedBy(turn.state.rules, rule, { ...reaction.trigger, created_by: null }, turn.nowUs) !== null) return;
       return fire(turn, rule, reaction.trigger, failing(rule, reaction.error));
     default: {
       const apply = (): void => (reaction.kind === "arm" ? arm(turn, rule, reaction) : meet(turn, rule, reaction));
@@ -118,15 +118,15 @@ function outcomeOf({ index, kind }: PlannedAction, result: { detail: unknown } |
     : { index, kind, status: "completed", detail: result.detail };
 }
 
-function send(turn: Turn, firing: OpenFiring, { index, kind }: PlannedAction, message: OutgoingContent): void {
-  firing.outbound = putOutgoing(turn, message, { kind, firing_id: firing.id, rule_id: firing.rule_id, action: index });
+function send(turn: Turn, firing: OpenFiring, { index, kind }: PlannedAction, message: OutboundContent): void {
+  firing.outbound = putOutbound(turn, message, { kind, firing_id: firing.id, rule_id: firing.rule_id, action: index });
 }
 
 /** Records the external result and continues the firing. A repeated result changes nothing. */
 export function outboundDone(turn: Turn, done: OutboundDone, quarantine: Quarantine): void {
   const book = turn.state.rules;
   const firing = done.firing_id === null ? undefined : book.firings.get(done.firing_id);
-  if (!closeOutgoing(turn, done.id) || firing?.outbound !== done.id) return;
+  if (!closeOutbound(turn, done.id) || firing?.outbound !== done.id) return;
   const rule = book.rules.get(firing.rule_id);
   const action = firing.remaining.shift();
   firing.outbound = 0;

@@ -17,7 +17,7 @@ import { moveRun } from "../../dispatcher/states/move-run.ts";
 import { endDisableWindow } from "../schedules/resume-schedule.ts";
 import { scheduleEvent } from "../schedules/schedule-row.ts";
 import { chooseCaughtUp, dueFires } from "./catch-up.ts";
-import { isHeld, isStarted, prune } from "./held-runs.ts";
+import { isHeldBySchedule, isStarted, prune } from "./held-runs.ts";
 import { complete, createFireRun, extend, isLaidOut, putOff } from "./look-ahead.ts";
 
 /** Completing a look-ahead, or creating a run, costs as much as deciding this many fires with existing runs. */
@@ -99,7 +99,7 @@ function decideFire(
     schedule.skips.delete(fire);
     putOperation(turn.decision.ops, "delete_skip", schedule.id, fire);
   }
-  if (schedule.ended.has(fire) || (run !== undefined && !isHeld(run))) return;
+  if (schedule.ended.has(fire) || (run !== undefined && !isHeldBySchedule(run))) return;
   if (skip !== undefined) {
     const end = skippedState(turn, "skipped by a person", "user");
     if (run !== undefined) moveRun(turn, run, end.state, end.extra);

@@ -7,20 +7,20 @@ import { dropRun } from "../../dispatcher/states/drop-run.ts";
 import { isFire } from "../recurrence/fires.ts";
 
 /** True for a run held by its schedule. */
-export function isHeld(run: Run): boolean {
+export function isHeldBySchedule(run: Run): boolean {
   return run.place === "future" && run.state.type === "Scheduled";
 }
 
 /** The run of a fire has left the schedule before its time: started or ended, because a person moved it. */
 export function isStarted(schedule: Schedule, fire: number): boolean {
   const run = schedule.runs.get(fire);
-  return schedule.ended.has(fire) || (run !== undefined && !isHeld(run));
+  return schedule.ended.has(fire) || (run !== undefined && !isHeldBySchedule(run));
 }
 
 /** Deletes held runs that the schedule no longer produces; all held runs while it is inactive. */
 export function prune(turn: Turn, schedule: Schedule): void {
   for (const [fire, run] of [...schedule.runs]) {
-    if (!isHeld(run)) continue;
+    if (!isHeldBySchedule(run)) continue;
     if (schedule.active && isFire(schedule.fires, fire)) continue;
     schedule.runs.delete(fire);
     dropRun(turn, run);

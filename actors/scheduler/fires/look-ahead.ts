@@ -13,7 +13,7 @@ import { createRun } from "../../dispatcher/creation/create-run.ts";
 import type { EndedAtOnce } from "../../dispatcher/creation/overlap.ts";
 import { stopFires } from "../schedules/pause-schedule.ts";
 import { storeSchedule } from "../schedules/schedule-row.ts";
-import { isHeld } from "./held-runs.ts";
+import { isHeldBySchedule } from "./held-runs.ts";
 
 /** Minimum of prepared runs that will start. */
 const AHEAD_COUNT_MIN = 3;
@@ -41,7 +41,7 @@ export function complete(turn: Turn, schedule: Schedule): void {
 /** Whether enough runs exist to complete the look-ahead later. */
 export function isLaidOut({ runs, skips }: Schedule): boolean {
   let starting = 0;
-  for (const [fire, run] of runs) if (!skips.has(fire) && isHeld(run)) starting += 1;
+  for (const [fire, run] of runs) if (!skips.has(fire) && isHeldBySchedule(run)) starting += 1;
   return starting >= AHEAD_COUNT_MIN;
 }
 
@@ -73,7 +73,7 @@ function layOut(turn: Turn, schedule: Schedule): void {
     const isMissing = !runs.has(fire) && !ended.has(fire) && skip?.by !== "delete" && turn.state.room.hasFor(1);
     if (isMissing) createFireRun(turn, schedule, fire, "schedule");
     const run = runs.get(fire);
-    if (skip === undefined && run !== undefined && isHeld(run)) starting += 1;
+    if (skip === undefined && run !== undefined && isHeldBySchedule(run)) starting += 1;
   }
   schedule.next_fire = fires.find((fire) => !skips.has(fire)) ?? null;
   turn.state.schedules.setDue(schedule, first === null || isNear ? first : first - PREPARE_US);

@@ -12,7 +12,7 @@ import type { Schedule } from "../../core/state/schedule.ts";
 import type { Turn } from "../../core/turn.ts";
 import { isFire } from "../recurrence/fires.ts";
 import { scheduleEvent } from "../schedules/schedule-row.ts";
-import { isHeld, isStarted, markRun } from "./held-runs.ts";
+import { isHeldBySchedule, isStarted, markRun } from "./held-runs.ts";
 import { extend } from "./look-ahead.ts";
 
 export function isoTime(us: number): string {
@@ -52,7 +52,7 @@ export function addSkips(turn: Turn, schedule: Schedule, fires: readonly number[
     schedule.skips.set(fire, { by, at: turn.nowUs });
     putOperation(turn.decision.ops, "put_skip", schedule.id, fire, by, turn.nowUs);
     const run = schedule.runs.get(fire);
-    if (run !== undefined && isHeld(run)) markRun(turn, run, true);
+    if (run !== undefined && isHeldBySchedule(run)) markRun(turn, run, true);
   }
   extend(turn, schedule, true);
 }
@@ -62,7 +62,7 @@ export function removeSkip(turn: Turn, schedule: Schedule, fire: number): void {
   schedule.skips.delete(fire);
   putOperation(turn.decision.ops, "delete_skip", schedule.id, fire);
   const run = schedule.runs.get(fire);
-  if (run !== undefined && isHeld(run)) markRun(turn, run, false);
+  if (run !== undefined && isHeldBySchedule(run)) markRun(turn, run, false);
   extend(turn, schedule, true);
 }
 

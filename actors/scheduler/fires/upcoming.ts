@@ -10,7 +10,7 @@ import { type Run, renderRun } from "../../core/state/run.ts";
 import type { Schedule } from "../../core/state/schedule.ts";
 import type { Turn } from "../../core/turn.ts";
 import { hourlyAfter } from "../recurrence/fires.ts";
-import { isHeld } from "./held-runs.ts";
+import { isHeldBySchedule } from "./held-runs.ts";
 
 interface Item {
   fire: number;
@@ -34,7 +34,7 @@ function inOrder(a: Item, b: Item): number {
 }
 
 function heldRuns(schedule: Schedule): Item[] {
-  return [...schedule.runs].flatMap(([fire, run]) => (isHeld(run) ? [{ fire, schedule, run }] : []));
+  return [...schedule.runs].flatMap(([fire, run]) => (isHeldBySchedule(run) ? [{ fire, schedule, run }] : []));
 }
 
 function projectedFires(turn: Turn, schedule: Schedule, count: number): Item[] {

@@ -6,7 +6,7 @@ import type { Schedule } from "../../core/state/schedule.ts";
 import type { Turn } from "../../core/turn.ts";
 import { enqueue } from "../../dispatcher/hand-out/hand-out.ts";
 import { flowEvent } from "../../records/flows/flow-events.ts";
-import { isHeld } from "../fires/held-runs.ts";
+import { isHeldBySchedule } from "../fires/held-runs.ts";
 import { extend } from "../fires/look-ahead.ts";
 import { scheduleEvent } from "./schedule-row.ts";
 
@@ -38,7 +38,7 @@ export function consumeUntil(turn: Turn, schedule: Schedule, us: number): void {
   for (const [fire, run] of [...schedule.runs]) {
     if (fire > schedule.consumed_until) continue;
     schedule.runs.delete(fire);
-    if (isHeld(run)) enqueue(turn, run);
+    if (isHeldBySchedule(run)) enqueue(turn, run);
   }
   for (const fire of schedule.ended) if (fire <= schedule.consumed_until) schedule.ended.delete(fire);
   for (const fire of schedule.skips.keys()) {

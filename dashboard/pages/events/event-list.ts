@@ -6,7 +6,7 @@ import { batch, signal } from "@preact/signals";
 import type { Event, EventsPage } from "#protocol/records/event";
 import { PagedQuery, type PagePath } from "../../api/paged-query.ts";
 import { onLive } from "../../live/link.ts";
-import { type EventFilters, fits, listPath } from "./filters.ts";
+import { type EventFilters, eventFits, eventListPath } from "./filters.ts";
 
 const PAGE = 100;
 /** New events that are kept; beyond that only their number is. */
@@ -65,7 +65,7 @@ export class EventList {
   }
 
   #take(event: Event): void {
-    if (!this.pages.loaded.peek() || !fits(event, this.#filters)) return;
+    if (!this.pages.loaded.peek() || !eventFits(event, this.#filters)) return;
     this.#fresh.push(event);
     if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#enter());
   }
@@ -83,5 +83,5 @@ export class EventList {
 }
 
 function pathOf(filters: EventFilters): PagePath {
-  return (cursor) => listPath(filters, PAGE, cursor);
+  return (cursor) => eventListPath(filters, PAGE, cursor);
 }

@@ -13,8 +13,8 @@ import { param, withParams } from "../../router/router.ts";
 import { COLUMNS } from "./columns.tsx";
 import { EventDetail } from "./event-detail.tsx";
 import { EventList } from "./event-list.ts";
-import { FilterBar } from "./filter-bar.tsx";
-import { type EventFilters, hasFilters, readFilters } from "./filters.ts";
+import { EventFilterBar } from "./filter-bar.tsx";
+import { type EventFilters, hasEventFilters, readEventFilters } from "./filters.ts";
 import "./events.css";
 
 /** Rows enter automatically while the list is scrolled by at most this much. */
@@ -22,7 +22,7 @@ const TOP_PX = 40;
 const NARROW_HEIGHT = 84;
 
 export function Page(): JSX.Element {
-  const filters = readFilters();
+  const filters = readEventFilters();
   const paused = useSignal(false);
   const list = useEventList(filters, () => paused.peek());
   const cursor = useSignal<number | string | null>(null);
@@ -55,7 +55,7 @@ export function Page(): JSX.Element {
           </button>
         }
       />
-      <FilterBar filters={filters} />
+      <EventFilterBar filters={filters} />
       {news.length > 0 && <NewsBar text={counted(news.length, "new event")} show={showNews} />}
       {list.pages.error.value !== null && (
         <Failure what="The list" error={list.pages.error.value} again={() => list.pages.reload()} />
@@ -125,7 +125,7 @@ function Foot({
 }
 
 function Nothing({ filters }: { filters: EventFilters }): JSX.Element {
-  if (!hasFilters(filters))
+  if (!hasEventFilters(filters))
     return (
       <Empty title="No events yet" command={'await emit("shop.price.changed", { article: "tea" })'}>
         Every meaningful change is recorded here: runs, tasks, schedules, rules, and what flows and clients emit.

@@ -8,7 +8,7 @@ import { Key, Select } from "../../parts/layout.tsx";
 import { useFlows } from "../../records/flows.ts";
 import { stepParams, typeParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
-import { type EventFilters, hasFilters, KINDS, RANGES } from "./filters.ts";
+import { EVENT_RANGES, type EventFilters, hasEventFilters, KINDS } from "./filters.ts";
 
 const TYPING_MS = 250;
 
@@ -53,7 +53,7 @@ function NameSearch({ name }: { name: string }): JSX.Element {
   );
 }
 
-export function FilterBar({ filters }: { filters: EventFilters }): JSX.Element {
+export function EventFilterBar({ filters }: { filters: EventFilters }): JSX.Element {
   const flows = useFlows().data ?? [];
   const kinds = filters.kind === "" || (KINDS as readonly string[]).includes(filters.kind) ? KINDS : [...KINDS, filters.kind];
   const extras = [
@@ -77,7 +77,7 @@ export function FilterBar({ filters }: { filters: EventFilters }): JSX.Element {
       />
       <Select
         label="Occurred within"
-        options={RANGES.map(([id, text]) => [id, text] as const)}
+        options={EVENT_RANGES.map(([id, text]) => [id, text] as const)}
         chosen={filters.range}
         choose={(range) => stepParams({ range })}
       />
@@ -89,7 +89,7 @@ export function FilterBar({ filters }: { filters: EventFilters }): JSX.Element {
             <span class="sr">take away</span>
           </button>
         ))}
-      {hasFilters(filters) && (
+      {hasEventFilters(filters) && (
         <a class="button quiet" href="/events">
           Clear
         </a>

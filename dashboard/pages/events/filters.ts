@@ -5,7 +5,7 @@ import { nowUs } from "../../format/now.ts";
 import { param } from "../../router/router.ts";
 
 /** Time ranges by their name in the address, in seconds. */
-export const RANGES = [
+export const EVENT_RANGES = [
   ["", "Any time", 0],
   ["1h", "Last hour", 3_600],
   ["24h", "Last 24 hours", 86_400],
@@ -27,7 +27,7 @@ export interface EventFilters {
   range: string;
 }
 
-export function readFilters(): EventFilters {
+export function readEventFilters(): EventFilters {
   return {
     ...{ name: param("name"), kind: param("kind"), resource: param("resource") },
     ...{ run: param("run"), flow: param("flow"), range: param("range") },
@@ -36,18 +36,18 @@ export function readFilters(): EventFilters {
 
 /** The start of the range, to the minute. */
 function since(range: string): number | null {
-  const seconds = RANGES.find(([id]) => id === range)?.[2] ?? 0;
+  const seconds = EVENT_RANGES.find(([id]) => id === range)?.[2] ?? 0;
   return seconds === 0 ? null : Math.floor((nowUs() - seconds * 1_000_000) / STEP_US) * STEP_US;
 }
 
-export function listPath(filters: EventFilters, limit: number, cursor: number | null): string {
+export function eventListPath(filters: EventFilters, limit: number, cursor: number | null): string {
   const { name, kind, resource, run, flow, range } = filters;
   const asked = { name, resource_kind: kind, resource_id: resource, run_id: run, flow_id: flow };
   return withQuery("/api/events", { ...asked, after: since(range), limit, cursor });
 }
 
 /** True if an event of the stream belongs in the list. */
-export function fits(event: Event, { name, kind, resource, run, flow }: EventFilters): boolean {
+export function eventFits(event: Event, { name, kind, resource, run, flow }: EventFilters): boolean {
   const is = (wanted: string, value: string | number | null | undefined) => wanted === "" || wanted === String(value ?? "");
   const named = name.endsWith("*") ? event.name.startsWith(name.slice(0, -1)) : is(name, event.name);
   return (
@@ -55,6 +55,6 @@ export function fits(event: Event, { name, kind, resource, run, flow }: EventFil
   );
 }
 
-export function hasFilters(filters: EventFilters): boolean {
+export function hasEventFilters(filters: EventFilters): boolean {
   return Object.values(filters).some((value) => value !== "");
 }

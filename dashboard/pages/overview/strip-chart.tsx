@@ -4,7 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import { count } from "../../format/number.ts";
 import { minuteTime } from "../../format/time.ts";
 import { Glyph } from "../../state/glyph.tsx";
-import { type Bar, totalOf } from "./strip.ts";
+import { type StripBar, totalOf } from "./strip.ts";
 
 const ABOVE = 108;
 const BELOW = 40;
@@ -22,7 +22,7 @@ interface Part {
 }
 
 /** The parts of a bar: both sides of the line share one scale, with a minimum height. */
-function partsOf(bar: Bar, scale: number): Part[] {
+function partsOf(bar: StripBar, scale: number): Part[] {
   const parts: Part[] = [];
   let top = LINE;
   for (const [value, look] of [
@@ -41,7 +41,7 @@ function partsOf(bar: Bar, scale: number): Part[] {
 }
 
 /** "14:15 to 14:30: 12 completed, 1 went wrong". */
-function barText(bar: Bar): string {
+function barText(bar: StripBar): string {
   const said = [
     [bar.completed, "completed"],
     [bar.passed, "passed over"],
@@ -53,7 +53,7 @@ function barText(bar: Bar): string {
   return `${minuteTime(bar.from)} to ${minuteTime(bar.to)}: ${words.length === 0 ? "nothing" : words.join(", ")}`;
 }
 
-function addressOf(bar: Bar, nowUs: number): string {
+function addressOf(bar: StripBar, nowUs: number): string {
   return bar.from > nowUs ? "/schedules?view=agenda" : `/runs?ended_from=${bar.from}&ended_to=${bar.to}`;
 }
 
@@ -64,7 +64,7 @@ function niceTop(most: number): number {
 }
 
 export interface StripProps {
-  bars: readonly Bar[];
+  bars: readonly StripBar[];
   nowUs: number;
   /** Width of the drawing in pixels, its own units. */
   width: number;
@@ -116,7 +116,7 @@ function isTick(us: number): boolean {
 }
 
 /** One link over each bar; the arrow keys move between them, and only one is in the tab order. */
-function BarLinks({ bars, nowUs }: { bars: readonly Bar[]; nowUs: number }): JSX.Element {
+function BarLinks({ bars, nowUs }: { bars: readonly StripBar[]; nowUs: number }): JSX.Element {
   const current = bars.findIndex(({ from, to }) => from <= nowUs && nowUs < to);
   const [at, setAt] = useState(current);
   const list = useRef<HTMLDivElement>(null);
@@ -146,7 +146,7 @@ function BarLinks({ bars, nowUs }: { bars: readonly Bar[]; nowUs: number }): JSX
   );
 }
 
-export function StripLegend({ bars }: { bars: readonly Bar[] }): JSX.Element {
+export function StripLegend({ bars }: { bars: readonly StripBar[] }): JSX.Element {
   const total = totalOf(bars);
   const entries = [
     ["completed", "Completed", total.completed],
@@ -168,7 +168,7 @@ export function StripLegend({ bars }: { bars: readonly Bar[] }): JSX.Element {
 }
 
 /** The same numbers as a table, for screen readers. */
-export function StripTable({ bars }: { bars: readonly Bar[] }): JSX.Element {
+export function StripTable({ bars }: { bars: readonly StripBar[] }): JSX.Element {
   return (
     <details class="as-table">
       <summary>The same as a table</summary>

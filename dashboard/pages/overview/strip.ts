@@ -7,7 +7,7 @@ export const PAST_HOURS = 24;
 export const COMING_HOURS = 6;
 
 /** The four series, and future fires. */
-export interface Bar {
+export interface StripBar {
   from: number;
   to: number;
   completed: number;
@@ -28,11 +28,11 @@ export function stripBars(
   running: number,
   nowUs: number,
   quarters: number,
-): Bar[] {
+): StripBar[] {
   const width = quarters * QUARTER_US;
   const current = Math.floor(nowUs / width);
   const past = (PAST_HOURS * 4) / quarters;
-  const bars = Array.from({ length: past + (COMING_HOURS * 4) / quarters }, (_, index): Bar => {
+  const bars = Array.from({ length: past + (COMING_HOURS * 4) / quarters }, (_, index): StripBar => {
     const from = (current - past + 1 + index) * width;
     return { from, to: from + width, completed: 0, cached: 0, passed: 0, running: 0, wrong: 0, coming: 0 };
   });
@@ -53,14 +53,14 @@ export function stripBars(
   return bars;
 }
 
-function add(bar: Bar, name: string, count: number): void {
+function add(bar: StripBar, name: string, count: number): void {
   if (WRONG.has(name)) bar.wrong += count;
   else if (PASSED.has(name)) bar.passed += count;
   else bar.completed += count;
   if (name === "Cached") bar.cached += count;
 }
 
-export function totalOf(bars: readonly Bar[]): Omit<Bar, "from" | "to"> {
+export function totalOf(bars: readonly StripBar[]): Omit<StripBar, "from" | "to"> {
   const total = { completed: 0, cached: 0, passed: 0, running: 0, wrong: 0, coming: 0 };
   for (const bar of bars) for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += bar[key];
   return total;

@@ -11,7 +11,7 @@ import { Key, Select } from "../../parts/layout.tsx";
 import { navigate, type ParamChanges, stepParams, typeParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { lookOfName, STATE_ORDER } from "../../state/look.ts";
-import { hasFilters, RANGES, type RunFilters, WENT_WRONG } from "./filters.ts";
+import { hasRunFilters, RUN_RANGES, type RunFilters, WENT_WRONG } from "./filters.ts";
 
 const TYPING_MS = 150;
 /** The server's limit. */
@@ -142,14 +142,14 @@ function Chips({ filters, counts, stale }: { filters: RunFilters; counts: RunCou
   );
 }
 
-export interface FilterBarProps {
+export interface RunFilterBarProps {
   filters: RunFilters;
   counts: RunCounts | null;
   /** The counts belong to former filters. */
   stale: boolean;
 }
 
-export function FilterBar({ filters, counts, stale }: FilterBarProps): JSX.Element {
+export function RunFilterBar({ filters, counts, stale }: RunFilterBarProps): JSX.Element {
   const flows = useQuery<FlowSummary[]>("/api/flows", { live: { "flow.registered": true } }).data ?? [];
   const projects = [...new Set(flows.map(({ project }) => project))].sort();
   const failed = filters.states === WENT_WRONG;
@@ -161,7 +161,7 @@ export function FilterBar({ filters, counts, stale }: FilterBarProps): JSX.Eleme
         <Search filters={filters} flows={flows} />
         <Select
           label="Started within"
-          options={RANGES.map(([id, text]) => [id, text] as const)}
+          options={RUN_RANGES.map(([id, text]) => [id, text] as const)}
           chosen={filters.range}
           choose={(range) => stepParams({ range })}
         />
@@ -174,7 +174,7 @@ export function FilterBar({ filters, counts, stale }: FilterBarProps): JSX.Eleme
           />
         )}
         <Extra filters={filters} />
-        {hasFilters(filters) && (
+        {hasRunFilters(filters) && (
           <a class="button quiet" href="/runs">
             Clear
           </a>
@@ -191,7 +191,7 @@ function Extra({ filters }: { filters: RunFilters }): JSX.Element {
     ["schedule", filters.schedule_id, `Schedule ${filters.schedule_id}`],
     ["backfill", filters.backfill_id, `Backfill ${filters.backfill_id}`],
     ["flow_id", filters.flow_id, `Flow ${filters.flow_id}`],
-    ["ended", filters.ended, `Ended: ${RANGES.find(([id]) => id === filters.ended)?.[1].toLowerCase() ?? filters.ended}`],
+    ["ended", filters.ended, `Ended: ${RUN_RANGES.find(([id]) => id === filters.ended)?.[1].toLowerCase() ?? filters.ended}`],
   ] as const;
   const between = filters.ended_from !== "" && filters.ended_to !== "";
   return (

@@ -5,7 +5,7 @@ import { nowUs } from "../../format/now.ts";
 import { param } from "../../router/router.ts";
 
 /** Time ranges by their name in the address. */
-export const RANGES = [
+export const RUN_RANGES = [
   ["", "Any time", 0],
   ["1h", "Last hour", 3_600],
   ["24h", "Last 24 hours", 86_400],
@@ -35,7 +35,7 @@ export interface RunFilters {
   sort: string;
 }
 
-export function readFilters(): RunFilters {
+export function readRunFilters(): RunFilters {
   return {
     project: param("project"),
     flow: param("flow"),
@@ -56,7 +56,7 @@ export function readFilters(): RunFilters {
 
 /** The start of a range, to the minute, so that the query stays the same within a minute. */
 function since(range: string): number | null {
-  const seconds = RANGES.find(([id]) => id === range)?.[2] ?? 0;
+  const seconds = RUN_RANGES.find(([id]) => id === range)?.[2] ?? 0;
   return seconds === 0 ? null : Math.floor((nowUs() - seconds * 1_000_000) / STEP_US) * STEP_US;
 }
 
@@ -66,7 +66,7 @@ function common(filters: RunFilters): QueryValues {
 }
 
 /** The address of a page of runs. */
-export function listPath(filters: RunFilters, limit: number, cursor: number | null): string {
+export function runListPath(filters: RunFilters, limit: number, cursor: number | null): string {
   const { state_name, states, sort } = filters;
   return withQuery("/api/runs", { ...common(filters), state_name, states, sort: sort === "" ? "activity" : sort, limit, cursor });
 }
@@ -87,7 +87,7 @@ export function filterKey(filters: RunFilters): string {
   return JSON.stringify(filters);
 }
 
-export function hasFilters({ sort: _sort, ...filters }: RunFilters): boolean {
+export function hasRunFilters({ sort: _sort, ...filters }: RunFilters): boolean {
   return Object.values(filters).some((value) => value !== "");
 }
 
@@ -102,7 +102,7 @@ function finds(search: string, { name, project, flow_name, tags, state, paramete
 }
 
 /** True if a run of the stream belongs in the list. */
-export function fits(run: Run, filters: RunFilters): boolean {
+export function runFits(run: Run, filters: RunFilters): boolean {
   const is = (wanted: string, value: string | number | null | undefined) => wanted === "" || wanted === String(value ?? "");
   const start = run.start_time ?? run.created_at;
   const from = since(filters.range);

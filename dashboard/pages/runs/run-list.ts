@@ -9,7 +9,7 @@ import { PagedQuery, type PagePath } from "../../api/paged-query.ts";
 import { onLive } from "../../live/link.ts";
 import { isDeleted } from "../../live/messages.ts";
 import { compareActivity, type Phase, phaseOf } from "./activity.ts";
-import { fits, listPath, type RunFilters } from "./filters.ts";
+import { type RunFilters, runFits, runListPath } from "./filters.ts";
 
 const PAGE = 100;
 /** A search continues automatically until it has found this many more runs. */
@@ -89,7 +89,7 @@ export class RunList {
       return;
     }
     if (known !== undefined) this.#changed(known, message);
-    else if (this.pages.loaded.peek() && fits(message, this.#filters)) this.#arrived(message);
+    else if (this.pages.loaded.peek() && runFits(message, this.#filters)) this.#arrived(message);
   }
 
   #drop(id: number): void {
@@ -142,7 +142,7 @@ export class RunList {
 
   #path(): PagePath {
     const filters = this.#filters;
-    return (cursor) => listPath(filters, PAGE, cursor === null ? null : this.#standing(cursor));
+    return (cursor) => runListPath(filters, PAGE, cursor === null ? null : this.#standing(cursor));
   }
 
   /** The run after which the next page begins: the last that entered before `cursor` and has kept its position. */

@@ -17,8 +17,8 @@ import { useTypical } from "../../records/typical.ts";
 import { stepParams } from "../../router/router.ts";
 import { isRestoring } from "../../router/scroll.ts";
 import { runColumns } from "./columns.tsx";
-import { FilterBar } from "./filter-bar.tsx";
-import { countsPath, filterKey, hasFilters, type RunFilters, readFilters, totalPath } from "./filters.ts";
+import { RunFilterBar } from "./filter-bar.tsx";
+import { countsPath, filterKey, hasRunFilters, type RunFilters, readRunFilters, totalPath } from "./filters.ts";
 import { RunList, type RunRow } from "./run-list.ts";
 import { SavedViews } from "./saved-views.tsx";
 
@@ -27,7 +27,7 @@ const TOP_PX = 40;
 const NARROW_HEIGHT = 92;
 
 export function Page(): JSX.Element {
-  const filters = readFilters();
+  const filters = readRunFilters();
   const list = useRunList(filters);
   const counts = useQuery<RunCounts>(countsPath(filters), { live: { "run.updated": true } });
   const cursor = useSignal<number | string | null>(null);
@@ -46,7 +46,7 @@ export function Page(): JSX.Element {
   return (
     <>
       <PageTitle title="Runs" actions={<SavedViews />} />
-      <FilterBar filters={filters} counts={counts.data} stale={counts.stale} />
+      <RunFilterBar filters={filters} counts={counts.data} stale={counts.stale} />
       <News list={list} />
       {list.pages.error.value !== null && (
         <Failure what="The list" error={list.pages.error.value} again={() => list.pages.reload()} />
@@ -167,7 +167,7 @@ function Foot({ first, last, total, more, chosen, clear }: FootProps): JSX.Eleme
 
 function Nothing({ filters, all, complete }: { filters: RunFilters; all: number; complete: boolean }): JSX.Element {
   if (!complete) return <p class="calm dim">{"No run so far; older runs are being searched\u2026"}</p>;
-  if (!hasFilters(filters))
+  if (!hasRunFilters(filters))
     return (
       <Empty title="No runs yet" command="npx millrace run FLOW">
         Start one from code or from here. Every run of every flow will be listed on this page.

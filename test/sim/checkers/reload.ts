@@ -99,7 +99,7 @@ function dumpRules({ rules }: LiveState): string[] {
   const lines = [`rules ${JSON.stringify([rules.storedCursor, rules.nextIds])}`];
   for (const rule of [...rules.rules.values()].sort((a, b) => a.id - b.id)) lines.push(`rule ${canonicalJson(rule)}`);
   for (const firing of [...rules.firings.values()].sort((a, b) => a.id - b.id)) lines.push(`firing ${canonicalJson(firing)}`);
-  for (const message of [...rules.outgoing.values()].sort((a, b) => a.id - b.id)) lines.push(`message ${canonicalJson(message)}`);
+  for (const message of [...rules.outbound.values()].sort((a, b) => a.id - b.id)) lines.push(`message ${canonicalJson(message)}`);
   for (const expectation of [...rules.expectations.values()].sort((a, b) => a.id - b.id))
     lines.push(`expectation ${canonicalJson(expectation)}`);
   return lines;

@@ -2,7 +2,7 @@
  * Rules: every event that matches a rule fires the rule once, unless a guard holds it back; per_run rules fire once for a
  * run; the outcomes of a firing are those of its actions, in order; and a message is sent only after it is stored.
  */
-import type { OutboundRequest } from "#actors/rule-engine/rule-messages";
+import type { DeliveryRequest } from "#actors/rule-engine/rule-messages";
 import type { FullSpec } from "#protocol/records/rule-spec";
 import { Violation } from "../trace.ts";
 import type { Checker, Operation } from "./checker.ts";
@@ -62,7 +62,7 @@ export class RulesChecker implements Checker {
   }
 
   /** A message is sent. */
-  left({ id, ...request }: OutboundRequest): void {
+  left({ id, ...request }: DeliveryRequest): void {
     const key = request.kind === "WebhookRequest" ? (request.headers["idempotency-key"] ?? "") : request.message_id;
     const known = this.#keys.get(id) ?? key;
     if (known !== key || key === "") fail("a message keeps its key", `message ${id} left under ${known}, then under ${key}`);

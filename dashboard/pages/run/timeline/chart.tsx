@@ -12,7 +12,7 @@ import { setParams, withParams } from "../../../router/router.ts";
 import { Glyph } from "../../../state/glyph.tsx";
 import { type Axis, axisOf, labelsOf } from "./axis.ts";
 import { Brush } from "./brush.tsx";
-import type { Bar, TimelineRow } from "./rows.ts";
+import type { TimelineBar, TimelineRow } from "./rows.ts";
 import { chosenSpan, type Span } from "./span.ts";
 
 /** Height of a row, wide and narrow, as in timeline.css. */
@@ -141,7 +141,17 @@ function Row({ row, axis, present }: { row: TimelineRow; axis: Axis; present: nu
 /** Narrower bars would be invisible, per cent. */
 const WIDTH_MIN = 0.15;
 
-function BarMark({ bar, axis, present, capped }: { bar: Bar; axis: Axis; present: number; capped: boolean }): JSX.Element | null {
+function BarMark({
+  bar,
+  axis,
+  present,
+  capped,
+}: {
+  bar: TimelineBar;
+  axis: Axis;
+  present: number;
+  capped: boolean;
+}): JSX.Element | null {
   const end = bar.toUs ?? present;
   if (end < axis.fromUs || bar.fromUs > axis.toUs) return null;
   const left = axis.at(bar.fromUs);

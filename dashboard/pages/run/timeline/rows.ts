@@ -6,7 +6,7 @@ import type { TaskRun } from "#protocol/records/task-run";
 import { lookOf } from "../../../state/look.ts";
 import { wentWrong } from "../task-groups.ts";
 
-export interface Bar {
+export interface TimelineBar {
   fromUs: number;
   /** Null while it is running. */
   toUs: number | null;
@@ -23,7 +23,7 @@ export interface TimelineRow {
   token: string;
   word: string;
   strong: boolean;
-  bars: readonly Bar[];
+  bars: readonly TimelineBar[];
   /** Sum of the bars that have ended, microseconds. */
   busyUs: number;
   /** Number of tasks in the row. */
@@ -41,7 +41,7 @@ function isTimes(value: unknown): value is [number, number | null] {
 }
 
 /** One bar per attempt within the task run, if its engine reports attempts. */
-function barsOf(task: TaskRun, earlier: boolean): Bar[] {
+function barsOf(task: TaskRun, earlier: boolean): TimelineBar[] {
   if (task.start_time === null || task.start_time === undefined) return [];
   const { token } = lookOf(task.state);
   const end = task.end_time ?? null;
@@ -65,7 +65,7 @@ function rowOf(calls: Calls): TimelineRow {
   };
 }
 
-function busy(bars: readonly Bar[]): number {
+function busy(bars: readonly TimelineBar[]): number {
   return bars.reduce((sum, { fromUs, toUs }) => sum + (toUs === null ? 0 : toUs - fromUs), 0);
 }
 
@@ -74,7 +74,7 @@ function folded(name: string, alike: readonly Calls[]): TimelineRow {
   const latest = alike[0]?.at(-1) as TaskRun;
   const { token, word } = lookOf(latest.state);
   const all = alike.flatMap((calls) => calls.flatMap((task) => barsOf(task, false)));
-  const merged: Bar[] = [];
+  const merged: TimelineBar[] = [];
   for (const bar of all.sort((a, b) => a.fromUs - b.fromUs)) {
     const last = merged.at(-1);
     if (last === undefined || (last.toUs !== null && bar.fromUs > last.toUs)) merged.push({ ...bar, token });

@@ -30,7 +30,7 @@ t.test("a run that ends without its engine has its hook called, told what an eng
   const id = createId(kit, { ...HOOKED, name: "one", parameter_schema, parameters: { n: 4 } });
   const cancelled = kit.send("CancelRun", { target: id });
   t.match(operations(cancelled, "put_outbound"), [{ kind: "hook", firing_id: null, rule_id: null, action: null }]);
-  const [sent] = kit.tell({ kind: "SendOutbound" }).outgoing;
+  const [sent] = kit.tell({ kind: "SendOutbound" }).outbound;
   t.match(sent, {
     kind: "UserCall",
     firing_id: null,

@@ -93,8 +93,8 @@ t.test("an action at the end of the longest chain fails and says why; the one be
 t.test("a webhook carries the depth, and what it asks for here is part of the chain", async (t) => {
   const kit = kitWithRule();
   kit.tell(fires(kit, 3, [WEBHOOK]));
-  const { outgoing } = kit.tell({ kind: "SendOutbound" });
-  t.match(outgoing, [{ headers: { "millrace-rule-depth": "4" } }]);
+  const { outbound } = kit.tell({ kind: "SendOutbound" });
+  t.match(outbound, [{ headers: { "millrace-rule-depth": "4" } }]);
   const emitted = kit.send("EmitEvent", { body: { name: "a.b" }, ruleDepth: 4 });
   t.same(eventDepths(emitted), [["a.b", 4]]);
   const created = kit.send("CreateRun", { body: { flow: "f", project: "shop" }, ruleDepth: 4 });

@@ -85,7 +85,7 @@ t.test("a firing of a code rule is a row with its event and run, and ends with w
   const call = { type: "rule", module: "code.ts", name: "r", ...input };
   t.match(operations(fired, "put_outbound"), [{ kind: "call", request: JSON.stringify({ kind: "UserCall", call }) }]);
   t.notMatch(operations(fired, "put_firing")[0]?.["pending"], /"input"/, "event and run are stored once");
-  t.same(kit.tell({ kind: "SendOutbound" }).outgoing, [{ kind: "UserCall", call, id: 1, firing_id: 1 }]);
+  t.same(kit.tell({ kind: "SendOutbound" }).outbound, [{ kind: "UserCall", call, id: 1, firing_id: 1 }]);
   const done = kit.tell({ kind: "OutboundDone", id: 1, firing_id: 1, result: { detail: { a: 1 } } });
   const [firing] = operations(done, "put_firing");
   t.same(JSON.parse(String(firing?.["outcomes"])), [{ index: 0, kind: "call", status: "completed", detail: { a: 1 } }]);

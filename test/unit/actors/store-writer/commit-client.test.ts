@@ -1,9 +1,9 @@
 import t from "tap";
-import { CommitClient, type Hello } from "#actors/store-writer/commit-client";
+import { CommitClient, type GenerationRequest } from "#actors/store-writer/commit-client";
 import { type Batch, emptyDecision } from "#storage/write/batch";
 
 function setup() {
-  const sent: (Hello | Batch)[] = [];
+  const sent: (GenerationRequest | Batch)[] = [];
   const rejections: string[] = [];
   const client = new CommitClient({
     source: 7,
@@ -100,7 +100,7 @@ t.test("writers that start again get the unacknowledged batch again, and only th
 t.test("a client that has heard of no writers asks for them", async (t) => {
   const { client, writers, take } = setup();
   const settled = client.settled();
-  t.same(take(), ["Hello"]);
+  t.same(take(), ["GenerationRequest"]);
   writers(1);
   await settled;
   await client.settled();

@@ -1,4 +1,4 @@
-/** Outgoing messages of rules: stored as rows before they are sent, sent again until answered. */
+/** Outbound messages of rules: stored as rows before they are sent, sent again until answered. */
 
 import t from "tap";
 import { OUTBOUND } from "#actors/names";
@@ -25,14 +25,14 @@ t.test("a message leaves when its row is committed, and its answer lets the firi
   kit.send("CreateRule", { body: { name: "r", do: [WEBHOOK] } });
   kit.committed = kit.turn;
   const fired = kit.tell(fires(kit, 5, [WEBHOOK, { kind: "cancel_run" }]));
-  t.same(fired.outgoing, [], "not before its row is committed");
+  t.same(fired.outbound, [], "not before its row is committed");
   const [row] = operations(fired, "put_outbound");
   t.match(row, { id: 1, firing_id: 1, rule_id: 1, action: 0, kind: "webhook" });
-  t.same(kit.tell({ kind: "SendOutbound" }).outgoing, []);
+  t.same(kit.tell({ kind: "SendOutbound" }).outbound, []);
   kit.committed = null;
   const sent = kit.tell({ kind: "SendOutbound" });
-  t.match(sent.outgoing, [{ kind: "WebhookRequest", id: 1, firing_id: 1, headers: { "idempotency-key": /^0{8}-/ } }]);
-  t.same(kit.tell({ kind: "SendOutbound" }).outgoing, [], "once");
+  t.match(sent.outbound, [{ kind: "WebhookRequest", id: 1, firing_id: 1, headers: { "idempotency-key": /^0{8}-/ } }]);
+  t.same(kit.tell({ kind: "SendOutbound" }).outbound, [], "once");
 
   const done = kit.tell({ kind: "OutboundDone", id: 1, firing_id: 1, result: { detail: { status: 200 } } });
   t.match(operations(done, "delete_outbound"), [{ id: 1 }]);
@@ -48,14 +48,14 @@ t.test("a restarted actor gets the messages that its former life had not answere
   kit.send("CreateRule", { body: { name: "r", once: "never", do: [WEBHOOK] } });
   kit.tell(fires(kit, 5, [WEBHOOK]));
   kit.tell(fires(kit, 6, [WEBHOOK]));
-  const first = kit.tell({ kind: "SendOutbound" }).outgoing;
+  const first = kit.tell({ kind: "SendOutbound" }).outbound;
   t.equal(first.length, 2);
   kit.tell({ kind: "OutboundDone", id: 1, firing_id: 1, result: { error: "refused" } });
   kit.committed = kit.turn;
   kit.tell(fires(kit, 7, [WEBHOOK]));
   const again = kit.tell({ kind: "ReceiverStarted", receiver: OUTBOUND });
-  t.same(again.outgoing, first.slice(1), "the same message under the same key");
-  t.same(kit.tell({ kind: "ReceiverStarted", receiver: "user-code" }).outgoing, []);
+  t.same(again.outbound, first.slice(1), "the same message under the same key");
+  t.same(kit.tell({ kind: "ReceiverStarted", receiver: "user-code" }).outbound, []);
   kit.committed = null;
-  t.match(kit.tell({ kind: "SendOutbound" }).outgoing, [{ id: 3 }], "what is not committed yet waits for that");
+  t.match(kit.tell({ kind: "SendOutbound" }).outbound, [{ id: 3 }], "what is not committed yet waits for that");
 });

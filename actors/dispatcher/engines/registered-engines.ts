@@ -9,7 +9,7 @@ import { ENGINE_PROCESSES } from "../../names.ts";
 import { crashRun, ENGINE_EXITED } from "../states/crash.ts";
 
 /** The engine of a poll; an unknown engine is registered and its process watched. */
-export function findEngine(turn: Turn, request: WorkRequest, local: boolean): Engine {
+export function findOrRegisterEngine(turn: Turn, request: WorkRequest, local: boolean): Engine {
   const known = turn.state.engines.get(request.engine_id);
   if (known !== undefined) {
     // Re-insert at the end: the first entry is the engine that polled longest ago.
@@ -72,7 +72,7 @@ export function addEngine(turn: Turn, engine: Engine): void {
 }
 
 /** The engine that holds a run now; a signal to its process concerns this run. */
-export function holderOf(turn: Turn, run: Run): Engine | undefined {
+export function holdingEngine(turn: Turn, run: Run): Engine | undefined {
   return run.assigned ? engineOf(turn, run) : undefined;
 }
 
