@@ -21,7 +21,7 @@ import type { IdSource } from "../ids.ts";
 import { COMMITS, SERVER_LOG } from "../names.ts";
 import type { Flow } from "./state/flow.ts";
 import type { LiveState } from "./state/live-state.ts";
-import { type Run, renderRun } from "./state/run.ts";
+import { type Run, renderRun, UNSTARTED } from "./state/run.ts";
 import type { TaskRun } from "./state/task-run.ts";
 
 /** Prefix of a kept answer that is an event; the event's id follows. */
@@ -361,6 +361,7 @@ function runStateValues(run: Run): RunStateValues {
     run.crash_count,
     run.failure_count,
     run.attempt,
+    run.taskCounts === UNSTARTED.taskCounts ? null : JSON.stringify(run.taskCounts),
   ];
 }
 

@@ -222,7 +222,7 @@ function toRun(loaded: LoadedRun, flow: Flow, tags = JSON.parse(loaded.run.tags)
     answers: loaded.answers,
     tasks: mapOf(tasks.map((task) => [task.external_id, task])),
     artifacts: UNSTARTED.artifacts,
-    taskCounts: countsOf(tasks),
+    taskCounts: row.task_counts === "{}" ? UNSTARTED.taskCounts : (JSON.parse(row.task_counts) as Run["taskCounts"]),
     parentsCount: tasks.reduce((sum, { parents }) => sum + parents.length, 0),
     assigned: (row.assignment_id ?? 0) > 0,
     acknowledged: row.state_type !== "Scheduled",
@@ -245,16 +245,6 @@ function sequencesOf(text: string): Run["otherSequences"] {
 
 function mapOf<V>(entries: [string, V][]): ReadonlyMap<string, V> {
   return entries.length === 0 ? UNSTARTED.tasks : new Map(entries);
-}
-
-function countsOf(tasks: readonly TaskRun[]): Run["taskCounts"] {
-  if (tasks.length === 0) return UNSTARTED.taskCounts;
-  const counts: Partial<Record<StateType, number>> = {};
-  for (const { state } of tasks) {
-    const type = state?.type ?? "Pending";
-    counts[type] = (counts[type] ?? 0) + 1;
-  }
-  return counts;
 }
 
 function isKept(parametersText: string): boolean {

@@ -5,8 +5,6 @@
 import { type Refusal, refuse } from "#protocol/errors";
 import { RUNS_PAGE } from "#protocol/limits";
 import type { QueryArguments, QueryName } from "#storage/queries/named";
-import { hasManyTaskRuns } from "#storage/queries/run-record";
-import type { Statements } from "#storage/sqlite/statements";
 
 /** Inputs of a query besides the request. */
 export interface ReadContext {
@@ -23,8 +21,6 @@ export interface Read<N extends QueryName = QueryName> {
   arguments(id: number, query: never, context: ReadContext): QueryArguments[N];
   /** True when the query is cheap enough for the gateway's thread. */
   here(query: Readonly<Record<string, unknown>>): boolean;
-  /** True when the row with this id is too expensive for the gateway's thread. */
-  heavy?(statements: Statements, id: number): boolean;
   /** The refusal when the query finds nothing. */
   missing(id: number, name: string): Refusal;
 }
@@ -64,7 +60,7 @@ const ofOwner = (id: number, query: { after?: number; limit?: number }) => ({ id
 
 /** By operation of the route table. */
 export const READS: Readonly<Record<string, Read>> = {
-  getRun: { ...read("run", (id) => ({ id }), always, runMissing), heavy: hasManyTaskRuns },
+  getRun: read("run", (id) => ({ id }), always, runMissing),
   listRuns: read("runs", (_id, query: QueryArguments["runs"]["query"]) => ({ query }), isFirstPage),
   countRuns: read(
     "run_counts",

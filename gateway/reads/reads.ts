@@ -29,7 +29,7 @@ const LARGE_FOR_MS = 10_000;
 const READER_THREADS_MAX = 4;
 
 /** Rows of stream messages, by kind: the same queries as for GET. */
-const ROWS: Partial<Record<StreamKind, QueryName>> = {
+export const ROWS: Partial<Record<StreamKind, QueryName>> = {
   "run.updated": "run",
   "task_run.updated": "task_run",
   "event.created": "event",
@@ -106,7 +106,7 @@ export class Reads {
     const asked = read.arguments(id, query as never, { ...this.#context(), name });
     const args = lengthMax === undefined ? asked : { ...asked, length_max: lengthMax };
     const missing = () => replyRefusal(exchange, read.missing(id, name));
-    if (this.#isCheap(read, id, query)) {
+    if (this.#isCheap(read, query)) {
       const part = runPart(this.#statements, read.query, args);
       this.#noteSize(read.query, part);
       if (part === null) missing();
@@ -139,9 +139,8 @@ export class Reads {
     return { live: this.#live, now_us: Date.now() * 1000 };
   }
 
-  #isCheap(read: Read, id: number, query: Readonly<Record<string, unknown>>): boolean {
-    if (!read.here(query) || read.heavy?.(this.#statements, id) === true) return false;
-    return (this.#largeUntilMs.get(read.query) ?? 0) < Date.now();
+  #isCheap(read: Read, query: Readonly<Record<string, unknown>>): boolean {
+    return read.here(query) && (this.#largeUntilMs.get(read.query) ?? 0) < Date.now();
   }
 
   #noteSize(name: QueryName, part: AnswerPart<unknown> | null): void {

@@ -1,4 +1,5 @@
 /** I1: nothing is lost. Rows have their owners, counts match a recount, ids stay below the counters. */
+import { STATE_TYPES } from "#protocol/records/state";
 import { COUNTED, stateType } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { readCounters } from "../write/counters.ts";
@@ -25,6 +26,14 @@ const WRONG_COUNTS = `WITH found AS (${RECOUNT})
   UNION ALL SELECT f.flow_id, f.kind, f.state_type, 0, f.count FROM found f WHERE NOT EXISTS
     (SELECT 1 FROM counts c WHERE c.flow_id = f.flow_id AND c.kind = f.kind AND c.state_type = f.state_type)`;
 
+const TYPE_NAME = `CASE state_type ${STATE_TYPES.map((type, code) => `WHEN ${code} THEN '${type}'`).join(" ")} END`;
+
+/** Runs whose counts of task runs differ from a recount. */
+const WRONG_TASK_COUNTS = `WITH found AS (SELECT run_id, ${TYPE_NAME} AS type, count(*) AS count FROM task_runs GROUP BY run_id, type),
+  stored AS (SELECT r.id AS run_id, c.key AS type, c.value AS count FROM runs r JOIN json_each(r.task_counts) c)
+  SELECT run_id FROM (SELECT * FROM stored EXCEPT SELECT * FROM found)
+  UNION SELECT run_id FROM (SELECT * FROM found EXCEPT SELECT * FROM stored)`;
+
 /** Tables whose ids the counters follow; log lines are counted through their blocks, the stream has no table. */
 const TABLE_OF_COUNTER: Readonly<Record<string, string>> = { logs: "log_blocks" };
 
@@ -32,7 +41,12 @@ export const NOTHING_IS_LOST: Invariant = {
   id: "I1",
   title: "a run that was answered 201 exists; rows have owners, counts agree with the rows, ids never return",
   unchecked: "which answers clients received is known to them alone",
-  check: (statements) => [...orphans(statements), ...wrongCounts(statements), ...lowCounters(statements)],
+  check: (statements) => [
+    ...orphans(statements),
+    ...wrongCounts(statements),
+    ...wrongTaskCounts(statements),
+    ...lowCounters(statements),
+  ],
 };
 
 function orphans(statements: Statements): Finding[] {
@@ -51,6 +65,14 @@ function wrongCounts(statements: Statements): Finding[] {
     WRONG_COUNTS,
     ([flow, kind, state, stored, found]) =>
       `flow ${flow} is said to have ${stored} ${kind === 0 ? "runs" : "task runs"} in state ${stateType(state)}, there are ${found}`,
+  );
+}
+
+function wrongTaskCounts(statements: Statements): Finding[] {
+  return findRows<[number]>(
+    statements,
+    WRONG_TASK_COUNTS,
+    ([run]) => `run ${run} has task runs in other states than its counts say`,
   );
 }
 

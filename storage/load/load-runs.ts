@@ -39,6 +39,7 @@ export interface RunRow {
   crash_count: number;
   failure_count: number;
   attempt: number;
+  task_counts: string;
 }
 
 export interface TaskRunRow {

@@ -12,6 +12,7 @@ const EMPTY: Readonly<Record<string, string>> = {
   parameter_schema: "{}",
   options: "{}",
   state_details: "{}",
+  task_counts: "{}",
   extra_parameters: "{}",
 };
 

@@ -43,20 +43,15 @@ interface Bounds {
   length: number;
 }
 
-/** The cost of a row besides the length of its text, in characters. */
-export type Weigh<Row> = (row: Row) => number;
-
-function fill<Row>(begun: boolean, rows: Iterable<Row>, render: (row: Row) => string, bounds: Bounds, weigh?: Weigh<Row>) {
+function fill<Row>(begun: boolean, rows: Iterable<Row>, render: (row: Row) => string, bounds: Bounds) {
   const filled: Filled<Row> = { text: "", count: 0, last: null, more: false };
-  let weight = 0;
   for (const row of rows) {
-    if (filled.count >= bounds.count || weight >= bounds.length) {
+    if (filled.count >= bounds.count || filled.text.length >= bounds.length) {
       filled.more = true;
       break;
     }
     const item = render(row);
     filled.text += begun || filled.count > 0 ? `,${item}` : item;
-    weight += item.length + (weigh?.(row) ?? 0);
     filled.count += 1;
     filled.last = row;
   }
@@ -83,7 +78,6 @@ export interface PageRows<Row, A> {
   /** One row more than the limit if there are more. */
   rows: Iterable<Row>;
   render: (row: Row) => string;
-  weigh?: Weigh<Row>;
   /** The cursor that continues after a row. */
   cursor: (row: Row) => number;
   /** The cursor of a page that ends with the last row found. */
@@ -99,7 +93,7 @@ export function pagePart<Row, A extends PageArguments>(args: A, page: PageRows<R
   const { made, length_max = ANSWER_PAGE_BYTES_MAX } = args;
   const left = page.endsEarly === false ? Number.POSITIVE_INFINITY : length_max - (made ?? 0);
   const bounds = { count: page.limit, length: Math.min(ANSWER_PART_BYTES_MAX, left) };
-  const { text, count, last, more } = fill(made !== undefined, page.rows, page.render, bounds, page.weigh);
+  const { text, count, last, more } = fill(made !== undefined, page.rows, page.render, bounds);
   const opened = made === undefined ? `{"items":[${text}` : text;
   if (!more || last === null) return { text: `${opened}],"next_cursor":${page.reached ?? null}}`, next: null };
   if (count >= page.limit || text.length >= left) return { text: `${opened}],"next_cursor":${page.cursor(last)}}`, next: null };

@@ -4,8 +4,8 @@ import { type AnswerPart, arrayPart, type Continued, wholeAnswer } from "./answe
 
 export interface AnswersArguments extends Continued {
   id: number;
-  /** Number of answers in earlier parts. */
-  count?: number;
+  /** Only answers after this ordinal. */
+  after?: number;
 }
 
 /**
@@ -13,20 +13,23 @@ export interface AnswersArguments extends Continued {
  * answer, because clients compare the whole record in that case.
  */
 export function answersOfRun(statements: Statements, args: AnswersArguments): AnswerPart<AnswersArguments> {
-  const { id: run, made, count: before = 0 } = args;
-  const count = statements.raw<[number]>("SELECT count(*) FROM answers WHERE run_id = ?").get(run)?.[0] ?? 0;
-  const newest = "SELECT value FROM answers WHERE run_id = ? ORDER BY ordinal DESC LIMIT 1";
-  const latest = made === undefined ? (statements.raw<[string]>(newest).get(run)?.[0] ?? "null") : "";
-  const said = count === 0 || (count === 1 && latest !== "null");
-  if (made === undefined && said) return wholeAnswer(`{"input":${latest}}`);
-  const sql = "SELECT value FROM answers WHERE run_id = ? ORDER BY ordinal LIMIT -1 OFFSET ?";
-  const rows = statements.raw<[string]>(sql).iterate(run, before);
+  const { id: run, made, after = -1 } = args;
+  let head = "";
+  if (made === undefined) {
+    // Two rows show whether there are more than one; a run may have many.
+    const newest = "SELECT value FROM answers WHERE run_id = ? ORDER BY ordinal DESC LIMIT 2";
+    const [latest, another] = statements.raw<[string]>(newest).all(run);
+    const input = latest?.[0] ?? "null";
+    if (latest === undefined || (another === undefined && input !== "null")) return wholeAnswer(`{"input":${input}}`);
+    head = `{"input":${input},"inputs":`;
+  }
+  const sql = "SELECT ordinal, value FROM answers WHERE run_id = ? AND ordinal > ? ORDER BY ordinal";
+  const rows = statements.raw<[number, string]>(sql).iterate(run, after);
   const part = arrayPart(
     args,
     rows,
-    ([value]) => value,
-    (_last, done) => ({ count: before + done }),
+    ([, value]) => value,
+    ([ordinal]) => ({ after: ordinal }),
   );
-  const opened = made === undefined ? `{"input":${latest},"inputs":${part.text}` : part.text;
-  return { ...part, text: part.next === null ? `${opened}}` : opened };
+  return { ...part, text: `${head}${part.text}${part.next === null ? "}" : ""}` };
 }

@@ -1,7 +1,6 @@
 /** Run records (interface: "Run"). */
 
 import { bytesToUuid } from "#protocol/values/uuid";
-import { stateType } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { quoted, stored } from "./json.ts";
 import { renderState } from "./state-record.ts";
@@ -40,35 +39,17 @@ export type RunRecordRow = [
   task_counts: string | null,
 ];
 
-/** Task runs are counted when the row is read, at a microsecond per task run. */
 export const SELECT_RUN = `SELECT r.id, r.external_id, r.name, f.project, r.flow_id, f.name, f.flow_group,
   r.state_type, r.state_name, r.state_timestamp, r.state_message, r.state_details, r.parameters, r.tags, r.attempt,
   r.priority, r.created_by, r.created_at, r.start_time, r.end_time, r.total_run_time, r.scheduled_time, r.schedule_id,
   r.backfill_id, r.parent_run_id, r.engine_id, r.engine_pid, r.crash_count, r.failure_count, r.report_seq,
-  (SELECT group_concat(c.state_type || ' ' || c.count) FROM (SELECT state_type, count(*) AS count FROM task_runs WHERE run_id = r.id
-    GROUP BY state_type) c)
+  r.task_counts
   FROM runs r JOIN flows f ON f.id = r.flow_id`;
-
-/** Number of task runs of a run by state code. */
-function taskCounts(row: RunRecordRow): [code: number, count: number][] {
-  const text = row[row.length - 1];
-  if (typeof text !== "string") return [];
-  return text.split(",").map((pair) => {
-    const [code, count] = pair.split(" ");
-    return [Number(code), Number(count)];
-  });
-}
-
-/** Number of task runs that were counted for a run. */
-export function tasksCounted(row: RunRecordRow): number {
-  return taskCounts(row).reduce((sum, [, count]) => sum + count, 0);
-}
 
 export function renderRun(row: RunRecordRow): string {
   const [id, externalId, name, project, flowId, flowName, group, type, stateName, timestamp, message, details, ...rest] = row;
   const [parameters, tags, attempt, priority, createdBy, createdAt, start, end, duration, scheduled, ...more] = rest;
-  const [schedule, backfill, parent, engine, pid, crashes, failures, seq] = more;
-  const tasks = taskCounts(row).map(([code, count]) => `"${stateType(code)}":${count}`);
+  const [schedule, backfill, parent, engine, pid, crashes, failures, seq, taskCounts] = more;
   return (
     `{"id":${id},"external_id":"${bytesToUuid(externalId)}","name":${quoted(name)},"project":${quoted(project)},` +
     `"flow_id":${flowId},"flow_name":${quoted(flowName)},"group":${quoted(group ?? project)},` +
@@ -77,7 +58,7 @@ export function renderRun(row: RunRecordRow): string {
     `"created_by":${quoted(createdBy)},"created_at":${createdAt},"start_time":${start},"end_time":${end},` +
     `"total_run_time":${duration},"scheduled_time":${scheduled},"schedule_id":${schedule},"backfill_id":${backfill},` +
     `"parent_run_id":${parent},"engine_id":${quoted(engine)},"engine_pid":${pid},"crash_count":${crashes},` +
-    `"failure_count":${failures},"report_seq":${seq},"task_counts":{${tasks.join(",")}}}`
+    `"failure_count":${failures},"report_seq":${seq},"task_counts":${stored(taskCounts, "{}")}}`
   );
 }
 
@@ -85,15 +66,6 @@ export function renderRun(row: RunRecordRow): string {
 export function runById(statements: Statements, id: number): string | null {
   const row = statements.raw<RunRecordRow>(`${SELECT_RUN} WHERE r.id = ?`).get(id);
   return row === undefined ? null : renderRun(row);
-}
-
-/** Counting this many task runs takes a millisecond or two. */
-const COUNTED_QUICKLY_MAX = 1_000;
-
-/** True when counting the task runs of the run would take longer. */
-export function hasManyTaskRuns(statements: Statements, id: number): boolean {
-  const sql = "SELECT 1 FROM task_runs INDEXED BY task_runs_run WHERE run_id = ? LIMIT 1 OFFSET ?";
-  return statements.raw(sql).get(id, COUNTED_QUICKLY_MAX) !== undefined;
 }
 
 /** True when the run exists. */

@@ -16,11 +16,9 @@ import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, type PageArguments, pagePart } from "./answer-part.ts";
 import { Conditions } from "./conditions.ts";
 import { type RunSelection, type Source, selectRuns } from "./run-filters.ts";
-import { type RunRecordRow, renderRun, SELECT_RUN, tasksCounted } from "./run-record.ts";
+import { type RunRecordRow, renderRun, SELECT_RUN } from "./run-record.ts";
 import { runStretches } from "./stretch-walk.ts";
 
-/** Counting a task run takes as long as writing this many characters. */
-const COUNTED_TASK_WEIGHT = 4;
 /** At most this many matches are read and sorted: about 5 ms. */
 const COLLECTED_MAX = 4_000;
 
@@ -123,7 +121,6 @@ export function runsPage(statements: Statements, args: RunsArguments, options: R
     limit: query.limit,
     rows: rowsOf(statements, shown),
     render: renderRun,
-    weigh: (row) => COUNTED_TASK_WEIGHT * tasksCounted(row),
     cursor: ([id]) => id,
     // A run deleted between two parts must not end the list.
     reached: ids.length > shown.length ? (shown.at(-1) ?? null) : reached,

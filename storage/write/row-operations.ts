@@ -15,7 +15,7 @@ export interface RowOperation {
   counted: Counted | null;
 }
 
-const JSON_OBJECTS = new Set(["parameters", "parameter_schema", "options", "state_details", "extra_parameters"]);
+const JSON_OBJECTS = new Set(["parameters", "parameter_schema", "options", "state_details", "task_counts", "extra_parameters"]);
 const JSON_LISTS = new Set(["tags", "parents", "related"]);
 
 /** An insert; for an existing row, updates the other columns or does nothing. */

@@ -103,7 +103,7 @@ function putRun(ops: Primitive[], id: number, createdUs: number, random: SeededR
   const tags = JSON.stringify([TAGS[random.below(TAGS.length)]]);
   const state: RunStateValues = [
     ...([type, type, endUs, null, "{}", null, startUs, endUs, duration, "load-engine", 1, null, 2, null, 0] as const),
-    ...([type === "Failed" ? 1 : 0, 0] as const),
+    ...([type === "Failed" ? 1 : 0, 0, null] as const),
   ];
   const head = [id, uuidV7(random, createdUs / 1_000), flow, `load-seed-${id}`, "{}", tags, 0, 0, "load", createdUs] as const;
   putOperation(ops, "insert_run", ...head, null, null, null, null, ...state);

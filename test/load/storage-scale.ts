@@ -63,6 +63,7 @@ function stateOf(id: number, stage: number, at: number): RunStateValues {
     0,
     failed ? 1 : 0,
     0,
+    null,
   ];
 }
 

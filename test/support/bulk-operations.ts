@@ -51,6 +51,7 @@ function runs(value: (column: string) => Primitive): Primitive[] {
       0,
       0,
       0,
+      null,
     ] as const;
     putOperation(ops, "insert_run", ...identity, ...origin, value("backfill_id"), null, ...state);
   }

@@ -50,6 +50,8 @@ export interface RunSpec {
   /** When the server received the state, if its timestamp differs. */
   received?: number | null;
   parameters?: Record<string, unknown>;
+  /** Number of its task runs by state type. */
+  taskCounts?: Partial<Record<StateType, number>>;
 }
 
 export function durationOf({ start, end }: RunSpec): number | null {
@@ -77,6 +79,7 @@ export function runState(run: RunSpec): RunStateValues {
     0,
     0,
     0,
+    JSON.stringify(run.taskCounts ?? {}),
   ];
 }
 

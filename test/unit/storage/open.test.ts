@@ -93,6 +93,24 @@ t.test("runs of a store from before attempts counted retries keep their number o
   ]);
 });
 
+t.test("runs of a store from before task runs were counted get the counts of their task runs", async (t) => {
+  const database = openDriver(":memory:", { readonly: false, busyWaitMs: 0 });
+  migrate(database, MIGRATIONS.slice(0, 5));
+  const counts = "priority, attempt, report_seq, crash_count, failure_count";
+  const run = `INSERT INTO runs (id, external_id, flow_id, state_type, state_timestamp, created_at, ${counts}, created_by, name)
+    VALUES (?, ?, 1, 2, 0, 0, 0, 0, 0, 0, 0, 'x', 'n')`;
+  for (const id of [1, 2]) database.prepare(run).run(id, `${id}`);
+  const task = `INSERT INTO task_runs (id, external_id, run_id, state_type, state_timestamp, crash_count, failure_count, created_at,
+    name, task_key, dynamic_key) VALUES (?, ?, 1, ?, 0, 0, 0, 0, 't', 'k', 'd')`;
+  for (const [id, type] of [3, 2, 3, 8].entries()) database.prepare(task).run(id, `${id}`, type);
+  migrate(database);
+  const stored = database.prepareRaw<[string | null]>("SELECT task_counts FROM runs ORDER BY id").all();
+  t.same(
+    stored.map(([text]) => JSON.parse(text ?? "null")),
+    [{ Running: 1, Completed: 2, Cancelling: 1 }, null],
+  );
+});
+
 t.test("a failed migration leaves the version before it", async (t) => {
   const database = openDriver(":memory:", { readonly: false, busyWaitMs: 0 });
   const broken = { name: "broken", sql: "CREATE TABLE half (id INTEGER); CREATE TABLE half (id INTEGER)" };

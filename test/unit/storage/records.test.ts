@@ -133,7 +133,7 @@ t.test("log blocks: large entries are split and deflated, ids go on without gaps
 function putOneOfEach(ops: Primitive[]): void {
   putFlow(ops, 2, "p", "b", '{"after":{"flow":"a","flows":["a","c"],"key":"day"}}');
   putFlow(ops, 3, "q", "b", '{"after":{"flow":"a"}}');
-  putRun(ops, RUN);
+  putRun(ops, { ...RUN, taskCounts: { Running: 1, Completed: 1 } });
   putRun(ops, { ...RUN, id: 2, type: "Running", stateName: "Running", end: null });
   putTaskRun(ops, 1, 1, "Completed", "Cached");
   const state = ["Running", "Running", 5, null, "{}", 4, null, null, 0, 0, 3] as const;

@@ -32,7 +32,7 @@ function soundStore(box: SecretBox): Store {
   const ops: Primitive[] = [];
   const line: LogLine = [null, 20, "l", 3, "a line"];
   putFlow(ops, 1, "shop", "orders", '{"max_concurrent":2}');
-  putRun(ops, runOf(1));
+  putRun(ops, runOf(1, { taskCounts: { Completed: 1 } }));
   putRun(ops, runOf(2, { schedule: 1, scheduled: 5 }));
   putRun(ops, runOf(3, { type: "Scheduled", stateName: "Scheduled", start: null, end: null, backfill: 1 }));
   putTaskRun(ops, 1, 1, "Completed", "Completed");
@@ -99,6 +99,8 @@ const DAMAGES: readonly [id: string, sql: string, text: RegExp, level?: Finding[
   ["I1", "UPDATE task_runs SET run_id = 77", /task run 1 belongs to run 77/],
   ["I1", "UPDATE counts SET count = 5 WHERE kind = 0", /flow 1 is said to have 5 runs in state Completed, there are 2/],
   ["I1", "DELETE FROM counts WHERE kind = 1", /flow 1 is said to have 0 task runs in state Completed, there are 1/],
+  ["I1", "UPDATE runs SET task_counts = NULL", /run 1 has task runs in other states than its counts say/],
+  ["I1", `UPDATE runs SET task_counts = '{"Failed":1}' WHERE id = 2`, /run 2 has task runs in other states/],
   ["I1", "UPDATE counters SET value = 2 WHERE name = 'runs'", /runs has id 3, but only 2 were given/],
   ["I2", "UPDATE runs SET state_type = 4 WHERE id = 1", /run 1 is Failed, but its newest event says Completed/],
   ["I2", "UPDATE runs SET end_time = NULL WHERE id = 2", /run 2 is Completed and has no end time/],

@@ -38,7 +38,7 @@ type State = [type: string, name: string, at: number, message: string | null, en
 
 function runState([type, name, at, message, end]: State): RunStateValues {
   const start = end === null ? null : at;
-  return [type, name, at, message, "{}", null, start, end, end === null ? null : 5, null, null, null, 0, null, 0, 0, 0];
+  return [type, name, at, message, "{}", null, start, end, end === null ? null : 5, null, null, null, 0, null, 0, 0, 0, null];
 }
 
 function putFlow(ops: Primitive[], id = 1): void {
@@ -277,10 +277,10 @@ t.test("an assignment's number does not return, also when it held no resource", 
   putRun(ops, 1, SCHEDULED);
   const [type, name, at, message, details, received, start, end, total, engine, pid] = runState(COMPLETED);
   const state = [type, name, at, message, details, received, start, end, total, engine, pid] as const;
-  putOperation(ops, "update_run", 1, ...state, 12, 0, null, 0, 0, 0);
+  putOperation(ops, "update_run", 1, ...state, 12, 0, null, 0, 0, 0, null);
   writer.commit(request(writer, 1, { ops }));
   const moved: Primitive[] = [];
-  putOperation(moved, "update_run", 1, ...state, 15, 0, null, 0, 0, 0);
+  putOperation(moved, "update_run", 1, ...state, 15, 0, null, 0, 0, 0, null);
   writer.commit(request(writer, 2, { ops: moved }));
   t.equal(loadStore(database).next_ids.leases, 16);
 });
