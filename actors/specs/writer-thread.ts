@@ -3,9 +3,8 @@ import type { Decided, ReadOnly } from "#protocol/wire/feed";
 import type { ActorSpec } from "#runtime/actor";
 import { assert } from "#runtime/assert";
 import { LogWriter } from "../log-writer/log-writer.ts";
-import { COMMITS, GATEWAY, LOG_WRITER, STORE_WRITER } from "../names.ts";
-import type { WriterStarted } from "../store-writer/commit-client.ts";
-import { type OpenedStore, StoreWriter } from "../store-writer/store-writer.ts";
+import { GATEWAY, LOG_WRITER, STORE_WRITER } from "../names.ts";
+import { type OpenedStore, type ReportGeneration, StoreWriter } from "../store-writer/store-writer.ts";
 
 /** Generations reserved per start of this thread, so that they grow over its restarts. */
 const GENERATIONS_PER_THREAD = 1_000_000;
@@ -43,16 +42,10 @@ export function writerThread({ threadStarts, open }: WriterPorts): ActorSpec[] {
       name: LOG_WRITER,
       start: (_context, out) => {
         assert(store !== null, "the store writer starts first");
-        const { latestSeq: last_seq, nextLogId } = store.writer;
         generation += 1;
-        out.send(COMMITS, {
-          kind: "WriterStarted",
-          source: null,
-          generation,
-          last_seq,
-          read_only: false,
-        } satisfies WriterStarted);
-        return new LogWriter(generation, nextLogId);
+        // The store writer announces the start to the core, so that the core hears of it and of refusals in their order.
+        out.send(STORE_WRITER, { kind: "ReportGeneration", source: null, generation } satisfies ReportGeneration);
+        return new LogWriter(generation, store.writer.nextLogId);
       },
       resent: () => true,
     },

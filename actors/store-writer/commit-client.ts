@@ -31,10 +31,12 @@ export interface GenerationRequest {
 /** The writers have started: they accept only batches of this generation. */
 export interface WriterStarted {
   kind: "WriterStarted";
-  /** The source whose GenerationRequest this answers; null when sent at the writers' start. */
+  /** The source whose GenerationRequest this answers; null at the start of the writers. */
   source: number | null;
   generation: number;
   last_seq: number;
+  /** Number of times that these writers have refused a batch. */
+  refusals: number;
   /** The store currently rejects writes; Writable follows. */
   read_only: boolean;
 }
@@ -69,6 +71,8 @@ export interface CommitClientOptions {
 export class CommitClient implements Endpoint {
   readonly #options: CommitClientOptions;
   #generation = 0;
+  /** Refusals of the current writers. */
+  #refusals = 0;
   #number = 0;
   #collecting: Decision = emptyDecision();
   #collectingTurn = 0;
@@ -127,7 +131,8 @@ export class CommitClient implements Endpoint {
     this.#number += 1;
     const identity = { kind: "Batch", source: this.#options.source, number: this.#number, epoch: this.#epoch } as const;
     const received = this.#options.receivedUs === undefined ? {} : { received_us: this.#options.receivedUs() };
-    const batch: Batch = { ...identity, generation: this.#generation, ...received, ...this.#collecting };
+    const sentTo = { generation: this.#generation, refusals: this.#refusals };
+    const batch: Batch = { ...identity, ...sentTo, ...received, ...this.#collecting };
     this.#collecting = emptyDecision();
     this.#epoch = null;
     this.#inFlight = { batch, turn: this.#collectingTurn };
@@ -174,12 +179,11 @@ export class CommitClient implements Endpoint {
   }
 
   #rejected(outcome: BatchOutcome & { kind: "Rejected" }): void {
+    this.#refusals = outcome.refusals;
     if (this.#readOnly) return;
     this.#readOnly = true;
     this.#inFlight = null;
     this.#collecting = emptyDecision();
-    // Skip the number of a batch in flight, so that the writer recognises a batch that was given up.
-    this.#number = Math.max(this.#number, outcome.number);
     this.#reload(`the store refused a batch: ${outcome.error}`);
     this.#settle();
   }
@@ -196,7 +200,8 @@ export class CommitClient implements Endpoint {
     this.#options.reload(new Error(reason));
   }
 
-  #writerStarted({ generation, read_only: readOnly }: WriterStarted): void {
+  #writerStarted({ generation, refusals, read_only: readOnly }: WriterStarted): void {
+    this.#refusals = refusals;
     // Already known: an answer to a GenerationRequest that crossed the start of the writers.
     if (generation === this.#generation) return;
     this.#generation = generation;
@@ -204,6 +209,7 @@ export class CommitClient implements Endpoint {
     else this.#writable();
     if (this.#inFlight !== null) {
       this.#inFlight.batch.generation = generation;
+      this.#inFlight.batch.refusals = refusals;
       this.#options.send(this.#inFlight.batch);
     }
     this.flush();

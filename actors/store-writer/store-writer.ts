@@ -53,10 +53,13 @@ const CHECKPOINT_COMMITS = 32;
 /** A checkpoint without an answer for this long is requested again. */
 const CHECKPOINT_WAIT_US = 10_000_000;
 
-/** A GenerationRequest of a commit client, with the generation of the log writer, which passed it on. */
+/**
+ * Requests WriterStarted: from the log writer at its start (source null), or for a GenerationRequest of a commit client, which
+ * the log writer passed on.
+ */
 export interface ReportGeneration {
   kind: "ReportGeneration";
-  source: number;
+  source: number | null;
   generation: number;
 }
 
@@ -71,10 +74,8 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   #commitsSinceCheckpoint = 0;
   #checkpointAskedUs: number | null = null;
   #files: WatchedFiles | null = null;
-  /** The newest batch received. */
-  #newest = { source: 0, number: 0 };
-  /** The batch refused last: by its commit, or by a file check before the batch arrived. */
-  #refused: { source: number; number: number } | null = null;
+  /** Refusals so far: of a batch by its commit, or of the batch in flight by a file check. */
+  #refusals = 0;
 
   constructor(writer: Writer, nowUs: () => number, close: (failed: boolean) => void) {
     this.#writer = writer;
@@ -90,13 +91,14 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
 
   receive(message: StoreWriterMessage, out: Outbox): void {
     if ("kind" in message) return this.#handle(message, out);
-    this.#newest = message.batch;
-    if (this.#wasGivenUp(message.batch) || (this.#readOnly && changesRows(message.batch))) return;
+    const { batch } = message;
+    const wasGivenUp = batch.refusals !== this.#refusals;
+    if (wasGivenUp || (this.#readOnly && changesRows(batch))) return;
     try {
       this.#commit(message, out);
     } catch (cause) {
       if (!(cause instanceof StorageError) || cause.fault === "operation") throw cause;
-      this.#refuse(message.batch, cause, out);
+      this.#refuse(cause, out);
     }
   }
 
@@ -169,24 +171,18 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
     const problem = this.#readOnly ? null : (this.#files?.problem() ?? null);
     if (problem === null) return;
     this.#files?.note(problem);
-    // Refuse as if the next batch had failed.
-    const { source, number } = this.#newest;
-    this.#refuse({ source, number: number + 1 }, new StorageError("io", problem), out);
+    // As if the batch in flight had failed.
+    this.#refuse(new StorageError("io", problem), out);
   }
 
-  #refuse({ source, number }: { source: number; number: number }, error: StorageError, out: Outbox): void {
+  #refuse(error: StorageError, out: Outbox): void {
     this.#readOnly = true;
+    this.#refusals += 1;
     const status = error.disk_full ? 507 : 503;
     out.send(GATEWAY, { kind: "ReadOnly", on: true, status, error: error.message, since: this.#nowUs() } satisfies ReadOnly);
-    this.#refused = { source, number };
-    out.send(COMMITS, { kind: "Rejected", number, error: error.message, disk_full: error.disk_full } satisfies BatchOutcome);
+    const refused = { kind: "Rejected", refusals: this.#refusals, error: error.message, disk_full: error.disk_full } as const;
+    out.send(COMMITS, refused satisfies BatchOutcome);
     out.setTimer("probe", this.#nowUs() + PROBE_US, { kind: "Probe" });
-  }
-
-  /** A batch that a file check refused may arrive after writes succeed again; the core has given it up, so it is not stored. */
-  #wasGivenUp({ source, number }: CommitRequest["batch"]): boolean {
-    const refused = this.#refused;
-    return refused !== null && source === refused.source && number === refused.number;
   }
 
   #probe(out: Outbox): void {
@@ -200,7 +196,7 @@ export class StoreWriter implements Actor<StoreWriterMessage> {
   }
 
   #reportGeneration({ generation, source }: ReportGeneration, out: Outbox): void {
-    const last_seq = this.#writer.latestSeq;
-    out.send(COMMITS, { kind: "WriterStarted", source, generation, last_seq, read_only: this.#readOnly } satisfies WriterStarted);
+    const standing = { last_seq: this.#writer.latestSeq, refusals: this.#refusals, read_only: this.#readOnly };
+    out.send(COMMITS, { kind: "WriterStarted", source, generation, ...standing } satisfies WriterStarted);
   }
 }

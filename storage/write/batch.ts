@@ -25,6 +25,11 @@ export interface Batch extends Decision {
   number: number;
   /** The start of the writers that this batch was sent to; later writers drop the batch, because it is resent to them. */
   generation: number;
+  /**
+   * Refusals of these writers that the commit client had heard of. The client gives up the batch in flight at a refusal, so
+   * the store writer drops a batch that was sent before the client heard of the newest refusal.
+   */
+  refusals: number;
   /** When the core decided the batch, by the clock that retention uses. */
   received_us?: number;
   /** Set on the batch that announces a start of the core; the feed forwards it as Reloaded. */
@@ -34,7 +39,7 @@ export interface Batch extends Decision {
 /** The writer's result for a batch. */
 export type BatchOutcome =
   | { kind: "Acknowledged"; number: number; first_event_id: number; last_seq: number }
-  | { kind: "Rejected"; number: number; error: string; disk_full: boolean };
+  | { kind: "Rejected"; refusals: number; error: string; disk_full: boolean };
 
 /**
  * Bit of a log level in a level mask: 10 debug, 20 info, 30 warning, 40 error, 50 critical; other levels count as the next

@@ -122,7 +122,7 @@ function requestOf(writer: Writer, number: number, first: number, stage: number)
   const logs: Primitive[] = [];
   for (let id = first; id < first + PER_COMMIT; id++) writeStage(ops, logs, id, stage);
   return {
-    batch: { kind: "Batch", source: 1, number, generation: 1, epoch: null, ops, logs, replies: [], stream: [] },
+    batch: { kind: "Batch", source: 1, number, generation: 1, refusals: 0, epoch: null, ops, logs, replies: [], stream: [] },
     logs: buildLogBlocks(logs, writer.nextLogId),
   };
 }
@@ -155,7 +155,8 @@ function fill(path: string): void {
       1,
     );
   let number = 1;
-  const batch = { kind: "Batch", source: 1, number, generation: 1, epoch: null, ops, logs: [], replies: [], stream: [] } as const;
+  const place = { source: 1, number, generation: 1, refusals: 0, epoch: null } as const;
+  const batch = { kind: "Batch", ...place, ops, logs: [], replies: [], stream: [] } as const;
   writer.commit({ batch: { ...batch, logs: [], replies: [], stream: [] }, logs: buildLogBlocks([], 1) });
   let applyUs = 0;
   const commitsMs: number[] = [];

@@ -26,7 +26,7 @@ export const FAULTS = [
   "writer thread ends",
   /** Everything in memory is lost, the store remains. */
   "process restarts",
-  /** Commits fail for a while. */
+  /** Commits fail for a while, or a check of the files does. */
   "store refuses",
   /** A link delivers nothing for a while. */
   "link stalls",

@@ -5,14 +5,15 @@ import type { Database } from "#storage/sqlite/driver";
 import { StorageError } from "#storage/sqlite/storage-error";
 import { openWriteHandle } from "#storage/write/write-handle";
 
-export type Refusal = "full" | "io" | "busy";
+/** "taken": commits succeed, but the files are no longer in their place. */
+export type Refusal = "full" | "io" | "busy" | "taken";
 
 export class SimulatedDisk {
   /** The checkers' connection. */
   readonly database: Database;
   /** The writer's connection. */
   readonly handle: Database;
-  /** Why commits currently fail, or null. */
+  /** What is currently wrong, or null. */
   refusal: Refusal | null = null;
 
   constructor() {
@@ -31,8 +32,9 @@ export class SimulatedDisk {
   }
 
   #exec(sql: string): void {
+    if (this.refusal === null || this.refusal === "taken") return void this.database.exec(sql);
     const fails = this.refusal === "busy" ? sql.startsWith("BEGIN") : sql === "COMMIT";
-    if (this.refusal !== null && fails) throw new StorageError(this.refusal, `simulated: ${this.refusal}`);
+    if (fails) throw new StorageError(this.refusal, `simulated: ${this.refusal}`);
     this.database.exec(sql);
   }
 }

@@ -359,7 +359,10 @@ export class SimulatedServer implements Control {
   }
 
   #openStore(stream: "new_block" | "continue"): OpenedStore {
-    return { writer: new ObservedWriter(this.#around, { stream }), files: null, close: () => undefined };
+    const { disk } = this.#around;
+    const problem = (): string | null => (disk.refusal === "taken" ? "simulated: the files were taken" : null);
+    const files = { problem, note: () => undefined, clear: () => undefined };
+    return { writer: new ObservedWriter(this.#around, { stream }), files, close: () => undefined };
   }
 
   /** An armed fault makes the actor throw before or after its step, according to the fault or by chance. */
@@ -406,7 +409,7 @@ function idle(name: string): ActorSpec {
 /** Messages of the writer that cause no commit. */
 function isNoCommit(message: unknown): boolean {
   const { kind } = message as { kind?: string };
-  return kind === "Probe" || kind === "FeedRead";
+  return kind === "Probe" || kind === "Look" || kind === "ReportGeneration" || kind === "FeedRead";
 }
 
 /** The real writer, with a callback for each durable commit. */

@@ -562,7 +562,7 @@ class Simulation {
 
   #refuseCommits(): boolean {
     if (this.#disk.refusal !== null) return false;
-    this.#disk.refusal = this.#random.pick(["full", "io", "busy"]);
+    this.#disk.refusal = this.#random.pick(["full", "io", "busy", "taken"]);
     this.#time.after(this.#random.between(100_000, 4_000_000), () => {
       this.#disk.refusal = null;
     });

@@ -24,7 +24,8 @@ export function openStore(path = IN_MEMORY): Store {
 
 /** A request for one batch of source 1; `logs` become blocks with the writer's next ids. */
 export function request(writer: Writer, number: number, parts: Partial<Batch>): CommitRequest {
-  const batch: Batch = { kind: "Batch", source: 1, number, generation: 1, epoch: null, ...emptyDecision(), ...parts };
+  const place = { source: 1, number, generation: 1, refusals: 0, epoch: null };
+  const batch: Batch = { kind: "Batch", ...place, ...emptyDecision(), ...parts };
   return { batch, logs: buildLogBlocks(batch.logs, writer.nextLogId) };
 }
 

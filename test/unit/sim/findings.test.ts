@@ -1,7 +1,6 @@
 /** Defects found by the simulation, each as a small case. */
 import t from "tap";
 import { LEASE_MANAGER } from "#actors/names";
-import { CommitClient } from "#actors/store-writer/commit-client";
 import { StoreWriter } from "#actors/store-writer/store-writer";
 import { Outbox } from "#runtime/effect";
 import { Timers } from "#runtime/timers";
@@ -186,7 +185,7 @@ t.test("a batch that was committed is acknowledged again while the store takes n
     () => 0,
     () => undefined,
   );
-  const batch: Batch = { kind: "Batch", source: 1, number: 1, generation: 1, epoch: null, ...emptyDecision() };
+  const batch: Batch = { kind: "Batch", source: 1, number: 1, generation: 1, refusals: 0, epoch: null, ...emptyDecision() };
   putOperation(batch.ops, "put_cursor", "a", 1);
   const request = { batch, logs: { blocks: [], appended: [], nextLogId: 1 } };
   const send = (what: typeof request): unknown[] => {
@@ -197,98 +196,4 @@ t.test("a batch that was committed is acknowledged again while the store takes n
   t.same(send(request), ["Acknowledged"]);
   disk.refusal = "full";
   t.same(send(request), ["Acknowledged"]);
-});
-
-/** A store writer and a commit client whose batches a test delivers by hand. */
-function writerAndClient() {
-  const disk = new SimulatedDisk();
-  const writer = new StoreWriter(
-    new Writer(disk.handle, { stream: "new_block" }),
-    () => 0,
-    () => undefined,
-  );
-  const batches: Batch[] = [];
-  const commits = new CommitClient({
-    source: 1,
-    send: (message) => void (message.kind === "Batch" && batches.push(message)),
-    reload: () => undefined,
-  });
-  commits.deliver({ kind: "WriterStarted", source: null, generation: 1, last_seq: 0, read_only: false }, "ordinary");
-  const receive = (message: Parameters<StoreWriter["receive"]>[0]): Outbox => {
-    const out = new Outbox();
-    writer.receive(message, out);
-    return out;
-  };
-  const forward = (out: Outbox): void => {
-    for (const effect of out.effects)
-      if (effect.kind === "Send" && effect.to === "commits") commits.deliver(effect.message, effect.lane);
-  };
-  const store = (batch: Batch | undefined): void => {
-    if (batch === undefined) throw new Error("nothing was sent");
-    forward(receive({ batch, logs: { blocks: [], appended: [], nextLogId: 1 } }));
-  };
-  const decide = (value: string): void => {
-    const decision = emptyDecision();
-    putOperation(decision.ops, "put_variable", "a", value, 0, "[]", 1, 1);
-    commits.deliver({ decision, turn: 1 }, "ordinary");
-    commits.flush();
-  };
-  const stored = (): unknown => disk.database.prepareRaw<unknown[]>("SELECT value FROM variables WHERE name = 'a'").get()?.[0];
-  return { disk, writer, commits, batches, receive, forward, store, decide, stored };
-}
-
-t.test("decisions collected behind a refused batch are never stored, nor what is decided before the reload", async (t) => {
-  const { disk, commits, batches, receive, forward, store, decide, stored } = writerAndClient();
-  decide("refused");
-  decide("behind it");
-  t.equal(batches.length, 1, "collected while the first is under way");
-  disk.refusal = "io";
-  store(batches[0]);
-  disk.refusal = null;
-  forward(receive({ kind: "Probe" }));
-  decide("from a memory that was never stored");
-  t.equal(batches.length, 1);
-  t.equal(stored(), undefined);
-  void commits.settled();
-  decide("after it");
-  store(batches[1]);
-  t.equal(stored(), "after it");
-});
-
-t.test("a batch that was under way at a refusal is never stored, even when the trouble is over before it comes", async (t) => {
-  const { writer, commits, batches, receive, forward, store, decide, stored } = writerAndClient();
-  let problem: string | null = null;
-  writer.watch({ problem: () => problem, note: () => undefined, clear: () => undefined }, new Outbox());
-  decide("before");
-  store(batches[0]);
-  decide("under way");
-  problem = "the file was taken away";
-  forward(receive({ kind: "Look" }));
-  problem = null;
-  const probed = receive({ kind: "Probe" });
-  store(batches[1]);
-  t.equal(stored(), "before");
-  forward(probed);
-  decide("from a memory that was never stored");
-  t.equal(batches.length, 2);
-  void commits.settled();
-  decide("after it");
-  store(batches[2]);
-  t.equal(stored(), "after it");
-});
-
-t.test("the first batch after a refusal with none under way is stored", async (t) => {
-  const { writer, commits, batches, receive, forward, store, decide, stored } = writerAndClient();
-  let problem: string | null = null;
-  writer.watch({ problem: () => problem, note: () => undefined, clear: () => undefined }, new Outbox());
-  decide("before");
-  store(batches[0]);
-  problem = "the file was taken away";
-  forward(receive({ kind: "Look" }));
-  problem = null;
-  forward(receive({ kind: "Probe" }));
-  void commits.settled();
-  decide("after it");
-  store(batches[1]);
-  t.equal(stored(), "after it");
 });

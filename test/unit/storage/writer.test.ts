@@ -30,7 +30,8 @@ function open(): { database: Database; writer: Writer; statements: Statements } 
 }
 
 function request(writer: Writer, number: number, parts: Partial<Batch>): CommitRequest {
-  const batch: Batch = { kind: "Batch", source: 1, number, generation: 1, epoch: null, ...emptyDecision(), ...parts };
+  const place = { source: 1, number, generation: 1, refusals: 0, epoch: null };
+  const batch: Batch = { kind: "Batch", ...place, ...emptyDecision(), ...parts };
   return { batch, logs: buildLogBlocks(batch.logs, writer.nextLogId) };
 }
 

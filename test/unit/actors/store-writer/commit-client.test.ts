@@ -21,10 +21,10 @@ function setup() {
     },
     /** The writers announce their start; with `source`, in answer to that client. */
     writers: (generation: number, source: number | null = null) =>
-      client.deliver({ kind: "WriterStarted", source, generation, last_seq: 5, read_only: false }, "ordinary"),
+      client.deliver({ kind: "WriterStarted", source, generation, last_seq: 5, refusals: 0, read_only: false }, "ordinary"),
     acknowledge: (number: number, last_seq = 9) =>
       client.deliver({ kind: "Acknowledged", number, first_event_id: 0, last_seq }, "ordinary"),
-    reject: (number: number) => client.deliver({ kind: "Rejected", number, error: "disk full", disk_full: true }, "ordinary"),
+    reject: (refusals: number) => client.deliver({ kind: "Rejected", refusals, error: "disk full", disk_full: true }, "ordinary"),
     /** Batches sent since the last call: number, generation, ids of the answers. */
     take: () =>
       sent.splice(0).map((message) =>
@@ -145,7 +145,7 @@ t.test("an announcement travels behind everything collected so far", async (t) =
     send: (message) => message.kind === "Batch" && sent.push(message),
     reload: () => undefined,
   });
-  client.deliver({ kind: "WriterStarted", source: null, generation: 1, last_seq: 0, read_only: false }, "ordinary");
+  client.deliver({ kind: "WriterStarted", source: null, generation: 1, last_seq: 0, refusals: 0, read_only: false }, "ordinary");
   client.deliver({ decision: { ...emptyDecision(), replies: [1, 200, null] }, turn: 1 }, "ordinary");
   client.announce(42);
   t.match(sent, [{ epoch: 42, replies: [1, 200, null] }]);

@@ -95,7 +95,8 @@ t.test("the writer leaves out what a slow gateway has not read, and reports the 
   const store = (entries: number): Committed | undefined => {
     number += 1;
     const stream = Array.from({ length: entries }, () => [RUN, 1]).flat();
-    const batch = { kind: "Batch", source: 1, number, generation: 1, epoch: null, ...emptyDecision(), stream } as const;
+    const place = { source: 1, number, generation: 1, refusals: 0, epoch: null } as const;
+    const batch = { kind: "Batch", ...place, ...emptyDecision(), stream } as const;
     return sent({ batch: { ...batch, replies: [number, 200, "{}"] }, logs: { blocks: [], appended: [], nextLogId: 1 } })[0];
   };
   const entries = Math.ceil(FEED_BYTES_MAX / 32 / FEED_COMMITS_MAX);
