@@ -72,7 +72,7 @@ t.test("backfill: values that are done are known, and the flow that follows take
 });
 
 t.test("rules: files hold what the interface takes", async (t) => {
-  const read = (path: string) => JSON.parse(readFileSync(new URL(`../../examples/${path}`, import.meta.url), "utf8"));
+  const read = (path: string) => JSON.parse(readFileSync(new URL(`../../../examples/${path}`, import.meta.url), "utf8"));
   t.match(read("tour/rule.json"), { name: String, when: {}, do: [{ kind: "run_flow" }] });
   t.equal(read("guides/rules.json").length, 3);
 });

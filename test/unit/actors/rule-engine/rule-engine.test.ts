@@ -128,7 +128,7 @@ t.test("an event that is passed is held to the guards of its rules as well", asy
   };
   const first = kit.tell(react(1));
   t.same(eventNames(first), ["rule.fired", "rule.action.failed"]);
-  t.match(operations(first, "insert_quarantine"), [{ actor: "rules", subject: "event 1", error: "boom" }]);
+  t.match(operations(first, "insert_quarantine"), [{ actor: "rule-engine", subject: "event 1", error: "boom" }]);
   const second = kit.tell(react(2));
   t.same(eventNames(second), [], "it has fired for this run");
   t.equal(operations(second, "insert_quarantine").length, 1, "that it was passed is noted all the same");
