@@ -4,7 +4,6 @@
  */
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import type { Figure } from "./figure.ts";
 import { Fleet, LoadFailed } from "./fleet.ts";
 import { type Machine, readMachine } from "./machine.ts";
 import type { LoadOptions, PhaseName } from "./options.ts";
@@ -21,6 +20,7 @@ import { steadyPhase } from "./phases/steady.ts";
 import { seedRuns } from "./seed-runs.ts";
 import { StandIn } from "./stand-in.ts";
 import { checkStoredRuns } from "./stored-run.ts";
+import type { Summarized } from "./summary.ts";
 import { joinTarget, type Target } from "./target.ts";
 
 const PHASE_OF: Record<PhaseName, Phase> = {
@@ -35,27 +35,9 @@ const PHASE_OF: Record<PhaseName, Phase> = {
 const PEER_PREFIX = "cereyan:";
 const TREE_PREFIX = "tree:";
 
-export interface PhaseRecord {
-  phase: PhaseName;
-  target: string;
-  /** From 1. */
-  round: number;
-  figures: Figure[];
-  notes: string[];
-}
-
-export interface TargetRecord {
-  name: string;
-  version: string;
-  durability: string;
-  start_ms: number | null;
-}
-
-export interface LoadReport {
+export interface LoadReport extends Summarized {
   machine: Machine;
   options: Omit<LoadOptions, "token" | "progress" | "interrupt">;
-  targets: TargetRecord[];
-  records: PhaseRecord[];
 }
 
 interface Side {

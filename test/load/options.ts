@@ -97,6 +97,7 @@ export const USAGE = `usage: npm run load -- [options]
   --compare WHAT    a second server, measured in turns: an address, cereyan:<path of its program>, or tree:<path of
                     another checkout of this repository with its dependencies installed>
   --json            JSON on standard output instead of the table
+  --real            real engines that execute flows, see --real --help
   --help            this text
 `;
 
@@ -167,10 +168,10 @@ export function parseCommandLine(args: readonly string[]): CommandLine {
   return { options, json: values["json"] === true, help: values["help"] === true };
 }
 
-function numberOf(name: string, value: string | boolean | undefined, fallback: number, min: number, max: number): number {
+export function numberOf(name: string, value: string | boolean | undefined, fallback: number, min: number, max: number): number {
   if (value === undefined) return fallback;
   const number = Number(value);
-  const whole = name === "seconds" || Number.isInteger(number);
+  const whole = name.endsWith("seconds") || Number.isInteger(number);
   if (value === "" || !whole || !(number >= min && number <= max)) {
     throw new UsageError(`--${name} must be a number from ${min} to ${max}, not ${value}`);
   }

@@ -1,13 +1,14 @@
 /** The report as text: what was measured where, then one aligned table per phase. */
 import type { LoadReport } from "./load-test.ts";
-import { type SummaryLine, summarize } from "./summary.ts";
+import type { Machine } from "./machine.ts";
+import { type Summarized, type SummaryLine, summarize } from "./summary.ts";
 
 export function renderReport(report: LoadReport): string {
   const { machine, options, targets } = report;
   const what = options.tasks + options.logs === 0 ? "bare runs" : `runs of ${options.tasks} tasks and ${options.logs} log lines`;
   const window = options.runs === null ? `${options.seconds} s each` : `${options.runs} runs each`;
   const lines = [
-    `${machine.processor}, ${machine.cores} cores, ${machine.memory_gib} GiB, ${machine.system}, Node ${machine.node}, load ${machine.load_before.toFixed(1)} before`,
+    renderMachine(machine),
     `${what}; ${options.engines} engines, ${options.creators} creators, at most ${options.inFlight} in flight; ${options.rounds} rounds, ${window}; seed ${options.seed}`,
     ...targets.map(
       ({ name, version, durability, start_ms }) =>
@@ -15,8 +16,18 @@ export function renderReport(report: LoadReport): string {
     ),
     "The load generator shares the machine with the server; its own CPU is shown.",
   ];
+  return `${[...lines, ...renderTables(report, options.phases, options.rounds > 1)].join("\n")}\n`;
+}
+
+export function renderMachine({ processor, cores, memory_gib, system, node, load_before }: Machine): string {
+  return `${processor}, ${cores} cores, ${memory_gib} GiB, ${system}, Node ${node}, load ${load_before.toFixed(1)} before`;
+}
+
+/** One table per phase, with the spread of the rounds on request. */
+export function renderTables(report: Summarized, phases: readonly string[], spread: boolean): string[] {
+  const lines: string[] = [];
   const summary = summarize(report);
-  for (const phase of options.phases) {
+  for (const phase of phases) {
     const rows = summary.filter((line) => line.phase === phase);
     const notes = report.records
       .filter((record) => record.phase === phase)
@@ -26,13 +37,13 @@ export function renderReport(report: LoadReport): string {
       phase,
       ...renderTable(
         rows,
-        targets.map(({ name }) => name),
-        options.rounds > 1,
+        report.targets.map(({ name }) => name),
+        spread,
       ),
       ...notes.map((note) => `  ${note}`),
     );
   }
-  return `${lines.join("\n")}\n`;
+  return lines;
 }
 
 function renderTable(rows: readonly SummaryLine[], targets: readonly string[], spread: boolean): string[] {

@@ -1,10 +1,31 @@
 /** The rounds of a load test with one line per figure: medians, spread, and the ratio of two targets within a round. */
-import type { LoadReport } from "./load-test.ts";
-import type { PhaseName } from "./options.ts";
+import type { Figure } from "./figure.ts";
 import { median } from "./samples.ts";
 
+export interface PhaseRecord {
+  phase: string;
+  target: string;
+  /** From 1. */
+  round: number;
+  figures: Figure[];
+  notes: string[];
+}
+
+export interface TargetRecord {
+  name: string;
+  version: string;
+  durability: string;
+  start_ms: number | null;
+}
+
+/** What was measured: the targets, and the figures of every phase and round. */
+export interface Summarized {
+  targets: TargetRecord[];
+  records: PhaseRecord[];
+}
+
 export interface SummaryLine {
-  phase: PhaseName;
+  phase: string;
   name: string;
   unit: string;
   /** In the order of the report's targets; null for a target without this figure. */
@@ -15,7 +36,7 @@ export interface SummaryLine {
   interval: { low: number; high: number } | null;
 }
 
-export function summarize(report: LoadReport): SummaryLine[] {
+export function summarize(report: Summarized): SummaryLine[] {
   const names = report.targets.map(({ name }) => name);
   /** Values by phase and figure, then by target and round. */
   const lines = new Map<string, SummaryLine & { values: Map<number, number>[] }>();

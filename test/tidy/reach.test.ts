@@ -3,7 +3,7 @@ import { importsOf, reachedFrom } from "./module-graph.ts";
 import { PRODUCT, readText, SOURCES, TEXTS } from "./sources.ts";
 
 /** Flow files that tests and examples pass to engines by path. */
-const HANDED_OVER = /^test\/[^/]+\/[\w-]*flows\/|^examples\//;
+const HANDED_OVER = /^test\/(?:[^/]+\/)+[\w-]*flows\/|^examples\//;
 
 interface PackageFile {
   bin: Record<string, string>;

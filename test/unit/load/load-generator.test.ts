@@ -5,6 +5,8 @@ import { asciiJson, HttpConnection } from "../../load/http-connection.ts";
 import type { LoadReport } from "../../load/load-test.ts";
 import { parseCommandLine } from "../../load/options.ts";
 import { SeededRandom, uuidV7 } from "../../load/random.ts";
+import { parseRealCommandLine } from "../../load/real/real-options.ts";
+import { workloadOf } from "../../load/real/workloads.ts";
 import { joinChunks, parseHead } from "../../load/response-head.ts";
 import { median, Samples } from "../../load/samples.ts";
 import { summarize } from "../../load/summary.ts";
@@ -116,4 +118,22 @@ t.test("an answer in pieces is joined, and a connection the server closes is ope
   }
   connection.close();
   await t.rejects(connection.get("/x"));
+});
+
+t.test("options of real engines: sizes of the workloads, options of serve, and what is refused", async (t) => {
+  const { options } = parseRealCommandLine([
+    "--real",
+    "--workloads",
+    "waiting",
+    "--wait-seconds",
+    "0.5",
+    "--serve=--max-engines=4",
+  ]);
+  t.same(options.workloads, ["waiting"]);
+  t.same(options.serve, ["--max-engines=4"]);
+  t.same(workloadOf("waiting", options), { runs: 500, parameters: { seconds: 0.5 }, atLeast: 0.5 });
+  t.throws(() => parseRealCommandLine(["--real", "--workloads", "dancing"]), /knows empty, tasks, waiting, computing/);
+  t.throws(() => parseRealCommandLine(["--real", "--runs", "0"]), /--runs must be a number from 1/);
+  t.throws(() => parseRealCommandLine(["--real", "--compare", "cereyan:x"]), /takes tree:PATH/);
+  t.throws(() => parseRealCommandLine(["--real", "--engines", "3"]), /Unknown option/);
 });

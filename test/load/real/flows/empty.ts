@@ -1,0 +1,3 @@
+import { flow } from "millrace";
+
+export const empty = flow("empty", async () => undefined);
