@@ -20,7 +20,7 @@ import { LEFT_IN_STORE, type LoadedRun, loadRun, type RunRow, type TaskRunRow, u
 import type { Statements } from "#storage/sqlite/statements";
 import type { GroupPorts } from "../core/ports.ts";
 import { ClockWatch } from "../core/state/clock-watch.ts";
-import type { EngineKey } from "../core/state/engine.ts";
+import { type EngineKeyFields, engineKey } from "../core/state/engine.ts";
 import { type Flow, readOptions } from "../core/state/flow.ts";
 import { type DispatchSettings, LiveState, type RunReader } from "../core/state/live-state.ts";
 import { isEnded, NO_DETAILS, type Run, UNSTARTED } from "../core/state/run.ts";
@@ -150,7 +150,9 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "
   // In the read-only state, decisions are dropped, and this live state is replaced later.
   if (!ports.readOnly) state.clock.look(turn);
   for (const row of stored.engines) {
-    const engine = newEngine(row.id, row.pid, JSON.parse(row.project_key ?? "{}") as EngineKey, turn.nowUs);
+    const fields = JSON.parse(row.project_key ?? "{}") as Partial<EngineKeyFields>;
+    const key = engineKey({ source_dir: "", module: "", isolated: false, nice: 0, ...fields });
+    const engine = newEngine(row.id, row.pid, key, turn.nowUs);
     engine.pidStarted = row.pid_started;
     engine.host = row.host;
     engine.local = row.host === null || row.host === state.settings.host;

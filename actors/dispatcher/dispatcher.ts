@@ -14,7 +14,7 @@ import { putOperation } from "#storage/write/ops";
 import { type CommandHandlers, CoreActor, type MessageHandlers } from "../core/core-actor.ts";
 import type { GroupPorts } from "../core/ports.ts";
 import type { Deadline } from "../core/state/deadlines.ts";
-import { type Engine, engineKeyText } from "../core/state/engine.ts";
+import { type Engine, engineKey } from "../core/state/engine.ts";
 import type { LiveState } from "../core/state/live-state.ts";
 import type { Turn } from "../core/turn.ts";
 import type { PoolReport } from "../engine-processes/engine-process-messages.ts";
@@ -177,8 +177,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
       const engine = this.state.engines.get(engine_id);
       if (engine !== undefined) engine.spawned = true;
       this.#pool.adopt(engine_id, this.state.settings.serverPid);
-      const keyText = engineKeyText(key);
-      this.state.pool.set(engine_id, { id: engine_id, key, keyText, startedUs: this.ports.nowUs(), polled: true });
+      this.state.pool.set(engine_id, { id: engine_id, key: engineKey(key), startedUs: this.ports.nowUs(), polled: true });
     }
     this.state.poolKnown = true;
   }

@@ -1,5 +1,5 @@
 /** Orders from the dispatcher to the engine processes, and the shell's own timer. */
-import type { EngineKey } from "../core/state/engine.ts";
+import type { EngineKeyFields } from "../core/state/engine.ts";
 
 export type EngineProcessesMessage =
   /**
@@ -8,7 +8,7 @@ export type EngineProcessesMessage =
    */
   | { kind: "Watch"; engine_id: string; pid: number; pid_started: number | null; source_dir: string; module: string }
   | { kind: "Unwatch"; engine_id: string }
-  | { kind: "Spawn"; engine_id: string; key: EngineKey }
+  | { kind: "Spawn"; engine_id: string; key: EngineKeyFields }
   | { kind: "Signal"; engine_id: string; pid: number; signal: "SIGTERM" | "SIGKILL" }
   /** The engine of a run is gone without having ended the run: end the processes that the run has started. */
   | { kind: "EndProcesses"; run: string }
@@ -23,5 +23,5 @@ export type EngineProcessesMessage =
 /** The living engines of the pool, in response to Resync. */
 export interface PoolReport {
   kind: "PoolReport";
-  engines: { engine_id: string; key: EngineKey }[];
+  engines: { engine_id: string; key: EngineKeyFields }[];
 }

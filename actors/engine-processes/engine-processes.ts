@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { Actor } from "#runtime/actor";
 import type { Outbox } from "#runtime/effect";
 import { processesOf } from "#system/run-processes";
-import type { EngineKey } from "../core/state/engine.ts";
+import type { EngineKeyFields } from "../core/state/engine.ts";
 import type { EngineGone, EngineSeen, ModuleChanged } from "../dispatcher/dispatcher-messages.ts";
 import { DISPATCHER } from "../names.ts";
 import { ClaimedProcesses } from "./claimed-process.ts";
@@ -49,10 +49,12 @@ interface Watched {
 
 interface Child {
   process: ChildProcess;
-  key: EngineKey;
+  key: EngineKeyFields;
 }
 
 interface WatchedModule {
+  /** Of the map of modules; never parsed. */
+  key: string;
   source_dir: string;
   module: string;
   /** Modification time of the module's file, milliseconds; 0 without a file. */
@@ -69,7 +71,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
   readonly #claimed = new ClaimedProcesses();
   /** Modules of living engines, and the module of each engine. */
   readonly #modules = new Map<string, WatchedModule>();
-  readonly #moduleOf = new Map<string, string>();
+  readonly #moduleOf = new Map<string, WatchedModule>();
   #lookFrom = 0;
   /** Memory kills at the last check: if the count has risen when an engine ends, the engine may be among those killed. */
   #memoryKills = countMemoryKills();
@@ -126,7 +128,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     out.send(DISPATCHER, { kind: "EngineSeen", engine_id, pid_started: started } satisfies EngineSeen);
   }
 
-  #spawn(engineId: string, key: EngineKey): void {
+  #spawn(engineId: string, key: EngineKeyFields): void {
     const [program, ...leading] = this.#commandFor(key.module);
     const args = [...leading, "--engine-id", engineId, "--source-dir", key.source_dir, "--module", key.module];
     if (key.isolated) args.push("--once");
@@ -225,18 +227,21 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
   }
 
   #rememberModule(engineId: string, source_dir: string, module: string): void {
-    const path = `${source_dir}\n${module}`;
-    const known = this.#modules.get(path);
-    this.#moduleOf.set(engineId, path);
-    if (known !== undefined) known.engines.add(engineId);
-    else this.#modules.set(path, { source_dir, module, ms: modifiedMs(source_dir, module), engines: new Set([engineId]) });
+    // With the length of one name, no two pairs of names have the same key.
+    const key = `${source_dir.length} ${source_dir} ${module}`;
+    let watched = this.#modules.get(key);
+    if (watched === undefined) {
+      watched = { key, source_dir, module, ms: modifiedMs(source_dir, module), engines: new Set() };
+      this.#modules.set(key, watched);
+    }
+    watched.engines.add(engineId);
+    this.#moduleOf.set(engineId, watched);
   }
 
   #forgetModule(engineId: string): void {
-    const path = this.#moduleOf.get(engineId);
+    const watched = this.#moduleOf.get(engineId);
     this.#moduleOf.delete(engineId);
-    const known = path === undefined ? undefined : this.#modules.get(path);
-    if (path !== undefined && known?.engines.delete(engineId) === true && known.engines.size === 0) this.#modules.delete(path);
+    if (watched?.engines.delete(engineId) === true && watched.engines.size === 0) this.#modules.delete(watched.key);
   }
 
   #lookAtModules(out: Outbox): void {

@@ -56,7 +56,7 @@ function foldAlike(tasks: readonly TaskRun[]): TaskRow[] {
   const rows: TaskRow[] = [];
   const alike = new Map<string, TaskRun[]>();
   for (const task of tasks) {
-    const key = `${task.name}\n${task.state.name}`;
+    const key = JSON.stringify([task.name, task.state.name]);
     const group = alike.get(key) ?? [];
     group.push(task);
     alike.set(key, group);

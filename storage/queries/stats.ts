@@ -12,6 +12,13 @@ type Row = [hour: number, flow_id: number, task_name: string, state: number, dur
 /** Task names listed, the most frequent first. */
 const TASKS_MAX = 200;
 
+/** Counts of one task name of a flow. */
+interface TaskTally {
+  flow: number;
+  task: string;
+  own: Tally;
+}
+
 class Tally {
   readonly states: Record<string, number> = {};
   readonly durations = new Map<number, number>();
@@ -38,9 +45,9 @@ export function stats(statements: Statements, hours: number, nowUs: number): str
     WHERE hour BETWEEN ? AND ? AND count > 0`;
   const buckets = new Map<number, Tally>();
   const flows = new Map<number, Tally>();
-  const tasks = new Map<string, Tally>();
+  const tasks = new Map<string, TaskTally>();
   for (const [hour, flow, task, state, group, count] of statements.raw<Row>(sql).all(first, last)) {
-    if (task !== "") tally(tasks, `${flow}\n${task}`).add(state, group, count);
+    if (task !== "") taskTally(tasks, flow, task).add(state, group, count);
     else {
       tally(buckets, hour).add(state, group, count);
       tally(flows, flow).add(state, group, count);
@@ -56,13 +63,12 @@ export function stats(statements: Statements, hours: number, nowUs: number): str
     const name = names.get(id);
     return name === undefined ? [] : [{ flow_id: id, ...name, states: own.states, ...own.typical() }];
   });
-  const listed = [...tasks]
-    .sort(([, a], [, b]) => b.total - a.total)
+  const listed = [...tasks.values()]
+    .sort((a, b) => b.own.total - a.own.total)
     .slice(0, TASKS_MAX)
-    .flatMap(([key, own]) => {
-      const [id = "0", task = ""] = key.split("\n");
-      const name = names.get(Number(id));
-      return name === undefined ? [] : [{ flow_id: Number(id), ...name, task, states: own.states, ...own.typical() }];
+    .flatMap(({ flow, task, own }) => {
+      const name = names.get(flow);
+      return name === undefined ? [] : [{ flow_id: flow, ...name, task, states: own.states, ...own.typical() }];
     });
   const hourly = Array.from({ length: hours }, (_, index) => ({
     time: (first + index) * HOUR_US,
@@ -80,6 +86,13 @@ function quarterly(statements: Statements, hours: number, nowUs: number) {
   for (const [quarter, name, count] of statements.raw<[number, string, number]>(sql).all(last - 4 * hours + 1, last))
     buckets.set(quarter, { ...buckets.get(quarter), [name]: count });
   return [...buckets].map(([quarter, states]) => ({ time: quarter * QUARTER_US, states }));
+}
+
+function taskTally(tallies: Map<string, TaskTally>, flow: number, task: string): Tally {
+  const key = `${flow} ${task}`;
+  const known = tallies.get(key) ?? { flow, task, own: new Tally() };
+  tallies.set(key, known);
+  return known.own;
 }
 
 function tally<K>(tallies: Map<K, Tally>, key: K): Tally {

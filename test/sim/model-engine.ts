@@ -2,7 +2,7 @@
  * A model of an engine process: polls, moves its run, reports task runs and log lines, retries unanswered requests. It may
  * die, be silent, send requests twice, send leases or not, and obey a cancel or not.
  */
-import type { EngineKey } from "#actors/core/state/engine";
+import type { EngineKeyFields } from "#actors/core/state/engine";
 import type { ReportResponse, WorkItem } from "#protocol/records/engine";
 import type { State, StateType } from "#protocol/records/state";
 import type { CommandKind } from "#protocol/wire/command";
@@ -19,7 +19,7 @@ const THINK_US = 60_000;
 export interface EngineTraits {
   id: string;
   pid: number;
-  key: EngineKey;
+  key: EngineKeyFields;
   /** Started by the server's pool. */
   spawned: boolean;
   /** Sends the lease with every request and ends its runs itself, like the bundled engine. */

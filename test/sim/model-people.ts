@@ -2,7 +2,6 @@
  * A model of the server's users, people and programs: they create runs of flows with varied options, cancel, delete, resume,
  * force moves, hold leases and change totals of resources.
  */
-import { engineKeyText } from "#actors/core/state/engine";
 import { STATE_TYPES, type StateType } from "#protocol/records/state";
 import type { CommandKind } from "#protocol/wire/command";
 import type { Outcome, Pending, Request } from "./model-gateway.ts";
@@ -43,7 +42,6 @@ export const ENGINE_KEYS = [
   { source_dir: SOURCE_DIR, module: "b.ts", isolated: true, nice: 0 },
   { source_dir: SOURCE_DIR, module: "b.ts", isolated: false, nice: 3 },
 ];
-export const ENGINE_KEY_TEXTS = ENGINE_KEYS.map(engineKeyText);
 
 /** Parameters too large for the core's memory. */
 const LARGE_TEXT = "x".repeat(5000);

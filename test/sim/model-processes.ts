@@ -3,7 +3,7 @@
  * survive the server; the actor knows only what it received since its start.
  */
 
-import type { EngineKey } from "#actors/core/state/engine";
+import type { EngineKeyFields } from "#actors/core/state/engine";
 import type { EngineProcessesMessage } from "#actors/engine-processes/engine-process-messages";
 import { DISPATCHER, ENGINE_PROCESSES } from "#actors/names";
 import type { ActorSpec } from "#runtime/actor";
@@ -15,14 +15,14 @@ const FIRST_PID = 2000;
 
 export class ModelProcesses {
   readonly #time: SimulatedTime;
-  readonly #spawn: (id: string, key: EngineKey, pid: number) => ModelEngine | null;
+  readonly #spawn: (id: string, key: EngineKeyFields, pid: number) => ModelEngine | null;
   readonly #byPid = new Map<number, ModelEngine>();
   #nextPid = FIRST_PID;
   /** Children of the current server process, by engine id. */
-  #children = new Map<string, { pid: number; key: EngineKey }>();
+  #children = new Map<string, { pid: number; key: EngineKeyFields }>();
   #tell: ((to: string, message: unknown) => void) | null = null;
 
-  constructor(time: SimulatedTime, spawn: (id: string, key: EngineKey, pid: number) => ModelEngine | null) {
+  constructor(time: SimulatedTime, spawn: (id: string, key: EngineKeyFields, pid: number) => ModelEngine | null) {
     this.#time = time;
     this.#spawn = spawn;
   }
@@ -94,7 +94,7 @@ export class ModelProcesses {
     };
   }
 
-  #start(id: string, key: EngineKey): void {
+  #start(id: string, key: EngineKeyFields): void {
     const pid = this.takePid();
     const engine = this.#spawn(id, key, pid);
     if (engine === null) {

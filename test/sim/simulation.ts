@@ -2,7 +2,7 @@
  * One seed: the whole system with its engines and users, first under faults, then without until everything has ended.
  * Everything that varies follows from the seed, so failures are reproducible.
  */
-import type { EngineKey } from "#actors/core/state/engine";
+import type { EngineKeyFields } from "#actors/core/state/engine";
 import type { DispatchSettings } from "#actors/core/state/live-state";
 import { GATEWAY, RECORDS, STORE_WRITER } from "#actors/names";
 import { RuleIndex } from "#actors/rule-engine/reactions/matching";
@@ -379,7 +379,7 @@ class Simulation {
   }
 
   /** An engine started by a user. */
-  #addEngine(key: EngineKey): void {
+  #addEngine(key: EngineKeyFields): void {
     const random = this.#random;
     const leases = random.chance(0.6);
     const id = `x${this.#nextEngine}`;

@@ -1,15 +1,28 @@
 /** An engine process as the core knows it: what it polls for, the runs it holds, its last contact. */
 
-/** Engines are matched to runs by this key, as exact text. */
-export interface EngineKey {
-  source_dir: string;
-  module: string;
-  isolated: boolean;
-  nice: number;
+/** The code that an engine executes, and how. */
+export interface EngineKeyFields {
+  readonly source_dir: string;
+  readonly module: string;
+  readonly isolated: boolean;
+  readonly nice: number;
 }
 
-export function engineKeyText(key: EngineKey): string {
-  return `${key.source_dir}\n${key.module}\n${key.isolated ? 1 : 0}\n${key.nice}`;
+/** An engine gets only runs of its key. */
+export interface EngineKey extends EngineKeyFields {
+  /** The same for the same fields and no others: compared, and a key of maps. Never parsed; the fields are beside it. */
+  readonly text: string;
+}
+
+export function engineKey({ source_dir, module, isolated, nice }: EngineKeyFields): EngineKey {
+  // With the length of one name, no two pairs of names have the same text.
+  const text = `${isolated ? "isolated" : "shared"} ${nice} ${source_dir.length} ${source_dir} ${module}`;
+  return { source_dir, module, isolated, nice, text };
+}
+
+/** The fields of a key as JSON text, as engines are stored. */
+export function storedEngineKey({ source_dir, module, isolated, nice }: EngineKey): string {
+  return JSON.stringify({ source_dir, module, isolated, nice } satisfies EngineKeyFields);
 }
 
 /** A long-poll that waits for work. */
@@ -22,7 +35,6 @@ export interface Engine {
   id: string;
   pid: number;
   key: EngineKey;
-  keyText: string;
   /** Started by this server's pool. */
   spawned: boolean;
   /** On this host: the process can be watched. Engines on other hosts are judged by contact. */

@@ -12,7 +12,7 @@ import { type Backfill, BackfillBook, backfillTag, countMove, type OpenCancel } 
 import { ClockWatch } from "./clock-watch.ts";
 import { Deadlines } from "./deadlines.ts";
 import { EndedRuns } from "./ended-runs.ts";
-import { type Engine, type EngineKey, engineKeyText } from "./engine.ts";
+import { type Engine, type EngineKey, engineKey } from "./engine.ts";
 import { concurrencyResource, type Flow, flowKey } from "./flow.ts";
 import { Ledger } from "./ledger.ts";
 import { OpenReports } from "./open-reports.ts";
@@ -131,7 +131,6 @@ export interface DispatchSettings {
 export interface PoolEngine {
   id: string;
   key: EngineKey;
-  keyText: string;
   startedUs: number;
   /** The engine has asked for work at least once. */
   polled: boolean;
@@ -150,6 +149,7 @@ export interface FailedStarts {
 
 /** A job for an engine that is no run. */
 export interface EngineJob {
+  readonly key: EngineKey;
   /** The answer that hands out the job, as JSON text. */
   itemText: string;
   /** How often the job was given out. */
@@ -177,16 +177,17 @@ export class LiveState {
   readonly backfills = new BackfillBook();
   /** Engines started by the pool whose process is not gone. */
   readonly pool = new Map<string, PoolEngine>();
-  /** By engine key; cleared when an engine of the key ends after having polled. */
+  /** By the text of the engine key; cleared when an engine of the key ends after having polled. */
   readonly failedStarts = new Map<string, FailedStarts>();
   /** True once the pool has reported its living engines; before that, no engine is started. */
   poolKnown = false;
-  /** Keys with runs that may lack engines; checked at the end of the step. */
-  readonly demand = new Set<string>();
+  /** Engine keys, by their text, with runs that may lack engines; checked at the end of the step. */
+  readonly demand = new Map<string, EngineKey>();
   /** Resources reserved for a run that has waited too long. */
   readonly reservations = new Map<string, Run>();
   /** Runs that became blocked since the last check. */
   readonly newlyBlocked = new Set<Run>();
+  /** Waiting jobs by the text of their engine key; a key without jobs has no entry. */
   readonly jobs = new Map<string, EngineJob[]>();
   readonly rules: RuleBook;
   /** Unknown body fields that were already logged. */
@@ -322,7 +323,7 @@ export class LiveState {
 
   /** The newest run of each flow for a key value of a downstream flow, for a step that may change it. */
   keyedRuns(downstreamId: number, value: string, turn: number): Map<number, KeyedRun> {
-    const key = `${downstreamId}\n${value}`;
+    const key = `${downstreamId} ${value}`;
     const known =
       this.#keyedRuns.get(key)?.runs ?? new Map(this.reader.findFanIn(downstreamId, value).map((run) => [run.flow_id, run]));
     // Re-insert at the end: the least recently used entry is evicted first.
@@ -411,9 +412,9 @@ export class LiveState {
     return this.#answered.find((answer) => answer.command === command)?.run;
   }
 
-  /** The engine key, as text, for jobs of a flow. */
-  jobKey(flow: Flow): string {
-    return engineKeyText({ source_dir: flow.source_dir, module: flow.module, isolated: flow.options.isolated, nice: 0 });
+  /** The engine key for jobs of a flow. */
+  jobKey({ source_dir, module, options }: Flow): EngineKey {
+    return engineKey({ source_dir, module, isolated: options.isolated, nice: 0 });
   }
 
   #forgetUpstreams(flow: Flow): void {

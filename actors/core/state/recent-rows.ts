@@ -2,24 +2,27 @@
 
 export class RecentRows<Key, Row> {
   readonly #read: (key: Key) => Row | null;
-  readonly #recent = new Map<Key, { row: Row | null; turn: number }>();
+  readonly #identify: (key: Key) => unknown;
+  readonly #recent = new Map<unknown, { row: Row | null; turn: number }>();
 
-  /** `read` finds a committed row. */
-  constructor(read: (key: Key) => Row | null) {
+  /** `read` finds a committed row; `identify` gives equal keys the same primitive value, if keys are objects. */
+  constructor(read: (key: Key) => Row | null, identify: (key: Key) => unknown = (key) => key) {
     this.#read = read;
+    this.#identify = identify;
   }
 
   /** The row after all decisions so far, or null. */
   find(key: Key): Row | null {
-    const recent = this.#recent.get(key);
+    const recent = this.#recent.get(this.#identify(key));
     return recent === undefined ? this.#read(key) : recent.row;
   }
 
   /** Records the row as decided in step `turn`; null for a deletion. */
   put(key: Key, row: Row | null, turn: number): void {
     // Re-insert at the end: entries stay in the order of their steps.
-    this.#recent.delete(key);
-    this.#recent.set(key, { row, turn });
+    const identity = this.#identify(key);
+    this.#recent.delete(identity);
+    this.#recent.set(identity, { row, turn });
   }
 
   /** True while an uncommitted row satisfies the test. */
@@ -29,9 +32,9 @@ export class RecentRows<Key, Row> {
 
   /** Drops the rows that are committed. */
   trim(committedTurn: number): void {
-    for (const [key, { turn }] of this.#recent) {
+    for (const [identity, { turn }] of this.#recent) {
       if (turn > committedTurn) break;
-      this.#recent.delete(key);
+      this.#recent.delete(identity);
     }
   }
 }

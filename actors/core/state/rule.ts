@@ -49,6 +49,12 @@ export interface OpenFiring {
   outbound: number;
 }
 
+/** A rule that has fired for a run. */
+interface FiredKey {
+  rule_id: number;
+  run_id: number;
+}
+
 /** Facts about rules that only the store holds. */
 export interface RuleFacts {
   /** Whether a rule has fired for a run. */
@@ -72,7 +78,8 @@ export class RuleBook {
   /** Outbound messages to be sent once committed. */
   readonly unsentOutbound: { turn: number; message: OutboundMessage }[] = [];
   readonly nextIds: LoadedRules["next_ids"];
-  readonly fired: RecentRows<string, true>;
+  /** Which rules have fired for which runs. */
+  readonly fired: RecentRows<FiredKey, true>;
   /** Chain lengths by run. */
   readonly chains: RecentRows<number, number>;
   /** Incremented at each change of a rule, so that derived data can be refreshed. */
@@ -88,10 +95,10 @@ export class RuleBook {
     this.nextIds = stored.next_ids;
     this.cursor = stored.cursor;
     this.storedCursor = stored.cursor;
-    this.fired = new RecentRows((key) => {
-      const [rule, run] = key.split(":");
-      return facts.hasFired(Number(rule), Number(run)) ? true : null;
-    });
+    this.fired = new RecentRows(
+      ({ rule_id, run_id }) => (facts.hasFired(rule_id, run_id) ? true : null),
+      ({ rule_id, run_id }) => `${rule_id} ${run_id}`,
+    );
     this.chains = new RecentRows((run) => facts.chainOf(run));
     for (const { spec, guards, ...row } of stored.rules) {
       const state = guards === null ? { seconds: [] } : (JSON.parse(guards) as GuardState);

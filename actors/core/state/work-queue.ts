@@ -8,7 +8,7 @@
  * increments the run's stamp; stale entries are dropped when encountered.
  */
 import { backfillTag } from "./backfill.ts";
-import { type Engine, type EngineKey, engineKeyText, type ParkedPoll } from "./engine.ts";
+import { type Engine, type EngineKey, engineKey, type ParkedPoll } from "./engine.ts";
 import { niceOf } from "./flow.ts";
 import { PriorityQueue } from "./priority-queue.ts";
 import { priorityOf, type Run, type WaitReason } from "./run.ts";
@@ -19,7 +19,7 @@ interface Entry {
 }
 
 export interface KeyQueue {
-  key: string;
+  key: EngineKey;
   ready: PriorityQueue<Entry>;
   /** Runs that wait for a resource, by the resource's name. */
   blocked: Map<string, PriorityQueue<Entry>>;
@@ -37,6 +37,7 @@ interface BackfillLine {
 }
 
 export class WorkQueue {
+  /** By the text of their key. */
   readonly #keys = new Map<string, KeyQueue>();
   readonly #polls = new Map<number, ParkedPoll>();
   readonly #lines = new Map<number, BackfillLine>();
@@ -52,11 +53,11 @@ export class WorkQueue {
     return this.#keys.values();
   }
 
-  of(key: string): KeyQueue {
-    let queue = this.#keys.get(key);
+  of(key: EngineKey): KeyQueue {
+    let queue = this.#keys.get(key.text);
     if (queue === undefined) {
       queue = { key, ready: new PriorityQueue(isBefore), blocked: new Map(), polls: new Set(), readyCount: 0 };
-      this.#keys.set(key, queue);
+      this.#keys.set(key.text, queue);
     }
     return queue;
   }
@@ -66,12 +67,12 @@ export class WorkQueue {
     for (const queue of this.#keys.values()) {
       if (queue.readyCount > 0 || queue.polls.size > 0) continue;
       for (const [resource, waiting] of queue.blocked) if (peekLive(waiting) === undefined) queue.blocked.delete(resource);
-      if (queue.blocked.size === 0) this.#keys.delete(queue.key);
+      if (queue.blocked.size === 0) this.#keys.delete(queue.key.text);
     }
   }
 
-  find(key: string): KeyQueue | undefined {
-    return this.#keys.get(key);
+  find(key: EngineKey): KeyQueue | undefined {
+    return this.#keys.get(key.text);
   }
 
   /** Queues a run that can start now. */
@@ -80,7 +81,7 @@ export class WorkQueue {
     run.place = "ready";
     this.#waiting += 1;
     this.#countNear(run, 1);
-    const queue = this.of(keyOfRun(run));
+    const queue = this.of(engineKeyOf(run));
     queue.ready.push({ run, stamp: run.placeStamp });
     queue.readyCount += 1;
     return queue;
@@ -92,7 +93,7 @@ export class WorkQueue {
     run.place = "blocked";
     this.#waiting += 1;
     this.#countNear(run, 1);
-    const queue = this.of(keyOfRun(run));
+    const queue = this.of(engineKeyOf(run));
     let waiting = queue.blocked.get(resource);
     if (waiting === undefined) {
       waiting = new PriorityQueue(isBefore);
@@ -142,7 +143,7 @@ export class WorkQueue {
   /** Takes a run out of its place. */
   leave(run: Run): void {
     if (run.place === "none") return;
-    if (run.place === "ready") this.of(keyOfRun(run)).readyCount -= 1;
+    if (run.place === "ready") this.of(engineKeyOf(run)).readyCount -= 1;
     if (run.place === "ready" || run.place === "blocked") this.#countNear(run, -1);
     this.#waiting -= 1;
     run.place = "none";
@@ -195,13 +196,13 @@ export class WorkQueue {
     const poll: ParkedPoll = { command, engine };
     engine.poll = poll;
     this.#polls.set(command, poll);
-    this.of(engine.keyText).polls.add(poll);
+    this.of(engine.key).polls.add(poll);
     return poll;
   }
 
   /** The poll of a key that has waited longest and accepts any run. */
-  firstPoll(key: string): ParkedPoll | undefined {
-    for (const poll of this.#keys.get(key)?.polls ?? []) if (poll.engine.wanted === null) return poll;
+  firstPoll(key: EngineKey): ParkedPoll | undefined {
+    for (const poll of this.#keys.get(key.text)?.polls ?? []) if (poll.engine.wanted === null) return poll;
     return undefined;
   }
 
@@ -217,7 +218,7 @@ export class WorkQueue {
 
   unpark(poll: ParkedPoll): void {
     this.#polls.delete(poll.command);
-    this.of(poll.engine.keyText).polls.delete(poll);
+    this.of(poll.engine.key).polls.delete(poll);
     if (poll.engine.poll === poll) poll.engine.poll = null;
   }
 }
@@ -225,11 +226,7 @@ export class WorkQueue {
 /** The key of the engines that can execute a run. */
 export function engineKeyOf(run: Run): EngineKey {
   const { source_dir, module, options } = run.flow;
-  return { source_dir, module, isolated: options.isolated, nice: niceOf(priorityOf(run)) };
-}
-
-export function keyOfRun(run: Run): string {
-  return engineKeyText(engineKeyOf(run));
+  return engineKey({ source_dir, module, isolated: options.isolated, nice: niceOf(priorityOf(run)) });
 }
 
 function peekLive(heap: PriorityQueue<Entry>): Run | undefined {

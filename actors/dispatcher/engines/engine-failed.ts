@@ -2,8 +2,8 @@
 
 import { MESSAGE_LENGTH_MAX } from "#protocol/limits";
 import type { Command } from "#protocol/wire/command";
-import { engineKeyText } from "../../core/state/engine.ts";
-import { keyOfRun } from "../../core/state/work-queue.ts";
+import { engineKey } from "../../core/state/engine.ts";
+import { engineKeyOf } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { updateFlow } from "../../records/flows/register-flow.ts";
 import { cutText } from "../reports/sent-text.ts";
@@ -15,7 +15,7 @@ export function engineFailed(turn: Turn, command: Command<"EngineFailed">): void
   const sent = command.body;
   const { source_dir, module } = sent;
   const traceback = cutText(sent.traceback, MESSAGE_LENGTH_MAX);
-  const key = engineKeyText({ source_dir, module, isolated: sent.isolated ?? false, nice: sent.nice ?? 0 });
+  const key = engineKey({ source_dir, module, isolated: sent.isolated ?? false, nice: sent.nice ?? 0 });
   const spawned = turn.state.pool.get(sent.engine_id);
   if (spawned !== undefined) spawned.toldFailure = true;
   const message =
@@ -25,7 +25,7 @@ export function engineFailed(turn: Turn, command: Command<"EngineFailed">): void
       ?.trim() ?? UNNAMED_FAILURE;
   const failed: number[] = [];
   for (const run of [...turn.state.runs.values()]) {
-    if (run.place === "none" || keyOfRun(run) !== key) continue;
+    if (run.place === "none" || engineKeyOf(run).text !== key.text) continue;
     const details = { traceback, forced: true };
     forceRun(turn, run, { type: "Failed", name: "Failed", timestamp: turn.nowUs, message, details });
     failed.push(run.id);

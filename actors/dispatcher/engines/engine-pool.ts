@@ -36,15 +36,15 @@ export class EnginePool {
     const { state } = turn;
     if (!state.poolKnown) return;
     if (!state.settings.spawnEngines || state.stopping) return state.demand.clear();
-    for (const keyText of state.demand) this.#adjustKey(turn, keyText);
+    for (const key of state.demand.values()) this.#adjustKey(turn, key);
     state.demand.clear();
   }
 
   /** Checks every key again and sends away engines that have been idle for long. */
   tick(turn: Turn): void {
     const { state } = turn;
-    for (const queue of state.queue.keys()) if (queue.readyCount > 0) state.demand.add(queue.key);
-    for (const keyText of state.jobs.keys()) state.demand.add(keyText);
+    for (const queue of state.queue.keys()) if (queue.readyCount > 0) state.demand.set(queue.key.text, queue.key);
+    for (const [job] of state.jobs.values()) if (job !== undefined) state.demand.set(job.key.text, job.key);
     for (const poll of [...state.queue.polls()]) {
       const idleUs = turn.nowUs - poll.engine.lastWorkUs;
       if (poll.engine.spawned && idleUs > IDLE_EXIT_US) sendAway(turn, poll.engine);
@@ -53,53 +53,52 @@ export class EnginePool {
   }
 
   /** An engine process of the pool is gone; `polled` is true if it ever asked for work. */
-  gone(turn: Turn, { id, key, keyText, toldFailure }: PoolEngine, polled: boolean, cause: string | null): void {
+  gone(turn: Turn, { id, key, toldFailure }: PoolEngine, polled: boolean, cause: string | null): void {
     const { state, nowUs } = turn;
     if (polled) {
-      state.failedStarts.delete(keyText);
+      state.failedStarts.delete(key.text);
       return;
     }
-    const former = state.failedStarts.get(keyText);
+    const former = state.failedStarts.get(key.text);
     const count = (former?.count ?? 0) + 1;
     const retryUs = nowUs + Math.min(RETRY_MAX_US, RETRY_FIRST_US * 2 ** (count - 1));
-    state.failedStarts.set(keyText, { count, retryUs, cause });
+    state.failedStarts.set(key.text, { count, retryUs, cause });
     // Later attempts usually fail for the same cause, which is logged once.
     if (cause !== null && cause !== former?.cause && toldFailure !== true)
       turn.out.send(ENGINE_PROCESSES, { kind: "StartFailed", engine_id: id, module: key.module, cause });
-    state.demand.add(keyText);
+    state.demand.set(key.text, key);
   }
 
-  #adjustKey(turn: Turn, keyText: string): void {
+  #adjustKey(turn: Turn, key: EngineKey): void {
     const { state } = turn;
-    const key = parseKey(keyText);
     if (!isSpawnable(state, key.module)) return;
     // A delay beyond the maximum was computed before the wall clock was set back.
-    const pauseUs = (state.failedStarts.get(keyText)?.retryUs ?? 0) - turn.nowUs;
+    const pauseUs = (state.failedStarts.get(key.text)?.retryUs ?? 0) - turn.nowUs;
     if (pauseUs > 0 && pauseUs <= RETRY_MAX_US) return;
-    const wanted = (state.queue.find(keyText)?.readyCount ?? 0) + (state.jobs.get(keyText)?.length ?? 0);
+    const wanted = (state.queue.find(key)?.readyCount ?? 0) + (state.jobs.get(key.text)?.length ?? 0);
     let starting = 0;
-    for (const engine of state.pool.values()) if (engine.keyText === keyText && !engine.polled) starting += 1;
+    for (const engine of state.pool.values()) if (engine.key.text === key.text && !engine.polled) starting += 1;
     for (; starting < wanted; starting += 1) {
-      if (state.pool.size >= state.settings.enginesMax && !makeRoom(turn, keyText)) return;
+      if (state.pool.size >= state.settings.enginesMax && !makeRoom(turn, key)) return;
       if (state.pool.size >= state.settings.enginesMax) return;
-      this.#spawn(turn, key, keyText);
+      this.#spawn(turn, key);
     }
   }
 
-  #spawn(turn: Turn, key: EngineKey, keyText: string): void {
+  #spawn(turn: Turn, key: EngineKey): void {
     this.#started += 1;
     const id = `engine-${turn.state.settings.serverPid}-${this.#started}`;
-    turn.state.pool.set(id, { id, key, keyText, startedUs: turn.nowUs, polled: false });
+    turn.state.pool.set(id, { id, key, startedUs: turn.nowUs, polled: false });
     turn.out.send(ENGINE_PROCESSES, { kind: "Spawn", engine_id: id, key });
   }
 }
 
 /** Sends an idle engine of another key away; its place is free once its process is gone. False if none is idle. */
-function makeRoom(turn: Turn, keyText: string): boolean {
+function makeRoom(turn: Turn, key: EngineKey): boolean {
   let oldest: Engine | undefined;
   for (const poll of turn.state.queue.polls()) {
     const { engine } = poll;
-    if (!engine.spawned || engine.keyText === keyText || engine.runs.size > 0) continue;
+    if (!engine.spawned || engine.key.text === key.text || engine.runs.size > 0) continue;
     if (oldest === undefined || engine.lastWorkUs < oldest.lastWorkUs) oldest = engine;
   }
   if (oldest === undefined) return false;
@@ -111,12 +110,12 @@ function makeRoom(turn: Turn, keyText: string): boolean {
  * Whether runs of a key wait for a place in the pool: the pool could start an engine for them, but engines that work or start
  * for other keys take all places.
  */
-export function lacksSlot(state: LiveState, keyText: string): boolean {
+export function lacksSlot(state: LiveState, key: EngineKey): boolean {
   const { settings, pool, poolKnown, stopping, engines } = state;
   if (!settings.spawnEngines || !poolKnown || stopping || pool.size < settings.enginesMax) return false;
-  if (!isSpawnable(state, parseKey(keyText).module)) return false;
-  for (const { id, keyText: servedKey, polled } of pool.values()) {
-    if (engines.get(id)?.poll != null || (!polled && servedKey === keyText)) return false;
+  if (!isSpawnable(state, key.module)) return false;
+  for (const { id, key: served, polled } of pool.values()) {
+    if (engines.get(id)?.poll != null || (!polled && served.text === key.text)) return false;
   }
   return true;
 }
@@ -129,9 +128,4 @@ export function isSpawnable(state: LiveState, module: string): boolean {
 /** The first pattern of `[engines]` that matches a module. */
 export function patternOf(state: LiveState, module: string): string | undefined {
   return state.settings.enginePatterns.find((pattern) => matchesPattern(pattern, module));
-}
-
-function parseKey(keyText: string): EngineKey {
-  const [source_dir = "", module = "", isolated = "0", nice = "0"] = keyText.split("\n");
-  return { source_dir, module, isolated: isolated === "1", nice: Number(nice) };
 }

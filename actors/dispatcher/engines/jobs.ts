@@ -2,7 +2,7 @@
  * Jobs for engines other than runs: crash hooks and bulk-completion checks. Jobs are given out before runs, and retried until
  * answered or tried three times.
  */
-import type { Engine } from "../../core/state/engine.ts";
+import type { Engine, EngineKey } from "../../core/state/engine.ts";
 import type { Flow } from "../../core/state/flow.ts";
 import type { EngineJob, LiveState } from "../../core/state/live-state.ts";
 import type { Run } from "../../core/state/run.ts";
@@ -21,17 +21,16 @@ const LAST_TRY_US = 600_000_000;
 /** Queues the crash hooks of a run for an engine of its flow. No answer is expected, so the job is given out once. */
 export function queueCrashHooks(turn: Turn, run: Run): void {
   const { state } = turn;
-  const keyText = state.jobKey(run.flow);
-  queueJob(turn, keyText, newJob(renderHooksItem(run, state.parametersOf(run)), TRIES_MAX - 1, null));
+  queueJob(turn, newJob(state.jobKey(run.flow), renderHooksItem(run, state.parametersOf(run)), TRIES_MAX - 1, null));
 }
 
 /** Queues the bulk-completion check of a backfill, whose runs wait for the answer. */
 export function queueBulkCheck(turn: Turn, flow: Flow, backfillId: number): void {
-  queueJob(turn, turn.state.jobKey(flow), newJob(renderBulkItem(flow, backfillId), 0, backfillId));
+  queueJob(turn, newJob(turn.state.jobKey(flow), renderBulkItem(flow, backfillId), 0, backfillId));
 }
 
-function newJob(itemText: string, tries: number, backfillId: number | null): EngineJob {
-  return { itemText, tries, backfillId, engineId: null, givenUs: 0 };
+function newJob(key: EngineKey, itemText: string, tries: number, backfillId: number | null): EngineJob {
+  return { key, itemText, tries, backfillId, engineId: null, givenUs: 0 };
 }
 
 /** Removes a check that is answered or no longer needed. */
@@ -43,14 +42,15 @@ export function dropBulkCheck(state: LiveState, backfillId: number): void {
   }
 }
 
-function queueJob(turn: Turn, keyText: string, job: EngineJob): void {
+function queueJob(turn: Turn, job: EngineJob): void {
   const { state } = turn;
-  const waiting = state.jobs.get(keyText) ?? [];
+  const { key } = job;
+  const waiting = state.jobs.get(key.text) ?? [];
   waiting.push(job);
-  state.jobs.set(keyText, waiting);
+  state.jobs.set(key.text, waiting);
   if (waiting.length > JOBS_WAITING_MAX) dropOldestHook(turn, waiting);
-  state.demand.add(keyText);
-  const first = state.queue.firstPoll(keyText);
+  state.demand.set(key.text, key);
+  const first = state.queue.firstPoll(key);
   if (first === undefined) return;
   const taken = takeJob(turn, first.engine);
   if (taken === null) return;
@@ -71,7 +71,7 @@ function dropOldestHook(turn: Turn, waiting: EngineJob[]): void {
 export function takeJob(turn: Turn, engine: Engine): EngineJob | null {
   const { state } = turn;
   if (engine.wanted !== null) return null;
-  const waiting = state.jobs.get(engine.keyText);
+  const waiting = state.jobs.get(engine.key.text);
   const job = waiting?.find((each) => isFree(each, engine, turn.nowUs));
   if (waiting === undefined || job === undefined) return null;
   job.tries += 1;
@@ -81,7 +81,7 @@ export function takeJob(turn: Turn, engine: Engine): EngineJob | null {
     waiting.splice(waiting.indexOf(job), 1);
     if (job.backfillId !== null) state.deadlines.waitForCheck(job.backfillId, LAST_TRY_US);
   }
-  if (waiting.length === 0) state.jobs.delete(engine.keyText);
+  if (waiting.length === 0) state.jobs.delete(engine.key.text);
   return job;
 }
 

@@ -1,7 +1,7 @@
 /** The registry of engines: registering and removing engines, sending them away, and signals to their processes. */
 import type { WorkRequest } from "#protocol/records/engine";
 import { putOperation } from "#storage/write/ops";
-import { type Engine, type EngineKey, engineKeyText } from "../../core/state/engine.ts";
+import { type Engine, type EngineKey, engineKey } from "../../core/state/engine.ts";
 import type { Run } from "../../core/state/run.ts";
 import { engineKeyOf } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
@@ -33,7 +33,7 @@ export function findOrRegisterEngine(turn: Turn, request: WorkRequest, local: bo
 export function keyOfRequest(turn: Turn, { source_dir, module, isolated, nice, run_id }: WorkRequest): EngineKey {
   const wanted = run_id == null ? undefined : turn.state.runs.get(run_id);
   if (wanted !== undefined) return engineKeyOf(wanted);
-  return { source_dir, module, isolated: isolated ?? false, nice: nice ?? 0 };
+  return engineKey({ source_dir, module, isolated: isolated ?? false, nice: nice ?? 0 });
 }
 
 export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number): Engine {
@@ -41,7 +41,6 @@ export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number
     id,
     pid,
     key,
-    keyText: engineKeyText(key),
     spawned: false,
     local: true,
     host: null,

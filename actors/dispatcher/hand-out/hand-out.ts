@@ -5,10 +5,10 @@
 import { LATE_AFTER_US } from "#protocol/limits";
 import { putOperation } from "#storage/write/ops";
 import { backfillOfTag } from "../../core/state/backfill.ts";
-import type { Engine, ParkedPoll } from "../../core/state/engine.ts";
+import { type Engine, type ParkedPoll, storedEngineKey } from "../../core/state/engine.ts";
 import type { LiveState } from "../../core/state/live-state.ts";
 import { isEnded, needsOf, type Run, type WaitReason, withSequence } from "../../core/state/run.ts";
-import { type KeyQueue, keyOfRun } from "../../core/state/work-queue.ts";
+import { engineKeyOf, type KeyQueue } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { LEASE_MANAGER } from "../../names.ts";
 import { blockingOf, giveUpReservations } from "./reservation.ts";
@@ -30,9 +30,9 @@ export function enqueue(turn: Turn, run: Run): void {
   const blocking = blockingOf(turn.state, run);
   if (blocking !== null) return block(turn, run, blocking);
   const keyQueue = queue.putReady(run);
-  run.waiting = { code: "no_engine", object: keyQueue.key, sinceUs: turn.nowUs };
+  run.waiting = { code: "no_engine", object: keyQueue.key.text, sinceUs: turn.nowUs };
   dispatch(turn, keyQueue);
-  if (run.place === "ready") turn.state.demand.add(keyQueue.key);
+  if (run.place === "ready") turn.state.demand.set(keyQueue.key.text, keyQueue.key);
 }
 
 /** What a run has to wait for before it may start: its schedule's fire or its backfill is undecided. */
@@ -99,7 +99,7 @@ function firstFree(turn: Turn, keyQueue: KeyQueue): Run | null {
 /** The run that an engine wants, if it is ready under this key and its resources are free. */
 function freeIfReady(turn: Turn, keyQueue: KeyQueue, wanted: number): Run | null {
   const run = turn.state.runs.get(wanted);
-  if (run?.place !== "ready" || keyOfRun(run) !== keyQueue.key) return null;
+  if (run?.place !== "ready" || engineKeyOf(run).text !== keyQueue.key.text) return null;
   const blocking = blockingOf(turn.state, run);
   if (blocking === null) return run;
   block(turn, run, blocking);
@@ -190,7 +190,7 @@ function putEngine(turn: Turn, engine: Engine): void {
     engine.pid,
     started,
     engine.host,
-    JSON.stringify(engine.key),
+    storedEngineKey(engine.key),
     turn.nowUs,
   );
 }
@@ -254,5 +254,5 @@ export function requeue(turn: Turn, runs: readonly Run[], change: () => void): v
 
 /** The queue of the engines that can execute a run. */
 export function queueOf(turn: Turn, run: Run): KeyQueue {
-  return turn.state.queue.of(keyOfRun(run));
+  return turn.state.queue.of(engineKeyOf(run));
 }

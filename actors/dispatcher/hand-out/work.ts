@@ -2,7 +2,7 @@
 
 import type { WorkRequest } from "#protocol/records/engine";
 import type { Command, CommandNotice } from "#protocol/wire/command";
-import { type Engine, engineKeyText } from "../../core/state/engine.ts";
+import type { Engine } from "../../core/state/engine.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { takeJob } from "../engines/jobs.ts";
@@ -32,14 +32,14 @@ export function work(turn: Turn, command: Command<"Work">): void {
   const job = takeJob(turn, engine);
   if (job !== null) return turn.reply(command, 200, job.itemText);
   const poll = turn.state.queue.park(engine, command.id);
-  dispatch(turn, turn.state.queue.of(engine.keyText));
+  dispatch(turn, turn.state.queue.of(engine.key));
   if (engine.poll === poll && (request.wait_ms ?? 0) === 0) answerEmpty(turn, command.id, engine);
 }
 
 /** A poll from another process, or for another key, under a known engine id: the former engine is gone, and its runs end. */
 function replaceEngine(turn: Turn, request: WorkRequest): void {
   const known = turn.state.engines.get(request.engine_id);
-  if (known === undefined || (known.pid === request.pid && known.keyText === engineKeyText(keyOfRequest(turn, request)))) return;
+  if (known === undefined || (known.pid === request.pid && known.key.text === keyOfRequest(turn, request).text)) return;
   if (known.poll !== null) answerEmpty(turn, known.poll.command, known);
   const spawned = turn.state.pool.get(known.id);
   engineGone(turn, known.id, null);

@@ -6,7 +6,7 @@
 import type { LiveState } from "../../core/state/live-state.ts";
 import { PriorityQueue } from "../../core/state/priority-queue.ts";
 import type { Run } from "../../core/state/run.ts";
-import { inOrder, keyOfRun } from "../../core/state/work-queue.ts";
+import { engineKeyOf, inOrder } from "../../core/state/work-queue.ts";
 
 /** Runs that wait at the same place for the same thing; facts about the first apply to all. */
 export interface Line {
@@ -65,7 +65,7 @@ export function lineOf(run: Run): string | null {
   const { waiting } = run;
   if (run.place === "future") return run.state.name;
   if (run.place !== "ready") return waiting?.object ?? null;
-  return waiting?.code === "no_engine" ? waiting.object : keyOfRun(run);
+  return waiting?.code === "no_engine" ? waiting.object : engineKeyOf(run).text;
 }
 
 /** Runs that may be handed out now compete for an engine or a resource. */

@@ -3,7 +3,7 @@ import { engineLine } from "#protocol/engine-command";
 import type { QueuedRun, ResourceHolder } from "#protocol/records/queue";
 import type { FailedStarts, LiveState } from "../../core/state/live-state.ts";
 import { needsOf, type Run } from "../../core/state/run.ts";
-import { keyOfRun } from "../../core/state/work-queue.ts";
+import { engineKeyOf } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { isSpawnable, lacksSlot, patternOf } from "../../dispatcher/engines/engine-pool.ts";
 
@@ -36,15 +36,16 @@ function holdOf({ backfills }: LiveState, { backfill_id }: Run): string {
 
 function reasonWithoutEngine(state: LiveState, run: Run, since: number): Reason {
   const { module } = run.flow;
-  const polled = [...state.engines.values()].some((engine) => engine.keyText === keyOfRun(run));
+  const key = engineKeyOf(run);
+  const polled = [...state.engines.values()].some((engine) => engine.key.text === key.text);
   if (!polled && !(state.settings.spawnEngines && isSpawnable(state, module))) {
     return { code: "no_engine_for_module", object: module, text: howToGetEngine(state, module), since };
   }
-  const failed = state.failedStarts.get(keyOfRun(run));
+  const failed = state.failedStarts.get(key.text);
   if (!polled && failed !== undefined) {
     return { code: "engine_start_failed", object: module, text: whyNoEngineStarts(state, module, failed), since };
   }
-  if (lacksSlot(state, keyOfRun(run))) {
+  if (lacksSlot(state, key)) {
     const text = `every place of the engine pool is taken (${state.settings.enginesMax}), none by an idle engine`;
     return { code: "no_engine_slot", object: module, text, since };
   }

@@ -15,7 +15,8 @@ export function suppressedBy(
   const { spec } = rule;
   if (!rule.enabled) return "disabled";
   if (!spec.allow_self && event.created_by === `rule:${rule.id}`) return "self";
-  if (spec.once === "per_run" && event.run_id !== null && book.fired.find(`${rule.id}:${event.run_id}`) !== null) return "once";
+  const { run_id } = event;
+  if (spec.once === "per_run" && run_id !== null && book.fired.find({ rule_id: rule.id, run_id }) !== null) return "once";
   if (spec.cooldown_seconds > 0 && rule.last_fired !== null) {
     // A last firing in the future was recorded before the clock was set back.
     const sinceUs = nowUs - rule.last_fired;

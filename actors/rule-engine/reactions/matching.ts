@@ -8,13 +8,15 @@ import { hasTag } from "#storage/read/event-match";
 import type { Rule } from "../../core/state/rule.ts";
 
 /** Stands for a clause that is not set. */
-const ANY = "";
-const SEPARATOR = "\n";
+const ANY = null;
+type Clause = string | typeof ANY;
+
+type RulesByState = Map<Clause, Rule[]>;
 
 /** Rules by the values of one of their clauses. */
 class MatchTable {
-  readonly #byKey = new Map<string, Rule[]>();
-  readonly #names = new Set<string>();
+  /** By event name, flow, project and state. */
+  readonly #byName = new Map<string, Map<Clause, Map<Clause, RulesByState>>>();
   readonly #prefixLengths = new Set<number>();
   #everything = false;
 
@@ -23,12 +25,11 @@ class MatchTable {
     for (const name of names) {
       if (name.endsWith("*")) this.#prefixLengths.add(name.length - 1);
       if (name === "*") this.#everything = true;
-      this.#names.add(name);
       for (const flow of orAny(match.flows)) {
+        const byState = mapIn(mapIn(mapIn(this.#byName, name), flow), match.project ?? ANY);
         for (const state of orAny(match.states.map((each) => each.toLowerCase()))) {
-          const key = [name, flow, match.project ?? ANY, state].join(SEPARATOR);
-          const known = this.#byKey.get(key);
-          if (known === undefined) this.#byKey.set(key, [rule]);
+          const known = byState.get(state);
+          if (known === undefined) byState.set(state, [rule]);
           else known.push(rule);
         }
       }
@@ -36,7 +37,7 @@ class MatchTable {
   }
 
   get empty(): boolean {
-    return this.#byKey.size === 0;
+    return this.#byName.size === 0;
   }
 
   /** Whether an event of this name can match. */
@@ -53,9 +54,11 @@ class MatchTable {
     const projects = event.project === null ? [ANY] : [ANY, event.project];
     for (const name of names)
       for (const flow of flows)
-        for (const project of projects)
-          for (const state of [ANY, ...event.states])
-            for (const rule of this.#byKey.get([name, flow, project, state].join(SEPARATOR)) ?? []) found.add(rule);
+        for (const project of projects) {
+          const byState = this.#byName.get(name)?.get(flow)?.get(project);
+          if (byState === undefined) continue;
+          for (const state of [ANY, ...event.states]) for (const rule of byState.get(state) ?? []) found.add(rule);
+        }
     const tagged = (rule: Rule): boolean => {
       const match = clause(rule);
       return match === null || hasTag(match, event);
@@ -64,17 +67,24 @@ class MatchTable {
   }
 
   #namesOf(name: string): string[] {
-    const names = this.#names.has(name) ? [name] : [];
+    const names = this.#byName.has(name) ? [name] : [];
     for (const length of this.#prefixLengths) {
       if (length === 0 ? !this.#everything : length > name.length) continue;
       const prefix = `${name.slice(0, length)}*`;
-      if (this.#names.has(prefix)) names.push(prefix);
+      if (this.#byName.has(prefix)) names.push(prefix);
     }
     return names;
   }
 }
 
-function orAny(values: readonly string[]): readonly string[] {
+/** The map under a key, added if it is missing. */
+function mapIn<Key, Inner, Value>(map: Map<Key, Map<Inner, Value>>, key: Key): Map<Inner, Value> {
+  const known = map.get(key) ?? new Map<Inner, Value>();
+  map.set(key, known);
+  return known;
+}
+
+function orAny(values: readonly string[]): readonly Clause[] {
   return values.length === 0 ? [ANY] : [...new Set(values)];
 }
 

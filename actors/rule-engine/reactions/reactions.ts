@@ -66,7 +66,7 @@ function fire(turn: Turn, rule: Rule, trigger: OpenFiring["trigger"], actions: P
   putOperation(turn.decision.ops, "fire_rule", rule.id, rule.fire_count, rule.last_fired);
   if (noteFiring(rule, turn.nowUs)) putOperation(turn.decision.ops, "put_guards", rule.id, JSON.stringify(rule.guards));
   if (trigger.run_id !== null) {
-    book.fired.put(`${rule.id}:${trigger.run_id}`, true, turn.number);
+    book.fired.put({ rule_id: rule.id, run_id: trigger.run_id }, true, turn.number);
     putOperation(turn.decision.ops, "put_fired", trigger.run_id, rule.id);
   }
   const firing: OpenFiring = {

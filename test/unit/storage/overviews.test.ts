@@ -55,6 +55,18 @@ t.test("runs that ended are told by quarters of an hour and name of their state"
   ]);
 });
 
+t.test("a task is counted under its whole name, also one with a line break", async (t) => {
+  const store = storeOf([]);
+  const ops: Parameters<typeof putOperation>[0] = [];
+  for (const task of ["load", "load\nall", "load\nall"])
+    putOperation(ops, "count_ended", 1_000 * HOUR_US, 1, task, "Completed", 5, 1, "Completed");
+  store.writer.commit(request(store.writer, 2, { ops }));
+  t.match(read(store, "stats", { hours: 1, now_us: NOW_US }).tasks, [
+    { flow_id: 1, task: "load\nall", states: { Completed: 2 } },
+    { flow_id: 1, task: "load", states: { Completed: 1 } },
+  ]);
+});
+
 t.test("runs of fires are counted by schedule, hour and state, and one alone keeps its time", async (t) => {
   const at = 1_000 * HOUR_US;
   const store = storeOf([

@@ -40,6 +40,15 @@ t.test("engines are started for runs that could start, up to the bound", async (
   t.equal(spawned(gone, kit.pass(SECOND_US)).length, 1, "a place that is free is used");
 });
 
+t.test("names with line breaks lead to engines of exactly that directory and module", async (t) => {
+  const kit = setup();
+  const odd = { source_dir: "/flows\nold", module: "nightly\njobs.ts" };
+  t.match(spawned(demand(kit, odd)), [{ key: { ...odd, isolated: false, nice: 0 } }]);
+  const other = { source_dir: "/flows", module: "old\nnightly\njobs.ts" };
+  t.equal(workOf(idle(kit, "other", other)), null, "an engine of other code gets no run of it");
+  t.equal(workOf(idle(kit, "engine-4242-1", odd))?.["run_id"], 1);
+});
+
 t.test("a run for which every place is taken says so, without an event", async (t) => {
   const kit = setup({ enginesMax: 1 });
   demand(kit);

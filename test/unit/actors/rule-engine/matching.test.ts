@@ -57,6 +57,17 @@ t.test("a rule is found by every clause it sets, and the index agrees with the p
   }
 });
 
+t.test("names with line breaks match only the clauses that name them", async (t) => {
+  const flow = { events: ["a"], flows: ["b\nc"], project: "d" };
+  const project = { events: ["a"], flows: ["b"], project: "c\nd" };
+  const index = new RuleIndex([rule(1, flow), rule(2, project), rule(3, { events: ["a"], project: "b\nc\nd" })]);
+  const found = (fields: Partial<SeenEvent>) => index.firedBy(event({ name: "a", ...fields })).map(({ id }) => id);
+  t.same(found({ flow: "b\nc", project: "d" }), [1]);
+  t.same(found({ flow: "b", project: "c\nd" }), [2]);
+  t.same(found({ flow: null, project: "b\nc\nd" }), [3]);
+  t.same(found({ flow: "", project: "b\nc\nd" }), [3]);
+});
+
 t.test("10,000 rules cost an event no more than the few that can match", async (t) => {
   const rules = Array.from({ length: 10_000 }, (_, id) => rule(id + 1, { events: ["run.failed"], flows: [`flow-${id}`] }));
   const index = new RuleIndex(rules);
