@@ -40,6 +40,11 @@ export const JSON_DEPTH_MAX = 128;
  * length; parameters of the largest size with seven-digit numbers stay within this limit.
  */
 export const JSON_VALUES_MAX = 200_000;
+/**
+ * The first occurrence of a key in a body counts as this many values: parsing, sorting and copying an object takes some
+ * microseconds for each key that the thread has not seen, in one large object as in many small ones.
+ */
+export const JSON_NEW_KEY_VALUES = 5;
 /** Characters of a number. Converting an integer takes time that grows with the square of its digits. */
 export const NUMBER_LENGTH_MAX = 1_000;
 

@@ -4,7 +4,14 @@
  */
 import { ErrorBody } from "../errors.ts";
 import { INTERFACE_VERSION } from "../interface-version.ts";
-import { IDEMPOTENCY_KEY_LENGTH_MAX } from "../limits.ts";
+import {
+  BODY_BYTES_MAX,
+  IDEMPOTENCY_KEY_LENGTH_MAX,
+  JSON_DEPTH_MAX,
+  JSON_NEW_KEY_VALUES,
+  JSON_VALUES_MAX,
+  REPORT_BYTES_MAX,
+} from "../limits.ts";
 import { Flow } from "../records/flow.ts";
 import { type JsonMap, Timestamp } from "../values/scalar.ts";
 import type { Route } from "./route.ts";
@@ -42,7 +49,9 @@ export function openapiDocument(routes: readonly Route[] = ROUTES): JsonMap {
       title: "Millrace",
       description:
         "A local orchestration server for pipelines. Times are integers: microseconds since the Unix epoch, UTC. " +
-        "Endpoints under /api/engine/ are for engine processes and carry no compatibility promise.",
+        "Endpoints under /api/engine/ are for engine processes and carry no compatibility promise. " +
+        `A body has at most ${BODY_BYTES_MAX} bytes, ${JSON_DEPTH_MAX} levels and ${JSON_VALUES_MAX} values, keys included, of ` +
+        `which each different key counts as ${JSON_NEW_KEY_VALUES}; an engine's report has at most ${REPORT_BYTES_MAX} bytes.`,
       license: { name: "MIT", identifier: "MIT" },
       version: INTERFACE_VERSION,
     },

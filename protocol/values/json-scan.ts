@@ -2,11 +2,11 @@
  * Checks of JSON text before it is parsed: whether the text stays within the limits, and where numbers are that parsing would
  * alter. Scans the text once, skipping strings; most texts need less.
  */
-import { JSON_DEPTH_MAX, JSON_VALUES_MAX, NUMBER_LENGTH_MAX } from "../limits.ts";
+import { JSON_DEPTH_MAX, JSON_NEW_KEY_VALUES, JSON_VALUES_MAX, NUMBER_LENGTH_MAX } from "../limits.ts";
 
 /** Limits of JSON text besides its bytes. */
 export interface JsonLimits {
-  /** Total number of values: scalars, arrays, objects and keys. */
+  /** Total number of values: scalars, arrays, objects and keys; the first occurrence of a key counts as several. */
   values: number;
   /** Characters of a number; numbers must also lie within the range of doubles. */
   numberLength: number;
@@ -28,7 +28,8 @@ export interface JsonScanOptions {
  */
 export function scanJson(text: string, { keepFractions, limits }: JsonScanOptions): number[] {
   const valuesMax = limits?.values ?? Number.POSITIVE_INFINITY;
-  const countable = text.length > 2 * valuesMax || (text.length > JSON_DEPTH_MAX && hasMoreOpenings(text, JSON_DEPTH_MAX));
+  // No text counts as more values than it has characters: different keys have three on average.
+  const countable = text.length > valuesMax || (text.length > JSON_DEPTH_MAX && hasMoreOpenings(text, JSON_DEPTH_MAX));
   const numbers =
     mayHoldLongInteger(text) || (limits !== null && mayHoldLargeExponent(text)) || (keepFractions && WHOLE_FRACTION.test(text));
   const exactNumbers: number[] = [];
@@ -36,13 +37,23 @@ export function scanJson(text: string, { keepFractions, limits }: JsonScanOption
   let depth = 0;
   // Separators are counted instead of values: each value but the last of its container is followed by one.
   let values = 1;
+  const keys = text.length > valuesMax ? new Set<string>() : null;
+  /** Where the newest string starts, or a later colon. */
+  let keyFrom = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
-    else if (code === COMMA || code === COLON) values = counted(values, valuesMax);
+    if (code === QUOTE) {
+      keyFrom = at;
+      at = endOfString(text, at);
+    } else if (code === COMMA) values = counted(values, 1, valuesMax);
+    else if (code === COLON) {
+      // Blanks may follow the key. In malformed text the slices must not overlap, or they would take quadratic time.
+      values = counted(values, keys === null ? 1 : weightOf(text.slice(keyFrom, at).trimEnd(), keys), valuesMax);
+      keyFrom = at;
+    }
     // [ and {, ] and }: each pair differs in one bit.
     else if ((code | 0x20) === OPEN) {
-      values = counted(values, valuesMax);
+      values = counted(values, 1, valuesMax);
       depth += 1;
       if (depth > JSON_DEPTH_MAX) throw new SyntaxError(`nested deeper than ${JSON_DEPTH_MAX} levels`);
     } else if ((code | 0x20) === CLOSE) depth -= 1;
@@ -68,9 +79,16 @@ const CLOSE = 0x7d;
 const ZERO = 0x30;
 const NINE = 0x39;
 
-function counted(values: number, max: number): number {
-  if (values >= max) throw new SyntaxError(`it holds more than ${max} values`);
-  return values + 1;
+function counted(values: number, more: number, max: number): number {
+  if (values + more > max)
+    throw new SyntaxError(`it holds more than ${max} values (each different key counts as ${JSON_NEW_KEY_VALUES})`);
+  return values + more;
+}
+
+/** The number of values that a key counts as; `keys` are the keys before it. */
+function weightOf(key: string, keys: Set<string>): number {
+  const before = keys.size;
+  return keys.add(key).size > before ? JSON_NEW_KEY_VALUES : 1;
 }
 
 /**

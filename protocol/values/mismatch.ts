@@ -105,8 +105,8 @@ function findInObject(schema: Node, value: Node, path: string): Mismatch | null 
   }
   const rest = schema["additionalProperties"];
   if (!isNode(rest)) return null;
-  for (const [name, entry] of Object.entries(value)) {
-    const found = Object.hasOwn(properties, name) ? null : find(rest, entry, join(path, name));
+  for (const name of Object.keys(value)) {
+    const found = Object.hasOwn(properties, name) ? null : find(rest, value[name], join(path, name));
     if (found !== null) return found;
   }
   return null;

@@ -50,12 +50,18 @@ const VALUES: Readonly<Record<string, (bytes: number) => string>> = {
   "different texts": (bytes) =>
     `[${Array.from({ length: bytes / 12 }, (_, index) => `"t${String(index).padStart(8, "0")}"`).join(",")}]`,
   "list of objects": (bytes) => `[${'{"a":1},'.repeat(bytes / 8)}1]`,
-  keys: (bytes) => `{${Array.from({ length: bytes / 13 }, (_, index) => `"k${String(index).padStart(7, "0")}":1`).join(",")}}`,
+  keys: (bytes) => objectOf(bytes / 13),
+  // As many as a body may have: 200,000 values, of which a key and its value take six.
+  "all keys allowed": (bytes) => objectOf(Math.min(33_000, bytes / 13)),
   "map of fractions": (bytes) => `{"a":[${"1.0,".repeat(bytes / 4 - 4)}1]}`,
   "map of integers": (bytes) => `{"a":${"1".repeat(bytes)}}`,
   "map of objects": (bytes) => `{"a":[${'{"a":1},'.repeat(bytes / 8 - 4)}1]}`,
   nested: (bytes) => `[${`${"[".repeat(100)}${"]".repeat(100)},`.repeat(bytes / 201)}1]`,
 };
+
+function objectOf(keys: number): string {
+  return `{${Array.from({ length: keys }, (_, index) => `"k${String(index).padStart(7, "0")}":1`).join(",")}}`;
+}
 
 const documented = openapiDocument() as {
   paths: Record<string, Record<string, Node>>;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { JSON_VALUES_MAX, NUMBER_LENGTH_MAX } from "#protocol/limits";
+import { BODY_BYTES_MAX, JSON_NEW_KEY_VALUES, JSON_VALUES_MAX, NUMBER_LENGTH_MAX } from "#protocol/limits";
 import {
   canonicalJson,
   hasExactIntegers,
@@ -112,6 +112,17 @@ t.test("texts that a client sent are refused beyond a limit before they cost any
   const sent = (text: string) => parseJson(text, SENT_JSON);
   t.throws(() => sent(`[${"1,".repeat(JSON_VALUES_MAX)}1]`), { message: /more than 200000 values/ });
   t.throws(() => sent(`{${'"a":"b",'.repeat(JSON_VALUES_MAX / 2)}"a":1}`), { message: /more than 200000 values/ });
+  const keys = (count: number) => `{${Array.from({ length: count }, (_, index) => `"${index}":1`).join(",")}}`;
+  const keysMax = Math.floor(JSON_VALUES_MAX / (JSON_NEW_KEY_VALUES + 1)) - 1;
+  t.throws(() => sent(keys(keysMax + 2)), { message: /each different key counts as 5/ });
+  t.equal(Object.keys(sent(keys(keysMax)) as object).length, keysMax);
+  const small = (key: (index: number) => string) => {
+    const objects = Array.from({ length: JSON_VALUES_MAX / 5 }, (_, index) => `{ "${key(index)}" :1}`);
+    return `[${objects.join(",")}]`;
+  };
+  t.throws(() => sent(small((index) => `key${index}`)), { message: /each different key/ }, "in many objects as in one");
+  t.equal((sent(small(() => "key")) as unknown[]).length, JSON_VALUES_MAX / 5, "a key that returns counts once");
+  t.throws(() => sent(`[${":".repeat(BODY_BYTES_MAX)}`), SyntaxError);
   t.equal((sent(`[${"1,".repeat(JSON_VALUES_MAX - 3)}1]`) as unknown[]).length, JSON_VALUES_MAX - 2);
   t.throws(() => sent(`{"a":${"1".repeat(NUMBER_LENGTH_MAX + 1)}}`), { message: /longer than 1000 characters/ });
   t.throws(() => sent(`{"a":1.${"0".repeat(NUMBER_LENGTH_MAX)}}`), { message: /longer than 1000 characters/ });
