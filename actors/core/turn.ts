@@ -16,7 +16,7 @@ import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/wire/fee
 import { assert } from "#runtime/assert";
 import type { Outbox } from "#runtime/effect";
 import { type Decision, emptyDecision } from "#storage/write/batch";
-import { type OperationValues, putOperation, type RunStateValues, runStateText } from "#storage/write/ops";
+import { type OperationName, putOperation, putOperationOf, type RowOf, type RunStateRow, runStateText } from "#storage/write/ops";
 import type { IdSource } from "../ids.ts";
 import { COMMITS, SERVER_LOG } from "../names.ts";
 import type { Flow } from "./state/flow.ts";
@@ -119,8 +119,15 @@ export class Turn {
   /** Runs of a flow with consecutive ids, stored by an operation of their own, and the events of their creation. */
   newRuns(flow: Flow, firstId: number, count: number): void {
     this.#addCount("count_runs", flow.id, "Scheduled", count);
-    const event = ["run.scheduled", this.nowUs, firstId, count, flow.id, "Scheduled", this.ruleDepth] as const;
-    putOperation(this.decision.ops, "insert_run_events", ...event);
+    this.put("insert_run_events", {
+      name: "run.scheduled",
+      occurred: this.nowUs,
+      first_run_id: firstId,
+      count,
+      flow_id: flow.id,
+      state_type: "Scheduled",
+      rule_depth: this.ruleDepth,
+    });
     this.state.rules.take("event", count);
     for (let made = 0; made < count; made += 1)
       this.#draft.stream.push(STREAM_CODE["run.updated"], firstId + made, STREAM_CODE["event.created"], 0);
@@ -158,7 +165,15 @@ export class Turn {
   /** Counts a run (no task) or a task run as ended, for statistics; `delta` is -1 when it is revived. */
   countEnded(flow: Flow, task: string, ended: { state: State; total_run_time: number | null }, delta: 1 | -1): void {
     const { timestamp, type, name } = ended.state;
-    putOperation(this.decision.ops, "count_ended", timestamp, flow.id, task, type, ended.total_run_time, delta, name);
+    this.put("count_ended", {
+      ended_at: timestamp,
+      flow_id: flow.id,
+      task_name: task,
+      state_type: type,
+      duration: ended.total_run_time,
+      delta,
+      state_name: name,
+    });
   }
 
   #count(operation: CountOperation, flow: Flow, from: StateType | null, to: StateType | null): void {
@@ -178,19 +193,44 @@ export class Turn {
 
   /** Records an event about a run: the common payload is read from the run, `extra` holds additional keys. */
   runEvent(name: string, run: Run, extra: Record<string, unknown> | null = null): void {
-    const { state } = run;
-    const extraText = extra === null ? null : JSON.stringify(extra);
-    this.#event(name, state.timestamp, run.id, run.flow.id, null, state.type, state.name, state.message, null, null, extraText);
+    this.#stateEvent(name, run, null, run.state, extra === null ? null : JSON.stringify(extra));
   }
 
   taskEvent(name: string, run: Run, task: TaskRun, state: State): void {
-    this.#event(name, state.timestamp, run.id, run.flow.id, task.id, state.type, state.name, state.message, null, null, null);
+    this.#stateEvent(name, run, task.id, state, null);
+  }
+
+  #stateEvent(name: string, run: Run, taskId: number | null, state: State, extraText: string | null): void {
+    this.#event({
+      name,
+      occurred: state.timestamp,
+      run_id: run.id,
+      flow_id: run.flow.id,
+      task_run_id: taskId,
+      state_type: state.type,
+      state_name: state.name,
+      state_message: state.message,
+      resource: null,
+      related: null,
+      payload: extraText,
+    });
   }
 
   /** Records an event that user code sent from inside a run. */
   customEvent(name: string, run: Run, taskId: number | null, payloadText: string): void {
-    const state = runStateText(run.state);
-    this.#event(name, this.nowUs, run.id, run.flow.id, taskId, null, state, null, null, null, payloadText);
+    this.#event({
+      name,
+      occurred: this.nowUs,
+      run_id: run.id,
+      flow_id: run.flow.id,
+      task_run_id: taskId,
+      state_type: null,
+      state_name: runStateText(run.state),
+      state_message: null,
+      resource: null,
+      related: null,
+      payload: payloadText,
+    });
   }
 
   /** Records an event stored as given. Returns the event's future id. */
@@ -205,21 +245,19 @@ export class Turn {
   }
 
   #putEvent({ name, run, flow_id, resource, related }: GivenEvent, payloadText: string, command: number): number {
-    const texts = [JSON.stringify(resource), JSON.stringify(related), payloadText] as const;
-    const state = run === null ? null : runStateText(run.state);
-    putOperation(
-      this.decision.ops,
-      "insert_event",
+    this.put("insert_event", {
       name,
-      this.nowUs,
-      run?.id ?? null,
+      occurred: this.nowUs,
+      run_id: run?.id ?? null,
       flow_id,
-      null,
-      null,
-      state,
-      null,
-      ...texts,
-    );
+      task_run_id: null,
+      state_type: null,
+      state_name: run === null ? null : runStateText(run.state),
+      state_message: null,
+      resource: JSON.stringify(resource),
+      related: JSON.stringify(related),
+      payload: payloadText,
+    });
     this.#noteChain();
     this.stream("event.created", command);
     return this.state.rules.take("event");
@@ -253,7 +291,7 @@ export class Turn {
     if (command.idempotency === null) return;
     const { key, fingerprint } = command.idempotency;
     this.state.keepAnswer(key, { fingerprint, status, body }, this.number);
-    putOperation(this.decision.ops, "put_idempotency", key, this.receivedUs, fingerprint, status, body);
+    this.put("put_idempotency", { key, created_at: this.receivedUs, fingerprint, status, body });
   }
 
   replyJson(command: Command, status: number, body: unknown): void {
@@ -299,12 +337,17 @@ export class Turn {
     this.out.send(SERVER_LOG, { level: "warn", text });
   }
 
+  /** Adds a row operation to the decision. */
+  put<N extends OperationName>(name: N, row: RowOf<N>): void {
+    putOperation(this.decision.ops, name, row);
+  }
+
   /** Writes the rows touched so far; rows touched later are written again. */
   writeTouched(): void {
     const { ops, stream } = this.decision;
     for (const [run, announce] of this.#draft.touchedRuns) {
       if (this.#draft.newRuns.has(run)) insertRun(ops, run, this.state.parametersOf(run));
-      else putOperation(ops, "update_run", run.id, ...runStateValues(run));
+      else putOperationOf(ops, "update_run", { id: run.id }, runState(run));
       this.state.fileRun(run, this.number);
       if (announce) stream.push(STREAM_CODE["run.updated"], run.id);
     }
@@ -323,46 +366,46 @@ export class Turn {
     this.writeTouched();
     const { ops, logs, replies, stream } = this.decision;
     for (const { operation, flowId, type, delta } of this.#draft.counts)
-      if (delta !== 0) putOperation(ops, operation, flowId, type, delta);
+      if (delta !== 0) putOperation(ops, operation, { flow_id: flowId, state_type: type, delta });
     for (const entry of this.#draft.stream) stream.push(entry);
     if (ops.length + logs.length + replies.length + stream.length === 0) return;
     this.out.send(COMMITS, { decision: this.decision, turn: this.number });
   }
 
   #noteChain(): void {
-    if (this.ruleDepth > 0) putOperation(this.decision.ops, "put_event_chain", this.ruleDepth);
+    if (this.ruleDepth > 0) this.put("put_event_chain", { depth: this.ruleDepth });
   }
 
-  #event(...values: OperationValues<"insert_event">): void {
-    putOperation(this.decision.ops, "insert_event", ...values);
+  #event(row: RowOf<"insert_event">): void {
+    this.put("insert_event", row);
     this.#noteChain();
     this.#draft.stream.push(STREAM_CODE["event.created"], 0);
     this.state.rules.take("event");
   }
 }
 
-function runStateValues(run: Run): RunStateValues {
+function runState(run: Run): RunStateRow {
   const { state } = run;
-  return [
-    state.type,
-    state.name,
-    state.timestamp,
-    state.message,
-    detailsText(state),
-    Math.abs(run.movedUs - state.timestamp) > CLOCKS_APART_US ? run.movedUs : null,
-    run.start_time,
-    run.end_time,
-    run.total_run_time,
-    run.engine_id,
-    run.engine_pid,
-    assignmentValue(run),
-    run.report_seq,
-    run.otherSequences.size === 0 ? null : JSON.stringify(Object.fromEntries(run.otherSequences)),
-    run.crash_count,
-    run.failure_count,
-    run.attempt,
-    run.taskCounts === UNSTARTED.taskCounts ? null : JSON.stringify(run.taskCounts),
-  ];
+  return {
+    state_type: state.type,
+    state_name: state.name,
+    state_timestamp: state.timestamp,
+    state_message: state.message,
+    state_details: detailsText(state),
+    state_received: Math.abs(run.movedUs - state.timestamp) > CLOCKS_APART_US ? run.movedUs : null,
+    start_time: run.start_time,
+    end_time: run.end_time,
+    total_run_time: run.total_run_time,
+    engine_id: run.engine_id,
+    engine_pid: run.engine_pid,
+    assignment_id: assignmentValue(run),
+    report_seq: run.report_seq,
+    other_sequences: run.otherSequences.size === 0 ? null : JSON.stringify(Object.fromEntries(run.otherSequences)),
+    crash_count: run.crash_count,
+    failure_count: run.failure_count,
+    attempt: run.attempt,
+    task_counts: run.taskCounts === UNSTARTED.taskCounts ? null : JSON.stringify(run.taskCounts),
+  };
 }
 
 /**
@@ -379,49 +422,45 @@ function detailsText(state: State): string | null {
 }
 
 function insertRun(ops: Primitive[], run: Run, parametersText: string): void {
-  putOperation(
-    ops,
-    "insert_run",
-    run.id,
-    run.external_id,
-    run.flow.id,
-    run.name,
-    parametersText,
-    run.tags.length === 0 ? null : JSON.stringify(run.tags),
-    run.priority,
-    run.reruns,
-    run.created_by,
-    run.created_at,
-    run.scheduled_time,
-    run.schedule_id,
-    run.backfill_id,
-    run.parent_run_id,
-    ...runStateValues(run),
-  );
+  const identity = {
+    id: run.id,
+    external_id: run.external_id,
+    flow_id: run.flow.id,
+    name: run.name,
+    parameters: parametersText,
+    tags: run.tags.length === 0 ? null : JSON.stringify(run.tags),
+    priority: run.priority,
+    reruns: run.reruns,
+    created_by: run.created_by,
+    created_at: run.created_at,
+    scheduled_time: run.scheduled_time,
+    schedule_id: run.schedule_id,
+    backfill_id: run.backfill_id,
+    parent_run_id: run.parent_run_id,
+  };
+  putOperationOf(ops, "insert_run", identity, runState(run));
 }
 
 function putTask(ops: Primitive[], task: TaskRun): void {
   const { state } = task;
-  putOperation(
-    ops,
-    "put_task_run",
-    task.id,
-    task.external_id,
-    task.run_id,
-    task.name,
-    task.task_key,
-    task.dynamic_key,
-    task.parents.length === 0 ? null : JSON.stringify(task.parents),
-    state?.type ?? "Pending",
-    state?.name ?? "Pending",
-    state?.timestamp ?? 0,
-    state?.message ?? null,
-    state === null ? null : detailsText(state),
-    task.start_time,
-    task.end_time,
-    task.total_run_time,
-    task.crash_count,
-    task.failure_count,
-    task.created_at,
-  );
+  putOperation(ops, "put_task_run", {
+    id: task.id,
+    external_id: task.external_id,
+    run_id: task.run_id,
+    name: task.name,
+    task_key: task.task_key,
+    dynamic_key: task.dynamic_key,
+    parents: task.parents.length === 0 ? null : JSON.stringify(task.parents),
+    state_type: state?.type ?? "Pending",
+    state_name: state?.name ?? "Pending",
+    state_timestamp: state?.timestamp ?? 0,
+    state_message: state?.message ?? null,
+    state_details: state === null ? null : detailsText(state),
+    start_time: task.start_time,
+    end_time: task.end_time,
+    total_run_time: task.total_run_time,
+    crash_count: task.crash_count,
+    failure_count: task.failure_count,
+    created_at: task.created_at,
+  });
 }

@@ -10,7 +10,6 @@ import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
 import type { CommandsOf } from "#protocol/wire/command";
 import { unreachable } from "#runtime/assert";
 import type { Outbox } from "#runtime/effect";
-import { putOperation } from "#storage/write/ops";
 import { type CommandHandlers, CoreActor, type MessageHandlers } from "../core/core-actor.ts";
 import type { GroupPorts } from "../core/ports.ts";
 import type { Deadline } from "../core/state/deadlines.ts";
@@ -267,7 +266,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     const { clock } = turn.state;
     if (clock.openStep !== null || clock.bootUs < this.#forgetUs) return;
     this.#forgetUs = clock.bootUs + FORGET_EVERY_US;
-    putOperation(turn.decision.ops, "delete_idempotency", turn.nowUs - IDEMPOTENCY_KEEP_US);
+    turn.put("delete_idempotency", { created_at: turn.nowUs - IDEMPOTENCY_KEEP_US });
   }
 
   #gatewayStarted(): void {

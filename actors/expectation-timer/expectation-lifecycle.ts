@@ -1,7 +1,6 @@
 /** The lifecycle of expectations: armed, then met, lapsed or cancelled; and the ticks of clock-armed rules. */
 import { EXPECTATIONS_OPEN_MAX } from "#protocol/limits";
 import type { ExpectationRow } from "#storage/load/load-rules";
-import { putOperation } from "#storage/write/ops";
 import type { Rule } from "../core/state/rule.ts";
 import type { Turn } from "../core/turn.ts";
 import { EXPECTATION_TIMER, RULE_ENGINE } from "../names.ts";
@@ -94,7 +93,7 @@ export function tickDone(turn: Turn, { rule_id, due, outcome }: TickDone, quaran
     fails,
   );
   rule.guards.tick = due;
-  putOperation(turn.decision.ops, "put_guards", rule.id, JSON.stringify(rule.guards));
+  turn.put("put_guards", { rule_id: rule.id, state: JSON.stringify(rule.guards) });
   turn.out.send(EXPECTATION_TIMER, { kind: "Rearm" });
 }
 
@@ -122,5 +121,5 @@ function end(turn: Turn, expectation: ExpectationRow, status: "met" | "lapsed" |
 
 function store(turn: Turn, expectation: ExpectationRow, status: "open" | "met" | "lapsed" | "cancelled"): void {
   const { id, rule_id, key, armed_at, deadline, flow_id, run_id } = expectation;
-  putOperation(turn.decision.ops, "put_expectation", id, rule_id, key, status, armed_at, deadline, flow_id, run_id);
+  turn.put("put_expectation", { id, rule_id, key, status, armed_at, deadline, flow_id, run_id });
 }

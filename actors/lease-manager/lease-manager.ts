@@ -9,7 +9,6 @@
 import { refuse } from "#protocol/errors";
 import { LEASED_RESOURCES_MAX } from "#protocol/limits";
 import type { Command, CommandNotice, CommandsOf } from "#protocol/wire/command";
-import { putOperation } from "#storage/write/ops";
 import { type CommandHandlers, CoreActor, type MessageHandlers } from "../core/core-actor.ts";
 import { type Waiting, WaitingLines } from "../core/state/lease-lines.ts";
 import type { Lease } from "../core/state/ledger.ts";
@@ -62,8 +61,9 @@ export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesM
     if (this.#blockingOf(wanted) !== null || this.#lines.isBehind(wanted)) return false;
     const id = this.state.nextIds.lease;
     this.state.nextIds.lease += 1;
-    this.state.ledger.take({ id, run_id: wanted.runId, kind: "explicit", resources: wanted.resources, sinceUs: turn.nowUs });
-    putOperation(turn.decision.ops, "insert_lease", id, wanted.runId, "explicit", JSON.stringify(wanted.resources), turn.nowUs);
+    const lease = { id, run_id: wanted.runId, kind: "explicit" } as const;
+    this.state.ledger.take({ ...lease, resources: wanted.resources, sinceUs: turn.nowUs });
+    turn.put("insert_lease", { ...lease, resources: JSON.stringify(wanted.resources), created_at: turn.nowUs });
     turn.replyJson(wanted.command, 200, { lease: id });
     this.#remember(wanted.command.id, id);
     return true;
@@ -129,7 +129,7 @@ export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesM
 
   #end(turn: Turn, lease: Lease): void {
     const resources = this.state.ledger.end(lease.id);
-    putOperation(turn.decision.ops, "delete_lease", lease.id);
+    turn.put("delete_lease", { id: lease.id });
     this.#serve(turn, resources);
     turn.out.send(DISPATCHER, { kind: "CapacityFreed", resources });
   }

@@ -15,7 +15,6 @@ import { canonicalJson } from "#protocol/values/json";
 import { exceedsBytes } from "#protocol/values/json-size";
 import type { Command, CommandNotice, CommandsOf } from "#protocol/wire/command";
 import type { LiveFlows } from "#protocol/wire/feed";
-import { putOperation } from "#storage/write/ops";
 import { type CommandHandlers, CoreActor, type MessageHandlers, NO_LONG_POLLS } from "../core/core-actor.ts";
 import type { GroupPorts } from "../core/ports.ts";
 import type { Flow } from "../core/state/flow.ts";
@@ -182,7 +181,8 @@ function createArtifact(turn: Turn, command: Command<"CreateArtifact">): void {
   turn.state.nextIds.artifact += 1;
   const external_id = turn.ids.uuid();
   run.artifacts = withEntry(run.artifacts, external_id, { id, created_at: turn.nowUs });
-  putOperation(turn.decision.ops, "put_artifact", id, external_id, run.id, taskId, key, kind, data, turn.nowUs, turn.nowUs);
+  const times = { created_at: turn.nowUs, updated_at: turn.nowUs };
+  turn.put("put_artifact", { id, external_id, run_id: run.id, task_run_id: taskId, key, kind, data, ...times });
   turn.stream("artifact.updated", id);
   const head = JSON.stringify({ id, external_id, run_id: run.id, task_run_id: taskId, key, kind });
   turn.reply(command, 201, `${head.slice(0, -1)},"data":${data},"created_at":${turn.nowUs},"updated_at":${turn.nowUs}}`);

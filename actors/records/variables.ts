@@ -9,7 +9,6 @@ import { SECRET_MASK, VariableBody, VariablePatch } from "#protocol/records/vari
 import { canonicalJson } from "#protocol/values/json";
 import { exceedsBytes } from "#protocol/values/json-size";
 import type { Command } from "#protocol/wire/command";
-import { putOperation } from "#storage/write/ops";
 import type { StoredVariable } from "../core/state/live-state.ts";
 import type { Turn } from "../core/turn.ts";
 
@@ -60,7 +59,7 @@ export function patchVariable(turn: Turn, command: Command, secrets: Secrets): v
 export function deleteVariable(turn: Turn, command: Command): void {
   const name = command.target_name ?? "";
   if (turn.state.variables.find(name) === null) return turn.refuse(command, refuse("variable_not_found", name));
-  putOperation(turn.decision.ops, "delete_variable", name);
+  turn.put("delete_variable", { name });
   turn.state.variables.put(name, null, turn.number);
   turn.stream("variable.deleted", name);
   turn.reply(command, 204, null);
@@ -87,7 +86,8 @@ function put(
 function store(turn: Turn, command: Command, status: number, name: string, variable: StoredVariable): void {
   const { value, secret, tags, created_at } = variable;
   const tagsText = JSON.stringify(tags);
-  putOperation(turn.decision.ops, "put_variable", name, value, secret ? 1 : 0, tagsText, created_at, turn.nowUs);
+  const times = { created_at, updated_at: turn.nowUs };
+  turn.put("put_variable", { name, value, secret: secret ? 1 : 0, tags: tagsText, ...times });
   turn.state.variables.put(name, variable, turn.number);
   turn.stream("variable.updated", name);
   const shown = secret ? JSON.stringify(SECRET_MASK) : value;

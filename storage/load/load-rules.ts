@@ -1,48 +1,20 @@
 /** What the rules load at the start of the core: rules with their guards, pending firings, open expectations, the cursor. */
 
-import { bytesToUuid } from "#protocol/values/uuid";
 import type { Statements } from "../sqlite/statements.ts";
 import { readCounters } from "../write/counters.ts";
+import type { StoredRow } from "../write/ops.ts";
+import { records } from "./records.ts";
 
-export interface RuleRow {
-  id: number;
-  external_id: string;
-  name: string;
+export interface RuleRow extends Omit<StoredRow<"put_rule">, "enabled"> {
   enabled: boolean;
-  source: string;
-  module: string | null;
-  /** JSON text. */
-  spec: string;
-  fire_count: number;
-  last_fired: number | null;
-  since_event: number;
-  since_time: number;
-  created_at: number;
-  updated_at: number;
   /** JSON text; null without guards. */
   guards: string | null;
 }
 
-export interface FiringRow {
-  id: number;
-  rule_id: number;
-  event_id: number | null;
-  run_id: number | null;
-  timestamp: number;
-  /** JSON texts. */
-  outcomes: string;
-  pending: string;
-}
+/** With pending actions. */
+export type FiringRow = StoredRow<"put_firing"> & { pending: string };
 
-export interface ExpectationRow {
-  id: number;
-  rule_id: number;
-  key: string;
-  armed_at: number;
-  deadline: number;
-  flow_id: number | null;
-  run_id: number | null;
-}
+export type ExpectationRow = Omit<StoredRow<"put_expectation">, "status">;
 
 export interface LoadedRules {
   rules: RuleRow[];
@@ -59,8 +31,6 @@ export interface LoadedRules {
 
 /** Name of the rules' cursor in the table of cursors. */
 export const RULE_CURSOR = "rules";
-
-type RuleValues = [number, Uint8Array, string, number, string, string | null, string, number, number | null, ...number[]];
 
 export function loadRules(statements: Statements): LoadedRules {
   const counters = readCounters(statements);
@@ -86,53 +56,18 @@ export function loadRules(statements: Statements): LoadedRules {
 
 function readRules(statements: Statements): RuleRow[] {
   const guards = new Map(statements.raw<[number, string]>("SELECT rule_id, state FROM rule_guards").all());
-  const sql = `SELECT id, external_id, name, enabled, source, module, spec, fire_count, last_fired, since_event, since_time,
-    created_at, updated_at FROM rules ORDER BY id`;
-  return statements
-    .raw<RuleValues>(sql)
-    .all()
-    .map(([id, externalId, name, enabled, source, module, spec, fire_count, last_fired, ...times]) => {
-      const [since_event = 0, since_time = 0, created_at = 0, updated_at = 0] = times;
-      const identity = { id, external_id: bytesToUuid(externalId), name, enabled: enabled === 1, source, module, spec };
-      return {
-        ...identity,
-        fire_count,
-        last_fired,
-        since_event,
-        since_time,
-        created_at,
-        updated_at,
-        guards: guards.get(id) ?? null,
-      };
-    });
+  const rules = records(statements, "put_rule", "rules", "ORDER BY id");
+  return rules.map((rule) => ({ ...rule, enabled: rule.enabled === 1, guards: guards.get(rule.id) ?? null }));
 }
 
 function readFirings(statements: Statements): FiringRow[] {
-  const sql = `SELECT id, rule_id, event_id, run_id, timestamp, outcomes, pending FROM firings WHERE pending IS NOT NULL ORDER BY id`;
-  return statements
-    .raw<[number, number, number | null, number | null, number, string, string]>(sql)
-    .all()
-    .map(([id, rule_id, event_id, run_id, timestamp, outcomes, pending]) => ({
-      ...{ id, rule_id, event_id, run_id, timestamp },
-      outcomes,
-      pending,
-    }));
+  const firings = records(statements, "put_firing", "firings", "WHERE pending IS NOT NULL ORDER BY id");
+  return firings.filter((firing): firing is FiringRow => firing.pending !== null);
 }
 
 function readExpectations(statements: Statements): ExpectationRow[] {
-  const sql = `SELECT id, rule_id, key, armed_at, deadline, flow_id, run_id FROM expectations WHERE status = 'open' ORDER BY deadline`;
-  return statements
-    .raw<[number, number, string, number, number, number | null, number | null]>(sql)
-    .all()
-    .map(([id, rule_id, key, armed_at, deadline, flow_id, run_id]) => ({
-      id,
-      rule_id,
-      key,
-      armed_at,
-      deadline,
-      flow_id,
-      run_id,
-    }));
+  const open = records(statements, "put_expectation", "expectations", "WHERE status = 'open' ORDER BY deadline");
+  return open.map(({ status: _open, ...row }) => row);
 }
 
 /** True when the rule has fired for the run. */

@@ -4,64 +4,12 @@
  */
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { Statements } from "../sqlite/statements.ts";
+import type { StoredRow } from "../write/ops.ts";
 import { records } from "./records.ts";
 
-export interface RunRow {
-  id: number;
-  external_id: string;
-  flow_id: number;
-  name: string;
-  /** LEFT_IN_STORE when the parameters are large and the run is loaded with others. */
-  parameters: string;
-  tags: string;
-  priority: number;
-  reruns: number;
-  created_by: string;
-  created_at: number;
-  scheduled_time: number | null;
-  schedule_id: number | null;
-  backfill_id: number | null;
-  parent_run_id: number | null;
-  state_type: string;
-  state_name: string;
-  state_timestamp: number;
-  state_message: string | null;
-  state_details: string;
-  state_received: number | null;
-  start_time: number | null;
-  end_time: number | null;
-  total_run_time: number | null;
-  engine_id: string | null;
-  engine_pid: number | null;
-  assignment_id: number | null;
-  report_seq: number;
-  other_sequences: string | null;
-  crash_count: number;
-  failure_count: number;
-  attempt: number;
-  task_counts: string;
-}
-
-export interface TaskRunRow {
-  id: number;
-  external_id: string;
-  run_id: number;
-  name: string;
-  task_key: string;
-  dynamic_key: string;
-  parents: string;
-  state_type: string;
-  state_name: string;
-  state_timestamp: number;
-  state_message: string | null;
-  state_details: string;
-  start_time: number | null;
-  end_time: number | null;
-  total_run_time: number | null;
-  crash_count: number;
-  failure_count: number;
-  created_at: number;
-}
+/** `parameters` is LEFT_IN_STORE when the parameters are large and the run is loaded with others. */
+export type RunRow = StoredRow<"insert_run">;
+export type TaskRunRow = StoredRow<"put_task_run">;
 
 export interface LoadedRun {
   run: RunRow;
@@ -91,8 +39,8 @@ export function* unfinishedRuns(statements: Statements): Generator<LoadedRun> {
 
 function* runsOf(statements: Statements, ids: string): Generator<LoadedRun> {
   const read = (column: string): string => (column === "parameters" ? PARAMETERS_UNLESS_LARGE : column);
-  const runs = records<RunRow>(statements, "insert_run", "runs", `WHERE id IN ${THESE} ORDER BY id`, [ids], read);
-  const taskRuns = records<TaskRunRow>(statements, "put_task_run", "task_runs", `WHERE run_id IN ${THESE} ORDER BY id`, [ids]);
+  const runs = records(statements, "insert_run", "runs", `WHERE id IN ${THESE} ORDER BY id`, [ids], read);
+  const taskRuns = records(statements, "put_task_run", "task_runs", `WHERE run_id IN ${THESE} ORDER BY id`, [ids]);
   const counted = `SELECT run_id, count(*) FROM answers WHERE run_id IN ${THESE} GROUP BY run_id`;
   const answers = new Map(statements.raw<[number, number]>(counted).all(ids));
   const tasksOf = Map.groupBy(taskRuns, ({ run_id }) => run_id);
@@ -101,13 +49,11 @@ function* runsOf(statements: Statements, ids: string): Generator<LoadedRun> {
 
 /** One run in any state with its task runs and answers; null for an unknown run. */
 export function loadRun(statements: Statements, id: number, withTasks = true): LoadedRun | null {
-  const run = records<RunRow>(statements, "insert_run", "runs", "WHERE id = ?", [id])[0];
+  const run = records(statements, "insert_run", "runs", "WHERE id = ?", [id])[0];
   if (run === undefined) return null;
   return {
     run,
-    task_runs: withTasks
-      ? records<TaskRunRow>(statements, "put_task_run", "task_runs", "WHERE run_id = ? ORDER BY id", [id])
-      : [],
+    task_runs: withTasks ? records(statements, "put_task_run", "task_runs", "WHERE run_id = ? ORDER BY id", [id]) : [],
     answers: statements.raw<[number]>("SELECT count(*) FROM answers WHERE run_id = ?").get(id)?.[0] ?? 0,
   };
 }

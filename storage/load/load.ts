@@ -9,100 +9,20 @@ import { COUNT_KIND, type Counted, stateType } from "../schema/codes.ts";
 import type { Database } from "../sqlite/driver.ts";
 import { Statements } from "../sqlite/statements.ts";
 import { readCounters } from "../write/counters.ts";
+import type { StoredRow } from "../write/ops.ts";
 import { records } from "./records.ts";
 
 export { hasOldHistory } from "../write/trim-history.ts";
 
-export interface FlowRow {
-  id: number;
-  external_id: string;
-  project: string;
-  name: string;
-  module: string;
-  source_dir: string;
-  description: string | null;
-  flow_group: string | null;
-  tags: string;
-  parameter_schema: string;
-  options: string;
-  error: string | null;
-  schedule_error: string | null;
-  created_at: number;
-  last_seen_at: number;
-}
-
-export interface LeaseRow {
-  id: number;
-  run_id: number;
-  kind: string;
-  resources: string;
-  created_at: number;
-}
-
-export interface EngineRow {
-  id: string;
-  pid: number;
-  pid_started: number | null;
-  host: string | null;
-  project_key: string | null;
-  last_contact: number;
-}
-
-export interface ScheduleRow {
-  id: number;
-  external_id: string;
-  flow_id: number;
-  /** The spec as JSON text. */
-  schedule: string;
-  catchup: string;
-  catchup_max: number;
-  active: number;
-  paused_reason: string | null;
-  paused_until: number | null;
-  source: string;
-  code_key: string | null;
-  persist: number;
-  created_at: number;
-  updated_at: number;
-  next_fire: number | null;
-  consumed_until: number;
-}
-
-export interface SkipRow {
-  schedule_id: number;
-  fire: number;
-  skipped_by: string;
-  skipped_at: number;
-}
-
-export interface BackfillRow {
-  id: number;
-  external_id: string;
-  flow_id: number;
-  parameter: string;
-  start_value: string;
-  end_value: string;
-  interval_secs: number;
-  concurrency: number;
-  total: number;
-  cancelled: number;
-  prefiltered: number;
-  created_at: number;
-  extra_parameters: string;
-  cancelled_through: number | null;
-}
+export type FlowRow = StoredRow<"insert_flow">;
+export type LeaseRow = StoredRow<"insert_lease">;
+export type EngineRow = StoredRow<"put_engine">;
+export type ScheduleRow = StoredRow<"put_schedule">;
+export type SkipRow = StoredRow<"put_skip">;
+export type BackfillRow = StoredRow<"put_backfill">;
 
 /** The clocks as last measured (storage/migrations/0005-clock.ts). */
-export interface ClockRow {
-  boot: string;
-  boot_time: number;
-  wall_time: number;
-  ahead: number;
-  trusted_ahead: number;
-  step: number | null;
-  stepped_at: number | null;
-  waited: number;
-}
+export type ClockRow = Omit<StoredRow<"put_clock">, "id">;
 
 export interface LoadedBackfill {
   backfill: BackfillRow;
@@ -122,7 +42,7 @@ export interface LoadedStore {
   flows: FlowRow[];
   leases: LeaseRow[];
   engines: EngineRow[];
-  reruns: { run_id: number; due: number }[];
+  reruns: StoredRow<"put_rerun">[];
   schedules: ScheduleRow[];
   skips: SkipRow[];
   /** Future fires whose runs have already ended. */
@@ -155,16 +75,16 @@ function readAll(statements: Statements): LoadedStore {
     number
   >;
   return {
-    flows: records<FlowRow>(statements, "insert_flow", "flows", "ORDER BY id"),
-    leases: records<LeaseRow>(statements, "insert_lease", "leases", "ORDER BY id"),
-    engines: records<EngineRow>(statements, "put_engine", "engines", "ORDER BY id"),
-    reruns: records<{ run_id: number; due: number }>(statements, "put_rerun", "reruns", "ORDER BY run_id"),
-    schedules: records<ScheduleRow>(statements, "put_schedule", "schedules", "ORDER BY id"),
-    skips: records<SkipRow>(statements, "put_skip", "skips", "ORDER BY schedule_id, fire"),
+    flows: records(statements, "insert_flow", "flows", "ORDER BY id"),
+    leases: records(statements, "insert_lease", "leases", "ORDER BY id"),
+    engines: records(statements, "put_engine", "engines", "ORDER BY id"),
+    reruns: records(statements, "put_rerun", "reruns", "ORDER BY run_id"),
+    schedules: records(statements, "put_schedule", "schedules", "ORDER BY id"),
+    skips: records(statements, "put_skip", "skips", "ORDER BY schedule_id, fire"),
     ended_fires: readEndedFires(statements),
     backfills: unfinishedBackfills(statements),
     counts: readCounts(statements),
-    clock: records<ClockRow>(statements, "put_clock", "clock", "")[0] ?? null,
+    clock: records(statements, "put_clock", "clock", "")[0] ?? null,
     next_ids,
     commits: statements
       .raw<[number, number]>("SELECT source, max(number) FROM commits GROUP BY source ORDER BY source")
@@ -192,7 +112,7 @@ function unfinishedBackfills(statements: Statements): LoadedBackfill[] {
 
 /** A backfill with the counts of its runs; null for an unknown backfill. */
 export function loadBackfill(statements: Statements, id: number): LoadedBackfill | null {
-  const backfill = records<BackfillRow>(statements, "put_backfill", "backfills", "WHERE id = ?", [id])[0];
+  const backfill = records(statements, "put_backfill", "backfills", "WHERE id = ?", [id])[0];
   return backfill === undefined ? null : { backfill, counts: countsOfBackfill(statements, id) };
 }
 

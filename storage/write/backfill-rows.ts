@@ -1,9 +1,8 @@
 /** Rows of a backfill's runs: one statement makes all of them from columns, at a third of the cost of one call per row. */
-import type { Primitive } from "#protocol/wire/feed";
 import { stateCode } from "../schema/codes.ts";
 import { NUMBERS } from "../schema/numbers.ts";
 import type { Statements } from "../sqlite/statements.ts";
-import { OPERATIONS } from "./ops.ts";
+import type { RowOf } from "./ops.ts";
 
 /** Adds a tag to runs with consecutive ids; bound values: number of runs, tag, first id. */
 export const TAG_RUNS = `${NUMBERS} INSERT INTO run_tags (tag, run_id) SELECT ?, ? + i FROM numbers`;
@@ -15,32 +14,12 @@ const INSERT = `${NUMBERS}, valued (i, value) AS (SELECT i, CAST(substr(?, i * ?
   SELECT ?, ?, ?, 0, 0, 0, 0, ? + i, substr(?, i * 16 + 1, 16), ?, ?, ?, ?, ?, ? || replace(value, ':', ''), ? || value || ?
   FROM valued`;
 
-interface BackfillRuns {
-  firstId: number;
-  count: number;
-  createdAt: number;
-  tags: string[];
-  /** A value of the operation, by column. */
-  column(name: (typeof OPERATIONS.insert_backfill_runs)[number]): Primitive;
-}
-
-/** Reads the operation whose values start at `at`. */
-export function readBackfillRuns(ops: readonly Primitive[], at: number): BackfillRuns {
-  const column: BackfillRuns["column"] = (name) => ops[at + OPERATIONS.insert_backfill_runs.indexOf(name)] ?? null;
-  return {
-    firstId: Number(column("first_id")),
-    count: Number(column("count")),
-    createdAt: Number(column("created_at")),
-    tags: JSON.parse(String(column("tags"))) as string[],
-    column,
-  };
-}
-
-export function insertBackfillRuns(statements: Statements, { firstId, count, createdAt, column }: BackfillRuns): void {
-  const values = Buffer.from(String(column("values")), "latin1");
-  const length = values.length / count;
-  const state = [stateCode("Scheduled"), createdAt, createdAt];
-  const origin = [column("flow_id"), column("backfill_id"), column("priority"), column("created_by"), column("tags")];
-  const texts = [column("name_head"), column("parameters_head"), column("parameters_tail")];
-  statements.raw(INSERT).run(count, values, length, length, ...state, firstId, column("external_ids"), ...origin, ...texts);
+export function insertBackfillRuns(statements: Statements, row: RowOf<"insert_backfill_runs">): void {
+  const values = Buffer.from(row.values, "latin1");
+  const length = values.length / row.count;
+  const state = [stateCode("Scheduled"), row.created_at, row.created_at];
+  const origin = [row.flow_id, row.backfill_id, row.priority, row.created_by, row.tags];
+  const texts = [row.name_head, row.parameters_head, row.parameters_tail];
+  const bound = [row.count, values, length, length, ...state, row.first_id, row.external_ids, ...origin, ...texts];
+  statements.raw(INSERT).run(...bound);
 }

@@ -6,6 +6,7 @@ import type { Primitive } from "#protocol/wire/feed";
 import { stateCode } from "../schema/codes.ts";
 import { durationClass, NO_DURATION } from "../schema/duration-class.ts";
 import type { Statements } from "../sqlite/statements.ts";
+import { positionsOf, valueAt } from "./row-values.ts";
 
 export const HOUR_US = 3_600_000_000;
 export const QUARTER_US = HOUR_US / 4;
@@ -15,6 +16,8 @@ const ADD = `INSERT INTO ended_counts (hour, flow_id, task_name, state_type, dur
 
 const ADD_QUARTER = `INSERT INTO ended_quarters (quarter, state_name, count) VALUES (?, ?, ?)
   ON CONFLICT DO UPDATE SET count = count + excluded.count`;
+
+const AT = positionsOf("count_ended");
 
 type Counted = [...key: Primitive[], count: number];
 
@@ -29,11 +32,15 @@ export class EndedCounts {
 
   /** Adds the values of one `count_ended` operation, which start at `at`. */
   add(ops: readonly Primitive[], at: number): void {
-    const [endedAt, flow, task, type, duration, delta, name] = ops.slice(at, at + 7);
-    const group = typeof duration === "number" ? durationClass(duration) : NO_DURATION;
-    const key = [Math.floor(Number(endedAt) / HOUR_US), flow ?? 0, task ?? "", stateCode(type ?? null), group];
-    addTo(this.#pending, key, Number(delta));
-    if (task === "") addTo(this.#quarters, [Math.floor(Number(endedAt) / QUARTER_US), name ?? ""], Number(delta));
+    const endedAt = valueAt(ops, at, AT.ended_at);
+    const task = valueAt(ops, at, AT.task_name);
+    const duration = valueAt(ops, at, AT.duration);
+    const delta = valueAt(ops, at, AT.delta);
+    const state = stateCode(valueAt(ops, at, AT.state_type));
+    const group = duration === null ? NO_DURATION : durationClass(duration);
+    addTo(this.#pending, [Math.floor(endedAt / HOUR_US), valueAt(ops, at, AT.flow_id), task, state, group], delta);
+    if (task !== "") return;
+    addTo(this.#quarters, [Math.floor(endedAt / QUARTER_US), valueAt(ops, at, AT.state_name)], delta);
   }
 
   flush(): void {

@@ -5,20 +5,23 @@ import type { Names } from "../schema/names.ts";
 import { NUMBERS } from "../schema/numbers.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import type { Counters } from "./counters.ts";
-import { OPERATIONS } from "./ops.ts";
+import { COLUMNS } from "./ops.ts";
 import { encodersOf } from "./row-operations.ts";
+import { positionsOf, rowAt, valueAt } from "./row-values.ts";
 import type { Stretches } from "./stretches.ts";
 
-const COLUMNS = OPERATIONS.insert_event;
-const ENCODERS = encodersOf(COLUMNS);
-const AT = Object.fromEntries(COLUMNS.map((column, index) => [column, index])) as Record<(typeof COLUMNS)[number], number>;
+/** Columns stored as they come; the writer gives the id and the code of the name. */
+const GIVEN = COLUMNS.insert_event.filter((column) => column !== "name");
+const ENCODERS = encodersOf("insert_event", GIVEN);
+const STORED = ["id", "name", ...GIVEN];
+const AT = positionsOf("insert_event");
 
 /** Rows per statement: a call costs as much as binding about ten values. */
 const ROWS_PER_INSERT = 8;
 
 function insertOf(rows: number): string {
-  const row = `(${["id", ...COLUMNS].map(() => "?").join(", ")})`;
-  return `INSERT INTO events (id, ${COLUMNS.join(", ")}) VALUES ${Array.from({ length: rows }, () => row).join(", ")}`;
+  const row = `(${STORED.map(() => "?").join(", ")})`;
+  return `INSERT INTO events (${STORED.join(", ")}) VALUES ${Array.from({ length: rows }, () => row).join(", ")}`;
 }
 
 const INSERT_ONE = insertOf(1);
@@ -64,15 +67,15 @@ export class EventWriter {
   insert(ops: readonly Primitive[], at: number): void {
     const id = this.#counters.take("events", 1);
     const stretch = stretchOf(id);
-    const name = this.#names.code(String(ops[at + AT.name]));
+    const name = this.#names.code(valueAt(ops, at, AT.name));
     this.#bound.push(id, name);
-    for (let index = 1; index < ENCODERS.length; index++) this.#bound.push(ENCODERS[index]?.(ops, at) ?? null);
+    for (let index = 0; index < ENCODERS.length; index++) this.#bound.push(ENCODERS[index]?.(ops, at) ?? null);
     this.#stretches.note(STRETCH_KIND.event_name, name, stretch);
-    const flow = ops[at + AT.flow_id];
-    if (typeof flow === "number") this.#stretches.note(STRETCH_KIND.event_flow, flow, stretch);
+    const flow = valueAt(ops, at, AT.flow_id);
+    if (flow !== null) this.#stretches.note(STRETCH_KIND.event_flow, flow, stretch);
     this.#stretches.note(STRETCH_KIND.event_resource, this.#names.code(resourceKind(ops, at)), stretch);
-    this.#noteTime(stretch, Number(ops[at + AT.occurred]));
-    if (this.#bound.length === ROWS_PER_INSERT * (COLUMNS.length + 1)) {
+    this.#noteTime(stretch, valueAt(ops, at, AT.occurred));
+    if (this.#bound.length === ROWS_PER_INSERT * STORED.length) {
       const bound = this.#bound;
       this.#bound = [];
       this.#statements.raw(INSERT_MANY).run(...bound);
@@ -81,18 +84,17 @@ export class EventWriter {
 
   /** Inserts one event for each run of a range, under the next ids. */
   insertForRuns(ops: readonly Primitive[], at: number): void {
-    const [name, occurred, firstRun, count, flow, type, depth] = ops.slice(at, at + OPERATIONS.insert_run_events.length);
-    const first = this.#counters.take("events", Number(count));
-    const code = this.#names.code(String(name));
+    const { name, occurred, first_run_id, count, flow_id, state_type, rule_depth } = rowAt("insert_run_events", ops, at);
+    const first = this.#counters.take("events", count);
+    const code = this.#names.code(name);
     this.#flushBound();
-    const values = [first, code, occurred ?? null, firstRun ?? null, flow ?? null, stateCode(type ?? null)];
-    this.#statements.raw(INSERT_FOR_RUNS).run(count ?? null, ...values);
-    if (Number(depth) > 0) this.#statements.raw(CHAIN_FOR_RUNS).run(count ?? null, first, depth ?? null);
-    for (const stretch of stretchesOf(first, Number(count))) {
+    this.#statements.raw(INSERT_FOR_RUNS).run(count, first, code, occurred, first_run_id, flow_id, stateCode(state_type));
+    if (rule_depth > 0) this.#statements.raw(CHAIN_FOR_RUNS).run(count, first, rule_depth);
+    for (const stretch of stretchesOf(first, count)) {
       this.#stretches.note(STRETCH_KIND.event_name, code, stretch);
-      this.#stretches.note(STRETCH_KIND.event_flow, Number(flow), stretch);
+      this.#stretches.note(STRETCH_KIND.event_flow, flow_id, stretch);
       this.#stretches.note(STRETCH_KIND.event_resource, this.#names.code("run"), stretch);
-      this.#noteTime(stretch, Number(occurred));
+      this.#noteTime(stretch, occurred);
     }
   }
 
@@ -107,7 +109,7 @@ export class EventWriter {
   }
 
   #flushBound(): void {
-    const width = COLUMNS.length + 1;
+    const width = STORED.length;
     const bound = this.#bound;
     this.#bound = [];
     for (let at = 0; at < bound.length; at += width) this.#statements.raw(INSERT_ONE).run(...bound.slice(at, at + width));
@@ -137,7 +139,7 @@ export class EventWriter {
  * the run).
  */
 function resourceKind(ops: readonly Primitive[], at: number): string {
-  const resource = ops[at + AT.resource];
-  if (typeof resource === "string") return String((JSON.parse(resource) as { kind?: unknown }).kind);
-  return ops[at + AT.task_run_id] === null || ops[at + AT.state_type] === null ? "run" : "task_run";
+  const resource = valueAt(ops, at, AT.resource);
+  if (resource !== null) return String((JSON.parse(resource) as { kind?: unknown }).kind);
+  return valueAt(ops, at, AT.task_run_id) === null || valueAt(ops, at, AT.state_type) === null ? "run" : "task_run";
 }

@@ -5,6 +5,7 @@
 import { ENDED_CODES, STRETCH_IDS, STRETCH_KIND } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { HOUR_US } from "./ended-counts.ts";
+import type { RowOf } from "./ops.ts";
 
 /** Rows of one kind (log blocks, firings and others) deleted per slice. */
 export const ROWS_PER_SLICE = 1_000;
@@ -50,14 +51,14 @@ function oldRows({ table, ended, time }: (typeof ENDED_ROWS)[number]): string {
   return `SELECT id FROM (${first}) WHERE time < ?`;
 }
 
-/** Deletes one slice of rows from before `beforeUs`: at most `stretches` stretches of events, none above `lastEvent`. */
-export function trimHistory(statements: Statements, beforeUs: number, lastEvent: number, stretches: number): void {
-  for (const [stretch, logId] of statements.raw<[number, number]>(OLD_STRETCHES).all(beforeUs, lastEvent, stretches))
+/** Deletes one slice of rows from before a time: at most `stretches` stretches of events, none above `last_event`. */
+export function trimHistory(statements: Statements, { before, last_event, stretches }: RowOf<"trim_history">): void {
+  for (const [stretch, logId] of statements.raw<[number, number]>(OLD_STRETCHES).all(before, last_event, stretches))
     if (!deleteStretch(statements, stretch, logId)) break;
-  for (const rows of ENDED_ROWS) statements.raw(`DELETE FROM ${rows.table} WHERE id IN (${oldRows(rows)})`).run(beforeUs);
-  deleteOldCounts(statements, beforeUs);
+  for (const rows of ENDED_ROWS) statements.raw(`DELETE FROM ${rows.table} WHERE id IN (${oldRows(rows)})`).run(before);
+  deleteOldCounts(statements, before);
   deleteRunIndexes(statements);
-  statements.raw(`DELETE FROM fired WHERE (run_id, rule_id) IN (${OLD_FIRED})`).run(lastEvent);
+  statements.raw(`DELETE FROM fired WHERE (run_id, rule_id) IN (${OLD_FIRED})`).run(last_event);
   statements.database.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);
 }
 

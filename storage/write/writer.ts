@@ -17,8 +17,9 @@ import { Counters } from "./counters.ts";
 import { deleteFlow, deleteRun } from "./delete-rows.ts";
 import { EndedCounts } from "./ended-counts.ts";
 import { EventWriter } from "./event-writer.ts";
-import { OPERATION_NAMES, OPERATIONS, type OperationName } from "./ops.ts";
-import { encode, ROW_OPERATIONS } from "./row-operations.ts";
+import { COLUMNS, OPERATION_NAMES, type OperationName } from "./ops.ts";
+import { encode, ROW_OPERATIONS, type RowOperation, type RowOperationName } from "./row-operations.ts";
+import { positionsOf, rowAt, valueAt } from "./row-values.ts";
 import { RunWriter } from "./run-writer.ts";
 import { Stretches } from "./stretches.ts";
 import { trimHistory } from "./trim-history.ts";
@@ -48,7 +49,10 @@ const ADD_COUNT = `INSERT INTO counts (flow_id, kind, state_type, count) VALUES 
 
 const PUT_EVENT_CHAIN = "INSERT INTO event_chains (event_id, depth) VALUES (?, ?)";
 
-const WIDTHS: readonly number[] = OPERATION_NAMES.map((name) => OPERATIONS[name].length);
+const WIDTHS: readonly number[] = OPERATION_NAMES.map((name) => COLUMNS[name].length);
+const COUNT = positionsOf("count_runs");
+const CHAIN = positionsOf("put_event_chain");
+const IDEMPOTENCY = positionsOf("put_idempotency");
 
 interface CountDelta {
   flow: number;
@@ -225,12 +229,11 @@ export class Writer {
         break;
       case "delete_run":
         this.#flush(ops);
-        deleteRun(this.#statements, Number(ops[at]));
+        deleteRun(this.#statements, rowAt(name, ops, at).id);
         break;
       case "delete_flow":
         this.#flush(ops);
-        this.#deletedFlows.add(Number(ops[at]));
-        deleteFlow(this.#statements, Number(ops[at]));
+        this.#deleteFlow(rowAt(name, ops, at).id);
         break;
       case "set_run_creator":
         // The run may be an insert still pending in this commit.
@@ -239,13 +242,13 @@ export class Writer {
         break;
       case "trim_history":
         this.#flush(ops);
-        trimHistory(this.#statements, Number(ops[at]), Number(ops[at + 1]), Number(ops[at + 2]));
+        trimHistory(this.#statements, rowAt(name, ops, at));
         break;
       case "count_ended":
         this.#ended.add(ops, at);
         break;
       case "put_event_chain":
-        this.#statements.raw(PUT_EVENT_CHAIN).run(this.#counters.get("events"), Number(ops[at]));
+        this.#statements.raw(PUT_EVENT_CHAIN).run(this.#counters.get("events"), valueAt(ops, at, CHAIN.depth));
         break;
       case "put_idempotency":
         this.#keepAnswer(ops, at);
@@ -255,25 +258,28 @@ export class Writer {
     }
   }
 
-  #applyRow(name: OperationName, ops: readonly Primitive[], at: number): void {
-    const operation = ROW_OPERATIONS[name];
-    if (operation === undefined) throw new StorageError("operation", `no statement for ${name}`);
-    this.#statements.raw(operation.sql).run(...encode(operation.encoders, ops, at));
-    if (operation.counted !== null) this.#counters.raise(operation.counted, Number(ops[at]));
+  #applyRow(name: RowOperationName, ops: readonly Primitive[], at: number): void {
+    const { sql, encoders, counted }: RowOperation = ROW_OPERATIONS[name];
+    this.#statements.raw(sql).run(...encode(encoders, ops, at));
+    if (counted !== null) this.#counters.raise(counted.name, Number(ops[at + counted.id]));
+  }
+
+  #deleteFlow(id: number): void {
+    this.#deletedFlows.add(id);
+    deleteFlow(this.#statements, id);
   }
 
   /** A body that is null stands for the event inserted last: store its id, which only the writer knows. */
   #keepAnswer(ops: readonly Primitive[], at: number): void {
-    const values = ops.slice(at, at + OPERATIONS.put_idempotency.length);
-    const body = values.length - 1;
-    values[body] ??= `event:${this.#counters.get("events")}`;
+    const values = ops.slice(at, at + COLUMNS.put_idempotency.length);
+    values[IDEMPOTENCY.body] ??= `event:${this.#counters.get("events")}`;
     this.#applyRow("put_idempotency", values, 0);
   }
 
   #addCount(kind: number, ops: readonly Primitive[], at: number): void {
-    const flow = Number(ops[at]);
-    const state = stateCode(ops[at + 1] ?? null);
-    const delta = Number(ops[at + 2]);
+    const flow = valueAt(ops, at, COUNT.flow_id);
+    const state = stateCode(valueAt(ops, at, COUNT.state_type));
+    const delta = valueAt(ops, at, COUNT.delta);
     const key = `${flow}:${kind}:${state}`;
     const known = this.#counts.get(key);
     if (known === undefined) this.#counts.set(key, { flow, kind, state, delta });

@@ -8,7 +8,17 @@ import { MCP_TOOLS } from "#protocol/mcp/mcp-tools";
 import { ROUTES } from "#protocol/routes/routes";
 import type { Primitive } from "#protocol/wire/feed";
 import { putOperation } from "#storage/write/ops";
-import { openStore, putFlow, putRun, type RunSpec, request, type Store, uuid } from "../support/storage-rows.ts";
+import {
+  eventRow,
+  openStore,
+  putFlow,
+  putRun,
+  type RunSpec,
+  request,
+  type Store,
+  taskRow,
+  uuid,
+} from "../support/storage-rows.ts";
 
 export interface BombSizes {
   /** Task runs of one run. */
@@ -43,29 +53,16 @@ export function writeBombs(home: string, sizes: BombSizes): void {
   batches.add((ops) => putRun(ops, ENDED), 1_000);
   for (let id = 1; id <= sizes.tasks; id += 1) batches.add((ops) => putTask(ops, id, sizes.parents), 1_000 + 40 * sizes.parents);
   const text = "x".repeat(MIB - 200);
-  for (let id = 1; id <= sizes.artifacts; id += 1)
-    batches.add(
-      (ops) => putOperation(ops, "put_artifact", id, uuid(5, id), RUN, 1, "key", "table", JSON.stringify({ text }), 1, 1),
-      MIB,
-    );
+  const artifact = { run_id: RUN, task_run_id: 1, key: "key", kind: "table", created_at: 1, updated_at: 1 };
+  for (let id = 1; id <= sizes.artifacts; id += 1) {
+    const row = { ...artifact, id, external_id: uuid(5, id), data: JSON.stringify({ text }) };
+    batches.add((ops) => putOperation(ops, "put_artifact", row), MIB);
+  }
   for (let id = RUN + 1; id <= RUN + sizes.records; id += 1) {
     batches.add((ops) => putRun(ops, { ...ENDED, id, name: `large-${id}`, parameters: { text } }), MIB);
     batches.add((ops) => {
-      putOperation(
-        ops,
-        "insert_event",
-        "large",
-        id,
-        null,
-        1,
-        null,
-        null,
-        null,
-        null,
-        '{"id":"a","kind":"b"}',
-        "[]",
-        JSON.stringify({ text }),
-      );
+      const event = { flow_id: 1, resource: '{"id":"a","kind":"b"}', related: "[]", payload: JSON.stringify({ text }) };
+      putOperation(ops, "insert_event", eventRow("large", id, event));
     }, MIB);
   }
   const line = "y".repeat(256 * 1024 - 200);
@@ -77,8 +74,16 @@ export function writeBombs(home: string, sizes: BombSizes): void {
 
 function putTask(ops: Primitive[], id: number, parents: number): void {
   const named = Array.from({ length: Math.min(parents, id - 1) }, (_, index) => uuid(3, id - 1 - index));
-  const state = ["Failed", "Failed", 5, "it failed", '{"attempts":[]}', 4, 9, 5, 0, 1, 3] as const;
-  putOperation(ops, "put_task_run", id, uuid(3, id), RUN, `task-${id % 7}`, "key", `task-${id}`, JSON.stringify(named), ...state);
+  const row = taskRow(id, RUN, "Failed", {
+    name: `task-${id % 7}`,
+    task_key: "key",
+    dynamic_key: `task-${id}`,
+    parents: JSON.stringify(named),
+    state_message: "it failed",
+    state_details: '{"attempts":[]}',
+    failure_count: 1,
+  });
+  putOperation(ops, "put_task_run", row);
 }
 
 /** Commits like the writer, in batches of bounded size. */

@@ -1,4 +1,7 @@
 import t from "tap";
+import type { Primitive } from "#protocol/wire/feed";
+import { putOperation } from "#storage/write/ops";
+import { eventRow } from "../support/storage-rows.ts";
 import { StubServer } from "./gateway-stub.ts";
 
 const WORK = JSON.stringify({ engine_id: "e", pid: 1, source_dir: "/d", module: "m", wait_ms: 30_000 });
@@ -53,10 +56,9 @@ t.test("an event is answered with its record, whose number only the commit knows
   t.teardown(() => server.stop());
   const answer = server.send("POST", "/api/events", { body: '{"name":"kit.done"}' });
   await server.until(() => server.commands.length === 1);
-  const { putOperation } = await import("#storage/write/ops");
-  const ops: (string | number | null)[] = [];
-  const resource = '{"kind":"custom","id":"x"}';
-  putOperation(ops, "insert_event", "kit.done", 5, null, null, null, null, null, null, resource, "[]", '{"a":1}');
+  const ops: Primitive[] = [];
+  const event = { resource: '{"kind":"custom","id":"x"}', related: "[]", payload: '{"a":1}' };
+  putOperation(ops, "insert_event", eventRow("kit.done", 5, event));
   server.commit({ ops, stream: [4, server.commands[0]?.id ?? 0] });
   const { status, text } = await answer;
   t.equal(status, 201);

@@ -7,7 +7,7 @@ import t, { type Test } from "tap";
 import { ANSWER_PAGE_BYTES_MAX, ANSWER_PART_BYTES_MAX } from "#protocol/limits";
 import type { Primitive } from "#protocol/wire/feed";
 import { putOperation } from "#storage/write/ops";
-import { putFlow, putRun, putTaskRun, type RunSpec, uuid } from "../support/storage-rows.ts";
+import { eventRow, putFlow, putRun, putTaskRun, type RunSpec, taskRow, uuid } from "../support/storage-rows.ts";
 import { StubServer } from "./gateway-stub.ts";
 
 const RUN: RunSpec = {
@@ -47,7 +47,8 @@ const idsOf = (items: readonly Listed[]): number[] => items.map(({ id }) => id);
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
 function putArtifact(ops: Primitive[], id: number, run: number, data: string): void {
-  putOperation(ops, "put_artifact", id, uuid(5, id), run, null, "k", "table", data, id, id);
+  const row = { id, external_id: uuid(5, id), run_id: run, task_run_id: null, key: "k", kind: "table", data };
+  putOperation(ops, "put_artifact", { ...row, created_at: id, updated_at: id });
 }
 
 t.test("what belongs to a run is whole without a limit, and comes in pages with one", async (t) => {
@@ -55,8 +56,8 @@ t.test("what belongs to a run is whole without a limit, and comes in pages with 
     putRun(ops, RUN);
     for (const id of numbers(900)) {
       const parents = JSON.stringify(numbers(Math.min(id - 1, 50)).map((parent) => uuid(3, parent)));
-      const state = ["Completed", "Completed", 5, "m".repeat(1_000), "{}", 4, 9, 5, 0, 0, 3] as const;
-      putOperation(ops, "put_task_run", id, uuid(3, id), 1, "task", "k", `t-${id}`, parents, ...state);
+      const row = taskRow(id, 1, "Completed", { name: "task", parents, state_message: "m".repeat(1_000) });
+      putOperation(ops, "put_task_run", row);
     }
     for (const id of numbers(9)) putArtifact(ops, id, 1, JSON.stringify({ text: "é".repeat(50 * KIB) }));
   });
@@ -89,21 +90,8 @@ t.test("a page in order of ids ends early at a size, with its cursor; one in ano
   const server = await setup(t, (ops) => {
     for (const id of numbers(count)) {
       putRun(ops, { ...RUN, id, name: `run-${String(id).padStart(3, "0")}`, parameters: { text: "p".repeat(MIB - 100) } });
-      putOperation(
-        ops,
-        "insert_event",
-        "custom",
-        id,
-        null,
-        1,
-        null,
-        null,
-        null,
-        null,
-        '{"id":"a","kind":"b"}',
-        "[]",
-        `"${"e".repeat(MIB - 9)}"`,
-      );
+      const event = { flow_id: 1, resource: '{"id":"a","kind":"b"}', related: "[]", payload: `"${"e".repeat(MIB - 9)}"` };
+      putOperation(ops, "insert_event", eventRow("custom", id, event));
       putArtifact(ops, id, id, JSON.stringify({ text: "a".repeat(MIB - 100) }));
     }
   });
@@ -158,7 +146,7 @@ t.test("a run that is deleted while a list of it is sent ends the list", async (
   const [first] = (await once(socket, "data")) as [Buffer];
   socket.pause();
   const ops: Primitive[] = [];
-  putOperation(ops, "delete_run", 1);
+  putOperation(ops, "delete_run", { id: 1 });
   server.commit({ ops });
   let text = first.toString("latin1");
   socket.on("data", (piece: Buffer) => {

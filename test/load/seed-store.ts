@@ -11,9 +11,10 @@ import { join, resolve } from "node:path";
 import type { Primitive } from "#protocol/wire/feed";
 import { buildLogBlocks } from "#storage/schema/log-blocks";
 import { emptyDecision } from "#storage/write/batch";
-import { putOperation, type RunStateValues } from "#storage/write/ops";
+import { putOperation } from "#storage/write/ops";
 import { openWriteHandle } from "#storage/write/write-handle";
 import { Writer } from "#storage/write/writer";
+import { eventRow, flowRow, runRow, stateRow } from "../support/storage-rows.ts";
 import { SeededRandom, uuidV7 } from "./random.ts";
 import { MIB } from "./window.ts";
 
@@ -69,27 +70,16 @@ export function seedStore(home: string, runs: number, seed: number): SeededStore
 function flowOperations(random: SeededRandom, atUs: number): Primitive[] {
   const ops: Primitive[] = [];
   for (let id = 1; id <= FLOWS; id++) {
-    const uuid = uuidV7(random, atUs / 1_000);
-    const name = id === 1 ? "bench" : `bench-${id}`;
-    putOperation(
-      ops,
-      "insert_flow",
-      id,
-      uuid,
-      "load",
-      name,
-      "bench_mod",
-      "/load",
-      null,
-      null,
-      "[]",
-      "{}",
-      "{}",
-      null,
-      null,
-      atUs,
-      atUs,
-    );
+    const row = flowRow(id, {
+      external_id: uuidV7(random, atUs / 1_000),
+      project: "load",
+      name: id === 1 ? "bench" : `bench-${id}`,
+      module: "bench_mod",
+      source_dir: "/load",
+      created_at: atUs,
+      last_seen_at: atUs,
+    });
+    putOperation(ops, "insert_flow", row);
   }
   return ops;
 }
@@ -101,12 +91,25 @@ function putRun(ops: Primitive[], id: number, createdUs: number, random: SeededR
   const duration = Math.round(DURATION_LEAST_US * 2 ** ((DURATION_DOUBLINGS * random.below(1_000)) / 1_000));
   const endUs = startUs + duration;
   const tags = JSON.stringify([TAGS[random.below(TAGS.length)]]);
-  const state: RunStateValues = [
-    ...([type, type, endUs, null, "{}", null, startUs, endUs, duration, "load-engine", 1, null, 2, null, 0] as const),
-    ...([type === "Failed" ? 1 : 0, 0, null] as const),
-  ];
-  const head = [id, uuidV7(random, createdUs / 1_000), flow, `load-seed-${id}`, "{}", tags, 0, 0, "load", createdUs] as const;
-  putOperation(ops, "insert_run", ...head, null, null, null, null, ...state);
+  const state = stateRow(type, {
+    state_timestamp: endUs,
+    start_time: startUs,
+    end_time: endUs,
+    total_run_time: duration,
+    engine_id: "load-engine",
+    engine_pid: 1,
+    report_seq: 2,
+    failure_count: type === "Failed" ? 1 : 0,
+  });
+  const row = runRow(id, state, {
+    external_id: uuidV7(random, createdUs / 1_000),
+    flow_id: flow,
+    name: `load-seed-${id}`,
+    tags,
+    created_by: "load",
+    created_at: createdUs,
+  });
+  putOperation(ops, "insert_run", row);
   const moves = [
     ["run.scheduled", "Scheduled", createdUs],
     ["run.pending", "Pending", startUs - 1],
@@ -114,9 +117,10 @@ function putRun(ops: Primitive[], id: number, createdUs: number, random: SeededR
     [`run.${type.toLowerCase()}`, type, endUs],
   ] as const;
   for (const [name, to, atUs] of moves)
-    putOperation(ops, "insert_event", name, atUs, id, flow, null, to, to, null, null, null, null);
-  putOperation(ops, "count_runs", flow, type, 1);
-  putOperation(ops, "count_ended", endUs, flow, "", type, duration, 1, type);
+    putOperation(ops, "insert_event", eventRow(name, atUs, { run_id: id, flow_id: flow, state_type: to, state_name: to }));
+  const counted = { flow_id: flow, state_type: type, delta: 1 };
+  putOperation(ops, "count_runs", counted);
+  putOperation(ops, "count_ended", { ...counted, ended_at: endUs, task_name: "", duration, state_name: type });
 }
 
 function endState(random: SeededRandom): EndState {

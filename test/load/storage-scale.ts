@@ -9,15 +9,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { RUN_SORTS } from "#protocol/records/run";
+import type { StateType } from "#protocol/records/state";
 import type { Primitive } from "#protocol/wire/feed";
 import { loadStore } from "#storage/load/load";
 import { type QueryArguments, type QueryName, runQuery } from "#storage/queries/named";
 import { openReadHandle } from "#storage/read/read-handle";
 import { buildLogBlocks } from "#storage/schema/log-blocks";
 import { Statements } from "#storage/sqlite/statements";
-import { putOperation, type RunStateValues } from "#storage/write/ops";
+import { putOperation, type RunStateRow } from "#storage/write/ops";
 import { openWriteHandle } from "#storage/write/write-handle";
 import { type CommitRequest, Writer } from "#storage/write/writer";
+import { eventRow, flowRow, runRow, stateRow, taskRow } from "../support/storage-rows.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -40,72 +42,73 @@ function uuid(id: number, family: number): string {
   return `${id.toString(16).padStart(8, "0")}-0000-7000-8${family}00-0000${low}`;
 }
 
-function stateOf(id: number, stage: number, at: number): RunStateValues {
+function stateOf(id: number, stage: number, at: number): RunStateRow {
   const failed = id % 50 === 0;
   const type = stage === 3 && failed ? "Failed" : (STATES[stage] ?? "Completed");
   const start = stage >= 2 ? at : null;
   const end = stage === 3 ? at + 100 + ((id * 104_729) % 900_000) : null;
-  return [
-    type,
-    type,
-    at,
-    null,
-    "{}",
-    null,
-    start,
-    end,
-    end === null ? null : end - at,
-    "engine-1",
-    77,
-    id,
-    stage,
-    null,
-    0,
-    failed ? 1 : 0,
-    0,
-    null,
-  ];
+  return stateRow(type, {
+    state_timestamp: at,
+    start_time: start,
+    end_time: end,
+    total_run_time: end === null ? null : end - at,
+    engine_id: "engine-1",
+    engine_pid: 77,
+    assignment_id: id,
+    report_seq: stage,
+    failure_count: failed ? 1 : 0,
+  });
 }
 
 /** Operations of one run in one of its four commits. */
 function writeStage(ops: Primitive[], logs: Primitive[], id: number, stage: number): void {
   const at = START_US + id * 1_000;
   const flow = 1 + (id % FLOWS);
-  const event = (name: string, task: number | null, type: string) =>
-    putOperation(ops, "insert_event", name, at + stage, id, flow, task, type, type, null, null, null, null);
+  const event = (name: string, task: number | null, type: StateType): void => {
+    const row = { run_id: id, flow_id: flow, task_run_id: task, state_type: type, state_name: type };
+    putOperation(ops, "insert_event", eventRow(name, at + stage, row));
+  };
+  const count = (type: StateType, delta: number): void =>
+    putOperation(ops, "count_runs", { flow_id: flow, state_type: type, delta });
+  const state = STATES[stage] ?? "Completed";
   if (stage === 0) {
-    const name = `orders-${(id * 7_919) % 1_000_003}`;
-    const head = [id, uuid(id, 0), flow, name, PARAMETERS, "[]", 0, 0, "api", at, null, null, null, null] as const;
-    putOperation(ops, "insert_run", ...head, ...stateOf(id, 0, at));
-    putOperation(ops, "update_run", id, ...stateOf(id, 0, at));
-    putOperation(ops, "count_runs", flow, "Scheduled", 1);
+    const row = runRow(id, stateOf(id, 0, at), {
+      external_id: uuid(id, 0),
+      flow_id: flow,
+      name: `orders-${(id * 7_919) % 1_000_003}`,
+      parameters: PARAMETERS,
+      created_by: "api",
+      created_at: at,
+    });
+    putOperation(ops, "insert_run", row);
+    putOperation(ops, "update_run", { id, ...stateOf(id, 0, at) });
+    count("Scheduled", 1);
   } else {
-    putOperation(ops, "update_run", id, ...stateOf(id, stage, at));
-    putOperation(ops, "count_runs", flow, STATES[stage - 1] ?? "", -1);
-    putOperation(ops, "count_runs", flow, STATES[stage] ?? "", 1);
+    putOperation(ops, "update_run", { id, ...stateOf(id, stage, at) });
+    count(STATES[stage - 1] ?? "Scheduled", -1);
+    count(state, 1);
   }
-  event(["run.scheduled", "run.pending", "run.running", "run.completed"][stage] ?? "", null, STATES[stage] ?? "");
+  event(["run.scheduled", "run.pending", "run.running", "run.completed"][stage] ?? "", null, state);
   if (stage !== 2) return;
   const lines: [number, number, string, number, string][] = [];
   for (let index = 0; index < 3; index++) {
     const task = id * 3 + index;
-    const state = ["Completed", "Completed", at, null, "{}", at, at + 900, 900, 0, 0, at] as const;
-    putOperation(
-      ops,
-      "put_task_run",
-      task,
-      uuid(task, 1),
-      id,
-      "transform",
-      "tasks.transform",
-      `transform-${index}`,
-      "[]",
-      ...state,
-    );
+    const row = taskRow(task, id, "Completed", {
+      external_id: uuid(task, 1),
+      name: "transform",
+      task_key: "tasks.transform",
+      dynamic_key: `transform-${index}`,
+      state_timestamp: at,
+      start_time: at,
+      end_time: at + 900,
+      total_run_time: 900,
+      created_at: at,
+    });
+    putOperation(ops, "put_task_run", row);
     event("task_run.running", task, "Running");
     event("task_run.completed", task, "Completed");
   }
-  putOperation(ops, "count_task_runs", flow, "Completed", 3);
+  putOperation(ops, "count_task_runs", { flow_id: flow, state_type: "Completed", delta: 3 });
   for (let index = 0; index < 10; index++)
     lines.push([
       id * 3 + (index % 3),
@@ -135,25 +138,7 @@ function fill(path: string): void {
   const writer = new Writer(database, { stream: "new_block" });
   const ops: Primitive[] = [];
   for (let id = 1; id <= FLOWS; id++)
-    putOperation(
-      ops,
-      "insert_flow",
-      id,
-      uuid(id, 9),
-      `p${id % 4}`,
-      `flow-${id}`,
-      "m",
-      "/d",
-      null,
-      null,
-      "[]",
-      "{}",
-      "{}",
-      null,
-      null,
-      1,
-      1,
-    );
+    putOperation(ops, "insert_flow", flowRow(id, { external_id: uuid(id, 9), project: `p${id % 4}`, name: `flow-${id}` }));
   let number = 1;
   const place = { source: 1, number, generation: 1, refusals: 0, epoch: null } as const;
   const batch = { kind: "Batch", ...place, ops, logs: [], replies: [], stream: [] } as const;

@@ -73,7 +73,7 @@ interface Parts {
 
 function addCount(model: Model, ops: Primitive[], state: StateType, delta: number): void {
   model.counts.set(state, (model.counts.get(state) ?? 0) + delta);
-  putOperation(ops, "count_runs", 1, state, delta);
+  putOperation(ops, "count_runs", { flow_id: 1, state_type: state, delta });
 }
 
 function create(model: Model, ops: Primitive[], state: StateType, tags: string[]): void {
@@ -90,7 +90,7 @@ function move(model: Model, ops: Primitive[], run: RunSpec, state: StateType): v
   addCount(model, ops, run.type, -1);
   addCount(model, ops, state, 1);
   Object.assign(run, { type: state, stateName: state, start: run.start ?? 15, end: isTerminal(state) ? 30 : null });
-  putOperation(ops, "update_run", run.id, ...runState(run));
+  putOperation(ops, "update_run", { id: run.id, ...runState(run) });
 }
 
 function remove(model: Model, ops: Primitive[], run: RunSpec): void {
@@ -99,7 +99,7 @@ function remove(model: Model, ops: Primitive[], run: RunSpec): void {
   for (const [id, task] of model.tasks) if (task.run === run.id) model.tasks.delete(id);
   for (const [id, owner] of model.leases) if (owner === run.id) model.leases.delete(id);
   addCount(model, ops, run.type, -1);
-  putOperation(ops, "delete_run", run.id);
+  putOperation(ops, "delete_run", { id: run.id });
 }
 
 function take(model: Model, parts: Parts, one: Step): void {
@@ -118,7 +118,8 @@ function take(model: Model, parts: Parts, one: Step): void {
     putTaskRun(ops, run.id * 10 + one.task, run.id, one.type, one.type);
   } else {
     model.leases.set(model.nextLease, run.id);
-    putOperation(ops, "insert_lease", model.nextLease++, run.id, "run", '{"r":1}', 3);
+    const lease = { id: model.nextLease++, run_id: run.id, kind: "run" } as const;
+    putOperation(ops, "insert_lease", { ...lease, resources: '{"r":1}', created_at: 3 });
   }
 }
 

@@ -238,7 +238,7 @@ t.test("counts of runs are those of the lists, by state", async (t) => {
       const store = openStore();
       const runs = fill(store, specs);
       const ops: Primitive[] = [];
-      for (const run of runs) putOperation(ops, "count_runs", run.flow, run.type, 1);
+      for (const run of runs) putOperation(ops, "count_runs", { flow_id: run.flow, state_type: run.type, delta: 1 });
       store.writer.commit(request(store.writer, 2, { ops }));
       for (const filters of [...queries, {}])
         t.strictSame(JSON.parse(runCounts(store.statements, filters)), counted(runs, filters), JSON.stringify(filters));

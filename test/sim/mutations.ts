@@ -16,7 +16,7 @@ import type { Primitive } from "#protocol/wire/feed";
 import type { Batch } from "#storage/write/batch";
 import { emptyDecision } from "#storage/write/batch";
 import { CommitRecord } from "#storage/write/commit-record";
-import { OPERATION_NAMES, OPERATIONS, type OperationName } from "#storage/write/ops";
+import { COLUMNS, OPERATION_NAMES, type OperationName } from "#storage/write/ops";
 import type { SimulatedServer } from "./simulated-server.ts";
 
 export interface Mutation {
@@ -80,7 +80,7 @@ function sendOnce(): (message: Batch | GenerationRequest) => boolean {
 function rewrite({ ops }: Batch, operation: OperationName, change: (row: Map<string, Primitive>) => [string, Primitive]): void {
   for (let at = 0; at < ops.length; ) {
     const name = OPERATION_NAMES[Number(ops[at])] as OperationName;
-    const columns: readonly string[] = OPERATIONS[name];
+    const columns: readonly string[] = COLUMNS[name];
     if (name === operation) {
       const [column, value] = change(new Map(columns.map((known, index) => [known, ops[at + 1 + index] ?? null])));
       ops[at + 1 + columns.indexOf(column)] = value;

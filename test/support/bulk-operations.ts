@@ -2,69 +2,57 @@
 
 import { bytesToUuid } from "#protocol/values/uuid";
 import type { Primitive } from "#protocol/wire/feed";
-import { OPERATION_NAMES, OPERATIONS, type OperationName, putOperation } from "#storage/write/ops";
+import { COLUMNS, OPERATION_NAMES, type OperationName, putOperation, type RowOf } from "#storage/write/ops";
+import { rowAt } from "#storage/write/row-values";
+import { eventRow, runRow, stateRow } from "./storage-rows.ts";
 
 /** Flat, as in a decision. Empty for an operation of one row. */
 export function singleOperations(name: OperationName, values: readonly Primitive[]): Primitive[] {
-  const columns: readonly string[] = OPERATIONS[name];
-  const value = (column: string): Primitive => values[columns.indexOf(column)] ?? null;
-  if (name === "insert_backfill_runs") return runs(value);
-  return name === "insert_run_events" ? events(value) : [];
+  if (name === "insert_backfill_runs") return runs(rowAt(name, values, 0));
+  return name === "insert_run_events" ? events(rowAt(name, values, 0)) : [];
 }
 
 /** The name of the operation at `at` and its values. */
 export function operationAt(ops: readonly Primitive[], at: number): { name: OperationName; values: Primitive[] } {
   const name = OPERATION_NAMES[Number(ops[at])];
   if (name === undefined) throw new Error(`no operation has the code ${String(ops[at])}`);
-  const values = ops.slice(at + 1, at + 1 + OPERATIONS[name].length);
-  if (values.length < OPERATIONS[name].length) throw new Error(`${name} is not complete`);
+  const values = ops.slice(at + 1, at + 1 + COLUMNS[name].length);
+  if (values.length < COLUMNS[name].length) throw new Error(`${name} is not complete`);
   return { name, values };
 }
 
-function runs(value: (column: string) => Primitive): Primitive[] {
+function runs(made: RowOf<"insert_backfill_runs">): Primitive[] {
   const ops: Primitive[] = [];
-  const count = Number(value("count"));
-  const joined = String(value("values"));
-  const created = value("created_at");
+  const { first_id, count, external_ids, flow_id, tags, priority, created_by, created_at, backfill_id } = made;
+  const length = made.values.length / count;
+  const state = stateRow("Scheduled", { state_timestamp: created_at });
   for (let index = 0; index < count; index += 1) {
-    const text = joined.slice((index * joined.length) / count, ((index + 1) * joined.length) / count);
-    const bytes = (value("external_ids") as Uint8Array).subarray(index * 16, index * 16 + 16);
-    const name = `${value("name_head")}${text.replaceAll(":", "")}`;
-    const parameters = `${value("parameters_head")}${text}${value("parameters_tail")}`;
-    const identity = [Number(value("first_id")) + index, bytesToUuid(bytes), value("flow_id"), name, parameters] as const;
-    const origin = [value("tags"), value("priority"), 0, value("created_by"), created, null, null] as const;
-    const state = [
-      "Scheduled",
-      "Scheduled",
-      created,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-      0,
-      null,
-      0,
-      0,
-      0,
-      null,
-    ] as const;
-    putOperation(ops, "insert_run", ...identity, ...origin, value("backfill_id"), null, ...state);
+    const text = made.values.slice(index * length, (index + 1) * length);
+    const row = runRow(first_id + index, state, {
+      external_id: bytesToUuid(external_ids.subarray(index * 16, index * 16 + 16)),
+      name: `${made.name_head}${text.replaceAll(":", "")}`,
+      parameters: `${made.parameters_head}${text}${made.parameters_tail}`,
+      ...{ flow_id, tags, priority, created_by, created_at, backfill_id },
+    });
+    putOperation(ops, "insert_run", row);
   }
   return ops;
 }
 
-function events(value: (column: string) => Primitive): Primitive[] {
+function events({
+  name,
+  occurred,
+  first_run_id,
+  count,
+  flow_id,
+  state_type,
+  rule_depth,
+}: RowOf<"insert_run_events">): Primitive[] {
   const ops: Primitive[] = [];
-  const [name, occurred, flow, type, depth] = ["name", "occurred", "flow_id", "state_type", "rule_depth"].map(value);
-  for (let index = 0; index < Number(value("count")); index += 1) {
-    const about = [name ?? null, occurred ?? null, Number(value("first_run_id")) + index, flow ?? null, null] as const;
-    putOperation(ops, "insert_event", ...about, type ?? null, type ?? null, null, null, null, null);
-    if (Number(depth) > 0) putOperation(ops, "put_event_chain", depth ?? null);
+  for (let index = 0; index < count; index += 1) {
+    const row = { run_id: first_run_id + index, flow_id, state_type, state_name: state_type };
+    putOperation(ops, "insert_event", eventRow(name, occurred, row));
+    if (rule_depth > 0) putOperation(ops, "put_event_chain", { depth: rule_depth });
   }
   return ops;
 }

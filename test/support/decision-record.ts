@@ -1,7 +1,7 @@
 /** Decisions in readable form: operations with column names, replies with parsed bodies. */
 import { type Primitive, STREAM_KINDS, type StreamKind } from "#protocol/wire/feed";
 import type { Decision } from "#storage/write/batch";
-import { OPERATIONS, type OperationName } from "#storage/write/ops";
+import { COLUMNS, type OperationName } from "#storage/write/ops";
 import { operationAt, singleOperations } from "./bulk-operations.ts";
 
 export interface Operation {
@@ -64,7 +64,7 @@ function decodeOperations(ops: readonly Primitive[]): Operation[] {
   const decoded: Operation[] = [];
   for (let at = 0; at < ops.length; ) {
     const { name, values } = operationAt(ops, at);
-    const columns = OPERATIONS[name].map((column, index) => [column, values[index] ?? null]);
+    const columns = COLUMNS[name].map((column, index) => [column, values[index] ?? null]);
     decoded.push({ op: name, ...Object.fromEntries(columns) }, ...decodeOperations(singleOperations(name, values)));
     at += values.length + 1;
   }

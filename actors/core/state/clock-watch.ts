@@ -8,7 +8,6 @@
  * from before the step.
  */
 import type { ClockRow } from "#storage/load/load";
-import { putOperation } from "#storage/write/ops";
 import { SERVER_LOG } from "../../names.ts";
 import type { Turn } from "../turn.ts";
 import { stepText } from "./clock-step-text.ts";
@@ -141,7 +140,6 @@ export class ClockWatch {
     const measured = { boot_time: this.#bootUs, wall_time: turn.nowUs, ahead: turn.nowUs - this.#bootUs };
     const row: ClockRow = { boot: this.#boot, ...measured, trusted_ahead, step, stepped_at, waited };
     this.#row = row;
-    const clocks = [row.boot, row.boot_time, row.wall_time, row.ahead, trusted_ahead] as const;
-    putOperation(turn.decision.ops, "put_clock", 1, ...clocks, step, stepped_at, waited);
+    turn.put("put_clock", { id: 1, ...row });
   }
 }

@@ -12,7 +12,6 @@ import { checkParameter, checkParameters } from "#protocol/values/parameters";
 import type { JsonMap } from "#protocol/values/scalar";
 import { writeUuid } from "#protocol/values/uuid";
 import type { Command } from "#protocol/wire/command";
-import { putOperation } from "#storage/write/ops";
 import { type Backfill, backfillTag } from "../../core/state/backfill.ts";
 import type { Flow } from "../../core/state/flow.ts";
 import { type Run, UNSTARTED } from "../../core/state/run.ts";
@@ -136,19 +135,21 @@ export function addDraftedRuns(turn: Turn, flow: Flow, backfill: Backfill, draft
   const tag = backfillTag(backfill.id);
   const tags = [...new Set([...flow.tags, tag])];
   const { priority } = flow.options;
-  const given = [
-    firstId,
-    runs.length,
-    externalIds,
-    flow.id,
-    JSON.stringify(tags),
+  turn.put("insert_backfill_runs", {
+    first_id: firstId,
+    count: runs.length,
+    external_ids: externalIds,
+    flow_id: flow.id,
+    tags: JSON.stringify(tags),
     priority,
-    tag,
-    turn.nowUs,
-    backfill.id,
-  ] as const;
-  const texts = [`${flow.name}-`, wanted.head, wanted.tail, values.join("")] as const;
-  putOperation(turn.decision.ops, "insert_backfill_runs", ...given, ...texts);
+    created_by: tag,
+    created_at: turn.nowUs,
+    backfill_id: backfill.id,
+    name_head: `${flow.name}-`,
+    parameters_head: wanted.head,
+    parameters_tail: wanted.tail,
+    values: values.join(""),
+  });
   turn.newRuns(flow, firstId, runs.length);
   backfill.counts.set("Scheduled", runs.length);
   const state: State = { ...NOTHING_YET, timestamp: turn.nowUs };

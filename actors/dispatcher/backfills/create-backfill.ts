@@ -4,7 +4,6 @@ import { refuse } from "#protocol/errors";
 import { BackfillBody, type BackfillPreview } from "#protocol/records/backfill";
 import { canonicalJson } from "#protocol/values/json";
 import type { Command } from "#protocol/wire/command";
-import { putOperation } from "#storage/write/ops";
 import { type Backfill, backfillTag } from "../../core/state/backfill.ts";
 import type { Flow } from "../../core/state/flow.ts";
 import type { LiveState } from "../../core/state/live-state.ts";
@@ -102,10 +101,22 @@ function addRow(turn: Turn, flow: Flow, body: BackfillBody, wanted: WantedRuns):
 
 export function storeBackfill(turn: Turn, backfill: Backfill): void {
   const { id, external_id, flow_id, parameter, start_value, end_value, interval_secs, concurrency, total } = backfill;
-  const identity = [id, external_id, flow_id, parameter, start_value, end_value, interval_secs, concurrency, total] as const;
-  const { cancelled, prefiltered, created_at, extraText, cancelledThrough } = backfill;
-  const standing = [cancelled ? 1 : 0, prefiltered ? 1 : 0, created_at, extraText, cancelledThrough] as const;
-  putOperation(turn.decision.ops, "put_backfill", ...identity, ...standing);
+  turn.put("put_backfill", {
+    id,
+    external_id,
+    flow_id,
+    parameter,
+    start_value,
+    end_value,
+    interval_secs,
+    concurrency,
+    total,
+    cancelled: backfill.cancelled ? 1 : 0,
+    prefiltered: backfill.prefiltered ? 1 : 0,
+    created_at: backfill.created_at,
+    extra_parameters: backfill.extraText,
+    cancelled_through: backfill.cancelledThrough,
+  });
 }
 
 export function unfinishedRuns(state: LiveState, { id }: Backfill): Run[] {

@@ -5,7 +5,6 @@
 
 import type { State } from "#protocol/records/state";
 import type { Command } from "#protocol/wire/command";
-import { putOperation } from "#storage/write/ops";
 import { STEP_MIN_US } from "../../core/state/clock-watch.ts";
 import type { Rule } from "../../core/state/rule.ts";
 import { isEnded, type Run } from "../../core/state/run.ts";
@@ -103,7 +102,7 @@ function waitingAgain(timestamp: number): State {
 function putRuleRight(turn: Turn, rule: Rule): void {
   if (rule.guards.tick !== undefined && rule.guards.tick > turn.nowUs) {
     rule.guards.tick = turn.nowUs;
-    putOperation(turn.decision.ops, "put_guards", rule.id, JSON.stringify(rule.guards));
+    turn.put("put_guards", { rule_id: rule.id, state: JSON.stringify(rule.guards) });
   }
   rule.since_time = Math.min(rule.since_time, turn.nowUs);
   storeRule(turn, rule);

@@ -6,7 +6,6 @@
  * runs are created and complete, so no history is searched. Values are compared as text; null never matches.
  */
 import { canonicalJson, parseJson } from "#protocol/values/json";
-import { putOperation } from "#storage/write/ops";
 import type { Flow } from "../../core/state/flow.ts";
 import type { KeyedRun } from "../../core/state/live-state.ts";
 import type { Run } from "../../core/state/run.ts";
@@ -47,7 +46,7 @@ export function forgetKeyedRun(turn: Turn, run: Run): void {
     const known = turn.state.keyedRuns(downstream.id, value, turn.number);
     if (known.get(run.flow.id)?.run_id !== run.id) continue;
     known.delete(run.flow.id);
-    putOperation(turn.decision.ops, "delete_fan_in", downstream.id, value, run.flow.id);
+    turn.put("delete_fan_in", { downstream_id: downstream.id, value, flow_id: run.flow.id });
   }
 }
 
@@ -81,8 +80,9 @@ function completedUpstream(turn: Turn, downstream: Flow, known: ReadonlyMap<numb
 }
 
 function put(turn: Turn, downstream: Flow, value: string, run: Run, completed: boolean): void {
-  turn.state.keyedRuns(downstream.id, value, turn.number).set(run.flow.id, { flow_id: run.flow.id, run_id: run.id, completed });
-  putOperation(turn.decision.ops, "put_fan_in", downstream.id, value, run.flow.id, run.id, completed ? 1 : 0);
+  const entry = { flow_id: run.flow.id, run_id: run.id };
+  turn.state.keyedRuns(downstream.id, value, turn.number).set(run.flow.id, { ...entry, completed });
+  turn.put("put_fan_in", { downstream_id: downstream.id, value, ...entry, completed: completed ? 1 : 0 });
 }
 
 /** Records that all upstream flows have completed a run for the value; `run` is the downstream run. */

@@ -1,6 +1,5 @@
 /** The registry of engines: registering and removing engines, sending them away, and signals to their processes. */
 import type { WorkRequest } from "#protocol/records/engine";
-import { putOperation } from "#storage/write/ops";
 import { type Engine, type EngineKey, engineKey } from "../../core/state/engine.ts";
 import type { Run } from "../../core/state/run.ts";
 import { engineKeyOf } from "../../core/state/work-queue.ts";
@@ -84,7 +83,7 @@ export function engineOf(turn: Turn, run: Run): Engine | undefined {
 export function forgetEngine(turn: Turn, engine: Engine): void {
   if (engine.poll !== null) turn.state.queue.unpark(engine.poll);
   turn.state.engines.delete(engine.id);
-  if (engine.stored) putOperation(turn.decision.ops, "delete_engine", engine.id);
+  if (engine.stored) turn.put("delete_engine", { id: engine.id });
   if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Unwatch", engine_id: engine.id });
 }
 

@@ -3,7 +3,6 @@
  * takes back leases and assignment.
  */
 import { LATE_AFTER_US } from "#protocol/limits";
-import { putOperation } from "#storage/write/ops";
 import { backfillOfTag } from "../../core/state/backfill.ts";
 import { type Engine, type ParkedPoll, storedEngineKey } from "../../core/state/engine.ts";
 import type { LiveState } from "../../core/state/live-state.ts";
@@ -124,8 +123,9 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
   state.nextIds.lease += 1;
   const resources = needsOf(run);
   if (Object.keys(resources).length > 0) {
-    state.ledger.take({ id, run_id: run.id, kind: "run", resources, sinceUs: turn.nowUs });
-    putOperation(turn.decision.ops, "insert_lease", id, run.id, "run", JSON.stringify(resources), turn.nowUs);
+    const lease = { id, run_id: run.id, kind: "run" } as const;
+    state.ledger.take({ ...lease, resources, sinceUs: turn.nowUs });
+    turn.put("insert_lease", { ...lease, resources: JSON.stringify(resources), created_at: turn.nowUs });
   }
   run.assignment_id = id;
   run.engine_id = engine.id;
@@ -182,17 +182,14 @@ export function processSeen(turn: Turn, engine: Engine, startedTicks: number | n
 }
 
 function putEngine(turn: Turn, engine: Engine): void {
-  const started = engine.pidStarted;
-  putOperation(
-    turn.decision.ops,
-    "put_engine",
-    engine.id,
-    engine.pid,
-    started,
-    engine.host,
-    storedEngineKey(engine.key),
-    turn.nowUs,
-  );
+  turn.put("put_engine", {
+    id: engine.id,
+    pid: engine.pid,
+    pid_started: engine.pidStarted,
+    host: engine.host,
+    project_key: storedEngineKey(engine.key),
+    last_contact: turn.nowUs,
+  });
 }
 
 /** Releases assignment and leases of a run that ends, pauses or returns to the queue. */
@@ -207,7 +204,7 @@ export function releaseRun(turn: Turn, run: Run, worked = true): void {
   const freed = new Set<string>();
   for (const lease of state.ledger.leasesOf(run.id)) {
     for (const resource of state.ledger.end(lease.id)) freed.add(resource);
-    putOperation(turn.decision.ops, "delete_lease", lease.id);
+    turn.put("delete_lease", { id: lease.id });
   }
   if (freed.size > 0) capacityFreed(turn, [...freed]);
 }

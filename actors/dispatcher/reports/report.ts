@@ -15,7 +15,6 @@ import { exceedsBytes } from "#protocol/values/json-size";
 import { checkReportedName } from "#protocol/vocabulary";
 import type { Command } from "#protocol/wire/command";
 import { eventsOfSlice, sliceEnds } from "#protocol/wire/report-slices";
-import { putOperation } from "#storage/write/ops";
 import { newReport, type OpenReport, type ReportHead } from "../../core/state/open-reports.ts";
 import { type Run, withEntry, withSequence } from "../../core/state/run.ts";
 import type { TaskRun } from "../../core/state/task-run.ts";
@@ -245,18 +244,16 @@ function putArtifact(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "
   run.artifacts = withEntry(run.artifacts, event.external_id, { id, created_at: createdAt });
   const taskId = taskIdOf(run, event.task_run_external_id);
   const { external_id, key, artifact_kind } = event;
-  putOperation(
-    turn.decision.ops,
-    "put_artifact",
+  turn.put("put_artifact", {
     id,
     external_id,
-    run.id,
-    taskId,
-    key ?? null,
-    artifact_kind,
+    run_id: run.id,
+    task_run_id: taskId,
+    key: key ?? null,
+    kind: artifact_kind,
     data,
-    createdAt,
-    turn.nowUs,
-  );
+    created_at: createdAt,
+    updated_at: turn.nowUs,
+  });
   turn.stream("artifact.updated", id);
 }

@@ -3,7 +3,6 @@
  * have not processed stay. Hours are counted since boot. While a step of the wall clock is not accepted, nothing is deleted,
  * because ages may be wrong.
  */
-import { putOperation } from "#storage/write/ops";
 import { isEnded } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { skipDeletedFire } from "../../scheduler/fires/skips.ts";
@@ -52,7 +51,7 @@ export function sweepSlice(turn: Turn): boolean {
 function trimHistory(turn: Turn, beforeUs: number): boolean {
   const lastEvent = turn.state.rules.storedCursor;
   if (!turn.state.reader.hasOldHistory(beforeUs, lastEvent)) return false;
-  putOperation(turn.decision.ops, "trim_history", beforeUs, lastEvent, STRETCHES_PER_SLICE);
+  turn.put("trim_history", { before: beforeUs, last_event: lastEvent, stretches: STRETCHES_PER_SLICE });
   return true;
 }
 

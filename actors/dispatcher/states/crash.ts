@@ -1,5 +1,4 @@
 /** Crashes: the end of a run whose engine is gone, and its rerun. */
-import { putOperation } from "#storage/write/ops";
 import { isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { ENGINE_PROCESSES } from "../../names.ts";
@@ -42,7 +41,7 @@ function scheduleRerun(turn: Turn, run: Run): number {
   const [least, most] = turn.state.settings.rerunDelaySeconds;
   const waitUs = Math.round((least + turn.ids.random() * (most - least)) * 1e6);
   const dueUs = turn.nowUs + waitUs;
-  putOperation(turn.decision.ops, "put_rerun", run.id, dueUs);
+  turn.put("put_rerun", { run_id: run.id, due: dueUs });
   turn.state.deadlines.wait("rerun", run.id, waitUs);
   turn.state.room.keepForRerun(run.id);
   return dueUs;
@@ -52,7 +51,7 @@ function scheduleRerun(turn: Turn, run: Run): number {
 export function rerun(turn: Turn, runId: number): void {
   // A stopping server leaves the stored rerun to the next server.
   if (turn.state.stopping) return;
-  putOperation(turn.decision.ops, "delete_rerun", runId);
+  turn.put("delete_rerun", { run_id: runId });
   turn.state.room.giveUpRerun(runId);
   const crashed = turn.state.findRun(runId);
   if (crashed === undefined || crashed.state.type !== "Crashed") return;

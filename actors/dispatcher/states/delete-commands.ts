@@ -2,7 +2,6 @@
 
 import { refuse } from "#protocol/errors";
 import type { Command } from "#protocol/wire/command";
-import { putOperation } from "#storage/write/ops";
 import { isEnded } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { runsOfProject } from "../../records/flows/register-flow.ts";
@@ -43,6 +42,6 @@ export function deleteFlowCommand(turn: Turn, command: Command): void {
   turn.state.backfills.removeFlow(flow.id);
   // Upstream flows lose the priority inherited from this flow, so their waiting runs change place.
   requeue(turn, runsOfProject(turn, flow.project), () => turn.state.removeFlow(flow));
-  putOperation(turn.decision.ops, "delete_flow", flow.id);
+  turn.put("delete_flow", { id: flow.id });
   turn.reply(command, 204, null);
 }

@@ -1,5 +1,4 @@
 /** Removes runs, for every caller: a delete, retention, and schedules that no longer produce a run. */
-import { putOperation } from "#storage/write/ops";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { forgetKeyedRun } from "../creation/fan-in.ts";
@@ -13,7 +12,7 @@ export function dropRun(turn: Turn, run: Run): void {
   forgetKeyedRun(turn, run);
   turn.writeTouched();
   forgetRun(turn, run);
-  putOperation(turn.decision.ops, "delete_run", run.id);
+  turn.put("delete_run", { id: run.id });
   turn.stream("run.deleted", run.id);
 }
 

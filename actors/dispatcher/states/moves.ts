@@ -3,7 +3,6 @@
  */
 import { INTEGER_MAX } from "#protocol/limits";
 import { isTerminal, type State, type StateType } from "#protocol/records/state";
-import { putOperation } from "#storage/write/ops";
 import type { Run } from "../../core/state/run.ts";
 import type { TaskRun } from "../../core/state/task-run.ts";
 import type { Turn } from "../../core/turn.ts";
@@ -96,7 +95,7 @@ function afterMove(turn: Turn, run: Run, state: State, force: boolean): void {
   if (state.type === "Cancelling") armCancel(turn, run);
   if (state.type === "Cancelled") {
     run.answers = 0;
-    putOperation(turn.decision.ops, "delete_answers", run.id);
+    turn.put("delete_answers", { run_id: run.id });
   }
   if (state.type === "Completed") turn.completed.push({ run, above: null });
   if (state.type === "Failed") noteFailure(turn, run);

@@ -6,7 +6,6 @@ import { canonicalJson } from "#protocol/values/json";
 import { exceedsBytes } from "#protocol/values/json-size";
 import { checkAnswer } from "#protocol/values/parameters";
 import type { Command } from "#protocol/wire/command";
-import { putOperation } from "#storage/write/ops";
 import type { Turn } from "../../core/turn.ts";
 import { moveRun } from "./move-run.ts";
 
@@ -20,7 +19,7 @@ export function resumeRunCommand(turn: Turn, command: Command<"ResumeRun">): voi
   const answer = canonicalJson(input);
   if (exceedsBytes(answer, ANSWER_BYTES_MAX)) return turn.refuse(command, refuse("value_too_large", "input", ANSWER_BYTES_MAX));
   run.answers += 1;
-  putOperation(turn.decision.ops, "insert_answer", run.id, run.answers, answer, turn.nowUs);
+  turn.put("insert_answer", { run_id: run.id, ordinal: run.answers, value: answer, created_at: turn.nowUs });
   moveRun(turn, run, { type: "Scheduled", name: "Resuming", timestamp: turn.nowUs, message: null, details: {} });
   turn.replyRun(command, 200, run);
 }

@@ -1,6 +1,6 @@
 /** Registers flows: with the first run that names a flow, and by discovery. */
 import { canonicalJson } from "#protocol/values/json";
-import { putOperation } from "#storage/write/ops";
+import type { RowOf } from "#storage/write/ops";
 import type { Flow } from "../../core/state/flow.ts";
 import { readOptions } from "../../core/state/flow.ts";
 import type { Run } from "../../core/state/run.ts";
@@ -58,11 +58,8 @@ function addFlow(turn: Turn, sent: FlowRegistration, live: boolean): Flow {
   turn.state.nextIds.flow += 1;
   if (flow.options.after === null) turn.state.putFlow(flow);
   else requeue(turn, runsOfProject(turn, flow.project), () => turn.state.putFlow(flow));
-  const schemaText = flow.parameter_schema === null ? null : canonicalJson(flow.parameter_schema);
-  const { id, external_id, project, name, module, source_dir, description, flow_group, created_at } = flow;
-  const identity = [id, external_id, project, name, module, source_dir] as const;
-  const described = [description, flow_group, JSON.stringify(flow.tags), schemaText, optionsText, null, null] as const;
-  putOperation(turn.decision.ops, "insert_flow", ...identity, ...described, created_at, created_at);
+  const { id, external_id, project, name, created_at } = flow;
+  turn.put("insert_flow", { id, external_id, project, name, ...changeable(flow), created_at });
   registered(turn, flow);
   return flow;
 }
@@ -113,20 +110,21 @@ function changesQueue(flow: Flow, sent: FlowRegistration): boolean {
 
 /** Writes the changeable fields of a flow. */
 export function updateFlow(turn: Turn, flow: Flow): void {
-  const schemaText = flow.parameter_schema === null ? null : canonicalJson(flow.parameter_schema);
-  putOperation(
-    turn.decision.ops,
-    "update_flow",
-    flow.id,
-    flow.module,
-    flow.source_dir,
-    flow.description,
-    flow.flow_group,
-    JSON.stringify(flow.tags),
-    schemaText,
-    flow.optionsText,
-    flow.error,
-    flow.schedule_error,
-    flow.last_seen_at,
-  );
+  turn.put("update_flow", { id: flow.id, ...changeable(flow) });
+}
+
+function changeable(flow: Flow): Omit<RowOf<"update_flow">, "id"> {
+  const { module, source_dir, description, flow_group, error, schedule_error, last_seen_at } = flow;
+  return {
+    module,
+    source_dir,
+    description,
+    flow_group,
+    tags: JSON.stringify(flow.tags),
+    parameter_schema: flow.parameter_schema === null ? null : canonicalJson(flow.parameter_schema),
+    options: flow.optionsText,
+    error,
+    schedule_error,
+    last_seen_at,
+  };
 }

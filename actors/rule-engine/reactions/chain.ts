@@ -2,7 +2,6 @@
  * Chains of rules: whatever a rule creates, directly or indirectly, carries the number of rules that led to it, so that a
  * cycle of rules ends.
  */
-import { putOperation } from "#storage/write/ops";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 
@@ -13,5 +12,5 @@ export function continueChain(turn: Turn, run: Run, followed: Run | null = null)
   const depth = Math.max(turn.ruleDepth, before);
   if (depth === 0 || (followed === null && depth === before)) return;
   chains.put(run.id, depth, turn.number);
-  putOperation(turn.decision.ops, "put_chain", run.id, depth);
+  turn.put("put_chain", { run_id: run.id, depth });
 }

@@ -1,5 +1,4 @@
 /** Outbound messages: each is stored as a row before it is sent, and sent again until answered. */
-import { putOperation } from "#storage/write/ops";
 import type { Turn } from "../../core/turn.ts";
 import { type OutboundContent, type OutboundMessage, receiverOf } from "../rule-messages.ts";
 
@@ -15,10 +14,9 @@ export interface Purpose {
 export function putOutbound(turn: Turn, content: OutboundContent, purpose: Purpose): number {
   const { rules } = turn.state;
   const id = rules.take("outbound");
-  const { kind, firing_id, rule_id, action } = purpose;
-  const message = { ...content, id, firing_id };
+  const message = { ...content, id, firing_id: purpose.firing_id };
   const text = JSON.stringify(content);
-  putOperation(turn.decision.ops, "put_outbound", id, firing_id, rule_id, action, kind, text, turn.nowUs);
+  turn.put("put_outbound", { id, ...purpose, request: text, created_at: turn.nowUs });
   rules.addOutbound(message, text.length);
   rules.unsentOutbound.push({ turn: turn.number, message });
   return id;
@@ -27,7 +25,7 @@ export function putOutbound(turn: Turn, content: OutboundContent, purpose: Purpo
 /** Closes an answered message. False if it was answered before. */
 export function closeOutbound(turn: Turn, id: number): boolean {
   if (!turn.state.rules.removeOutbound(id)) return false;
-  putOperation(turn.decision.ops, "delete_outbound", id);
+  turn.put("delete_outbound", { id });
   return true;
 }
 

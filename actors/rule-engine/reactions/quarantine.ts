@@ -3,7 +3,6 @@
  * skipped instead of ending the server. After two crashes at the same point, the failure is only recorded; if recording
  * crashes too, the point is skipped without a record for its rule. `millrace doctor` lists what was skipped.
  */
-import { putOperation } from "#storage/write/ops";
 import type { Turn } from "../../core/turn.ts";
 import { RULE_ENGINE } from "../../names.ts";
 
@@ -47,5 +46,5 @@ export function runGuarded(
 }
 
 export function notePassed(turn: Turn, subject: string, error: string): void {
-  putOperation(turn.decision.ops, "insert_quarantine", RULE_ENGINE, subject, error, turn.nowUs);
+  turn.put("insert_quarantine", { actor: RULE_ENGINE, subject, error, created_at: turn.nowUs });
 }

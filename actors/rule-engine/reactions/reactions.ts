@@ -4,7 +4,6 @@
  */
 
 import { RULE_CURSOR } from "#storage/load/load-rules";
-import { putOperation } from "#storage/write/ops";
 import type { OpenFiring, Outcome, Rule } from "../../core/state/rule.ts";
 import type { Turn } from "../../core/turn.ts";
 import { arm, meet } from "../../expectation-timer/expectation-lifecycle.ts";
@@ -25,7 +24,7 @@ export function applyReactions(turn: Turn, react: React, quarantine: Quarantine)
   book.cursor = react.to;
   if (react.reactions.length === 0 && react.to - book.storedCursor < CURSOR_STEP) return;
   book.storedCursor = react.to;
-  putOperation(turn.decision.ops, "put_cursor", RULE_CURSOR, react.to);
+  turn.put("put_cursor", { name: RULE_CURSOR, event_id: react.to });
 }
 
 function applyReaction(turn: Turn, reaction: Reaction, quarantine: Quarantine): void {
@@ -63,11 +62,11 @@ function fire(turn: Turn, rule: Rule, trigger: OpenFiring["trigger"], actions: P
   const book = turn.state.rules;
   rule.fire_count += 1;
   rule.last_fired = turn.nowUs;
-  putOperation(turn.decision.ops, "fire_rule", rule.id, rule.fire_count, rule.last_fired);
-  if (noteFiring(rule, turn.nowUs)) putOperation(turn.decision.ops, "put_guards", rule.id, JSON.stringify(rule.guards));
+  turn.put("fire_rule", { id: rule.id, fire_count: rule.fire_count, last_fired: rule.last_fired });
+  if (noteFiring(rule, turn.nowUs)) turn.put("put_guards", { rule_id: rule.id, state: JSON.stringify(rule.guards) });
   if (trigger.run_id !== null) {
     book.fired.put({ rule_id: rule.id, run_id: trigger.run_id }, true, turn.number);
-    putOperation(turn.decision.ops, "put_fired", trigger.run_id, rule.id);
+    turn.put("put_fired", { run_id: trigger.run_id, rule_id: rule.id });
   }
   const firing: OpenFiring = {
     id: book.take("firing"),
@@ -154,6 +153,6 @@ function record(turn: Turn, rule: Rule, firing: OpenFiring, outcome: Outcome): v
 function store(turn: Turn, firing: OpenFiring, done: boolean): void {
   const { id, rule_id, timestamp, trigger, outcomes, remaining, outbound } = firing;
   const pending = done ? null : JSON.stringify({ trigger, remaining, outbound });
-  const event = trigger.event_id;
-  putOperation(turn.decision.ops, "put_firing", id, rule_id, event, trigger.run_id, timestamp, JSON.stringify(outcomes), pending);
+  const { event_id, run_id } = trigger;
+  turn.put("put_firing", { id, rule_id, event_id, run_id, timestamp, outcomes: JSON.stringify(outcomes), pending });
 }

@@ -1,6 +1,5 @@
 /** Rules as rows: added, changed and removed, for every kind of caller. */
 import type { FullSpec } from "#protocol/records/rule-spec";
-import { putOperation } from "#storage/write/ops";
 import type { Rule } from "../../core/state/rule.ts";
 import type { Turn } from "../../core/turn.ts";
 import { cancelExpectations } from "../../expectation-timer/expectation-lifecycle.ts";
@@ -48,12 +47,13 @@ export function watchAnew(turn: Turn, rule: Rule): void {
 
 export function storeRule(turn: Turn, rule: Rule): void {
   const { id, external_id, name, enabled, source, module, fire_count, last_fired } = rule;
+  const { since_event, since_time, created_at, updated_at } = rule;
   const spec = JSON.stringify(rule.spec);
   turn.state.rules.length += spec.length - rule.length;
   rule.length = spec.length;
-  const identity = [id, external_id, name, enabled ? 1 : 0, source, module, spec] as const;
-  const times = [rule.since_event, rule.since_time, rule.created_at, rule.updated_at] as const;
-  putOperation(turn.decision.ops, "put_rule", ...identity, fire_count, last_fired, ...times);
+  const identity = { id, external_id, name, enabled: enabled ? 1 : 0, source, module, spec } as const;
+  const times = { since_event, since_time, created_at, updated_at };
+  turn.put("put_rule", { ...identity, fire_count, last_fired, ...times });
   turn.stream("rule.updated", id);
   changed(turn);
 }
@@ -62,8 +62,8 @@ export function removeRule(turn: Turn, { id, length }: Rule): void {
   turn.state.rules.length -= length;
   cancelExpectations(turn, id);
   turn.state.rules.rules.delete(id);
-  putOperation(turn.decision.ops, "delete_rule", id);
-  putOperation(turn.decision.ops, "delete_guards", id);
+  turn.put("delete_rule", { id });
+  turn.put("delete_guards", { rule_id: id });
   turn.stream("rule.deleted", id);
   changed(turn);
 }

@@ -6,7 +6,6 @@
  * slept, the clock stepped). Missed fires follow the schedule's catch-up policy.
  */
 import type { State } from "#protocol/records/state";
-import { putOperation } from "#storage/write/ops";
 import type { Run } from "../../core/state/run.ts";
 import type { Schedule } from "../../core/state/schedule.ts";
 import type { Turn } from "../../core/turn.ts";
@@ -97,7 +96,7 @@ function decideFire(
   schedule.runs.delete(fire);
   if (skip !== undefined) {
     schedule.skips.delete(fire);
-    putOperation(turn.decision.ops, "delete_skip", schedule.id, fire);
+    turn.put("delete_skip", { schedule_id: schedule.id, fire });
   }
   if (schedule.ended.has(fire) || (run !== undefined && !isHeldBySchedule(run))) return;
   if (skip !== undefined) {
@@ -125,7 +124,7 @@ function skippedState(turn: Turn, message: string, reason: string): EndedAtOnce 
 function start(turn: Turn, run: Run, createdBy: string): void {
   if (createdBy !== run.created_by) {
     run.created_by = createdBy;
-    putOperation(turn.decision.ops, "set_run_creator", run.id, createdBy);
+    turn.put("set_run_creator", { id: run.id, created_by: createdBy });
   }
   const overlap = overlapOutcome(run.flow, turn.nowUs);
   if (overlap === null) enqueue(turn, run);

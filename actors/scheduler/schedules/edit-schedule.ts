@@ -2,7 +2,6 @@
 
 import { CATCHUP_COUNT_DEFAULT, SCHEDULE_INTERVAL_SECONDS_MIN } from "#protocol/limits";
 import type { ScheduleBody, SchedulePatchBody, Schedule as Sent } from "#protocol/records/schedule";
-import { putOperation } from "#storage/write/ops";
 import type { Flow } from "../../core/state/flow.ts";
 import type { Schedule } from "../../core/state/schedule.ts";
 import type { Turn } from "../../core/turn.ts";
@@ -93,8 +92,8 @@ export function removeSchedule(turn: Turn, schedule: Schedule): void {
   schedule.active = false;
   prune(turn, schedule);
   turn.state.schedules.remove(schedule);
-  putOperation(turn.decision.ops, "delete_skips", schedule.id);
-  putOperation(turn.decision.ops, "delete_schedule", schedule.id);
+  turn.put("delete_skips", { schedule_id: schedule.id });
+  turn.put("delete_schedule", { id: schedule.id });
   turn.stream("schedule.deleted", schedule.id);
 }
 

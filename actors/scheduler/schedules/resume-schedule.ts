@@ -1,6 +1,5 @@
 /** Resumes schedules, for every kind of caller. */
 
-import { putOperation } from "#storage/write/ops";
 import type { Flow } from "../../core/state/flow.ts";
 import type { Schedule } from "../../core/state/schedule.ts";
 import type { Turn } from "../../core/turn.ts";
@@ -44,6 +43,6 @@ export function consumeUntil(turn: Turn, schedule: Schedule, us: number): void {
   for (const fire of schedule.skips.keys()) {
     if (fire > schedule.consumed_until) continue;
     schedule.skips.delete(fire);
-    putOperation(turn.decision.ops, "delete_skip", schedule.id, fire);
+    turn.put("delete_skip", { schedule_id: schedule.id, fire });
   }
 }

@@ -1,6 +1,5 @@
 /** A schedule as a row: its stored form, its record, and its events. */
 import type { ScheduleRow } from "#protocol/records/schedule";
-import { putOperation } from "#storage/write/ops";
 import { flowKey } from "../../core/state/flow.ts";
 import type { Schedule } from "../../core/state/schedule.ts";
 import type { Turn } from "../../core/turn.ts";
@@ -9,10 +8,24 @@ import type { Turn } from "../../core/turn.ts";
 export function storeSchedule(turn: Turn, schedule: Schedule, announce: boolean): void {
   const { id, external_id, flow, spec, catchup, catchup_max, active, paused_reason, paused_until } = schedule;
   const { source, code_key, persist, created_at, updated_at, next_fire, consumed_until } = schedule;
-  const identity = [id, external_id, flow.id, JSON.stringify(spec), catchup, catchup_max] as const;
-  const standing = [active ? 1 : 0, paused_reason, paused_until, source, code_key, persist ? 1 : 0] as const;
-  const times = [created_at, updated_at, next_fire, consumed_until] as const;
-  putOperation(turn.decision.ops, "put_schedule", ...identity, ...standing, ...times);
+  turn.put("put_schedule", {
+    id,
+    external_id,
+    flow_id: flow.id,
+    schedule: JSON.stringify(spec),
+    catchup,
+    catchup_max,
+    active: active ? 1 : 0,
+    paused_reason,
+    paused_until,
+    source,
+    code_key,
+    persist: persist ? 1 : 0,
+    created_at,
+    updated_at,
+    next_fire,
+    consumed_until,
+  });
   if (announce) turn.stream("schedule.updated", id);
 }
 

@@ -1,7 +1,7 @@
 /** Inputs of a checker: commits in order, the feed at the gateway, answers at clients, and the store. */
 import type { Committed, Primitive } from "#protocol/wire/feed";
 import type { Batch } from "#storage/write/batch";
-import { OPERATIONS, type OperationName } from "#storage/write/ops";
+import { COLUMNS, type OperationName } from "#storage/write/ops";
 import type { CommitResult } from "#storage/write/writer";
 import { operationAt, singleOperations } from "../../support/bulk-operations.ts";
 import type { Request } from "../model-gateway.ts";
@@ -20,7 +20,7 @@ export class Operation {
   }
 
   get(column: string): Primitive {
-    const index = (OPERATIONS[this.name] as readonly string[]).indexOf(column);
+    const index = (COLUMNS[this.name] as readonly string[]).indexOf(column);
     if (index < 0) throw new Error(`${this.name} has no ${column}`);
     return this.#values[this.#at + index] ?? null;
   }

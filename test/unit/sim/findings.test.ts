@@ -186,7 +186,7 @@ t.test("a batch that was committed is acknowledged again while the store takes n
     () => undefined,
   );
   const batch: Batch = { kind: "Batch", source: 1, number: 1, generation: 1, refusals: 0, epoch: null, ...emptyDecision() };
-  putOperation(batch.ops, "put_cursor", "a", 1);
+  putOperation(batch.ops, "put_cursor", { name: "a", event_id: 1 });
   const request = { batch, logs: { blocks: [], appended: [], nextLogId: 1 } };
   const send = (what: typeof request): unknown[] => {
     const out = new Outbox();

@@ -14,10 +14,30 @@ function backfill(ops: Primitive[], depth: number): void {
   const ids = new Uint8Array(16 * COUNT);
   for (let index = 0; index < COUNT; index += 1) writeUuid(uuid(3, FIRST + index), ids, 16 * index);
   const values = Array.from({ length: COUNT }, (_, index) => `${new Date(index * 60_000).toISOString().slice(0, 19)}Z`);
-  const origin = [1, JSON.stringify(TAGS), 5, "backfill:1", 1_700_000_000_000_000, 1] as const;
-  const texts = ["über-", '{"a":"ß","at":"', '","z":1}', values.join("")] as const;
-  putOperation(ops, "insert_backfill_runs", FIRST, COUNT, ids, ...origin, ...texts);
-  putOperation(ops, "insert_run_events", "run.scheduled", 1_700_000_000_000_000, FIRST, COUNT, 1, "Scheduled", depth);
+  putOperation(ops, "insert_backfill_runs", {
+    first_id: FIRST,
+    count: COUNT,
+    external_ids: ids,
+    flow_id: 1,
+    tags: JSON.stringify(TAGS),
+    priority: 5,
+    created_by: "backfill:1",
+    created_at: 1_700_000_000_000_000,
+    backfill_id: 1,
+    name_head: "über-",
+    parameters_head: '{"a":"ß","at":"',
+    parameters_tail: '","z":1}',
+    values: values.join(""),
+  });
+  putOperation(ops, "insert_run_events", {
+    name: "run.scheduled",
+    occurred: 1_700_000_000_000_000,
+    first_run_id: FIRST,
+    count: COUNT,
+    flow_id: 1,
+    state_type: "Scheduled",
+    rule_depth: depth,
+  });
 }
 
 /** All rows of the tables with runs and their events. */

@@ -1,8 +1,8 @@
 /** Reads of overviews: ended runs by quarter of an hour, runs of a calendar, backfills and their values. */
 import t from "tap";
 import { type QueryArguments, type QueryName, runQuery } from "#storage/queries/named";
-import { putOperation } from "#storage/write/ops";
-import { openStore, putFlow, putRun, type RunSpec, request, type Store, uuid } from "../../support/storage-rows.ts";
+import { putOperation, type RowOf } from "#storage/write/ops";
+import { backfillRow, openStore, putFlow, putRun, type RunSpec, request, type Store } from "../../support/storage-rows.ts";
 
 const HOUR_US = 3_600_000_000;
 const QUARTER_US = HOUR_US / 4;
@@ -20,7 +20,7 @@ function storeOf(runs: readonly Partial<RunSpec>[]): Store {
   for (const [index, run] of runs.entries()) {
     const spec = { ...RUN, id: index + 1, ...run };
     putRun(ops, spec);
-    putOperation(ops, "count_runs", 1, spec.type, 1);
+    putOperation(ops, "count_runs", { flow_id: 1, state_type: spec.type, delta: 1 });
   }
   store.writer.commit(request(store.writer, 1, { ops }));
   return store;
@@ -31,10 +31,13 @@ function read<N extends QueryName>({ statements }: Store, name: N, args: QueryAr
   return text === null ? null : JSON.parse(text);
 }
 
+function ended(at: number, name: string, task = "", delta = 1): RowOf<"count_ended"> {
+  const state_type = name === "Failed" ? "Failed" : "Completed";
+  return { ended_at: at, flow_id: 1, task_name: task, state_type, duration: 5, delta, state_name: name };
+}
+
 t.test("runs that ended are told by quarters of an hour and name of their state", async (t) => {
   const store = storeOf([]);
-  const ended = (at: number, name: string, task = "", delta = 1) =>
-    ["count_ended", at, 1, task, name === "Failed" ? "Failed" : "Completed", 5, delta, name] as const;
   const ops: Parameters<typeof putOperation>[0] = [];
   const quarter = 1_000 * HOUR_US;
   for (const each of [
@@ -47,7 +50,7 @@ t.test("runs that ended are told by quarters of an hour and name of their state"
     ended(quarter + 2, "Cancelled"),
     ended(quarter + 2, "Cancelled", "", -1),
   ])
-    putOperation(ops, ...each);
+    putOperation(ops, "count_ended", each);
   store.writer.commit(request(store.writer, 2, { ops }));
   t.strictSame(read(store, "stats", { hours: 1, now_us: NOW_US }).quarters, [
     { time: quarter, states: { Completed: 2, Skipped: 1 } },
@@ -59,7 +62,7 @@ t.test("a task is counted under its whole name, also one with a line break", asy
   const store = storeOf([]);
   const ops: Parameters<typeof putOperation>[0] = [];
   for (const task of ["load", "load\nall", "load\nall"])
-    putOperation(ops, "count_ended", 1_000 * HOUR_US, 1, task, "Completed", 5, 1, "Completed");
+    putOperation(ops, "count_ended", ended(1_000 * HOUR_US, "Completed", task));
   store.writer.commit(request(store.writer, 2, { ops }));
   t.match(read(store, "stats", { hours: 1, now_us: NOW_US }).tasks, [
     { flow_id: 1, task: "load\nall", states: { Completed: 2 } },
@@ -118,8 +121,7 @@ t.test("a list of flows holds the requested number of latest ended runs", async 
 t.test("backfills of all flows, and the values of one with their runs", async (t) => {
   const store = storeOf([{ backfill: 3 }, { backfill: 3, type: "Failed", stateName: "Failed" }]);
   const ops: Parameters<typeof putOperation>[0] = [];
-  for (const id of [3, 4])
-    putOperation(ops, "put_backfill", id, uuid(5, id), 1, "day", "a", "b", 86_400, 1, 2, 0, 1, 9, "{}", null);
+  for (const id of [3, 4]) putOperation(ops, "put_backfill", backfillRow(id, { total: 2, created_at: 9 }));
   store.writer.commit(request(store.writer, 2, { ops }));
   store.database.prepare("UPDATE runs SET parameters = json_object('day', '2026-01-0' || id)").run();
   t.strictSame(

@@ -7,7 +7,17 @@ import { logsPage } from "#storage/queries/logs-page";
 import { type QueryArguments, type QueryName, runQuery } from "#storage/queries/named";
 import { buildLogBlocks, type LogLine, readLines } from "#storage/schema/log-blocks";
 import { putOperation } from "#storage/write/ops";
-import { openStore, putFlow, putRun, putTaskRun, type RunSpec, request, type Store, uuid } from "../../support/storage-rows.ts";
+import {
+  openStore,
+  putFlow,
+  putRun,
+  putTaskRun,
+  type RunSpec,
+  request,
+  type Store,
+  taskRow,
+  uuid,
+} from "../../support/storage-rows.ts";
 
 const RUN: RunSpec = {
   ...{ id: 1, flow: 1, name: "one", tags: [], type: "Completed", stateName: "Skipped", created: 1, start: 1, end: 6 },
@@ -136,16 +146,18 @@ function putOneOfEach(ops: Primitive[]): void {
   putRun(ops, { ...RUN, taskCounts: { Running: 1, Completed: 1 } });
   putRun(ops, { ...RUN, id: 2, type: "Running", stateName: "Running", end: null });
   putTaskRun(ops, 1, 1, "Completed", "Cached");
-  const state = ["Running", "Running", 5, null, "{}", 4, null, null, 0, 0, 3] as const;
   const parents = JSON.stringify([uuid(3, 1), uuid(3, 99)]);
-  putOperation(ops, "put_task_run", 2, uuid(3, 2), 1, "t", "k", "t-0", parents, ...state);
-  putOperation(ops, "put_artifact", 1, uuid(4, 1), 1, 2, "k", "table", '{"b":1,"a":2}', 3, 4);
-  putOperation(ops, "put_artifact", 2, uuid(4, 2), 1, null, null, "link", "{}", 3, 4);
-  putOperation(ops, "count_runs", 1, "Completed", 1);
-  putOperation(ops, "count_runs", 1, "Running", 1);
-  putOperation(ops, "count_task_runs", 1, "Running", 2);
-  putOperation(ops, "insert_answer", 1, 2, '{"b":1}', 4);
-  putOperation(ops, "insert_answer", 1, 1, '"first"', 3);
+  putOperation(ops, "put_task_run", taskRow(2, 1, "Running", { name: "t", dynamic_key: "t-0", parents }));
+  const artifact = { run_id: 1, created_at: 3, updated_at: 4 };
+  const table = { id: 1, external_id: uuid(4, 1), task_run_id: 2, key: "k", kind: "table", data: '{"b":1,"a":2}' };
+  putOperation(ops, "put_artifact", { ...artifact, ...table });
+  const link = { id: 2, external_id: uuid(4, 2), task_run_id: null, key: null, kind: "link", data: "{}" };
+  putOperation(ops, "put_artifact", { ...artifact, ...link });
+  putOperation(ops, "count_runs", { flow_id: 1, state_type: "Completed", delta: 1 });
+  putOperation(ops, "count_runs", { flow_id: 1, state_type: "Running", delta: 1 });
+  putOperation(ops, "count_task_runs", { flow_id: 1, state_type: "Running", delta: 2 });
+  putOperation(ops, "insert_answer", { run_id: 1, ordinal: 2, value: '{"b":1}', created_at: 4 });
+  putOperation(ops, "insert_answer", { run_id: 1, ordinal: 1, value: '"first"', created_at: 3 });
 }
 
 t.test("flows, graph, artifacts, counts and answers have the fields of the interface in its order", async (t) => {

@@ -6,8 +6,10 @@ import { SecretBox } from "#storage/home/secret-box";
 import { checkFile, checkStore, INVARIANTS } from "#storage/invariants/check-store";
 import type { Finding, InvariantFacts } from "#storage/invariants/invariant";
 import type { LogLine } from "#storage/schema/log-blocks";
-import { putOperation } from "#storage/write/ops";
+import { putOperation, type RowOf } from "#storage/write/ops";
 import {
+  backfillRow,
+  eventRow,
   openStore,
   putFlow,
   putRun,
@@ -38,53 +40,47 @@ function soundStore(box: SecretBox): Store {
   putTaskRun(ops, 1, 1, "Completed", "Completed");
   for (const run of [1, 2]) putRunEvent(ops, "run.completed", run, 1, "Completed", 1);
   putRunEvent(ops, "run.scheduled", 3, 1, "Scheduled", 1);
-  putOperation(ops, "count_runs", 1, "Completed", 2);
-  putOperation(ops, "count_runs", 1, "Scheduled", 1);
-  putOperation(ops, "count_task_runs", 1, "Completed", 1);
-  putOperation(ops, "insert_lease", 1, 3, "explicit", '{"flow:shop/orders":1,"backfill:1":1,"gpu":1}', 1);
-  putOperation(
-    ops,
-    "put_backfill",
-    1,
-    "0190000f-0000-7000-8000-000000000001",
-    1,
-    "day",
-    "a",
-    "b",
-    86400,
-    1,
-    1,
-    0,
-    1,
-    1,
-    "{}",
-    null,
-  );
-  putOperation(
-    ops,
-    "put_rule",
-    1,
-    "0190000f-0000-7000-8000-000000000002",
-    "r",
-    1,
-    "ui",
-    null,
-    '{"once":"per_run"}',
-    1,
-    5,
-    0,
-    0,
-    1,
-    1,
-  );
-  putOperation(ops, "put_firing", 1, 1, 1, 1, 5, "[]", null);
-  putOperation(ops, "put_expectation", 1, 1, "run:1", "met", 1, 2, 1, 1);
-  putOperation(ops, "insert_event", "expectation.met", 3, 1, 1, null, null, null, null, "{}", "[]", '{"id":1,"rule_id":1}');
-  putOperation(ops, "put_skip", 1, 6, "api", 1);
-  putOperation(ops, "put_variable", "password", box.seal(JSON.stringify({ text: SECRET })), 1, null, 1, 1);
+  putOperation(ops, "count_runs", { flow_id: 1, state_type: "Completed", delta: 2 });
+  putOperation(ops, "count_runs", { flow_id: 1, state_type: "Scheduled", delta: 1 });
+  putOperation(ops, "count_task_runs", { flow_id: 1, state_type: "Completed", delta: 1 });
+  const resources = '{"flow:shop/orders":1,"backfill:1":1,"gpu":1}';
+  putOperation(ops, "insert_lease", { id: 1, run_id: 3, kind: "explicit", resources, created_at: 1 });
+  putOperation(ops, "put_backfill", backfillRow(1, { external_id: "0190000f-0000-7000-8000-000000000001", total: 1 }));
+  putRule(ops);
+  putOperation(ops, "insert_event", givenEvent("expectation.met", 3, 1, '{"id":1,"rule_id":1}'));
+  putOperation(ops, "put_skip", { schedule_id: 1, fire: 6, skipped_by: "api", skipped_at: 1 });
+  const value = box.seal(JSON.stringify({ text: SECRET }));
+  putOperation(ops, "put_variable", { name: "password", value, secret: 1, tags: null, created_at: 1, updated_at: 1 });
   store.writer.commit(request(store.writer, 1, { ops, logs: [1, 0, 1, 4, JSON.stringify([line])] }));
   store.database.exec("UPDATE runs SET created_by = 'backfill:1' WHERE id = 3");
   return store;
+}
+
+/** A rule that fired and whose expectation was met, for run 1. */
+function putRule(ops: Primitive[]): void {
+  putOperation(ops, "put_rule", {
+    id: 1,
+    external_id: "0190000f-0000-7000-8000-000000000002",
+    name: "r",
+    enabled: 1,
+    source: "ui",
+    module: null,
+    spec: '{"once":"per_run"}',
+    fire_count: 1,
+    last_fired: 5,
+    since_event: 0,
+    since_time: 0,
+    created_at: 1,
+    updated_at: 1,
+  });
+  const about = { id: 1, rule_id: 1, run_id: 1 };
+  putOperation(ops, "put_firing", { ...about, event_id: 1, timestamp: 5, outcomes: "[]", pending: null });
+  const expectation = { ...about, key: "run:1", armed_at: 1, deadline: 2, flow_id: 1 };
+  putOperation(ops, "put_expectation", { ...expectation, status: "met" });
+}
+
+function givenEvent(name: string, occurred: number, run: number, payload: string): RowOf<"insert_event"> {
+  return eventRow(name, occurred, { run_id: run, flow_id: 1, resource: "{}", related: "[]", payload });
 }
 
 function findingsIn({ database }: Store, facts: InvariantFacts): (Finding & { id: string })[] {
@@ -162,8 +158,7 @@ t.test("a fan-in that happened twice for a value, and one whose first run was de
   const store = soundStore(new SecretBox(join(t.testdir(), "secret.key")));
   const ops: Primitive[] = [];
   const payload = '{"key":"day","value":"d"}';
-  for (const run of [1, 2])
-    putOperation(ops, "insert_event", "flow.fan_in", 1, run, 1, null, null, null, null, "{}", "[]", payload);
+  for (const run of [1, 2]) putOperation(ops, "insert_event", givenEvent("flow.fan_in", 1, run, payload));
   store.writer.commit(request(store.writer, 2, { ops }));
   const told = () => findingsIn(store, NO_TOTALS).filter(({ id }) => id === "I9");
   t.match(told(), [{ level: "unusual", text: 'flow 1 was run 2 times for the value "d"' }]);

@@ -1,4 +1,5 @@
 import t from "tap";
+import type { StateType } from "#protocol/records/state";
 import type { Primitive } from "#protocol/wire/feed";
 import { STREAM_CODE } from "#protocol/wire/feed";
 import { loadStore } from "#storage/load/load";
@@ -11,9 +12,10 @@ import type { Database } from "#storage/sqlite/driver";
 import { Statements } from "#storage/sqlite/statements";
 import { StorageError } from "#storage/sqlite/storage-error";
 import { type Batch, emptyDecision } from "#storage/write/batch";
-import { putOperation, type RunStateValues } from "#storage/write/ops";
+import { putOperation, type RunStateRow } from "#storage/write/ops";
 import { openWriteHandle } from "#storage/write/write-handle";
 import { type CommitRequest, Writer } from "#storage/write/writer";
+import { eventRow, flowRow, runRow, stateRow, taskRow } from "../../support/storage-rows.ts";
 
 const RUN_UUID = "01900000-0000-7000-8000-000000000001";
 const FLOW_UUID = "01900000-0000-7000-8000-0000000000f1";
@@ -35,42 +37,34 @@ function request(writer: Writer, number: number, parts: Partial<Batch>): CommitR
   return { batch, logs: buildLogBlocks(batch.logs, writer.nextLogId) };
 }
 
-type State = [type: string, name: string, at: number, message: string | null, end: number | null];
+type State = [type: StateType, name: string, at: number, message: string | null, end: number | null];
 
-function runState([type, name, at, message, end]: State): RunStateValues {
-  const start = end === null ? null : at;
-  return [type, name, at, message, "{}", null, start, end, end === null ? null : 5, null, null, null, 0, null, 0, 0, 0, null];
+function runState([type, name, at, message, end]: State): RunStateRow {
+  const times = { start_time: end === null ? null : at, end_time: end, total_run_time: end === null ? null : 5 };
+  return stateRow(type, { state_name: name, state_timestamp: at, state_message: message, ...times });
+}
+
+function putUpdate(ops: Primitive[], state: State): void {
+  putOperation(ops, "update_run", { id: 1, ...runState(state) });
 }
 
 function putFlow(ops: Primitive[], id = 1): void {
-  putOperation(ops, "insert_flow", id, FLOW_UUID, "p", `f${id}`, "m", "/d", null, null, "[]", "{}", "{}", null, null, 1, 2);
+  putOperation(ops, "insert_flow", flowRow(id, { external_id: FLOW_UUID }));
 }
 
 function putRun(ops: Primitive[], id: number, state: State, flow = 1): void {
-  const uuid = RUN_UUID.slice(0, -4) + id.toString(16).padStart(4, "0");
-  putOperation(
-    ops,
-    "insert_run",
-    id,
-    uuid,
-    flow,
-    `run-${id}`,
-    '{"x":9007199254740993}',
-    '["a","b"]',
-    0,
-    0,
-    "client",
-    1_000,
-    null,
-    null,
-    null,
-    null,
-    ...runState(state),
-  );
+  const row = runRow(id, runState(state), {
+    external_id: RUN_UUID.slice(0, -4) + id.toString(16).padStart(4, "0"),
+    flow_id: flow,
+    parameters: '{"x":9007199254740993}',
+    tags: '["a","b"]',
+    created_at: 1_000,
+  });
+  putOperation(ops, "insert_run", row);
 }
 
-function putEvent(ops: Primitive[], name: string, run: number, type: string): void {
-  putOperation(ops, "insert_event", name, 2_000_000, run, 1, null, type, type, null, null, null, null);
+function putEvent(ops: Primitive[], name: string, run: number, type: StateType): void {
+  putOperation(ops, "insert_event", eventRow(name, 2_000_000, { run_id: run, flow_id: 1, state_type: type, state_name: type }));
 }
 
 const SCHEDULED: State = ["Scheduled", "Scheduled", 1_000, null, null];
@@ -81,7 +75,7 @@ t.test("a run goes through a commit and comes back as a wire record", async (t) 
   const ops: Primitive[] = [];
   putFlow(ops);
   putRun(ops, 1, SCHEDULED);
-  putOperation(ops, "update_run", 1, ...runState(["Scheduled", "Late", 2_000, "late", null]));
+  putUpdate(ops, ["Scheduled", "Late", 2_000, "late", null]);
   putEvent(ops, "run.scheduled", 1, "Scheduled");
   const stream = [STREAM_CODE["run.updated"], 1, STREAM_CODE["event.created"], 0];
   const logs = [1, 0, 2, 6, '[[null,20,"l",5,"hello"],[null,10,"l",6,"there"]]'];
@@ -160,10 +154,10 @@ t.test("a failed commit leaves nothing, in the store and in memory", async (t) =
   writer.commit(request(writer, 1, { ops }));
   const good: Primitive[] = [];
   putEvent(good, "a.new.name", 1, "Scheduled");
-  putOperation(good, "count_runs", 1, "Scheduled", 5);
+  putOperation(good, "count_runs", { flow_id: 1, state_type: "Scheduled", delta: 5 });
   const bad: Primitive[] = [];
   putRun(bad, 2, SCHEDULED);
-  putOperation(bad, "update_run", 1, ...runState(COMPLETED));
+  putUpdate(bad, COMPLETED);
   putFlow(bad, 1);
   try {
     writer.commit(request(writer, 2, { ops: [...good, ...bad] }));
@@ -187,13 +181,13 @@ t.test("moves of one run in one commit become one row; a revived run is unfinish
   putRun(ops, 1, SCHEDULED);
   writer.commit(request(writer, 1, { ops }));
   const moves: Primitive[] = [];
-  putOperation(moves, "update_run", 1, ...runState(["Running", "Running", 2_000, null, null]));
-  putOperation(moves, "update_run", 1, ...runState(COMPLETED));
+  putUpdate(moves, ["Running", "Running", 2_000, null, null]);
+  putUpdate(moves, COMPLETED);
   writer.commit(request(writer, 2, { ops: moves }));
   t.same(unfinished(database), []);
   t.equal(loadRun(new Statements(database), 1)?.run.state_type, "Completed");
   const revive: Primitive[] = [];
-  putOperation(revive, "update_run", 1, ...runState(["Scheduled", "AwaitingRetry", 4_000, null, null]));
+  putUpdate(revive, ["Scheduled", "AwaitingRetry", 4_000, null, null]);
   writer.commit(request(writer, 3, { ops: revive }));
   t.match(unfinished(database), [{ id: 1, state_type: "Scheduled", state_name: "AwaitingRetry", end_time: null }]);
 });
@@ -203,27 +197,22 @@ t.test("deleting a run keeps its events as they were read before", async (t) => 
   const ops: Primitive[] = [];
   putFlow(ops);
   putRun(ops, 1, SCHEDULED);
-  putOperation(
-    ops,
-    "put_task_run",
-    1,
-    TASK_UUID,
-    1,
-    "add",
-    "k",
-    "add-0",
-    "[]",
-    ...(["Completed", "Cached", 5, "m", "{}", 4, 5, 1, 0, 0, 3] as const),
-  );
+  const cached = { state_name: "Cached", state_message: "m" };
+  const ended = { ...cached, end_time: 5, total_run_time: 1 };
+  const task = taskRow(1, 1, "Completed", { external_id: TASK_UUID, name: "add", dynamic_key: "add-0", ...ended });
+  putOperation(ops, "put_task_run", task);
   putEvent(ops, "run.scheduled", 1, "Scheduled");
-  putOperation(ops, "insert_event", "task_run.cached", 5, 1, 1, 1, "Completed", "Cached", "m", null, null, null);
-  putOperation(ops, "insert_event", "run.late", 5, 1, 1, null, "Scheduled", "Late", null, null, null, '{"name":"n","a":1}');
+  const about = { run_id: 1, flow_id: 1 };
+  const ofTask = { ...about, task_run_id: 1, state_type: "Completed", ...cached } as const;
+  putOperation(ops, "insert_event", eventRow("task_run.cached", 5, ofTask));
+  const late = { ...about, state_type: "Scheduled", state_name: "Late", payload: '{"name":"n","a":1}' } as const;
+  putOperation(ops, "insert_event", eventRow("run.late", 5, late));
   writer.commit(request(writer, 1, { ops }));
   const context = eventContext(statements);
   const before = [1, 2, 3].map((id) => eventById(statements, id, context));
   t.match(before[1], '"payload":{"dynamic_key":"add-0","flow":"f1","message":"m","project":"p","state":"Cached","task":"add"}');
   const gone: Primitive[] = [];
-  putOperation(gone, "delete_run", 1);
+  putOperation(gone, "delete_run", { id: 1 });
   writer.commit(request(writer, 2, { ops: gone }));
   t.equal(runById(statements, 1), null);
   t.same(
@@ -240,7 +229,7 @@ t.test("ids don't return after a delete, also for a new writer", async (t) => {
   putRun(ops, 41, SCHEDULED);
   writer.commit(request(writer, 1, { ops }));
   const gone: Primitive[] = [];
-  putOperation(gone, "delete_flow", 1);
+  putOperation(gone, "delete_flow", { id: 1 });
   writer.commit(request(writer, 2, { ops: gone }));
   const { next_ids, flows, commits } = loadStore(database);
   t.same([next_ids.runs, next_ids.flows], [42, 2]);
@@ -260,7 +249,7 @@ t.test("a full store refuses the commit, keeps what it had and goes on when ther
   const lines = Array.from({ length: 500 }, (_, index) => [null, 20, "l", index, `${index} ${"y".repeat(index % 90)}`]);
   const logs = Array.from({ length: 20 }, () => [1, 0, 500, 4, JSON.stringify(lines)]).flat();
   const moves: Primitive[] = [];
-  putOperation(moves, "update_run", 1, ...runState(COMPLETED));
+  putUpdate(moves, COMPLETED);
   const large = request(writer, 2, { ops: moves, logs });
   t.throws(() => writer.commit(large), { name: "StorageError", fault: "full", disk_full: true });
   t.equal(writer.probe(), false);
@@ -276,12 +265,11 @@ t.test("an assignment's number does not return, also when it held no resource", 
   const ops: Primitive[] = [];
   putFlow(ops);
   putRun(ops, 1, SCHEDULED);
-  const [type, name, at, message, details, received, start, end, total, engine, pid] = runState(COMPLETED);
-  const state = [type, name, at, message, details, received, start, end, total, engine, pid] as const;
-  putOperation(ops, "update_run", 1, ...state, 12, 0, null, 0, 0, 0, null);
+  const state = { id: 1, ...runState(COMPLETED) };
+  putOperation(ops, "update_run", { ...state, assignment_id: 12 });
   writer.commit(request(writer, 1, { ops }));
   const moved: Primitive[] = [];
-  putOperation(moved, "update_run", 1, ...state, 15, 0, null, 0, 0, 0, null);
+  putOperation(moved, "update_run", { ...state, assignment_id: 15 });
   writer.commit(request(writer, 2, { ops: moved }));
   t.equal(loadStore(database).next_ids.leases, 16);
 });
@@ -291,7 +279,7 @@ t.test("a run that is made and taken over by another creator in one commit is th
   const ops: Primitive[] = [];
   putFlow(ops);
   putRun(ops, 1, ["Scheduled", "Scheduled", 10, null, null]);
-  putOperation(ops, "set_run_creator", 1, "catchup");
+  putOperation(ops, "set_run_creator", { id: 1, created_by: "catchup" });
   writer.commit(request(writer, 1, { ops }));
   t.equal(loadRun(statements, 1)?.run.created_by, "catchup");
 });

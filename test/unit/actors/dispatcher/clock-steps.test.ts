@@ -7,6 +7,7 @@ import { ClockWatch, HOLD_US } from "#actors/core/state/clock-watch";
 import type { Turn } from "#actors/core/turn";
 import type { ClockProblem } from "#protocol/records/server";
 import type { ClockRow } from "#storage/load/load";
+import type { RowOf } from "#storage/write/ops";
 import { eventNames, operations } from "../../../support/decision-record.ts";
 import { DispatchKit, type Outcome, START_US } from "../../../support/dispatch-kit.ts";
 import { createId, move, poll, report, workOf } from "../../../support/dispatch-steps.ts";
@@ -234,19 +235,15 @@ function watched(row: ClockRow | null, boot = HOST) {
   const written: ClockRow[] = [];
   const events: unknown[] = [];
   const look = (): void => {
-    const ops: unknown[] = [];
     const turn = {
       nowUs: clocks.nowUs,
       state: { bootUs: () => clocks.bootUs, uptimeUs: () => clocks.bootUs },
-      decision: { ops },
+      put: (_name: "put_clock", { id: _id, ...stored }: RowOf<"put_clock">) => written.push(stored),
       out: { send: () => undefined },
       warn: () => undefined,
       givenEvent: (event: { payload: unknown }) => events.push(event.payload),
     };
     watch.look(turn as unknown as Turn);
-    if (ops.length === 0) return;
-    const [, , name, boot_time, wall_time, ahead, trusted_ahead, step, stepped_at, waited] = ops as never[];
-    written.push({ boot: name, boot_time, wall_time, ahead, trusted_ahead, step, stepped_at, waited } as unknown as ClockRow);
   };
   return { watch, clocks, written, events, look };
 }

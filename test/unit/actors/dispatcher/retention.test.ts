@@ -5,7 +5,16 @@ import t from "tap";
 import type { Primitive } from "#protocol/wire/feed";
 import { putOperation } from "#storage/write/ops";
 import { hasOldHistory, ROWS_PER_SLICE } from "#storage/write/trim-history";
-import { openStore, putFlow, putRun, putRunEvent, putTaskRun, request, type Store } from "../../../support/storage-rows.ts";
+import {
+  eventRow,
+  openStore,
+  putFlow,
+  putRun,
+  putRunEvent,
+  putTaskRun,
+  request,
+  type Store,
+} from "../../../support/storage-rows.ts";
 
 const OLD_US = 1_000_000;
 const NEW_US = 9_000_000;
@@ -23,14 +32,14 @@ function events(count: number, occurred: number): Primitive[] {
   const ops: Primitive[] = [];
   for (let index = 0; index < count; index += 1) {
     const resource = '{"id":"","kind":"custom","name":"a.b"}';
-    putOperation(ops, "insert_event", "a.b", occurred, null, null, null, null, null, null, resource, "[]", "{}");
+    putOperation(ops, "insert_event", eventRow("a.b", occurred, { resource, related: "[]", payload: "{}" }));
   }
   return ops;
 }
 
 function trim(lastEvent: number, stretches: number): Primitive[] {
   const ops: Primitive[] = [];
-  putOperation(ops, "trim_history", BEFORE_US, lastEvent, stretches);
+  putOperation(ops, "trim_history", { before: BEFORE_US, last_event: lastEvent, stretches });
   return ops;
 }
 
@@ -72,19 +81,23 @@ t.test("what rules and coarse indexes have left behind goes as well; what is not
   const store = openStore();
   const { writer, statements } = store;
   const ops: Primitive[] = events(1, OLD_US);
-  putOperation(ops, "put_event_chain", 3);
+  putOperation(ops, "put_event_chain", { depth: 3 });
   ops.push(...events(1_099, OLD_US));
   for (let id = 1; id <= 1_500; id += 1) {
-    putOperation(ops, "put_firing", id, 1, id, 7, id <= 1_400 ? OLD_US : NEW_US, "[]", id === 5 ? "{}" : null);
+    const at = id <= 1_400 ? OLD_US : NEW_US;
+    const firing = { id, rule_id: 1, event_id: id, run_id: 7, timestamp: at, outcomes: "[]" };
+    putOperation(ops, "put_firing", { ...firing, pending: id === 5 ? "{}" : null });
     const status = id % 3 === 0 ? "open" : "met";
-    putOperation(ops, "put_expectation", id, 1, `run:${id}`, status, OLD_US, id <= 1_400 ? OLD_US : NEW_US, null, id);
+    const expectation = { id, rule_id: 1, key: `run:${id}`, armed_at: OLD_US, deadline: at, flow_id: null, run_id: id };
+    putOperation(ops, "put_expectation", { ...expectation, status });
   }
   putFlow(ops, 1, "p", "f");
   for (const id of [7, 8])
     putRun(ops, { ...ENDED_RUN, tags: [], id, name: `run-${id}`, created: OLD_US, start: OLD_US, end: OLD_US });
-  for (const id of [6, 7, 8]) putOperation(ops, "put_fired", id, 1);
+  for (const id of [6, 7, 8]) putOperation(ops, "put_fired", { run_id: id, rule_id: 1 });
   putRunEvent(ops, "run.completed", 8, 1, "Completed", NEW_US);
-  putOperation(ops, "count_ended", OLD_US, 1, "", "Completed", 5, 1, "Completed");
+  const ended = { ended_at: OLD_US, flow_id: 1, task_name: "", state_type: "Completed", state_name: "Completed" } as const;
+  putOperation(ops, "count_ended", { ...ended, duration: 5, delta: 1 });
   writer.commit(request(writer, 1, { ops }));
   writer.commit(request(writer, 2, { ops: events(600, NEW_US) }));
   let number = 2;
@@ -100,7 +113,7 @@ t.test("what rules and coarse indexes have left behind goes as well; what is not
   t.same(all("SELECT count(*) FROM event_chains"), [[0]]);
   t.same(all("SELECT run_id FROM fired"), [[7], [8]], "a rule stays one that has fired for runs that are there");
   const gone: Primitive[] = [];
-  for (const id of [7, 8]) putOperation(gone, "delete_run", id);
+  for (const id of [7, 8]) putOperation(gone, "delete_run", { id });
   writer.commit(request(writer, number + 1, { ops: gone }));
   const [[event] = [0]] = all<[number]>("SELECT id FROM events WHERE run_id = 8");
   writer.commit(request(writer, number + 2, { ops: trim(event - 1, 4) }));
@@ -135,7 +148,7 @@ t.test("the coarse index forgets task runs that were deleted with their runs", a
   const indexed = (): number => statements.raw<[number]>("SELECT count(*) FROM stretches WHERE kind >= 3").get()?.[0] ?? 0;
   t.ok(indexed() > 0);
   const ops: Primitive[] = [];
-  for (let id = 1; id <= RUNS; id += 1) putOperation(ops, "delete_run", id);
+  for (let id = 1; id <= RUNS; id += 1) putOperation(ops, "delete_run", { id });
   writer.commit(request(writer, 2, { ops }));
   t.equal(hasOldHistory(statements, 0, 0), true);
   slice(store, 3);

@@ -10,7 +10,7 @@ function rule(id: number, when: RuleMatch): Rule {
   const checked = completeSpec({ when, do: [{ kind: "cancel_run" }] }, () => null);
   if (!checked.ok) throw new Error(checked.error);
   const times = { since_event: 0, since_time: 0, created_at: 0, updated_at: 0, fire_count: 0, last_fired: null };
-  const identity = { id, external_id: "", name: `rule ${id}`, enabled: true, source: "ui", module: null };
+  const identity = { id, external_id: "", name: `rule ${id}`, enabled: true, source: "ui", module: null } as const;
   return { ...identity, ...times, spec: checked.spec, length: 0, guards: { seconds: [] } };
 }
 

@@ -11,7 +11,7 @@ import { putOperation } from "#storage/write/ops";
 import { eventNames, operations } from "../../../support/decision-record.ts";
 import { DispatchKit, START_US } from "../../../support/dispatch-kit.ts";
 import { createId } from "../../../support/dispatch-steps.ts";
-import { openStore, request } from "../../../support/storage-rows.ts";
+import { eventRow, openStore, request } from "../../../support/storage-rows.ts";
 
 const MINUTE_US = 60_000_000;
 const HOUR_US = 60 * MINUTE_US;
@@ -37,21 +37,8 @@ function engineOver(kit: DispatchKit, count: number, name: string, payload: obje
   const ops: Primitive[] = [];
   for (let index = 0; index < count; index += 1) {
     const resource = JSON.stringify({ id: "", kind: "custom", name });
-    putOperation(
-      ops,
-      "insert_event",
-      name,
-      START_US,
-      null,
-      null,
-      null,
-      null,
-      null,
-      null,
-      resource,
-      "[]",
-      JSON.stringify(payload),
-    );
+    const row = eventRow(name, START_US, { resource, related: "[]", payload: JSON.stringify(payload) });
+    putOperation(ops, "insert_event", row);
   }
   writer.commit(request(writer, 1, { ops }));
   kit.state.rules.nextIds.event += count;

@@ -25,7 +25,7 @@ class Core {
 
   decide(value: string): void {
     const decision = emptyDecision();
-    putOperation(decision.ops, "put_variable", "a", value, 0, "[]", 1, 1);
+    putOperation(decision.ops, "put_variable", { name: "a", value, secret: 0, tags: "[]", created_at: 1, updated_at: 1 });
     this.commits.deliver({ decision, turn: 1 }, "ordinary");
     this.commits.flush();
   }
