@@ -48,7 +48,7 @@ export abstract class CoreActor<K extends CommandKind, M extends { kind: string 
 
   /** Handles a command in a step: a repeated request with an Idempotency-Key gets its first answer. */
   protected command(turn: Turn, command: Command<K>): void {
-    if (!turn.answerAgain(command)) handleCommand(this.commands, turn.causedBy(command), command);
+    if (!turn.answers.again(command)) handleCommand(this.commands, turn.causedBy(command), command);
   }
 
   /** Called in each step after the message was handled, before the decision leaves. */

@@ -63,7 +63,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     },
     Report: (turn, command) => {
       report(turn, command);
-      this.state.openReports.callNext(turn, this.ports.committedTurn());
+      this.state.openReports.callNext(turn.out, this.ports.committedTurn());
     },
     Heartbeat: heartbeat,
     Work: work,
@@ -133,7 +133,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
 
   #continueSlices(turn: Turn): void {
     const committedTurn = this.ports.committedTurn();
-    this.state.openReports.callNext(turn, committedTurn);
+    this.state.openReports.callNext(turn.out, committedTurn);
     callCancels(turn, committedTurn);
   }
 
@@ -155,7 +155,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
       openReports.addAgain(open);
     }
     if (open.next === open.slices.length && open.behind.length === 0) openReports.remove(open);
-    openReports.callNext(turn, this.ports.committedTurn());
+    openReports.callNext(turn.out, this.ports.committedTurn());
   }
 
   #engineGone(turn: Turn, { engine_id: engineId, cause, details }: EngineGone): void {
@@ -266,7 +266,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     const { clock } = turn.state;
     if (clock.openStep !== null || clock.bootUs < this.#forgetUs) return;
     this.#forgetUs = clock.bootUs + FORGET_EVERY_US;
-    turn.put("delete_idempotency", { created_at: turn.nowUs - IDEMPOTENCY_KEEP_US });
+    turn.rows.put("delete_idempotency", { created_at: turn.nowUs - IDEMPOTENCY_KEEP_US });
   }
 
   #gatewayStarted(): void {

@@ -25,7 +25,7 @@ export function arm(turn: Turn, rule: Rule, wanted: Reaction & { kind: "arm" }):
   expectations.add(expectation);
   store(turn, expectation, "open");
   ruleEvent(turn, "expectation.armed", rule, expectation, { id, rule_id, key, run_id, deadline });
-  turn.stream("expectation.armed", id);
+  turn.stream.add("expectation.armed", id);
   turn.out.send(EXPECTATION_TIMER, { kind: "Rearm" });
 }
 
@@ -34,7 +34,7 @@ export function meet(turn: Turn, rule: Rule, { key, occurred }: Reaction & { kin
   if (expectation === undefined || occurred > expectation.deadline || occurred < expectation.armed_at) return;
   end(turn, expectation, "met");
   ruleEvent(turn, "expectation.met", rule, expectation, { id: expectation.id, rule_id: rule.id, key });
-  turn.stream("expectation.met", expectation.id);
+  turn.stream.add("expectation.met", expectation.id);
 }
 
 /** Lapses open expectations due by `dueUs`. The event of each lapse fires its rule like any event. */
@@ -74,7 +74,7 @@ function lapseOne(turn: Turn, rule: Rule | undefined, expectation: ExpectationRo
     armed_at: expectation.armed_at,
     expectation_id: expectation.id,
   });
-  turn.stream("expectation.lapsed", event);
+  turn.stream.add("expectation.lapsed", event);
 }
 
 /** Decides a tick of a rule's clock; repeated messages are ignored. */
@@ -93,7 +93,7 @@ export function tickDone(turn: Turn, { rule_id, due, outcome }: TickDone, quaran
     fails,
   );
   rule.guards.tick = due;
-  turn.put("put_guards", { rule_id: rule.id, state: JSON.stringify(rule.guards) });
+  turn.rows.put("put_guards", { rule_id: rule.id, state: JSON.stringify(rule.guards) });
   turn.out.send(EXPECTATION_TIMER, { kind: "Rearm" });
 }
 
@@ -105,7 +105,7 @@ function lapseTick(turn: Turn, rule: Rule, due: number): void {
     ...{ rule_id: rule.id, rule: rule.name, ...facts, expected: rule.spec.unless?.events ?? [] },
     ...{ deadline: due, armed_at: null, expectation_id: null },
   });
-  turn.stream("expectation.lapsed", event);
+  turn.stream.add("expectation.lapsed", event);
 }
 
 /** Cancels the open expectations of a rule. */
@@ -121,5 +121,5 @@ function end(turn: Turn, expectation: ExpectationRow, status: "met" | "lapsed" |
 
 function store(turn: Turn, expectation: ExpectationRow, status: "open" | "met" | "lapsed" | "cancelled"): void {
   const { id, rule_id, key, armed_at, deadline, flow_id, run_id } = expectation;
-  turn.put("put_expectation", { id, rule_id, key, status, armed_at, deadline, flow_id, run_id });
+  turn.rows.put("put_expectation", { id, rule_id, key, status, armed_at, deadline, flow_id, run_id });
 }

@@ -43,13 +43,13 @@ export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesM
   #acquire(turn: Turn, command: Command<"AcquireLease">): void {
     const { body } = command;
     const run = this.state.findRun(body.run_id);
-    if (run === undefined) return turn.refuse(command, refuse("run_not_found", body.run_id));
+    if (run === undefined) return turn.answers.refuse(command, refuse("run_not_found", body.run_id));
     const wrong = wrongAmount(body.resources);
-    if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
-    if (!canHold(run)) return turn.refuse(command, refuse("run_ended", run.id));
+    if (wrong !== null) return turn.answers.refuse(command, refuse("invalid", wrong));
+    if (!canHold(run)) return turn.answers.refuse(command, refuse("run_ended", run.id));
     const resources = body.resources as Record<string, number>;
     if (this.state.ledger.explicitCount + Object.keys(resources).length > LEASED_RESOURCES_MAX)
-      return turn.refuse(command, refuse("too_many_leases", LEASED_RESOURCES_MAX));
+      return turn.answers.refuse(command, refuse("too_many_leases", LEASED_RESOURCES_MAX));
     const wanted: Waiting = { command, runId: run.id, resources };
     if (this.#tryTake(turn, wanted)) return;
     if ((body.wait_ms ?? 0) > 0) this.#lines.add(wanted);
@@ -63,8 +63,8 @@ export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesM
     this.state.nextIds.lease += 1;
     const lease = { id, run_id: wanted.runId, kind: "explicit" } as const;
     this.state.ledger.take({ ...lease, resources: wanted.resources, sinceUs: turn.nowUs });
-    turn.put("insert_lease", { ...lease, resources: JSON.stringify(wanted.resources), created_at: turn.nowUs });
-    turn.replyJson(wanted.command, 200, { lease: id });
+    turn.rows.put("insert_lease", { ...lease, resources: JSON.stringify(wanted.resources), created_at: turn.nowUs });
+    turn.answers.json(wanted.command, 200, { lease: id });
     this.#remember(wanted.command.id, id);
     return true;
   }
@@ -92,7 +92,7 @@ export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesM
   #settle(turn: Turn, wanted: Waiting): boolean {
     const run = this.state.findRun(wanted.runId);
     const isOver = run === undefined || !canHold(run);
-    if (isOver) turn.refuse(wanted.command, refuse("run_ended", wanted.runId));
+    if (isOver) turn.answers.refuse(wanted.command, refuse("run_ended", wanted.runId));
     else if (!this.#tryTake(turn, wanted)) return false;
     this.#lines.remove(wanted);
     return true;
@@ -116,7 +116,7 @@ export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesM
 
   #answerWaiting(turn: Turn, wanted: Waiting): void {
     const names = Object.keys(wanted.resources).sort();
-    turn.replyJson(wanted.command, 200, { waiting: this.#blockingOf(wanted) ?? names[0] ?? "" });
+    turn.answers.json(wanted.command, 200, { waiting: this.#blockingOf(wanted) ?? names[0] ?? "" });
   }
 
   /** Ends the lease if it belongs to that run; any other lease id is accepted without effect. */
@@ -124,12 +124,12 @@ export class LeaseManager extends CoreActor<CommandsOf<"lease-manager">, LeasesM
     const { body } = command;
     const lease = this.state.ledger.get(body.lease);
     if (lease !== undefined && lease.run_id === body.run_id && lease.kind === "explicit") this.#end(turn, lease);
-    turn.replyJson(command, 200, { ok: true });
+    turn.answers.json(command, 200, { ok: true });
   }
 
   #end(turn: Turn, lease: Lease): void {
     const resources = this.state.ledger.end(lease.id);
-    turn.put("delete_lease", { id: lease.id });
+    turn.rows.put("delete_lease", { id: lease.id });
     this.#serve(turn, resources);
     turn.out.send(DISPATCHER, { kind: "CapacityFreed", resources });
   }

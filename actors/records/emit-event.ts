@@ -11,14 +11,14 @@ import type { Turn } from "../core/turn.ts";
 
 export function emitEvent(turn: Turn, command: Command<"EmitEvent">): void {
   const body = command.body;
-  if (body.name.trim() === "") return turn.refuse(command, refuse("event_name_blank"));
+  if (body.name.trim() === "") return turn.answers.refuse(command, refuse("event_name_blank"));
   const wrong = checkEmittedName(body.name);
-  if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
+  if (wrong !== null) return turn.answers.refuse(command, refuse("invalid", wrong));
   const payload: Record<string, unknown> = { ...(body.payload ?? {}) };
   const run = body.run_id == null ? undefined : turn.state.findRun(body.run_id);
-  if (body.run_id != null && run === undefined) return turn.refuse(command, refuse("run_not_found", body.run_id));
+  if (body.run_id != null && run === undefined) return turn.answers.refuse(command, refuse("run_not_found", body.run_id));
   const flow = body.flow_id == null ? run?.flow : turn.state.flows.get(body.flow_id);
-  if (body.flow_id != null && flow === undefined) return turn.refuse(command, refuse("flow_not_found", body.flow_id));
+  if (body.flow_id != null && flow === undefined) return turn.answers.refuse(command, refuse("flow_not_found", body.flow_id));
   const related: object[] = [];
   let resource: object = { kind: "custom", id: "", name: body.name };
   if (body.resource != null) resource = { kind: body.resource.kind, id: body.resource.id, name: body.resource.name ?? "" };
@@ -34,7 +34,8 @@ export function emitEvent(turn: Turn, command: Command<"EmitEvent">): void {
   }
   const payloadText = canonicalJson(payload);
   if (exceedsBytes(payloadText, PAYLOAD_BYTES_MAX))
-    return turn.refuse(command, refuse("value_too_large", "payload", PAYLOAD_BYTES_MAX));
+    return turn.answers.refuse(command, refuse("value_too_large", "payload", PAYLOAD_BYTES_MAX));
   const about = { run: run ?? null, flow_id: flow?.id ?? null };
-  turn.emittedEvent(command, { name: body.name, ...about, resource, related }, payloadText);
+  turn.events.emitted(command.id, { name: body.name, ...about, resource, related }, payloadText);
+  turn.answers.event(command, 201);
 }

@@ -76,11 +76,11 @@ export type RecordsMessage =
 
 export class Records extends CoreActor<CommandsOf<"records">, RecordsMessage> {
   protected readonly commands: CommandHandlers<CommandsOf<"records">> = {
-    GetActors: (turn, command) => turn.replyJson(command, 200, this.#actors),
-    GetServer: (turn, command) => turn.replyJson(command, 200, describeServer(turn, this.#facts, this.ports.lastSeq())),
-    GetQueue: (turn, command) => turn.replyJson(command, 200, describeQueue(turn)),
+    GetActors: (turn, command) => turn.answers.json(command, 200, this.#actors),
+    GetServer: (turn, command) => turn.answers.json(command, 200, describeServer(turn, this.#facts, this.ports.lastSeq())),
+    GetQueue: (turn, command) => turn.answers.json(command, 200, describeQueue(turn)),
     ExplainRun: explainRun,
-    GetSettings: (turn, command) => turn.replyJson(command, 200, describeSettings(turn, this.#facts)),
+    GetSettings: (turn, command) => turn.answers.json(command, 200, describeSettings(turn, this.#facts)),
     PatchSettings: (turn, command) => patchSettings(turn, command, this.#facts),
     CreateArtifact: createArtifact,
     EmitEvent: emitEvent,
@@ -123,7 +123,7 @@ export class Records extends CoreActor<CommandsOf<"records">, RecordsMessage> {
     this.#facts.codeReloaded = { at: turn.nowUs, files, names, flows: flows.length };
     for (const { project, flow } of flows) {
       const registered = this.state.flowByName(project, flow);
-      if (registered !== undefined) turn.stream("flow.registered", registered.id);
+      if (registered !== undefined) turn.stream.add("flow.registered", registered.id);
     }
   }
 
@@ -146,7 +146,7 @@ export class Records extends CoreActor<CommandsOf<"records">, RecordsMessage> {
       if (registered === undefined) continue;
       registered.live = false;
       this.#facts.liveFlows.delete(registered.id);
-      turn.stream("flow.registered", registered.id);
+      turn.stream.add("flow.registered", registered.id);
     }
     this.#tellLiveFlows(turn);
     for (const { module, source_dir, error } of found.errors) {
@@ -167,14 +167,14 @@ function setError(turn: Turn, flow: Flow, error: string): void {
 function createArtifact(turn: Turn, command: Command<"CreateArtifact">): void {
   const { body } = command;
   const run = turn.state.findRun(body.run_id);
-  if (run === undefined) return turn.refuse(command, refuse("run_not_found", body.run_id));
+  if (run === undefined) return turn.answers.refuse(command, refuse("run_not_found", body.run_id));
   const taskId = body.task_run_id ?? null;
   const isOfRun = taskId === null || [...run.tasks.values()].some((task) => task.id === taskId);
-  if (!isOfRun && taskId !== null) return turn.refuse(command, refuse("task_run_not_found", taskId));
+  if (!isOfRun && taskId !== null) return turn.answers.refuse(command, refuse("task_run_not_found", taskId));
   const wrong = checkArtifactData(body.kind, body.data);
-  if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
+  if (wrong !== null) return turn.answers.refuse(command, refuse("invalid", wrong));
   const data = canonicalJson(body.data);
-  if (exceedsBytes(data, ARTIFACT_BYTES_MAX)) return turn.refuse(command, refuse("artifact_too_large"));
+  if (exceedsBytes(data, ARTIFACT_BYTES_MAX)) return turn.answers.refuse(command, refuse("artifact_too_large"));
   const { kind } = body;
   const key = body.key ?? null;
   const id = turn.state.nextIds.artifact;
@@ -182,8 +182,8 @@ function createArtifact(turn: Turn, command: Command<"CreateArtifact">): void {
   const external_id = turn.ids.uuid();
   run.artifacts = withEntry(run.artifacts, external_id, { id, created_at: turn.nowUs });
   const times = { created_at: turn.nowUs, updated_at: turn.nowUs };
-  turn.put("put_artifact", { id, external_id, run_id: run.id, task_run_id: taskId, key, kind, data, ...times });
-  turn.stream("artifact.updated", id);
+  turn.rows.put("put_artifact", { id, external_id, run_id: run.id, task_run_id: taskId, key, kind, data, ...times });
+  turn.stream.add("artifact.updated", id);
   const head = JSON.stringify({ id, external_id, run_id: run.id, task_run_id: taskId, key, kind });
-  turn.reply(command, 201, `${head.slice(0, -1)},"data":${data},"created_at":${turn.nowUs},"updated_at":${turn.nowUs}}`);
+  turn.answers.text(command, 201, `${head.slice(0, -1)},"data":${data},"created_at":${turn.nowUs},"updated_at":${turn.nowUs}}`);
 }

@@ -112,12 +112,13 @@ function saturatedFlows(turn: Turn): string[] {
 export function patchSettings(turn: Turn, command: Command<"PatchSettings">, facts: ServerFacts): void {
   const { resources, retain_days, crash_retries } = command.body;
   const { settings, ledger } = turn.state;
-  if (retain_days != null && retain_days < 0) return turn.refuse(command, refuse("invalid", "retain_days must be zero or more"));
+  if (retain_days != null && retain_days < 0)
+    return turn.answers.refuse(command, refuse("invalid", "retain_days must be zero or more"));
   if (crash_retries != null && crash_retries < 0)
-    return turn.refuse(command, refuse("invalid", "crash_retries must be zero or more"));
+    return turn.answers.refuse(command, refuse("invalid", "crash_retries must be zero or more"));
   const totals = Object.entries(resources ?? {});
   if (totals.some(([, total]) => total < 0))
-    return turn.refuse(command, refuse("invalid", "resource totals must be non-negative"));
+    return turn.answers.refuse(command, refuse("invalid", "resource totals must be non-negative"));
   const defaults: Record<string, number> = {};
   if (retain_days != null) defaults["retain_days"] = retain_days;
   if (crash_retries != null) defaults["crash_retries"] = crash_retries;
@@ -125,7 +126,7 @@ export function patchSettings(turn: Turn, command: Command<"PatchSettings">, fac
     // Write the file first, so that no setting is applied if writing fails.
     facts.writeSettings({ defaults, resources: Object.fromEntries(totals) });
   } catch (cause) {
-    return turn.refuse(command, refuse("settings_not_written", cause instanceof Error ? cause.message : String(cause)));
+    return turn.answers.refuse(command, refuse("settings_not_written", cause instanceof Error ? cause.message : String(cause)));
   }
   if (retain_days != null) settings.retainDays = retain_days;
   if (crash_retries != null) settings.crashRetriesDefault = crash_retries;
@@ -139,5 +140,5 @@ export function patchSettings(turn: Turn, command: Command<"PatchSettings">, fac
       totals.map(([name]) => name),
     );
   }
-  turn.replyJson(command, 200, describeSettings(turn, facts));
+  turn.answers.json(command, 200, describeSettings(turn, facts));
 }

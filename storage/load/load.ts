@@ -6,6 +6,7 @@
 import { uuidToBytes } from "#protocol/values/uuid";
 import { countsOfBackfill } from "../queries/backfill-record.ts";
 import { COUNT_KIND, type Counted, stateType } from "../schema/codes.ts";
+import { type KeptBody, readKeptBody } from "../schema/kept-answer.ts";
 import type { Database } from "../sqlite/driver.ts";
 import { Statements } from "../sqlite/statements.ts";
 import { readCounters } from "../write/counters.ts";
@@ -155,10 +156,10 @@ export function findFanIn(
 export function findIdempotency(
   statements: Statements,
   key: string,
-): { fingerprint: string; status: number; body: string | null } | null {
+): { fingerprint: string; status: number; body: KeptBody } | null {
   const sql = "SELECT fingerprint, status, body FROM idempotency WHERE key = ?";
-  const row = statements.raw<[string, number, string | null]>(sql).get(key);
-  return row === undefined ? null : { fingerprint: row[0], status: row[1], body: row[2] };
+  const row = statements.raw<[string, number, string]>(sql).get(key);
+  return row === undefined ? null : { fingerprint: row[0], status: row[1], body: readKeptBody(row[2]) };
 }
 
 /** A variable, null for an unknown name. The value is JSON text; for a secret, the sealed form of it. */

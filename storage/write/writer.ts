@@ -6,6 +6,7 @@
  */
 import { eventAnswers, type Primitive } from "#protocol/wire/feed";
 import { COUNT_KIND, stateCode } from "../schema/codes.ts";
+import { keptEvent } from "../schema/kept-answer.ts";
 import type { LogBlocks } from "../schema/log-blocks.ts";
 import { Names } from "../schema/names.ts";
 import type { Database } from "../sqlite/driver.ts";
@@ -272,7 +273,7 @@ export class Writer {
   /** A body that is null stands for the event inserted last: store its id, which only the writer knows. */
   #keepAnswer(ops: readonly Primitive[], at: number): void {
     const values = ops.slice(at, at + COLUMNS.put_idempotency.length);
-    values[IDEMPOTENCY.body] ??= `event:${this.#counters.get("events")}`;
+    values[IDEMPOTENCY.body] ??= keptEvent(this.#counters.get("events"));
     this.#applyRow("put_idempotency", values, 0);
   }
 

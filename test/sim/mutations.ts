@@ -8,7 +8,8 @@ import { Ledger } from "#actors/core/state/ledger";
 import { OpenReports } from "#actors/core/state/open-reports";
 import type { Run } from "#actors/core/state/run";
 import { type Schedule, ScheduleBook } from "#actors/core/state/schedule";
-import { Turn } from "#actors/core/turn";
+import { StepEvents } from "#actors/core/step-events";
+import { StepRows } from "#actors/core/step-rows";
 import { Dispatcher } from "#actors/dispatcher/dispatcher";
 import { TRANSITIONS } from "#actors/dispatcher/states/transition";
 import type { GenerationRequest } from "#actors/store-writer/commit-client";
@@ -151,7 +152,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "the event of a cancel is left out",
     install: () =>
-      replace(Turn.prototype as unknown as Record<"runEvent", Method>, "runEvent", (original) => {
+      replace(StepEvents.prototype as unknown as Record<"ofRun", Method>, "ofRun", (original) => {
         return function (this: unknown, name: string, ...rest: unknown[]) {
           if (name !== "run.cancelled") (original as (...values: unknown[]) => unknown).call(this, name, ...rest);
         } as Method;
@@ -250,7 +251,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "crashed runs are not counted",
     install: () =>
-      replace(Turn.prototype as unknown as Record<"countRun", Method>, "countRun", (original) => {
+      replace(StepRows.prototype as unknown as Record<"countRun", Method>, "countRun", (original) => {
         return function (this: unknown, flow: unknown, from: unknown, to: unknown) {
           if (to !== "Crashed") (original as (...values: unknown[]) => unknown).call(this, flow, from, to);
         } as Method;

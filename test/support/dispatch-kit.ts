@@ -8,7 +8,7 @@
 
 import type { GroupPorts } from "#actors/core/ports";
 import type { Backfill } from "#actors/core/state/backfill";
-import { type DispatchSettings, LiveState } from "#actors/core/state/live-state";
+import { type DispatchSettings, LiveState, type StoredAnswer } from "#actors/core/state/live-state";
 import type { Run } from "#actors/core/state/run";
 import { epochOf, type GroupMessage } from "#actors/dispatch-group/group-messages";
 import { Dispatcher } from "#actors/dispatcher/dispatcher";
@@ -63,6 +63,8 @@ export interface KitOptions {
   settings?: Partial<DispatchSettings>;
   /** Runs that exist only in the store. */
   stored?: Map<number, Run>;
+  /** Finds the answer stored under an Idempotency-Key; without it there are none. */
+  storedAnswers?: (key: string) => StoredAnswer | null;
   /** Backfills that exist only in the store. */
   storedBackfills?: Map<number, Backfill>;
   /** True if the store has events and log lines older than any requested time. */
@@ -141,7 +143,7 @@ export class DispatchKit {
       findArtifact: () => null,
       readBackfill: (id: number) => options.storedBackfills?.get(id) ?? null,
       findFanIn: () => [],
-      findAnswer: () => null,
+      findAnswer: options.storedAnswers ?? (() => null),
       findVariable: () => null,
       hasSecrets: () => false,
       hasOldHistory: () => options.oldHistory ?? false,

@@ -7,9 +7,10 @@
  * day has passed on the clock since boot. Until then, ages are computed from a trusted time, which continues the wall clock
  * from before the step.
  */
+import type { Outbox } from "#runtime/effect";
 import type { ClockRow } from "#storage/load/load";
+import type { RowOf } from "#storage/write/ops";
 import { SERVER_LOG } from "../../names.ts";
-import type { Turn } from "../turn.ts";
 import { stepText } from "./clock-step-text.ts";
 
 /** Smaller changes do not endanger data that is kept for days, and manual errors with daylight saving are one hour. */
@@ -20,6 +21,25 @@ export const HOLD_US = 86_400_000_000;
 const NEAR_US = 60_000_000;
 /** Interval of writing the row, so that a reboot loses little of the waited time. */
 const WRITE_EVERY_US = 3_600_000_000;
+
+/** What the watch needs of the step in which it looks (core/turn.ts). */
+export interface ClockTurn {
+  readonly nowUs: number;
+  readonly state: { bootUs(): number; uptimeUs(): number };
+  readonly out: Pick<Outbox, "send">;
+  readonly rows: { put(name: "put_clock", row: RowOf<"put_clock">): void };
+  readonly events: { given(event: SteppedEvent): void };
+  warn(text: string): void;
+}
+
+interface SteppedEvent {
+  name: "clock.stepped";
+  run: null;
+  flow_id: null;
+  resource: object;
+  related: readonly object[];
+  payload: { before: number; after: number; step_secs: number };
+}
 
 const NO_STEP = { step: null, stepped_at: null, waited: 0 } as const;
 
@@ -69,7 +89,7 @@ export class ClockWatch {
   }
 
   /** Compares the clocks; called by each tick of the dispatcher and at its start. */
-  look(turn: Turn): void {
+  look(turn: ClockTurn): void {
     this.#compare(turn);
     const { nowUs } = turn;
     const aheadUs = nowUs - this.#bootUs;
@@ -77,7 +97,7 @@ export class ClockWatch {
     this.#rightUs = isRight ? nowUs : Number.NEGATIVE_INFINITY;
   }
 
-  #compare(turn: Turn): void {
+  #compare(turn: ClockTurn): void {
     const { state, nowUs } = turn;
     const bootUs = state.bootUs();
     const aheadUs = nowUs - bootUs;
@@ -96,7 +116,7 @@ export class ClockWatch {
   }
 
   /** The wall clock is right: later steps are measured from its current value. */
-  accept(turn: Turn): void {
+  accept(turn: ClockTurn): void {
     const open = this.openStep;
     if (open !== null) turn.out.send(SERVER_LOG, { level: "info", text: `${stepText(open)}: accepted; retention goes on` });
     this.#write(turn, { ...NO_STEP, trusted_ahead: turn.nowUs - this.#bootUs });
@@ -106,7 +126,7 @@ export class ClockWatch {
    * Across a boot, a clock that was set forward cannot be distinguished from a machine that was off; only a step back is
    * detected.
    */
-  #lookAfterBoot(turn: Turn, row: ClockRow): void {
+  #lookAfterBoot(turn: ClockTurn, row: ClockRow): void {
     const { nowUs } = turn;
     const doubtedUs = row.step === null ? 0 : Math.max(0, row.ahead - row.trusted_ahead);
     const trustedUs = Math.max(row.boot_time + row.trusted_ahead, nowUs - doubtedUs);
@@ -116,12 +136,12 @@ export class ClockWatch {
     else this.#write(turn, { ...row, trusted_ahead: row.step === null ? nowUs - this.#bootUs : trusted_ahead });
   }
 
-  #stepped(turn: Turn, stepUs: number, trusted_ahead: number): void {
+  #stepped(turn: ClockTurn, stepUs: number, trusted_ahead: number): void {
     const { nowUs } = turn;
     this.#write(turn, { step: stepUs, stepped_at: nowUs, waited: 0, trusted_ahead });
     const text = `${stepText({ stepUs })}; nothing is deleted for its age until \`millrace doctor --accept-clock\``;
     turn.warn(`${text}, or for a day`);
-    turn.givenEvent({
+    turn.events.given({
       name: "clock.stepped",
       run: null,
       flow_id: null,
@@ -135,11 +155,11 @@ export class ClockWatch {
     return row.waited + Math.max(0, this.#bootUs - row.boot_time);
   }
 
-  #write(turn: Turn, kept: Pick<ClockRow, "trusted_ahead" | "step" | "stepped_at" | "waited">): void {
+  #write(turn: ClockTurn, kept: Pick<ClockRow, "trusted_ahead" | "step" | "stepped_at" | "waited">): void {
     const { trusted_ahead, step, stepped_at, waited } = kept;
     const measured = { boot_time: this.#bootUs, wall_time: turn.nowUs, ahead: turn.nowUs - this.#bootUs };
     const row: ClockRow = { boot: this.#boot, ...measured, trusted_ahead, step, stepped_at, waited };
     this.#row = row;
-    turn.put("put_clock", { id: 1, ...row });
+    turn.rows.put("put_clock", { id: 1, ...row });
   }
 }

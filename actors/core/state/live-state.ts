@@ -32,9 +32,11 @@ export interface StoredAnswer {
   /** Distinguishes a retry from another request under the same key. */
   fingerprint: string;
   status: number;
-  /** JSON text, or `event:<id>` for an answer that is an event; null until the event has an id. */
-  body: string | null;
+  body: AnswerBody;
 }
+
+/** The body of an answer: JSON text, or an event, whose id is null until the step that recorded it is committed. */
+export type AnswerBody = { kind: "json"; text: string } | { kind: "event"; id: number | null };
 
 /** A run of a flow for one value of a key. */
 export interface KeyedRun {

@@ -8,8 +8,8 @@
 
 import type { ReportEvent } from "#protocol/records/engine";
 import type { Command, CommandRef } from "#protocol/wire/command";
+import type { Outbox } from "#runtime/effect";
 import { DISPATCHER } from "../../names.ts";
-import type { Turn } from "../turn.ts";
 
 /** The engine, run and lease of a report. */
 export interface ReportHead {
@@ -87,13 +87,13 @@ export class OpenReports {
    * Requests the next slice of each report whose last slice is committed, or the command waiting behind it, as separate
    * steps.
    */
-  callNext(turn: Turn, committedTurn: number): void {
+  callNext(out: Outbox, committedTurn: number): void {
     for (const report of this.#byRun.values()) {
       const hasSlice = report.next < report.slices.length;
       if (report.called || (hasSlice && report.wroteTurn > committedTurn)) continue;
       report.called = true;
       const answers = hasSlice ? report.command : (report.behind[0] ?? null);
-      turn.out.send(DISPATCHER, { kind: "ReportSlice", answers, run_id: report.head.run_id } satisfies ReportSlice);
+      out.send(DISPATCHER, { kind: "ReportSlice", answers, run_id: report.head.run_id } satisfies ReportSlice);
     }
   }
 }

@@ -135,7 +135,7 @@ export function addDraftedRuns(turn: Turn, flow: Flow, backfill: Backfill, draft
   const tag = backfillTag(backfill.id);
   const tags = [...new Set([...flow.tags, tag])];
   const { priority } = flow.options;
-  turn.put("insert_backfill_runs", {
+  turn.rows.put("insert_backfill_runs", {
     first_id: firstId,
     count: runs.length,
     external_ids: externalIds,
@@ -150,7 +150,8 @@ export function addDraftedRuns(turn: Turn, flow: Flow, backfill: Backfill, draft
     parameters_tail: wanted.tail,
     values: values.join(""),
   });
-  turn.newRuns(flow, firstId, runs.length);
+  turn.rows.countNewRuns(flow, runs.length);
+  turn.events.ofNewRuns(flow, firstId, runs.length);
   backfill.counts.set("Scheduled", runs.length);
   const state: State = { ...NOTHING_YET, timestamp: turn.nowUs };
   const keyed = isKeyed(turn, flow);

@@ -19,7 +19,7 @@ import { settleCheck } from "./prefilter-backfill.ts";
 
 export function cancelBackfillCommand(turn: Turn, command: Command): void {
   const backfill = turn.state.findBackfill(command.target);
-  if (backfill === undefined) return turn.refuse(command, refuse("backfill_not_found", command.target));
+  if (backfill === undefined) return turn.answers.refuse(command, refuse("backfill_not_found", command.target));
   const open = turn.state.openCancels.get(backfill.id);
   if (open !== undefined) {
     open.commands.push(command);
@@ -69,7 +69,7 @@ export function cancelSlice(turn: Turn, backfillId: number): void {
   if (backfill === undefined) {
     // The flow of the backfill was deleted.
     openCancels.delete(backfillId);
-    for (const command of open.commands) turn.refuse(command, refuse("backfill_not_found", backfillId));
+    for (const command of open.commands) turn.answers.refuse(command, refuse("backfill_not_found", backfillId));
     return;
   }
   const [command] = open.commands;
@@ -77,7 +77,7 @@ export function cancelSlice(turn: Turn, backfillId: number): void {
   backfill.cancelledThrough = cancelNext(caused, backfill, open.lastRun);
   if (backfill.cancelledThrough === null) finish(caused, backfill, open);
   storeBackfill(turn, backfill);
-  turn.stream("backfill.updated", backfill.id);
+  turn.stream.add("backfill.updated", backfill.id);
 }
 
 /** Cancels one slice. Returns the last id reached, null when all are done. */
@@ -97,5 +97,5 @@ function finish(turn: Turn, backfill: Backfill, open: OpenCancel): void {
   turn.state.openCancels.delete(backfill.id);
   // Runs that had ended when the cancel began but were revived before their slice were held too; cancel them now.
   for (const run of unfinishedRuns(turn.state, backfill)) if (run.place === "held") cancelRun(turn, run, null);
-  for (const command of open.commands) turn.reply(command, 200, renderStatus(backfill));
+  for (const command of open.commands) turn.answers.text(command, 200, renderStatus(backfill));
 }

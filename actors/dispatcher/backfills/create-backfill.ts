@@ -4,6 +4,7 @@ import { refuse } from "#protocol/errors";
 import { BackfillBody, type BackfillPreview } from "#protocol/records/backfill";
 import { canonicalJson } from "#protocol/values/json";
 import type { Command } from "#protocol/wire/command";
+import { parseBody } from "../../core/command-body.ts";
 import { type Backfill, backfillTag } from "../../core/state/backfill.ts";
 import type { Flow } from "../../core/state/flow.ts";
 import type { LiveState } from "../../core/state/live-state.ts";
@@ -16,15 +17,15 @@ import { addDraftedRuns, type BackfillDraft, draftRuns, newDraft, readWanted, ty
 import { textOf } from "./backfill-values.ts";
 
 export function createBackfillCommand(turn: Turn, command: Command): void {
-  const body = turn.parse(command, BackfillBody);
+  const body = parseBody(turn, command, BackfillBody);
   if (body === undefined) return;
   const flow = turn.state.flows.get(command.target);
-  if (flow === undefined) return turn.refuse(command, refuse("flow_not_found", command.target));
+  if (flow === undefined) return turn.answers.refuse(command, refuse("flow_not_found", command.target));
   const wanted = readWanted(flow, body);
-  if (typeof wanted === "string") return turn.refuse(command, refuse("invalid", wanted));
-  if (body.dry_run === true) return turn.replyJson(command, 200, previewOf(flow, wanted));
+  if (typeof wanted === "string") return turn.answers.refuse(command, refuse("invalid", wanted));
+  if (body.dry_run === true) return turn.answers.json(command, 200, previewOf(flow, wanted));
   const full = lackOfRoom(turn, wanted.units.length);
-  if (full !== null) return turn.refuse(command, full);
+  if (full !== null) return turn.answers.refuse(command, full);
   goOn(turn, flow, newDraft(command, body, flow, wanted));
 }
 
@@ -40,17 +41,17 @@ export function continueBackfill(turn: Turn, draft: BackfillDraft): void {
 /** Makes the next runs; after the last runs, decides the backfill in one step. */
 function goOn(turn: Turn, flow: Flow, draft: BackfillDraft): void {
   const { command } = draft;
-  if (turn.state.stopping) return turn.refuse(command, refuse("stopping"));
+  if (turn.state.stopping) return turn.answers.refuse(command, refuse("stopping"));
   const wrong = draftRuns(turn, flow, draft);
-  if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
+  if (wrong !== null) return turn.answers.refuse(command, refuse("invalid", wrong));
   if (draft.runs.length < draft.wanted.units.length) {
     const next: BackfillSlice = { kind: "BackfillSlice", answers: command, draft };
     return turn.out.setTimer(`backfill ${command.id}`, turn.nowUs, next);
   }
   // During the preparation, the same request may have been decided, and other runs may have used up the room.
-  if (turn.answerAgain(command)) return;
+  if (turn.answers.again(command)) return;
   const full = lackOfRoom(turn, draft.runs.length);
-  if (full !== null) return turn.refuse(command, full);
+  if (full !== null) return turn.answers.refuse(command, full);
   create(turn, flow, draft);
 }
 
@@ -58,8 +59,8 @@ function create(turn: Turn, flow: Flow, draft: BackfillDraft): void {
   const backfill = addRow(turn, flow, draft.body, draft.wanted);
   addDraftedRuns(turn, flow, backfill, draft);
   if (!backfill.prefiltered) queueBulkCheck(turn, flow, backfill.id);
-  turn.stream("backfill.created", backfill.id);
-  turn.reply(draft.command, 201, renderStatus(backfill));
+  turn.stream.add("backfill.created", backfill.id);
+  turn.answers.text(draft.command, 201, renderStatus(backfill));
 }
 
 function previewOf(flow: Flow, { parameter, form, units, intervalSeconds }: WantedRuns): BackfillPreview {
@@ -101,7 +102,7 @@ function addRow(turn: Turn, flow: Flow, body: BackfillBody, wanted: WantedRuns):
 
 export function storeBackfill(turn: Turn, backfill: Backfill): void {
   const { id, external_id, flow_id, parameter, start_value, end_value, interval_secs, concurrency, total } = backfill;
-  turn.put("put_backfill", {
+  turn.rows.put("put_backfill", {
     id,
     external_id,
     flow_id,

@@ -15,7 +15,7 @@ import { storeBackfill, unfinishedRuns } from "./create-backfill.ts";
 export function prefilterCommand(turn: Turn, command: Command<"PrefilterBackfill">): void {
   const { skip } = command.body;
   const backfill = turn.state.findBackfill(command.target);
-  if (backfill === undefined) return turn.refuse(command, refuse("backfill_not_found", command.target));
+  if (backfill === undefined) return turn.answers.refuse(command, refuse("backfill_not_found", command.target));
   const done = new Set(skip);
   const waiting = unfinishedRuns(turn.state, backfill).filter((run) => run.state.type === "Scheduled" && !run.assigned);
   const skipped = waiting.filter((run) => done.has(String(backfillValue(turn, backfill, run))));
@@ -23,7 +23,7 @@ export function prefilterCommand(turn: Turn, command: Command<"PrefilterBackfill
   storeBackfill(turn, backfill);
   for (const run of skipped) skipDone(turn, run);
   release(turn, waiting);
-  turn.replyJson(command, 200, { skipped: skipped.length });
+  turn.answers.json(command, 200, { skipped: skipped.length });
 }
 
 /** The check was not answered: queues every run of the backfill. */

@@ -42,7 +42,7 @@ export function acceptClockCommand(turn: Turn, command: Command): void {
   }
   const rules = rulesAhead(turn);
   for (const rule of rules) putRuleRight(turn, rule);
-  turn.replyJson(command, 200, { schedules: ahead.length, rules: rules.length });
+  turn.answers.json(command, 200, { schedules: ahead.length, rules: rules.length });
 }
 
 /**
@@ -102,7 +102,7 @@ function waitingAgain(timestamp: number): State {
 function putRuleRight(turn: Turn, rule: Rule): void {
   if (rule.guards.tick !== undefined && rule.guards.tick > turn.nowUs) {
     rule.guards.tick = turn.nowUs;
-    turn.put("put_guards", { rule_id: rule.id, state: JSON.stringify(rule.guards) });
+    turn.rows.put("put_guards", { rule_id: rule.id, state: JSON.stringify(rule.guards) });
   }
   rule.since_time = Math.min(rule.since_time, turn.nowUs);
   storeRule(turn, rule);

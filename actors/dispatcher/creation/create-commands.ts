@@ -7,6 +7,7 @@ import { canonicalJson } from "#protocol/values/json";
 import { exceedsBytes } from "#protocol/values/json-size";
 import { checkParameters } from "#protocol/values/parameters";
 import type { Command } from "#protocol/wire/command";
+import { parseBody } from "../../core/command-body.ts";
 import type { Flow } from "../../core/state/flow.ts";
 import type { Turn } from "../../core/turn.ts";
 import { registerFlow, schemaAfter } from "../../records/flows/register-flow.ts";
@@ -17,15 +18,15 @@ type Asked = Pick<CreateRunForFlowBody, "name" | "parameters" | "tags">;
 
 /** Creates a run by project and flow name; an unknown flow is registered when module and source_dir are given. */
 export function createRunCommand(turn: Turn, command: Command): void {
-  const body = turn.parse(command, CreateRunBody);
+  const body = parseBody(turn, command, CreateRunBody);
   if (body === undefined) return;
-  if (turn.state.stopping) return turn.refuse(command, refuse("stopping"));
+  if (turn.state.stopping) return turn.answers.refuse(command, refuse("stopping"));
   const tooLarge = largeFlowField(command, body);
-  if (tooLarge !== null) return turn.refuse(command, refuse("value_too_large", tooLarge, FLOW_BYTES_MAX));
+  if (tooLarge !== null) return turn.answers.refuse(command, refuse("value_too_large", tooLarge, FLOW_BYTES_MAX));
   const known = turn.state.flowByName(body.project, body.flow);
   const { module, source_dir, created_by } = body;
   if (module == null || source_dir == null || known?.live === true) {
-    if (known === undefined) return turn.refuse(command, refuse("flow_unknown", body.project, body.flow));
+    if (known === undefined) return turn.answers.refuse(command, refuse("flow_unknown", body.project, body.flow));
     return createFor(turn, command, () => known, known.parameter_schema, body, created_by ?? "client");
   }
   const registration = { ...body, module, source_dir };
@@ -43,11 +44,11 @@ function largeFlowField(command: Command, body: CreateRunBody): "parameter_schem
 }
 
 export function createFlowRunCommand(turn: Turn, command: Command): void {
-  const body = turn.parse(command, CreateRunForFlowBody);
+  const body = parseBody(turn, command, CreateRunForFlowBody);
   if (body === undefined) return;
-  if (turn.state.stopping) return turn.refuse(command, refuse("stopping"));
+  if (turn.state.stopping) return turn.answers.refuse(command, refuse("stopping"));
   const flow = turn.state.flows.get(command.target);
-  if (flow === undefined) return turn.refuse(command, refuse("flow_not_found", command.target));
+  if (flow === undefined) return turn.answers.refuse(command, refuse("flow_not_found", command.target));
   createFor(turn, command, () => flow, flow.parameter_schema, body, "api");
 }
 
@@ -60,12 +61,13 @@ function createFor(
   createdBy: string,
 ): void {
   const checked = checkParameters(schema, asked.parameters ?? {});
-  if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
+  if (!checked.ok) return turn.answers.refuse(command, refuse("invalid", checked.error));
   const text = canonicalJson(checked.parameters);
-  if (exceedsBytes(text, PARAMETERS_BYTES_MAX)) return turn.refuse(command, refuse("parameters_too_large", PARAMETERS_BYTES_MAX));
+  if (exceedsBytes(text, PARAMETERS_BYTES_MAX))
+    return turn.answers.refuse(command, refuse("parameters_too_large", PARAMETERS_BYTES_MAX));
   const full = lackOfRoom(turn, 1);
-  if (full !== null) return turn.refuse(command, full);
+  if (full !== null) return turn.answers.refuse(command, full);
   const { name, tags } = asked;
   const run = createRun(turn, flow(), { name: name ?? null, parametersText: text, tags: tags ?? [], createdBy });
-  turn.replyRun(command, 201, run);
+  turn.answers.run(command, 201, run);
 }

@@ -46,7 +46,7 @@ export function forgetKeyedRun(turn: Turn, run: Run): void {
     const known = turn.state.keyedRuns(downstream.id, value, turn.number);
     if (known.get(run.flow.id)?.run_id !== run.id) continue;
     known.delete(run.flow.id);
-    turn.put("delete_fan_in", { downstream_id: downstream.id, value, flow_id: run.flow.id });
+    turn.rows.put("delete_fan_in", { downstream_id: downstream.id, value, flow_id: run.flow.id });
   }
 }
 
@@ -82,7 +82,7 @@ function completedUpstream(turn: Turn, downstream: Flow, known: ReadonlyMap<numb
 function put(turn: Turn, downstream: Flow, value: string, run: Run, completed: boolean): void {
   const entry = { flow_id: run.flow.id, run_id: run.id };
   turn.state.keyedRuns(downstream.id, value, turn.number).set(run.flow.id, { ...entry, completed });
-  turn.put("put_fan_in", { downstream_id: downstream.id, value, ...entry, completed: completed ? 1 : 0 });
+  turn.rows.put("put_fan_in", { downstream_id: downstream.id, value, ...entry, completed: completed ? 1 : 0 });
 }
 
 /** Records that all upstream flows have completed a run for the value; `run` is the downstream run. */

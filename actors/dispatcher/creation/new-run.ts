@@ -72,13 +72,13 @@ export function addRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     ...UNSTARTED,
   };
   if (wanted.parametersText.length > PARAMETERS_IN_MEMORY_BYTES_MAX) state.dropLargeParameters(run, turn.number);
-  turn.newRun(run);
+  turn.rows.newRun(run);
   const full = wanted.hasPlace === true || state.room.hasFor(1) ? undefined : endForLackOfRoom(turn);
   state.room.count(run);
   if (wanted.follows !== undefined || turn.ruleDepth > 0) continueChain(turn, run, wanted.follows ?? run);
-  turn.countRun(flow, null, "Scheduled");
+  turn.rows.countRun(flow, null, "Scheduled");
   state.countInBackfill(run, null, "Scheduled");
-  turn.runEvent("run.scheduled", run);
+  turn.events.ofRun("run.scheduled", run);
   noteKeyedRun(turn, run);
   placeRun(turn, run, wanted.outcome ?? full);
   return run;

@@ -11,11 +11,11 @@ import { nameOfRerun } from "./run-names.ts";
 export function retryRunCommand(turn: Turn, command: Command): void {
   const { state } = turn;
   const ended = state.findRun(command.target);
-  if (ended === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
-  if (!isEnded(ended)) return turn.refuse(command, refuse("run_not_ended", ended.state.name));
-  if (state.stopping) return turn.refuse(command, refuse("stopping"));
+  if (ended === undefined) return turn.answers.refuse(command, refuse("run_not_found", command.target));
+  if (!isEnded(ended)) return turn.answers.refuse(command, refuse("run_not_ended", ended.state.name));
+  if (state.stopping) return turn.answers.refuse(command, refuse("stopping"));
   const full = lackOfRoom(turn, 1);
-  if (full !== null) return turn.refuse(command, full);
+  if (full !== null) return turn.answers.refuse(command, full);
   const run = createRun(turn, ended.flow, {
     name: nameOfRerun(ended.name, ended.reruns + 1),
     parametersText: state.parametersOf(ended),
@@ -26,5 +26,5 @@ export function retryRunCommand(turn: Turn, command: Command): void {
     priority: ended.priority,
     attempt: 0,
   });
-  turn.replyRun(command, 201, run);
+  turn.answers.run(command, 201, run);
 }

@@ -34,7 +34,7 @@ export function engineFailed(turn: Turn, command: Command<"EngineFailed">): void
     if (flow.module !== module || flow.source_dir !== source_dir) continue;
     flow.error = message;
     updateFlow(turn, flow);
-    turn.stream("flow.registered", flow.id);
+    turn.stream.add("flow.registered", flow.id);
   }
-  turn.replyJson(command, 200, { failed_runs: failed });
+  turn.answers.json(command, 200, { failed_runs: failed });
 }

@@ -2,18 +2,19 @@
 
 import { HeartbeatRequest } from "#protocol/records/engine";
 import type { Command } from "#protocol/wire/command";
+import { parseBody } from "../../core/command-body.ts";
 import { isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { touchContact } from "./contact.ts";
 
 export function heartbeat(turn: Turn, command: Command): void {
-  const body = turn.parse(command, HeartbeatRequest);
+  const body = parseBody(turn, command, HeartbeatRequest);
   if (body === undefined) return;
   const run = turn.state.findRun(body.run_id);
   if (run === undefined || isEnded(run) || isOver(run, body.lease ?? null))
-    return turn.replyJson(command, 200, { cancel: false, active: false });
+    return turn.answers.json(command, 200, { cancel: false, active: false });
   touchContact(turn, run);
-  turn.replyJson(command, 200, { cancel: run.state.type === "Cancelling", active: true });
+  turn.answers.json(command, 200, { cancel: run.state.type === "Cancelling", active: true });
 }
 
 /**

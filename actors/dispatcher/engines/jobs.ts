@@ -55,7 +55,7 @@ function queueJob(turn: Turn, job: EngineJob): void {
   const taken = takeJob(turn, first.engine);
   if (taken === null) return;
   state.queue.unpark(first);
-  turn.decision.replies.push(first.command, 200, taken.itemText);
+  turn.answers.poll(first.command, taken.itemText);
 }
 
 /** Drops the oldest crash hook: no engine of the flow has polled for a long time. */

@@ -83,7 +83,7 @@ export function engineOf(turn: Turn, run: Run): Engine | undefined {
 export function forgetEngine(turn: Turn, engine: Engine): void {
   if (engine.poll !== null) turn.state.queue.unpark(engine.poll);
   turn.state.engines.delete(engine.id);
-  if (engine.stored) turn.put("delete_engine", { id: engine.id });
+  if (engine.stored) turn.rows.put("delete_engine", { id: engine.id });
   if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Unwatch", engine_id: engine.id });
 }
 

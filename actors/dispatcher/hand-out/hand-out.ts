@@ -125,7 +125,7 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
   if (Object.keys(resources).length > 0) {
     const lease = { id, run_id: run.id, kind: "run" } as const;
     state.ledger.take({ ...lease, resources, sinceUs: turn.nowUs });
-    turn.put("insert_lease", { ...lease, resources: JSON.stringify(resources), created_at: turn.nowUs });
+    turn.rows.put("insert_lease", { ...lease, resources: JSON.stringify(resources), created_at: turn.nowUs });
   }
   run.assignment_id = id;
   run.engine_id = engine.id;
@@ -142,11 +142,11 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
   engine.runs.add(run.id);
   engine.lastWorkUs = turn.nowUs;
   storeEngine(turn, engine);
-  turn.touchRun(run, false);
+  turn.rows.touchRun(run, false);
   state.rememberCommand(poll.command, run);
   const released = giveUpReservations(state, run);
   if (released.length > 0) capacityFreed(turn, released);
-  turn.decision.replies.push(poll.command, 200, renderWorkItem(run, engine, state.parametersOf(run)));
+  turn.answers.poll(poll.command, renderWorkItem(run, engine, state.parametersOf(run)));
 }
 
 /**
@@ -182,7 +182,7 @@ export function processSeen(turn: Turn, engine: Engine, startedTicks: number | n
 }
 
 function putEngine(turn: Turn, engine: Engine): void {
-  turn.put("put_engine", {
+  turn.rows.put("put_engine", {
     id: engine.id,
     pid: engine.pid,
     pid_started: engine.pidStarted,
@@ -204,7 +204,7 @@ export function releaseRun(turn: Turn, run: Run, worked = true): void {
   const freed = new Set<string>();
   for (const lease of state.ledger.leasesOf(run.id)) {
     for (const resource of state.ledger.end(lease.id)) freed.add(resource);
-    turn.put("delete_lease", { id: lease.id });
+    turn.rows.put("delete_lease", { id: lease.id });
   }
   if (freed.size > 0) capacityFreed(turn, [...freed]);
 }
@@ -237,7 +237,7 @@ export function capacityFreed(turn: Turn, resources: readonly string[]): void {
 export function takeBack(turn: Turn, run: Run): void {
   if (isEnded(run) || !run.assigned) return;
   releaseRun(turn, run, false);
-  turn.touchRun(run, false);
+  turn.rows.touchRun(run, false);
   if (run.state.type === "Scheduled") enqueue(turn, run);
 }
 

@@ -39,7 +39,7 @@ export function markWaiting(turn: Turn): void {
 /** Records that a run waits for a resource, as an event about the resource. */
 function recordExhausted(turn: Turn, run: Run, resource: string): void {
   const { external_id, name, flow } = run;
-  turn.givenEvent({
+  turn.events.given({
     name: "resource.exhausted",
     run,
     flow_id: flow.id,

@@ -23,14 +23,14 @@ export function work(turn: Turn, command: Command<"Work">): void {
   const held = settleHeldRuns(turn, engine);
   if (held !== null) {
     turn.state.rememberCommand(command.id, held);
-    return turn.reply(command, 200, renderWorkItem(held, engine, turn.state.parametersOf(held)));
+    return turn.answers.text(command, 200, renderWorkItem(held, engine, turn.state.parametersOf(held)));
   }
   if (mustLeave(turn, engine)) {
     forgetEngine(turn, engine);
-    return turn.reply(command, 200, LEAVE);
+    return turn.answers.text(command, 200, LEAVE);
   }
   const job = takeJob(turn, engine);
-  if (job !== null) return turn.reply(command, 200, job.itemText);
+  if (job !== null) return turn.answers.text(command, 200, job.itemText);
   const poll = turn.state.queue.park(engine, command.id);
   dispatch(turn, turn.state.queue.of(engine.key));
   if (engine.poll === poll && (request.wait_ms ?? 0) === 0) answerEmpty(turn, command.id, engine);
@@ -63,7 +63,7 @@ function settleHeldRuns(turn: Turn, engine: Engine): Run | null {
 
 function answerEmpty(turn: Turn, command: number, engine: Engine): void {
   if (engine.poll?.command === command) turn.state.queue.unpark(engine.poll);
-  turn.decision.replies.push(command, 200, NO_WORK);
+  turn.answers.poll(command, NO_WORK);
 }
 
 /** Answers a parked engine with LEAVE at once. */
@@ -71,7 +71,7 @@ export function sendAway(turn: Turn, engine: Engine): void {
   if (engine.poll === null) return;
   const { command } = engine.poll;
   turn.state.queue.unpark(engine.poll);
-  turn.decision.replies.push(command, 200, LEAVE);
+  turn.answers.poll(command, LEAVE);
   forgetEngine(turn, engine);
 }
 

@@ -15,6 +15,7 @@ import { exceedsBytes } from "#protocol/values/json-size";
 import { checkReportedName } from "#protocol/vocabulary";
 import type { Command } from "#protocol/wire/command";
 import { eventsOfSlice, sliceEnds } from "#protocol/wire/report-slices";
+import { parseBody } from "../../core/command-body.ts";
 import { newReport, type OpenReport, type ReportHead } from "../../core/state/open-reports.ts";
 import { type Run, withEntry, withSequence } from "../../core/state/run.ts";
 import type { TaskRun } from "../../core/state/task-run.ts";
@@ -51,7 +52,7 @@ function openReport(turn: Turn, command: Command<"Report">): OpenReport | undefi
     const slices = sliced.slices.map((bounds) => () => eventsOfSlice(sliced, bounds));
     return newReport(command, { engine_id, run_id, lease }, count, slices);
   }
-  const body = turn.parse(command, ReportSchema, parseJson);
+  const body = parseBody(turn, command, ReportSchema, parseJson);
   if (body === undefined) return undefined;
   const { events, engine_id, run_id, lease = null } = body;
   // A report parsed here has fewer bytes than a slice may have, so only rows count.
@@ -66,7 +67,7 @@ export function applyNextSlice(turn: Turn, open: OpenReport): void {
   const run = turn.state.findRun(head.run_id);
   if (run === undefined) {
     open.next = open.slices.length;
-    return turn.refuse(command, refuse("run_not_found", head.run_id));
+    return turn.answers.refuse(command, refuse("run_not_found", head.run_id));
   }
   const last = applySlice(turn, run, open, open.slices[open.next]?.() ?? []);
   open.next += 1;
@@ -74,7 +75,13 @@ export function applyNextSlice(turn: Turn, open: OpenReport): void {
   const { type, name, timestamp } = run.state;
   const cancel = type === "Cancelling";
   const moved = open.movesRun ? { run_state: { type, name, timestamp } } : {};
-  turn.replyJson(command, 200, { applied: open.applied, skipped: open.count - open.applied, last_seq: last, cancel, ...moved });
+  turn.answers.json(command, 200, {
+    applied: open.applied,
+    skipped: open.count - open.applied,
+    last_seq: last,
+    cancel,
+    ...moved,
+  });
 }
 
 /** Applies events and the report's number in one decision. Returns the last number. */
@@ -98,7 +105,7 @@ function applySlice(turn: Turn, run: Run, open: OpenReport, events: readonly Rep
   open.wroteTurn = last > sequence.last ? turn.number : 0;
   if (last > sequence.last) {
     sequence.advance(last);
-    turn.touchRun(run, false);
+    turn.rows.touchRun(run, false);
   }
   appendLogs(turn, logs);
   return last;
@@ -187,8 +194,8 @@ function createTask(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "t
   run.tasks = withEntry(run.tasks, task.external_id, task);
   run.taskCounts = { ...run.taskCounts, Pending: (run.taskCounts.Pending ?? 0) + 1 };
   run.parentsCount += task.parents.length;
-  turn.countTask(run.flow, null, "Pending");
-  turn.touchTask(task);
+  turn.rows.countTask(run.flow, null, "Pending");
+  turn.rows.touchTask(task);
 }
 
 function transitionTask(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "task_run_transition" }>): boolean {
@@ -226,7 +233,7 @@ function recordCustomEvent(turn: Turn, run: Run, event: Extract<ReportEvent, { k
   const payload = canonicalJson(event.payload ?? {});
   if (exceedsBytes(payload, PAYLOAD_BYTES_MAX))
     addWarning(turn, run, logs, `event "${event.name}" was not recorded: its payload exceeds ${PAYLOAD_BYTES_MAX} bytes`);
-  else turn.customEvent(event.name, run, taskIdOf(run, event.task_run_external_id), payload);
+  else turn.events.custom(event.name, run, taskIdOf(run, event.task_run_external_id), payload);
   return true;
 }
 
@@ -244,7 +251,7 @@ function putArtifact(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "
   run.artifacts = withEntry(run.artifacts, event.external_id, { id, created_at: createdAt });
   const taskId = taskIdOf(run, event.task_run_external_id);
   const { external_id, key, artifact_kind } = event;
-  turn.put("put_artifact", {
+  turn.rows.put("put_artifact", {
     id,
     external_id,
     run_id: run.id,
@@ -255,5 +262,5 @@ function putArtifact(turn: Turn, run: Run, event: Extract<ReportEvent, { kind: "
     created_at: createdAt,
     updated_at: turn.nowUs,
   });
-  turn.stream("artifact.updated", id);
+  turn.stream.add("artifact.updated", id);
 }

@@ -30,6 +30,6 @@ export function addWarning(turn: Turn, run: Run, logs: LogsByRun, message: strin
 export function appendLogs(turn: Turn, logs: LogsByRun): void {
   for (const [run, { lines, levels }] of logs) {
     turn.decision.logs.push(run.id, run.attempt, lines.length, levels, JSON.stringify(lines));
-    turn.stream("log.appended", 0);
+    turn.stream.add("log.appended", 0);
   }
 }

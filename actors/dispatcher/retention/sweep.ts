@@ -51,7 +51,7 @@ export function sweepSlice(turn: Turn): boolean {
 function trimHistory(turn: Turn, beforeUs: number): boolean {
   const lastEvent = turn.state.rules.storedCursor;
   if (!turn.state.reader.hasOldHistory(beforeUs, lastEvent)) return false;
-  turn.put("trim_history", { before: beforeUs, last_event: lastEvent, stretches: STRETCHES_PER_SLICE });
+  turn.rows.put("trim_history", { before: beforeUs, last_event: lastEvent, stretches: STRETCHES_PER_SLICE });
   return true;
 }
 

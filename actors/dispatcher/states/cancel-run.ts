@@ -15,9 +15,9 @@ const TIMEOUT_KILL_US = 3_000_000;
 
 export function cancelCommand(turn: Turn, command: Command): void {
   const run = turn.state.findRun(command.target);
-  if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
+  if (run === undefined) return turn.answers.refuse(command, refuse("run_not_found", command.target));
   cancelRun(turn, run, null);
-  turn.replyRun(command, 200, run);
+  turn.answers.run(command, 200, run);
 }
 
 /** A run in user code becomes Cancelling; any other unfinished run is cancelled at once; an ended run is unchanged. */

@@ -41,7 +41,7 @@ function scheduleRerun(turn: Turn, run: Run): number {
   const [least, most] = turn.state.settings.rerunDelaySeconds;
   const waitUs = Math.round((least + turn.ids.random() * (most - least)) * 1e6);
   const dueUs = turn.nowUs + waitUs;
-  turn.put("put_rerun", { run_id: run.id, due: dueUs });
+  turn.rows.put("put_rerun", { run_id: run.id, due: dueUs });
   turn.state.deadlines.wait("rerun", run.id, waitUs);
   turn.state.room.keepForRerun(run.id);
   return dueUs;
@@ -51,7 +51,7 @@ function scheduleRerun(turn: Turn, run: Run): number {
 export function rerun(turn: Turn, runId: number): void {
   // A stopping server leaves the stored rerun to the next server.
   if (turn.state.stopping) return;
-  turn.put("delete_rerun", { run_id: runId });
+  turn.rows.put("delete_rerun", { run_id: runId });
   turn.state.room.giveUpRerun(runId);
   const crashed = turn.state.findRun(runId);
   if (crashed === undefined || crashed.state.type !== "Crashed") return;

@@ -6,20 +6,20 @@ import { releaseRun } from "../hand-out/hand-out.ts";
 
 /** Removes a run that no engine holds and everything it owns, without an event for its end. */
 export function dropRun(turn: Turn, run: Run): void {
-  turn.countRun(run.flow, run.state.type, null);
+  turn.rows.countRun(run.flow, run.state.type, null);
   turn.state.countInBackfill(run, run.state.name, null);
-  for (const task of run.tasks.values()) turn.countTask(run.flow, task.state?.type ?? "Pending", null);
+  for (const task of run.tasks.values()) turn.rows.countTask(run.flow, task.state?.type ?? "Pending", null);
   forgetKeyedRun(turn, run);
-  turn.writeTouched();
+  turn.rows.write();
   forgetRun(turn, run);
-  turn.put("delete_run", { id: run.id });
-  turn.stream("run.deleted", run.id);
+  turn.rows.put("delete_run", { id: run.id });
+  turn.stream.add("run.deleted", run.id);
 }
 
 /** Removes a run from memory, with its place in the queue and its leases. */
 export function forgetRun(turn: Turn, run: Run): void {
   turn.state.queue.leave(run);
   releaseRun(turn, run);
-  turn.dropRun(run);
+  turn.rows.dropRun(run);
   turn.state.removeRun(run, turn.number);
 }

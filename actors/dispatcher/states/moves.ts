@@ -50,7 +50,7 @@ export function enterState(
   const before = run.state;
   const revived = isTerminal(before.type) && !isTerminal(state.type);
   run.movedUs = turn.receivedUs;
-  if (isTerminal(before.type)) turn.countEnded(run.flow, "", run, -1);
+  if (isTerminal(before.type)) turn.rows.countEnded(run.flow, "", run, -1);
   run.state = state;
   if (state.type === "Failed" || state.name === "AwaitingRetry") run.failure_count += 1;
   if (state.type === "Crashed") run.crash_count += 1;
@@ -64,12 +64,12 @@ export function enterState(
     run.total_run_time = null;
     turn.state.schedules.revive(run);
   }
-  if (isTerminal(state.type)) turn.countEnded(run.flow, "", run, 1);
-  turn.countRun(run.flow, before.type, state.type);
-  turn.touchRun(run, true);
+  if (isTerminal(state.type)) turn.rows.countEnded(run.flow, "", run, 1);
+  turn.rows.countRun(run.flow, before.type, state.type);
+  turn.rows.touchRun(run, true);
   turn.state.countInBackfill(run, before.name, state.name);
   const event = eventOf(state);
-  if (event) turn.runEvent(event, run, extra);
+  if (event) turn.events.ofRun(event, run, extra);
   if (mover === "server") requestHookCall(turn, run);
   if (revived && before.type === "Completed") noteCompletion(turn, run, false);
   afterMove(turn, run, state, force);
@@ -95,7 +95,7 @@ function afterMove(turn: Turn, run: Run, state: State, force: boolean): void {
   if (state.type === "Cancelling") armCancel(turn, run);
   if (state.type === "Cancelled") {
     run.answers = 0;
-    turn.put("delete_answers", { run_id: run.id });
+    turn.rows.put("delete_answers", { run_id: run.id });
   }
   if (state.type === "Completed") turn.completed.push({ run, above: null });
   if (state.type === "Failed") noteFailure(turn, run);
@@ -124,7 +124,7 @@ export function armCancel(turn: Turn, run: Run): void {
 /** Moves a task run into an accepted state; its times come from the engine. */
 export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): void {
   const before = task.state;
-  if (before !== null && isTerminal(before.type)) turn.countEnded(run.flow, task.name, { ...task, state: before }, -1);
+  if (before !== null && isTerminal(before.type)) turn.rows.countEnded(run.flow, task.name, { ...task, state: before }, -1);
   task.state = state;
   if (state.type === "Failed" || state.name === "AwaitingRetry") task.failure_count += 1;
   if (state.type === "Crashed") task.crash_count += 1;
@@ -137,12 +137,12 @@ export function moveTask(turn: Turn, run: Run, task: TaskRun, state: State): voi
     task.total_run_time = null;
   }
   const from = before?.type ?? "Pending";
-  if (isTerminal(state.type)) turn.countEnded(run.flow, task.name, { ...task, state }, 1);
-  turn.countTask(run.flow, from, state.type);
+  if (isTerminal(state.type)) turn.rows.countEnded(run.flow, task.name, { ...task, state }, 1);
+  turn.rows.countTask(run.flow, from, state.type);
   if (from !== state.type) run.taskCounts = movedCounts(run.taskCounts, from, state.type);
-  turn.touchTask(task);
+  turn.rows.touchTask(task);
   const event = TASK_EVENTS[Object.hasOwn(TASK_EVENTS, state.name) ? state.name : state.type];
-  if (event) turn.taskEvent(event, run, task, state);
+  if (event) turn.events.ofTask(event, run, task, state);
 }
 
 /** Built without `delete`, after which V8 keeps an object as a slower hash table. */

@@ -11,17 +11,18 @@ import { moveRun } from "./move-run.ts";
 
 export function resumeRunCommand(turn: Turn, command: Command<"ResumeRun">): void {
   const run = turn.state.findRun(command.target);
-  if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
-  if (run.state.type !== "Paused") return turn.refuse(command, refuseResume(run.state));
+  if (run === undefined) return turn.answers.refuse(command, refuse("run_not_found", command.target));
+  if (run.state.type !== "Paused") return turn.answers.refuse(command, refuseResume(run.state));
   const { input } = command.body;
   const wrong = misfit(run.state.details, input);
-  if (wrong !== null) return turn.refuse(command, refuse("invalid", wrong));
+  if (wrong !== null) return turn.answers.refuse(command, refuse("invalid", wrong));
   const answer = canonicalJson(input);
-  if (exceedsBytes(answer, ANSWER_BYTES_MAX)) return turn.refuse(command, refuse("value_too_large", "input", ANSWER_BYTES_MAX));
+  if (exceedsBytes(answer, ANSWER_BYTES_MAX))
+    return turn.answers.refuse(command, refuse("value_too_large", "input", ANSWER_BYTES_MAX));
   run.answers += 1;
-  turn.put("insert_answer", { run_id: run.id, ordinal: run.answers, value: answer, created_at: turn.nowUs });
+  turn.rows.put("insert_answer", { run_id: run.id, ordinal: run.answers, value: answer, created_at: turn.nowUs });
   moveRun(turn, run, { type: "Scheduled", name: "Resuming", timestamp: turn.nowUs, message: null, details: {} });
-  turn.replyRun(command, 200, run);
+  turn.answers.run(command, 200, run);
 }
 
 /**

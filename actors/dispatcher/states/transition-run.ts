@@ -5,6 +5,7 @@ import type { RunTransitionReport } from "#protocol/records/engine";
 import { TransitionBody } from "#protocol/records/run";
 import { isTerminal, type State } from "#protocol/records/state";
 import type { Command } from "#protocol/wire/command";
+import { parseBody } from "../../core/command-body.ts";
 import { isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { lackOfRoom } from "../creation/lack-of-room.ts";
@@ -16,33 +17,34 @@ import type { Mover } from "./moves.ts";
 import { decideTransition } from "./transition.ts";
 
 export function transitionRun(turn: Turn, command: Command): void {
-  const body = turn.parse(command, TransitionBody);
+  const body = parseBody(turn, command, TransitionBody);
   if (body === undefined) return;
   const run = turn.state.findRun(command.target);
-  if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
+  if (run === undefined) return turn.answers.refuse(command, refuse("run_not_found", command.target));
   const force = body.force === true;
   const lease = body.lease ?? null;
-  if (lease !== null && !force && lease !== run.assignment_id) return turn.refuse(command, refuseStaleLease(run.id, run.state));
+  if (lease !== null && !force && lease !== run.assignment_id)
+    return turn.answers.refuse(command, refuseStaleLease(run.id, run.state));
   const sent = lease === null ? null : (body.timestamp ?? null);
   if (isRepetition(run, body, lease !== null, sent ?? turn.nowUs)) {
     run.repeatable = false;
-    return turn.replyRun(command, 200, run);
+    return turn.answers.run(command, 200, run);
   }
   // The lease has ended, because the run paused or was taken back. An ended run gets the more specific refusal of its
   // transition.
   if (lease !== null && !force && !run.assigned && !isEnded(run))
-    return turn.refuse(command, refuseStaleLease(run.id, run.state));
+    return turn.answers.refuse(command, refuseStaleLease(run.id, run.state));
   const timestamp = sent === null ? turn.nowUs : timeOfMove(turn, run, sent);
   const decision = decideTransition(run.state, { ...body, timestamp }, turn.nowUs, force);
-  if (!decision.accepted) return turn.refuse(command, refuseTransition(decision.reason, body.type, run.state));
+  if (!decision.accepted) return turn.answers.refuse(command, refuseTransition(decision.reason, body.type, run.state));
   const full = isEnded(run) && !isTerminal(decision.state.type) ? lackOfRoom(turn, 1) : null;
-  if (full !== null) return turn.refuse(command, full);
+  if (full !== null) return turn.answers.refuse(command, full);
   touchContact(turn, run);
   run.repeatable = false;
   run.lastCommand = command.id;
   turn.state.rememberCommand(command.id, run);
   applyMove(turn, run, decision.state, force, lease === null ? "server" : "engine");
-  turn.replyRun(command, 200, run);
+  turn.answers.run(command, 200, run);
 }
 
 /** Applies a move reported by the engine that holds the run; a move outside the state table changes nothing. */

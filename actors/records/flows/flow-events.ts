@@ -6,7 +6,7 @@ import type { Turn } from "../../core/turn.ts";
 
 /** Records an event whose resource is the flow; `run` is the run that caused it. */
 export function flowEvent(turn: Turn, flow: Flow, name: EventName, run: Run | null, payload: Record<string, unknown>): void {
-  turn.givenEvent({
+  turn.events.given({
     name,
     run,
     flow_id: flow.id,

@@ -59,14 +59,14 @@ function addFlow(turn: Turn, sent: FlowRegistration, live: boolean): Flow {
   if (flow.options.after === null) turn.state.putFlow(flow);
   else requeue(turn, runsOfProject(turn, flow.project), () => turn.state.putFlow(flow));
   const { id, external_id, project, name, created_at } = flow;
-  turn.put("insert_flow", { id, external_id, project, name, ...changeable(flow), created_at });
+  turn.rows.put("insert_flow", { id, external_id, project, name, ...changeable(flow), created_at });
   registered(turn, flow);
   return flow;
 }
 
 function registered(turn: Turn, flow: Flow): void {
   const { project, name, module } = flow;
-  turn.stream("flow.registered", flow.id);
+  turn.stream.add("flow.registered", flow.id);
   flowEvent(turn, flow, "flow.registered", null, { flow: name, module, project });
 }
 
@@ -93,7 +93,7 @@ function refreshFlow(turn: Turn, flow: Flow, sent: FlowRegistration, live: boole
   updateFlow(turn, flow);
   // Clients send the flow with each run; an unchanged flow records no event.
   if (live || moves) registered(turn, flow);
-  else turn.stream("flow.registered", flow.id);
+  else turn.stream.add("flow.registered", flow.id);
   return flow;
 }
 
@@ -110,7 +110,7 @@ function changesQueue(flow: Flow, sent: FlowRegistration): boolean {
 
 /** Writes the changeable fields of a flow. */
 export function updateFlow(turn: Turn, flow: Flow): void {
-  turn.put("update_flow", { id: flow.id, ...changeable(flow) });
+  turn.rows.put("update_flow", { id: flow.id, ...changeable(flow) });
 }
 
 function changeable(flow: Flow): Omit<RowOf<"update_flow">, "id"> {

@@ -43,7 +43,7 @@ export function describeQueue(turn: Turn): Queue {
 export function explainRun(turn: Turn, command: Command): void {
   const { state } = turn;
   const run = state.lookAtRun(command.target);
-  if (run === undefined) return turn.refuse(command, refuse("run_not_found", command.target));
+  if (run === undefined) return turn.answers.refuse(command, refuse("run_not_found", command.target));
   const reason = reasonOf(state, run);
   const explanation: RunExplanation = {
     run_id: run.id,
@@ -52,7 +52,7 @@ export function explainRun(turn: Turn, command: Command): void {
     place: positionOf(state, run),
     holders: reason?.code === "resource" && reason.object !== null ? holdersOf(turn, reason.object) : [],
   };
-  turn.replyJson(command, 200, explanation);
+  turn.answers.json(command, 200, explanation);
 }
 
 function describeRun(run: Run, reason: Reason | null, place: number | null): QueuedRun {

@@ -12,5 +12,5 @@ export function continueChain(turn: Turn, run: Run, followed: Run | null = null)
   const depth = Math.max(turn.ruleDepth, before);
   if (depth === 0 || (followed === null && depth === before)) return;
   chains.put(run.id, depth, turn.number);
-  turn.put("put_chain", { run_id: run.id, depth });
+  turn.rows.put("put_chain", { run_id: run.id, depth });
 }

@@ -16,7 +16,7 @@ export function putOutbound(turn: Turn, content: OutboundContent, purpose: Purpo
   const id = rules.take("outbound");
   const message = { ...content, id, firing_id: purpose.firing_id };
   const text = JSON.stringify(content);
-  turn.put("put_outbound", { id, ...purpose, request: text, created_at: turn.nowUs });
+  turn.rows.put("put_outbound", { id, ...purpose, request: text, created_at: turn.nowUs });
   rules.addOutbound(message, text.length);
   rules.unsentOutbound.push({ turn: turn.number, message });
   return id;
@@ -25,7 +25,7 @@ export function putOutbound(turn: Turn, content: OutboundContent, purpose: Purpo
 /** Closes an answered message. False if it was answered before. */
 export function closeOutbound(turn: Turn, id: number): boolean {
   if (!turn.state.rules.removeOutbound(id)) return false;
-  turn.put("delete_outbound", { id });
+  turn.rows.put("delete_outbound", { id });
   return true;
 }
 

@@ -46,5 +46,5 @@ export function runGuarded(
 }
 
 export function notePassed(turn: Turn, subject: string, error: string): void {
-  turn.put("insert_quarantine", { actor: RULE_ENGINE, subject, error, created_at: turn.nowUs });
+  turn.rows.put("insert_quarantine", { actor: RULE_ENGINE, subject, error, created_at: turn.nowUs });
 }

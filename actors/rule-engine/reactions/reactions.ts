@@ -24,7 +24,7 @@ export function applyReactions(turn: Turn, react: React, quarantine: Quarantine)
   book.cursor = react.to;
   if (react.reactions.length === 0 && react.to - book.storedCursor < CURSOR_STEP) return;
   book.storedCursor = react.to;
-  turn.put("put_cursor", { name: RULE_CURSOR, event_id: react.to });
+  turn.rows.put("put_cursor", { name: RULE_CURSOR, event_id: react.to });
 }
 
 function applyReaction(turn: Turn, reaction: Reaction, quarantine: Quarantine): void {
@@ -62,11 +62,11 @@ function fire(turn: Turn, rule: Rule, trigger: OpenFiring["trigger"], actions: P
   const book = turn.state.rules;
   rule.fire_count += 1;
   rule.last_fired = turn.nowUs;
-  turn.put("fire_rule", { id: rule.id, fire_count: rule.fire_count, last_fired: rule.last_fired });
-  if (noteFiring(rule, turn.nowUs)) turn.put("put_guards", { rule_id: rule.id, state: JSON.stringify(rule.guards) });
+  turn.rows.put("fire_rule", { id: rule.id, fire_count: rule.fire_count, last_fired: rule.last_fired });
+  if (noteFiring(rule, turn.nowUs)) turn.rows.put("put_guards", { rule_id: rule.id, state: JSON.stringify(rule.guards) });
   if (trigger.run_id !== null) {
     book.fired.put({ rule_id: rule.id, run_id: trigger.run_id }, true, turn.number);
-    turn.put("put_fired", { run_id: trigger.run_id, rule_id: rule.id });
+    turn.rows.put("put_fired", { run_id: trigger.run_id, rule_id: rule.id });
   }
   const firing: OpenFiring = {
     id: book.take("firing"),
@@ -97,7 +97,7 @@ function goOn(turn: Turn, rule: Rule, firing: OpenFiring): void {
     }
     const result = performAction(turn, rule, firing.trigger, next.action, next.input ?? null);
     // Several actions may move a run: write each move as its own row.
-    turn.writeTouched();
+    turn.rows.write();
     if ("message" in result) {
       // The message's content is in its own row.
       firing.remaining.unshift({ index, kind, action: next.action });
@@ -108,7 +108,7 @@ function goOn(turn: Turn, rule: Rule, firing: OpenFiring): void {
   }
   turn.state.rules.firings.delete(firing.id);
   store(turn, firing, true);
-  turn.stream("rule.updated", rule.id);
+  turn.stream.add("rule.updated", rule.id);
 }
 
 function outcomeOf({ index, kind }: PlannedAction, result: { detail: unknown } | { error: string }): Outcome {
@@ -154,5 +154,5 @@ function store(turn: Turn, firing: OpenFiring, done: boolean): void {
   const { id, rule_id, timestamp, trigger, outcomes, remaining, outbound } = firing;
   const pending = done ? null : JSON.stringify({ trigger, remaining, outbound });
   const { event_id, run_id } = trigger;
-  turn.put("put_firing", { id, rule_id, event_id, run_id, timestamp, outcomes: JSON.stringify(outcomes), pending });
+  turn.rows.put("put_firing", { id, rule_id, event_id, run_id, timestamp, outcomes: JSON.stringify(outcomes), pending });
 }

@@ -7,6 +7,7 @@ import { completeSpec, type FullSpec } from "#protocol/records/rule-spec";
 import { canonicalJson } from "#protocol/values/json";
 import { exceedsBytes } from "#protocol/values/json-size";
 import type { Command } from "#protocol/wire/command";
+import { parseBody } from "../../core/command-body.ts";
 import type { Rule } from "../../core/state/rule.ts";
 import type { Turn } from "../../core/turn.ts";
 import { checkClock } from "../../expectation-timer/rule-clock.ts";
@@ -14,25 +15,25 @@ import { addRule, removeRule, storeRule, watchAnew, watchedBy } from "./rule-row
 import { templateError } from "./template-error.ts";
 
 export function createRule(turn: Turn, command: Command): void {
-  const body = turn.parse(command, RuleBody);
+  const body = parseBody(turn, command, RuleBody);
   if (body === undefined) return;
   const spec = checkedSpec(turn, command, body, 0);
   if (spec === undefined) return;
   const { rules } = turn.state;
   if (rules.rules.size >= RULES_COUNT_MAX)
-    return turn.refuse(command, refuse("too_many_rules", RULES_COUNT_MAX, RULES_BYTES_MAX));
+    return turn.answers.refuse(command, refuse("too_many_rules", RULES_COUNT_MAX, RULES_BYTES_MAX));
   const rule = addRule(turn, { name: body.name, enabled: body.enabled ?? true, source: "ui", module: null, spec });
-  turn.replyJson(command, 201, recordOf(rule));
+  turn.answers.json(command, 201, recordOf(rule));
 }
 
 export function patchRule(turn: Turn, command: Command): void {
-  const patch = turn.parse(command, RulePatch);
+  const patch = parseBody(turn, command, RulePatch);
   if (patch === undefined) return;
   const rule = turn.state.rules.rules.get(command.target);
-  if (rule === undefined) return turn.refuse(command, refuse("rule_not_found", command.target));
+  if (rule === undefined) return turn.answers.refuse(command, refuse("rule_not_found", command.target));
   const { name, enabled, ...said } = knownFields(patch);
   const saysMore = [name, ...Object.values(said)].some((value) => value !== undefined);
-  if (rule.source === "code" && saysMore) return turn.refuse(command, refuse("code_rule", rule.name));
+  if (rule.source === "code" && saysMore) return turn.answers.refuse(command, refuse("code_rule", rule.name));
   const spec = rule.source === "code" ? rule.spec : checkedSpec(turn, command, merged(rule.spec, said), rule.length);
   if (spec === undefined) return;
   const before = watchedBy(rule);
@@ -42,15 +43,15 @@ export function patchRule(turn: Turn, command: Command): void {
   rule.updated_at = turn.nowUs;
   if (watchedBy(rule) !== before) watchAnew(turn, rule);
   storeRule(turn, rule);
-  turn.replyJson(command, 200, recordOf(rule));
+  turn.answers.json(command, 200, recordOf(rule));
 }
 
 export function deleteRule(turn: Turn, command: Command): void {
   const rule = turn.state.rules.rules.get(command.target);
-  if (rule === undefined) return turn.refuse(command, refuse("rule_not_found", command.target));
-  if (rule.source === "code") return turn.refuse(command, refuse("code_rule", rule.name));
+  if (rule === undefined) return turn.answers.refuse(command, refuse("rule_not_found", command.target));
+  if (rule.source === "code") return turn.answers.refuse(command, refuse("code_rule", rule.name));
   removeRule(turn, rule);
-  turn.reply(command, 204, null);
+  turn.answers.text(command, 204, null);
 }
 
 /** The patch without the fields that its schema does not have, which are ignored: copying 100,000 of them would hold the core. */
@@ -83,10 +84,10 @@ function checkedSpec(turn: Turn, command: Command, said: RuleSpec, replaced: num
     const refusal = isLarge
       ? refuse("value_too_large", "rule", RULE_BYTES_MAX)
       : refuse("too_many_rules", RULES_COUNT_MAX, RULES_BYTES_MAX);
-    turn.refuse(command, refusal);
+    turn.answers.refuse(command, refusal);
     return undefined;
   }
-  turn.refuse(command, refuse("invalid", wrong ?? ""));
+  turn.answers.refuse(command, refuse("invalid", wrong ?? ""));
   return undefined;
 }
 

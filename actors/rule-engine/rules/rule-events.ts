@@ -18,7 +18,7 @@ export function ruleEvent(turn: Turn, name: EventName, rule: Rule, about: About,
   if (run !== undefined) related.push({ kind: "run", id: run.external_id, name: run.name });
   if (flow !== undefined) related.push({ kind: "flow", id: flowKey(flow.project, flow.name), name: flow.name });
   const resource = { kind: "rule", id: rule.external_id, name: rule.name };
-  return turn.givenEvent({ name, run: run ?? null, flow_id: flow?.id ?? null, resource, related, payload });
+  return turn.events.given({ name, run: run ?? null, flow_id: flow?.id ?? null, resource, related, payload });
 }
 
 /** Records a failure of a rule outside of a firing. */

@@ -53,8 +53,8 @@ export function storeRule(turn: Turn, rule: Rule): void {
   rule.length = spec.length;
   const identity = { id, external_id, name, enabled: enabled ? 1 : 0, source, module, spec } as const;
   const times = { since_event, since_time, created_at, updated_at };
-  turn.put("put_rule", { ...identity, fire_count, last_fired, ...times });
-  turn.stream("rule.updated", id);
+  turn.rows.put("put_rule", { ...identity, fire_count, last_fired, ...times });
+  turn.stream.add("rule.updated", id);
   changed(turn);
 }
 
@@ -62,9 +62,9 @@ export function removeRule(turn: Turn, { id, length }: Rule): void {
   turn.state.rules.length -= length;
   cancelExpectations(turn, id);
   turn.state.rules.rules.delete(id);
-  turn.put("delete_rule", { id });
-  turn.put("delete_guards", { rule_id: id });
-  turn.stream("rule.deleted", id);
+  turn.rows.put("delete_rule", { id });
+  turn.rows.put("delete_guards", { rule_id: id });
+  turn.stream.add("rule.deleted", id);
   changed(turn);
 }
 

@@ -96,7 +96,7 @@ function decideFire(
   schedule.runs.delete(fire);
   if (skip !== undefined) {
     schedule.skips.delete(fire);
-    turn.put("delete_skip", { schedule_id: schedule.id, fire });
+    turn.rows.put("delete_skip", { schedule_id: schedule.id, fire });
   }
   if (schedule.ended.has(fire) || (run !== undefined && !isHeldBySchedule(run))) return;
   if (skip !== undefined) {
@@ -124,7 +124,7 @@ function skippedState(turn: Turn, message: string, reason: string): EndedAtOnce 
 function start(turn: Turn, run: Run, createdBy: string): void {
   if (createdBy !== run.created_by) {
     run.created_by = createdBy;
-    turn.put("set_run_creator", { id: run.id, created_by: createdBy });
+    turn.rows.put("set_run_creator", { id: run.id, created_by: createdBy });
   }
   const overlap = overlapOutcome(run.flow, turn.nowUs);
   if (overlap === null) enqueue(turn, run);

@@ -31,5 +31,5 @@ export function prune(turn: Turn, schedule: Schedule): void {
 export function markRun(turn: Turn, run: Run, skipped: boolean): void {
   const { skip: _former, ...details } = run.state.details as Record<string, unknown>;
   run.state = { ...run.state, details: skipped ? { ...details, skip: "user" } : details };
-  turn.touchRun(run, true);
+  turn.rows.touchRun(run, true);
 }

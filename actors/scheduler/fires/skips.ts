@@ -49,7 +49,7 @@ export function addSkips(turn: Turn, schedule: Schedule, fires: readonly number[
   for (const fire of fires) {
     if (schedule.skips.has(fire)) continue;
     schedule.skips.set(fire, { by, at: turn.nowUs });
-    turn.put("put_skip", { schedule_id: schedule.id, fire, skipped_by: by, skipped_at: turn.nowUs });
+    turn.rows.put("put_skip", { schedule_id: schedule.id, fire, skipped_by: by, skipped_at: turn.nowUs });
     const run = schedule.runs.get(fire);
     if (run !== undefined && isHeldBySchedule(run)) markRun(turn, run, true);
   }
@@ -59,7 +59,7 @@ export function addSkips(turn: Turn, schedule: Schedule, fires: readonly number[
 /** Removes a skip. */
 export function removeSkip(turn: Turn, schedule: Schedule, fire: number): void {
   schedule.skips.delete(fire);
-  turn.put("delete_skip", { schedule_id: schedule.id, fire });
+  turn.rows.put("delete_skip", { schedule_id: schedule.id, fire });
   const run = schedule.runs.get(fire);
   if (run !== undefined && isHeldBySchedule(run)) markRun(turn, run, false);
   extend(turn, schedule, true);
@@ -71,7 +71,7 @@ export function dropSkips(turn: Turn, schedule: Schedule): void {
   if (dropped.length === 0) return;
   for (const fire of dropped) {
     schedule.skips.delete(fire);
-    turn.put("delete_skip", { schedule_id: schedule.id, fire });
+    turn.rows.put("delete_skip", { schedule_id: schedule.id, fire });
   }
   scheduleEvent(turn, schedule, "schedule.skips_dropped", { dropped });
 }
@@ -91,6 +91,6 @@ export function skipDeletedFire(turn: Turn, schedule: Schedule, run: Run): void 
   schedule.runs.delete(fire);
   schedule.ended.delete(fire);
   schedule.skips.set(fire, { by: "delete", at: turn.nowUs });
-  turn.put("put_skip", { schedule_id: schedule.id, fire, skipped_by: "delete", skipped_at: turn.nowUs });
+  turn.rows.put("put_skip", { schedule_id: schedule.id, fire, skipped_by: "delete", skipped_at: turn.nowUs });
   extend(turn, schedule, true);
 }

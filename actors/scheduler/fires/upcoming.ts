@@ -26,7 +26,7 @@ export function listUpcoming(turn: Turn, command: Command<"ListUpcoming">): void
   const runs = schedules.flatMap((schedule) => heldRuns(schedule)).sort(inOrder);
   const fires = schedules.flatMap((schedule) => projectedFires(turn, schedule, Math.min(projected, PROJECTED_FIRES_MAX)));
   const items = [...runs.slice(0, UPCOMING_RUNS_MAX), ...fires].sort(inOrder);
-  turn.reply(command, 200, `[${items.map((item) => renderItem(turn, item)).join(",")}]`);
+  turn.answers.text(command, 200, `[${items.map((item) => renderItem(turn, item)).join(",")}]`);
 }
 
 function inOrder(a: Item, b: Item): number {
@@ -79,5 +79,5 @@ export function listFires(turn: Turn, command: Command<"ListFires">): void {
       ...(more && last !== undefined && { more_hours: hourlyAfter(schedule.fires, last, before, count) }),
     };
   });
-  turn.reply(command, 200, JSON.stringify(listed));
+  turn.answers.text(command, 200, JSON.stringify(listed));
 }

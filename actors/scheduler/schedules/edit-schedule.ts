@@ -92,9 +92,9 @@ export function removeSchedule(turn: Turn, schedule: Schedule): void {
   schedule.active = false;
   prune(turn, schedule);
   turn.state.schedules.remove(schedule);
-  turn.put("delete_skips", { schedule_id: schedule.id });
-  turn.put("delete_schedule", { id: schedule.id });
-  turn.stream("schedule.deleted", schedule.id);
+  turn.rows.put("delete_skips", { schedule_id: schedule.id });
+  turn.rows.put("delete_schedule", { id: schedule.id });
+  turn.stream.add("schedule.deleted", schedule.id);
 }
 
 /**

@@ -43,6 +43,6 @@ export function consumeUntil(turn: Turn, schedule: Schedule, us: number): void {
   for (const fire of schedule.skips.keys()) {
     if (fire > schedule.consumed_until) continue;
     schedule.skips.delete(fire);
-    turn.put("delete_skip", { schedule_id: schedule.id, fire });
+    turn.rows.put("delete_skip", { schedule_id: schedule.id, fire });
   }
 }

@@ -16,12 +16,12 @@ const PAUSED = "paused";
 export function createScheduleCommand(turn: Turn, command: Command<"CreateSchedule">): void {
   const body = command.body;
   const flow = turn.state.flows.get(command.target);
-  if (flow === undefined) return turn.refuse(command, refuse("flow_not_found", command.target));
+  if (flow === undefined) return turn.answers.refuse(command, refuse("flow_not_found", command.target));
   const checked = checkSpec(turn, body, zoneFor(turn, command));
-  if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
+  if (!checked.ok) return turn.answers.refuse(command, refuse("invalid", checked.error));
   const source = command.mcp_client === undefined ? "ui" : "mcp";
   const schedule = addSchedule(turn, flow, body, checked.ready, { source, codeKey: null, persist: body.persist ?? true });
-  turn.replyJson(command, 201, scheduleRow(turn, schedule));
+  turn.answers.json(command, 201, scheduleRow(turn, schedule));
 }
 
 /** An MCP client is rarely in the server's zone, and cannot see that zone, so the default differs. */
@@ -33,16 +33,16 @@ export function previewScheduleCommand(turn: Turn, command: Command<"PreviewSche
   const body = command.body;
   // A preview of an interval without an anchor counts from the epoch, so that it is repeatable.
   const checked = checkSpec(turn, body.kind === "interval" ? { ...body, anchor: body.anchor ?? 0 } : body);
-  if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
+  if (!checked.ok) return turn.answers.refuse(command, refuse("invalid", checked.error));
   const { fires } = checked.ready;
   const count = Math.min(body.count ?? PREVIEW_COUNT[0], PREVIEW_COUNT[1]);
-  turn.replyJson(command, 200, { next: fires.after(turn.nowUs, count), timezone: fires.timezone });
+  turn.answers.json(command, 200, { next: fires.after(turn.nowUs, count), timezone: fires.timezone });
 }
 
 /** The schedule of a command; refuses the command if there is none. */
 function scheduleOf(turn: Turn, command: Command): Schedule | undefined {
   const schedule = turn.state.schedules.get(command.target);
-  if (schedule === undefined) turn.refuse(command, refuse("schedule_not_found", command.target));
+  if (schedule === undefined) turn.answers.refuse(command, refuse("schedule_not_found", command.target));
   return schedule;
 }
 
@@ -53,37 +53,37 @@ export function patchScheduleCommand(turn: Turn, command: Command<"PatchSchedule
   const edited = editedSpec(turn, schedule.spec, body);
   if (edited !== null) {
     const checked = checkSpec(turn, edited, zoneFor(turn, command), schedule.spec);
-    if (!checked.ok) return turn.refuse(command, refuse("invalid", checked.error));
+    if (!checked.ok) return turn.answers.refuse(command, refuse("invalid", checked.error));
     changeSpec(turn, schedule, checked.ready);
   }
   schedule.catchup = body.catchup ?? schedule.catchup;
   schedule.catchup_max = body.catchup_max ?? schedule.catchup_max;
   schedule.persist = body.persist ?? schedule.persist;
   rebuild(turn, schedule);
-  turn.replyJson(command, 200, scheduleRow(turn, schedule));
+  turn.answers.json(command, 200, scheduleRow(turn, schedule));
 }
 
 export function deleteScheduleCommand(turn: Turn, command: Command): void {
   const schedule = scheduleOf(turn, command);
   if (schedule === undefined) return;
   if (schedule.source === "code" && command.mcp_client !== undefined)
-    return turn.refuse(command, refuse("code_schedule", schedule.id));
+    return turn.answers.refuse(command, refuse("code_schedule", schedule.id));
   removeSchedule(turn, schedule);
-  turn.reply(command, 204, null);
+  turn.answers.text(command, 204, null);
 }
 
 export function pauseScheduleCommand(turn: Turn, command: Command): void {
   const schedule = scheduleOf(turn, command);
   if (schedule === undefined) return;
   pauseSchedule(turn, schedule, PAUSED, null);
-  turn.replyJson(command, 200, scheduleRow(turn, schedule));
+  turn.answers.json(command, 200, scheduleRow(turn, schedule));
 }
 
 export function resumeScheduleCommand(turn: Turn, command: Command): void {
   const schedule = scheduleOf(turn, command);
   if (schedule === undefined) return;
   resumeSchedule(turn, schedule);
-  turn.replyJson(command, 200, scheduleRow(turn, schedule));
+  turn.answers.json(command, 200, scheduleRow(turn, schedule));
 }
 
 /** All schedules of a flow; empty for an unknown flow. */
@@ -95,13 +95,13 @@ function schedulesOf(turn: Turn, command: Command): Schedule[] {
 export function pauseFlowCommand(turn: Turn, command: Command): void {
   const schedules = schedulesOf(turn, command);
   for (const schedule of schedules) pauseSchedule(turn, schedule, PAUSED, null);
-  turn.replyJson(command, 200, { paused: schedules.length });
+  turn.answers.json(command, 200, { paused: schedules.length });
 }
 
 export function resumeFlowCommand(turn: Turn, command: Command): void {
   const schedules = schedulesOf(turn, command);
   for (const schedule of schedules) resumeSchedule(turn, schedule);
-  turn.replyJson(command, 200, { resumed: schedules.length });
+  turn.answers.json(command, 200, { resumed: schedules.length });
 }
 
 export function skipFiresCommand(turn: Turn, command: Command<"SkipFires">): void {
@@ -109,18 +109,18 @@ export function skipFiresCommand(turn: Turn, command: Command<"SkipFires">): voi
   const schedule = scheduleOf(turn, command);
   if (schedule === undefined) return;
   const chosen = chooseFires(turn, schedule, body);
-  if (chosen instanceof Refusal) return turn.refuse(command, chosen);
+  if (chosen instanceof Refusal) return turn.answers.refuse(command, chosen);
   addSkips(turn, schedule, chosen, body.by ?? "api");
   const downstream = downstreamSkips(turn, schedule, chosen);
-  turn.replyJson(command, 200, { schedule: scheduleRow(turn, schedule), skipped: chosen, downstream });
+  turn.answers.json(command, 200, { schedule: scheduleRow(turn, schedule), skipped: chosen, downstream });
 }
 
 export function undoSkipCommand(turn: Turn, command: Command<"UndoSkip">): void {
   const { fire } = command.body;
   const schedule = scheduleOf(turn, command);
   if (schedule === undefined) return;
-  if (fire <= turn.nowUs) return turn.refuse(command, refuse("invalid", `${isoTime(fire)} has passed`));
-  if (!schedule.skips.has(fire)) return turn.refuse(command, refuse("skip_not_found"));
+  if (fire <= turn.nowUs) return turn.answers.refuse(command, refuse("invalid", `${isoTime(fire)} has passed`));
+  if (!schedule.skips.has(fire)) return turn.answers.refuse(command, refuse("skip_not_found"));
   removeSkip(turn, schedule, fire);
-  turn.replyJson(command, 200, scheduleRow(turn, schedule));
+  turn.answers.json(command, 200, scheduleRow(turn, schedule));
 }

@@ -8,7 +8,7 @@ import type { Turn } from "../../core/turn.ts";
 export function storeSchedule(turn: Turn, schedule: Schedule, announce: boolean): void {
   const { id, external_id, flow, spec, catchup, catchup_max, active, paused_reason, paused_until } = schedule;
   const { source, code_key, persist, created_at, updated_at, next_fire, consumed_until } = schedule;
-  turn.put("put_schedule", {
+  turn.rows.put("put_schedule", {
     id,
     external_id,
     flow_id: flow.id,
@@ -26,7 +26,7 @@ export function storeSchedule(turn: Turn, schedule: Schedule, announce: boolean)
     next_fire,
     consumed_until,
   });
-  if (announce) turn.stream("schedule.updated", id);
+  if (announce) turn.stream.add("schedule.updated", id);
 }
 
 /** The schedule's record, with fields in the order of the store's rendering. */
@@ -42,7 +42,7 @@ export function scheduleRow(turn: Turn, schedule: Schedule): ScheduleRow {
 export function scheduleEvent(turn: Turn, schedule: Schedule, name: string, payload: Record<string, unknown>): void {
   const { flow, spec } = schedule;
   const shown = spec.kind === "cron" ? spec.cron : spec.kind === "interval" ? `every ${spec.interval} s` : spec.rrule;
-  turn.givenEvent({
+  turn.events.given({
     name,
     run: null,
     flow_id: flow.id,

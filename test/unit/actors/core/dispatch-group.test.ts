@@ -1,13 +1,12 @@
 /** The dispatch group around a crash: which command is answered, and which waiting messages are resent. */
 import t from "tap";
 import { newReport, OpenReports } from "#actors/core/state/open-reports";
-import { Turn } from "#actors/core/turn";
 import { DispatchGroup } from "#actors/dispatch-group/dispatch-group";
 import { createIdSource } from "#actors/ids";
 import type { CommitClient, DecisionMessage } from "#actors/store-writer/commit-client";
 import type { CommandRef } from "#protocol/wire/command";
 import { Outbox } from "#runtime/effect";
-import { DispatchKit, SETTINGS } from "../../../support/dispatch-kit.ts";
+import { SETTINGS } from "../../../support/dispatch-kit.ts";
 import { serverFacts } from "../../../support/server-facts.ts";
 import { openStore } from "../../../support/storage-rows.ts";
 
@@ -67,12 +66,11 @@ t.test("a step that fails answers the command that it decides, as its message na
   t.same(answered({ kind: "HookDone", id: 7, run_id: 1, items: [], error: null }), [], "its id is that of a message");
 
   const slices = (): object[] => {
-    const kit = new DispatchKit();
     const out = new Outbox();
     const open = new OpenReports();
     open.add(report);
     report.called = false;
-    open.callNext(new Turn(kit.state, kit.nowUs, createIdSource(), out, 1), 1);
+    open.callNext(out, 1);
     return out.effects.map((effect) => (effect as unknown as { message: object }).message);
   };
   t.same(slices().flatMap(answered), [7], "a slice of a report");

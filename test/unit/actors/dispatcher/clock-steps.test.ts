@@ -3,11 +3,9 @@
  * person can accept the clock.
  */
 import t from "tap";
-import { ClockWatch, HOLD_US } from "#actors/core/state/clock-watch";
-import type { Turn } from "#actors/core/turn";
+import { type ClockTurn, ClockWatch, HOLD_US } from "#actors/core/state/clock-watch";
 import type { ClockProblem } from "#protocol/records/server";
 import type { ClockRow } from "#storage/load/load";
-import type { RowOf } from "#storage/write/ops";
 import { eventNames, operations } from "../../../support/decision-record.ts";
 import { DispatchKit, type Outcome, START_US } from "../../../support/dispatch-kit.ts";
 import { createId, move, poll, report, workOf } from "../../../support/dispatch-steps.ts";
@@ -235,15 +233,15 @@ function watched(row: ClockRow | null, boot = HOST) {
   const written: ClockRow[] = [];
   const events: unknown[] = [];
   const look = (): void => {
-    const turn = {
+    const turn: ClockTurn = {
       nowUs: clocks.nowUs,
       state: { bootUs: () => clocks.bootUs, uptimeUs: () => clocks.bootUs },
-      put: (_name: "put_clock", { id: _id, ...stored }: RowOf<"put_clock">) => written.push(stored),
       out: { send: () => undefined },
       warn: () => undefined,
-      givenEvent: (event: { payload: unknown }) => events.push(event.payload),
+      rows: { put: (_operation, { id: _id, ...row }) => written.push(row) },
+      events: { given: (event) => events.push(event.payload) },
     };
-    watch.look(turn as unknown as Turn);
+    watch.look(turn);
   };
   return { watch, clocks, written, events, look };
 }

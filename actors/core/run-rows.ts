@@ -1,0 +1,96 @@
+/** The rows of runs and task runs, from their form in memory. */
+import type { State } from "#protocol/records/state";
+import type { Primitive } from "#protocol/wire/feed";
+import { putOperation, putOperationOf, type RunStateRow } from "#storage/write/ops";
+import { type Run, UNSTARTED } from "./state/run.ts";
+import type { TaskRun } from "./state/task-run.ts";
+
+/** Time that an engine may take to report a move; a larger difference means that its clock differs from the server's. */
+const CLOCKS_APART_US = 1_000_000;
+
+/** The row of a run that has none yet. */
+export function putNewRun(ops: Primitive[], run: Run, parametersText: string): void {
+  const identity = {
+    id: run.id,
+    external_id: run.external_id,
+    flow_id: run.flow.id,
+    name: run.name,
+    parameters: parametersText,
+    tags: run.tags.length === 0 ? null : JSON.stringify(run.tags),
+    priority: run.priority,
+    reruns: run.reruns,
+    created_by: run.created_by,
+    created_at: run.created_at,
+    scheduled_time: run.scheduled_time,
+    schedule_id: run.schedule_id,
+    backfill_id: run.backfill_id,
+    parent_run_id: run.parent_run_id,
+  };
+  putOperationOf(ops, "insert_run", identity, runState(run));
+}
+
+/** The columns of a run that change while it lives. */
+export function putRun(ops: Primitive[], run: Run): void {
+  putOperationOf(ops, "update_run", { id: run.id }, runState(run));
+}
+
+export function putTask(ops: Primitive[], task: TaskRun): void {
+  const { state } = task;
+  putOperation(ops, "put_task_run", {
+    id: task.id,
+    external_id: task.external_id,
+    run_id: task.run_id,
+    name: task.name,
+    task_key: task.task_key,
+    dynamic_key: task.dynamic_key,
+    parents: task.parents.length === 0 ? null : JSON.stringify(task.parents),
+    state_type: state?.type ?? "Pending",
+    state_name: state?.name ?? "Pending",
+    state_timestamp: state?.timestamp ?? 0,
+    state_message: state?.message ?? null,
+    state_details: state === null ? null : detailsText(state),
+    start_time: task.start_time,
+    end_time: task.end_time,
+    total_run_time: task.total_run_time,
+    crash_count: task.crash_count,
+    failure_count: task.failure_count,
+    created_at: task.created_at,
+  });
+}
+
+function runState(run: Run): RunStateRow {
+  const { state } = run;
+  return {
+    state_type: state.type,
+    state_name: state.name,
+    state_timestamp: state.timestamp,
+    state_message: state.message,
+    state_details: detailsText(state),
+    state_received: Math.abs(run.movedUs - state.timestamp) > CLOCKS_APART_US ? run.movedUs : null,
+    start_time: run.start_time,
+    end_time: run.end_time,
+    total_run_time: run.total_run_time,
+    engine_id: run.engine_id,
+    engine_pid: run.engine_pid,
+    assignment_id: assignmentValue(run),
+    report_seq: run.report_seq,
+    other_sequences: run.otherSequences.size === 0 ? null : JSON.stringify(Object.fromEntries(run.otherSequences)),
+    crash_count: run.crash_count,
+    failure_count: run.failure_count,
+    attempt: run.attempt,
+    task_counts: run.taskCounts === UNSTARTED.taskCounts ? null : JSON.stringify(run.taskCounts),
+  };
+}
+
+/**
+ * Negative after the end of the assignment, so that a reload knows the newest assignment and recognises late reports of its
+ * engine.
+ */
+function assignmentValue({ assigned, assignment_id }: Run): number | null {
+  if (assignment_id === 0) return null;
+  return assigned ? assignment_id : -assignment_id;
+}
+
+function detailsText(state: State): string | null {
+  return Object.keys(state.details).length === 0 ? null : JSON.stringify(state.details);
+}

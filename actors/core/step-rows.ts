@@ -1,0 +1,119 @@
+/** The rows of a step: a touched row is written once, at the end of the step, whatever the step changed before. */
+import type { State, StateType } from "#protocol/records/state";
+import { type OperationName, putOperation, type RowOf } from "#storage/write/ops";
+import { putNewRun, putRun, putTask } from "./run-rows.ts";
+import type { Flow } from "./state/flow.ts";
+import type { Run } from "./state/run.ts";
+import type { TaskRun } from "./state/task-run.ts";
+import type { StepFacts } from "./step-facts.ts";
+import type { StepStream } from "./step-stream.ts";
+
+type CountOperation = "count_runs" | "count_task_runs";
+
+export class StepRows {
+  readonly #step: StepFacts;
+  readonly #stream: StepStream;
+  readonly #newRuns = new Set<Run>();
+  readonly #touchedRuns = new Map<Run, boolean>();
+  readonly #touchedTasks = new Set<TaskRun>();
+  readonly #counts: { operation: CountOperation; flowId: number; type: StateType; delta: number }[] = [];
+
+  constructor(step: StepFacts, stream: StepStream) {
+    this.#step = step;
+    this.#stream = stream;
+  }
+
+  /** Adds a row operation to the decision. */
+  put<N extends OperationName>(name: N, row: RowOf<N>): void {
+    putOperation(this.#step.decision.ops, name, row);
+  }
+
+  /** Marks a run that has no row yet. */
+  newRun(run: Run): void {
+    this.#newRuns.add(run);
+    this.#touchedRuns.set(run, true);
+  }
+
+  /** Marks the row of a run as changed; `announce` if its state has changed. */
+  touchRun(run: Run, announce: boolean): void {
+    this.#touchedRuns.set(run, announce || this.#touchedRuns.get(run) === true);
+  }
+
+  touchTask(task: TaskRun): void {
+    this.#touchedTasks.add(task);
+  }
+
+  /** Removes the marks of a run that is being deleted. */
+  dropRun(run: Run): void {
+    this.#newRuns.delete(run);
+    this.#touchedRuns.delete(run);
+    for (const task of run.tasks.values()) this.#touchedTasks.delete(task);
+  }
+
+  /** Counts a move of a run between state types; null stands for before its creation and after its deletion. */
+  countRun(flow: Flow, from: StateType | null, to: StateType | null): void {
+    this.#count("count_runs", flow, from, to);
+  }
+
+  /** Counts runs that are stored by an operation of their own. */
+  countNewRuns(flow: Flow, count: number): void {
+    this.#addCount("count_runs", flow.id, "Scheduled", count);
+  }
+
+  countTask(flow: Flow, from: StateType | null, to: StateType | null): void {
+    this.#count("count_task_runs", flow, from, to);
+  }
+
+  /** Counts a run (no task) or a task run as ended, for statistics; `delta` is -1 when it is revived. */
+  countEnded(flow: Flow, task: string, ended: { state: State; total_run_time: number | null }, delta: 1 | -1): void {
+    const { timestamp, type, name } = ended.state;
+    this.put("count_ended", {
+      ended_at: timestamp,
+      flow_id: flow.id,
+      task_name: task,
+      state_type: type,
+      duration: ended.total_run_time,
+      delta,
+      state_name: name,
+    });
+  }
+
+  /** Writes the rows touched so far; rows touched later are written again. */
+  write(): void {
+    const { decision, state, number } = this.#step;
+    const { ops } = decision;
+    for (const [run, announce] of this.#touchedRuns) {
+      if (this.#newRuns.has(run)) putNewRun(ops, run, state.parametersOf(run));
+      else putRun(ops, run);
+      state.fileRun(run, number);
+      if (announce) this.#stream.addRow("run.updated", run.id);
+    }
+    for (const task of this.#touchedTasks) {
+      putTask(ops, task);
+      this.#stream.addRow("task_run.updated", task.id);
+    }
+    this.#newRuns.clear();
+    this.#touchedRuns.clear();
+    this.#touchedTasks.clear();
+  }
+
+  /** Writes the touched rows and the counts. */
+  finish(): void {
+    this.write();
+    for (const { operation, flowId, type, delta } of this.#counts)
+      if (delta !== 0) this.put(operation, { flow_id: flowId, state_type: type, delta });
+  }
+
+  #count(operation: CountOperation, flow: Flow, from: StateType | null, to: StateType | null): void {
+    if (from === to) return;
+    if (from !== null) this.#addCount(operation, flow.id, from, -1);
+    if (to !== null) this.#addCount(operation, flow.id, to, 1);
+  }
+
+  /** A command touches few states, so searching a list is faster than maintaining a map. */
+  #addCount(operation: CountOperation, flowId: number, type: StateType, delta: number): void {
+    const known = this.#counts.find((entry) => entry.type === type && entry.flowId === flowId && entry.operation === operation);
+    if (known === undefined) this.#counts.push({ operation, flowId, type, delta });
+    else known.delta += delta;
+  }
+}
