@@ -1,6 +1,8 @@
 /**
  * Copies a store into a single file while a server may be writing; checks the copy and renames it into place only when
  * complete.
+ *
+ * SQLite only: PRAGMA (nothing: the database makes its own backups), min or max of values (least, greatest).
  */
 import { chmodSync, closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";

@@ -3,6 +3,8 @@
  * belongs to the open file and lasts until the process ends. The home directory is locked too, because it stays the same when
  * `db.lock` is removed. Without the command, an exclusive SQLite lock on a second file serves instead. `db.lock` holds the
  * pid of the server.
+ *
+ * SQLite only: PRAGMA (a lock of the database).
  */
 import { spawnSync } from "node:child_process";
 import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";

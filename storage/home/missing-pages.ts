@@ -1,4 +1,8 @@
-/** Whether pages of the database are neither in its file nor in the WAL: then the file was truncated. */
+/**
+ * Whether pages of the database are neither in its file nor in the WAL: then the file was truncated.
+ *
+ * SQLite only: PRAGMA (nothing: the database watches its own files).
+ */
 import { statSync } from "node:fs";
 import type { Database } from "../sqlite/driver.ts";
 

@@ -2,6 +2,8 @@
  * Checks that the files the write handle has open are still those in the home, and complete. SQLite does not notice when they
  * are not and keeps using deleted files. A problem is recorded in a file beside the store, for the next start. The store's
  * files are never opened here: closing them would drop SQLite's locks.
+ *
+ * SQLite only: PRAGMA (nothing: the database watches its own files).
  */
 import { readFileSync, rmSync, type Stats, statSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";

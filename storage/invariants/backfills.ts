@@ -1,9 +1,13 @@
-/** I8 and I9: a backfill is whole, and a fan-in happens once for each key. */
+/**
+ * I8 and I9: a backfill is whole, and a fan-in happens once for each key.
+ *
+ * SQLite only: json_extract (a column that the writer fills).
+ */
 import { findRows, type Invariant } from "./invariant.ts";
 
 /** Reruns after a crash have other creators and are not counted. */
 const TOO_MANY = `SELECT b.id, b.total, count(*) AS found FROM backfills b
-  JOIN runs r ON r.backfill_id = b.id AND r.created_by = 'backfill:' || b.id GROUP BY b.id HAVING found > b.total`;
+  JOIN runs r ON r.backfill_id = b.id AND r.created_by = 'backfill:' || b.id GROUP BY b.id HAVING count(*) > b.total`;
 
 export const BACKFILLS_ARE_WHOLE: Invariant = {
   id: "I8",

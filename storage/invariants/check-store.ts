@@ -1,4 +1,8 @@
-/** All checks of a store: its file, and the promises about its rows. */
+/**
+ * All checks of a store: its file, and the promises about its rows.
+ *
+ * SQLite only: PRAGMA (the database's own check of its pages).
+ */
 import type { Database } from "../sqlite/driver.ts";
 import { Statements } from "../sqlite/statements.ts";
 import { BACKFILLS_ARE_WHOLE, FAN_IN_ONCE } from "./backfills.ts";

@@ -1,4 +1,8 @@
-/** I4: leases on a resource stay within its total. */
+/**
+ * I4: leases on a resource stay within its total.
+ *
+ * SQLite only: json_extract (a column that the writer fills).
+ */
 import type { Statements } from "../sqlite/statements.ts";
 import { type Finding, type Invariant, type InvariantFacts, told } from "./invariant.ts";
 

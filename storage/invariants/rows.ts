@@ -1,4 +1,8 @@
-/** I1: nothing is lost. Rows have their owners, counts match a recount, ids stay below the counters. */
+/**
+ * I1: nothing is lost. Rows have their owners, counts match a recount, ids stay below the counters.
+ *
+ * SQLite only: json_each (jsonb_each_text).
+ */
 import { STATE_TYPES } from "#protocol/records/state";
 import { COUNTED, stateType } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";

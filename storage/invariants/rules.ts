@@ -1,4 +1,8 @@
-/** I10 and I11: a rule fires once per run, and an expectation ends once. */
+/**
+ * I10 and I11: a rule fires once per run, and an expectation ends once.
+ *
+ * SQLite only: json_extract (a column that the writer fills), group_concat (string_agg).
+ */
 import { findRows, type Invariant } from "./invariant.ts";
 
 /** Only firings after the rule's last change count: before the change, the rule may have fired on every event. */

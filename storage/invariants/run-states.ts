@@ -1,4 +1,8 @@
-/** I2 and I3: the state of a run agrees with its events and times, and at most one engine holds the run. */
+/**
+ * I2 and I3: the state of a run agrees with its events and times, and at most one engine holds the run.
+ *
+ * SQLite only: group_concat (string_agg).
+ */
 import { ENDED_CODES, STRETCH_IDS, stateCode, stateType } from "../schema/codes.ts";
 import { findRows, type Invariant } from "./invariant.ts";
 
@@ -22,7 +26,8 @@ const AFTER_LAST_HOLE = `SELECT coalesce(max(stretch), 0) * ${STRETCH_IDS} FROM
 
 const DISAGREEING = `SELECT r.id, r.state_type, r.state_name, e.state_type, e.state_name FROM runs r JOIN events e ON e.id = (${NEWEST_EVENT})
   WHERE r.state_type <> ${CANCELLING} AND coalesce(r.state_name, '') NOT IN ${SILENT_NAMES}
-    AND e.id >= (${AFTER_LAST_HOLE}) AND (e.state_type <> r.state_type OR e.state_name IS NOT r.state_name OR e.occurred <> r.state_timestamp)`;
+    AND e.id >= (${AFTER_LAST_HOLE}) AND (e.state_type <> r.state_type
+      OR coalesce(e.state_name, '') <> coalesce(r.state_name, '') OR e.occurred <> r.state_timestamp)`;
 
 const WRONG_END = `SELECT id, state_type FROM runs WHERE (state_type IN (${ENDED})) <> (end_time IS NOT NULL)`;
 

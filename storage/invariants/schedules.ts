@@ -1,4 +1,8 @@
-/** I5: one run per fire, and no run of a skipped fire given to an engine. */
+/**
+ * I5: one run per fire, and no run of a skipped fire given to an engine.
+ *
+ * SQLite only: NOT INDEXED (nothing: plans are pinned for a connection).
+ */
 import { findRows, type Invariant } from "./invariant.ts";
 
 const TWO_RUNS = `SELECT schedule_id, scheduled_time, count(*) FROM runs NOT INDEXED

@@ -1,4 +1,9 @@
-/** I12: no secret is stored in plain text. */
+/**
+ * I12: no secret is stored in plain text.
+ *
+ * SQLite only: PRAGMA (information_schema), sqlite_schema (information_schema), instr (strpos), LIKE (ILIKE: it ignores the
+ * case of ASCII letters).
+ */
 import { readLines } from "../schema/log-blocks.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { type Finding, type Invariant, told } from "./invariant.ts";

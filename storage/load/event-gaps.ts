@@ -4,6 +4,7 @@ import type { Statements } from "../sqlite/statements.ts";
 import { readCounters } from "../write/counters.ts";
 
 const SETTING = "event_gaps";
+const PUT = "INSERT INTO settings (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
 /** First and last missing id. */
 export type EventGap = [first: number, last: number];
@@ -18,5 +19,5 @@ export function noteEventGap(statements: Statements, last: number): void {
   const first = readCounters(statements).events + 1;
   if (last < first) return;
   const gaps = JSON.stringify([...readEventGaps(statements), [first, last]]);
-  statements.raw("INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)").run(SETTING, gaps);
+  statements.raw(PUT).run(SETTING, gaps);
 }

@@ -1,4 +1,8 @@
-/** Committed events with the fields that rules match on. */
+/**
+ * Committed events with the fields that rules match on.
+ *
+ * SQLite only: json_each (= ANY of an array), min or max of values (least, greatest).
+ */
 
 import { type EventRow, eventContext, eventParts, renderEvent, SELECT_EVENT } from "../queries/event-record.ts";
 import { STRETCH_IDS, stateType } from "../schema/codes.ts";

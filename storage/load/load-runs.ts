@@ -1,6 +1,8 @@
 /**
  * Loads runs for the core: at its start all unfinished runs, a few rows at a time, so that the rows never take more memory
  * than the runs built from them; later single runs that a command names.
+ *
+ * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), json_each (= ANY of an array).
  */
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { Statements } from "../sqlite/statements.ts";

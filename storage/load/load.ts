@@ -1,6 +1,9 @@
 /**
  * What the core loads at its start: all live rows, without scanning history; load-runs.ts loads the runs. Rows have the
  * columns of ops.ts, states as text, JSON columns as text.
+ *
+ * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), CROSS JOIN (JOIN: it only fixes the order of the
+ * joins).
  */
 
 import { uuidToBytes } from "#protocol/values/uuid";

@@ -6,6 +6,9 @@
  * its type; empty JSON ([] and {}) is NULL; external ids of server-made rows are 16 bytes. Indexes over runs are partial:
  * over ended runs for lists, over unfinished runs for the start of the core, so that the moves of an unfinished run touch no
  * index.
+ *
+ * SQLite only: WITHOUT ROWID (nothing: a table with its primary key), json_extract (a column that the writer fills), BLOB
+ * (bytea).
  */
 export const name = "initial";
 

@@ -1,6 +1,8 @@
 /**
  * The task runs of a run by state type, as JSON; null without any. The core maintains the column, so that a read of a run
- * counts no rows. SQLite only: json_group_object (elsewhere an aggregate of the database's own JSON functions).
+ * counts no rows.
+ *
+ * SQLite only: json_group_object (json_object_agg).
  */
 export const name = "task-counts";
 

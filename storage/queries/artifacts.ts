@@ -1,4 +1,9 @@
-/** Artifacts: by id, of a run or task run (in order of id), and the list across runs (newest first). */
+/**
+ * Artifacts: by id, of a run or task run (in order of id), and the list across runs (newest first).
+ *
+ * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), NOT INDEXED (nothing: plans are pinned for a
+ * connection), CROSS JOIN (JOIN: it only fixes the order of the joins), json_each (= ANY of an array).
+ */
 import type { ArtifactsQuery } from "#protocol/records/artifact";
 import { bytesToUuid } from "#protocol/values/uuid";
 import type { Statements } from "../sqlite/statements.ts";

@@ -1,4 +1,8 @@
-/** Backfill records (interface: "Backfill"; decisions: BackfillStatus) and their stream messages. */
+/**
+ * Backfill records (interface: "Backfill"; decisions: BackfillStatus) and their stream messages.
+ *
+ * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), json_extract (a column that the writer fills).
+ */
 
 import { bytesToUuid } from "#protocol/values/uuid";
 import { stateType } from "../schema/codes.ts";

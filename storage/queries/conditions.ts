@@ -1,4 +1,8 @@
-/** WHERE terms combined with AND, and their values in order. */
+/**
+ * WHERE terms combined with AND, and their values in order.
+ *
+ * SQLite only: instr (strpos), LIKE (ILIKE: it ignores the case of ASCII letters).
+ */
 import type { SqlValue } from "../sqlite/driver.ts";
 
 export class Conditions {

@@ -1,4 +1,8 @@
-/** GET /api/counts, from the counts that the writer maintains: never a scan of runs. */
+/**
+ * GET /api/counts, from the counts that the writer maintains: never a scan of runs.
+ *
+ * SQLite only: ? IS NULL (the parameter cast to its type).
+ */
 import { STATE_TYPES } from "#protocol/records/state";
 import { COUNT_KIND, ENDED_CODES } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";

@@ -1,4 +1,10 @@
-/** GET /api/events. Filters combine; `after` and `before` bound `occurred`, both inclusive. */
+/**
+ * GET /api/events. Filters combine; `after` and `before` bound `occurred`, both inclusive.
+ *
+ * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), NOT INDEXED (nothing: plans are pinned for a
+ * connection), CROSS JOIN (JOIN: it only fixes the order of the joins), json_each (= ANY of an array), json_extract (a column
+ * that the writer fills).
+ */
 import type { EventsQuery } from "#protocol/records/event";
 import { isUuid, uuidToBytes } from "#protocol/values/uuid";
 import { STRETCH_IDS, STRETCH_KIND } from "../schema/codes.ts";

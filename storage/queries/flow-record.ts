@@ -1,4 +1,8 @@
-/** Flow records and summaries (interface: "Flow"; decisions: FlowSummary). */
+/**
+ * Flow records and summaries (interface: "Flow"; decisions: FlowSummary).
+ *
+ * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), instr (strpos).
+ */
 import { RECENT_RUNS_COUNT } from "#protocol/limits";
 import { bytesToUuid } from "#protocol/values/uuid";
 import { COUNT_KIND, ENDED_CODES, stateType } from "../schema/codes.ts";

@@ -1,6 +1,8 @@
 /**
  * Log lines of a run or task run, oldest first; `after` is exclusive. The last lines of a log are found backwards; if they
  * exceed one part, they are then read forwards from the first of them.
+ *
+ * SQLite only: INDEXED BY (nothing: plans are pinned for a connection).
  */
 import { ANSWER_PART_BYTES_MAX } from "#protocol/limits";
 import type { LogsQuery } from "#protocol/records/log";

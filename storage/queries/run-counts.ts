@@ -4,6 +4,9 @@
  * Without a filter, or with filters on flow and state type only, ended runs are counted from the writer's counts and the
  * index of sub-states; only unfinished runs are counted row by row. With other filters the matching rows are counted; with a
  * search, only those among the newest runs.
+ *
+ * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), NOT INDEXED (nothing: plans are pinned for a
+ * connection).
  */
 import { SEARCHED_RUNS_MAX } from "#protocol/limits";
 import type { RunCountsQuery } from "#protocol/records/run";

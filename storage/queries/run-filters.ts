@@ -1,6 +1,9 @@
 /**
  * The filters of GET /api/runs as conditions on rows, and as sources: index reads that together find every matching run, each
  * in order of id.
+ *
+ * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), CROSS JOIN (JOIN: it only fixes the order of the
+ * joins), json_each (= ANY of an array).
  */
 import { SEARCHED_PARAMETERS_BYTES_MAX } from "#protocol/limits";
 import type { RunsQuery } from "#protocol/records/run";

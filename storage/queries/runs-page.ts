@@ -7,6 +7,9 @@
  *
  * No index supports a text search: a page scans a bounded number of runs in the order of the sort, returns a cursor where the
  * scan stopped, and may hold fewer runs than requested.
+ *
+ * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), NOT INDEXED (nothing: plans are pinned for a
+ * connection), CROSS JOIN (JOIN: it only fixes the order of the joins), json_each (= ANY of an array).
  */
 import { SEARCHED_RUNS_MAX } from "#protocol/limits";
 import type { RunCountsQuery, RunSort, RunsQuery } from "#protocol/records/run";

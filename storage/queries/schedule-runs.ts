@@ -1,4 +1,8 @@
-/** GET /api/schedules/runs: runs by schedule and hour of their fire, for calendars. */
+/**
+ * GET /api/schedules/runs: runs by schedule and hour of their fire, for calendars.
+ *
+ * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), columns of the row that has the max (DISTINCT ON).
+ */
 import { stateType } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { type AnswerPart, arrayPart, type Continued } from "./answer-part.ts";
@@ -27,8 +31,8 @@ export function scheduleRuns(statements: Statements, args: ScheduleRunsArguments
       FROM runs INDEXED BY runs_scheduled
       WHERE scheduled_time >= ? AND scheduled_time < ? AND schedule_id IS NOT NULL)
     GROUP BY schedule_id, hour, state_type, state_name, CASE WHEN runs <= ? THEN id END
-    ORDER BY schedule_id, max(scheduled_time), id LIMIT -1 OFFSET ?`;
-  const rows = statements.raw<Row>(sql).iterate(after, before, each, skip);
+    ORDER BY schedule_id, max(scheduled_time), id LIMIT ? OFFSET ?`;
+  const rows = statements.raw<Row>(sql).iterate(after, before, each, Number.MAX_SAFE_INTEGER, skip);
   return arrayPart(args, rows, render, (_last, done) => ({ skip: skip + done }));
 }
 

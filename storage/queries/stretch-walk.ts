@@ -1,4 +1,8 @@
-/** Reads the coarse index: the stretches of ids that contain given values, nearest to the cursor first. */
+/**
+ * Reads the coarse index: the stretches of ids that contain given values, nearest to the cursor first.
+ *
+ * SQLite only: json_each (= ANY of an array).
+ */
 import { STRETCH_IDS } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";
 

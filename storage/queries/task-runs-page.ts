@@ -1,4 +1,9 @@
-/** GET /api/task-runs (newest first), and the task runs of one run. */
+/**
+ * GET /api/task-runs (newest first), and the task runs of one run.
+ *
+ * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), NOT INDEXED (nothing: plans are pinned for a
+ * connection), CROSS JOIN (JOIN: it only fixes the order of the joins), json_each (= ANY of an array).
+ */
 import type { TaskRunsQuery } from "#protocol/records/task-run";
 import { ENDED_CODES, STRETCH_KIND } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";

@@ -1,4 +1,9 @@
-/** Migrates a database to the current schema; rejects a database of a newer version. */
+/**
+ * Migrates a database to the current schema; rejects a database of a newer version.
+ *
+ * SQLite only: PRAGMA (a row in the table migrations), BEGIN IMMEDIATE (BEGIN, with one writer), sqlite_schema
+ * (information_schema).
+ */
 
 import { MIGRATIONS, type Migration } from "../migrations/index.ts";
 import type { Database } from "../sqlite/driver.ts";

@@ -1,4 +1,8 @@
-/** Rows of a backfill's runs: one statement makes all of them from columns, at a third of the cost of one call per row. */
+/**
+ * Rows of a backfill's runs: one statement makes all of them from columns, at a third of the cost of one call per row.
+ *
+ * SQLite only: CAST of bytes (convert_from).
+ */
 import { stateCode } from "../schema/codes.ts";
 import { NUMBERS } from "../schema/numbers.ts";
 import type { Statements } from "../sqlite/statements.ts";

@@ -12,10 +12,11 @@ export const HOUR_US = 3_600_000_000;
 export const QUARTER_US = HOUR_US / 4;
 
 const ADD = `INSERT INTO ended_counts (hour, flow_id, task_name, state_type, duration_class, count) VALUES (?, ?, ?, ?, ?, ?)
-  ON CONFLICT DO UPDATE SET count = count + excluded.count`;
+  ON CONFLICT (hour, flow_id, task_name, state_type, duration_class)
+    DO UPDATE SET count = ended_counts.count + excluded.count`;
 
 const ADD_QUARTER = `INSERT INTO ended_quarters (quarter, state_name, count) VALUES (?, ?, ?)
-  ON CONFLICT DO UPDATE SET count = count + excluded.count`;
+  ON CONFLICT (quarter, state_name) DO UPDATE SET count = ended_quarters.count + excluded.count`;
 
 const AT = positionsOf("count_ended");
 

@@ -1,4 +1,8 @@
-/** Rows of events: assigns ids in commit order, inserts several rows per statement and writes the coarse index. */
+/**
+ * Rows of events: assigns ids in commit order, inserts several rows per statement and writes the coarse index.
+ *
+ * SQLite only: min or max of values (least, greatest).
+ */
 import type { Primitive } from "#protocol/wire/feed";
 import { STRETCH_KIND, stateCode, stretchesOf, stretchOf } from "../schema/codes.ts";
 import type { Names } from "../schema/names.ts";

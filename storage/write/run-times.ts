@@ -1,4 +1,8 @@
-/** Keeps the bounds of the start times of each stretch of runs, for lists filtered by start time. */
+/**
+ * Keeps the bounds of the start times of each stretch of runs, for lists filtered by start time.
+ *
+ * SQLite only: min or max of values (least, greatest).
+ */
 import { stretchOf } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";
 

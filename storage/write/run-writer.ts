@@ -132,7 +132,9 @@ export class RunWriter {
   #writeTags(run: number, tags: string | null): void {
     if (tags === null || tags === "[]") return;
     for (const tag of JSON.parse(tags) as string[])
-      this.#statements.raw("INSERT OR IGNORE INTO run_tags (tag, run_id) VALUES (?, ?)").run(this.#names.code(tag), run);
+      this.#statements
+        .raw("INSERT INTO run_tags (tag, run_id) VALUES (?, ?) ON CONFLICT DO NOTHING")
+        .run(this.#names.code(tag), run);
   }
 
   #writeTaskRun(id: number, ops: readonly Primitive[], at: number): void {

@@ -1,7 +1,7 @@
 /** Writes the coarse index: which values occur in which stretch of ids, one row per value and stretch. */
 import type { Statements } from "../sqlite/statements.ts";
 
-const NOTE = "INSERT OR IGNORE INTO stretches (kind, value, stretch) VALUES (?, ?, ?)";
+const NOTE = "INSERT INTO stretches (kind, value, stretch) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
 
 /** Kinds are below this. */
 const KINDS = 8;

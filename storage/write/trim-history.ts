@@ -1,6 +1,8 @@
 /**
  * Retention: deletes old rows in slices, so that no commit is delayed for long. Events and log lines are deleted together, by
  * stretches of event ids; then ended rows of rules, and unused parts of coarse indexes and counts.
+ *
+ * SQLite only: PRAGMA (the database vacuums by itself), json_extract (a column that the writer fills).
  */
 import { ENDED_CODES, STRETCH_IDS, STRETCH_KIND } from "../schema/codes.ts";
 import type { Statements } from "../sqlite/statements.ts";

@@ -1,4 +1,8 @@
-/** The only read-write handle of the store. Only the store writer imports this file. */
+/**
+ * The only read-write handle of the store. Only the store writer imports this file.
+ *
+ * SQLite only: PRAGMA (nothing: there is no WAL to fold into the file).
+ */
 import { randomInt } from "node:crypto";
 import { chmodSync, closeSync, openSync } from "node:fs";
 import { refuseNoted } from "../home/store-files.ts";
@@ -30,7 +34,7 @@ export function openWriteHandle(path: string, options: WriteHandleOptions): Data
     setWriterPragmas(database, options.durability);
     migrate(database);
     const salt = options.salt ?? randomInt(2 ** 32 - 1);
-    database.prepare("INSERT OR IGNORE INTO settings (name, value) VALUES ('event_salt', ?)").run(String(salt));
+    database.prepare("INSERT INTO settings (name, value) VALUES ('event_salt', ?) ON CONFLICT DO NOTHING").run(String(salt));
     return database;
   } catch (error) {
     database?.close();

@@ -3,6 +3,9 @@
  *
  * A commit is durable as a whole or not. The writer's numbers (events, log lines, stream) and caches follow: they are kept
  * after a commit and reset after a rollback.
+ *
+ * SQLite only: PRAGMA (nothing: there is no WAL to copy), BEGIN IMMEDIATE (BEGIN, with one writer), zeroblob
+ * (any write that is rolled back).
  */
 import { eventAnswers, type Primitive } from "#protocol/wire/feed";
 import { COUNT_KIND, stateCode } from "../schema/codes.ts";
@@ -46,7 +49,7 @@ const STREAM_BLOCK = 2 ** 32;
 
 const INSERT_BLOCK = "INSERT INTO log_blocks (id, run_id, attempt, count, level_mask, lines) VALUES (?, ?, ?, ?, ?, ?)";
 const ADD_COUNT = `INSERT INTO counts (flow_id, kind, state_type, count) VALUES (?, ?, ?, ?)
-  ON CONFLICT (flow_id, kind, state_type) DO UPDATE SET count = count + excluded.count`;
+  ON CONFLICT (flow_id, kind, state_type) DO UPDATE SET count = counts.count + excluded.count`;
 
 const PUT_EVENT_CHAIN = "INSERT INTO event_chains (event_id, depth) VALUES (?, ?)";
 
