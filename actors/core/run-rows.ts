@@ -72,7 +72,8 @@ function runState(run: Run): RunStateRow {
     total_run_time: run.total_run_time,
     engine_id: run.engine_id,
     engine_pid: run.engine_pid,
-    assignment_id: assignmentValue(run),
+    assignment_id: run.assignment_id === 0 ? null : run.assignment_id,
+    assigned: run.assigned ? 1 : 0,
     report_seq: run.report_seq,
     other_sequences: run.otherSequences.size === 0 ? null : JSON.stringify(Object.fromEntries(run.otherSequences)),
     crash_count: run.crash_count,
@@ -80,15 +81,6 @@ function runState(run: Run): RunStateRow {
     attempt: run.attempt,
     task_counts: run.taskCounts === UNSTARTED.taskCounts ? null : JSON.stringify(run.taskCounts),
   };
-}
-
-/**
- * Negative after the end of the assignment, so that a reload knows the newest assignment and recognises late reports of its
- * engine.
- */
-function assignmentValue({ assigned, assignment_id }: Run): number | null {
-  if (assignment_id === 0) return null;
-  return assigned ? assignment_id : -assignment_id;
 }
 
 function detailsText(state: State): string | null {

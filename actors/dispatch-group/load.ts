@@ -110,7 +110,7 @@ function loadRuns(state: LiveState, statements: Statements): void {
   const known = new Map<string, string[]>();
   for (const loaded of unfinishedRuns(statements)) {
     const flow = state.flows.get(loaded.run.flow_id);
-    nextIds.lease = Math.max(nextIds.lease, Math.abs(loaded.run.assignment_id ?? 0) + 1);
+    nextIds.lease = Math.max(nextIds.lease, (loaded.run.assignment_id ?? 0) + 1);
     if (flow === undefined) continue;
     const run = toRun(loaded, flow, tagsOf(known, loaded.run.tags));
     state.runs.set(run.id, run);
@@ -216,7 +216,7 @@ function toRun(loaded: LoadedRun, flow: Flow, tags = JSON.parse(loaded.run.tags)
     total_run_time: row.total_run_time,
     engine_id: row.engine_id,
     engine_pid: row.engine_pid,
-    assignment_id: Math.abs(row.assignment_id ?? 0),
+    assignment_id: row.assignment_id ?? 0,
     report_seq: row.report_seq,
     otherSequences: row.other_sequences === null ? UNSTARTED.otherSequences : sequencesOf(row.other_sequences),
     crash_count: row.crash_count,
@@ -226,7 +226,7 @@ function toRun(loaded: LoadedRun, flow: Flow, tags = JSON.parse(loaded.run.tags)
     artifacts: UNSTARTED.artifacts,
     taskCounts: row.task_counts === "{}" ? UNSTARTED.taskCounts : (JSON.parse(row.task_counts) as Run["taskCounts"]),
     parentsCount: tasks.reduce((sum, { parents }) => sum + parents.length, 0),
-    assigned: (row.assignment_id ?? 0) > 0,
+    assigned: row.assigned === 1,
     acknowledged: row.state_type !== "Scheduled",
     lastContactUs: row.state_timestamp,
     lastCommand: 0,

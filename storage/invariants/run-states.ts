@@ -32,13 +32,13 @@ const DISAGREEING = `SELECT r.id, r.state_type, r.state_name, e.state_type, e.st
 const WRONG_END = `SELECT id, state_type FROM runs WHERE (state_type IN (${ENDED})) <> (end_time IS NOT NULL)`;
 
 const HELD_AFTER_END = `SELECT id, state_type, assignment_id FROM runs
-  WHERE assignment_id > 0 AND (state_type IN (${ENDED}, ${PAUSED}) OR engine_id IS NULL)`;
+  WHERE assigned AND (assignment_id IS NULL OR state_type IN (${ENDED}, ${PAUSED}) OR engine_id IS NULL)`;
 
 const LEASES_AFTER_END = `SELECT l.id, r.id, r.state_type FROM leases l JOIN runs r ON r.id = l.run_id
   WHERE r.state_type IN (${ENDED}, ${PAUSED})`;
 
-const SHARED_ASSIGNMENTS = `SELECT abs(assignment_id), group_concat(id, ', ') FROM runs WHERE assignment_id IS NOT NULL
-  GROUP BY abs(assignment_id) HAVING count(*) > 1`;
+const SHARED_ASSIGNMENTS = `SELECT assignment_id, group_concat(id, ', ') FROM runs WHERE assignment_id IS NOT NULL
+  GROUP BY assignment_id HAVING count(*) > 1`;
 
 export const ENDS_STAY: Invariant = {
   id: "I2",

@@ -5,10 +5,19 @@ import * as runsEnd from "./0003-runs-by-end.ts";
 import * as timesOfReceipt from "./0004-times-of-receipt.ts";
 import * as clock from "./0005-clock.ts";
 import * as taskCounts from "./0006-task-counts.ts";
+import * as assigned from "./0007-assigned.ts";
 
 export interface Migration {
   name: string;
   sql: string;
 }
 
-export const MIGRATIONS: readonly Migration[] = [initial, scheduleErrorsAndReruns, runsEnd, timesOfReceipt, clock, taskCounts];
+export const MIGRATIONS: readonly Migration[] = [
+  initial,
+  scheduleErrorsAndReruns,
+  runsEnd,
+  timesOfReceipt,
+  clock,
+  taskCounts,
+  assigned,
+];

@@ -44,8 +44,10 @@ export const RUN_STATE = {
   total_run_time: nullable(integer),
   engine_id: nullable(text),
   engine_pid: nullable(integer),
-  /** The assignment that holds the run; negative after its end, null before the first assignment. */
+  /** The newest assignment, also after its end, because its engine may still report; null before the first. */
   assignment_id: nullable(integer),
+  /** Whether the newest assignment holds the run. */
+  assigned: bit,
   report_seq: integer,
   /** Last report numbers of former assignments and of engines that do not hold the run; null without any. */
   other_sequences: nullable(json),

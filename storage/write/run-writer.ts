@@ -122,11 +122,11 @@ export class RunWriter {
   }
 
   /**
-   * Raises the lease counter: an assignment is numbered like a lease, even when it holds no resources and has no row. The
-   * number is negative after the end of the assignment, possibly within the commit that began it.
+   * Raises the lease counter: an assignment is numbered like a lease, even when it holds no resources and has no row. It may
+   * have ended within the commit that began it.
    */
   #raiseLeases(assignment: number | null): void {
-    if (assignment !== null) this.#counters.raise("leases", Math.abs(assignment));
+    if (assignment !== null) this.#counters.raise("leases", assignment);
   }
 
   #writeTags(run: number, tags: string | null): void {

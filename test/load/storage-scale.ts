@@ -55,6 +55,7 @@ function stateOf(id: number, stage: number, at: number): RunStateRow {
     engine_id: "engine-1",
     engine_pid: 77,
     assignment_id: id,
+    assigned: stage < 3 ? 1 : 0,
     report_seq: stage,
     failure_count: failed ? 1 : 0,
   });

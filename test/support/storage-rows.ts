@@ -74,6 +74,7 @@ export function stateRow(type: StateType, other: Partial<RunStateRow> = {}): Run
     engine_id: null,
     engine_pid: null,
     assignment_id: null,
+    assigned: 0,
     report_seq: 0,
     other_sequences: null,
     crash_count: 0,

@@ -262,8 +262,8 @@ function progressOf(operation: Operation): RunProgress {
     timestamp: operation.number("state_timestamp"),
     details: details === null ? {} : (JSON.parse(String(details)) as Record<string, unknown>),
     engine: operation.get("engine_id") === null ? null : operation.text("engine_id"),
-    assignment: newest > 0 ? newest : null,
-    newestAssignment: Math.abs(newest),
+    assignment: operation.number("assigned") === 1 ? newest : null,
+    newestAssignment: newest,
     reportSeq: operation.number("report_seq"),
   };
 }

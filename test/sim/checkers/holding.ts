@@ -31,9 +31,9 @@ export class HoldingChecker implements Checker {
     const before = history.runs.get(operation.number("id"));
     if (before === undefined) return;
     const after = operation.number("assignment_id");
-    if (Math.abs(after) < before.newestAssignment)
+    if (after < before.newestAssignment)
       throw new Violation(RULE, `run ${before.id} forgot assignment ${before.newestAssignment}`);
-    if (after <= 0) return;
+    if (operation.number("assigned") === 0) return;
     const type = operation.text("state_type");
     if (isTerminal(type as CommittedRun["type"]) || type === "Paused")
       throw new Violation(RULE, `run ${before.id} is ${type} and still assigned (${after})`);

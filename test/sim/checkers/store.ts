@@ -17,10 +17,11 @@ type RunColumns = [
   name: string | null,
   timestamp: number,
   assignment: number | null,
+  assigned: number,
   reportSeq: number,
 ];
 
-const RUNS = "SELECT id, state_type, state_name, state_timestamp, assignment_id, report_seq FROM runs ORDER BY id";
+const RUNS = "SELECT id, state_type, state_name, state_timestamp, assignment_id, assigned, report_seq FROM runs ORDER BY id";
 const TASKS = "SELECT id, state_type, state_timestamp FROM task_runs ORDER BY id";
 const LINES = "SELECT lines FROM log_blocks ORDER BY id";
 const RECOUNT = `SELECT flow_id, 0, state_type, count(*) FROM runs GROUP BY flow_id, state_type
@@ -102,9 +103,9 @@ export class StoreChecker implements Checker {
   }
 
   #runs(history: History): void {
-    const stored = this.#all<RunColumns>(RUNS).map(([id, code, name, timestamp, assignment, seq]) => {
+    const stored = this.#all<RunColumns>(RUNS).map(([id, code, name, timestamp, assignment, assigned, seq]) => {
       const type = stateType(code);
-      return `${id} ${type} ${name ?? type} ${timestamp} ${(assignment ?? 0) > 0} ${Math.abs(assignment ?? 0)} ${seq}`;
+      return `${id} ${type} ${name ?? type} ${timestamp} ${assigned === 1} ${assignment ?? 0} ${seq}`;
     });
     const known = [...history.runs.values()]
       .sort((a, b) => a.id - b.id)

@@ -86,7 +86,11 @@ t.test(
     const body = { engine_id: "e1", run_id: id, lease, events: [{ kind: "logs", seq: 1, logs: [line] }] };
     t.equal(kit.send("Report", { body }).reply?.body["applied"], 1);
     const paused = move(kit, id, "Paused", { lease, timestamp: kit.nowUs });
-    t.match(operations(paused, "update_run"), [{ assignment_id: -lease }], "the newest assignment stays known after a reload");
+    t.match(
+      operations(paused, "update_run"),
+      [{ assignment_id: lease, assigned: 0 }],
+      "the newest assignment stays known after a reload",
+    );
     kit.send("ResumeRun", { target: id, body: { input: 1 } });
     t.match(workOf(poll(kit, "e1")), { run_id: id });
     t.match(kit.send("Report", { body }).reply?.body, { applied: 0, last_seq: 1 });

@@ -111,6 +111,24 @@ t.test("runs of a store from before task runs were counted get the counts of the
   );
 });
 
+t.test(
+  "runs of a store in which the sign of an assignment meant its end keep their assignment, and whether it holds them",
+  async (t) => {
+    const database = openDriver(":memory:", { readonly: false, busyWaitMs: 0 });
+    migrate(database, MIGRATIONS.slice(0, 6));
+    const counts = "priority, attempt, report_seq, crash_count, failure_count";
+    const insert = `INSERT INTO runs (id, external_id, flow_id, state_type, state_timestamp, created_at, ${counts}, created_by, name, assignment_id)
+    VALUES (?, ?, 1, 2, 0, 0, 0, 0, 0, 0, 0, 'x', 'n', ?)`;
+    for (const [id, assignment] of [5, -7, null].entries()) database.prepare(insert).run(id, `${id}`, assignment);
+    migrate(database);
+    t.same(database.prepareRaw<[number | null, number]>("SELECT assignment_id, assigned FROM runs ORDER BY id").all(), [
+      [5, 1],
+      [7, 0],
+      [null, 0],
+    ]);
+  },
+);
+
 t.test("a failed migration leaves the version before it", async (t) => {
   const database = openDriver(":memory:", { readonly: false, busyWaitMs: 0 });
   const broken = { name: "broken", sql: "CREATE TABLE half (id INTEGER); CREATE TABLE half (id INTEGER)" };

@@ -100,9 +100,13 @@ const DAMAGES: readonly [id: string, sql: string, text: RegExp, level?: Finding[
   ["I1", "UPDATE counters SET value = 2 WHERE name = 'runs'", /runs has id 3, but only 2 were given/],
   ["I2", "UPDATE runs SET state_type = 4 WHERE id = 1", /run 1 is Failed, but its newest event says Completed/],
   ["I2", "UPDATE runs SET end_time = NULL WHERE id = 2", /run 2 is Completed and has no end time/],
-  ["I3", "UPDATE runs SET assignment_id = 8, engine_id = 'e' WHERE id = 1", /run 1 is Completed and still assigned \(8\)/],
+  [
+    "I3",
+    "UPDATE runs SET assignment_id = 8, assigned = 1, engine_id = 'e' WHERE id = 1",
+    /run 1 is Completed and still assigned \(8\)/,
+  ],
   ["I3", "UPDATE leases SET run_id = 1", /lease 1 is held by run 1, which is Completed/],
-  ["I3", "UPDATE runs SET assignment_id = -8", /assignment 8 was given to runs 1, 2, 3/],
+  ["I3", "UPDATE runs SET assignment_id = 8", /assignment 8 was given to runs 1, 2, 3/],
   ["I4", "UPDATE leases SET resources = '{\"backfill:1\":2}'", /2 of backfill:1 are in use, there are 1/],
   ["I4", "UPDATE leases SET resources = '{\"flow:shop/orders\":3}'", /3 of flow:shop\/orders .* lowered after that/, "unusual"],
   [

@@ -266,10 +266,10 @@ t.test("an assignment's number does not return, also when it held no resource", 
   putFlow(ops);
   putRun(ops, 1, SCHEDULED);
   const state = { id: 1, ...runState(COMPLETED) };
-  putOperation(ops, "update_run", { ...state, assignment_id: 12 });
+  putOperation(ops, "update_run", { ...state, assignment_id: 12, assigned: 1 });
   writer.commit(request(writer, 1, { ops }));
   const moved: Primitive[] = [];
-  putOperation(moved, "update_run", { ...state, assignment_id: 15 });
+  putOperation(moved, "update_run", { ...state, assignment_id: 15, assigned: 0 });
   writer.commit(request(writer, 2, { ops: moved }));
   t.equal(loadStore(database).next_ids.leases, 16);
 });

@@ -28,7 +28,9 @@ t.test("a work item holds what the engine needs; the hand-out leaves the state a
     },
     exit: false,
   });
-  t.match(operations(given, "update_run"), [{ id, state_type: "Scheduled", engine_id: "e1", engine_pid: 77, assignment_id: 1 }]);
+  t.match(operations(given, "update_run"), [
+    { id, state_type: "Scheduled", engine_id: "e1", engine_pid: 77, assignment_id: 1, assigned: 1 },
+  ]);
   t.match(operations(given, "put_engine"), [{ id: "e1", pid: 77 }]);
   t.same(eventNames(given), []);
 });
@@ -171,7 +173,7 @@ t.test("an undelivered answer is taken back; the run keeps its place", async (t)
   const lost = poll(kit, "e1");
   const back = kit.notice("Undelivered", lost.command);
   t.equal(kit.run(id).assigned, false);
-  t.match(operations(back, "update_run"), [{ id, assignment_id: -1, state_type: "Scheduled" }]);
+  t.match(operations(back, "update_run"), [{ id, assignment_id: 1, assigned: 0, state_type: "Scheduled" }]);
   t.equal(operations(back, "delete_lease").length, 1);
   t.equal(runIdOf(poll(kit, "e2")), id);
   t.same(kit.notice("Undelivered", lost.command).ops, [], "the second engine keeps it");
