@@ -1,7 +1,7 @@
 /** The rows of runs and task runs, from their form in memory. */
 import type { State } from "#protocol/records/state";
 import type { Primitive } from "#protocol/wire/feed";
-import { putOperation, putOperationOf, type RunStateRow } from "#storage/write/ops";
+import { putOperation, putOperationInParts, type RunStateRow } from "#storage/write/ops";
 import { type Run, UNSTARTED } from "./state/run.ts";
 import type { TaskRun } from "./state/task-run.ts";
 
@@ -26,12 +26,12 @@ export function putNewRun(ops: Primitive[], run: Run, parametersText: string): v
     backfill_id: run.backfill_id,
     parent_run_id: run.parent_run_id,
   };
-  putOperationOf(ops, "insert_run", identity, runState(run));
+  putOperationInParts(ops, "insert_run", identity, runState(run));
 }
 
 /** The columns of a run that change while it lives. */
 export function putRun(ops: Primitive[], run: Run): void {
-  putOperationOf(ops, "update_run", { id: run.id }, runState(run));
+  putOperationInParts(ops, "update_run", { id: run.id }, runState(run));
 }
 
 export function putTask(ops: Primitive[], task: TaskRun): void {

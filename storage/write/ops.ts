@@ -383,49 +383,52 @@ export const COLUMNS = Object.fromEntries(
   OPERATION_NAMES.map((name) => [name, Object.keys(OPERATIONS[name])]),
 ) as Partial<ColumnNames> as ColumnNames;
 
-const CODE = Object.fromEntries(OPERATION_NAMES.map((name, index) => [name, index])) as Record<OperationName, number>;
-
 type Row = Readonly<Record<string, Primitive>>;
+
+/** Code and columns of an operation by its name. */
+const FORM = Object.fromEntries(OPERATION_NAMES.map((name, code) => [name, { code, columns: COLUMNS[name] }])) as Readonly<
+  Record<OperationName, { code: number; columns: readonly string[] }>
+>;
 
 /** Appends one operation to a batch. */
 export function putOperation<N extends OperationName>(ops: Primitive[], name: N, row: RowOf<N>): void {
-  putParts(ops, name, row as Row, NO_MORE);
+  const { code, columns } = FORM[name];
+  const start = ops.push(code);
+  if (putInOrder(ops, columns, 0, row as Row) !== columns.length) putByName(ops, start, columns, row as Row);
 }
 
 /** The same for a row in two parts: joining two objects costs several times more than writing their values. */
-export function putOperationOf<N extends OperationName, C extends keyof RowOf<N>>(
+export function putOperationInParts<N extends OperationName, C extends keyof RowOf<N>>(
   ops: Primitive[],
   name: N,
   row: Omit<RowOf<N>, C>,
   rest: Pick<RowOf<N>, C>,
 ): void {
-  putParts(ops, name, row as Row, rest as Row);
-}
-
-const NO_MORE: Row = {};
-
-function putParts(ops: Primitive[], name: OperationName, row: Row, rest: Row): void {
-  const columns: readonly string[] = COLUMNS[name];
-  const start = ops.push(CODE[name]);
-  const first = putInOrder(ops, columns, 0, row);
-  if (putInOrder(ops, columns, first, rest) === columns.length) return;
-  ops.length = start;
-  for (const column of columns) ops.push((column in rest ? rest[column] : row[column]) ?? null);
+  const { code, columns } = FORM[name];
+  const start = ops.push(code);
+  const done = putInOrder(ops, columns, 0, row as Row);
+  if (putInOrder(ops, columns, done, rest as Row) !== columns.length) putByName(ops, start, columns, { ...row, ...rest } as Row);
 }
 
 /**
- * Appends the values of a row that names its columns in the order of the operation, as most do: in such a loop V8 reads each
- * value by its place in the object, at half the cost of a read by name. Returns how many columns have their value; -1 when the
- * order is another one.
+ * Appends the values of a row that names its columns in the order of the operation, as most do: V8 reads the values of such a
+ * loop by their place in the object, at half the cost of reads by name. Returns how many columns have their value, -1 for
+ * a row in another order.
  */
 function putInOrder(ops: Primitive[], columns: readonly string[], done: number, row: Row): number {
   let index = done;
   for (const column in row) {
     if (column !== columns[index]) return -1;
-    ops.push(row[column] ?? null);
+    ops.push(row[column] as Primitive);
     index += 1;
   }
   return index;
+}
+
+/** Appends the values of a row in any order, in place of what follows `start`. */
+function putByName(ops: Primitive[], start: number, columns: readonly string[], row: Row): void {
+  ops.length = start;
+  for (const column of columns) ops.push(row[column] as Primitive);
 }
 
 const STATE_SEPARATOR = "/";

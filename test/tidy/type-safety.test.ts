@@ -22,6 +22,27 @@ t.test("handlers get the body of a command by its type", (t) =>
   ),
 );
 
+const STORE_AND_DECISIONS = SOURCES.filter(({ folder }) => folder === "actors" || folder === "storage");
+const OPERATIONS_FILE = "storage/write/ops.ts";
+
+t.test("row operations are written and read by the names of their columns", async (t) => {
+  const elsewhere = STORE_AND_DECISIONS.filter(({ path }) => path !== OPERATIONS_FILE);
+  await expectNone(t, findAll(elsewhere, /\bops\.push\(/g), "values of an operation by position");
+  await expectNone(t, findAll(elsewhere, /\b(?:ops|values)\[at \+ \d|\b(?:ops|values)\.slice\(at, at \+ \d/g), "position");
+  const casts = elsewhere.filter(({ path }) => path !== "storage/write/row-values.ts");
+  await expectNone(t, findAll(casts, /\bas (?:RowOf|RunStateRow|ValuesOf|Row)\b/g), "row made by a cast");
+});
+
+t.test("every column of a row operation has a type of its own", async (t) => {
+  const columns = SOURCES.filter(({ path }) => path === OPERATIONS_FILE || path === "storage/write/columns.ts");
+  t.equal(columns.length, 2);
+  await expectNone(
+    t,
+    findAll(columns, /^export const \w+: Column<[^>]*\bPrimitive\b|\b(?:oneOf|nullable)<(?:Primitive|string)>/gm),
+    "any",
+  );
+});
+
 t.test("no switched-off checks", (t) =>
   expectNone(
     t,
