@@ -1,8 +1,8 @@
-/** The name of a host and its current boot, so that a server knows whether a process id means anything to it. */
+/** The name of this host and its current boot: a process id is valid only on the host and in the boot that it comes from. */
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** `name:boot id`; the name alone where the system gives no boot id. */
+/** `name:boot id`; the name alone on systems without a boot id. */
 export function hostIdentity(): string {
   try {
     return `${hostname()}:${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()}`;

@@ -1,10 +1,10 @@
-/** What the operating system lets this process have (`ulimit`). */
+/** The limits that the operating system sets for this process (`ulimit`). */
 import { readFileSync } from "node:fs";
 
 export interface ProcessLimits {
-  /** Open files and connections; Infinity where there is no limit or none is told. */
+  /** Open files and connections; Infinity where there is no limit or the system reports none. */
   openFiles: number;
-  /** Bytes of addresses, used or not; Infinity as above. */
+  /** Bytes of address space, used or not; Infinity as above. */
   addressSpaceBytes: number;
 }
 
@@ -16,7 +16,7 @@ export function processLimits(): ProcessLimits {
   }
 }
 
-/** Reads the table that Linux shows: name, soft limit, hard limit. */
+/** Parses the table of Linux: name, soft limit, hard limit. */
 export function parseLimits(text: string): ProcessLimits {
   const soft = (name: string): number => {
     const value = new RegExp(`^${name} +(\\S+)`, "m").exec(text)?.[1];
@@ -25,7 +25,7 @@ export function parseLimits(text: string): ProcessLimits {
   return { openFiles: soft("Max open files"), addressSpaceBytes: soft("Max address space") };
 }
 
-/** Systems without that table: Node knows, though it takes a while to say. */
+/** For systems without that table: Node's report has the limit, but takes longer. */
 function openFilesReported(): number {
   const { userLimits } = process.report.getReport() as { userLimits?: { open_files?: { soft?: unknown } } };
   return Number(userLimits?.open_files?.soft) || Number.POSITIVE_INFINITY;

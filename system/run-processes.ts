@@ -1,6 +1,6 @@
 /**
- * The processes that a run has started. Each carries the run's mark in its environment, and so do those it starts in turn, also
- * when they leave their session or lose their parent.
+ * The processes that a run has started. Each carries the run's mark in its environment and passes the mark on to the processes
+ * that it starts, which therefore keep it when they leave their session or lose their parent.
  */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -9,14 +9,14 @@ import { promisify } from "node:util";
 /** Environment variable of the processes of a run: its external id. */
 export const RUN_MARK = "MILLRACE_RUN";
 
-/** How long processes have between SIGTERM and SIGKILL. */
+/** Time between SIGTERM and SIGKILL. */
 export const CHILD_GRACE_MS = 3_000;
 
 /** The columns of /proc/<pid>/stat behind the command name, see proc(5). */
 const PARENT_FIELD = 1;
 const GROUP_FIELD = 2;
 
-/** Text that ps may print: environments of all processes of a user. */
+/** Maximum output of ps: the environments of all processes of a user. */
 const PS_BYTES_MAX = 64 * 1024 * 1024;
 
 export interface SystemProcess {
@@ -25,7 +25,7 @@ export interface SystemProcess {
   /** The process group. */
   group: number;
   command: string;
-  /** External id of the run it carries the mark of, null without one or where it cannot be read. */
+  /** External id of the run whose mark the process carries; null without a mark, or if the environment is not readable. */
   run: string | null;
 }
 
@@ -34,7 +34,7 @@ export async function listProcesses(): Promise<SystemProcess[]> {
   return process.platform === "linux" ? listFromProc() : await listFromPs();
 }
 
-/** Processes of a run among others: those with its mark, and whatever these have started. Never this process. */
+/** The processes of a run: those with its mark and their descendants, without this process. */
 export function processesOf(run: string, all: readonly SystemProcess[]): SystemProcess[] {
   return withDescendants(
     all.filter((one) => one.run === run && one.pid !== process.pid),
@@ -42,7 +42,7 @@ export function processesOf(run: string, all: readonly SystemProcess[]): SystemP
   );
 }
 
-/** The descendants of this process that carry no run's mark: whose they are cannot be told. */
+/** The descendants of the process `pid` that belong to no marked process, so that their run is unknown. */
 export function unmarkedBelow(pid: number, all: readonly SystemProcess[]): SystemProcess[] {
   const marked = all.filter((one) => one.run !== null && one.pid !== pid);
   const known = new Set(withDescendants(marked, all));
@@ -57,13 +57,13 @@ export function namesOf(processes: readonly SystemProcess[]): string {
   return processes.map(({ command, pid }) => `${command} (${pid})`).join(", ");
 }
 
-/** Signals each process; one that has gone in between, or belongs to somebody else, is passed over. */
+/** Signals each process; skips processes that have ended or belong to another user. */
 export function signalAll(processes: readonly SystemProcess[], signal: "SIGTERM" | "SIGKILL"): void {
   for (const { pid } of processes) {
     try {
       process.kill(pid, signal);
     } catch {
-      // Whoever waits for its end sees what became of it.
+      // The caller checks which processes are left.
     }
   }
 }
@@ -71,7 +71,7 @@ export function signalAll(processes: readonly SystemProcess[], signal: "SIGTERM"
 function withDescendants(roots: readonly SystemProcess[], all: readonly SystemProcess[]): SystemProcess[] {
   const children = Map.groupBy(all, ({ parent }) => parent);
   const found = new Set(roots);
-  // The walk also comes to what is added on the way.
+  // Iterating over a Set also visits elements that are added during the loop.
   for (const { pid } of found) {
     for (const child of children.get(pid) ?? []) if (child.pid !== process.pid) found.add(child);
   }
@@ -97,7 +97,7 @@ function listFromProc(): SystemProcess[] {
   return found;
 }
 
-/** Null for a process that has gone or belongs to somebody else. */
+/** Null for a process that has ended or belongs to another user. */
 function readText(path: string): string | null {
   try {
     return readFileSync(path, "latin1");
@@ -106,7 +106,7 @@ function readText(path: string): string | null {
   }
 }
 
-/** `ps` shows the environment behind the command; how it is asked for differs. */
+/** With these options `ps` prints the environment after the command; the options differ by system. */
 export async function listFromPs(): Promise<SystemProcess[]> {
   const columns = "pid=,ppid=,pgid=,stat=,command=";
   const options = process.platform === "darwin" ? ["-A", "-E", "-ww", "-o", columns] : ["axeww", "-o", columns];

@@ -54,7 +54,10 @@ export function deleteRule(turn: Turn, command: Command): void {
   turn.answers.text(command, 204, null);
 }
 
-/** The patch without the fields that its schema does not have, which are ignored: copying 100,000 of them would hold the core. */
+/**
+ * The patch without the fields that its schema does not have. parseBody keeps such fields; here they must be ignored: they are
+ * no change of a rule from code and no part of a stored spec.
+ */
 function knownFields(patch: RulePatch): RulePatch {
   const names = Object.keys(RulePatch.properties) as (keyof RulePatch)[];
   return Object.fromEntries(names.flatMap((name) => (Object.hasOwn(patch, name) ? [[name, patch[name]]] : [])));

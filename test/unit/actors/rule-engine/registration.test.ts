@@ -32,10 +32,9 @@ t.test("people can disable it, which stays, and nothing else", async (t) => {
   for (const body of [{ name: "x" }, { enabled: true, once: "never" }, { do: [{ kind: "cancel_run" }] }])
     t.match(kit.send("PatchRule", { target: 1, body }).reply, { status: 409, body: { error: /comes from code/ } });
   t.equal(kit.send("DeleteRule", { target: 1 }).reply?.status, 409);
-  t.match(kit.send("PatchRule", { target: 1, body: { enabled: false } }).reply, {
-    status: 200,
-    body: { enabled: false, source: "code" },
-  });
+  const disabled = kit.send("PatchRule", { target: 1, body: { enabled: false, colour: "red" } });
+  t.match(disabled.reply, { status: 200, body: { enabled: false, source: "code" } }, "an unknown field is no change");
+  t.notMatch(operations(disabled, "put_rule")[0]?.["spec"], "colour");
   const again = kit.registerRules([declared("r", { cooldown_seconds: 5 })]);
   t.match(operations(again, "put_rule"), [{ enabled: 0 }]);
   t.equal(kit.state.rules.rules.get(1)?.enabled, false);
