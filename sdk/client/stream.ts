@@ -111,6 +111,8 @@ async function* connection(
     clearTimeout(timer);
     timer = setTimeout(() => silence.abort(), SILENCE_MAX_MS);
   };
+  // The caller may never ask for another message, and this generator then never reaches its end.
+  ends.addEventListener("abort", () => clearTimeout(timer));
   try {
     const answer = await http.open("GET", "/api/stream", { query: { since }, signal: ends });
     if (answer.status !== 200) throw refusal("GET", "/api/stream", answer.status, await answer.text());

@@ -55,6 +55,20 @@ async function next(stream: AsyncGenerator<StreamMessage>): Promise<StreamMessag
   return value as StreamMessage;
 }
 
+t.test("a signal between two messages leaves nothing behind that keeps a script alive", async (t) => {
+  const server = await new FakeServer().listen(t);
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+  const before = timers();
+  const end = new AbortController();
+  const stream = new Millrace({ url: server.url }).stream({ signal: end.signal });
+  const opened = server.connected();
+  const hello = next(stream);
+  send(await opened, "hello", { latest: 5 });
+  t.match(await hello, { event: "hello" });
+  end.abort();
+  t.equal(timers(), before, "although no further message is requested");
+});
+
 t.test("a broken connection is taken up behind the last message", async (t) => {
   const server = await new FakeServer().listen(t);
   const stream = new Millrace({ url: server.url }).stream({ since: 3 });
