@@ -29,9 +29,9 @@ const PRODUCT_ENTRIES = [
   ...Object.values(settings.bin).map(sourceOf),
   ...Object.values(settings.exports).flatMap((target) => (typeof target === "string" ? [] : [sourceOf(target["default"] ?? "")])),
 ];
-/** Entries for developers: the package's scripts, programs named in documents, and every test. */
+/** Entries for developers: the package's scripts, what the test runner loads, programs named in documents, and every test. */
 const DEVELOPMENT_ENTRIES = [
-  ...Object.values(settings.scripts).flatMap((script) => script.match(/[\w/-]+\.ts\b/g) ?? []),
+  ...[...Object.values(settings.scripts), readText(".taprc")].flatMap((text) => text.match(/\b[\w/-]+\.ts\b/g) ?? []),
   ...TEXTS.filter((path) => path.endsWith(".md")).flatMap(
     (path) => readText(path).match(/\b(?:test|scripts)\/[\w/-]+\.ts\b/g) ?? [],
   ),
