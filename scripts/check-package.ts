@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ensureBuilt } from "./built.ts";
 import { checkEntries, checkTypes } from "./check-types.ts";
 import { DASHBOARD_FOLDER, LIBRARIES_FOLDER, PACKAGED_FOLDERS, PREBUILDS_FOLDER } from "./package-contents.ts";
 
@@ -41,9 +42,10 @@ interface Packed {
   files: { path: string; mode: number }[];
 }
 
-/** Builds and packs into a folder. */
+/** Packs into a folder what is compiled of the present sources, with the dashboard. */
 function pack(into: string): string {
-  npm(ROOT, ["run", "build"]);
+  ensureBuilt();
+  npm(ROOT, ["run", "build:dashboard"]);
   const output = npm(ROOT, ["pack", "--json", "--ignore-scripts", "--pack-destination", into]);
   const parsed = JSON.parse(output) as Packed[] | Record<string, Packed>;
   const packed = Array.isArray(parsed) ? parsed[0] : Object.values(parsed)[0];

@@ -3,14 +3,14 @@
  * each library as one file. The folder is the `dist` beside a package.json like the repository's.
  */
 import { spawnSync } from "node:child_process";
-import { cpSync, globSync } from "node:fs";
+import { cpSync, globSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundleLibraries } from "./bundle-libraries.ts";
 import { copyNativeBinaries } from "./native-binaries.ts";
 import { packDeclarations } from "./pack-declarations.ts";
-import { PACKAGED_FOLDERS } from "./package-contents.ts";
+import { LIBRARIES_FOLDER, PACKAGED_FOLDERS, PREBUILDS_FOLDER } from "./package-contents.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -35,6 +35,8 @@ function copyOtherFiles(out: string): void {
 const [, , folder] = process.argv;
 if (folder === undefined) throw new Error("which folder to compile into: scripts/compile.ts OUT");
 const out = resolve(folder);
+for (const part of [...PACKAGED_FOLDERS, LIBRARIES_FOLDER, PREBUILDS_FOLDER])
+  rmSync(join(out, part), { recursive: true, force: true });
 compile(out);
 packDeclarations(ROOT, out);
 copyOtherFiles(out);

@@ -1,7 +1,7 @@
 /** Every event of the catalogue and every stream message occurs once, through HTTP, in the documented shape. */
 import t from "tap";
-import { CLOCK_STEP, EVENT_TABLE, MESSAGE_TABLE } from "./event-table.ts";
-import { CAUGHT_UP_FLOW, EveryEvent } from "./every-event.ts";
+import { CLOCK_STEP, EVENT_TABLE, MESSAGE_TABLE } from "../support/event-table.ts";
+import { CAUGHT_UP_FLOW, EveryEvent } from "../support/every-event.ts";
 
 interface Resource {
   kind: string;

@@ -1,5 +1,5 @@
 /** Kills the whole server process repeatedly while clients create runs: acknowledged data must exist afterwards. */
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,10 +7,9 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { examine } from "#server/operations/doctor";
-import { buildPackage } from "../support/built-package.ts";
+import { builtPath } from "../support/built-package.ts";
 import { IS_LONG, KILL_SECONDS } from "../support/fault-length.ts";
 import { FaultLoad } from "../support/fault-load.ts";
-import { spawnNode } from "../support/plain-node.ts";
 import { drained, endsByRun, resourcesInUse, storedRunIds } from "../support/stored-runs.ts";
 
 /** Interval of the kills. */
@@ -38,7 +37,7 @@ const RESOURCES = "[resources]\ndesk = 6\ntool = 3\n";
 /** Starts a server whose home is inside its served folder; the discovery file holds the address once the server listens. */
 function serve(program: string, home: string): ChildProcess {
   const args = [program, "serve", dirname(home), "--home", home, "--port", "0", "--no-open", "--no-engines"];
-  return spawnNode(args, { stdio: "ignore" });
+  return spawn(process.execPath, args, { stdio: "ignore" });
 }
 
 /** The address of the server with this pid. */
@@ -93,9 +92,7 @@ function checkHome(t: Test, home: string): void {
 }
 
 t.test("kill -9 every two seconds under 200 creates/s and 8 engines loses, doubles and leaks nothing", async (t) => {
-  const built = await buildPackage();
-  t.teardown(() => built.remove());
-  const program = built.pathOf("cli/main");
+  const program = builtPath("cli/main");
   const folder = mkdtempSync(join(tmpdir(), "millrace-kill-"));
   const home = join(folder, "home");
   writeFileSync(join(folder, "millrace.toml"), RESOURCES, { mode: 0o600 });

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { TREE } from "#actors/tree";
 import { workersOf } from "#runtime/supervisor";
-import { buildPackage } from "../support/built-package.ts";
 import { LONG } from "../support/fault-length.ts";
 import { FaultLoad } from "../support/fault-load.ts";
 import { type FaultServer, startFaultServer } from "../support/fault-server.ts";
@@ -19,12 +18,9 @@ const DRAIN_MAX_MS = 20_000;
 /** Load between two faults. */
 const BETWEEN_MS = 150;
 
-const built = await buildPackage();
-t.teardown(() => built.remove());
-
 async function setup(threads: "two" | "three") {
   const home = mkdtempSync(join(tmpdir(), "millrace-fault-"));
-  const server = await startFaultServer(built, home, threads);
+  const server = await startFaultServer(home, threads);
   const load = new FaultLoad(() => server.url);
   return { home, server, load };
 }

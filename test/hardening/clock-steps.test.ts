@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import t, { type Test } from "tap";
-import { CLOCK_STEP, EVENT_TABLE } from "../contract/event-table.ts";
-import { millrace } from "../support/cli-process.ts";
+import { millrace } from "../support/command-line.ts";
+import { CLOCK_STEP, EVENT_TABLE } from "../support/event-table.ts";
 import { type HardenedServer, startHardenedServer } from "./hardened-server.ts";
 
 const DAY_MS = 86_400_000;

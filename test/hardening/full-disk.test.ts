@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import t, { type Test } from "tap";
 import { ROUTES } from "#protocol/routes/routes";
-import { millrace } from "../support/cli-process.ts";
+import { millrace } from "../support/command-line.ts";
 import { type HardenedServer, seedRecords, startHardenedServer } from "./hardened-server.ts";
 import { type Known, sampleRequest } from "./large-requests.ts";
 

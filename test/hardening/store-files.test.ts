@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { openWriteHandle } from "#storage/write/write-handle";
-import { millrace } from "../support/cli-process.ts";
+import { millrace } from "../support/command-line.ts";
 import { startHardenedServer } from "./hardened-server.ts";
 
 /** The promise is two seconds; the margin is for other load on the machine. */

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { ServedHome, type ServedProcess, until } from "./served-home.ts";
+import { ServedHome, type ServedProcess, until } from "../support/served-home.ts";
 
 const KEY = { module: "m.ts", source_dir: "/nowhere" };
 
@@ -40,9 +40,9 @@ t.test("a cancel ends the process of an engine, and not one that has nothing to 
   await cancelUnderPid(server, "kit-1", own.pid ?? 0);
   t.same(await ended, [null, "SIGTERM"]);
   const told = (signal: string): boolean =>
-    server.output
-      .join("")
-      .includes(`engine kit-2 says that it is process ${unrelated}, but nothing else does: that process gets no ${signal}`);
+    server.output.includes(
+      `engine kit-2 says that it is process ${unrelated}, but nothing else does: that process gets no ${signal}`,
+    );
   await until(async () => (told("SIGTERM") && told("SIGKILL") ? true : null));
   t.ok(process.kill(unrelated, 0), "it lives");
 });

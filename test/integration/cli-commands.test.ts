@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { millrace, startCommand } from "../support/cli-process.ts";
+import { millrace, startCommand } from "../support/command-line.ts";
 
 const FLOWS = `
 import { flow, log, task, Type } from "millrace";

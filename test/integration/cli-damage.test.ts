@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
-import { launch, millrace, serve } from "../support/command-line.ts";
+import { millrace, serve, startCommand } from "../support/command-line.ts";
 
 const FLOW = { project: "shop", flow: "orders", module: "shop.py", source_dir: "/nowhere" };
 
@@ -62,7 +62,8 @@ t.test("a store that is damaged is reported, not backed up, and replaced by a ba
 t.test("service install prints the unit before it writes it", async (t) => {
   const config = join(t.testdir({ flows: {} }), "config");
   const dir = join(t.testdirName, "flows");
-  const install = (...args: string[]) => launch(["service", "install", dir, ...args], { XDG_CONFIG_HOME: config }).ended;
+  const install = (...args: string[]) =>
+    startCommand(["service", "install", dir, ...args], { env: { XDG_CONFIG_HOME: config } }).ended;
   const unit = join(config, "systemd", "user", "millrace.service");
   const dry = await install("--dry-run");
   t.equal(dry.code, 0, dry.errors);
@@ -76,5 +77,5 @@ t.test("service install prints the unit before it writes it", async (t) => {
   t.equal((await install("--port", "4999", "--overwrite")).code, 0);
   t.match(readFileSync(unit, "utf8"), "--port 4999");
   t.match(await install("--name", "a b"), { code: 3, errors: /--name must be/ });
-  t.match(await launch(["service", "install", join(dir, "none")]).ended, { code: 3, errors: /is not a directory/ });
+  t.match(await startCommand(["service", "install", join(dir, "none")]).ended, { code: 3, errors: /is not a directory/ });
 });

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import t from "tap";
 import { Millrace, ResultTooLargeError } from "#sdk/client/index";
-import { millrace, startCommand } from "../support/cli-process.ts";
+import { millrace, startCommand } from "../support/command-line.ts";
 
 const FLOWS = `
 import { existsSync, writeFileSync } from "node:fs";

@@ -3,12 +3,12 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { launch, serve } from "../support/command-line.ts";
+import { serve, startCommand } from "../support/command-line.ts";
 
 t.test("an empty name of a home is refused by every command", async (t) => {
   const dir = t.testdir({ "thesis.md": "" });
   for (const args of [["serve", "."], ["status"], ["doctor"], ["mcp"]]) {
-    const { code, errors } = await launch([...args, "--home", ""], {}, dir).ended;
+    const { code, errors } = await startCommand([...args, "--home", ""], { cwd: dir }).ended;
     t.equal(code, 3, args.join(" "));
     t.match(errors, /--home must not be empty/, args.join(" "));
   }
@@ -23,12 +23,12 @@ t.test("a folder with other files is not taken over, whoever names it, until it 
   const script = "import { flow } from 'millrace'; export const x = flow('x', async () => 1);";
   const flows = t.testdir({ "x.mjs": script, "copy.sqlite": "" });
   const refused = [
-    launch(["serve", flows, "--home", dir, "--port", "0", "--no-open"]),
-    launch(["serve", flows, "--port", "0", "--no-open"], { MILLRACE_HOME: dir }),
-    launch(["run", join(flows, "x.mjs")], { MILLRACE_HOME: dir }),
-    launch(["restore", join(flows, "copy.sqlite"), "--home", dir]),
-    launch(["doctor", "--home", dir]),
-    launch(["service", "install", flows, "--home", dir, "--dry-run"]),
+    startCommand(["serve", flows, "--home", dir, "--port", "0", "--no-open"]),
+    startCommand(["serve", flows, "--port", "0", "--no-open"], { env: { MILLRACE_HOME: dir } }),
+    startCommand(["run", join(flows, "x.mjs")], { env: { MILLRACE_HOME: dir } }),
+    startCommand(["restore", join(flows, "copy.sqlite"), "--home", dir]),
+    startCommand(["doctor", "--home", dir]),
+    startCommand(["service", "install", flows, "--home", dir, "--dry-run"]),
   ];
   for (const { ended } of refused) {
     const { code, errors } = await ended;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import type { Run } from "#sdk/client/index";
-import { millrace, startCommand } from "../support/cli-process.ts";
+import { millrace, startCommand } from "../support/command-line.ts";
 import { serveFlows } from "../support/flow-server.ts";
 
 const FLOWS = fileURLToPath(new URL("./cli-flows", import.meta.url));

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import t from "tap";
 import { Millrace, type StreamMessage } from "#sdk/client/index";
-import { loadConfig } from "#server/config/config";
-import { startServer } from "#server/main";
+import { serve } from "../support/command-line.ts";
 
 const MODULE = { flow: "sum", project: "maths", module: "sum.ts", source_dir: "/nowhere" };
 
@@ -11,13 +10,7 @@ t.test("the client against a server", async (t) => {
   const served = join(root, "served");
   const home = join(root, "home");
   const socket = join(root, "s");
-  const { config } = loadConfig(
-    { home, host: "127.0.0.1", port: "0", token: "secret", socket, engines: false, open: false },
-    {},
-    served,
-  );
-  const server = await startServer(config, served);
-  t.teardown(() => server.stop());
+  const server = await serve(t, served, home, "--token", "secret", "--socket", socket);
   const client = new Millrace({ home });
 
   await t.test("the socket needs no token, the address does", async (t) => {

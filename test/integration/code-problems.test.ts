@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
 import { until } from "../support/called-code.ts";
-import { launch, millrace, serve } from "../support/command-line.ts";
+import { millrace, serve, startCommand } from "../support/command-line.ts";
 
 const GOOD = 'import { flow } from "millrace";\nexport const good = flow("good", async () => {});\n';
 
@@ -21,7 +21,7 @@ t.test("a new file that never loads is named with its error wherever flows are l
   t.match(JSON.parse(asJson.out), [{ name: "good" }], "a program still gets the flows alone");
   t.match((await millrace("status", "--home", home)).out, /1 file could not be used:\n■ late\.ts {2}Error: no such table/);
   t.match(JSON.parse((await millrace("status", "--json", "--home", home)).out), { code_problems: [{ module: "late.ts" }] });
-  const unknown = await launch(["run", "daily", "--home", home]).ended;
+  const unknown = await startCommand(["run", "daily", "--home", home]).ended;
   t.equal(unknown.code, 3);
   t.match(
     unknown.errors,
@@ -44,10 +44,10 @@ t.test("a file whose flow has the name of a served one has no run of the other's
   const home = join(root, "home");
   await serve(t, join(root, "flows"), home);
   const mine = join(root, "other", "mine.mjs");
-  const refused = await launch(["run", mine, "--detach", "--home", home]).ended;
+  const refused = await startCommand(["run", mine, "--detach", "--home", home]).ended;
   t.equal(refused.code, 3);
   t.match(refused.errors, `flow "flows/good" is already exported by ${join(root, "flows", "good.ts")}, which the server serves`);
   t.same((await new Millrace({ home }).runs.list().page()).items, []);
-  const own = await launch(["run", join(root, "flows", "good.ts"), "--detach", "--home", home]).ended;
+  const own = await startCommand(["run", join(root, "flows", "good.ts"), "--detach", "--home", home]).ended;
   t.equal(own.code, 0, own.errors);
 });

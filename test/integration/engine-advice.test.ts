@@ -3,21 +3,21 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
-import { launch, millrace, serving } from "../support/command-line.ts";
+import { millrace, serving, startCommand } from "../support/command-line.ts";
 
 const GREET = { project: "greetings", flow: "greet", module: "greetings.py" };
 
 async function served(test: Parameters<typeof serving>[0], settings: string) {
   const root = test.testdir({ flows: { "greetings.py": "", "millrace.toml": settings } });
   const [dir, home] = [join(root, "flows"), join(root, "home")];
-  const server = launch(["serve", ".", "--home", home, "--port", "0", "--no-open"], {}, dir);
+  const server = startCommand(["serve", ".", "--home", home, "--port", "0", "--no-open"], { cwd: dir });
   await serving(test, server);
   return { home, client: new Millrace({ home }), flow: { ...GREET, source_dir: dir } };
 }
 
 /** Output of `run` until it has printed what the run waits for. */
 async function followed(test: Parameters<typeof serving>[0], home: string): Promise<string> {
-  const { child } = launch(["run", "greet", "--home", home]);
+  const { child } = startCommand(["run", "greet", "--home", home]);
   test.teardown(() => child.kill("SIGKILL"));
   let text = "";
   for await (const part of child.stdout ?? []) {

@@ -1,7 +1,7 @@
 import t from "tap";
 import { listFromPs, listProcesses, processesOf } from "#system/run-processes";
-import { startEngine } from "./engine-process.ts";
-import type { ServedRun } from "./protocol-server.ts";
+import { startEngine } from "../support/engine-process.ts";
+import type { ServedRun } from "../support/protocol-server.ts";
 
 const { server } = await startEngine(t, "leaving.ts", ["--grace", "0.5", "--heartbeat", "0.2"]);
 

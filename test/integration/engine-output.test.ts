@@ -1,6 +1,6 @@
 import t from "tap";
-import { startEngine } from "./engine-process.ts";
-import type { ServedRun } from "./protocol-server.ts";
+import { startEngine } from "../support/engine-process.ts";
+import type { ServedRun } from "../support/protocol-server.ts";
 
 const { server, complaints, complained } = await startEngine(t, "printing.ts");
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { startEngine } from "./engine-process.ts";
+import { startEngine } from "../support/engine-process.ts";
 
 /** Outside this package, whose own files are not watched. */
 const root = realpathSync(mkdtempSync(join(tmpdir(), "millrace-reload-")));

@@ -1,7 +1,7 @@
 /** An engine whose server accepts moves inside reports: the same runs with fewer requests. */
 import t from "tap";
-import { startEngine } from "./engine-process.ts";
-import type { ServedRun } from "./protocol-server.ts";
+import { startEngine } from "../support/engine-process.ts";
+import type { ServedRun } from "../support/protocol-server.ts";
 
 const { server } = await startEngine(t, "basic.ts");
 const stopping = await startEngine(t, "stopping.ts", ["--grace", "0.5", "--heartbeat", "0.2"]);

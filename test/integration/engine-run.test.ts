@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { hostname } from "node:os";
 import t from "tap";
-import { startEngine } from "./engine-process.ts";
+import { startEngine } from "../support/engine-process.ts";
 
 /** The engine that most tests share; it executes one run after the other. */
 const { server } = await startEngine(t, "basic.ts");

@@ -5,7 +5,7 @@ import t from "tap";
 import { Connection } from "#sdk/engine/connection";
 import { sendUntilAnswered } from "#sdk/engine/retrying";
 import { parseSettings } from "#sdk/engine/settings";
-import { startEngine } from "./engine-process.ts";
+import { startEngine } from "../support/engine-process.ts";
 
 t.test("an idle engine gives up when it reaches no server", async (t) => {
   const { server, exited, complaints } = await startEngine(t, "basic.ts", ["--give-up", "0.5"]);

@@ -1,6 +1,6 @@
 import t from "tap";
-import { startEngine } from "./engine-process.ts";
-import type { ServedRun } from "./protocol-server.ts";
+import { startEngine } from "../support/engine-process.ts";
+import type { ServedRun } from "../support/protocol-server.ts";
 
 const HASTE = ["--grace", "0.5", "--heartbeat", "0.2", "--heap-mb", "64"];
 

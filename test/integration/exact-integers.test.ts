@@ -1,6 +1,6 @@
 /** Integers beyond 2^53 in arbitrary JSON, through every body that the gateway parses: unchanged and harmless. */
 import t from "tap";
-import { ServedHome } from "./served-home.ts";
+import { ServedHome } from "../support/served-home.ts";
 
 const BIG = "9007199254740993";
 

@@ -1,6 +1,6 @@
 /** Only the server records catalogue events: events that engines and clients send under these names reach no rule. */
 import t from "tap";
-import { ServedHome, until } from "./served-home.ts";
+import { ServedHome, until } from "../support/served-home.ts";
 
 const ENGINE = { engine_id: "kit-1", module: "m.ts", source_dir: "/nowhere" };
 

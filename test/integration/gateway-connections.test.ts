@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { StubServer } from "./gateway-stub.ts";
+import { StubServer } from "../support/gateway-stub.ts";
 
 const MAX = 5;
 const GET = "GET /api/health HTTP/1.1\r\nHost: localhost\r\n\r\n";

@@ -1,8 +1,8 @@
 import t from "tap";
 import type { Primitive } from "#protocol/wire/feed";
 import { putOperation } from "#storage/write/ops";
+import { StubServer } from "../support/gateway-stub.ts";
 import { eventRow } from "../support/storage-rows.ts";
-import { StubServer } from "./gateway-stub.ts";
 
 const WORK = JSON.stringify({ engine_id: "e", pid: 1, source_dir: "/d", module: "m", wait_ms: 30_000 });
 

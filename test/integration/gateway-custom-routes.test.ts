@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import t from "tap";
 import { BODY_BYTES_MAX, ROUTE_REQUESTS_MAX } from "#protocol/limits";
 import type { CustomRoute, RouteAnswer, RouteRequest } from "#protocol/routes/custom-route";
-import { type Answered, StubServer } from "./gateway-stub.ts";
+import { type Answered, StubServer } from "../support/gateway-stub.ts";
 
 const ROUTES: CustomRoute[] = [
   { id: 1, method: "POST", path: "/hooks/{name}/{part}", source: "a.ts", limit_ms: 1_000 },

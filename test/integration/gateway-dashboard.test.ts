@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
 import { DASHBOARD_PAGES } from "#protocol/routes/dashboard-pages";
-import { StubServer } from "./gateway-stub.ts";
+import { StubServer } from "../support/gateway-stub.ts";
 
 /** A folder like the build's output. */
 function builtDashboard(): string {

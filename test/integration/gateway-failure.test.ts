@@ -4,8 +4,8 @@ import { Agent } from "node:http";
 import { connect } from "node:net";
 import t from "tap";
 import type { Committed } from "#protocol/wire/feed";
-import { StubServer } from "./gateway-stub.ts";
-import { StreamClient } from "./stream-client.ts";
+import { StubServer } from "../support/gateway-stub.ts";
+import { StreamClient } from "../support/stream-client.ts";
 
 const POLL = JSON.stringify({ engine_id: "e", pid: 1, source_dir: "/d", module: "m", wait_ms: 30_000 });
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import t from "tap";
 import { ListenError } from "#gateway/transport/transport-port";
 import { ROUTES } from "#protocol/routes/routes";
-import { StubServer } from "./gateway-stub.ts";
+import { StubServer } from "../support/gateway-stub.ts";
 
 function errorOf(text: string): unknown {
   return (JSON.parse(text) as { error?: unknown }).error;

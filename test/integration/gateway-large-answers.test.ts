@@ -7,8 +7,8 @@ import t, { type Test } from "tap";
 import { ANSWER_PAGE_BYTES_MAX, ANSWER_PART_BYTES_MAX } from "#protocol/limits";
 import type { Primitive } from "#protocol/wire/feed";
 import { putOperation } from "#storage/write/ops";
+import { StubServer } from "../support/gateway-stub.ts";
 import { eventRow, putFlow, putRun, putTaskRun, type RunSpec, taskRow, uuid } from "../support/storage-rows.ts";
-import { StubServer } from "./gateway-stub.ts";
 
 const RUN: RunSpec = {
   ...{ id: 1, flow: 1, name: "one", tags: [], type: "Completed", stateName: "Completed", created: 1, start: 1, end: 6 },

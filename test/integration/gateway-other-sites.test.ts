@@ -1,7 +1,7 @@
 /** What pages of other sites, and clients without the token, can learn from a server on this machine. */
 import t from "tap";
 import { ROUTES } from "#protocol/routes/routes";
-import { StubServer } from "./gateway-stub.ts";
+import { StubServer } from "../support/gateway-stub.ts";
 
 const fetchHeaders = (site: string, mode: string, destination: string): Record<string, string> => ({
   "sec-fetch-site": site,

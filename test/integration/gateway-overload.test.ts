@@ -2,7 +2,7 @@
 import { request } from "node:http";
 import t, { type Test } from "tap";
 import { LARGE_BODIES_BYTES_MAX } from "#protocol/limits";
-import { StubServer } from "./gateway-stub.ts";
+import { StubServer } from "../support/gateway-stub.ts";
 
 const LARGE = 1024 * 1024;
 const CREATE = { flow: "f", project: "p", module: "m", source_dir: "/d" };

@@ -4,7 +4,7 @@
  */
 import { connect } from "node:net";
 import t, { type Test } from "tap";
-import { StubServer } from "./gateway-stub.ts";
+import { StubServer } from "../support/gateway-stub.ts";
 
 const BODY = JSON.stringify({ flow: "f", project: "p", module: "m", source_dir: "/d" });
 const SIZE = BODY.length.toString(16);

@@ -1,7 +1,7 @@
 /** Clients that send too slowly or too much: the server libraries enforce the same limits. */
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
-import { StubServer } from "./gateway-stub.ts";
+import { StubServer } from "../support/gateway-stub.ts";
 
 async function setup(t: Test): Promise<StubServer> {
   const server = await new StubServer().start();

@@ -1,9 +1,9 @@
 import { Agent } from "node:http";
 import t, { type Test } from "tap";
 import type { Primitive } from "#protocol/wire/feed";
+import { StubServer } from "../support/gateway-stub.ts";
 import { putFlow, putRun, putRunEvent } from "../support/storage-rows.ts";
-import { StubServer } from "./gateway-stub.ts";
-import { StreamClient } from "./stream-client.ts";
+import { StreamClient } from "../support/stream-client.ts";
 
 const RUN = { flow: 1, tags: [], created: 1, scheduled: null, schedule: null, backfill: null, start: 2, end: 9 } as const;
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import type { RuleBody } from "#protocol/records/rule";
 import { Millrace, type StreamMessage } from "#sdk/client/index";
-import { launch, serving } from "../support/command-line.ts";
+import { serveWithEngines } from "../support/command-line.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../examples", import.meta.url));
 
@@ -15,20 +15,18 @@ function readJson<T>(path: string): T {
 
 async function serve(t: Test, folder: string): Promise<{ client: Millrace; url: string }> {
   const home = join(t.testdir(), "home");
-  const args = ["serve", join(EXAMPLES, folder), "--home", home, "--port", "0", "--no-open", "--max-engines", "2"];
-  const server = launch(args);
-  await serving(t, server);
-  t.teardown(async () => {
-    server.child.kill("SIGTERM");
-    await server.ended;
-  });
-  const client = new Millrace({ home });
-  return { client, url: await client.address() };
+  const { url } = await serveWithEngines(t, join(EXAMPLES, folder), home, "--max-engines", "2");
+  return { client: new Millrace({ home }), url };
 }
 
-/** Follows the stream from now on; resolves with the first matching message. */
-async function follow(client: Millrace): Promise<(wanted: (message: StreamMessage) => boolean) => Promise<StreamMessage>> {
-  const stream = client.stream();
+/** Follows the stream from now on, until the test ends; resolves with the first matching message. */
+async function follow(
+  t: Test,
+  client: Millrace,
+): Promise<(wanted: (message: StreamMessage) => boolean) => Promise<StreamMessage>> {
+  const end = new AbortController();
+  t.teardown(() => end.abort());
+  const stream = client.stream({ signal: end.signal });
   await stream.next();
   return async (wanted) => {
     for (let next = await stream.next(); next.done !== true; next = await stream.next())
@@ -51,7 +49,7 @@ async function flowId(client: Millrace, wanted: string): Promise<number> {
 
 t.test("the tour: a run, a failure, a schedule, a rule", async (t) => {
   const { client, url } = await serve(t, "tour");
-  const next = await follow(client);
+  const next = await follow(t, client);
   const greeting = await client.flows.run(await flowId(client, "greeting"), { parameters: { name: "Ada" } });
   t.match(await client.waitFor(greeting.id), { run: { state: { type: "Completed" } }, result: "Hello, Ada" });
   const flows = await client.flows.list();
@@ -78,7 +76,7 @@ t.test("the guides: approval, backfill with a flow that follows, rules", async (
   const { client, url } = await serve(t, "guides");
 
   await t.test("a person approves", async (t) => {
-    const next = await follow(client);
+    const next = await follow(t, client);
     const { id } = await client.flows.run(await flowId(client, "release"));
     await next(({ event, data }) => event === "run.updated" && "state" in data && data.id === id && data.state.type === "Paused");
     t.match((await client.runs.get(id)).state, { message: "Release build 42?" });
@@ -87,7 +85,7 @@ t.test("the guides: approval, backfill with a flow that follows, rules", async (
   });
 
   await t.test("each day is loaded, and summed up once", async (t) => {
-    const next = await follow(client);
+    const next = await follow(t, client);
     const days = { parameter: "day", start: "2026-01-01", end: "2026-01-03", concurrency: 2 };
     const { id, total } = await client.backfills.create(await flowId(client, "daily"), days);
     t.equal(total, 3);

@@ -1,13 +1,10 @@
 /** Reports that are parsed in a reader thread and committed in slices, over HTTP. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { PARSE_ON_CORE_BYTES_MAX, REPORT_SLICE_ROWS_MAX } from "#protocol/limits";
-import { loadConfig } from "#server/config/config";
-import { startServer } from "#server/main";
 import { openReadHandle } from "#storage/read/read-handle";
-import { ServedHome } from "./served-home.ts";
+import { serve } from "../support/command-line.ts";
+import { ServedHome } from "../support/served-home.ts";
 
 const MIB = 1024 ** 2;
 /** The text twice while it arrives, the thread that checks it, and garbage of the slices' commits. */
@@ -23,14 +20,9 @@ async function ask(url: string, path: string, body?: unknown) {
 
 /** A server with one started run. */
 async function setup(t: Test) {
-  const home = mkdtempSync(join(tmpdir(), "millrace-report-"));
-  const { config } = loadConfig({ home, port: "0", engines: false, open: false }, {}, home);
-  const server = await startServer(config, home);
-  t.teardown(async () => {
-    await server.stop();
-    rmSync(home, { recursive: true });
-  });
-  const { url } = server;
+  const root = t.testdir({ served: {} });
+  const home = join(root, "home");
+  const { url } = await serve(t, join(root, "served"), home);
   const run_id = Number((await ask(url, "/api/runs", { project: "large", flow: "job", ...MODULE })).body["id"]);
   const engine_id = "large-1";
   await ask(url, "/api/engine/work", { engine_id, pid: process.pid, ...MODULE, wait_ms: 0 });

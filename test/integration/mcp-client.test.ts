@@ -1,6 +1,5 @@
 /** The official client against a running server, over both transports: every tool, resource, template and prompt. */
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -9,10 +8,9 @@ import t, { type Test } from "tap";
 import { MCP_TOOLS } from "#protocol/mcp/mcp-tools";
 import type { Run } from "#protocol/records/run";
 import { Millrace } from "#sdk/client/index";
-import { loadConfig } from "#server/config/config";
-import { startServer } from "#server/main";
+import { builtPath } from "../support/built-package.ts";
+import { serve as serveFolder } from "../support/command-line.ts";
 
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const SCHEMA = { type: "object", properties: { day: { type: "string", format: "date", default: "2026-01-01" } } };
 const ANSWER = { type: "object", properties: { yes: { type: "boolean" } }, required: ["yes"] };
 const ORDERS = { project: "shop", flow: "orders", module: "shop.ts", source_dir: "/nowhere", parameter_schema: SCHEMA };
@@ -24,14 +22,9 @@ type Structured = Record<string, unknown>;
 async function serve(t: Test, toml = "") {
   const root = t.testdir({ served: { "millrace.toml": toml } });
   const home = join(root, "home");
-  const { config } = loadConfig(
-    { home, host: "127.0.0.1", port: "0", token: TOKEN, engines: false, open: false },
-    {},
-    join(root, "served"),
-  );
-  const server = await startServer(config, join(root, "served"));
-  t.teardown(() => server.stop());
-  return { url: server.url, home, api: new Millrace({ url: server.url, token: TOKEN }) };
+  await serveFolder(t, join(root, "served"), home, "--token", TOKEN);
+  const api = new Millrace({ home, token: TOKEN });
+  return { url: await api.address(), home, api };
 }
 
 /** Transports as a host opens them: by address, or by a command that it starts. */
@@ -44,7 +37,7 @@ const TRANSPORTS: Readonly<Record<string, (server: { url: string; home: string }
   stdio: ({ home }, ...args) =>
     new StdioClientTransport({
       command: process.execPath,
-      args: ["--conditions=millrace-src", MAIN, "mcp", "--home", home, ...args],
+      args: [builtPath("cli/main"), "mcp", "--home", home, ...args],
       env: { PATH: process.env["PATH"] ?? "", SERVICE_TOKEN: TOKEN },
     }),
 };

@@ -1,8 +1,8 @@
 import { createConnection } from "node:net";
 import t, { type Test } from "tap";
 import type { Primitive } from "#protocol/wire/feed";
+import { type StubOptions, StubServer } from "../support/gateway-stub.ts";
 import { putFlow, putRun, type RunSpec } from "../support/storage-rows.ts";
-import { type StubOptions, StubServer } from "./gateway-stub.ts";
 
 const RUN: RunSpec = {
   id: 1,

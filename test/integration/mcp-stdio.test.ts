@@ -1,44 +1,23 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, watch } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
-
-const MAIN = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
+import { listening, startCommand } from "../support/command-line.ts";
 
 interface Environment {
   [name: string]: string;
 }
 
-function launch(args: readonly string[], env: Environment = {}): ChildProcess {
-  const base = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
-  return spawn(process.execPath, ["--conditions=millrace-src", MAIN, ...args], {
-    env: { ...base, ...env } as NodeJS.ProcessEnv,
-    stdio: ["pipe", "pipe", "pipe"],
-  });
-}
-
-/** Serves an empty folder without engines until the test ends; resolves once the home has a discovery file. */
+/** Serves an empty folder without engines until the test ends; resolves once the server listens. */
 async function serve(t: Test, home: string, args: readonly string[] = []): Promise<ChildProcess> {
-  const child = launch(["serve", t.testdirName, "--home", home, "--port", "0", "--no-open", "--no-engines", ...args]);
-  t.teardown(() => child.kill("SIGKILL"));
-  await mkdir(home, { recursive: true, mode: 0o700 });
-  const watcher = watch(home);
-  for (;;) {
-    try {
-      JSON.parse(readFileSync(join(home, "server.json"), "utf8"));
-      break;
-    } catch {
-      await once(watcher, "change");
-    }
-  }
-  watcher.close();
-  return child;
+  const started = startCommand(["serve", t.testdirName, "--home", home, "--port", "0", "--no-open", "--no-engines", ...args]);
+  t.teardown(() => started.child.kill("SIGKILL"));
+  await listening(started, home);
+  return started.child;
 }
 
 async function stop(server: ChildProcess): Promise<void> {
@@ -54,7 +33,7 @@ class Host {
   errors = "";
 
   constructor(t: Test, args: readonly string[], env: Environment = {}) {
-    this.child = launch(["mcp", ...args], env);
+    this.child = startCommand(["mcp", ...args], { env, stdin: "pipe" }).child;
     t.teardown(() => this.child.kill("SIGKILL"));
     const { stdout, stderr } = this.child;
     if (stdout === null || stderr === null) throw new Error("no pipes");

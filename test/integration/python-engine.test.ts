@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t, { type Test } from "tap";
 import { Millrace, type StreamMessage } from "#sdk/client/index";
-import { launch, serving } from "../support/command-line.ts";
+import { serveWithEngines } from "../support/command-line.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../examples/python-engine", import.meta.url));
 const GREET = { type: "object", properties: { name: { type: "string" }, times: { type: "integer" } } };
@@ -17,12 +17,7 @@ async function serveExample(t: Test): Promise<{ client: Millrace; dir: string }>
   const home = join(root, "home");
   cpSync(EXAMPLE, dir, { recursive: true });
   writeFileSync(join(dir, "faulty.py"), "import nothing_of_this_name\n");
-  const server = launch(["serve", ".", "--home", home, "--port", "0", "--no-open", "--max-engines", "1"], {}, dir);
-  await serving(t, server);
-  t.teardown(async () => {
-    server.child.kill("SIGTERM");
-    await server.ended;
-  });
+  await serveWithEngines(t, dir, home, "--max-engines", "1");
   return { client: new Millrace({ home }), dir };
 }
 

@@ -1,6 +1,6 @@
 /** A rule's `states` clause and the events that user code or a client records for a run. */
 import t from "tap";
-import { ServedHome, type ServedProcess, until } from "./served-home.ts";
+import { ServedHome, type ServedProcess, until } from "../support/served-home.ts";
 
 const ENGINE = { engine_id: "kit-1", module: "m.ts", source_dir: "/nowhere" };
 

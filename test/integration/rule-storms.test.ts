@@ -1,6 +1,6 @@
 /** Rules that fire each other in every possible way: each storm ends, an event reports the reason, and the server continues. */
 import t from "tap";
-import { ServedHome, type ServedProcess, until } from "./served-home.ts";
+import { ServedHome, type ServedProcess, until } from "../support/served-home.ts";
 
 /** Events of a chain that still fire rules: of depth 0 to 7. */
 const ROUNDS = 8;

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import t from "tap";
+import { ServedHome, type ServedProcess, until } from "../support/served-home.ts";
 import { TEMPLATE_BOMBS } from "../support/template-bombs.ts";
-import { ServedHome, type ServedProcess, until } from "./served-home.ts";
 
 const MIB = 2 ** 20;
 const PAYLOAD = { rows: Array.from({ length: 2_000 }, (_, row) => ({ row, text: "x".repeat(200) })) };

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import t from "tap";
-import { ServedHome, type ServedProcess, until } from "./served-home.ts";
+import { ServedHome, type ServedProcess, until } from "../support/served-home.ts";
 
 const EVENTS = 60;
 

@@ -5,10 +5,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
-import { loadConfig } from "#server/config/config";
 import { startInProcess } from "#server/in-process";
-import { type RunningServer, startServer } from "#server/main";
 import { lockHome } from "#storage/home/lock";
+import { serveWithEngines } from "../support/command-line.ts";
 import { runScript, startScript } from "../support/script-process.ts";
 
 const FLOWS = fileURLToPath(new URL("./script-flows", import.meta.url));
@@ -16,16 +15,11 @@ const SCRIPT = join(FLOWS, "script.ts");
 const home = mkdtempSync(join(tmpdir(), "millrace-script-"));
 t.teardown(() => rmSync(home, { recursive: true, force: true }));
 
-async function serve(): Promise<{ server: RunningServer; client: Millrace }> {
-  const { config } = loadConfig({ home, port: "0", open: false, maxEngines: "1" }, {}, home);
-  const server = await startServer(config, FLOWS);
-  return { server, client: new Millrace({ home }) };
-}
-
 t.test("events and variables of a script are the home's", { timeout: 180_000 }, async (t) => {
   t.match((await runScript(SCRIPT, home, "outside", "one")).stdout, '{"before":"nothing"}');
   t.match((await runScript(SCRIPT, home, "outside", "two")).stdout, '{"before":"one"}');
-  const { server, client } = await serve();
+  await serveWithEngines(t, FLOWS, home, "--max-engines", "1");
+  const client = new Millrace({ home });
   const events = await client.events.list({ name: "script.done", ascending: true }).first(10);
   t.same(
     events.map(({ payload }) => payload),
@@ -33,7 +27,6 @@ t.test("events and variables of a script are the home's", { timeout: 180_000 }, 
   );
   t.match((await runScript(SCRIPT, home, "outside", "three")).stdout, '{"before":"two"}');
   t.equal((await client.variables.get("script/last")).value, "three");
-  await server.stop();
 });
 
 t.test("two flows called at once, and one that does not stop in time", { timeout: 60_000 }, async (t) => {

@@ -5,20 +5,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
-import { loadConfig } from "#server/config/config";
-import { type RunningServer, startServer } from "#server/main";
+import { serveWithEngines } from "../support/command-line.ts";
 import { runScript } from "../support/script-process.ts";
 
 const FLOWS = fileURLToPath(new URL("./script-flows", import.meta.url));
 const SCRIPT = join(FLOWS, "script.ts");
 const home = mkdtempSync(join(tmpdir(), "millrace-script-"));
 t.teardown(() => rmSync(home, { recursive: true, force: true }));
-
-async function serve(): Promise<{ server: RunningServer; client: Millrace }> {
-  const { config } = loadConfig({ home, port: "0", open: false, maxEngines: "1" }, {}, home);
-  const server = await startServer(config, FLOWS);
-  return { server, client: new Millrace({ home }) };
-}
 
 /** The history of a run, without values that differ between runs. */
 async function historyOf(client: Millrace, id: number) {
@@ -49,7 +42,8 @@ t.test(
       "two scripts wait for each other",
     );
 
-    const { server, client } = await serve();
+    await serveWithEngines(t, FLOWS, home, "--max-engines", "1");
+    const client = new Millrace({ home });
     const script = await client.runs.get(1);
     t.match((await historyOf(client, 1)).lines, [
       [20, "millrace.print", "printed 4"],
@@ -71,6 +65,5 @@ t.test(
       const refused = await runScript(SCRIPT, home, "sums", "-5");
       t.match(JSON.parse(refused.stdout.trim().split("\n").at(-1) ?? ""), { state: "Failed", cause: false });
     });
-    await server.stop();
   },
 );

@@ -6,10 +6,11 @@ import { serveFlows } from "../support/flow-server.ts";
 const FLOWS = fileURLToPath(new URL("./service-flows", import.meta.url));
 
 t.test("what flows ask of their server", { timeout: 120_000 }, async (t) => {
-  const { client, start, seen, reached, happened } = await serveFlows(t, FLOWS, {
-    token: "secret",
-    socket: join(t.testdirName, "s"),
-  });
+  const { client, start, seen, reached, happened } = await serveFlows(
+    t,
+    FLOWS,
+    ...["--token", "secret", "--socket", join(t.testdirName, "s")],
+  );
   await client.patchSettings({ resources: { disk: 2 } });
 
   await t.test("a run pauses at each question and goes on with its answer", async (t) => {

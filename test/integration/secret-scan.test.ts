@@ -8,8 +8,8 @@ import t from "tap";
 import { ROUTES } from "#protocol/routes/routes";
 import { openText, parseKey } from "#protocol/values/sealed-text";
 import { millrace } from "../support/command-line.ts";
-import { ServedHome, type ServedProcess, until } from "./served-home.ts";
-import { StreamClient } from "./stream-client.ts";
+import { ServedHome, type ServedProcess, until } from "../support/served-home.ts";
+import { StreamClient } from "../support/stream-client.ts";
 
 /** These texts occur nowhere else. The first is a secret; the second is shown on purpose, to prove that the scan works. */
 const MARKER = "swordfish-7f3a9c51e2";
@@ -77,7 +77,7 @@ t.test("a secret is nowhere to be read but with its key", async (t) => {
   for (const [path, bytes] of filesBelow(home.path)) heard.add(`file ${path} while it runs`, bytes);
   await server.kill("SIGTERM");
   for (const [path, bytes] of filesBelow(home.path)) heard.add(`file ${path}`, bytes);
-  heard.add("output", server.output.join(""));
+  heard.add("output", server.output);
 
   const places = heard.texts.map(([where]) => where);
   for (const where of ["webhook", "stream", "output", "file db.sqlite", "file copy.sqlite", "file server.log"])

@@ -1,12 +1,12 @@
 /** A real server with real engines: what happens to runs and their child processes when one of the three ends. */
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, watch } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { listProcesses } from "#system/run-processes";
-import { startCommand } from "../support/cli-process.ts";
-import { until } from "./served-home.ts";
+import { listening, startCommand } from "../support/command-line.ts";
+import { until } from "../support/served-home.ts";
 
 const FLOW = `import { spawn } from "node:child_process";
 import { renameSync, writeFileSync } from "node:fs";
@@ -23,21 +23,18 @@ export const holding = flow("holding", { project: "p", crashRetries: 0 }, async 
 async function holding(t: Test) {
   const home = mkdtempSync(join(tmpdir(), "millrace-children-"));
   const served = t.testdir({ "holding.ts": FLOW });
-  const { child } = startCommand(["serve", served, "--home", home, "--port", "0", "--no-open"]);
-  const errors: string[] = [];
-  child.stderr?.on("data", (text: string) => errors.push(text));
-  const file = join(home, "server.json");
-  const { url } = await until(async () =>
-    existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { url: string }) : null,
-  );
+  const started = startCommand(["serve", served, "--home", home, "--port", "0", "--no-open"]);
+  const { child, errors } = started;
+  await started.printed("Stop it with");
+  const url = await listening(started, home);
   const body = JSON.stringify({ project: "p", flow: "holding" });
   const headers = { "content-type": "application/json" };
-  const created = await until(async () => {
-    const answer = await fetch(`${url}/api/runs`, { method: "POST", body, headers });
-    return answer.status === 201 ? ((await answer.json()) as { id: number }) : null;
-  });
-  const said = join(served, "pids");
-  const pids = await until(async () => (existsSync(said) ? (JSON.parse(readFileSync(said, "utf8")) as number[]) : null));
+  const noted = Promise.withResolvers<void>();
+  const watcher = watch(served, (_event, name) => name === "pids" && noted.resolve());
+  const created = (await (await fetch(`${url}/api/runs`, { method: "POST", body, headers })).json()) as { id: number };
+  await noted.promise;
+  watcher.close();
+  const pids = JSON.parse(readFileSync(join(served, "pids"), "utf8")) as number[];
   t.teardown(() => {
     for (const pid of [...pids, child.pid ?? 0]) {
       try {
@@ -71,7 +68,7 @@ t.test("Ctrl-C says how many runs go on in their engines and what a second one d
   server.kill("SIGINT");
   t.same(await ended, [0, null]);
   t.match(
-    errors.join(""),
+    errors(),
     "1 run goes on in its engine; the next server on this home takes over. A second Ctrl-C ends only the server.",
   );
   t.ok((await lives(engine)) && (await lives(grandchild)));

@@ -3,9 +3,7 @@ import { existsSync, mkdtempSync, rmSync, watch } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { loadConfig } from "#server/config/config";
-import { startServer } from "#server/main";
-import { startCommand } from "../support/cli-process.ts";
+import { serve, startCommand } from "../support/command-line.ts";
 
 const MODULE = { module: "stop.py", source_dir: "/stop" };
 
@@ -20,9 +18,8 @@ async function post(url: string, body: unknown) {
 
 for (const threads of ["two", "three"] as const) {
   t.test(`${threads} threads: parked polls are told to leave, a waiting acquire ends empty`, async (t) => {
-    const home = mkdtempSync(join(tmpdir(), "millrace-stop-"));
-    const { config } = loadConfig({ home, port: "0", engines: false, open: false }, {}, home);
-    const server = await startServer({ ...config, threads, resources: { gpu: 1 } }, home);
+    const root = t.testdir({ served: { "millrace.toml": `[server]\nthreads = "${threads}"\n[resources]\ngpu = 1\n` } });
+    const server = await serve(t, join(root, "served"), join(root, "home"));
     const created = await post(`${server.url}/api/runs`, { project: "stop", flow: "job", ...MODULE });
     const run_id = Number(created.body["id"]);
     const acquire = { run_id, resources: { gpu: 1 }, wait_ms: 30_000 };
@@ -42,11 +39,10 @@ for (const threads of ["two", "three"] as const) {
       const queue = (await (await fetch(`${server.url}/api/queue`)).json()) as { engines: unknown[] };
       engines = queue.engines.length;
     }
-    await server.stop();
-    t.equal(await server.stopped, 0);
+    server.child.kill("SIGTERM");
+    t.match(await server.ended, { code: 0 });
     for (const answer of await Promise.all(polls)) t.same(answer, { status: 200, body: { run: null, exit: true } });
     t.same(await waiting, { status: 200, body: { waiting: "gpu" } });
-    rmSync(home, { recursive: true });
   });
 }
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { ServedHome, until } from "./served-home.ts";
+import { ServedHome, until } from "../support/served-home.ts";
 
 t.test("the server's log names a field that was ignored once, whichever thread parsed the body", async (t) => {
   const home = new ServedHome();

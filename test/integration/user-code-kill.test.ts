@@ -1,11 +1,11 @@
 /** A server killed with pending calls of user code: each is made after the restart, and the rule has fired once. */
 import { once } from "node:events";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
 import { CALLS, firings, newPlace, ruleNamed, until } from "../support/called-code.ts";
-import { type Launched, launch, serve } from "../support/command-line.ts";
+import { listening, type Started, serve, startCommand } from "../support/command-line.ts";
 
 const CODE = `
   import { rule } from "millrace";
@@ -17,7 +17,7 @@ const CODE = `
   });
 `;
 
-async function kill({ child }: Launched): Promise<void> {
+async function kill({ child }: Started): Promise<void> {
   const ended = once(child, "exit");
   child.kill("SIGKILL");
   await ended;
@@ -36,17 +36,10 @@ t.test("a server that is killed during a call, or between the commit and the cal
     gate,
     "if (process.argv[1]?.includes('user-code')) await new Promise(() => process.on('disconnect', () => process.exit()));",
   );
-  rmSync(join(place.home, "server.json"), { force: true });
   const args = ["serve", place.dir, "--home", place.home, "--port", "0", "--no-open", "--no-engines"];
-  const second = launch(args, { NODE_OPTIONS: `--import=${gate}` });
+  const second = startCommand(args, { env: { NODE_OPTIONS: `--import=${gate}` } });
   t.teardown(() => second.child.kill("SIGKILL"));
-  await until(() => {
-    try {
-      return readFileSync(join(place.home, "server.json"), "utf8");
-    } catch {
-      return undefined;
-    }
-  });
+  await listening(second, place.home);
   const client = new Millrace({ home: place.home });
   const stored = await client.events.emit({ name: "kit.slow", payload: { n: 2 } });
   const { id } = await ruleNamed(client, "slow");

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { builtPath } from "./built-package.ts";
 import { ProtocolServer } from "./protocol-server.ts";
 
-const FLOWS = fileURLToPath(new URL("./engine-flows", import.meta.url));
-const ENTRY = fileURLToPath(new URL("../../sdk/engine/main.ts", import.meta.url));
+const FLOWS = fileURLToPath(new URL("../integration/engine-flows", import.meta.url));
 
 export interface StartedEngine {
   server: ProtocolServer;
@@ -24,17 +24,7 @@ interface Teardown {
 /** Starts a protocol server and an engine process for a module of engine-flows; both end with the test. */
 export async function startEngine(t: Teardown, module: string, args: string[] = []): Promise<StartedEngine> {
   const server = await ProtocolServer.start();
-  const command = [
-    "--conditions=millrace-src",
-    ENTRY,
-    "--source-dir",
-    FLOWS,
-    "--module",
-    module,
-    "--server",
-    server.url,
-    ...args,
-  ];
+  const command = [builtPath("sdk/engine/main"), "--source-dir", FLOWS, "--module", module, "--server", server.url, ...args];
   const engine = spawn(process.execPath, command, {
     stdio: ["ignore", "ignore", "pipe"],
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], MILLRACE_ENGINE_ID: "engine-1" },

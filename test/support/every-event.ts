@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ServedHome, type ServedProcess, until } from "../integration/served-home.ts";
-import { StreamClient } from "../integration/stream-client.ts";
+import { ServedHome, type ServedProcess, until } from "./served-home.ts";
+import { StreamClient } from "./stream-client.ts";
 
 const PLACE = { project: "kit", source_dir: "/nowhere", flow_tags: ["nightly"] };
 const ENGINE = { engine_id: "e1", pid: process.pid, source_dir: "/nowhere", wait_ms: 10_000 };

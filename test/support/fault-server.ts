@@ -1,8 +1,8 @@
 /** A server in a separate process, as users run it, whose actors and threads a test can end. */
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
-import type { BuiltPackage } from "./built-package.ts";
-import { spawnNode } from "./plain-node.ts";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { builtPath } from "./built-package.ts";
 
 const PROGRAM = fileURLToPath(new URL("./fault-server-process.ts", import.meta.url));
 
@@ -23,9 +23,13 @@ export interface FaultServer {
 }
 
 /** @throws when the server does not start. */
-export async function startFaultServer(built: BuiltPackage, home: string, threads: "two" | "three"): Promise<FaultServer> {
-  const args = [PROGRAM, built.urlOf("server/main"), built.urlOf("server/config"), home, threads];
-  const child = spawnNode(args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+export async function startFaultServer(home: string, threads: "two" | "three"): Promise<FaultServer> {
+  const [server = "", config = ""] = ["server/main", "server/config/config"].map(
+    (module) => pathToFileURL(builtPath(module)).href,
+  );
+  const child = spawn(process.execPath, [PROGRAM, server, config, home, threads], {
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
   const ended = once(child, "exit");
   const answer = async (): Promise<unknown> => {
     const [message] = await Promise.race([once(child, "message"), ended.then(() => [])]);

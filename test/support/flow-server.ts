@@ -5,11 +5,9 @@ import type { Test } from "tap";
 import { type CreateRun, Millrace, type Run, type StreamMessage } from "#sdk/client/index";
 import { loadModule } from "#sdk/modules/load-module";
 import type { Registration } from "#sdk/modules/registration";
-import { type ConfigFlags, loadConfig } from "#server/config/config";
-import { type RunningServer, startServer } from "#server/main";
+import { serveWithEngines } from "./command-line.ts";
 
 export interface FlowServer {
-  server: RunningServer;
   client: Millrace;
   home: string;
   /** Creates a run of a flow of the folder. */
@@ -26,13 +24,11 @@ export interface FlowServer {
  * Flows are registered with their first run instead of by discovery, whose time limit may expire on a busy machine. The
  * server ends with the test.
  */
-export async function serveFlows(t: Test, directory: string, flags: ConfigFlags = {}): Promise<FlowServer> {
+export async function serveFlows(t: Test, directory: string, ...flags: string[]): Promise<FlowServer> {
   const root = t.testdir({ served: {} });
   const home = join(root, "home");
-  const { config } = loadConfig({ home, host: "127.0.0.1", port: "0", open: false, maxEngines: "2", ...flags }, {}, root);
   const registrations = await registrationsIn(directory);
-  const server = await startServer(config, join(root, "served"));
-  t.teardown(() => server.stop());
+  await serveWithEngines(t, join(root, "served"), home, "--max-engines", "2", ...flags);
   const client = new Millrace({ home });
   const end = new AbortController();
   t.teardown(() => end.abort());
@@ -43,7 +39,6 @@ export async function serveFlows(t: Test, directory: string, flags: ConfigFlags 
   };
   await seen(({ event }) => event === "hello");
   return {
-    server,
     client,
     home,
     seen,

@@ -13,7 +13,7 @@ import type { Command, CommandNotice } from "#protocol/wire/command";
 import { type Primitive, STREAM_CODE, type StreamKind } from "#protocol/wire/feed";
 import { transportOf } from "#server/config/config-values";
 import type { Batch } from "#storage/write/batch";
-import { openStore, request, type Store } from "../support/storage-rows.ts";
+import { openStore, request, type Store } from "./storage-rows.ts";
 
 /** Every test of this folder that uses HTTP also runs on the other server library (`npm run test:node-transport`). */
 export const TRANSPORT = transportOf("MILLRACE_TRANSPORT", process.env["MILLRACE_TRANSPORT"] ?? "uws");

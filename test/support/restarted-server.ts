@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Test } from "tap";
 import { Millrace } from "#sdk/client/index";
-import { loadConfig } from "#server/config/config";
-import { type RunningServer, startServer } from "#server/main";
+import { serve } from "./command-line.ts";
 
 export interface RestartedServer {
   /** Client of the current server. */
@@ -17,21 +16,19 @@ export interface RestartedServer {
 export async function startRestarted(t: Test): Promise<RestartedServer> {
   const root = t.testdir({ served: {} });
   const [served, home] = [join(root, "served"), join(root, "home")];
-  const { config } = loadConfig({ home, host: "127.0.0.1", port: "0", engines: false, open: false }, {}, served);
-  let server: RunningServer = await startServer(config, served);
-  t.teardown(() => server.stop());
-  let client = new Millrace({ url: server.url });
+  let server = await serve(t, served, home);
+  let client = new Millrace({ home });
   return {
     get client() {
       return client;
     },
     async restart(downMs = 0) {
-      await server.stop();
-      await server.stopped;
+      server.child.kill("SIGTERM");
+      await server.ended;
       // The missed time itself is under test, so there is no signal to wait for.
       await sleep(downMs);
-      server = await startServer(config, served);
-      client = new Millrace({ url: server.url });
+      server = await serve(t, served, home);
+      client = new Millrace({ home });
     },
   };
 }

@@ -1,6 +1,7 @@
-/** Runs a script as a user does: `node file.ts`, with a separate home. */
+/** Runs a script with the compiled package as a user does: `node file.ts`, with a separate home. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { builtPath } from "./built-package.ts";
 
 export interface ScriptEnd {
   code: number | null;
@@ -16,8 +17,9 @@ export interface ScriptProcess {
 }
 
 export function startScript(path: string, home: string, ...args: string[]): ScriptProcess {
-  const env = { ...process.env, NODE_OPTIONS: "", MILLRACE_HOME: home };
-  const child = spawn(process.execPath, ["--conditions=millrace-src", path, ...args], { stdio: ["ignore", "pipe", "pipe"], env });
+  builtPath("sdk/index");
+  const env = { ...process.env, MILLRACE_HOME: home };
+  const child = spawn(process.execPath, [path, ...args], { stdio: ["ignore", "pipe", "pipe"], env });
   const written = { stdout: "", stderr: "" };
   child.stdout.on("data", (text: Buffer) => {
     written.stdout += text.toString();

@@ -1,13 +1,11 @@
 /** A home and the server process on it, started and killed by a test. */
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { listening, type Started, startCommand } from "./command-line.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const LOOK_AGAIN_MS = 20;
 
 /** Polls until there is a result; tap ends a test that waits too long. */
@@ -28,15 +26,21 @@ export interface Answer<T> {
 }
 
 export class ServedProcess {
-  readonly child: ChildProcess;
   readonly url: string;
-  /** Output of the process. */
-  readonly output: string[];
+  readonly #started: Started;
 
-  constructor(child: ChildProcess, url: string, output: string[]) {
-    this.child = child;
+  constructor(started: Started, url: string) {
     this.url = url;
-    this.output = output;
+    this.#started = started;
+  }
+
+  get child(): Started["child"] {
+    return this.#started.child;
+  }
+
+  /** Output of the process so far. */
+  get output(): string {
+    return this.#started.text() + this.#started.errors();
   }
 
   async call<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
@@ -69,23 +73,8 @@ export class ServedHome {
   async serve(...options: string[]): Promise<ServedProcess> {
     const { path } = this;
     const args = ["serve", path, "--home", path, "--port", "0", "--no-open", "--no-engines", ...options];
-    const child = spawn(process.execPath, ["--conditions=millrace-src", PROGRAM, ...args], {
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, NODE_OPTIONS: "" },
-    });
-    const output: string[] = [];
-    child.stdout.on("data", (text: Buffer) => output.push(text.toString()));
-    child.stderr.on("data", (text: Buffer) => output.push(text.toString()));
-    const url = await until(async () => {
-      if (child.exitCode !== null) throw new Error(`the server ended: ${output.join("")}`);
-      try {
-        const found = JSON.parse(readFileSync(join(path, "server.json"), "utf8")) as { pid: number; url: string };
-        return found.pid === child.pid ? found.url : null;
-      } catch {
-        return null;
-      }
-    });
-    this.#server = new ServedProcess(child, url, output);
+    const started = startCommand(args);
+    this.#server = new ServedProcess(started, await listening(started, path));
     return this.#server;
   }
 

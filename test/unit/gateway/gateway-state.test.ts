@@ -5,7 +5,7 @@ import { BodyBudget } from "#gateway/request/body-budget";
 import { LocalEndpoint } from "#gateway/request/endpoint";
 import type { Command, CommandNotice } from "#protocol/wire/command";
 import { type Committed, STREAM_CODE } from "#protocol/wire/feed";
-import { RecordedExchange } from "./recorded-exchange.ts";
+import { RecordedExchange } from "../../support/recorded-exchange.ts";
 
 const OPTIONS = {
   host: "127.0.0.1",

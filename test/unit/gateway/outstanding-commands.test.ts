@@ -3,7 +3,7 @@ import { OutstandingCommands } from "#gateway/commands/outstanding-commands";
 import { BodyBudget } from "#gateway/request/body-budget";
 import type { Command, CommandKind, CommandNotice } from "#protocol/wire/command";
 import { ManualTime } from "../../support/manual-time.ts";
-import { RecordedExchange } from "./recorded-exchange.ts";
+import { RecordedExchange } from "../../support/recorded-exchange.ts";
 
 type Sent = Command | CommandNotice;
 

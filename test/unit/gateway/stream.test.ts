@@ -4,7 +4,7 @@ import { StreamHub } from "#gateway/stream/subscribers";
 import { STREAM_PIECE_BYTES_MAX, STREAM_RING_COUNT, STREAM_UNSENT_BYTES_MAX } from "#protocol/limits";
 import { type Committed, STREAM_CODE, type StreamKind } from "#protocol/wire/feed";
 import { ManualTime } from "../../support/manual-time.ts";
-import { RecordedExchange } from "./recorded-exchange.ts";
+import { RecordedExchange } from "../../support/recorded-exchange.ts";
 
 interface Frame {
   id: number | null;
