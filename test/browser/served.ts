@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { Millrace, type Run } from "#sdk/client/index";
 import { seedStore } from "../load/seed-store.ts";
 import { startServer } from "../load/server-process.ts";
+import { builtPath } from "../support/built-package.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FLOWS = fileURLToPath(new URL("flows", import.meta.url));
@@ -160,7 +161,7 @@ function copyOfFlows(files: Readonly<Record<string, string>>): string {
 function startProcess(home: string, flows: string, args: readonly string[], token: string | null, port: number) {
   return startServer({
     program: process.execPath,
-    args: ["--conditions=millrace-src", join(ROOT, "cli/main.ts"), "serve", flows, ...args, "--port", String(port)],
+    args: [builtPath("cli/main"), "serve", flows, ...args, "--port", String(port)],
     cwd: ROOT,
     home: join(home, "home"),
     token,

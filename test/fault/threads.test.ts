@@ -6,7 +6,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { TREE } from "#actors/tree";
 import { workersOf } from "#runtime/supervisor";
-import { LONG } from "../support/fault-length.ts";
 import { FaultLoad } from "../support/fault-load.ts";
 import { type FaultServer, startFaultServer } from "../support/fault-server.ts";
 import { drained, endsByRun, integrityOf, storedRunIds } from "../support/stored-runs.ts";
@@ -89,7 +88,7 @@ function end(server: FaultServer, ...threads: string[]): Fault {
   return { label: `end thread ${threads.join(" and ")}`, cuts: threads.length > 1, cause: () => server.end(threads) };
 }
 
-t.test("three threads: no fault of an actor or a thread loses or doubles anything", LONG, async (t) => {
+t.test("three threads: no fault of an actor or a thread loses or doubles anything", async (t) => {
   const set = await setup("three");
   const { server } = set;
   await survive(t, set, [

@@ -1,14 +1,14 @@
 /** A server in a separate process, with one record of each kind, as target of the hardening tests. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
+import { builtPath } from "../support/built-package.ts";
+import { listening } from "../support/command-line.ts";
 import type { Known } from "./large-requests.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
-const START_LIMIT_MS = 120_000;
 
 export interface HardenedServer {
   url: string;
@@ -22,7 +22,7 @@ export interface HardenedServer {
 }
 
 /**
- * Starts the command line from source, without engines. `config`: the text of millrace.toml; `clock`: a file with the offset
+ * Starts the compiled command line, without engines. `config`: the text of millrace.toml; `clock`: a file with the offset
  * of the wall clock in milliseconds.
  */
 export async function startHardenedServer(
@@ -35,24 +35,21 @@ export async function startHardenedServer(
   const used = home ?? join(scratch, "home");
   mkdirSync(served);
   if (options.config !== undefined) writeFileSync(join(served, "millrace.toml"), options.config);
-  // The runner's loaders, which NODE_OPTIONS names, would end the process with SIGXFSZ on a full disk; Node ignores that signal.
-  const args = [
-    "-u",
-    "NODE_OPTIONS",
+  const [program = "", ...args] = [
     ...(options.openFiles === undefined ? [] : ["prlimit", `--nofile=${options.openFiles}:${options.openFiles}`]),
     process.execPath,
     ...(options.heapMb === undefined ? [] : [`--max-old-space-size=${options.heapMb}`]),
     ...(options.clock === undefined ? [] : [`--import=${new URL("./set-clock.ts", import.meta.url).href}`]),
-    "--conditions=millrace-src",
-    join(ROOT, "cli/main.ts"),
+    builtPath("cli/main"),
     "serve",
     served,
     "--home",
     used,
+    ...["--port", "0", "--no-engines", "--no-open", ...flags],
   ];
   const path = join(scratch, "output");
   const file = openSync(path, "a");
-  const child = spawn("env", [...args, "--port", "0", "--no-engines", "--no-open", ...flags], {
+  const child = spawn(program, args, {
     cwd: ROOT,
     env: { ...process.env, ...(options.clock !== undefined && { MILLRACE_TEST_CLOCK: options.clock }) },
     stdio: ["ignore", file, file],
@@ -60,10 +57,11 @@ export async function startHardenedServer(
   closeSync(file);
   const output = () => readFileSync(path, "utf8");
   let ended: string | null = null;
-  child.once("exit", (code, signal) => {
-    ended = signal ?? `code ${code}`;
+  const exited = once(child, "exit").then(([code, signal]) => {
+    ended = (signal as string | null) ?? `code ${code}`;
+    return { errors: output() };
   });
-  const url = await urlOf(child, used, output);
+  const url = await listening({ child, ended: exited }, used);
   return {
     url,
     pid: child.pid ?? 0,
@@ -80,21 +78,6 @@ export async function startHardenedServer(
       rmSync(scratch, { recursive: true, force: true });
     },
   };
-}
-
-async function urlOf(child: ChildProcess, home: string, output: () => string): Promise<string> {
-  const begin = performance.now();
-  while (child.exitCode === null && child.signalCode === null && performance.now() - begin < START_LIMIT_MS) {
-    try {
-      const { url, pid } = JSON.parse(readFileSync(join(home, "server.json"), "utf8")) as { url: string; pid: number };
-      if (pid === child.pid && (await fetch(`${url}/api/health`)).ok) return url;
-    } catch {
-      // Not there yet.
-    }
-    await pause(20);
-  }
-  child.kill("SIGKILL");
-  throw new Error(`the server did not start\n${output()}`);
 }
 
 /** Creates one record of each kind and returns the values that identify them. */

@@ -29,9 +29,10 @@ export interface StartOptions {
   stdin?: "ignore" | "pipe";
 }
 
-/** Starts `millrace` with these arguments and a minimal environment. */
+/** Starts `millrace` with these arguments and a minimal environment, on the transport under test. */
 export function startCommand(args: readonly string[], { env = {}, cwd, stdin = "ignore" }: StartOptions = {}): Started {
-  const base = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
+  const kept = ["PATH", "HOME", "MILLRACE_TRANSPORT"].flatMap((name) => (name in process.env ? [[name, process.env[name]]] : []));
+  const base = Object.fromEntries(kept) as Record<string, string>;
   const options: SpawnOptions = { env: { ...base, ...env }, stdio: [stdin, "pipe", "pipe"], ...(cwd !== undefined && { cwd }) };
   const child = spawn(process.execPath, [builtPath("cli/main"), ...args], options);
   const texts = { out: "", errors: "" };
@@ -85,7 +86,10 @@ export async function serving(t: Test, started: Started): Promise<void> {
 }
 
 /** Resolves with the address of a server once it listens on this home, which may be before its discovery has ended. */
-export async function listening(started: Started, home: string): Promise<string> {
+export async function listening(
+  started: { child: ChildProcess; ended: Promise<{ errors: string }> },
+  home: string,
+): Promise<string> {
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const found = Promise.withResolvers<string>();
   const look = (): void => {
