@@ -2,6 +2,7 @@
 
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { State, StateType } from "#protocol/records/state";
+import { parseKeepingFractions } from "#protocol/values/json";
 import type { Outbox } from "#runtime/effect";
 import {
   findArtifact,
@@ -70,8 +71,8 @@ export function loadLiveState(
   const state = new LiveState(reader, nextIdsOf(stored), settings, loadRules(statements));
   state.clock = new ClockWatch(stored.clock, settings.host);
   for (const row of stored.flows) {
-    const options = parseMap(row.options);
-    const schema = parseMap(row.parameter_schema);
+    const options = parseKeepingFractions(row.options) as Record<string, unknown>;
+    const schema = parseKeepingFractions(row.parameter_schema) as Record<string, unknown>;
     const flow: Flow = {
       ...row,
       tags: JSON.parse(row.tags) as string[],

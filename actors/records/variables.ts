@@ -6,7 +6,7 @@
 import { refuse } from "#protocol/errors";
 import { VARIABLE_BYTES_MAX } from "#protocol/limits";
 import { SECRET_MASK, VariableBody, VariablePatch } from "#protocol/records/variable";
-import { canonicalJson } from "#protocol/values/json";
+import { canonicalPart } from "#protocol/values/json";
 import { exceedsBytes } from "#protocol/values/json-size";
 import type { Command } from "#protocol/wire/command";
 import { parseBody } from "../core/command-body.ts";
@@ -28,7 +28,7 @@ export function createVariable(turn: Turn, command: Command, secrets: Secrets): 
   if (known !== null && body.overwrite === false) return turn.answers.refuse(command, refuse("variable_exists", body.name));
   if (known?.secret === true && body.secret === false && command.mcp_client !== undefined)
     return turn.answers.refuse(command, refuse("secret_kept", body.name));
-  const value = canonicalJson(body.value);
+  const value = canonicalPart(body, "value");
   if (isTooLarge(value)) return turn.answers.refuse(command, refuse("variable_too_large", VARIABLE_BYTES_MAX));
   // A secret stays secret unless the request says otherwise, so that an update that omits `secret` does not reveal the new
   // value.
@@ -47,7 +47,7 @@ export function patchVariable(turn: Turn, command: Command, secrets: Secrets): v
   const tags = patch.tags ?? known.tags;
   const { created_at } = known;
   if (patch.value != null) {
-    const value = canonicalJson(patch.value);
+    const value = canonicalPart(patch, "value");
     if (isTooLarge(value)) return turn.answers.refuse(command, refuse("variable_too_large", VARIABLE_BYTES_MAX));
     return put(turn, command, 200, secrets, name, { plain: value, secret, tags, created_at });
   }

@@ -1,6 +1,10 @@
 /**
  * JSON without loss: integers beyond 2^53 keep their digits, and free-form maps have one canonical text.
  * Such an integer is held as the object that JSON.rawJSON creates; JSON.stringify writes its digits back.
+ *
+ * A number written like 2.0 stays a plain number, and its text is kept beside the object that holds it: such numbers are also
+ * sent for times, amounts and options, which are calculated with. An object like that of an exact integer would have to be
+ * unwrapped at each of these places, including free-form maps that the server reads (the options of a flow).
  */
 import { randomBytes } from "node:crypto";
 import { type JsonLimits, type JsonScanOptions, scanJson } from "./json-scan.ts";
@@ -114,11 +118,38 @@ export function isWholeFraction(holder: object, key: string): boolean {
   return wholeFractions.get(holder)?.has(key) ?? false;
 }
 
-/** Copies the fraction marks of an object to its copy, where both have the same numbers; returns the copy. */
-export function copyFractions<Copy extends object>(from: object, to: Copy): Copy {
-  const keys = wholeFractions.get(from);
-  if (keys !== undefined) wholeFractions.set(to, keys);
-  return to;
+/** Sets a part of an object as it was written in another one. */
+export function copyPart(from: object, key: string, to: object, toKey = key): void {
+  Object.defineProperty(to, toKey, { ...VISIBLE, value: (from as Record<string, unknown>)[key] });
+  const source = wholeFractions.get(from)?.get(key);
+  if (source === undefined) wholeFractions.get(to)?.delete(toKey);
+  else rememberFraction(to, toKey, source);
+}
+
+/** A new object with the parts of several, each as it was written; of parts with the same key, the last. */
+export function mergeParts(...objects: readonly Readonly<Record<string, unknown>>[]): Record<string, unknown> {
+  let merged: Record<string, unknown> = {};
+  const fractions = new Map<string, string>();
+  for (const object of objects) {
+    // Spread defines properties, so a key named __proto__ is treated like any other.
+    merged = { ...merged, ...object };
+    for (const key of fractions.keys()) if (Object.hasOwn(object, key)) fractions.delete(key);
+    for (const [key, source] of wholeFractions.get(object) ?? []) fractions.set(key, source);
+  }
+  if (fractions.size > 0) wholeFractions.set(merged, fractions);
+  return merged;
+}
+
+/** The canonical text of one part of an object, as it was written there. */
+export function canonicalPart(holder: object, key: string): string {
+  const part = (holder as Record<string, unknown>)[key];
+  return fractionText(holder, key, part) ?? canonicalJson(part);
+}
+
+/** The text of a number that was written like 2.0; undefined for other values, and for a number that has replaced it. */
+function fractionText(holder: object, key: string, part: unknown): string | undefined {
+  const source = wholeFractions.get(holder)?.get(key);
+  return source !== undefined && Number(source) === part ? source : undefined;
 }
 
 /** True if parseJson kept an integer beyond 2^53 somewhere in this value. */
@@ -178,10 +209,8 @@ function written(value: unknown, newline: string | null): string | undefined {
   if (typeof value !== "object" || value === null || json.isRawJSON(value)) return JSON.stringify(value);
   const fractions = wholeFractions.get(value);
   const inner = newline === null ? null : `${newline}  `;
-  const textOf = (key: string, part: unknown): string | undefined => {
-    const source = fractions?.get(key);
-    return source !== undefined && Number(source) === part ? source : written(part, inner);
-  };
+  const textOf = (key: string, part: unknown): string | undefined =>
+    (fractions === undefined ? undefined : fractionText(value, key, part)) ?? written(part, inner);
   let parts = "";
   const add = (part: string): void => {
     parts += `${parts === "" ? "" : ","}${inner ?? ""}${part}`;

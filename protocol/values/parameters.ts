@@ -6,7 +6,7 @@
  */
 
 import { JSON_DEPTH_MAX, SCHEMA_STEPS_MAX } from "../limits.ts";
-import { canonicalJson, copyFractions, isExactInteger, isWholeFraction } from "./json.ts";
+import { canonicalJson, isExactInteger, isWholeFraction, mergeParts } from "./json.ts";
 import type { JsonMap } from "./scalar.ts";
 import { localSchema } from "./schema-reference.ts";
 
@@ -26,8 +26,7 @@ export function checkParameters(schema: JsonMap | null | undefined, sent: JsonMa
     if (wrong !== null) return { ok: false, error: `parameter ${check.sentence(wrong)}` };
   }
   const defaults = parameterDefaults(schema);
-  // Spread defines properties, so a parameter named __proto__ is treated like any other.
-  const parameters = Object.keys(defaults).length === 0 ? sent : copyFractions(sent, { ...defaults, ...sent });
+  const parameters = Object.keys(defaults).length === 0 ? sent : mergeParts(defaults, sent);
   const missing = requiredOf(check.own).find((name) => !Object.hasOwn(parameters, name));
   if (missing !== undefined) return { ok: false, error: `parameter "${missing}" is required` };
   return { ok: true, parameters };
@@ -47,7 +46,7 @@ export function checkParameter(schema: JsonMap | null | undefined, name: string,
 export function checkAnswer(schema: unknown, answer: unknown): string | null {
   const check = new SchemaCheck(schema);
   // The defaults of the question fill in what the answer omits.
-  const given = isMap(check.own) && isMap(answer) ? { ...parameterDefaults(check.own), ...answer } : answer;
+  const given = isMap(check.own) && isMap(answer) ? mergeParts(parameterDefaults(check.own), answer) : answer;
   const wrong = check.misfit(schema, given, false, "");
   return wrong === null ? null : `answer${wrong.path === "" ? "" : " "}${check.sentence(wrong)}`;
 }

@@ -7,7 +7,7 @@
 import { BACKFILL_BYTES_MAX, PARAMETERS_BYTES_MAX } from "#protocol/limits";
 import type { BackfillBody } from "#protocol/records/backfill";
 import type { State } from "#protocol/records/state";
-import { canonicalJson, copyFractions } from "#protocol/values/json";
+import { canonicalJson, mergeParts } from "#protocol/values/json";
 import { checkParameter, checkParameters } from "#protocol/values/parameters";
 import type { JsonMap } from "#protocol/values/scalar";
 import { writeUuid } from "#protocol/values/uuid";
@@ -59,7 +59,7 @@ export function readWanted(flow: Flow, body: BackfillBody): WantedRuns | string 
   const { intervalSeconds } = listed;
   const units = body.reverse === true ? listed.units.reverse() : listed.units;
   const extra = body.extra_parameters ?? {};
-  const sent = copyFractions(extra, { ...extra, [parameter]: textOf(form, units[0] ?? 0) });
+  const sent = mergeParts(extra, { [parameter]: textOf(form, units[0] ?? 0) });
   const checked = checkParameters(flow.parameter_schema, sent);
   if (!checked.ok) return checked.error;
   const text = around(checked.parameters, parameter);
@@ -72,7 +72,7 @@ export function readWanted(flow: Flow, body: BackfillBody): WantedRuns | string 
 
 /** The JSON text before and after a parameter's value: the common parts of two texts with different values. */
 function around(parameters: JsonMap, parameter: string): { head: string; tail: string } {
-  const textWith = (value: string): string => canonicalJson(copyFractions(parameters, { ...parameters, [parameter]: value }));
+  const textWith = (value: string): string => canonicalJson(mergeParts(parameters, { [parameter]: value }));
   const [zero, one] = [textWith("0"), textWith("1")];
   let at = 0;
   while (zero[at] === one[at]) at += 1;

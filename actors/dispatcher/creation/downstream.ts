@@ -2,7 +2,7 @@
 
 import { NAME_LENGTH_MAX } from "#protocol/limits";
 import type { State } from "#protocol/records/state";
-import { canonicalJson, copyFractions, parseKeepingFractions } from "#protocol/values/json";
+import { canonicalJson, copyPart, mergeParts, parseKeepingFractions } from "#protocol/values/json";
 import { parameterDefaults } from "#protocol/values/parameters";
 import type { Flow } from "../../core/state/flow.ts";
 import type { Run } from "../../core/state/run.ts";
@@ -95,8 +95,7 @@ function flowsAbove(turn: Turn, run: Run): Set<Flow> {
 function createDownstreamRun(turn: Turn, flow: Flow, upstream: Run, name: string, outcome?: EndedAtOnce): Run | null {
   if (flow.error !== null) return null;
   const given = parseKeepingFractions(turn.state.parametersOf(upstream)) as Record<string, unknown>;
-  const own = { ...parameterDefaults(flow.parameter_schema), ...downstreamParameters(flow, upstream, given) };
-  const parameters = copyFractions(given, own);
+  const parameters = mergeParts(parameterDefaults(flow.parameter_schema), downstreamParameters(flow, upstream, given));
   const wanted = {
     name,
     parametersText: canonicalJson(parameters),
@@ -114,17 +113,19 @@ function downstreamParameters(flow: Flow, upstream: Run, given: Record<string, u
   const properties = flow.parameter_schema?.["properties"];
   const declared = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
   const parameters: Record<string, unknown> = {};
-  for (const name of declared) if (Object.hasOwn(given, name)) parameters[name] = given[name];
-  for (const [name, value] of Object.entries(flow.options.after?.parameters ?? {})) {
-    parameters[name] = fillExpression(value, upstream, given);
+  for (const name of declared) if (Object.hasOwn(given, name)) copyPart(given, name, parameters);
+  const after = flow.options.after?.parameters ?? {};
+  for (const [name, value] of Object.entries(after)) {
+    const [expression, fact, parameter] = (typeof value === "string" ? EXPRESSION.exec(value) : null) ?? [];
+    if (expression === undefined) copyPart(after, name, parameters);
+    else if (parameter === undefined) parameters[name] = factOf(upstream, fact);
+    else if (Object.hasOwn(given, parameter)) copyPart(given, parameter, parameters, name);
+    else parameters[name] = null;
   }
   return parameters;
 }
 
-function fillExpression(value: unknown, upstream: Run, given: Record<string, unknown>): unknown {
-  const match = typeof value === "string" ? EXPRESSION.exec(value) : null;
-  if (match === null) return value;
-  if (match[2] !== undefined) return given[match[2]] ?? null;
-  if (match[1] === "id") return upstream.id;
-  return match[1] === "name" ? upstream.name : upstream.external_id;
+function factOf({ id, name, external_id }: Run, fact: string | undefined): unknown {
+  if (fact === "id") return id;
+  return fact === "name" ? name : external_id;
 }

@@ -3,8 +3,12 @@ import t from "tap";
 import { BODY_BYTES_MAX, JSON_NEW_KEY_VALUES, JSON_VALUES_MAX, NUMBER_LENGTH_MAX } from "#protocol/limits";
 import {
   canonicalJson,
+  canonicalPart,
+  copyPart,
   hasExactIntegers,
   isExactInteger,
+  isWholeFraction,
+  mergeParts,
   parseJson,
   parseKeepingFractions,
   prettyJson,
@@ -69,6 +73,20 @@ t.test("numbers written like 2.0 are written back so, and are numbers meanwhile"
   t.match(canonicalJson(value), /"b":3,/, "another number is written as itself");
   value.b = "changed";
   t.match(canonicalJson(value), /"b":"changed"/);
+});
+
+t.test("a number in a merged object is written as in the object it comes from", async (t) => {
+  const one = parseKeepingFractions('{"a":1.0,"b":2.0,"__proto__":3.0}') as Record<string, unknown>;
+  const two = parseKeepingFractions('{"b":2,"c":4e0}') as Record<string, unknown>;
+  const merged = mergeParts(one, two);
+  t.equal(canonicalJson(merged), '{"__proto__":3.0,"a":1.0,"b":2,"c":4e0}');
+  t.same([isWholeFraction(merged, "a"), isWholeFraction(merged, "b")], [true, false]);
+  t.equal(canonicalJson(mergeParts(merged, { a: "text" })), '{"__proto__":3.0,"a":"text","b":2,"c":4e0}');
+  t.equal(canonicalJson(one), '{"__proto__":3.0,"a":1.0,"b":2.0}', "the merged objects stay as they are");
+  copyPart(two, "b", merged, "a");
+  copyPart(one, "b", merged, "d");
+  t.equal(canonicalJson(merged), '{"__proto__":3.0,"a":2,"b":2,"c":4e0,"d":2.0}');
+  t.same([canonicalPart(one, "b"), canonicalPart(two, "b"), canonicalPart(one, "none")], ["2.0", "2", "null"]);
 });
 
 t.test("exact integers survive a structured clone as bigints", async (t) => {

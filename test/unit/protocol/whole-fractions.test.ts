@@ -37,6 +37,25 @@ t.test("a fraction is stored as it was written, and passed on to the flows that 
   t.same(stored(followed), ['{"amount":2.0,"whole":7}']);
 });
 
+t.test("a fraction is passed on under another name, also when it is a literal of the flow that follows", async (t) => {
+  const kit = new DispatchKit();
+  const after = `{"flow":"job","parameters":{"price":"{{ run.parameters.amount }}","rate":4.0,"whole":"{{ run.id }}"}}`;
+  const body = `{"flow":"next","project":"shop","module":"${MODULE}","source_dir":"${SOURCE_DIR}","options":{"after":${after}}}`;
+  kit.send("CreateRun", { body });
+  register(kit, "job", {}, '{"amount":2.0}');
+  const followed = kit.send("TransitionRun", { target: 2, body: { type: "Completed" } });
+  t.same(stored(followed), ['{"price":2.0,"rate":4.0,"whole":2}']);
+});
+
+t.test("the value of a variable is stored as it was written, also a fraction alone", async (t) => {
+  const kit = new DispatchKit();
+  kit.send("CreateVariable", { body: '{"name":"rate","value":2.0}' });
+  const variable = kit.send("CreateVariable", { body: '{"name":"rate","value":3.0}' });
+  t.match(operations(variable, "put_variable"), [{ value: "3.0" }]);
+  const patched = kit.send("PatchVariable", { targetName: "rate", body: '{"value":1e3}' });
+  t.match(operations(patched, "put_variable"), [{ value: "1e3" }]);
+});
+
 t.test("extra parameters of a backfill are no exception", async (t) => {
   const kit = new DispatchKit();
   register(kit, "job", {});
