@@ -1,5 +1,5 @@
 /** Schedules from the store: their rows, skips, and the runs of future fires. */
-import type { CatchupPolicy, Schedule as Sent } from "#protocol/records/schedule";
+import type { Schedule as Sent } from "#protocol/records/schedule";
 import type { LoadedStore, ScheduleRow } from "#storage/load/load";
 import type { LiveState } from "../core/state/live-state.ts";
 import type { Schedule } from "../core/state/schedule.ts";
@@ -42,7 +42,7 @@ function toSchedule(state: LiveState, row: ScheduleRow): Schedule | null {
     external_id,
     flow,
     ...read.ready,
-    catchup: row.catchup as CatchupPolicy,
+    catchup: row.catchup,
     catchup_max,
     active: row.active === 1,
     paused_reason,

@@ -1,7 +1,7 @@
 /** Builds the live state from the store: rows become records; the queue and the deadlines are rebuilt. */
 
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
-import type { State, StateType } from "#protocol/records/state";
+import type { State } from "#protocol/records/state";
 import { parseKeepingFractions } from "#protocol/values/json";
 import type { Outbox } from "#runtime/effect";
 import {
@@ -132,9 +132,8 @@ function tagsOf(known: Map<string, string[]>, text: string): string[] {
 
 function loadLeases(state: LiveState, stored: LoadedStore): void {
   for (const lease of stored.leases) {
-    const { id, run_id } = lease;
+    const { id, run_id, kind } = lease;
     if (!state.runs.has(run_id)) continue;
-    const kind = lease.kind === "run" ? "run" : "explicit";
     state.ledger.take({
       id,
       run_id,
@@ -266,7 +265,7 @@ type StateColumns = Pick<RunRow, "state_type" | "state_name" | "state_timestamp"
 
 function stateOf(row: StateColumns): State {
   return {
-    type: row.state_type as StateType,
+    type: row.state_type,
     name: row.state_name,
     timestamp: row.state_timestamp,
     message: row.state_message,
