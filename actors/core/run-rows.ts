@@ -2,7 +2,7 @@
 import type { State } from "#protocol/records/state";
 import type { Primitive } from "#protocol/wire/feed";
 import { putOperation, putOperationInParts, type RunStateRow } from "#storage/write/ops";
-import { type Run, UNSTARTED } from "./state/run.ts";
+import { NO_TAGS, type Run, UNSTARTED } from "./state/run.ts";
 import type { TaskRun } from "./state/task-run.ts";
 
 /** Time that an engine may take to report a move; a larger difference means that its clock differs from the server's. */
@@ -16,7 +16,7 @@ export function putNewRun(ops: Primitive[], run: Run, parametersText: string): v
     flow_id: run.flow.id,
     name: run.name,
     parameters: parametersText,
-    tags: run.tags.length === 0 ? null : JSON.stringify(run.tags),
+    tags: run.tagsText === NO_TAGS ? null : run.tagsText,
     priority: run.priority,
     reruns: run.reruns,
     created_by: run.created_by,

@@ -31,13 +31,13 @@ import { queueBulkCheck } from "../dispatcher/engines/jobs.ts";
 import { addEngine, newEngine } from "../dispatcher/engines/registered-engines.ts";
 import { enqueue } from "../dispatcher/hand-out/hand-out.ts";
 import { armCancel, armTimeout } from "../dispatcher/states/moves.ts";
-import { toBackfill } from "./load-backfills.ts";
+import { loadBackfills, toBackfill } from "./load-backfills.ts";
 import { loadSchedules } from "./load-schedules.ts";
 
-/** Cached lists of tags that runs share while they are loaded. */
-const SHARED_TAGS_MAX = 1_000;
-/** Longer lists are rarely equal, and their text would stay in memory during the load. */
-const SHARED_TAGS_LENGTH_MAX = 1_000;
+/** Texts kept while runs are loaded, so that runs with equal tags or the same creator share them. */
+const SHARED_TEXTS_MAX = 1_000;
+/** Longer texts are rarely equal. */
+const SHARED_LENGTH_MAX = 1_000;
 
 /** The state without its queue, which `resume` builds. `statements` also serves later reads of single runs. */
 export function loadLiveState(
@@ -88,7 +88,7 @@ export function loadLiveState(
   loadRuns(state, statements);
   loadLeases(state, stored);
   loadSchedules(state, stored);
-  for (const loaded of stored.backfills) state.addBackfill(toBackfill(loaded));
+  loadBackfills(state, stored.open_backfills, statements);
   return state;
 }
 
@@ -108,26 +108,24 @@ function nextIdsOf(stored: LoadedStore): LiveState["nextIds"] {
 
 function loadRuns(state: LiveState, statements: Statements): void {
   const { nextIds } = state;
-  const known = new Map<string, string[]>();
+  const known = new Map<string, string>();
   for (const loaded of unfinishedRuns(statements)) {
     const flow = state.flows.get(loaded.run.flow_id);
     nextIds.lease = Math.max(nextIds.lease, (loaded.run.assignment_id ?? 0) + 1);
     if (flow === undefined) continue;
-    const run = toRun(loaded, flow, tagsOf(known, loaded.run.tags));
+    const run = toRun(loaded, flow, (text) => shared(known, text));
     state.runs.set(run.id, run);
     state.room.count(run);
   }
 }
 
-/** Runs of one flow usually have the same tags, so they share one list. */
-function tagsOf(known: Map<string, string[]>, text: string): string[] {
-  if (text.length > SHARED_TAGS_LENGTH_MAX) return JSON.parse(text) as string[];
-  const shared = known.get(text);
-  if (shared !== undefined) return shared;
-  const tags = JSON.parse(text) as string[];
-  if (known.size >= SHARED_TAGS_MAX) known.clear();
-  known.set(text, tags);
-  return tags;
+function shared(known: Map<string, string>, text: string): string {
+  if (text.length > SHARED_LENGTH_MAX) return text;
+  const equal = known.get(text);
+  if (equal !== undefined) return equal;
+  if (known.size >= SHARED_TEXTS_MAX) known.clear();
+  known.set(text, text);
+  return text;
 }
 
 function loadLeases(state: LiveState, stored: LoadedStore): void {
@@ -189,7 +187,7 @@ function place(turn: Turn, run: Run): void {
   if (type === "Cancelling") armCancel(turn, run);
 }
 
-function toRun(loaded: LoadedRun, flow: Flow, tags = JSON.parse(loaded.run.tags) as string[]): Run {
+function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = (text) => text): Run {
   const { run: row } = loaded;
   const tasks = loaded.task_runs.map(toTask);
   // Written out, because spreading objects takes twice the time and more memory, and there may be a million runs.
@@ -199,11 +197,11 @@ function toRun(loaded: LoadedRun, flow: Flow, tags = JSON.parse(loaded.run.tags)
     flow,
     name: row.name,
     parametersText: isKept(row.parameters) ? row.parameters : null,
-    tags,
+    tagsText: share(row.tags),
     priority: row.priority,
     attempt: row.attempt,
     reruns: row.reruns,
-    created_by: row.created_by,
+    created_by: share(row.created_by),
     created_at: row.created_at,
     scheduled_time: row.scheduled_time,
     schedule_id: row.schedule_id,

@@ -3,7 +3,7 @@
 import type { Statements } from "../sqlite/statements.ts";
 import { readCounters } from "../write/counters.ts";
 import type { StoredRow } from "../write/ops.ts";
-import { records } from "./records.ts";
+import { eachRecord, records } from "./records.ts";
 
 export interface RuleRow extends Omit<StoredRow<"put_rule">, "enabled"> {
   enabled: boolean;
@@ -17,7 +17,8 @@ export type FiringRow = StoredRow<"put_firing"> & { pending: string };
 export type ExpectationRow = Omit<StoredRow<"put_expectation">, "status">;
 
 export interface LoadedRules {
-  rules: RuleRow[];
+  /** Read one by one, so that the rows take no memory beside the rules built from them. */
+  rules: Iterable<RuleRow>;
   /** Firings with pending actions, by id. */
   firings: FiringRow[];
   /** Open expectations, by deadline. */
@@ -54,10 +55,10 @@ export function loadRules(statements: Statements): LoadedRules {
   };
 }
 
-function readRules(statements: Statements): RuleRow[] {
+function* readRules(statements: Statements): Generator<RuleRow> {
   const guards = new Map(statements.raw<[number, string]>("SELECT rule_id, state FROM rule_guards").all());
-  const rules = records(statements, "put_rule", "rules", "ORDER BY id");
-  return rules.map((rule) => ({ ...rule, enabled: rule.enabled === 1, guards: guards.get(rule.id) ?? null }));
+  for (const rule of eachRecord(statements, "put_rule", "rules", "ORDER BY id"))
+    yield { ...rule, enabled: rule.enabled === 1, guards: guards.get(rule.id) ?? null };
 }
 
 function readFirings(statements: Statements): FiringRow[] {

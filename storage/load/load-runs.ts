@@ -7,7 +7,7 @@
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { Statements } from "../sqlite/statements.ts";
 import type { StoredRow } from "../write/ops.ts";
-import { records } from "./records.ts";
+import { eachRecord, records } from "./records.ts";
 
 /** `parameters` is LEFT_IN_STORE when the parameters are large and the run is loaded with others. */
 export type RunRow = StoredRow<"insert_run">;
@@ -41,11 +41,11 @@ export function* unfinishedRuns(statements: Statements): Generator<LoadedRun> {
 
 function* runsOf(statements: Statements, ids: string): Generator<LoadedRun> {
   const read = (column: string): string => (column === "parameters" ? PARAMETERS_UNLESS_LARGE : column);
-  const runs = records(statements, "insert_run", "runs", `WHERE id IN ${THESE} ORDER BY id`, [ids], read);
   const taskRuns = records(statements, "put_task_run", "task_runs", `WHERE run_id IN ${THESE} ORDER BY id`, [ids]);
   const counted = `SELECT run_id, count(*) FROM answers WHERE run_id IN ${THESE} GROUP BY run_id`;
   const answers = new Map(statements.raw<[number, number]>(counted).all(ids));
   const tasksOf = Map.groupBy(taskRuns, ({ run_id }) => run_id);
+  const runs = eachRecord(statements, "insert_run", "runs", `WHERE id IN ${THESE} ORDER BY id`, [ids], read);
   for (const run of runs) yield { run, task_runs: tasksOf.get(run.id) ?? [], answers: answers.get(run.id) ?? 0 };
 }
 

@@ -51,8 +51,8 @@ export interface LoadedStore {
   skips: SkipRow[];
   /** Future fires whose runs have already ended. */
   ended_fires: { schedule_id: number; fire: number }[];
-  /** Backfills to keep in memory; see unfinishedBackfills. */
-  backfills: LoadedBackfill[];
+  /** Backfills with an open bulk-completion check, or being cancelled; those of unfinished runs are known from the runs. */
+  open_backfills: number[];
   counts: CountRow[];
   /** Null before the first start. */
   clock: ClockRow | null;
@@ -86,7 +86,7 @@ function readAll(statements: Statements): LoadedStore {
     schedules: records(statements, "put_schedule", "schedules", "ORDER BY id"),
     skips: records(statements, "put_skip", "skips", "ORDER BY schedule_id, fire"),
     ended_fires: readEndedFires(statements),
-    backfills: unfinishedBackfills(statements),
+    open_backfills: readOpenBackfills(statements),
     counts: readCounts(statements),
     clock: records(statements, "put_clock", "clock", "")[0] ?? null,
     next_ids,
@@ -105,13 +105,12 @@ function readEndedFires(statements: Statements): { schedule_id: number; fire: nu
   return rows.map(([schedule_id, fire]) => ({ schedule_id, fire }));
 }
 
-/** Backfills with unfinished runs, with an open bulk-completion check, or being cancelled. */
-function unfinishedBackfills(statements: Statements): LoadedBackfill[] {
-  const sql =
-    "SELECT backfill_id FROM runs INDEXED BY runs_unfinished WHERE end_time IS NULL AND backfill_id IS NOT NULL " +
-    "UNION SELECT id FROM backfills WHERE prefiltered = 0 OR cancelled_through IS NOT NULL ORDER BY 1";
-  const ids = statements.raw<[number]>(sql).all();
-  return ids.flatMap(([id]) => loadBackfill(statements, id) ?? []);
+function readOpenBackfills(statements: Statements): number[] {
+  const sql = "SELECT id FROM backfills WHERE prefiltered = 0 OR cancelled_through IS NOT NULL";
+  return statements
+    .raw<[number]>(sql)
+    .all()
+    .map(([id]) => id);
 }
 
 /** A backfill with the counts of its runs; null for an unknown backfill. */

@@ -9,40 +9,52 @@ import { COLUMNS, OPERATIONS, type OperationName, type StoredRow } from "../writ
 /** The value of a column that is NULL, by kind; null for the other kinds. */
 const EMPTY: Readonly<Partial<Record<ColumnKind, string>>> = { json_list: "[]", json_object: "{}" };
 
+/** What a stored value becomes, where that is not the value itself. */
+const READ: Readonly<Partial<Record<ColumnKind, (value: SqlValue) => SqlValue>>> = {
+  uuid: (value) => (value instanceof Uint8Array ? bytesToUuid(value) : value),
+  state_type: (value) => stateType(Number(value)),
+};
+
 /**
- * The records of a table; `rest` follows the table name in the query, `read` gives the expression that is read for a column.
+ * The records of a table, one after the other; `rest` follows the table name in the query, `read` gives the expression that is
+ * read for a column. NULLs become the column's empty value; a state name that is NULL becomes the state type.
  */
-export function records<N extends OperationName>(
+export function* eachRecord<N extends OperationName>(
   statements: Statements,
   operation: N,
   table: string,
   rest: string,
   values: readonly SqlValue[] = [],
   read: (column: string) => string = (column) => column,
-): StoredRow<N>[] {
+): Generator<StoredRow<N>> {
   const columns: Columns = OPERATIONS[operation];
-  const kinds = Object.entries(columns).map(([column, { kind }]) => ({ column, kind }));
+  const names = COLUMNS[operation];
+  const readers = Object.values(columns).map(({ kind }) => READ[kind] ?? null);
   // Copies of one record are smaller than records built column by column, and take half the time.
-  const blank: Record<string, SqlValue> = Object.fromEntries(kinds.map(({ column, kind }) => [column, EMPTY[kind] ?? null]));
-  return statements
-    .raw<SqlValue[]>(`SELECT ${COLUMNS[operation].map(read).join(", ")} FROM ${table} ${rest}`)
-    .all(...values)
-    .map((row) => toRecord({ ...blank }, kinds, row) as StoredRow<N>);
+  const blank: Record<string, SqlValue> = Object.fromEntries(
+    Object.entries(columns).map(([column, { kind }]) => [column, EMPTY[kind] ?? null]),
+  );
+  const stateName = Object.entries(columns).find(([, { kind }]) => kind === "state_name")?.[0] ?? null;
+  const rows = statements.raw<SqlValue[]>(`SELECT ${names.map(read).join(", ")} FROM ${table} ${rest}`);
+  for (const row of rows.iterate(...values)) {
+    const record = { ...blank };
+    for (let index = 0; index < names.length; index += 1) {
+      const value = row[index] ?? null;
+      if (value === null) continue;
+      const reader = readers[index] ?? null;
+      record[names[index] ?? ""] = reader === null ? value : reader(value);
+    }
+    if (stateName !== null) record[stateName] ??= record["state_type"] ?? null;
+    yield record as StoredRow<N>;
+  }
 }
 
-/** Fills a record from the row; NULLs become the column's empty value. */
-function toRecord(
-  record: Record<string, SqlValue>,
-  columns: readonly { column: string; kind: ColumnKind }[],
-  row: readonly SqlValue[],
-): Record<string, SqlValue> {
-  let index = 0;
-  for (const { column, kind } of columns) {
-    const value = row[index++] ?? null;
-    if (kind === "uuid" && value instanceof Uint8Array) record[column] = bytesToUuid(value);
-    else if (kind === "state_type") record[column] = stateType(Number(value));
-    else if (kind === "state_name") record[column] = value ?? record["state_type"] ?? null;
-    else if (value !== null) record[column] = value;
-  }
-  return record;
+export function records<N extends OperationName>(
+  statements: Statements,
+  operation: N,
+  table: string,
+  rest: string,
+  values: readonly SqlValue[] = [],
+): StoredRow<N>[] {
+  return [...eachRecord(statements, operation, table, rest, values)];
 }

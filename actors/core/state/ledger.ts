@@ -28,8 +28,9 @@ export class Ledger {
   readonly #totals = new Map<string, number>();
   readonly #implied = new Map<string, number>();
   readonly #leases = new Map<number, Lease>();
-  readonly #byRun = new Map<number, Set<Lease>>();
-  readonly #byResource = new Map<string, Set<Lease>>();
+  /** Lists, because most have one lease, and a set takes five times the memory. */
+  readonly #byRun = new Map<number, Lease[]>();
+  readonly #byResource = new Map<string, Lease[]>();
   #explicitCount = 0;
 
   /** Number of resources in leases of user code, counted once per lease. */
@@ -86,12 +87,13 @@ export class Ledger {
     if (lease === undefined) return [];
     this.#leases.delete(id);
     remove(this.#byRun, lease.run_id, lease);
-    if (this.#byRun.get(lease.run_id)?.size === 0) this.#byRun.delete(lease.run_id);
+    if (this.#byRun.get(lease.run_id)?.length === 0) this.#byRun.delete(lease.run_id);
     const names = Object.keys(lease.resources);
     if (lease.kind === "explicit") this.#explicitCount -= names.length;
     for (const resource of names) {
       remove(this.#byResource, resource, lease);
-      if (this.#byResource.size > NAMES_KEPT_MAX && this.#byResource.get(resource)?.size === 0) this.#byResource.delete(resource);
+      if (this.#byResource.size > NAMES_KEPT_MAX && this.#byResource.get(resource)?.length === 0)
+        this.#byResource.delete(resource);
     }
     return names;
   }
@@ -112,12 +114,14 @@ export class Ledger {
   }
 }
 
-function add<K>(index: Map<K, Set<Lease>>, key: K, lease: Lease): void {
+function add<K>(index: Map<K, Lease[]>, key: K, lease: Lease): void {
   const known = index.get(key);
-  if (known === undefined) index.set(key, new Set([lease]));
-  else known.add(lease);
+  if (known === undefined) index.set(key, [lease]);
+  else known.push(lease);
 }
 
-function remove<K>(index: Map<K, Set<Lease>>, key: K, lease: Lease): void {
-  index.get(key)?.delete(lease);
+function remove<K>(index: Map<K, Lease[]>, key: K, lease: Lease): void {
+  const known = index.get(key) ?? [];
+  const at = known.indexOf(lease);
+  if (at >= 0) known.splice(at, 1);
 }

@@ -100,10 +100,11 @@ export class RuleBook {
       ({ rule_id, run_id }) => `${rule_id} ${run_id}`,
     );
     this.chains = new RecentRows((run) => facts.chainOf(run));
-    for (const { spec, guards, ...row } of stored.rules) {
-      const state = guards === null ? { seconds: [] } : (JSON.parse(guards) as GuardState);
-      this.rules.set(row.id, { ...row, spec: parseJson(spec) as FullSpec, length: spec.length, guards: state });
-      this.length += spec.length;
+    for (const row of stored.rules) {
+      const { length } = row.spec;
+      const guards = row.guards === null ? { seconds: [] } : (JSON.parse(row.guards) as GuardState);
+      this.rules.set(row.id, { ...row, spec: parseJson(row.spec) as FullSpec, length, guards });
+      this.length += length;
     }
     for (const { outcomes, pending, id, rule_id, timestamp } of stored.firings) {
       const { trigger, remaining, outbound } = parseJson(pending) as Pick<OpenFiring, "trigger" | "remaining" | "outbound">;

@@ -83,11 +83,10 @@ export function memoryUnitsOf(run: Run): number {
   return 1 + Math.floor(bytesBeyondUsual(run) / RUN_BYTES);
 }
 
-function bytesBeyondUsual({ name, tags, parametersText, state, tasks, parentsCount }: Run): number {
-  let bytes = name.length + tasks.size * TASK_RUN_BYTES + parentsCount * PARENT_BYTES;
+function bytesBeyondUsual({ name, tagsText, parametersText, state, tasks, parentsCount }: Run): number {
+  let bytes = name.length + tagsText.length + tasks.size * TASK_RUN_BYTES + parentsCount * PARENT_BYTES;
   // Larger parameters are only in the store.
   if (parametersText !== null && parametersText.length <= PARAMETERS_IN_MEMORY_BYTES_MAX) bytes += parametersText.length;
-  for (const tag of tags) bytes += tag.length;
   for (const _ in state.details) return bytes + JSON.stringify(state.details).length;
   return bytes;
 }

@@ -14,7 +14,7 @@ import { writeUuid } from "#protocol/values/uuid";
 import type { Command } from "#protocol/wire/command";
 import { type Backfill, backfillTag } from "../../core/state/backfill.ts";
 import type { Flow } from "../../core/state/flow.ts";
-import { type Run, UNSTARTED } from "../../core/state/run.ts";
+import { NO_TAGS, type Run, UNSTARTED } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { continueChain } from "../../rule-engine/reactions/chain.ts";
 import { admitRun } from "../creation/create-run.ts";
@@ -110,7 +110,7 @@ function draftRun(flow: Flow, externalId: string, name: string, parametersText: 
     flow,
     name,
     parametersText,
-    tags: [],
+    tagsText: NO_TAGS,
     priority: 0,
     attempt: 0,
     reruns: 0,
@@ -133,14 +133,14 @@ export function addDraftedRuns(turn: Turn, flow: Flow, backfill: Backfill, draft
   const firstId = nextIds.run;
   nextIds.run += runs.length;
   const tag = backfillTag(backfill.id);
-  const tags = [...new Set([...flow.tags, tag])];
+  const tagsText = JSON.stringify([...new Set([...flow.tags, tag])]);
   const { priority } = flow.options;
   turn.rows.put("insert_backfill_runs", {
     first_id: firstId,
     count: runs.length,
     external_ids: externalIds,
     flow_id: flow.id,
-    tags: JSON.stringify(tags),
+    tags: tagsText,
     priority,
     created_by: tag,
     created_at: turn.nowUs,
@@ -158,7 +158,7 @@ export function addDraftedRuns(turn: Turn, flow: Flow, backfill: Backfill, draft
   for (const [index, run] of runs.entries()) {
     run.id = firstId + index;
     run.flow = flow;
-    run.tags = tags;
+    run.tagsText = tagsText;
     run.priority = priority;
     run.created_by = tag;
     run.created_at = turn.nowUs;

@@ -57,7 +57,7 @@ export function addRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     flow,
     name: wanted.name ? wanted.name : nameOfRun(id),
     parametersText: wanted.parametersText,
-    tags: [...new Set([...flow.tags, ...wanted.tags])],
+    tagsText: JSON.stringify([...new Set([...flow.tags, ...wanted.tags])]),
     priority: wanted.priority ?? flow.options.priority,
     attempt: wanted.attempt ?? 0,
     reruns: wanted.reruns ?? 0,

@@ -2,7 +2,7 @@
 
 import { refuse } from "#protocol/errors";
 import type { Command } from "#protocol/wire/command";
-import { isEnded } from "../../core/state/run.ts";
+import { isEnded, tagsOf } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { createRun } from "./create-run.ts";
 import { lackOfRoom } from "./lack-of-room.ts";
@@ -19,7 +19,7 @@ export function retryRunCommand(turn: Turn, command: Command): void {
   const run = createRun(turn, ended.flow, {
     name: nameOfRerun(ended.name, ended.reruns + 1),
     parametersText: state.parametersOf(ended),
-    tags: ended.tags,
+    tags: tagsOf(ended),
     createdBy: `retry:${ended.id}`,
     parentRunId: ended.id,
     follows: ended,

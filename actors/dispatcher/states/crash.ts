@@ -1,5 +1,5 @@
 /** Crashes: the end of a run whose engine is gone, and its rerun. */
-import { isEnded, type Run } from "../../core/state/run.ts";
+import { isEnded, type Run, tagsOf } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { ENGINE_PROCESSES } from "../../names.ts";
 import { createRun } from "../creation/create-run.ts";
@@ -60,7 +60,7 @@ export function rerun(turn: Turn, runId: number): void {
   createRun(turn, crashed.flow, {
     name: nameOfRerun(crashed.name, reruns),
     parametersText: turn.state.parametersOf(crashed),
-    tags: crashed.tags,
+    tags: tagsOf(crashed),
     createdBy: `crash:${crashed.id}`,
     scheduleId: crashed.schedule_id,
     backfillId: crashed.backfill_id,

@@ -53,7 +53,7 @@ function dump(state: LiveState): string[] {
   }
   for (const run of [...state.runs.values()].sort((a, b) => a.id - b.id)) {
     const { id, external_id, name, priority, attempt, created_by, parent_run_id, start_time, assigned, report_seq } = run;
-    const identity = [id, run.flow.id, external_id, name, run.tags, priority, attempt, created_by, parent_run_id, start_time];
+    const identity = [id, run.flow.id, external_id, name, run.tagsText, priority, attempt, created_by, parent_run_id, start_time];
     const holder = assigned ? [run.engine_id, run.engine_pid, run.assignment_id] : null;
     const counters = [report_seq, [...run.otherSequences].sort(), run.answers, run.crash_count, run.failure_count];
     const counts = Object.entries(run.taskCounts).sort();
