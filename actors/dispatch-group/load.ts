@@ -88,7 +88,7 @@ export function loadLiveState(
   loadRuns(state, statements);
   loadLeases(state, stored);
   loadSchedules(state, stored);
-  loadBackfills(state, stored.open_backfills, statements);
+  loadBackfills(state, stored.open_backfills);
   return state;
 }
 

@@ -6,6 +6,7 @@
 
 import { type EventRow, eventContext, eventParts, renderEvent, SELECT_EVENT } from "../queries/event-record.ts";
 import { STRETCH_IDS, stateType } from "../schema/codes.ts";
+import { NAMES_KEPT_MAX } from "../schema/names.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { readRunState } from "../write/ops.ts";
 
@@ -89,12 +90,13 @@ const EVENTS_LENGTH_MAX = 4 * 1024 * 1024;
 /** Ids and names scanned per step to find the requested events: reading such a row costs a twentieth of reading the event. */
 const SCAN_EVENTS = 1_000;
 
-/** Names by code; the meaning of a code never changes. */
+/** Names by code; the meaning of a code never changes. At most NAMES_KEPT_MAX for each handle. */
 const names = new WeakMap<Statements, Map<number, string>>();
 
 function nameOf(statements: Statements, code: number): string {
   const known = names.get(statements) ?? new Map<number, string>();
   names.set(statements, known);
+  if (known.size >= NAMES_KEPT_MAX) known.clear();
   const name = known.get(code) ?? statements.raw<[string]>("SELECT name FROM names WHERE id = ?").get(code)?.[0] ?? "";
   known.set(code, name);
   return name;
