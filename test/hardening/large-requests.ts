@@ -17,8 +17,8 @@ export interface LargeRequest {
   method: string;
   path: string;
   headers: Readonly<Record<string, string>>;
-  /** Built when sent: all bodies together would not fit into memory. */
-  body: (() => string) | null;
+  /** In pieces, built when sent: all bodies together would not fit into memory. */
+  body: (() => Buffer[]) | null;
 }
 
 /** Values that exist on the server, by the path parameter or field that accepts them. */
@@ -106,8 +106,9 @@ export function* largeRequests(known: Known, sizes: readonly number[] = [1, 0.12
 
 const JSON_TYPE = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 
-function call(tool: string, args: string): string {
-  return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${args}}}`;
+function call(tool: string, args: Buffer[]): Buffer[] {
+  const head = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":`;
+  return [Buffer.from(head), ...args, Buffer.from("}}")];
 }
 
 /** Headers and query parameters of every route, with every text that a header can carry. */
@@ -157,15 +158,28 @@ function pathOf(path: string, known: Known): string {
 }
 
 /** Bodies of a schema, each with one place filled. */
-function* filledBodies(schema: Node, known: Known, bytes: number): Generator<[name: string, body: () => string]> {
+function* filledBodies(schema: Node, known: Known, bytes: number): Generator<[name: string, body: () => Buffer[]]> {
   const sample = sampleOf(schema, known, "");
   for (const place of placesOf(schema, "")) {
-    const fills =
-      place.type === "string"
-        ? Object.entries(TEXTS).map(([name, make]) => [name, () => jsonText(make(bytes), bytes)] as const)
-        : Object.entries(VALUES).map(([name, make]) => [name, () => make(bytes)] as const);
-    for (const [name, fill] of fills) yield [`${place.path} filled with ${name}`, () => withValue(sample, place.path, fill())];
+    for (const name of Object.keys(place.type === "string" ? TEXTS : VALUES))
+      yield [`${place.path} filled with ${name}`, () => withValue(sample, place.path, filling(name, bytes))];
   }
+}
+
+/** The fillings of one size, kept because making one may take longer than the answer, and thousands of requests share them. */
+const kept = { bytes: 0, fillings: new Map<string, Buffer>() };
+
+function filling(name: string, bytes: number): Buffer {
+  if (kept.bytes !== bytes) {
+    kept.bytes = bytes;
+    kept.fillings.clear();
+  }
+  const known = kept.fillings.get(name);
+  if (known !== undefined) return known;
+  const text = TEXTS[name];
+  const made = Buffer.from(text === undefined ? (VALUES[name]?.(bytes) ?? "") : jsonText(text(bytes), bytes));
+  kept.fillings.set(name, made);
+  return made;
 }
 
 function jsonText(text: string, bytes: number): string {
@@ -175,8 +189,8 @@ function jsonText(text: string, bytes: number): string {
 
 const MARK = "the place that is filled";
 
-function withValue(sample: unknown, path: string, json: string): string {
-  if (path === "") return json;
+function withValue(sample: unknown, path: string, json: Buffer): Buffer[] {
+  if (path === "") return [json];
   const copy = structuredClone(sample) as Record<string, unknown>;
   const keys = path.split(".");
   let holder = copy;
@@ -185,7 +199,8 @@ function withValue(sample: unknown, path: string, json: string): string {
     holder = holder[key] as Record<string, unknown>;
   }
   holder[keys.at(-1) ?? ""] = MARK;
-  return JSON.stringify(copy).replace(JSON.stringify(MARK), () => json);
+  const [head = "", tail = ""] = JSON.stringify(copy).split(JSON.stringify(MARK));
+  return [Buffer.from(head), json, Buffer.from(tail)];
 }
 
 interface Place {

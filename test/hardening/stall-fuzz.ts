@@ -29,9 +29,9 @@ export async function* measureStalls(url: string, requests: Iterable<LargeReques
   }
 }
 
-function send(url: string, { method, path, headers }: LargeRequest, body: string | null): Promise<number> {
+function send(url: string, { method, path, headers }: LargeRequest, body: readonly Buffer[] | null): Promise<number> {
   return new Promise((resolve) => {
-    const length = body === null ? {} : { "content-length": String(Buffer.byteLength(body)) };
+    const length = body === null ? {} : { "content-length": String(body.reduce((sum, piece) => sum + piece.length, 0)) };
     const outgoing = request(
       `${url}${path}`,
       { method, headers: { ...headers, ...length }, agent: false, timeout: ANSWER_LIMIT_MS },
@@ -48,6 +48,7 @@ function send(url: string, { method, path, headers }: LargeRequest, body: string
     );
     outgoing.once("timeout", () => outgoing.destroy());
     outgoing.once("error", () => resolve(0));
-    outgoing.end(body ?? undefined);
+    for (const piece of body ?? []) outgoing.write(piece);
+    outgoing.end();
   });
 }
