@@ -49,3 +49,17 @@ export function bytesToUuid(bytes: Uint8Array): string {
   }
   return written.toString("latin1");
 }
+
+const HEX_DIGITS = 2 * UUID_BYTES;
+/** The bit in which the codes of lower-case letters differ from those of upper-case letters; digits have it too. */
+const LOWER_CASE = 0x20;
+
+/** Lower-case hyphenated text of 32 hexadecimal digits. */
+export function hexToUuid(digits: string): string {
+  let at = 0;
+  for (let index = 0; index < HEX_DIGITS; index++) {
+    if (index === 8 || index === 12 || index === 16 || index === 20) at++;
+    written[at++] = digits.charCodeAt(index) | LOWER_CASE;
+  }
+  return written.toString("latin1");
+}
