@@ -3,7 +3,7 @@
  * kept unchanged.
  */
 import { LEASE_MANAGER } from "#actors/names";
-import { DispatchKit, type Outcome } from "../support/dispatch-kit.ts";
+import { DispatchKit, type Outcome, START_US } from "../support/dispatch-kit.ts";
 import { create, move, poll, report } from "../support/dispatch-steps.ts";
 import { traceOf } from "./trace.ts";
 
@@ -36,9 +36,37 @@ const COMMANDS: Record<string, Command> = {
   },
   release: (kit, words) => kit.send("ReleaseLease", { body: { run_id: id(words), lease: id(words, 1) } }),
   "expire-lease": (kit, words) => kit.notice("Expired", id(words), LEASE_MANAGER),
+  "create-schedule": (kit, words, json) => kit.send("CreateSchedule", { target: id(words), body: json }),
+  "patch-schedule": (kit, words, json) => kit.send("PatchSchedule", { target: id(words), body: json }),
+  "pause-schedule": (kit, words) => kit.send("PauseSchedule", { target: id(words) }),
+  "resume-schedule": (kit, words) => kit.send("ResumeSchedule", { target: id(words) }),
+  "delete-schedule": (kit, words) => kit.send("DeleteSchedule", { target: id(words) }),
+  skip: (kit, words, json) => kit.send("SkipFires", { target: id(words), body: json }),
+  "undo-skip": (kit, words) => kit.send("UndoSkip", { target: id(words), body: { fire: START_US + id(words, 1) * 1e6 } }),
+  backfill: (kit, words, json) => kit.send("CreateBackfill", { target: id(words), body: json }),
+  "cancel-backfill": (kit, words) => kit.send("CancelBackfill", { target: id(words) }),
+  prefilter: (kit, words, json) => kit.send("PrefilterBackfill", { target: id(words), body: json }),
+  "create-rule": (kit, _words, json) => kit.send("CreateRule", { body: json }),
+  "patch-rule": (kit, words, json) => kit.send("PatchRule", { target: id(words), body: json }),
+  "delete-rule": (kit, words) => kit.send("DeleteRule", { target: id(words) }),
+  emit: (kit, words, json) => kit.send("EmitEvent", { body: { name: word(words), ...json } }),
+  fire: (kit, words, trigger) => fire(kit, id(words), trigger),
+  "set-variable": (kit, words, json) => kit.send("CreateVariable", { body: { name: word(words), ...json } }),
+  "patch-variable": (kit, words, json) => kit.send("PatchVariable", { targetName: word(words), body: json }),
+  "delete-variable": (kit, words) => kit.send("DeleteVariable", { targetName: word(words) }),
   resources: (kit, _words, resources) => kit.send("PatchSettings", { body: { resources } }),
   pass: (kit, words) => kit.pass(Number(words[0]) * 1e6),
 };
+
+/** The rule engine's message that a rule fires for the newest event; the JSON holds fields of its trigger. */
+function fire(kit: DispatchKit, rule: number, more: Record<string, unknown>): Outcome {
+  const { rules } = kit.state;
+  const to = rules.nextIds.event - 1;
+  const trigger = { event_id: to, name: "a.b", run_id: null, flow_id: null, project: null, depth: 0, ...more };
+  const actions = (rules.rules.get(rule)?.spec.do ?? []).map((action, index) => ({ index, kind: action.kind, action }));
+  const reaction = { kind: "fire", rule_id: rule, trigger, created_by: null, actions } as const;
+  return kit.tell({ kind: "React", core: kit.epoch, from: rules.cursor, to, reactions: [reaction] });
+}
 
 /** Runs a script and returns its text with the current traces. */
 export function runScript(text: string): string {

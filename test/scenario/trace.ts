@@ -13,7 +13,10 @@ const LEFT_OUT = new Set([
   "occurred",
   "last_contact",
 ]);
-const TIMES = new Set(["state_timestamp", "start_time", "end_time", "scheduled_time", "due"]);
+const TIMES = new Set([
+  ...["state_timestamp", "start_time", "end_time", "scheduled_time", "due"],
+  ...["next_fire", "consumed_until", "anchor", "fire", "fired_at", "last_fired"],
+]);
 /** Default values of columns. */
 const USUAL = new Set<unknown>([null, "{}", "[]", 0]);
 
