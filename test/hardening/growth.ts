@@ -279,6 +279,9 @@ async function fillRules(client: Client, { rules }: GrowthSize): Promise<Outcome
   return { reached: `${taken} rules`, ...refusal(refused), holds: (refused?.status === 503) === rules >= RULES_COUNT_MAX };
 }
 
+/** A thousand tags of a thousand characters as JSON text. */
+const TAGS_BYTES = 1_003_001;
+
 /** Half of the room is used by runs with a megabyte of tags each, which stay. */
 async function fillTags(client: Client, { unfinishedRuns }: GrowthSize): Promise<Outcome> {
   const count = unfinishedRuns === null ? 50 : 2;
@@ -287,7 +290,7 @@ async function fillTags(client: Client, { unfinishedRuns }: GrowthSize): Promise
     return client.send("POST", "/api/runs", { ...RUN, tags });
   };
   const { taken, refused } = await client.repeat(count, create);
-  const beyond = `each counts as ${Math.floor(1_000_000 / 1_600) + 1} runs`;
+  const beyond = `each counts as ${Math.floor(TAGS_BYTES / 1_600) + 1} runs`;
   return { reached: `${taken} runs with 1 MB of tags`, beyond, holds: refused === null };
 }
 
