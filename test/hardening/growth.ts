@@ -245,8 +245,10 @@ async function fillSessions(client: Client, { sessions }: GrowthSize): Promise<O
 /** Rules whose webhooks have templates of the largest size fire once each. */
 async function fillTemplates(client: Client, { templates }: GrowthSize): Promise<Outcome> {
   let received = 0;
+  const { promise: delivered, resolve: allDelivered } = Promise.withResolvers<void>();
   const receiver = createServer((_request, response) => {
     received += 1;
+    if (received >= templates) allDelivered();
     response.end();
   });
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
@@ -263,7 +265,7 @@ async function fillTemplates(client: Client, { templates }: GrowthSize): Promise
       return answer;
     });
     await client.send("POST", "/api/events", { name: "growth.fill" });
-    while (received < templates) await new Promise((resolve) => setTimeout(resolve, 50));
+    await delivered;
   } finally {
     receiver.close();
   }

@@ -1,6 +1,6 @@
 /** Clients that send requests and never read. */
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { setTimeout as pause } from "node:timers/promises";
 
 export class SilentReaders {
   readonly #sockets: Socket[] = [];
@@ -10,7 +10,7 @@ export class SilentReaders {
     const readers = new SilentReaders();
     const { hostname, port } = new URL(url);
     for (let index = 0; index < count; index += 1) readers.#sockets.push(readers.#open(hostname, Number(port), path));
-    while (readers.#sockets.some(({ connecting }) => connecting)) await pause(10);
+    await Promise.all(readers.#sockets.map((socket) => once(socket, "connect").catch(() => undefined)));
     return readers;
   }
 
