@@ -284,7 +284,12 @@ export class Host {
     this.#turnUs += tookUs;
     if (tookUs > cell.stepMaxUs) cell.stepMaxUs = tookUs;
     if (tookUs > STALL_US) this.held(cell.spec.name, kindOf(message), tookUs);
-    this.#perform(cell.spec.name, out.effects);
+    try {
+      this.#perform(cell.spec.name, out.effects);
+    } catch (cause) {
+      // A message to a name that does not exist is a defect of this actor alone.
+      this.#crash(cell, message, lane, cause);
+    }
   }
 
   #crash(cell: Cell, message: unknown, lane: Lane, cause: unknown): void {

@@ -42,6 +42,7 @@ export interface ExitReport {
 /** The calls that main makes to a thread. */
 interface ThreadControl {
   connect(peer: string, names: string[], port: MessagePort): Promise<void>;
+  drop(names: string[]): void;
   start(name: string): Promise<void>;
   stop(name: string): Promise<void>;
   kill(name: string, reason: string): void;
@@ -81,6 +82,13 @@ export class ThreadHost implements ThreadControl {
     const link = new Link(port, this.host);
     this.#links.set(peer, { link, closed });
     for (const name of names) this.host.attach(name, link.endpointOf(name));
+  }
+
+  /**
+   * Messages to these actors are dropped until their thread, which is down, is linked: as on a link to a thread that has ended.
+   */
+  drop(names: string[]): void {
+    for (const name of names) this.host.attach(name, { deliver: () => undefined });
   }
 
   /** Sets the listener for work that held the thread for too long. */
@@ -134,6 +142,7 @@ export function serveThread<Data>(setup: (data: Data, thread: ThreadHost) => Act
   });
   const control: ThreadControl = {
     connect: (peer, names, peerPort) => thread.connect(peer, names, peerPort),
+    drop: (names) => thread.drop(names),
     start: (name) => thread.start(name),
     stop: (name) => thread.stop(name),
     kill: (name, reason) => thread.kill(name, reason),
@@ -282,13 +291,17 @@ export class Threads implements Control {
     return thread;
   }
 
-  /** Links the new thread with each running thread, both ends concurrently. */
+  /** Links the new thread with each running thread, both ends concurrently. A thread that is down is linked when it starts. */
   async #connect(name: string, thread: RunningThread): Promise<void> {
     for (const peer of threadsOf(this.#placement)) {
       const other = this.#threads.get(peer);
-      if (peer === name || !other?.up || !other.linked) continue;
-      const { port1, port2 } = new MessageChannel();
+      if (peer === name) continue;
       const namesThere = namesOn(this.#placement, peer);
+      if (!other?.up || !other.linked) {
+        await Promise.race([thread.control.drop(namesThere), thread.ended]);
+        continue;
+      }
+      const { port1, port2 } = new MessageChannel();
       const there = other.control.connect(name, namesOn(this.#placement, name), transfer(port2, [port2]));
       await Promise.all([
         Promise.race([thread.control.connect(peer, namesThere, transfer(port1, [port1])), thread.ended]),

@@ -367,6 +367,22 @@ t.test("sending to an unknown name is a defect; so is registering twice", async 
   await t.rejects(host.start("unknown"), /not registered/);
 });
 
+t.test("an actor that sends to an unknown name crashes; the other actors of the thread go on", async (t) => {
+  const { host, run, exits } = setup();
+  const seen: unknown[] = [];
+  host.register(actor("a", (_message, out) => out.send("nobody", 1)));
+  host.register(actor("b", (message) => seen.push(message)));
+  await host.start("a");
+  await host.start("b");
+  host.send("a", "go");
+  host.send("b", "same turn");
+  run();
+  host.send("b", "later turn");
+  run();
+  t.same(seen, ["same turn", "later turn"]);
+  t.match(exits, [["a", "nobody is called nobody"]]);
+});
+
 t.test("a simulation steps actors by hand", async (t) => {
   const { host } = setup();
   const seen: unknown[] = [];

@@ -158,3 +158,34 @@ t.test("a thread that hangs in a step can be ended and comes again", async (t) =
   t.match(await again, { thread: 2 });
   await close();
 });
+
+t.test("a thread that starts while another is down works, and reaches the other once that one has started", async (t) => {
+  const ended: string[] = [];
+  let arrived: (arrival: Arrival) => void = () => undefined;
+  const next = () => new Promise<Arrival>((resolve) => (arrived = resolve));
+  const down = Promise.withResolvers<void>();
+  const threads = new Threads(PLACEMENT, {}, (name) => {
+    ended.push(name);
+    if (ended.length === 2) down.resolve();
+  });
+  threads.main.host.attach("arrivals", { deliver: (message) => arrived(message as Arrival) });
+  const send = ([first = "", ...path]: string[]) => threads.main.host.send(first, { path, content: 1, seen: [] });
+  const started = async (name: string) => {
+    const arrival = next();
+    await threads.start(name);
+    t.match(await arrival, { started: name });
+  };
+  await threads.open();
+  await Promise.all([threads.terminate("ann"), threads.terminate("bob")]);
+  await down.promise;
+  await started("ann");
+  const own = next();
+  send(["ann", "bob"]);
+  send(["ann"]);
+  t.match(await own, { seen: ["ann"] }, "the message to bob was dropped");
+  await started("bob");
+  const both = next();
+  send(["ann", "bob"]);
+  t.match(await both, { seen: ["ann", "bob"] });
+  await threads.close();
+});
