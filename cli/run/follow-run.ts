@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ArtifactRow } from "#protocol/records/artifact";
+import type { Log } from "#protocol/records/log";
 import { isProgress, progressOf, progressText } from "#protocol/records/run-progress";
 import { hasEnded, type LogFilter, type Millrace, ResultTooLargeError, type Run, type TaskRun } from "#sdk/client/index";
 import { wayOn } from "../runs/run-details.ts";
@@ -157,10 +158,20 @@ export class RunFollower {
     const terminal = this.#options.log;
     if (terminal === null) return;
     for await (const logs of this.#client.runs.logs(this.#runId, { ...this.#options.filter, after: this.#lastLog }).pages()) {
+      await this.#nameTasks(logs);
       const lines = logs.flatMap((log) => renderLog(log, this.#taskNames, terminal));
       if (this.#line === null) for (const line of lines) terminal.line(line);
       else this.#line.above(lines);
       this.#lastLog = logs.at(-1)?.id ?? this.#lastLog;
+    }
+  }
+
+  /** A line may arrive before the stream has named its task. */
+  async #nameTasks(logs: readonly Log[]): Promise<void> {
+    const unnamed = new Set(logs.map(({ task_run_id: id }) => id).filter((id) => id !== null && !this.#taskNames.has(id)));
+    for (const id of unnamed) {
+      const task = id === null ? null : await this.#client.taskRuns.get(id).catch(() => null);
+      if (task !== null) this.#seeTask(task);
     }
   }
 
