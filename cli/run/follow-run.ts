@@ -168,9 +168,9 @@ export class RunFollower {
 
   /** A line may arrive before the stream has named its task. */
   async #nameTasks(logs: readonly Log[]): Promise<void> {
-    const unnamed = new Set(logs.map(({ task_run_id: id }) => id).filter((id) => id !== null && !this.#taskNames.has(id)));
+    const unnamed = new Set(logs.flatMap(({ task_run_id: id }) => (id === null || this.#taskNames.has(id) ? [] : [id])));
     for (const id of unnamed) {
-      const task = id === null ? null : await this.#client.taskRuns.get(id).catch(() => null);
+      const task = await this.#client.taskRuns.get(id).catch(() => null);
       if (task !== null) this.#seeTask(task);
     }
   }
