@@ -403,8 +403,9 @@ export class LiveState {
     this.#ended.trim(committedTurn);
   }
 
-  /** Remembers the run of an answer, in case the answer cannot be delivered. */
+  /** Remembers the run of an answer, in case the answer cannot be delivered. Only the newest answer about a run counts. */
   rememberCommand(command: number, run: Run): void {
+    run.lastCommand = command;
     this.#answered[this.#answeredCount % ANSWERS_REMEMBERED_MAX] = { command, run };
     this.#answeredCount += 1;
   }

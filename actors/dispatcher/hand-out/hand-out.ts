@@ -136,7 +136,6 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
   run.assigned = true;
   run.acknowledged = false;
   run.lastContactUs = turn.nowUs;
-  run.lastCommand = poll.command;
   run.waiting = null;
   run.flow.handedOut += 1;
   engine.runs.add(run.id);

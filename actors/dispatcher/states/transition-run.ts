@@ -41,7 +41,6 @@ export function transitionRun(turn: Turn, command: Command): void {
   if (full !== null) return turn.answers.refuse(command, full);
   touchContact(turn, run);
   run.repeatable = false;
-  run.lastCommand = command.id;
   turn.state.rememberCommand(command.id, run);
   applyMove(turn, run, decision.state, force, lease === null ? "server" : "engine");
   turn.answers.run(command, 200, run);

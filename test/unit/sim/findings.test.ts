@@ -64,6 +64,19 @@ t.test("a cancel requested by a move ends the run after twice the grace, and sig
   );
 });
 
+t.test("a run that its engine was given again at its next poll stays with it when the first answer proves lost", async (t) => {
+  const kit = new DispatchKit();
+  const id = createId(kit);
+  const lost = poll(kit, "e1");
+  const again = poll(kit, "e1");
+  t.match(workOf(again), { run_id: id });
+  kit.notice("Undelivered", lost.command);
+  t.equal(kit.run(id).assigned, true);
+  kit.notice("Undelivered", again.command);
+  t.equal(kit.run(id).assigned, false, "an engine that got neither answer has not got the run");
+  t.equal(kit.run(id).place, "ready");
+});
+
 t.test("a lease with an undelivered answer is taken back, and a paused run gets none", async (t) => {
   const kit = new DispatchKit();
   const id = startRun(kit, "e1");
