@@ -4,6 +4,7 @@
  */
 
 import { BackfillBook } from "#actors/core/state/backfill";
+import { ClockWatch } from "#actors/core/state/clock-watch";
 import { Ledger } from "#actors/core/state/ledger";
 import { OpenReports } from "#actors/core/state/open-reports";
 import type { Run } from "#actors/core/state/run";
@@ -247,6 +248,14 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "schedules are looked at when somebody changes them, and by no clock",
     install: () => replace(ScheduleBook.prototype as unknown as Record<"nextDueUs", Method>, "nextDueUs", () => () => null),
+  },
+  {
+    name: "a step of the clock does not suspend deletion by age",
+    install: () => {
+      const original = Object.getOwnPropertyDescriptor(ClockWatch.prototype, "openStep") as PropertyDescriptor;
+      Object.defineProperty(ClockWatch.prototype, "openStep", { ...original, get: () => null });
+      return () => void Object.defineProperty(ClockWatch.prototype, "openStep", original);
+    },
   },
   {
     name: "crashed runs are not counted",

@@ -6,7 +6,7 @@ import type { Alarm } from "#runtime/timers";
 /** Wall time at the start of every simulation. */
 const EPOCH_US = 1_750_000_000_000_000;
 
-/** Larger than any sum of the other steps. */
+/** At least twice as large as any sum of the other steps. */
 const LONG_STEP_US = 86_400_000_000;
 
 interface Appointment {
@@ -19,8 +19,7 @@ export class SimulatedTime implements Clock {
   #monotonicUs = 1_000_000;
   #wallOffsetUs = EPOCH_US;
   #sleptUs = 0;
-  #longStepUs: number | null = null;
-  #longShiftUs = 0;
+  readonly #longStepsUs: number[] = [];
   #order = 0;
   #newestUs = 0;
   readonly #agenda = new PriorityQueue<Appointment>((a, b) => a.dueUs < b.dueUs || (a.dueUs === b.dueUs && a.order < b.order));
@@ -38,14 +37,9 @@ export class SimulatedTime implements Clock {
     return this.#monotonicUs + this.#sleptUs;
   }
 
-  /** Time since boot when the wall clock was last set by a day or more; null before. */
-  get longStepUs(): number | null {
-    return this.#longStepUs;
-  }
-
-  /** Sum of all steps of a day or more. */
-  get longShiftUs(): number {
-    return this.#longShiftUs;
+  /** Times since boot when the wall clock was set by a day or more, oldest first. */
+  get longStepsUs(): readonly number[] {
+    return this.#longStepsUs;
   }
 
   /** The latest wall time reached: decisions from before the clock was set back may still be on their way. */
@@ -59,10 +53,7 @@ export class SimulatedTime implements Clock {
 
   /** Sets the wall clock; waits are unaffected. */
   stepWallClock(byUs: number): void {
-    if (Math.abs(byUs) >= LONG_STEP_US) {
-      this.#longStepUs = this.bootUs();
-      this.#longShiftUs += byUs;
-    }
+    if (Math.abs(byUs) >= LONG_STEP_US) this.#longStepsUs.push(this.bootUs());
     this.#setAhead(byUs);
   }
 

@@ -18,8 +18,10 @@ export class RetentionChecker implements Checker {
   #acceptanceAsked = false;
   /** Whether the server has stored the step. */
   #isNoticed = false;
-  /** Time since boot when the server first stored the clocks: a clock set before that counts as right. */
-  #knownSinceUs: number | null = null;
+  /** Wall clock minus time since boot, as the server last stored it; null before. */
+  #storedAheadUs: number | null = null;
+  /** Time since boot of the last step that this difference shows; null without one, and for steps before the first row. */
+  #storedStepUs: number | null = null;
 
   constructor(time: SimulatedTime) {
     this.#time = time;
@@ -35,23 +37,42 @@ export class RetentionChecker implements Checker {
 
   operation(operation: Operation): void {
     const { name } = operation;
-    if (name === "put_clock") {
-      const wasNoticed = this.#isNoticed;
-      this.#isNoticed = operation.get("step") !== null;
-      // The acceptance takes effect in this commit; its answer, and deletions of the same commit, follow.
-      if (wasNoticed && !this.#isNoticed && this.#acceptanceAsked) {
-        this.#acceptanceAsked = false;
-        this.#acceptedUs = this.#time.bootUs();
-      }
-      this.#knownSinceUs ??= this.#time.bootUs();
-    }
-    // A clock that was wrong only while no core checked it is right again.
-    if (this.#time.longShiftUs === 0 && !this.#isNoticed) return;
-    const steppedUs = this.#time.longStepUs;
-    if (!BY_AGE.has(name) || steppedUs === null || this.#acceptedUs >= steppedUs) return;
-    if (steppedUs <= (this.#knownSinceUs ?? Number.POSITIVE_INFINITY)) return;
+    if (name === "put_clock") this.#stored(operation);
+    if (!BY_AGE.has(name)) return;
+    const steppedUs = this.#steppedUs();
+    if (steppedUs === null || this.#acceptedUs >= steppedUs) return;
     const passedUs = this.#time.bootUs() - steppedUs;
     if (passedUs > UNDER_WAY_US && passedUs < DAY_US)
       throw new Violation(RULE, `${name} ${Math.round(passedUs / 1e6)} s after the clock was set`);
   }
+
+  #stored(operation: Operation): void {
+    const wasNoticed = this.#isNoticed;
+    this.#isNoticed = operation.get("step") !== null;
+    // The acceptance takes effect in this commit; its answer, and deletions of the same commit, follow.
+    if (wasNoticed && !this.#isNoticed && this.#acceptanceAsked) {
+      this.#acceptanceAsked = false;
+      this.#acceptedUs = this.#time.bootUs();
+    }
+    const aheadUs = operation.number("ahead");
+    const isStep = this.#storedAheadUs !== null && isLongStep(aheadUs - this.#storedAheadUs);
+    const seenUs = operation.number("boot_time");
+    if (isStep) this.#storedStepUs = this.#time.longStepsUs.findLast((steppedUs) => steppedUs <= seenUs) ?? null;
+    this.#storedAheadUs = aheadUs;
+  }
+
+  /**
+   * When the clock was last set; null if it was not. A step that was reversed before the server stored it does not count: the
+   * clock is then as right as before.
+   */
+  #steppedUs(): number | null {
+    if (this.#storedAheadUs === null) return null;
+    const aheadUs = this.#time.nowUs() - this.#time.bootUs();
+    return isLongStep(aheadUs - this.#storedAheadUs) ? (this.#time.longStepsUs.at(-1) ?? null) : this.#storedStepUs;
+  }
+}
+
+/** Whether a change of the clock contains a step of a day or more, rather than shorter steps alone. */
+function isLongStep(us: number): boolean {
+  return Math.abs(us) > DAY_US / 2;
 }
