@@ -95,6 +95,14 @@ export const REFUSALS = {
   run_not_ended: { status: 409, message: (state: string) => `run is ${state}; only a run that has ended can be retried` },
   not_paused: { status: 409, message: (state: string) => `run is ${state}, not Paused` },
   stale_lease: { status: 409, message: (id: number) => `run ${id} was handed out again; this lease is over` },
+  never_held: {
+    status: 409,
+    message: (engine: string, run: number, lease: number) => `engine ${engine} never held run ${run} under lease ${lease}`,
+  },
+  exchange_outdated: {
+    status: 409,
+    message: (sent: number, newest: number) => `exchange ${sent} came after exchange ${newest} of this engine`,
+  },
   stopping: { status: 409, message: () => "the server is stopping" },
   variable_exists: { status: 409, message: (name: string) => `variable ${name} exists` },
   secret_key_missing: {

@@ -177,6 +177,17 @@ export const FEED_COMMITS_MAX = 4;
 /** Stream messages on their way to a gateway; messages beyond it become a gap that is reported to the readers. */
 export const FEED_BYTES_MAX = 8 * MIB;
 
+/** Runs that one engine may hold at a time: more share one thread of user code, which is then slower than a second engine. */
+export const ENGINE_SLOTS_MAX = 1_024;
+/**
+ * Body of an exchange, which the core parses: about 10 ms of its thread. A larger report is a request of its own, which is cut
+ * into slices.
+ */
+export const EXCHANGE_BYTES_MAX = MIB;
+/** Runs listed by an exchange: those that the engine holds, and those that have just ended. */
+export const EXCHANGE_HELD_MAX = 2 * ENGINE_SLOTS_MAX;
+export const EXCHANGE_REPORTS_MAX = 2 * ENGINE_SLOTS_MAX;
+
 /** Stream messages kept for reconnecting clients; an older number gets resync. */
 export const STREAM_RING_COUNT = 4_096;
 /**

@@ -230,6 +230,7 @@ function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = 
     lastCommand: 0,
     repeatable: false,
     fromStore: true,
+    alone: row.state_type === "Scheduled" && /"alone":true/.test(row.state_details),
     place: "none",
     placeStamp: 0,
     waiting: null,

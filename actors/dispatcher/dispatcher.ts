@@ -30,6 +30,7 @@ import { retryRunCommand } from "./creation/retry-run.ts";
 import type { DispatcherMessage, EngineGone } from "./dispatcher-messages.ts";
 import { engineFailed } from "./engines/engine-failed.ts";
 import { EnginePool } from "./engines/engine-pool.ts";
+import { exchange } from "./engines/exchange.ts";
 import { heartbeat } from "./engines/heartbeat.ts";
 import { engineGone } from "./engines/registered-engines.ts";
 import { capacityFreed, enqueue, processSeen } from "./hand-out/hand-out.ts";
@@ -67,6 +68,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     },
     Heartbeat: heartbeat,
     Work: work,
+    Exchange: exchange,
     EngineFailed: engineFailed,
     CancelRun: cancelCommand,
     DeleteRun: deleteRunCommand,

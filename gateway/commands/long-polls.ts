@@ -10,9 +10,13 @@ import { WAIT_MS_MAX } from "#protocol/limits";
 import { COMMANDS, type CommandKind, type CommandNotice } from "#protocol/wire/command";
 import type { PendingCommand } from "./pending-command.ts";
 
-/** The parking time of a request in microseconds, from `wait_ms` in its body; null if it is no long-poll. */
+/**
+ * The parking time of a request in microseconds, from `wait_ms` in its body; null if it is no long-poll. A body that the core
+ * parses has none: the core answers at once or holds the request for the longest time.
+ */
 export function parkingTimeUs(kind: CommandKind, body: unknown): number | null {
   if (!COMMANDS[kind].parks) return null;
+  if (typeof body === "string") return WAIT_MS_MAX * 1000;
   const waitMs = (body as { wait_ms?: number | null }).wait_ms ?? 0;
   return Math.min(waitMs, WAIT_MS_MAX) * 1000;
 }

@@ -29,24 +29,29 @@ import {
 } from "../values/scalar.ts";
 import { StateTypeSchema } from "./state-schema.ts";
 
+/** The fields by which an engine names itself and the runs that it takes. */
+export const EngineIdentity = {
+  engine_id: Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX }),
+  pid: Type.Integer({ minimum: 1, maximum: INT32_MAX }),
+  source_dir: PathText,
+  module: PathText,
+  isolated: Type.Optional(Type.Boolean()),
+  nice: Type.Optional(Int32),
+  host: optional(
+    Type.String({
+      maxLength: NAME_LENGTH_MAX,
+      description: "Host name and boot id; absent means the peer's connection decides",
+    }),
+  ),
+  run_id: optional(Type.Integer({ ...Int64, description: "The only run this engine wants; absent: any run of its module" })),
+};
+
 /** Body of POST /api/engine/work. */
 export const WorkRequest = Type.Object(
   {
-    engine_id: Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX }),
-    pid: Type.Integer({ minimum: 1, maximum: INT32_MAX }),
-    source_dir: PathText,
-    module: PathText,
-    isolated: Type.Optional(Type.Boolean()),
-    nice: Type.Optional(Int32),
+    ...EngineIdentity,
     wait_ms: Type.Optional(Count),
-    host: optional(
-      Type.String({
-        maxLength: NAME_LENGTH_MAX,
-        description: "Host name and boot id; absent means the peer's connection decides",
-      }),
-    ),
     owns_stop: optional(Type.Boolean({ description: "The engine ends a run itself on cancel and timeout" })),
-    run_id: optional(Type.Integer({ ...Int64, description: "The only run this engine wants; absent: any run of its module" })),
   },
   { title: "WorkRequest" },
 );
@@ -180,9 +185,12 @@ export const ReportEvent = Type.Union([
 ]);
 export type ReportEvent = Static<typeof ReportEvent>;
 
+/** The events of one report. */
+export const ReportEvents = Type.Array(ReportEvent, { maxItems: REPORT_ITEMS_MAX });
+
 /** Body of POST /api/engine/report. One malformed event rejects the whole report. */
 export const ReportRequest = Type.Object(
-  { engine_id: NameText, run_id: Int64, events: Type.Array(ReportEvent, { maxItems: REPORT_ITEMS_MAX }), lease: optional(Int64) },
+  { engine_id: NameText, run_id: Int64, events: ReportEvents, lease: optional(Int64) },
   { title: "ReportRequest" },
 );
 export type ReportRequest = Static<typeof ReportRequest>;

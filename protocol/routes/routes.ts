@@ -4,7 +4,7 @@
  */
 import Type from "typebox";
 import { ErrorBody, TransitionRejected } from "../errors.ts";
-import { REPORT_BYTES_MAX } from "../limits.ts";
+import { EXCHANGE_BYTES_MAX, REPORT_BYTES_MAX } from "../limits.ts";
 import { ArtifactBody, ArtifactRow, ArtifactsPage, ArtifactsQuery } from "../records/artifact.ts";
 import {
   FailedRequest,
@@ -17,6 +17,7 @@ import {
   WorkResponse,
 } from "../records/engine.ts";
 import { EmitEventBody, Event, EventsPage, EventsQuery } from "../records/event.ts";
+import { ExchangeRequest, ExchangeResponse } from "../records/exchange.ts";
 import { FlowSummary, FlowsQuery } from "../records/flow.ts";
 import { RunGraph } from "../records/graph.ts";
 import { AcquireRequest, AcquireResponse, ReleaseRequest, ReleaseResponse } from "../records/lease.ts";
@@ -404,6 +405,14 @@ const ENGINE: readonly Route[] = [
     {
       body: HeartbeatRequest,
     },
+  ),
+  row(
+    "POST /api/engine/exchange",
+    "exchange",
+    "Report on all runs of an engine and wait for further runs",
+    "Exchange",
+    { 200: ExchangeResponse, 409: ErrorBody, 413: ErrorBody, ...Invalid },
+    { body: ExchangeRequest, body_bytes_max: EXCHANGE_BYTES_MAX },
   ),
   row(
     "POST /api/engine/failed",

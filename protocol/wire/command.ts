@@ -90,6 +90,15 @@ export const COMMANDS = table({
     reportsUndelivered: true,
     whileStopping: "accepted",
   },
+  Exchange: {
+    actor: "dispatcher",
+    parsed: "core",
+    writes: true,
+    parks: true,
+    reportsUndelivered: true,
+    whileStopping: "accepted",
+    diskFull: 503,
+  },
   EngineFailed: { actor: "dispatcher", parsed: "gateway", writes: true },
   CancelRun: { actor: "dispatcher", parsed: "gateway", writes: true },
   DeleteRun: { actor: "dispatcher", parsed: "gateway", writes: true },
@@ -159,6 +168,7 @@ export interface CommandBodies {
   Report: Text | SlicedReport;
   Heartbeat: Text;
   Work: WorkRequest;
+  Exchange: Text;
   EngineFailed: FailedRequest;
   CancelRun: null;
   DeleteRun: null;

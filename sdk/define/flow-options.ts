@@ -36,6 +36,11 @@ export interface FlowOptions<Schema extends object = object> extends RetryOption
   priority?: number;
   /** Gives each run an engine process of its own. */
   isolated?: boolean;
+  /**
+   * While a run executes, its engine executes no other run. Default: true for flows with `crashRetries: 0`, whose runs must not
+   * end with an engine that another run has ended; false for others, whose runs share engines as long as they mostly wait.
+   */
+  exclusive?: boolean;
   /** How often a run whose engine died is run again. Default: the server's setting. */
   crashRetries?: number;
   /** Pauses the flow's schedules for `pause` after `failures` failed runs within `within`. */
@@ -53,8 +58,8 @@ export interface FlowOptions<Schema extends object = object> extends RetryOption
 const NAMES: OptionNames<FlowOptions> = {
   ...RETRY_NAMES,
   ...{ parameters: true, project: true, description: true, group: true, tags: true, timeout: true, resources: true },
-  ...{ maxConcurrent: true, onOverlap: true, priority: true, isolated: true, crashRetries: true, disableAfter: true },
-  ...{ after: true, schedules: true, bulkComplete: true, logPrints: true, hooks: true },
+  ...{ maxConcurrent: true, onOverlap: true, priority: true, isolated: true, exclusive: true, crashRetries: true },
+  ...{ disableAfter: true, after: true, schedules: true, bulkComplete: true, logPrints: true, hooks: true },
 };
 
 /** Notes options of a flow that have no effect. */
@@ -67,13 +72,15 @@ export function noteFlowOptions(flow: string, options: FlowOptions): void {
     noteUnknownOptions(`after of ${owner}`, options.after, { flows: true, key: true, parameters: true });
 }
 
-/** FlowOptions in the wire form (interface: FlowOptions); every field is always sent. */
+/** FlowOptions in the wire form (interface: FlowOptions); every field of the interface is always sent. */
 export type WireFlowOptions = {
   after: { flow: string; flows: string[]; key: string | null; parameters: Record<string, unknown> } | null;
   crash_retries: number | null;
   disable_after: [number, number, number] | null;
   has_bulk_complete: boolean;
   has_crash_hooks: boolean;
+  /** Left out where the flow does not say it. */
+  exclusive?: boolean;
   /** State types for which the flow has a hook. */
   hooks: StateType[];
   isolated: boolean;
@@ -99,6 +106,7 @@ export function wireOptions(options: FlowOptions): WireFlowOptions {
     disable_after: wireDisableAfter(options.disableAfter),
     has_bulk_complete: options.bulkComplete !== undefined,
     has_crash_hooks: options.hooks?.onCrash !== undefined,
+    ...(options.exclusive === undefined ? {} : { exclusive: options.exclusive }),
     hooks: hookedStates(options.hooks),
     isolated: options.isolated ?? false,
     log_prints: options.logPrints ?? true,

@@ -1,17 +1,10 @@
 /** Heartbeats of a run, and the detection of a server that is gone. */
 import type { WorkItem } from "#protocol/records/engine";
+import type { RunWatcher } from "./run-channel.ts";
 import type { ServerApi } from "./server-api.ts";
 
 /** How often the silence is checked, as a fraction of the interval. */
 const CHECKS_PER_INTERVAL = 5;
-
-export interface HeartbeatWatcher {
-  cancelRequested(): void;
-  /** The run no longer exists, or has ended without this engine. */
-  gone(): void;
-  /** No server was reached for so long that the run counts as given up. */
-  lost(): void;
-}
 
 /** Sends a heartbeat when no other request of the run has been answered for a while, and receives cancels. */
 export class Heartbeat {
@@ -19,13 +12,13 @@ export class Heartbeat {
   readonly #item: WorkItem;
   readonly #intervalMs: number;
   readonly #lostMs: number;
-  readonly #watcher: HeartbeatWatcher;
+  readonly #watcher: RunWatcher;
   #contactMs = performance.now();
   #timer: NodeJS.Timeout | null = null;
   #pending = false;
 
   /** @param lostMs time without a server after which the run counts as given up, in ms */
-  constructor(api: ServerApi, item: WorkItem, intervalMs: number, lostMs: number, watcher: HeartbeatWatcher) {
+  constructor(api: ServerApi, item: WorkItem, intervalMs: number, lostMs: number, watcher: RunWatcher) {
     this.#api = api;
     this.#item = item;
     this.#intervalMs = intervalMs;

@@ -1,38 +1,61 @@
-/** Batches report items on their way from the user thread to the control thread. */
+/** Batches news of runs on their way from the user thread to the control thread. */
 import type { ReportItem } from "../execution/report-item.ts";
+import type { RunNews } from "./user-thread-api.ts";
 
 /** Length of the windows in which messages are counted. */
 const WINDOW_MS = 10;
 
-/** Items of a window that are posted singly and at once; further items are batched. One post costs some 7 us. */
+/** Messages of a window that are posted at once; later news of the window is batched. One post costs some 7 us. */
 const SINGLE_POSTS_MAX = 32;
 
 /** Most items in one message. */
 const POST_ITEMS_MAX = 256;
 
 /**
- * Passes report items from the user thread to the control thread. A few items are posted at once, so that the control thread
- * has the reports of code that then blocks the user thread; many items are posted in batches.
+ * Passes report items and outcomes from the user thread to the control thread, in order. A few are posted at once, so that the
+ * control thread has the reports of code that then blocks the user thread; many are posted in batches.
  */
 export class ItemBatch {
-  readonly #post: (items: ReportItem[]) => void;
-  #items: ReportItem[] = [];
+  readonly #post: (news: RunNews[]) => void;
+  #news: RunNews[] = [];
+  #count = 0;
   #windowMs = 0;
   #posts = 0;
   #scheduled = false;
 
-  constructor(post: (items: ReportItem[]) => void) {
+  constructor(post: (news: RunNews[]) => void) {
     this.#post = post;
   }
 
-  add(item: ReportItem): void {
-    this.#items.push(item);
+  add(run: number, item: ReportItem): void {
+    const last = this.#news.at(-1);
+    if (last !== undefined && "items" in last && last.run === run) last.items.push(item);
+    else this.#news.push({ run, items: [item] });
+    this.#added();
+  }
+
+  /** An outcome leaves with everything before it. */
+  end(news: RunNews): void {
+    this.#news.push(news);
+    this.#added();
+  }
+
+  flush(): void {
+    if (this.#news.length === 0) return;
+    const news = this.#news;
+    this.#news = [];
+    this.#count = 0;
+    this.#post(news);
+  }
+
+  #added(): void {
+    this.#count += 1;
     const nowMs = performance.now();
     if (nowMs - this.#windowMs >= WINDOW_MS) {
       this.#windowMs = nowMs;
       this.#posts = 0;
     }
-    if (this.#posts < SINGLE_POSTS_MAX || this.#items.length >= POST_ITEMS_MAX) {
+    if (this.#posts < SINGLE_POSTS_MAX || this.#count >= POST_ITEMS_MAX) {
       this.#posts += 1;
       this.flush();
     } else if (!this.#scheduled) {
@@ -42,12 +65,5 @@ export class ItemBatch {
         this.flush();
       });
     }
-  }
-
-  flush(): void {
-    if (this.#items.length === 0) return;
-    const items = this.#items;
-    this.#items = [];
-    this.#post(items);
   }
 }

@@ -2,22 +2,34 @@
 import type { WorkItem } from "#protocol/records/engine";
 import { systemClock } from "../execution/clock.ts";
 import { describeFailure } from "../execution/failure.ts";
+import type { RunChannel } from "./run-channel.ts";
 import { RunControl, type RunControlOptions } from "./run-control.ts";
 import type { ServerApi } from "./server-api.ts";
 import type { ThreadKeeper } from "./thread-keeper.ts";
 
 /** Executes a work item that is not a run. */
-export async function doJob(api: ServerApi, keeper: ThreadKeeper, item: WorkItem, options: RunControlOptions): Promise<void> {
-  if (item.kind === "hooks") await runCrashHook(api, keeper, item, options);
+export async function doJob(
+  api: ServerApi,
+  channel: RunChannel,
+  keeper: ThreadKeeper,
+  item: WorkItem,
+  options: RunControlOptions,
+): Promise<void> {
+  if (item.kind === "hooks") await runCrashHook(channel, keeper, item, options);
   else if (item.kind === "bulk_complete") await answerBulkCheck(api, keeper, item, options.complain);
   else options.complain(`a work item of an unknown kind is passed over: ${String(item.kind)}`);
 }
 
 /** Job `hooks`: the hook of a run whose engine died. No answer is expected. */
-async function runCrashHook(api: ServerApi, keeper: ThreadKeeper, item: WorkItem, options: RunControlOptions): Promise<void> {
+async function runCrashHook(
+  channel: RunChannel,
+  keeper: ThreadKeeper,
+  item: WorkItem,
+  options: RunControlOptions,
+): Promise<void> {
   if (!keeper.find(item.project, item.flow)?.hooks.includes("Crashed")) return;
   const state = { type: "Crashed", name: "Crashed", timestamp: systemClock.nowUs(), message: null, details: {} } as const;
-  await new RunControl(api, keeper, item, options).executeHook(state);
+  await new RunControl(channel, keeper, item, options).executeHook(state);
 }
 
 /**

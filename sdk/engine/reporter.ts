@@ -2,9 +2,9 @@
 
 import { REPORT_BYTES_MAX } from "#protocol/limits";
 import type { ReportResponse, WorkItem } from "#protocol/records/engine";
-import type { State } from "#protocol/records/state";
+import { isTerminal, type State } from "#protocol/records/state";
 import type { ReportItem } from "../execution/report-item.ts";
-import type { ReportAnswer, ServerApi, TransitionAnswer } from "./server-api.ts";
+import type { HeldRun, ReportAnswer } from "./run-channel.ts";
 
 /** Longest delay of a report item. */
 const FLUSH_MS = 100;
@@ -39,9 +39,15 @@ interface Entry {
   chars: number;
 }
 
+/** The outcome of a move of the run. */
+export type TransitionAnswer =
+  | { kind: "accepted" }
+  /** The run is in another state than requested: `current`. */
+  | { kind: "refused"; current: string; error: string }
+  | { kind: "gone" };
+
 /** Notifications about the answers to reports. */
 export interface ReportWatcher {
-  contact(): void;
   cancelRequested(): void;
   /** The run no longer exists, or no report was accepted for ten minutes. */
   gone(reason: string): void;
@@ -55,7 +61,7 @@ export interface ReportWatcher {
  * has taken it.
  */
 export class Reporter {
-  readonly #api: ServerApi;
+  readonly #server: HeldRun;
   readonly #item: WorkItem;
   readonly #watcher: ReportWatcher;
   readonly #queue: Entry[] = [];
@@ -73,8 +79,8 @@ export class Reporter {
   #pump: Promise<void> | null = null;
   #closed = false;
 
-  constructor(api: ServerApi, item: WorkItem, watcher: ReportWatcher) {
-    this.#api = api;
+  constructor(server: HeldRun, item: WorkItem, watcher: ReportWatcher) {
+    this.#server = server;
     this.#item = item;
     this.#watcher = watcher;
   }
@@ -154,7 +160,7 @@ export class Reporter {
     const texts = this.#takeHead();
     let answer: ReportAnswer;
     try {
-      answer = await this.#api.report(this.#item, texts);
+      answer = await this.#server.report(texts, this.#isLast());
     } catch (error) {
       this.#giveUp(`reports do not reach the server: ${error instanceof Error ? error.message : String(error)}`);
       return;
@@ -166,7 +172,6 @@ export class Reporter {
         this.#noteMove(sent, answer.runState);
         this.#remove(sent);
         this.#noteDropped();
-        this.#watcher.contact();
         if (answer.cancel) this.#watcher.cancelRequested();
         return;
       case "gone":
@@ -179,6 +184,13 @@ export class Reporter {
       default:
         answer satisfies never;
     }
+  }
+
+  /** Whether the entries being sent end or pause the run. */
+  #isLast(): boolean {
+    return this.#queue
+      .slice(0, this.#inFlight)
+      .some(({ item }) => item.kind === "run_transition" && (isTerminal(item.state.type) || item.state.type === "Paused"));
   }
 
   /** The JSON texts of as many entries as fit into one request; at least one. */

@@ -6,12 +6,12 @@ import { systemClock } from "../execution/clock.ts";
 import type { FailureRecord } from "../execution/failure.ts";
 import type { LogLines } from "../execution/report-item.ts";
 import { type Ending, stateOf } from "./ending.ts";
-import { Heartbeat } from "./heartbeat.ts";
 import { OpenTaskRuns } from "./open-task-runs.ts";
+import type { TransitionAnswer } from "./reporter.ts";
 import { Reporter } from "./reporter.ts";
+import type { HeldRun, RunChannel } from "./run-channel.ts";
 import { RunChildren } from "./run-children.ts";
 import { RunStop } from "./run-stop.ts";
-import type { ServerApi, TransitionAnswer } from "./server-api.ts";
 import type { CodeKeeper, Ended, FlowFacts, RunFacts } from "./user-thread-api.ts";
 
 /** How long a hook may take before its thread is ended. */
@@ -20,8 +20,6 @@ const HOOK_MS_MAX = 60_000;
 export interface RunControlOptions {
   /** How long user code may take to return after a cancel before its thread is ended. */
   graceMs: number;
-  /** A heartbeat is sent after this much time without an answer of the server. */
-  heartbeatMs: number;
   /** A run is given up after this long without a server, as its reports are. */
   lostMs: number;
   complain(text: string): void;
@@ -29,12 +27,11 @@ export interface RunControlOptions {
 
 /** Takes one run from its work item to its last state. */
 export class RunControl {
-  readonly #api: ServerApi;
   readonly #keeper: CodeKeeper;
   readonly #item: WorkItem;
   readonly #options: RunControlOptions;
   readonly #reporter: Reporter;
-  readonly #heartbeat: Heartbeat;
+  readonly #server: HeldRun;
   readonly #stop: RunStop;
   readonly #children: RunChildren;
   readonly #open = new OpenTaskRuns();
@@ -43,8 +40,7 @@ export class RunControl {
   /** Begin and end of each attempt; the end of the latest is null until another follows. */
   readonly #times: [fromUs: number, toUs: number | null][] = [];
 
-  constructor(api: ServerApi, keeper: CodeKeeper, item: WorkItem, options: RunControlOptions) {
-    this.#api = api;
+  constructor(channel: RunChannel, keeper: CodeKeeper, item: WorkItem, options: RunControlOptions) {
     this.#keeper = keeper;
     this.#item = item;
     this.#options = options;
@@ -60,13 +56,13 @@ export class RunControl {
     this.#children = new RunChildren(item.external_id, keeper.gauges, (level, message) => this.#log(level, message));
     this.#stop = new RunStop(
       (seconds) => {
-        void keeper.thread.api.stop(seconds);
+        keeper.thread.stop(item.run_id, seconds);
         void this.#children.stop();
       },
-      () => void this.#children.kill().then(() => keeper.thread.terminate()),
+      () => void this.#enforceStop(),
       options.graceMs,
     );
-    this.#heartbeat = new Heartbeat(api, item, options.heartbeatMs, options.lostMs, {
+    this.#server = channel.hold(item, {
       cancelRequested: () => this.#stop.request({ kind: "cancelled" }),
       gone: () => this.#stop.request({ kind: "gone" }),
       lost: () => {
@@ -74,8 +70,7 @@ export class RunControl {
         this.#stop.request({ kind: "gone" });
       },
     });
-    this.#reporter = new Reporter(api, item, {
-      contact: () => this.#heartbeat.contact(),
+    this.#reporter = new Reporter(this.#server, item, {
       cancelRequested: () => this.#stop.request({ kind: "cancelled" }),
       gone: (reason) => {
         options.complain(`run ${item.run_id}: ${reason}`);
@@ -88,7 +83,6 @@ export class RunControl {
 
   /** Executes the run. Never throws because of user code. */
   async execute(): Promise<void> {
-    this.#heartbeat.start();
     try {
       const ending = this.#item.cancel_requested ? ({ kind: "cancelled" } as const) : await this.#start();
       if (ending !== null) await this.#finish(ending);
@@ -108,7 +102,7 @@ export class RunControl {
 
   /** Asks the server at once for the run's status. */
   check(): void {
-    this.#heartbeat.beat();
+    this.#server.check();
   }
 
   /** Stops the run because the engine process has to end; the run is recorded as Crashed. */
@@ -117,7 +111,7 @@ export class RunControl {
   }
 
   #close(): void {
-    this.#heartbeat.stop();
+    this.#server.close();
     this.#stop.close();
     this.#reporter.close();
   }
@@ -163,20 +157,19 @@ export class RunControl {
   /** One call of the flow's function, under its time limit. */
   async #attempt(flow: FlowFacts, attempt: number): Promise<Ending | { kind: "retry"; failure: FailureRecord; delay: number }> {
     const { thread } = this.#keeper;
-    thread.onItems = (items) => {
-      this.#open.observe(items);
-      this.#reporter.add(items);
-    };
     const seconds = flow.timeoutSeconds;
     const disarm =
       seconds === null ? undefined : systemClock.after(seconds * 1000, () => this.#stop.request({ kind: "timed-out", seconds }));
-    const outcome = await thread.answered<AttemptOutcome>(thread.api.execute(this.#facts, attempt));
+    const outcome = await thread.execute(this.#facts, attempt, (items) => {
+      this.#open.observe(items);
+      this.#reporter.add(items);
+    });
     disarm?.();
     this.#stop.disarm();
-    thread.onItems = () => undefined;
-    if (outcome.kind === "ended" || outcome.lingering) await this.#replaceThread();
+    if (outcome.kind === "ended") await this.#revivePlace();
+    else if (outcome.lingering) this.#keeper.retire(this.#item.run_id);
     await this.#children.end(outcome.kind === "completed" && this.#stop.reason === null);
-    return this.#stopEnding() ?? endingOf(outcome);
+    return this.#stopEnding() ?? endingOf(outcome, this.#item.run_id);
   }
 
   /** The ending of a stopped run, regardless of the outcome of its code. */
@@ -208,7 +201,7 @@ export class RunControl {
     const decided = crashed && answer.kind === "refused" && isStateType(answer.current) && isTerminal(answer.current);
     if (answer.kind === "refused" && !decided)
       this.#options.complain(`run ${this.#item.run_id}: ${state.name} was refused: ${answer.error}`);
-    this.#heartbeat.stop();
+    this.#server.close();
     // The server reports a crash, whichever side noticed it.
     if (answer.kind === "accepted" && !crashed && this.#flow?.hooks.includes(state.type)) await this.#runHook(state);
   }
@@ -225,16 +218,14 @@ export class RunControl {
   /** Calls the flow's hook for a state, and reports the hook's log lines. */
   async #runHook(state: State): Promise<void> {
     const { thread } = this.#keeper;
-    thread.onItems = (items) => this.#reporter.add(items);
-    const late = setTimeout(() => void thread.terminate(), HOOK_MS_MAX);
-    try {
-      const ended = await thread.answered(thread.api.hook(this.#facts, state));
-      if (ended !== undefined) this.#options.complain(`run ${this.#item.run_id}: ${ended.cause} in a hook`);
-    } catch (error) {
-      this.#options.complain(`run ${this.#item.run_id}: hook: ${String(error)}`);
-    }
+    const late = setTimeout(() => void thread.terminate(this.#item.run_id), HOOK_MS_MAX);
+    const failure = await thread.hook(this.#facts, state, (items) => this.#reporter.add(items));
     clearTimeout(late);
-    if (!thread.alive) await this.#replaceThread();
+    if (failure !== null) {
+      const why = typeof failure === "string" ? `hook: ${failure}` : `${failure.cause} in a hook`;
+      this.#options.complain(`run ${this.#item.run_id}: ${why}`);
+    }
+    if (!thread.alive) await this.#revivePlace();
     await this.#children.end(true);
     await this.#reporter.flush();
   }
@@ -244,8 +235,19 @@ export class RunControl {
     this.#reporter.add([{ kind: "logs", logs: [{ ...line, timestamp: systemClock.nowUs(), message }] }]);
   }
 
-  async #replaceThread(): Promise<void> {
-    const traceback = await this.#keeper.replace();
+  /**
+   * The code did not return within the grace. Code that holds its thread can only be ended with the thread; other code is
+   * left to itself, so that the other runs of the thread go on.
+   */
+  async #enforceStop(): Promise<void> {
+    await this.#children.kill();
+    const { thread } = this.#keeper;
+    if (await thread.responds()) thread.abandon(this.#item.run_id);
+    else await thread.terminate(this.#item.run_id);
+  }
+
+  async #revivePlace(): Promise<void> {
+    const traceback = await this.#keeper.revive();
     if (traceback !== null) this.#options.complain(`the module cannot be imported any more:\n${traceback}`);
   }
 
@@ -256,17 +258,12 @@ export class RunControl {
 
   /** Moves of the run, one after the other; false as soon as one is refused or the run is gone. */
   async #moves(states: readonly State[]): Promise<boolean> {
-    const together = this.#item.run_transitions === true ? [states] : states.map((state) => [state]);
-    for (const moves of together) {
-      const answer = await this.#transition(...moves);
-      if (answer.kind === "accepted") continue;
-      if (answer.kind === "refused") {
-        if (answer.current === "Cancelling") this.#stop.request({ kind: "cancelled" });
-        else this.#options.complain(`run ${this.#item.run_id}: ${moves.at(-1)?.name} was refused: ${answer.error}`);
-      }
-      return false;
+    const answer = await this.#transition(...states);
+    if (answer.kind === "refused") {
+      if (answer.current === "Cancelling") this.#stop.request({ kind: "cancelled" });
+      else this.#options.complain(`run ${this.#item.run_id}: ${states.at(-1)?.name} was refused: ${answer.error}`);
     }
-    return true;
+    return answer.kind === "accepted";
   }
 
   /** The state of a retried run holds the begin and end of each attempt, because no event marks the end of an attempt. */
@@ -275,28 +272,18 @@ export class RunControl {
     return { ...state, details: { ...state.details, attempts: structuredClone(this.#times) } };
   }
 
-  /** Sends moves after everything reported so far, within the report if the server accepts that. */
+  /** Sends moves after everything reported so far. */
   async #transition(...moves: State[]): Promise<TransitionAnswer> {
     const states = moves.map((move) => this.#withAttempts(move));
-    const gone = () => this.#stop.reason?.kind === "gone";
-    if (this.#item.run_transitions === true) return gone() ? { kind: "gone" } : this.#reporter.move(states);
-    await this.#reporter.flush();
-    const [state] = states;
-    if (gone() || state === undefined) return { kind: "gone" };
-    try {
-      const answer = await this.#api.transition(this.#item, state);
-      if (answer.kind === "gone") this.#stop.request({ kind: "gone" });
-      else this.#heartbeat.contact();
-      return answer;
-    } catch (error) {
-      this.#options.complain(`run ${this.#item.run_id}: ${state.name} did not reach the server: ${String(error)}`);
-      this.#stop.request({ kind: "gone" });
-      return { kind: "gone" };
-    }
+    return this.#stop.reason?.kind === "gone" ? { kind: "gone" } : await this.#reporter.move(states);
   }
 }
 
-function endingOf(outcome: AttemptOutcome | Ended): Ending | { kind: "retry"; failure: FailureRecord; delay: number } {
+/** The ending of run `run` by an outcome of its code, or by the end of the thread. */
+function endingOf(
+  outcome: AttemptOutcome | Ended,
+  run: number,
+): Ending | { kind: "retry"; failure: FailureRecord; delay: number } {
   switch (outcome.kind) {
     case "completed":
       return { kind: "completed", details: outcome.details };
@@ -305,7 +292,7 @@ function endingOf(outcome: AttemptOutcome | Ended): Ending | { kind: "retry"; fa
         ? { kind: "failed", failure: outcome.failure }
         : { kind: "retry", failure: outcome.failure, delay: outcome.retryDelaySeconds };
     case "ended":
-      return { kind: "crashed", cause: outcome.cause, details: outcome.details };
+      return crashOf(outcome, run);
     case "paused":
       return { kind: "paused", question: outcome.question };
     case "stopped":
@@ -313,4 +300,11 @@ function endingOf(outcome: AttemptOutcome | Ended): Ending | { kind: "retry"; fa
     default:
       return outcome satisfies never;
   }
+}
+
+/** The crash of a run whose thread ended: by its own code, by that of another run, or by code that cannot be told. */
+function crashOf({ cause, details, run: culprit }: Ended, run: number): Ending {
+  if (culprit === run) return { kind: "crashed", cause, details };
+  if (culprit === null) return { kind: "crashed", cause, details: { ...details, fault: "unknown" } };
+  return { kind: "crashed", cause: `stopped with run ${culprit}: ${cause}`, details: { fault: "other", stopped_with: culprit } };
 }

@@ -2,17 +2,18 @@
 
 import { WAIT_MS_MAX } from "#protocol/limits";
 import type { HeartbeatResponse, ReportResponse, WorkItem, WorkResponse } from "#protocol/records/engine";
-import type { State } from "#protocol/records/state";
+import type { ExchangeRequest, ExchangeResponse } from "#protocol/records/exchange";
 import type { Channel, ChannelAnswer } from "./connection.ts";
 import { sendUntilAnswered } from "./retrying.ts";
+import type { ReportAnswer } from "./run-channel.ts";
 
 /** Ten seconds more than the server ever holds a poll (interface: Limits, engine request timeout). */
 const POLL_TIMEOUT_MS = 40_000;
 
-/** The server answers a transition within 25 s or cuts the connection. */
+/** The server answers within 25 s or cuts the connection. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** How long reports and transitions are retried (interface: Limits, engine idle give-up). */
+/** How long reports are retried (interface: Limits, engine idle give-up). */
 const RETRY_MS = 600_000;
 
 /** The identity of this engine, sent with each request. */
@@ -28,19 +29,10 @@ export interface EngineIdentity {
   wanted?: number;
 }
 
-export type TransitionAnswer =
-  | { kind: "accepted" }
-  /** `current` is the type of the run's present state. */
-  | { kind: "refused"; current: string; error: string }
-  /** The run no longer exists. */
-  | { kind: "gone" };
-
-export type ReportAnswer =
-  /** `runState`: the run's state after a report that moved it. */
-  | { kind: "applied"; lastSeq: number; cancel: boolean; runState?: ReportResponse["run_state"] }
-  | { kind: "gone" }
-  | { kind: "too-large" }
-  | { kind: "refused"; error: string };
+/** An exchange without the engine's identity; the events of its reports are texts beside it. */
+export type ExchangeBody = Pick<ExchangeRequest, "exchange" | "slots" | "held" | "hold"> & {
+  reports: readonly { run_id: number; lease: number; returned?: boolean }[];
+};
 
 /**
  * The engine's requests, each on the connection for its purpose, so that a long poll or a large report does not delay a
@@ -86,22 +78,35 @@ export class ServerApi {
   }
 
   /**
-   * POST /api/runs/{id}/transition.
-   * @throws the connection error after ten minutes of retries
+   * POST /api/engine/exchange, repeated under its number until the server has answered.
+   * @param holds true if the server may hold the request; it then has a connection of its own
+   * @throws the connection error after the time of retries, the signal's reason, and an Error for an unexpected answer
    */
-  async transition(item: WorkItem, state: State): Promise<TransitionAnswer> {
-    const { type, name, message, details, timestamp } = state;
-    const lease = item.lease ?? null;
-    const json = JSON.stringify({ type, name, message, details, force: false, ...(lease === null ? {} : { lease, timestamp }) });
-    const path = `/api/runs/${item.run_id}/transition`;
-    const answer = await sendUntilAnswered(() => this.#run.send("POST", path, json), this.#retryMs);
-    if (answer.status < 300) return { kind: "accepted" };
-    if (answer.status === 404) return { kind: "gone" };
-    const refusal = recordOf(answer.body);
-    const current = recordOf(refusal["current"]);
-    // The answer to the first try was lost, not the transition.
-    if (answer.repeated && current["type"] === type && current["name"] === name) return { kind: "accepted" };
-    return { kind: "refused", current: String(current["type"] ?? ""), error: errorOf(answer) };
+  async exchange(body: ExchangeBody, events: readonly string[], holds: boolean, signal: AbortSignal): Promise<ExchangeResponse> {
+    const { engineId, sourceDir, module, isolated, nice, host, wanted } = this.#identity;
+    const identity = {
+      engine_id: engineId,
+      pid: process.pid,
+      source_dir: sourceDir,
+      module,
+      isolated,
+      nice,
+      host,
+      run_id: wanted,
+    };
+    const { reports, ...rest } = body;
+    const parts = reports.map((report, at) => `${JSON.stringify(report).slice(0, -1)},"events":[${events[at] ?? ""}]}`);
+    const json = `${JSON.stringify({ ...identity, ...rest }).slice(0, -1)},"reports":[${parts.join()}]}`;
+    const channel = holds ? this.#poll : this.#run;
+    const answer = await sendUntilAnswered(
+      () => channel.send("POST", "/api/engine/exchange", json, signal),
+      holds ? 0 : this.#retryMs,
+      signal,
+    );
+    // A newer exchange was faster on the other connection.
+    if (holds && answer.status === 409) return { exchange: body.exchange, exit: false, runs: [], reports: [], stop: [] };
+    if (answer.status !== 200) throw new UnexpectedAnswer(answer);
+    return answer.body as ExchangeResponse;
   }
 
   /**

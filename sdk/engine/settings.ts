@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { ENGINE_SLOTS_MAX } from "#protocol/limits";
 import { hostIdentity } from "#system/host-identity";
 import type { ServerAddress } from "./connection.ts";
 import type { EngineSettings } from "./engine.ts";
@@ -15,6 +16,12 @@ const GRACE_SECONDS = 4;
 
 /** A heartbeat is due after this much silence. */
 const HEARTBEAT_SECONDS = 5;
+
+/** Runs of one engine at a time: beyond some hundred, a second engine is faster than a fuller one. */
+const SLOTS_DEFAULT = 256;
+
+/** How long the other runs of an engine may go on once code of an ended run lingers. */
+const DRAIN_SECONDS = 60;
 
 /** An idle engine gives up after this long without a server (interface: Limits, engine idle give-up). */
 const GIVE_UP_SECONDS = 30;
@@ -32,11 +39,11 @@ export const DEFAULT_TIMES = {
 };
 
 export const USAGE =
-  "usage: --source-dir DIR --module FILE [--engine-id ID] [--server URL] [--socket PATH] [--once] [--nice N] [--grace SECONDS] [--heartbeat SECONDS] [--lost SECONDS] [--give-up SECONDS] [--heap-mb N]";
+  "usage: --source-dir DIR --module FILE [--engine-id ID] [--server URL] [--socket PATH] [--once] [--nice N] [--slots N] [--grace SECONDS] [--drain SECONDS] [--lost SECONDS] [--give-up SECONDS] [--heap-mb N]";
 
 /**
  * The engine's settings from its command line and environment
- * (MILLRACE_HOME, MILLRACE_SERVER, MILLRACE_SOCKET, MILLRACE_TOKEN, MILLRACE_ENGINE_ID).
+ * (MILLRACE_HOME, MILLRACE_SERVER, MILLRACE_SOCKET, MILLRACE_TOKEN, MILLRACE_ENGINE_ID, MILLRACE_ENGINE_SLOTS).
  * @throws Error for an invalid command line
  */
 export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSettings {
@@ -51,7 +58,8 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
       server: { type: "string" },
       socket: { type: "string" },
       grace: { type: "string" },
-      heartbeat: { type: "string" },
+      slots: { type: "string" },
+      drain: { type: "string" },
       lost: { type: "string" },
       "give-up": { type: "string" },
       "heap-mb": { type: "string" },
@@ -78,7 +86,8 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
     home,
     heapMb: values["heap-mb"] === undefined ? null : numberOf("--heap-mb", values["heap-mb"]),
     graceMs: 1000 * (values.grace === undefined ? GRACE_SECONDS : numberOf("--grace", values.grace)),
-    heartbeatMs: 1000 * (values.heartbeat === undefined ? HEARTBEAT_SECONDS : numberOf("--heartbeat", values.heartbeat)),
+    slotsMax: slotsOf(values.slots ?? (env["MILLRACE_ENGINE_SLOTS"] || String(SLOTS_DEFAULT))),
+    drainMs: 1000 * (values.drain === undefined ? DRAIN_SECONDS : numberOf("--drain", values.drain)),
     lostMs: 1000 * (values.lost === undefined ? LOST_SECONDS : numberOf("--lost", values.lost)),
     giveUpMs: 1000 * (values["give-up"] === undefined ? GIVE_UP_SECONDS : numberOf("--give-up", values["give-up"])),
     complain: (text) => process.stderr.write(`millrace engine: ${text}\n`),
@@ -101,6 +110,13 @@ function addressSource(
     const { url } = JSON.parse(readFileSync(path, "utf8")) as { url: string };
     return { url, socketPath: null, token };
   };
+}
+
+function slotsOf(text: string): number {
+  const slots = numberOf("--slots", text);
+  if (!Number.isInteger(slots) || slots < 1 || slots > ENGINE_SLOTS_MAX)
+    throw new Error(`--slots takes a whole number from 1 to ${ENGINE_SLOTS_MAX}, not "${text}"`);
+  return slots;
 }
 
 function numberOf(option: string, text: string): number {

@@ -18,6 +18,9 @@ export class ThreadKeeper implements CodeKeeper {
   #flows: FlowFacts[] = [];
   importError: string | null = null;
   #closed = false;
+  #replacing: Promise<string | null> | null = null;
+  /** The first run whose code goes on after its end. */
+  #retired: { run: number; sinceMs: number } | null = null;
 
   constructor(data: Omit<UserThreadData, "gauges">, heapMb: number | null) {
     this.#data = { ...data, gauges: this.gauges.memory };
@@ -56,18 +59,44 @@ export class ThreadKeeper implements CodeKeeper {
     return await this.load();
   }
 
+  /** Several runs may find the thread ended; the first one starts another. */
+  async revive(): Promise<string | null> {
+    if (this.#thread.alive) return await (this.#replacing ?? Promise.resolve(this.importError));
+    this.#replacing ??= this.replace().finally(() => {
+      this.#replacing = null;
+    });
+    return await this.#replacing;
+  }
+
+  retire(run: number): void {
+    this.#retired ??= { run, sinceMs: performance.now() };
+  }
+
   /**
-   * Before each run: replaces the thread if its code differs from the files or could not be imported. Checking the files is the
-   * only method that is never late: a change notification of the system may still be on its way.
+   * Whether the thread is to be replaced before further runs: code of an ended run goes on in it, its module could not be
+   * imported, or a file has changed. Checking the files is the only method that is never late: a change notification of the
+   * system may still be on its way.
    */
+  get isOver(): boolean {
+    return !this.#thread.alive || this.#retired !== null || this.importError !== null || this.#thread.isOutdated();
+  }
+
+  /** Replaces a thread that is over, once no run uses it. */
   async refresh(): Promise<void> {
-    if (!this.#thread.alive || this.importError !== null) await this.replace();
+    if (!this.#thread.alive || this.#retired !== null || this.importError !== null) await this.replace();
     for (let tries = 0; tries < REFRESHES_MAX && this.#thread.isOutdated(); tries += 1) await this.replace();
   }
 
+  /** Ends a thread whose lingering code has had this long for the other runs to end. */
+  async endRetired(afterMs: number): Promise<void> {
+    if (this.#retired === null || performance.now() - this.#retired.sinceMs < afterMs) return;
+    await this.#thread.terminate(this.#retired.run);
+  }
+
   async #startThread(): Promise<void> {
-    await this.#thread.terminate();
+    await this.#thread.terminate(null);
     this.#flows = [];
+    this.#retired = null;
     this.#thread = new UserThread(this.#data, this.#heapMb);
   }
 
@@ -78,6 +107,6 @@ export class ThreadKeeper implements CodeKeeper {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#thread.terminate();
+    await this.#thread.terminate(null);
   }
 }

@@ -45,37 +45,58 @@ export interface ImportedFile {
   imported: LoadedFile;
 }
 
-/** Calls from the control thread to the user thread (comlink); report items of a run come back on the same port, as arrays. */
+/** Calls that are rare (comlink). */
 export interface UserThreadApi {
   /** Imports the module; the first call. */
   load(): Promise<LoadAnswer>;
-  /** Calls a flow once. All report items of the attempt are posted before the answer. */
-  execute(run: RunFacts, attempt: number): Promise<AttemptOutcome>;
-  /** Aborts the signal of the current run. `seconds` is the exceeded time limit, null for a cancel. */
-  stop(seconds: number | null): void;
+  /** Answers as soon as the thread returns to its event loop. */
+  ping(): void;
   /** Asks the flow which of these values of a backfill are already done. */
   bulkComplete(flow: { project: string; flow: string }, values: string[]): Promise<string[]>;
-  /** Calls the flow's hook for a state. */
-  hook(run: RunFacts, state: State): Promise<void>;
 }
+
+/** Orders about runs, posted to the user thread as one array for each turn of the control thread. */
+export type RunOrder =
+  /** Call a flow once. */
+  | { kind: "execute"; run: RunFacts; attempt: number }
+  /** Call the flow's hook for a state. */
+  | { kind: "hook"; run: RunFacts; state: State }
+  /** Abort the signal of a run. `seconds` is the exceeded time limit, null for a cancel. */
+  | { kind: "stop"; run: number; seconds: number | null }
+  /** The run is over although its code goes on: what that code does later is not recorded. */
+  | { kind: "abandon"; run: number };
+
+/** News of runs, posted to the control thread as arrays. All items of an attempt come before its outcome. */
+export type RunNews =
+  | { run: number; items: ReportItem[] }
+  | { run: number; outcome: AttemptOutcome }
+  /** The hook has returned; `error` if the call of the hook failed. */
+  | { run: number; hook: { error: string | null } };
 
 /** The thread has ended without an answer. `details` are those of the Crashed state. */
 export interface Ended {
   kind: "ended";
   cause: string;
   details: Record<string, unknown>;
+  /** The run whose code ended the thread; null where that cannot be told. */
+  run: number | null;
 }
 
-/** Where the code of a run executes, as the run's control sees it: a thread, or the script itself. It can end at any moment. */
+/** Where the code of runs executes, as the control of a run sees it: a thread, or the script itself. It can end at any moment. */
 export interface CodePlace {
   readonly alive: boolean;
-  /** Receives the report items of the current run. */
-  onItems: (items: ReportItem[]) => void;
-  readonly api: Pick<UserThreadApi, "execute" | "hook"> & { stop(seconds: number | null): unknown };
-  /** The answer of a call on `api`, or the cause if the place ends before that. */
-  answered<T>(call: Promise<T>): Promise<T | Ended>;
-  /** Ends the place, whatever its code is doing. */
-  terminate(): Promise<void>;
+  /** Calls a flow once; `onItems` gets all report items of the attempt before the outcome. */
+  execute(run: RunFacts, attempt: number, onItems: (items: ReportItem[]) => void): Promise<AttemptOutcome | Ended>;
+  /** Calls the flow's hook for a state; null when it has returned, else why the call failed. */
+  hook(run: RunFacts, state: State, onItems: (items: ReportItem[]) => void): Promise<string | null | Ended>;
+  /** Aborts the signal of a run. `seconds` is the exceeded time limit, null for a cancel. */
+  stop(run: number, seconds: number | null): void;
+  /** Whether the place still takes orders: false while code holds its thread. */
+  responds(): Promise<boolean>;
+  /** Ends the attempt of a run whose code does not return; the code may go on, and nothing of it is recorded. */
+  abandon(run: number): void;
+  /** Ends the place, whatever its code is doing; `run` is the run that did not stop. */
+  terminate(run: number | null): Promise<void>;
 }
 
 /** Keeps a place, and replaces it after it was ended. */
@@ -86,6 +107,8 @@ export interface CodeKeeper {
   readonly importError: string | null;
   /** The flow of this name, in this project if there is one. */
   find(project: string, name: string): FlowFacts | undefined;
-  /** Null if the module was imported again, else the traceback. */
-  replace(): Promise<string | null>;
+  /** A place that executes code, after the former one has ended: null if the module was imported, else the traceback. */
+  revive(): Promise<string | null>;
+  /** Code of an ended run goes on: the place takes no further run, and ends when its other runs have ended. */
+  retire(run: number): void;
 }

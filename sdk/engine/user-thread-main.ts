@@ -1,5 +1,5 @@
 /**
- * Entry of the user thread: imports one module and calls its flows, one at a time, on request of the control thread.
+ * Entry of the user thread: imports one module and calls its flows for the runs that the control thread orders.
  */
 import { parentPort, workerData } from "node:worker_threads";
 import { expose } from "comlink";
@@ -13,7 +13,7 @@ import { captureConsole } from "../output/console-capture.ts";
 import { captureStreams } from "../output/stream-capture.ts";
 import { FlowCalls } from "./flow-calls.ts";
 import { tellEnd } from "./thread-end.ts";
-import type { ImportedFile, LoadAnswer, UserThreadApi, UserThreadData } from "./user-thread-api.ts";
+import type { ImportedFile, LoadAnswer, RunOrder, UserThreadApi, UserThreadData } from "./user-thread-api.ts";
 
 if (parentPort === null) throw new Error("this module runs in a worker thread only");
 const port = parentPort;
@@ -35,11 +35,14 @@ const api: UserThreadApi = {
     for (const { definition } of loaded.flows) definition.checker.warm().catch(() => undefined);
     return { flows: calls.facts() };
   },
-  execute: (run, attempt) => calls.execute(run, attempt),
-  stop: (seconds) => calls.stop(seconds),
+  ping: () => undefined,
   bulkComplete: (flow, values) => calls.bulkComplete(flow, values),
-  hook: (run, state) => calls.hook(run, state),
 };
+
+// Orders about runs are arrays; everything else on this port is comlink's.
+port.on("message", (message: RunOrder[] | object) => {
+  if (Array.isArray(message)) calls.take(message);
+});
 
 // Collected items leave the thread even if user code ends it.
 tellEnd((ended) => {
@@ -49,7 +52,7 @@ tellEnd((ended) => {
 expose(api, nodeEndpoint(port));
 
 function callsOf(flows: readonly LoadedFlow[]): FlowCalls {
-  return new FlowCalls(flows, { module, home, connect, post: (items) => port.postMessage(items) });
+  return new FlowCalls(flows, { module, home, connect, post: (news) => port.postMessage(news) });
 }
 
 /** Most runs send no request to the server, so the first run that does loads the client. */

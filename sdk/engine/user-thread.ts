@@ -1,21 +1,47 @@
 /** The user thread as the control thread sees it. */
+import type { EventLoopUtilization } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
 import { type Remote, wrap } from "comlink";
 import nodeEndpoint from "comlink/dist/esm/node-adapter.mjs";
+import type { State } from "#protocol/records/state";
+import type { AttemptOutcome } from "../execution/attempt.ts";
 import type { ReportItem } from "../execution/report-item.ts";
 import { isChanged, type LoadedFile } from "../modules/loaded-file.ts";
 import { endedByError } from "./thread-end.ts";
-import type { CodePlace, Ended, ImportedFile, UserThreadApi, UserThreadData } from "./user-thread-api.ts";
+import type {
+  CodePlace,
+  Ended,
+  ImportedFile,
+  RunFacts,
+  RunNews,
+  RunOrder,
+  UserThreadApi,
+  UserThreadData,
+} from "./user-thread-api.ts";
+
+/** A thread that does not answer for this long is held by code that does not return to its event loop. */
+const BLOCKED_MS = 1_000;
+
+/** A call whose answer the control of a run waits for. */
+interface Waiting {
+  onItems: (items: ReportItem[]) => void;
+  settle: (answer: AttemptOutcome | { hook: { error: string | null } } | Ended) => void;
+}
 
 /** The control thread's handle of the user thread, which can end at any moment. */
 export class UserThread implements CodePlace {
   readonly api: Remote<UserThreadApi>;
-  onItems: (items: ReportItem[]) => void = () => undefined;
   readonly #worker: Worker;
   readonly #files: LoadedFile[] = [];
-  /** Calls that wait for an answer; each is settled with the cause when the thread ends. */
+  /** Calls that wait for an answer, by run; each is settled with the cause when the thread ends. */
+  readonly #calls = new Map<number, Waiting>();
+  /** Rare calls; settled likewise. */
   readonly #waiting = new Set<(ended: Ended) => void>();
+  #orders: RunOrder[] = [];
+  #utilized: EventLoopUtilization | undefined;
   #ended: Ended | null = null;
+  /** Why this side ends the thread. */
+  #terminated: Ended | null = null;
 
   constructor(data: UserThreadData, heapMb: number | null) {
     const extension = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
@@ -25,25 +51,25 @@ export class UserThread implements CodePlace {
     });
     this.api = wrap<UserThreadApi>(nodeEndpoint(this.#worker));
     let ended: Ended | null = null;
-    this.#worker.on("message", (message: ReportItem[] | ImportedFile | Ended | object) => {
-      // Batches of items are arrays, and the last message holds the cause of the end; everything else on this port is
-      // comlink's.
-      if (Array.isArray(message)) this.onItems(message);
+    this.#worker.on("message", (message: RunNews[] | ImportedFile | Ended | object) => {
+      // News of runs are arrays, and the last message holds the cause of the end; everything else on this port is comlink's.
+      if (Array.isArray(message)) this.#take(message);
       else if ("imported" in message) this.#files.push(message.imported);
       else if (isEnded(message)) ended = message;
     });
     this.#worker.on("error", (error: unknown) => {
       ended ??= endedBy(error);
     });
-    this.#worker.on("exit", (code) => {
-      this.#ended = ended ?? { kind: "ended", cause: `the thread of the flow ended with code ${code}`, details: {} };
-      for (const tell of this.#waiting) tell(this.#ended);
-      this.#waiting.clear();
-    });
+    this.#worker.on("exit", (code) => this.#end(ended ?? this.#terminated ?? endedWith(code)));
   }
 
   get alive(): boolean {
     return this.#ended === null;
+  }
+
+  /** Number of runs whose code executes here. */
+  get runs(): number {
+    return this.#calls.size;
   }
 
   /** Whether a file loaded here has changed since. Costs two microseconds per file. */
@@ -56,6 +82,45 @@ export class UserThread implements CodePlace {
     return this.#files.some(({ settled, target }) => !settled || target === "");
   }
 
+  async execute(run: RunFacts, attempt: number, onItems: (items: ReportItem[]) => void): Promise<AttemptOutcome | Ended> {
+    const answer = await this.#call(run.id, onItems, { kind: "execute", run, attempt });
+    if ("hook" in answer) throw new Error("the user thread answered a call of a flow with that of a hook");
+    return answer;
+  }
+
+  async hook(run: RunFacts, state: State, onItems: (items: ReportItem[]) => void): Promise<string | null | Ended> {
+    const answer = await this.#call(run.id, onItems, { kind: "hook", run, state });
+    if ("hook" in answer) return answer.hook.error;
+    if (answer.kind === "ended") return answer;
+    throw new Error("the user thread answered a call of a hook with that of a flow");
+  }
+
+  stop(run: number, seconds: number | null): void {
+    this.#order({ kind: "stop", run, seconds });
+  }
+
+  abandon(run: number): void {
+    this.#order({ kind: "abandon", run });
+  }
+
+  async responds(): Promise<boolean> {
+    const limit = Promise.withResolvers<false>();
+    const timer = setTimeout(() => limit.resolve(false), BLOCKED_MS);
+    const answered = this.answered(this.api.ping()).then((answer) => answer === undefined);
+    const responds = await Promise.race([answered, limit.promise]);
+    clearTimeout(timer);
+    return responds;
+  }
+
+  /** The share of time since the last call in which the thread executed code, from 0 to 1. */
+  utilization(): number {
+    const now = this.#worker.performance.eventLoopUtilization();
+    const { utilization } = this.#worker.performance.eventLoopUtilization(now, this.#utilized);
+    this.#utilized = now;
+    return utilization;
+  }
+
+  /** The answer of a rare call on `api`, or the cause if the thread ends before that. */
   answered<T>(call: Promise<T>): Promise<T | Ended> {
     if (this.#ended !== null) return Promise.resolve(this.#ended);
     return new Promise((resolve, reject) => {
@@ -64,8 +129,48 @@ export class UserThread implements CodePlace {
     });
   }
 
-  async terminate(): Promise<void> {
+  async terminate(run: number | null): Promise<void> {
+    this.#terminated ??= { kind: "ended", cause: "the thread of the flow was ended", details: {}, run };
     await this.#worker.terminate();
+  }
+
+  #call(run: number, onItems: Waiting["onItems"], order: RunOrder): Promise<Parameters<Waiting["settle"]>[0]> {
+    if (this.#ended !== null) return Promise.resolve(this.#ended);
+    return new Promise((settle) => {
+      this.#calls.set(run, { onItems, settle });
+      this.#order(order);
+    });
+  }
+
+  /** Orders of one turn leave as one message. */
+  #order(order: RunOrder): void {
+    if (this.#orders.push(order) > 1) return;
+    queueMicrotask(() => {
+      const orders = this.#orders;
+      this.#orders = [];
+      this.#worker.postMessage(orders);
+    });
+  }
+
+  #take(news: readonly RunNews[]): void {
+    for (const each of news) {
+      const call = this.#calls.get(each.run);
+      if (call === undefined) continue;
+      if ("items" in each) {
+        call.onItems(each.items);
+        continue;
+      }
+      this.#calls.delete(each.run);
+      call.settle("outcome" in each ? each.outcome : each);
+    }
+  }
+
+  #end(ended: Ended): void {
+    this.#ended = ended;
+    for (const { settle } of this.#calls.values()) settle(ended);
+    this.#calls.clear();
+    for (const settle of this.#waiting) settle(ended);
+    this.#waiting.clear();
   }
 }
 
@@ -73,13 +178,17 @@ function isEnded(message: unknown): message is Ended {
   return typeof message === "object" && message !== null && "kind" in message && message.kind === "ended";
 }
 
+function endedWith(code: number): Ended {
+  return { kind: "ended", cause: `the thread of the flow ended with code ${code}`, details: {}, run: null };
+}
+
 /** Ends that the thread could not report itself: a full heap, or a failed start. */
 function endedBy(error: unknown): Ended {
   if (error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY") {
     const cause = `out of memory: the JavaScript heap of the flow is full (${HEAP_ADVICE})`;
-    return { kind: "ended", cause, details: { out_of_memory: true } };
+    return { kind: "ended", cause, details: { out_of_memory: true }, run: null };
   }
-  return endedByError(error, "uncaught");
+  return endedByError(error, "uncaught", null);
 }
 
 const HEAP_ADVICE = "NODE_OPTIONS=--max-old-space-size=MB for the server sets its size";

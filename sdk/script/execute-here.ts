@@ -6,6 +6,7 @@ import { hostIdentity } from "#system/host-identity";
 import { hasEnded, type Millrace, type Run } from "../client/index.ts";
 import { clientHome } from "../client/local-server.ts";
 import type { FlowDefinition } from "../define/flow.ts";
+import { PolledRuns } from "../engine/polled-run.ts";
 import { RunControl } from "../engine/run-control.ts";
 import { ServerApi } from "../engine/server-api.ts";
 import { DEFAULT_TIMES } from "../engine/settings.ts";
@@ -52,7 +53,9 @@ export async function executeHere({ client, send, definition, registration, run 
 
 async function control(api: ServerApi, code: ScriptCode, item: WorkItem): Promise<void> {
   const complain = (text: string): void => void process.stderr.write(`millrace: ${text}\n`);
-  const running = new RunControl(api, code, item, { ...DEFAULT_TIMES, complain });
+  const { heartbeatMs, lostMs } = DEFAULT_TIMES;
+  const channel = new PolledRuns(api, heartbeatMs, lostMs);
+  const running = new RunControl(channel, code, item, { ...DEFAULT_TIMES, complain });
   // The cancel goes to the server first; this only speeds up its arrival here.
   const check = (): void => void setImmediate(() => running.check());
   process.on("SIGINT", check);

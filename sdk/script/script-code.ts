@@ -1,6 +1,8 @@
+import type { State } from "#protocol/records/state";
 import type { Millrace } from "../client/index.ts";
 import { FlowCalls } from "../engine/flow-calls.ts";
-import type { CodeKeeper, CodePlace, Ended, FlowFacts } from "../engine/user-thread-api.ts";
+import type { CodeKeeper, CodePlace, Ended, FlowFacts, RunFacts, RunNews } from "../engine/user-thread-api.ts";
+import type { AttemptOutcome } from "../execution/attempt.ts";
 import { Gauges } from "../execution/gauges.ts";
 import type { ReportItem } from "../execution/report-item.ts";
 import type { LoadedFlow } from "../modules/load-module.ts";
@@ -17,21 +19,16 @@ export class ScriptCode implements CodeKeeper, CodePlace {
   readonly gauges = gauges;
   readonly importError = null;
   readonly alive = true;
-  readonly api: CodePlace["api"];
-  onItems: (items: ReportItem[]) => void = () => undefined;
   readonly #calls: FlowCalls;
-  #left = Promise.withResolvers<Ended>();
+  #onItems: (items: ReportItem[]) => void = () => undefined;
+  #settle: (news: RunNews) => void = () => undefined;
 
   constructor(flow: LoadedFlow, home: string, client: Millrace) {
-    const post = (items: ReportItem[]): void => {
-      for (const item of items) {
-        if (item.kind === "logs") for (const line of item.logs) if (!isStreamLine(line)) echoLine(line);
-      }
-      this.onItems(items);
-    };
     const { module } = flow.registration;
+    const post = (news: readonly RunNews[]): void => {
+      for (const each of news) this.#take(each);
+    };
     this.#calls = new FlowCalls([flow], { module, home, connect: () => Promise.resolve(client), post });
-    this.api = this.#calls;
   }
 
   get thread(): CodePlace {
@@ -42,17 +39,51 @@ export class ScriptCode implements CodeKeeper, CodePlace {
     return this.#calls.facts()[0];
   }
 
-  answered<T>(call: Promise<T>): Promise<T | Ended> {
-    return Promise.race([call, this.#left.promise]);
+  async execute(run: RunFacts, attempt: number, onItems: (items: ReportItem[]) => void): Promise<AttemptOutcome | Ended> {
+    const news = await this.#call(onItems, () => this.#calls.take([{ kind: "execute", run, attempt }]));
+    if ("outcome" in news) return news.outcome;
+    throw new Error("the call of a flow was answered with that of a hook");
   }
 
-  async terminate(): Promise<void> {
-    this.#calls.abandon();
-    this.#left.resolve({ kind: "ended", cause: "the function did not stop", details: {} });
+  async hook(run: RunFacts, state: State, onItems: (items: ReportItem[]) => void): Promise<string | null | Ended> {
+    const news = await this.#call(onItems, () => this.#calls.take([{ kind: "hook", run, state }]));
+    return "hook" in news ? news.hook.error : null;
   }
 
-  async replace(): Promise<string | null> {
-    this.#left = Promise.withResolvers<Ended>();
+  stop(run: number, seconds: number | null): void {
+    this.#calls.take([{ kind: "stop", run, seconds }]);
+  }
+
+  abandon(run: number): void {
+    this.#calls.take([{ kind: "abandon", run }]);
+  }
+
+  /** The caller executes on the same thread. */
+  async responds(): Promise<boolean> {
+    return true;
+  }
+
+  async terminate(): Promise<void> {}
+
+  async revive(): Promise<string | null> {
     return null;
+  }
+
+  retire(): void {}
+
+  #call(onItems: (items: ReportItem[]) => void, start: () => void): Promise<RunNews> {
+    this.#onItems = onItems;
+    return new Promise((settle) => {
+      this.#settle = settle;
+      start();
+    });
+  }
+
+  #take(news: RunNews): void {
+    if (!("items" in news)) return this.#settle(news);
+    for (const item of news.items) {
+      if (item.kind === "logs") for (const line of item.logs) if (!isStreamLine(line)) echoLine(line);
+    }
+    this.#onItems(news.items);
   }
 }

@@ -3,6 +3,7 @@
  * reference of the configuration is generated from this.
  */
 import type { TransportName } from "#gateway/transport/transport";
+import { ENGINE_SLOTS_MAX } from "#protocol/limits";
 import type { EmailConfig } from "./config.ts";
 import {
   amount,
@@ -34,6 +35,7 @@ export interface ServerTable {
   socket?: string;
   maxEngines?: number;
   engineMaxRuns?: number;
+  engineSlots?: number;
   maxExternalEngines?: number;
   maxUnfinishedRuns?: number;
   userCodeHeapMb?: number;
@@ -88,7 +90,14 @@ export const SERVER_KEYS: Keys<ServerTable> = {
     key: "engine_max_runs",
     check: integer(1),
     about: "Runs after which an engine process is replaced, which bounds memory leaks of user code",
-    standard: "100",
+    standard: "10000",
+  },
+  engineSlots: {
+    key: "engine_slots",
+    check: integer(1, ENGINE_SLOTS_MAX),
+    about:
+      "Runs that one engine executes at a time, at most: an engine takes further runs as long as its runs mostly wait. 1: one run after the other",
+    standard: "256",
   },
   maxExternalEngines: {
     key: "max_external_engines",

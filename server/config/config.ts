@@ -25,7 +25,9 @@ const DEFAULT_CANCEL_GRACE_SECS = 10;
  */
 const DEFAULT_CRASH_RERUN_DELAY_SECS: readonly [number, number] = [5, 15];
 /** An engine process is replaced after this many runs, which bounds leaks of user code. */
-const DEFAULT_ENGINE_MAX_RUNS = 100;
+const DEFAULT_ENGINE_MAX_RUNS = 10_000;
+/** Runs of one engine at a time: beyond some hundred, a second engine is faster than a fuller one. */
+const DEFAULT_ENGINE_SLOTS = 256;
 /** External engines cost one parked poll each; this many fit easily into the gateway's memory. */
 const DEFAULT_MAX_EXTERNAL_ENGINES = 10_000;
 /**
@@ -85,6 +87,8 @@ export interface ServerConfig {
   maxEngines: number;
   /** Runs after which an engine process is replaced. */
   engineMaxRuns: number;
+  /** Runs of one engine at a time, at most. */
+  engineSlots: number;
   /** Maximum number of external engines that may poll. */
   maxExternalEngines: number;
   /** Maximum number of unfinished runs; null: as many as fit into the heap. */
@@ -196,6 +200,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
       server.engineMaxRuns ??
       defaults.engineMaxRuns ??
       DEFAULT_ENGINE_MAX_RUNS,
+    engineSlots: server.engineSlots ?? DEFAULT_ENGINE_SLOTS,
     maxExternalEngines: server.maxExternalEngines ?? DEFAULT_MAX_EXTERNAL_ENGINES,
     maxUnfinishedRuns: server.maxUnfinishedRuns ?? null,
     engineCommands: file.engineCommands,

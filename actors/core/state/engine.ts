@@ -25,10 +25,14 @@ export function storedEngineKey({ source_dir, module, isolated, nice }: EngineKe
   return JSON.stringify({ source_dir, module, isolated, nice } satisfies EngineKeyFields);
 }
 
-/** A long-poll that waits for work. */
+/** A request that waits for work: a poll, which takes one item, or an exchange. */
 export interface ParkedPoll {
   command: number;
   engine: Engine;
+  /** Number of the exchange; null for a poll. */
+  exchange: number | null;
+  /** Items that the answer may have. */
+  slots: number;
 }
 
 export interface Engine {
@@ -46,6 +50,8 @@ export interface Engine {
   stored: boolean;
   /** The engine ends runs itself on cancel and timeout. */
   ownsStop: boolean;
+  /** Number of the engine's newest exchange; 0 for an engine that polls. */
+  exchange: number;
   /** The only run that the engine wants; null for any run of its key. */
   wanted: number | null;
   firstSeenUs: number;

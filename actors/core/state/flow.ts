@@ -5,6 +5,8 @@ export interface FlowOptions {
   after: { flows: string[]; key: string | null; parameters: Record<string, unknown> } | null;
   crashRetries: number | null;
   disableAfter: [number, number, number] | null;
+  /** A run of the flow shares its engine with no other run. Flows whose runs must not be repeated after a crash are so. */
+  exclusive: boolean;
   hasCrashHooks: boolean;
   /** State types for which the code declares a hook. */
   hooks: readonly unknown[];
@@ -69,10 +71,12 @@ export function readOptions(sent: Record<string, unknown>): FlowOptions {
   const text = (name: string): string | null => (typeof sent[name] === "string" ? (sent[name] as string) : null);
   const number = (name: string): number | null => (typeof sent[name] === "number" ? (sent[name] as number) : null);
   const onOverlap = text("on_overlap");
+  const crashRetries = number("crash_retries");
   return {
     after: readAfter(sent["after"]),
-    crashRetries: number("crash_retries"),
+    crashRetries,
     disableAfter: readDisableAfter(sent["disable_after"]),
+    exclusive: typeof sent["exclusive"] === "boolean" ? sent["exclusive"] : crashRetries === 0,
     hasCrashHooks: sent["has_crash_hooks"] === true,
     hooks: Array.isArray(sent["hooks"]) ? sent["hooks"] : [],
     hasBulkComplete: sent["has_bulk_complete"] === true,

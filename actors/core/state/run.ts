@@ -71,6 +71,8 @@ export interface Run {
   fromStore: boolean;
   /** The answer to the newest move may have been lost, so one repetition of the move is accepted. */
   repeatable: boolean;
+  /** The run repeats one that may have ended its engine: it shares its engine with no other run. */
+  alone: boolean;
   /** The run's place in dispatch. */
   place: "none" | "future" | "ready" | "blocked" | "held" | "behind";
   /** Incremented whenever the run leaves its place, so that stale queue entries are recognised. */
@@ -110,6 +112,7 @@ export const UNSTARTED = {
   lastCommand: 0,
   repeatable: false,
   fromStore: false,
+  alone: false,
   place: "none",
   placeStamp: 0,
   waiting: null,
@@ -137,6 +140,11 @@ export function withSequence(sequences: ReadonlyMap<string, number>, key: string
 
 export function isEnded(run: Run): boolean {
   return isTerminal(run.state.type);
+}
+
+/** Whether the run shares its engine with no other run. */
+export function isExclusive(run: Run): boolean {
+  return run.alone || run.flow.options.exclusive;
 }
 
 /** The effective priority of a run: its own, or a higher one inherited from downstream flows. */

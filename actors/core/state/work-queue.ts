@@ -11,7 +11,7 @@ import { backfillTag } from "./backfill.ts";
 import { type Engine, type EngineKey, engineKey, type ParkedPoll } from "./engine.ts";
 import { niceOf } from "./flow.ts";
 import { PriorityQueue } from "./priority-queue.ts";
-import { priorityOf, type Run, type WaitReason } from "./run.ts";
+import { isExclusive, priorityOf, type Run, type WaitReason } from "./run.ts";
 
 interface Entry {
   run: Run;
@@ -20,11 +20,16 @@ interface Entry {
 
 export interface KeyQueue {
   key: EngineKey;
+  /** Ready runs that may share an engine. */
   ready: PriorityQueue<Entry>;
+  /** Ready runs that need an engine without another run. */
+  exclusive: PriorityQueue<Entry>;
   /** Runs that wait for a resource, by the resource's name. */
   blocked: Map<string, PriorityQueue<Entry>>;
-  /** Long-polls in order of arrival. */
-  polls: Set<ParkedPoll>;
+  /** Requests for work of engines without a run, in order of arrival. */
+  idlePolls: Set<ParkedPoll>;
+  /** Those of engines that hold runs already, which get work after the others. */
+  busyPolls: Set<ParkedPoll>;
   readyCount: number;
 }
 
@@ -56,7 +61,15 @@ export class WorkQueue {
   of(key: EngineKey): KeyQueue {
     let queue = this.#keys.get(key.text);
     if (queue === undefined) {
-      queue = { key, ready: new PriorityQueue(isBefore), blocked: new Map(), polls: new Set(), readyCount: 0 };
+      queue = {
+        key,
+        ready: new PriorityQueue(isBefore),
+        exclusive: new PriorityQueue(isBefore),
+        blocked: new Map(),
+        idlePolls: new Set(),
+        busyPolls: new Set(),
+        readyCount: 0,
+      };
       this.#keys.set(key.text, queue);
     }
     return queue;
@@ -65,7 +78,7 @@ export class WorkQueue {
   /** Deletes the queues of keys without runs and polls. */
   forgetUnused(): void {
     for (const queue of this.#keys.values()) {
-      if (queue.readyCount > 0 || queue.polls.size > 0) continue;
+      if (queue.readyCount > 0 || hasPolls(queue)) continue;
       for (const [resource, waiting] of queue.blocked) if (peekLive(waiting) === undefined) queue.blocked.delete(resource);
       if (queue.blocked.size === 0) this.#keys.delete(queue.key.text);
     }
@@ -82,7 +95,7 @@ export class WorkQueue {
     this.#waiting += 1;
     this.#countNear(run, 1);
     const queue = this.of(engineKeyOf(run));
-    queue.ready.push({ run, stamp: run.placeStamp });
+    (isExclusive(run) ? queue.exclusive : queue.ready).push({ run, stamp: run.placeStamp });
     queue.readyCount += 1;
     return queue;
   }
@@ -150,9 +163,16 @@ export class WorkQueue {
     run.placeStamp += 1;
   }
 
-  /** The first ready run of a key, or undefined. */
-  first(queue: KeyQueue): Run | undefined {
-    return peekLive(queue.ready);
+  /** The first ready run of a key for an engine that holds runs (`shared`), or for one that holds none. */
+  first(queue: KeyQueue, shared: boolean): Run | undefined {
+    const ready = peekLive(queue.ready);
+    const alone = shared ? undefined : peekLive(queue.exclusive);
+    return alone !== undefined && (ready === undefined || inOrder(alone, ready) < 0) ? alone : ready;
+  }
+
+  /** The first ready run of a key that needs an engine for itself, or undefined. */
+  firstExclusive(queue: KeyQueue): Run | undefined {
+    return peekLive(queue.exclusive);
   }
 
   /** The first waiting run for each resource that blocks runs of a key. */
@@ -192,17 +212,21 @@ export class WorkQueue {
     return line;
   }
 
-  park(engine: Engine, command: number): ParkedPoll {
-    const poll: ParkedPoll = { command, engine };
+  /** Parks a request for up to `slots` items; `exchange` is the number of an exchange, null for a poll. */
+  park(engine: Engine, command: number, exchange: number | null = null, slots = 1): ParkedPoll {
+    const poll: ParkedPoll = { command, engine, exchange, slots };
     engine.poll = poll;
     this.#polls.set(command, poll);
-    this.of(engine.key).polls.add(poll);
+    const queue = this.of(engine.key);
+    if (slots > 0) (engine.runs.size === 0 ? queue.idlePolls : queue.busyPolls).add(poll);
     return poll;
   }
 
-  /** The poll of a key that has waited longest and accepts any run. */
+  /** The request of a key that gets the next item of work that any engine may do. */
   firstPoll(key: EngineKey): ParkedPoll | undefined {
-    for (const poll of this.#keys.get(key.text)?.polls ?? []) if (poll.engine.wanted === null) return poll;
+    const queue = this.#keys.get(key.text);
+    if (queue === undefined) return undefined;
+    for (const poll of pollsOf(queue)) if (poll.engine.wanted === null) return poll;
     return undefined;
   }
 
@@ -218,9 +242,26 @@ export class WorkQueue {
 
   unpark(poll: ParkedPoll): void {
     this.#polls.delete(poll.command);
-    this.of(poll.engine.key).polls.delete(poll);
+    const queue = this.of(poll.engine.key);
+    queue.idlePolls.delete(poll);
+    queue.busyPolls.delete(poll);
     if (poll.engine.poll === poll) poll.engine.poll = null;
   }
+}
+
+/** The ready runs of a key, in no order; some may have left. */
+export function readyEntries({ ready, exclusive }: KeyQueue): Entry[] {
+  return [...exclusive.items(), ...ready.items()];
+}
+
+export function hasPolls({ idlePolls, busyPolls }: KeyQueue): boolean {
+  return idlePolls.size + busyPolls.size > 0;
+}
+
+/** The parked requests of a key in the order in which they get work: engines without a run first, so that runs spread. */
+export function* pollsOf({ idlePolls, busyPolls }: KeyQueue): Generator<ParkedPoll> {
+  yield* idlePolls;
+  yield* busyPolls;
 }
 
 /** The key of the engines that can execute a run. */

@@ -30,6 +30,8 @@ export interface NewRun {
   reruns?: number;
   priority?: number;
   details?: Record<string, unknown>;
+  /** The run shares its engine with no other run; its Scheduled state says so. */
+  alone?: boolean;
   /** The state in which the run ends at creation, regardless of the overlap policy. */
   outcome?: EndedAtOnce;
   /** The run needs no free room, because it replaces a run that occupied some. */
@@ -49,7 +51,7 @@ export function addRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     name: "Scheduled",
     timestamp: turn.nowUs,
     message: null,
-    details: wanted.details ?? NO_DETAILS,
+    details: wanted.alone === true ? { ...wanted.details, alone: true } : (wanted.details ?? NO_DETAILS),
   };
   const run: Run = {
     id,
@@ -70,6 +72,7 @@ export function addRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     state: scheduled,
     movedUs: turn.receivedUs,
     ...UNSTARTED,
+    alone: wanted.alone === true,
   };
   if (wanted.parametersText.length > PARAMETERS_IN_MEMORY_BYTES_MAX) state.dropLargeParameters(run, turn.number);
   turn.rows.newRun(run);

@@ -3,19 +3,26 @@
  * main thread.
  *
  * For each key with ready runs, engines are started until the number of starting engines covers the runs, up to the bound.
- * When the pool is full, an idle engine of another key is sent away. After an engine that ended before its first poll, its
- * key is retried with a growing delay.
+ * When the pool is full, an idle engine of another key is sent away. If none is idle for a second, an engine drains: it gets no
+ * further runs and leaves after the last one. The bound counts engines that accept runs; as many again may drain. After an
+ * engine that ended before its first poll, its key is retried with a growing delay.
  */
 
 import type { Engine, EngineKey } from "../../core/state/engine.ts";
 import type { LiveState, PoolEngine } from "../../core/state/live-state.ts";
+import type { KeyQueue } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { matchesPattern } from "../../engine-processes/command-pattern.ts";
 import { ENGINE_PROCESSES } from "../../names.ts";
+import { answerPoll } from "../hand-out/hand-out.ts";
 import { sendAway } from "../hand-out/work.ts";
 
 /** An engine idle for this long is sent away to free its memory; starting it again takes a fraction of a second. */
 const IDLE_EXIT_US = 300_000_000;
+/** Runs that have waited this long on a full pool make an engine drain. */
+const WAITED_US = 1_000_000;
+/** An engine that has executed this share of its runs is replaced in advance, so that no run waits for a start. */
+const NEAR_END = 0.95;
 const RETRY_FIRST_US = 500_000;
 const RETRY_MAX_US = 30_000_000;
 
@@ -47,8 +54,9 @@ export class EnginePool {
     for (const [job] of state.jobs.values()) if (job !== undefined) state.demand.set(job.key.text, job.key);
     for (const poll of [...state.queue.polls()]) {
       const idleUs = turn.nowUs - poll.engine.lastWorkUs;
-      if (poll.engine.spawned && idleUs > IDLE_EXIT_US) sendAway(turn, poll.engine);
+      if (poll.engine.spawned && poll.engine.runs.size === 0 && idleUs > IDLE_EXIT_US) sendAway(turn, poll.engine);
     }
+    for (const queue of state.queue.keys()) makePlace(turn, queue);
     this.adjust(turn);
   }
 
@@ -79,8 +87,8 @@ export class EnginePool {
     let starting = 0;
     for (const engine of state.pool.values()) if (engine.key.text === key.text && !engine.polled) starting += 1;
     for (; starting < wanted; starting += 1) {
-      if (state.pool.size >= state.settings.enginesMax && !makeRoom(turn, key)) return;
-      if (state.pool.size >= state.settings.enginesMax) return;
+      if (isFull(state) && !makeRoom(turn, key)) return;
+      if (isFull(state)) return;
       this.#spawn(turn, key);
     }
   }
@@ -93,16 +101,66 @@ export class EnginePool {
   }
 }
 
+/** Whether no further engine may be started: as many as may be accept runs, or too many drain. */
+function isFull(state: LiveState): boolean {
+  const { settings, pool } = state;
+  return accepting(state).length >= settings.enginesMax || pool.size >= 2 * settings.enginesMax;
+}
+
+/** The engines of the pool that are starting, or get further runs. */
+function accepting({ pool, engines, settings }: LiveState): PoolEngine[] {
+  const nearEnd = settings.engineRunsMax * NEAR_END;
+  return [...pool.values()].filter(({ id }) => {
+    const engine = engines.get(id);
+    return engine === undefined || (!engine.exitRequested && (engine.exchange === 0 || engine.runsDone < nearEnd));
+  });
+}
+
+/**
+ * Makes an engine drain for runs that no engine of the full pool takes: those of a key without an engine, and those that need
+ * an engine for themselves. Of the engines of a key that has several, the one with the fewest runs; else the oldest.
+ */
+function makePlace(turn: Turn, queue: KeyQueue): void {
+  const { state, nowUs } = turn;
+  if (!state.settings.spawnEngines || !state.poolKnown || !isFull(state) || !isSpawnable(state, queue.key.module)) return;
+  if (state.pool.size >= 2 * state.settings.enginesMax) return;
+  const candidates = accepting(state).filter(({ id }) => (state.engines.get(id)?.runs.size ?? 0) > 0);
+  const own = candidates.filter(({ key }) => key.text === queue.key.text);
+  const served = accepting(state).some(({ key }) => key.text === queue.key.text);
+  const first = served ? state.queue.firstExclusive(queue) : state.queue.first(queue, false);
+  if (first === undefined || nowUs - (first.waiting?.sinceUs ?? nowUs) < WAITED_US) return;
+  const victim = served
+    ? leastBusy(state, own)
+    : (leastBusy(state, candidates.filter(hasSibling(candidates))) ?? oldest(candidates));
+  const engine = victim === undefined ? undefined : state.engines.get(victim.id);
+  if (engine === undefined) return;
+  engine.exitRequested = true;
+  if (engine.poll !== null) answerPoll(turn, engine.poll, []);
+}
+
+function hasSibling(engines: readonly PoolEngine[]): (engine: PoolEngine) => boolean {
+  return ({ id, key }) => engines.some((other) => other.id !== id && other.key.text === key.text);
+}
+
+function leastBusy({ engines }: LiveState, among: readonly PoolEngine[]): PoolEngine | undefined {
+  const runs = ({ id }: PoolEngine) => engines.get(id)?.runs.size ?? 0;
+  return among.toSorted((a, b) => runs(a) - runs(b))[0];
+}
+
+function oldest(among: readonly PoolEngine[]): PoolEngine | undefined {
+  return among.toSorted((a, b) => a.startedUs - b.startedUs)[0];
+}
+
 /** Sends an idle engine of another key away; its place is free once its process is gone. False if none is idle. */
 function makeRoom(turn: Turn, key: EngineKey): boolean {
-  let oldest: Engine | undefined;
+  let longestIdle: Engine | undefined;
   for (const poll of turn.state.queue.polls()) {
     const { engine } = poll;
     if (!engine.spawned || engine.key.text === key.text || engine.runs.size > 0) continue;
-    if (oldest === undefined || engine.lastWorkUs < oldest.lastWorkUs) oldest = engine;
+    if (longestIdle === undefined || engine.lastWorkUs < longestIdle.lastWorkUs) longestIdle = engine;
   }
-  if (oldest === undefined) return false;
-  sendAway(turn, oldest);
+  if (longestIdle === undefined) return false;
+  sendAway(turn, longestIdle);
   return true;
 }
 
@@ -112,10 +170,10 @@ function makeRoom(turn: Turn, key: EngineKey): boolean {
  */
 export function lacksSlot(state: LiveState, key: EngineKey): boolean {
   const { settings, pool, poolKnown, stopping, engines } = state;
-  if (!settings.spawnEngines || !poolKnown || stopping || pool.size < settings.enginesMax) return false;
+  if (!settings.spawnEngines || !poolKnown || stopping || !isFull(state)) return false;
   if (!isSpawnable(state, key.module)) return false;
   for (const { id, key: served, polled } of pool.values()) {
-    if (engines.get(id)?.poll != null || (!polled && served.text === key.text)) return false;
+    if ((engines.get(id)?.poll?.slots ?? 0) > 0 || (!polled && served.text === key.text)) return false;
   }
   return true;
 }

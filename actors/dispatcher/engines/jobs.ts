@@ -8,6 +8,7 @@ import type { EngineJob, LiveState } from "../../core/state/live-state.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { SERVER_LOG } from "../../names.ts";
+import { answerPoll } from "../hand-out/hand-out.ts";
 import { renderBulkItem, renderHooksItem } from "../hand-out/work-item.ts";
 
 const TRIES_MAX = 3;
@@ -54,8 +55,7 @@ function queueJob(turn: Turn, job: EngineJob): void {
   if (first === undefined) return;
   const taken = takeJob(turn, first.engine);
   if (taken === null) return;
-  state.queue.unpark(first);
-  turn.answers.poll(first.command, taken.itemText);
+  answerPoll(turn, first, [taken.itemText]);
 }
 
 /** Drops the oldest crash hook: no engine of the flow has polled for a long time. */

@@ -5,10 +5,17 @@ import type { Run } from "../../core/state/run.ts";
 import { engineKeyOf } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { ENGINE_PROCESSES } from "../../names.ts";
+import { takeBack } from "../hand-out/hand-out.ts";
 import { crashRun, ENGINE_EXITED } from "../states/crash.ts";
 
+/** What a request for work says about its engine. */
+export type EngineRequest = Pick<
+  WorkRequest,
+  "engine_id" | "pid" | "source_dir" | "module" | "isolated" | "nice" | "host" | "owns_stop" | "run_id"
+>;
+
 /** The engine of a poll; an unknown engine is registered and its process watched. */
-export function findOrRegisterEngine(turn: Turn, request: WorkRequest, local: boolean): Engine {
+export function findOrRegisterEngine(turn: Turn, request: EngineRequest, local: boolean): Engine {
   const known = turn.state.engines.get(request.engine_id);
   if (known !== undefined) {
     // Re-insert at the end: the first entry is the engine that polled longest ago.
@@ -29,7 +36,7 @@ export function findOrRegisterEngine(turn: Turn, request: WorkRequest, local: bo
 }
 
 /** An engine that wants a single run waits under that run's key. */
-export function keyOfRequest(turn: Turn, { source_dir, module, isolated, nice, run_id }: WorkRequest): EngineKey {
+export function keyOfRequest(turn: Turn, { source_dir, module, isolated, nice, run_id }: EngineRequest): EngineKey {
   const wanted = run_id == null ? undefined : turn.state.runs.get(run_id);
   if (wanted !== undefined) return engineKeyOf(wanted);
   return engineKey({ source_dir, module, isolated: isolated ?? false, nice: nice ?? 0 });
@@ -46,6 +53,7 @@ export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number
     pidStarted: null,
     stored: false,
     ownsStop: false,
+    exchange: 0,
     wanted: null,
     firstSeenUs: nowUs,
     lastContactUs: nowUs,
@@ -92,21 +100,29 @@ export function engineGone(turn: Turn, engineId: string, cause: string | null, d
   turn.state.pool.delete(engineId);
   const engine = turn.state.engines.get(engineId);
   if (engine === undefined) return;
-  for (const id of [...engine.runs]) {
-    const run = turn.state.runs.get(id);
-    if (run !== undefined) crashRun(turn, run, cause ?? ENGINE_EXITED, details);
-  }
+  const held = [...engine.runs].map((id) => turn.state.runs.get(id)).filter((run) => run !== undefined);
+  // An engine with slots may have been given a run that it had not begun; nothing of such a run was executed.
+  const begun = engine.exchange === 0 ? held : held.filter((run) => run.state.type !== "Scheduled" || run.start_time !== null);
+  for (const run of held) if (!begun.includes(run)) takeBack(turn, run);
+  const fault = begun.length > 1 ? { fault: "unknown" } : {};
+  for (const run of begun) crashRun(turn, run, cause ?? ENGINE_EXITED, { ...details, ...fault });
   forgetEngine(turn, engine);
 }
 
 /** True when an engine is to be sent away at its next poll. */
 export function mustLeave(turn: Turn, engine: Engine): boolean {
-  const { settings, stopping, engines, pool } = turn.state;
+  const { settings, engines, pool } = turn.state;
   if (engine.runs.size > 0) return false;
+  if (isLeaving(turn, engine)) return true;
+  return !engine.spawned && engines.size - pool.size > settings.externalEnginesMax && !dropIdleEngine(turn, engine);
+}
+
+/** True when an engine gets no further runs, and leaves once it holds none. */
+export function isLeaving(turn: Turn, engine: Engine): boolean {
+  const { settings, stopping } = turn.state;
   if (stopping || engine.exitRequested) return true;
   if (engine.runsDone > 0 && engine.key.isolated) return true;
-  if (engine.runsDone >= settings.engineRunsMax) return true;
-  return !engine.spawned && engines.size - pool.size > settings.externalEnginesMax && !dropIdleEngine(turn, engine);
+  return engine.runsDone >= settings.engineRunsMax;
 }
 
 /**

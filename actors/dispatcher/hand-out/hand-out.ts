@@ -6,12 +6,13 @@ import { LATE_AFTER_US } from "#protocol/limits";
 import { backfillOfTag } from "../../core/state/backfill.ts";
 import { type Engine, type ParkedPoll, storedEngineKey } from "../../core/state/engine.ts";
 import type { LiveState } from "../../core/state/live-state.ts";
-import { isEnded, needsOf, type Run, type WaitReason, withSequence } from "../../core/state/run.ts";
-import { engineKeyOf, type KeyQueue } from "../../core/state/work-queue.ts";
+import { isEnded, isExclusive, needsOf, type Run, type WaitReason, withSequence } from "../../core/state/run.ts";
+import { engineKeyOf, hasPolls, type KeyQueue, pollsOf } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { LEASE_MANAGER } from "../../names.ts";
+import { orderStop } from "../engines/stop-order.ts";
 import { blockingOf, giveUpReservations } from "./reservation.ts";
-import { renderWorkItem } from "./work-item.ts";
+import { renderAnswer, renderWorkItem } from "./work-item.ts";
 
 /** Queues a Scheduled run at its place, and hands it out if an engine waits. */
 export function enqueue(turn: Turn, run: Run): void {
@@ -74,20 +75,65 @@ export function holdForBackfill(turn: Turn, run: Run): void {
   hold(turn, run, "held");
 }
 
-/** Gives ready runs of a key to its parked polls, in order. */
+/** Gives ready runs of a key to its parked requests: one to each in order, then a second one, as far as each has slots. */
 export function dispatch(turn: Turn, keyQueue: KeyQueue): void {
-  for (const poll of keyQueue.polls) {
-    const { wanted } = poll.engine;
-    const run = wanted === null ? firstFree(turn, keyQueue) : freeIfReady(turn, keyQueue, wanted);
-    if (run !== null) assign(turn, run, poll);
-    else if (wanted === null) return;
+  if (!hasPolls(keyQueue)) return;
+  const given = new Map<ParkedPoll, string[]>();
+  const polls = [...pollsOf(keyQueue)];
+  for (let round = 1, some = true; some; round += 1) {
+    some = false;
+    for (const poll of polls) {
+      if (poll.slots < round) continue;
+      const run = nextRun(turn, keyQueue, poll.engine);
+      // What an engine without runs cannot have, no other engine can.
+      if (run === null && poll.engine.wanted === null && poll.engine.runs.size === 0) break;
+      if (run === null) continue;
+      some = true;
+      const item = assign(turn, run, poll.engine, poll.command);
+      const items = given.get(poll);
+      if (items === undefined) given.set(poll, [item]);
+      else items.push(item);
+    }
   }
+  for (const [poll, items] of given) answerPoll(turn, poll, items);
+}
+
+/** Takes up to `count` ready runs for an engine; returns their work items. */
+export function takeRuns(turn: Turn, engine: Engine, command: number, count: number): string[] {
+  const keyQueue = turn.state.queue.of(engine.key);
+  const items: string[] = [];
+  while (items.length < count) {
+    const run = nextRun(turn, keyQueue, engine);
+    if (run === null) break;
+    items.push(assign(turn, run, engine, command));
+  }
+  return items;
+}
+
+/** The next run of a key that an engine may have now, or null. */
+function nextRun(turn: Turn, keyQueue: KeyQueue, { wanted, runs }: Engine): Run | null {
+  if (holdsExclusive(turn.state, runs)) return null;
+  return wanted === null ? firstFree(turn, keyQueue, runs.size > 0) : freeIfReady(turn, keyQueue, wanted);
+}
+
+/** Whether an engine holds a run that shares its engine with no other: then that run is the only one. */
+function holdsExclusive(state: LiveState, runs: ReadonlySet<number>): boolean {
+  if (runs.size !== 1) return false;
+  const [id = 0] = runs;
+  const run = state.runs.get(id);
+  return run !== undefined && isExclusive(run);
+}
+
+/** Answers a parked request with work items. */
+export function answerPoll(turn: Turn, poll: ParkedPoll, items: readonly string[]): void {
+  turn.state.queue.unpark(poll);
+  turn.answers.poll(poll.command, renderAnswer(poll.exchange, items, false));
 }
 
 /** The first ready run of a key whose resources are free; earlier runs become blocked. */
-function firstFree(turn: Turn, keyQueue: KeyQueue): Run | null {
+function firstFree(turn: Turn, keyQueue: KeyQueue, shared: boolean): Run | null {
   const { queue } = turn.state;
-  for (let run = queue.first(keyQueue); run !== undefined; run = queue.first(keyQueue)) {
+  for (let run = queue.first(keyQueue, shared); run !== undefined; run = queue.first(keyQueue, shared)) {
     const blocking = blockingOf(turn.state, run);
     if (blocking === null) return run;
     block(turn, run, blocking);
@@ -112,12 +158,13 @@ export function block(turn: Turn, run: Run, resource: string): void {
   if (run.waiting?.object !== resource) run.waiting = { code: "resource", object: resource, sinceUs: turn.nowUs };
 }
 
-/** Assignment and leases are one batch; the state stays Scheduled until the engine reports. */
-function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
+/**
+ * Assignment and leases are one batch; the state stays Scheduled until the engine reports. Returns the work item, which the
+ * answer to `command` carries.
+ */
+function assign(turn: Turn, run: Run, engine: Engine, command: number): string {
   const { state } = turn;
-  const { engine } = poll;
   state.queue.leave(run);
-  state.queue.unpark(poll);
   rememberSequence(run);
   const id = state.nextIds.lease;
   state.nextIds.lease += 1;
@@ -142,10 +189,10 @@ function assign(turn: Turn, run: Run, poll: ParkedPoll): void {
   engine.lastWorkUs = turn.nowUs;
   storeEngine(turn, engine);
   turn.rows.touchRun(run, false);
-  state.rememberCommand(poll.command, run);
+  state.rememberCommand(command, run);
   const released = giveUpReservations(state, run);
   if (released.length > 0) capacityFreed(turn, released);
-  turn.answers.poll(poll.command, renderWorkItem(run, engine, state.parametersOf(run)));
+  return renderWorkItem(run, engine, state.parametersOf(run));
 }
 
 /**
@@ -196,6 +243,7 @@ export function releaseRun(turn: Turn, run: Run, worked = true): void {
   const { state } = turn;
   if (run.assigned) {
     run.assigned = false;
+    orderStop(turn, run, "gone");
     run.flow.handedOut -= 1;
     const engine = run.engine_id === null ? undefined : state.engines.get(run.engine_id);
     if (engine?.runs.delete(run.id) && worked) engine.runsDone += 1;

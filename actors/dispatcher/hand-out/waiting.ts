@@ -2,6 +2,7 @@
 import { backfillTag } from "../../core/state/backfill.ts";
 import { flowKey } from "../../core/state/flow.ts";
 import { needsOf, type Run } from "../../core/state/run.ts";
+import { hasPolls, readyEntries } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { lacksSlot } from "../engines/engine-pool.ts";
 import { moveRun } from "../states/move-run.ts";
@@ -56,8 +57,8 @@ function recordExhausted(turn: Turn, run: Run, resource: string): void {
 function markSlotless(turn: Turn): void {
   const { state } = turn;
   for (const keyQueue of state.queue.keys()) {
-    if (keyQueue.readyCount === 0 || keyQueue.polls.size > 0 || !lacksSlot(state, keyQueue.key)) continue;
-    for (const { run, stamp } of keyQueue.ready.items().slice(0, SLOTLESS_MARKED_MAX)) {
+    if (keyQueue.readyCount === 0 || hasPolls(keyQueue) || !lacksSlot(state, keyQueue.key)) continue;
+    for (const { run, stamp } of readyEntries(keyQueue).slice(0, SLOTLESS_MARKED_MAX)) {
       if (stamp !== run.placeStamp || run.state.name === "Late") continue;
       if (run.state.name === "AwaitingResource" && run.state.details["resource"] === NO_SLOT) continue;
       const details = { resource: NO_SLOT };
@@ -80,7 +81,7 @@ function wakePassedOver(turn: Turn): void {
     for (const [name, amount] of Object.entries(needsOf(run))) claimed.set(name, (claimed.get(name) ?? 0) + amount);
   };
   for (const keyQueue of queue.keys()) {
-    for (const { run, stamp } of keyQueue.ready.items().slice(0, LOOKED_AT_MAX)) if (stamp === run.placeStamp) claim(run);
+    for (const { run, stamp } of readyEntries(keyQueue).slice(0, LOOKED_AT_MAX)) if (stamp === run.placeStamp) claim(run);
   }
   const fits = (run: Run): boolean => {
     const hasAll = Object.entries(needsOf(run)).every(([name, amount]) => amount <= freeOf(name));
@@ -108,7 +109,7 @@ function findBlocked(turn: Turn): void {
   const { queue } = turn.state;
   for (const keyQueue of queue.keys()) {
     const blocked: [Run, string][] = [];
-    for (const { run, stamp } of keyQueue.ready.items().slice(0, LOOKED_AT_MAX)) {
+    for (const { run, stamp } of readyEntries(keyQueue).slice(0, LOOKED_AT_MAX)) {
       if (stamp !== run.placeStamp) continue;
       const blocking = blockingOf(turn.state, run);
       if (blocking !== null) blocked.push([run, blocking]);

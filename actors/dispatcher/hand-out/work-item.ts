@@ -3,28 +3,38 @@ import type { Engine } from "../../core/state/engine.ts";
 import type { Flow } from "../../core/state/flow.ts";
 import type { Run } from "../../core/state/run.ts";
 
-/** The answer to a poll without work. */
-export const NO_WORK = '{"run":null,"exit":false}';
-/** The answer that makes an engine leave. */
-export const LEAVE = '{"run":null,"exit":true}';
+/**
+ * The answer to a poll, which has at most one item, or to the exchange of this number. `exit` makes the engine leave.
+ * `outcomes` and `stops` are the JSON of the exchange's reports and of the runs that the engine is to stop.
+ */
+export function renderAnswer(
+  exchange: number | null,
+  items: readonly string[],
+  exit: boolean,
+  outcomes: readonly string[] = [],
+  stops: readonly string[] = [],
+): string {
+  if (exchange === null) return `{"run":${items[0] ?? null},"exit":${exit}}`;
+  return `{"exchange":${exchange},"exit":${exit},"runs":[${items.join()}],"reports":[${outcomes.join()}],"stop":[${stops.join()}]}`;
+}
 
 /** A run as work. Engines that end runs themselves also get their lease, and the permission to move the run by reports. */
 export function renderWorkItem(run: Run, engine: Engine, parametersText: string): string {
   const lease = engine.ownsStop ? `,"lease":${run.assignment_id},"run_transitions":true` : "";
-  return `{"run":${itemText(run, "run", parametersText, "null", lease)},"exit":false}`;
+  return itemText(run, "run", parametersText, "null", lease);
 }
 
 /** The job for crash hooks: the fields of the crashed run and its final state. */
 export function renderHooksItem(run: Run, parametersText: string): string {
   const payload = JSON.stringify({ kind: "hooks", run_id: run.id, state: "Crashed" });
-  return `{"run":${itemText(run, "hooks", parametersText, payload, "")},"exit":false}`;
+  return itemText(run, "hooks", parametersText, payload, "");
 }
 
 /** The bulk-completion check of a backfill; the engine fetches the values itself. */
 export function renderBulkItem(flow: Flow, backfillId: number): string {
   const payload = JSON.stringify({ kind: "bulk_complete", backfill_id: backfillId, flow_id: flow.id });
   const noRun = { id: 0, external_id: "", name: "", flow };
-  return `{"run":${itemText(noRun, "bulk_complete", "{}", payload, "")},"exit":false}`;
+  return itemText(noRun, "bulk_complete", "{}", payload, "");
 }
 
 type NamedRun = Pick<Run, "id" | "external_id" | "name" | "flow">;

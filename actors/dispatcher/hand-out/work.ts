@@ -1,15 +1,21 @@
 /** POST /api/engine/work: an engine asks for work; handles its parked poll to the end. */
 
-import type { WorkRequest } from "#protocol/records/engine";
 import type { Command, CommandNotice } from "#protocol/wire/command";
 import type { Engine } from "../../core/state/engine.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { takeJob } from "../engines/jobs.ts";
-import { engineGone, findOrRegisterEngine, forgetEngine, keyOfRequest, mustLeave } from "../engines/registered-engines.ts";
+import {
+  type EngineRequest,
+  engineGone,
+  findOrRegisterEngine,
+  forgetEngine,
+  keyOfRequest,
+  mustLeave,
+} from "../engines/registered-engines.ts";
 import { crashRun } from "../states/crash.ts";
-import { dispatch, takeBack } from "./hand-out.ts";
-import { LEAVE, NO_WORK, renderWorkItem } from "./work-item.ts";
+import { answerPoll, dispatch, takeBack } from "./hand-out.ts";
+import { renderAnswer, renderWorkItem } from "./work-item.ts";
 
 /** An engine that polls without having reported on its running run for this long has abandoned the run. */
 export const LEFT_AFTER_US = 5_000_000;
@@ -18,29 +24,34 @@ export function work(turn: Turn, command: Command<"Work">): void {
   const request = command.body;
   replaceEngine(turn, request);
   const engine = findOrRegisterEngine(turn, request, command.local);
-  if (engine.poll !== null) answerEmpty(turn, engine.poll.command, engine);
+  if (engine.poll !== null) answerPoll(turn, engine.poll, []);
+  engine.exchange = 0;
   engine.lastContactUs = turn.nowUs;
   const held = settleHeldRuns(turn, engine);
   if (held !== null) {
     turn.state.rememberCommand(command.id, held);
-    return turn.answers.text(command, 200, renderWorkItem(held, engine, turn.state.parametersOf(held)));
+    return turn.answers.text(
+      command,
+      200,
+      renderAnswer(null, [renderWorkItem(held, engine, turn.state.parametersOf(held))], false),
+    );
   }
   if (mustLeave(turn, engine)) {
     forgetEngine(turn, engine);
-    return turn.answers.text(command, 200, LEAVE);
+    return turn.answers.text(command, 200, renderAnswer(null, [], true));
   }
   const job = takeJob(turn, engine);
-  if (job !== null) return turn.answers.text(command, 200, job.itemText);
+  if (job !== null) return turn.answers.text(command, 200, renderAnswer(null, [job.itemText], false));
   const poll = turn.state.queue.park(engine, command.id);
   dispatch(turn, turn.state.queue.of(engine.key));
-  if (engine.poll === poll && (request.wait_ms ?? 0) === 0) answerEmpty(turn, command.id, engine);
+  if (engine.poll === poll && (request.wait_ms ?? 0) === 0) answerPoll(turn, poll, []);
 }
 
 /** A poll from another process, or for another key, under a known engine id: the former engine is gone, and its runs end. */
-function replaceEngine(turn: Turn, request: WorkRequest): void {
+export function replaceEngine(turn: Turn, request: EngineRequest): void {
   const known = turn.state.engines.get(request.engine_id);
   if (known === undefined || (known.pid === request.pid && known.key.text === keyOfRequest(turn, request).text)) return;
-  if (known.poll !== null) answerEmpty(turn, known.poll.command, known);
+  if (known.poll !== null) answerPoll(turn, known.poll, []);
   const spawned = turn.state.pool.get(known.id);
   engineGone(turn, known.id, null);
   if (spawned !== undefined) turn.state.pool.set(spawned.id, spawned);
@@ -61,18 +72,14 @@ function settleHeldRuns(turn: Turn, engine: Engine): Run | null {
   return null;
 }
 
-function answerEmpty(turn: Turn, command: number, engine: Engine): void {
-  if (engine.poll?.command === command) turn.state.queue.unpark(engine.poll);
-  turn.answers.poll(command, NO_WORK);
-}
-
-/** Answers a parked engine with LEAVE at once. */
+/** Answers a parked engine at once with the order to leave. */
 export function sendAway(turn: Turn, engine: Engine): void {
   if (engine.poll === null) return;
-  const { command } = engine.poll;
-  turn.state.queue.unpark(engine.poll);
-  turn.answers.poll(command, LEAVE);
-  forgetEngine(turn, engine);
+  const { poll } = engine;
+  turn.state.queue.unpark(poll);
+  turn.answers.poll(poll.command, renderAnswer(poll.exchange, [], true));
+  // An engine that holds runs leaves after their ends.
+  if (engine.runs.size === 0) forgetEngine(turn, engine);
 }
 
 /** A poll's waiting time is over, its client disconnected, or its answer could not be delivered. */
@@ -82,7 +89,7 @@ export function notice(turn: Turn, message: CommandNotice): void {
   if (poll === undefined) return;
   if (message.kind === "Abandoned") turn.state.queue.unpark(poll);
   else if (mustLeave(turn, poll.engine)) sendAway(turn, poll.engine);
-  else answerEmpty(turn, message.command, poll.engine);
+  else answerPoll(turn, poll, []);
 }
 
 function undelivered(turn: Turn, command: number): void {

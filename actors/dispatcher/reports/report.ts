@@ -9,7 +9,7 @@
 
 import { refuse } from "#protocol/errors";
 import { ARTIFACT_BYTES_MAX, LOG_MESSAGE_LENGTH_MAX, PAYLOAD_BYTES_MAX } from "#protocol/limits";
-import { type ReportEvent, ReportRequest as ReportSchema } from "#protocol/records/engine";
+import { type ReportEvent, type ReportResponse, ReportRequest as ReportSchema } from "#protocol/records/engine";
 import { canonicalJson, parseJson } from "#protocol/values/json";
 import { exceedsBytes } from "#protocol/values/json-size";
 import { checkReportedName } from "#protocol/vocabulary";
@@ -72,20 +72,27 @@ export function applyNextSlice(turn: Turn, open: OpenReport): void {
   const last = applySlice(turn, run, open, open.slices[open.next]?.() ?? []);
   open.next += 1;
   if (open.next < open.slices.length) return;
-  const { type, name, timestamp } = run.state;
-  const cancel = type === "Cancelling";
-  const moved = open.movesRun ? { run_state: { type, name, timestamp } } : {};
-  turn.answers.json(command, 200, {
-    applied: open.applied,
-    skipped: open.count - open.applied,
-    last_seq: last,
-    cancel,
-    ...moved,
-  });
+  turn.answers.json(command, 200, responseOf(run, open, open.count, last));
 }
 
+/** Applies a small report as a whole, and returns its answer. */
+export function applyReport(turn: Turn, run: Run, head: ReportHead, events: readonly ReportEvent[]): ReportResponse {
+  const progress: SliceProgress = { head, applied: 0, movesRun: false, wroteTurn: 0 };
+  const last = applySlice(turn, run, progress, events);
+  return responseOf(run, progress, events.length, last);
+}
+
+function responseOf(run: Run, { applied, movesRun }: SliceProgress, count: number, last: number): ReportResponse {
+  const { type, name, timestamp } = run.state;
+  const moved = movesRun ? { run_state: { type, name, timestamp } } : {};
+  return { applied, skipped: count - applied, last_seq: last, cancel: type === "Cancelling", ...moved };
+}
+
+/** What the slices of a report have done so far. */
+type SliceProgress = Pick<OpenReport, "head" | "applied" | "movesRun" | "wroteTurn">;
+
 /** Applies events and the report's number in one decision. Returns the last number. */
-function applySlice(turn: Turn, run: Run, open: OpenReport, events: readonly ReportEvent[]): number {
+function applySlice(turn: Turn, run: Run, open: SliceProgress, events: readonly ReportEvent[]): number {
   const { lease } = open.head;
   const standing: Standing = lease === null ? "unleased" : lease === run.assignment_id ? "leased" : "fenced";
   const fenced = standing === "fenced";

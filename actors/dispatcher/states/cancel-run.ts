@@ -3,9 +3,11 @@
 import { refuse } from "#protocol/errors";
 import type { State, StateType } from "#protocol/records/state";
 import type { Command } from "#protocol/wire/command";
+import type { Engine } from "../../core/state/engine.ts";
 import { isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { engineOf, holdingEngine, signalEngine } from "../engines/registered-engines.ts";
+import { orderStop } from "../engines/stop-order.ts";
 import { crashRun } from "./crash.ts";
 import { moveRun } from "./move-run.ts";
 import { endTasks } from "./moves.ts";
@@ -26,6 +28,7 @@ export function cancelRun(turn: Turn, run: Run, message: string | null): void {
   const working = run.state.type === "Running" && run.assigned;
   if (!working) return moveRun(turn, run, plainState("Cancelled", turn.nowUs, message));
   moveRun(turn, run, plainState("Cancelling", turn.nowUs, message));
+  orderStop(turn, run, "cancel");
 }
 
 function plainState(type: StateType, timestamp: number, message: string | null): State {
@@ -43,7 +46,7 @@ export function cancelTerm(turn: Turn, run: Run): void {
 export function cancelKill(turn: Turn, run: Run): void {
   if (run.state.type !== "Cancelling") return;
   const engine = holdingEngine(turn, run);
-  if (engine !== undefined) signalEngine(turn, engine, "SIGKILL");
+  if (engine !== undefined && !hasNeighbours(engine)) signalEngine(turn, engine, "SIGKILL");
   endTasks(turn, run, "Cancelled", "killed");
   moveRun(turn, run, plainState("Cancelled", turn.nowUs, "killed"));
 }
@@ -74,12 +77,20 @@ export function timeoutKill(turn: Turn, run: Run, started: number): void {
     failTimedOut(turn, run, seconds);
   } else if (run.state.name !== "TimedOut" || engine?.ownsStop === true) return;
   // An engine that has polled since then ended the run itself and may hold another run.
-  if (engine === undefined || engine.poll !== null || engine.lastWorkUs > run.movedUs) return;
+  if (engine === undefined || engine.poll !== null || engine.lastWorkUs > run.movedUs || hasNeighbours(engine)) return;
   signalEngine(turn, engine, "SIGKILL");
   for (const id of [...engine.runs]) {
     const other = turn.state.runs.get(id);
     if (other !== undefined) crashRun(turn, other, "its engine was killed");
   }
+}
+
+/**
+ * Whether other runs would be lost with the engine's process. Then the run ends in the store, and its engine, which owns the
+ * stop of its runs, ends the code of this run without a signal.
+ */
+function hasNeighbours(engine: Engine): boolean {
+  return engine.exchange > 0 && engine.runs.size > 1;
 }
 
 function failTimedOut(turn: Turn, run: Run, seconds: number): void {

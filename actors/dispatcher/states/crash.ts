@@ -9,9 +9,16 @@ import { isServedHere } from "./hooks.ts";
 import { moveRun } from "./move-run.ts";
 import { endTasks } from "./moves.ts";
 
+/** Reruns of a line that are looked at: more than any limit of reruns that makes sense. */
+const UNCOUNTED_LOOKED_AT_MAX = 100;
+
 export const ENGINE_EXITED = "engine process exited unexpectedly";
 
-/** Ends a run whose engine is gone: Cancelled if a cancel was requested, Crashed with a rerun, or Failed at the limit. */
+/**
+ * Ends a run whose engine is gone: Cancelled if a cancel was requested, Crashed with a rerun, or Failed at the limit. A run that
+ * ended with its engine while another run was or may have been at fault (`details.fault` "other" or "unknown") is run again
+ * without being counted, once in its line of reruns; never if its flow allows no rerun.
+ */
 export function crashRun(turn: Turn, run: Run, cause: string, details: Record<string, unknown> = {}): void {
   turn.out.send(ENGINE_PROCESSES, { kind: "EndProcesses", run: run.external_id });
   if (isEnded(run)) return;
@@ -22,7 +29,8 @@ export function crashRun(turn: Turn, run: Run, cause: string, details: Record<st
     return moveRun(turn, run, { type: "Cancelled", name: "Cancelled", message: "cancelled", ...end });
   }
   const limit = run.flow.options.crashRetries ?? turn.state.settings.crashRetriesDefault;
-  if (run.reruns >= limit) {
+  const uncounted = isNeighbour(details) && limit > 0 && !wasUncounted(turn, run);
+  if (run.reruns >= limit && !uncounted) {
     return moveRun(turn, run, {
       type: "Failed",
       name: "Failed",
@@ -32,8 +40,24 @@ export function crashRun(turn: Turn, run: Run, cause: string, details: Record<st
     });
   }
   const rerun_at = scheduleRerun(turn, run);
-  moveRun(turn, run, { type: "Crashed", name: "Crashed", message: cause, ...end, details: { ...details, rerun_at } });
+  const why = uncounted ? { ...details, uncounted } : details;
+  moveRun(turn, run, { type: "Crashed", name: "Crashed", message: cause, ...end, details: { ...why, rerun_at } });
   if (run.flow.options.hasCrashHooks && !isServedHere(turn, run.flow)) queueCrashHooks(turn, run);
+}
+
+function isNeighbour({ fault }: Record<string, unknown>): boolean {
+  return fault === "other" || fault === "unknown";
+}
+
+/** Whether a crash among those that led to this run was not counted. */
+function wasUncounted(turn: Turn, run: Run): boolean {
+  let later: Run | undefined = run;
+  for (let steps = 0; later !== undefined && steps <= UNCOUNTED_LOOKED_AT_MAX; steps += 1) {
+    const crashed: number | null = later.created_by === `crash:${later.parent_run_id}` ? later.parent_run_id : null;
+    later = crashed === null ? undefined : turn.state.findRun(crashed);
+    if (later?.state.details["uncounted"] === true) return true;
+  }
+  return false;
 }
 
 /** Sets the time of the rerun. The delay is stored, so that a restart neither loses nor repeats the rerun. */
@@ -56,9 +80,11 @@ export function rerun(turn: Turn, runId: number): void {
   const crashed = turn.state.findRun(runId);
   if (crashed === undefined || crashed.state.type !== "Crashed") return;
   if (crashed.backfill_id !== null && turn.state.findBackfill(crashed.backfill_id)?.cancelled) return;
-  const reruns = crashed.reruns + 1;
+  const { details } = crashed.state;
+  const reruns = crashed.reruns + (details["uncounted"] === true ? 0 : 1);
   createRun(turn, crashed.flow, {
-    name: nameOfRerun(crashed.name, reruns),
+    name: nameOfRerun(crashed.name, crashed.reruns + 1),
+    alone: details["fault"] === "unknown",
     parametersText: turn.state.parametersOf(crashed),
     tags: tagsOf(crashed),
     createdBy: `crash:${crashed.id}`,

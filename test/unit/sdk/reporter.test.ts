@@ -2,7 +2,7 @@ import t from "tap";
 import type { WorkItem } from "#protocol/records/engine";
 import type { StateType } from "#protocol/records/state";
 import { Reporter } from "#sdk/engine/reporter";
-import type { ReportAnswer, ServerApi } from "#sdk/engine/server-api";
+import type { HeldRun, ReportAnswer } from "#sdk/engine/run-channel";
 import type { ReportItem } from "#sdk/execution/report-item";
 
 interface Sent {
@@ -18,15 +18,17 @@ function setUp(answer: (events: Sent[]) => ReportAnswer | undefined = () => unde
   const requests: Sent[][] = [];
   const told: string[] = [];
   const weight = { chars: 0 };
-  const api = {
-    report: async (_: WorkItem, texts: string[]) => {
+  const server: HeldRun = {
+    check: () => undefined,
+    close: () => undefined,
+    report: async (texts) => {
       const events = texts.map((text) => JSON.parse(text) as Sent);
       requests.push(events);
-      return answer(events) ?? { kind: "applied", lastSeq: events.at(-1)?.seq ?? 0, cancel: false };
+      const lastSeq = events.at(-1)?.seq ?? 0;
+      return answer(events) ?? { kind: "applied", lastSeq, cancel: false, runState: undefined };
     },
-  } as unknown as ServerApi;
-  const reporter = new Reporter(api, { run_id: 1 } as WorkItem, {
-    contact: () => told.push("contact"),
+  };
+  const reporter = new Reporter(server, { run_id: 1 } as WorkItem, {
     cancelRequested: () => told.push("cancel"),
     gone: (reason) => told.push(`gone: ${reason}`),
     complain: (text) => told.push(text),
@@ -198,7 +200,7 @@ t.test(
 );
 
 t.test("the answers tell of cancels and of runs that are gone; then nothing more is sent", async (t) => {
-  const answers: ReportAnswer[] = [{ kind: "applied", lastSeq: 1, cancel: true }, { kind: "gone" }];
+  const answers: ReportAnswer[] = [{ kind: "applied", lastSeq: 1, cancel: true, runState: undefined }, { kind: "gone" }];
   const { reporter, requests, told } = setUp(() => answers.shift());
   reporter.add([event("x")]);
   await reporter.flush();

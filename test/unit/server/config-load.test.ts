@@ -26,7 +26,8 @@ t.test("defaults hold where nothing is said", async (t) => {
     socket: null,
     engines: true,
     schedules: true,
-    engineMaxRuns: 100,
+    engineMaxRuns: 10_000,
+    engineSlots: 256,
     maxExternalEngines: 10_000,
     cancelGraceSecs: 10,
     crashRerunDelaySecs: [5, 15],
@@ -47,7 +48,14 @@ t.test("defaults hold where nothing is said", async (t) => {
 t.test("the reference names the defaults that hold, and every variable that is read", async (t) => {
   const { config } = loadConfig({}, {}, served(t));
   const said = (keys: Readonly<Record<string, { standard: string }>>, name: string) => JSON.parse(keys[name]?.standard ?? "null");
-  for (const name of ["engineMaxRuns", "maxExternalEngines", "cancelGraceSecs", "crashRerunDelaySecs", "openBrowser"] as const)
+  for (const name of [
+    "engineMaxRuns",
+    "engineSlots",
+    "maxExternalEngines",
+    "cancelGraceSecs",
+    "crashRerunDelaySecs",
+    "openBrowser",
+  ] as const)
     t.same(said(SERVER_KEYS, name), config[name], name);
   for (const name of ["port", "allowedHosts", "mcpReadOnly", "durability"] as const)
     t.same(said(SERVER_KEYS, name), config[name], name);
