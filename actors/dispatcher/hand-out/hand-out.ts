@@ -79,6 +79,7 @@ export function holdForBackfill(turn: Turn, run: Run): void {
 export function dispatch(turn: Turn, keyQueue: KeyQueue): void {
   if (!hasPolls(keyQueue)) return;
   const given = new Map<ParkedPoll, string[]>();
+  const released: string[] = [];
   const polls = [...pollsOf(keyQueue)];
   for (let round = 1, some = true; some; round += 1) {
     some = false;
@@ -89,24 +90,28 @@ export function dispatch(turn: Turn, keyQueue: KeyQueue): void {
       if (run === null && poll.engine.wanted === null && poll.engine.runs.size === 0) break;
       if (run === null) continue;
       some = true;
-      const item = assign(turn, run, poll.engine, poll.command);
+      const item = assign(turn, run, poll.engine, poll.command, released);
       const items = given.get(poll);
       if (items === undefined) given.set(poll, [item]);
       else items.push(item);
     }
   }
   for (const [poll, items] of given) answerPoll(turn, poll, items);
+  // Only now, because what is freed wakes further runs for requests that are still parked.
+  if (released.length > 0) capacityFreed(turn, released);
 }
 
 /** Takes up to `count` ready runs for an engine; returns their work items. */
 export function takeRuns(turn: Turn, engine: Engine, command: number, count: number): string[] {
   const keyQueue = turn.state.queue.of(engine.key);
   const items: string[] = [];
+  const released: string[] = [];
   while (items.length < count) {
     const run = nextRun(turn, keyQueue, engine);
     if (run === null) break;
-    items.push(assign(turn, run, engine, command));
+    items.push(assign(turn, run, engine, command, released));
   }
+  if (released.length > 0) capacityFreed(turn, released);
   return items;
 }
 
@@ -160,9 +165,9 @@ export function block(turn: Turn, run: Run, resource: string): void {
 
 /**
  * Assignment and leases are one batch; the state stays Scheduled until the engine reports. Returns the work item, which the
- * answer to `command` carries.
+ * answer to `command` carries, and adds the resources that were reserved for the run to `released`.
  */
-function assign(turn: Turn, run: Run, engine: Engine, command: number): string {
+function assign(turn: Turn, run: Run, engine: Engine, command: number, released: string[]): string {
   const { state } = turn;
   state.queue.leave(run);
   rememberSequence(run);
@@ -190,8 +195,7 @@ function assign(turn: Turn, run: Run, engine: Engine, command: number): string {
   storeEngine(turn, engine);
   turn.rows.touchRun(run, false);
   state.rememberCommand(command, run);
-  const released = giveUpReservations(state, run);
-  if (released.length > 0) capacityFreed(turn, released);
+  released.push(...giveUpReservations(state, run));
   return renderWorkItem(run, engine, state.parametersOf(run));
 }
 

@@ -214,3 +214,19 @@ t.test("a batch that was committed is acknowledged again while the store takes n
   disk.refusal = "full";
   t.same(send(request), ["Acknowledged"]);
 });
+
+t.test("a run whose reservation ends when it is handed out wakes others for other requests only", async (t) => {
+  const kit = new DispatchKit({ settings: { resourceTotals: new Map([["gpu", 2]]) } });
+  const holder = startRun(kit, "e1", { flow: "holder", options: { resources: { lock: 1 } } });
+  const reserving = createId(kit, { flow: "reserving", options: { resources: { lock: 1, gpu: 1 } } });
+  kit.pass(61_000_000);
+  const behind = createId(kit, { flow: "behind", options: { resources: { gpu: 2 } } });
+  const small = createId(kit, { flow: "small", options: { resources: { gpu: 1 } } });
+  const waits = poll(kit, "e2");
+  const ended = move(kit, holder, "Completed");
+  t.same(
+    ended.replies.filter(({ command }) => command === waits.command).map(({ body }) => body["run"]["run_id"]),
+    [reserving],
+  );
+  t.same([kit.run(behind).assigned, kit.run(small).assigned], [false, false]);
+});
