@@ -21,7 +21,7 @@ import { LEFT_IN_STORE, type LoadedRun, loadRun, type RunRow, type TaskRunRow, u
 import type { Statements } from "#storage/sqlite/statements";
 import type { GroupPorts } from "../core/ports.ts";
 import { ClockWatch } from "../core/state/clock-watch.ts";
-import { type EngineKeyFields, engineKey } from "../core/state/engine.ts";
+import { engineKey, type StoredEngine } from "../core/state/engine.ts";
 import { type Flow, readOptions } from "../core/state/flow.ts";
 import { type DispatchSettings, LiveState, type RunReader } from "../core/state/live-state.ts";
 import { isEnded, NO_DETAILS, type Run, UNSTARTED } from "../core/state/run.ts";
@@ -50,7 +50,10 @@ export function loadLiveState(
     readRun: (id, withTasks) => {
       const loaded = loadRun(statements, id, withTasks);
       const flow = loaded === null ? undefined : state.flows.get(loaded.run.flow_id);
-      return loaded === null || flow === undefined ? null : toRun(loaded, flow);
+      if (loaded === null || flow === undefined) return null;
+      const run = toRun(loaded, flow);
+      run.alone = isToRunAlone(statements, run);
+      return run;
     },
     readParameters: (id) => loadRun(statements, id, false)?.run.parameters ?? "{}",
     findArtifact: (runId, externalId) => findArtifact(statements, runId, externalId),
@@ -117,6 +120,7 @@ function loadRuns(state: LiveState, statements: Statements): void {
     state.runs.set(run.id, run);
     state.room.count(run);
   }
+  for (const run of state.runs.values()) run.alone = isToRunAlone(statements, run);
 }
 
 function shared(known: Map<string, string>, text: string): string {
@@ -148,9 +152,10 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "
   // In the read-only state, decisions are dropped, and this live state is replaced later.
   if (!ports.readOnly) state.clock.look(turn);
   for (const row of stored.engines) {
-    const fields = JSON.parse(row.project_key ?? "{}") as Partial<EngineKeyFields>;
+    const { exchanges = false, ...fields } = JSON.parse(row.project_key ?? "{}") as Partial<StoredEngine>;
     const key = engineKey({ source_dir: "", module: "", isolated: false, nice: 0, ...fields });
     const engine = newEngine(row.id, row.pid, key, turn.nowUs);
+    engine.exchanges = exchanges;
     engine.pidStarted = row.pid_started;
     engine.host = row.host;
     engine.local = row.host === null || row.host === state.settings.host;
@@ -172,9 +177,11 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "
 }
 
 function place(turn: Turn, run: Run): void {
-  // The clock may have been set back. Without a server, an engine could not acknowledge its run, so its wait starts now.
-  run.lastContactUs = run.acknowledged ? Math.min(run.lastContactUs, turn.nowUs) : turn.nowUs;
   const { state } = turn;
+  // The clock may have been set back. Without a server, an engine could not acknowledge its run, so its wait starts now; nor
+  // could one list its runs, and an exchange from before the restart may still arrive.
+  const waits = !run.acknowledged || state.engines.get(run.engine_id ?? "")?.exchanges === true;
+  run.lastContactUs = waits ? turn.nowUs : Math.min(run.lastContactUs, turn.nowUs);
   if (run.assigned) {
     run.flow.handedOut += 1;
     run.repeatable = true;
@@ -185,6 +192,13 @@ function place(turn: Turn, run: Run): void {
   if (type === "Scheduled" && !run.assigned) enqueue(turn, run);
   if (type === "Running" && timeoutSeconds !== null) armTimeout(turn, run, timeoutSeconds, turn.trustedUs - run.movedUs);
   if (type === "Cancelling") armCancel(turn, run);
+}
+
+/** Whether a run repeats one that may have ended its engine; the state of that run says so. */
+function isToRunAlone(statements: Statements, { created_by, parent_run_id }: Run): boolean {
+  if (parent_run_id === null || created_by !== `crash:${parent_run_id}`) return false;
+  const crashed = loadRun(statements, parent_run_id, false)?.run;
+  return crashed !== undefined && /"fault":"unknown"/.test(crashed.state_details);
 }
 
 function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = (text) => text): Run {
@@ -225,12 +239,13 @@ function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = 
     taskCounts: row.task_counts === "{}" ? UNSTARTED.taskCounts : (JSON.parse(row.task_counts) as Run["taskCounts"]),
     parentsCount: tasks.reduce((sum, { parents }) => sum + parents.length, 0),
     assigned: row.assigned === 1,
-    acknowledged: row.state_type !== "Scheduled",
+    // A run that waits for its own retry is Scheduled too, after reports of its engine.
+    acknowledged: row.state_type !== "Scheduled" || row.report_seq > 0,
     lastContactUs: row.state_timestamp,
     lastCommand: 0,
     repeatable: false,
     fromStore: true,
-    alone: row.state_type === "Scheduled" && /"alone":true/.test(row.state_details),
+    alone: false,
     place: "none",
     placeStamp: 0,
     waiting: null,

@@ -32,7 +32,8 @@ import { engineFailed } from "./engines/engine-failed.ts";
 import { EnginePool } from "./engines/engine-pool.ts";
 import { exchange } from "./engines/exchange.ts";
 import { heartbeat } from "./engines/heartbeat.ts";
-import { engineGone } from "./engines/registered-engines.ts";
+import { endRuns, engineGone } from "./engines/registered-engines.ts";
+import { remindOfStops } from "./engines/stop-order.ts";
 import { capacityFreed, enqueue, processSeen } from "./hand-out/hand-out.ts";
 import { checkHandOuts } from "./hand-out/hand-out-checks.ts";
 import { markLate, markWaiting } from "./hand-out/waiting.ts";
@@ -237,6 +238,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     this.#followClock(turn.nowUs);
     markWaiting(turn);
     this.#pool.tick(turn);
+    remindOfStops(turn);
     for (const engine of [...this.state.engines.values()]) {
       checkHandOuts(turn, engine);
       this.#checkRemote(turn, engine);
@@ -298,11 +300,11 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
   }
 }
 
-/** Crashes every run whose engine did not survive the restart of the server; called after the state is loaded. */
+const RESTARTED = "server restarted while run was in progress";
+
+/** Ends the runs whose engine did not survive the restart of the server; called after the state is loaded. */
 export function settleAfterRestart(turn: Turn, isAlive: (engine: Engine) => boolean): void {
-  for (const run of [...turn.state.runs.values()]) {
-    if (!run.assigned) continue;
-    const engine = run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
-    if (engine === undefined || !isAlive(engine)) crashRun(turn, run, "server restarted while run was in progress");
-  }
+  const { engines, runs } = turn.state;
+  for (const run of [...runs.values()]) if (run.assigned && !engines.has(run.engine_id ?? "")) crashRun(turn, run, RESTARTED);
+  for (const engine of [...engines.values()]) if (engine.runs.size > 0 && !isAlive(engine)) endRuns(turn, engine, RESTARTED);
 }

@@ -20,9 +20,15 @@ export function engineKey({ source_dir, module, isolated, nice }: EngineKeyField
   return { source_dir, module, isolated, nice, text };
 }
 
-/** The fields of a key as JSON text, as engines are stored. */
-export function storedEngineKey({ source_dir, module, isolated, nice }: EngineKey): string {
-  return JSON.stringify({ source_dir, module, isolated, nice } satisfies EngineKeyFields);
+/** What is stored of an engine beside its process. */
+export interface StoredEngine extends EngineKeyFields {
+  /** Left out for an engine that polls. */
+  readonly exchanges?: true;
+}
+
+export function storedEngine({ key, exchanges }: Pick<Engine, "key" | "exchanges">): string {
+  const { source_dir, module, isolated, nice } = key;
+  return JSON.stringify({ source_dir, module, isolated, nice, ...(exchanges ? { exchanges } : {}) } satisfies StoredEngine);
 }
 
 /** A request that waits for work: a poll, which takes one item, or an exchange. */
@@ -33,6 +39,9 @@ export interface ParkedPoll {
   exchange: number | null;
   /** Items that the answer may have. */
   slots: number;
+  /** JSON of the orders to stop that the engine has just been given; the answer repeats them, at `remindUs` by themselves. */
+  stops: readonly string[];
+  remindUs: number;
 }
 
 export interface Engine {
@@ -50,8 +59,12 @@ export interface Engine {
   stored: boolean;
   /** The engine ends runs itself on cancel and timeout. */
   ownsStop: boolean;
-  /** Number of the engine's newest exchange; 0 for an engine that polls. */
+  /** The engine exchanges, so it may hold several runs, and runs that it has not begun. An engine that polls does not. */
+  exchanges: boolean;
+  /** Number of the engine's newest exchange; 0 before the first one since the core's start. */
   exchange: number;
+  /** When the engine was ordered to stop the runs that it still lists, by lease. */
+  stopsOrdered: ReadonlyMap<number, number>;
   /** The only run that the engine wants; null for any run of its key. */
   wanted: number | null;
   firstSeenUs: number;

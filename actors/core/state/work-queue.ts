@@ -214,7 +214,7 @@ export class WorkQueue {
 
   /** Parks a request for up to `slots` items; `exchange` is the number of an exchange, null for a poll. */
   park(engine: Engine, command: number, exchange: number | null = null, slots = 1): ParkedPoll {
-    const poll: ParkedPoll = { command, engine, exchange, slots };
+    const poll: ParkedPoll = { command, engine, exchange, slots, stops: [], remindUs: 0 };
     engine.poll = poll;
     this.#polls.set(command, poll);
     const queue = this.of(engine.key);

@@ -112,7 +112,7 @@ function accepting({ pool, engines, settings }: LiveState): PoolEngine[] {
   const nearEnd = settings.engineRunsMax * NEAR_END;
   return [...pool.values()].filter(({ id }) => {
     const engine = engines.get(id);
-    return engine === undefined || (!engine.exitRequested && (engine.exchange === 0 || engine.runsDone < nearEnd));
+    return engine === undefined || (!engine.exitRequested && (!engine.exchanges || engine.runsDone < nearEnd));
   });
 }
 

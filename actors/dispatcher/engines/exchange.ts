@@ -13,7 +13,7 @@ import { parseBody } from "../../core/command-body.ts";
 import type { Engine } from "../../core/state/engine.ts";
 import { isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
-import { answerPoll, takeBack, takeRuns } from "../hand-out/hand-out.ts";
+import { answerPoll, noteProtocol, takeBack, takeRuns } from "../hand-out/hand-out.ts";
 import { LEFT_AFTER_US, replaceEngine } from "../hand-out/work.ts";
 import { renderAnswer, renderWorkItem } from "../hand-out/work-item.ts";
 import { applyReport } from "../reports/report.ts";
@@ -21,6 +21,7 @@ import { crashRun } from "../states/crash.ts";
 import { touchContact } from "./contact.ts";
 import { takeJob } from "./jobs.ts";
 import { findOrRegisterEngine, forgetEngine, isLeaving, mustLeave } from "./registered-engines.ts";
+import { REMIND_AFTER_US } from "./stop-order.ts";
 
 const LEFT = "left by its engine";
 
@@ -35,6 +36,7 @@ export function exchange(turn: Turn, command: Command<"Exchange">): void {
   if (request.exchange < engine.exchange)
     return turn.answers.refuse(command, refuse("exchange_outdated", request.exchange, engine.exchange));
   if (engine.poll !== null) answerPoll(turn, engine.poll, []);
+  noteProtocol(turn, engine, true);
   engine.exchange = request.exchange;
   engine.lastContactUs = turn.nowUs;
   const outcomes = request.reports.map((report) => JSON.stringify(settleReport(turn, engine, report)));
@@ -43,20 +45,22 @@ export function exchange(turn: Turn, command: Command<"Exchange">): void {
   const slots = leaves || isLeaving(turn, engine) ? 0 : request.slots;
   const items = takeWork(turn, engine, given, slots, command.id);
   if (leaves) forgetEngine(turn, engine);
-  const waits = outcomes.length + stops.length + items.length === 0 && !leaves && request.hold !== false;
-  if (waits) turn.state.queue.park(engine, command.id, request.exchange, slots);
-  else
-    turn.answers.text(
-      command,
-      200,
-      renderAnswer(
-        request.exchange,
-        items,
-        leaves,
-        outcomes,
-        stops.map((stop) => JSON.stringify(stop)),
-      ),
-    );
+  const orders = stops.map((stop) => JSON.stringify(stop));
+  // An engine takes a while to stop a run; until then its exchanges list the run.
+  const told = stops.every(({ lease }) => hasJustBeenTold(turn, engine, lease));
+  if (outcomes.length + items.length === 0 && told && !leaves && request.hold !== false) {
+    const poll = turn.state.queue.park(engine, command.id, request.exchange, slots);
+    poll.stops = orders;
+    poll.remindUs = turn.nowUs + REMIND_AFTER_US;
+    return;
+  }
+  engine.stopsOrdered = new Map(stops.map(({ lease }) => [lease, turn.nowUs]));
+  turn.answers.text(command, 200, renderAnswer(request.exchange, items, leaves, outcomes, orders));
+}
+
+function hasJustBeenTold(turn: Turn, { stopsOrdered }: Engine, lease: number): boolean {
+  const agoUs = turn.nowUs - (stopsOrdered.get(lease) ?? Number.NEGATIVE_INFINITY);
+  return agoUs >= 0 && agoUs < REMIND_AFTER_US;
 }
 
 function repeatedRun(named: readonly { run_id: number }[]): number | null {

@@ -53,7 +53,9 @@ export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number
     pidStarted: null,
     stored: false,
     ownsStop: false,
+    exchanges: false,
     exchange: 0,
+    stopsOrdered: new Map(),
     wanted: null,
     firstSeenUs: nowUs,
     lastContactUs: nowUs,
@@ -100,13 +102,27 @@ export function engineGone(turn: Turn, engineId: string, cause: string | null, d
   turn.state.pool.delete(engineId);
   const engine = turn.state.engines.get(engineId);
   if (engine === undefined) return;
-  const held = [...engine.runs].map((id) => turn.state.runs.get(id)).filter((run) => run !== undefined);
-  // An engine with slots may have been given a run that it had not begun; nothing of such a run was executed.
-  const begun = engine.exchange === 0 ? held : held.filter((run) => run.state.type !== "Scheduled" || run.start_time !== null);
-  for (const run of held) if (!begun.includes(run)) takeBack(turn, run);
-  const fault = begun.length > 1 ? { fault: "unknown" } : {};
-  for (const run of begun) crashRun(turn, run, cause ?? ENGINE_EXITED, { ...details, ...fault });
+  // What its runs set free goes to other engines, not to the request that this one has left.
+  if (engine.poll !== null) turn.state.queue.unpark(engine.poll);
+  endRuns(turn, engine, cause ?? ENGINE_EXITED, details);
   forgetEngine(turn, engine);
+}
+
+/**
+ * Ends the runs of an engine whose process is gone. An engine that exchanges may have been given runs that it had not begun:
+ * nothing of these was executed, so they wait again. Which of several begun runs was at fault is not known.
+ */
+export function endRuns(turn: Turn, engine: Engine, cause: string, details: Record<string, unknown> = {}): void {
+  const held = [...engine.runs].map((id) => turn.state.runs.get(id)).filter((run) => run !== undefined);
+  const begun = engine.exchanges ? held.filter(hasBegun) : held;
+  const fault = begun.length > 1 ? { fault: "unknown" } : {};
+  for (const run of held) if (engine.exchanges && !hasBegun(run)) takeBack(turn, run);
+  for (const run of begun) crashRun(turn, run, cause, { ...details, ...fault });
+}
+
+/** Engines that exchange begin a run once the server has accepted its start, which they report. */
+function hasBegun({ state, report_seq }: Run): boolean {
+  return state.type !== "Scheduled" || report_seq > 0;
 }
 
 /** True when an engine is to be sent away at its next poll. */

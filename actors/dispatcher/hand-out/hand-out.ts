@@ -4,7 +4,7 @@
  */
 import { LATE_AFTER_US } from "#protocol/limits";
 import { backfillOfTag } from "../../core/state/backfill.ts";
-import { type Engine, type ParkedPoll, storedEngineKey } from "../../core/state/engine.ts";
+import { type Engine, type ParkedPoll, storedEngine } from "../../core/state/engine.ts";
 import type { LiveState } from "../../core/state/live-state.ts";
 import { isEnded, isExclusive, needsOf, type Run, type WaitReason, withSequence } from "../../core/state/run.ts";
 import { engineKeyOf, hasPolls, type KeyQueue, pollsOf } from "../../core/state/work-queue.ts";
@@ -132,7 +132,7 @@ function holdsExclusive(state: LiveState, runs: ReadonlySet<number>): boolean {
 /** Answers a parked request with work items. */
 export function answerPoll(turn: Turn, poll: ParkedPoll, items: readonly string[]): void {
   turn.state.queue.unpark(poll);
-  turn.answers.poll(poll.command, renderAnswer(poll.exchange, items, false));
+  turn.answers.poll(poll.command, renderAnswer(poll.exchange, items, false, [], poll.stops));
 }
 
 /** The first ready run of a key whose resources are free; earlier runs become blocked. */
@@ -231,13 +231,20 @@ export function processSeen(turn: Turn, engine: Engine, startedTicks: number | n
   if (engine.stored) putEngine(turn, engine);
 }
 
+/** Notes whether an engine exchanges or polls. */
+export function noteProtocol(turn: Turn, engine: Engine, exchanges: boolean): void {
+  if (engine.exchanges === exchanges) return;
+  engine.exchanges = exchanges;
+  if (engine.stored) putEngine(turn, engine);
+}
+
 function putEngine(turn: Turn, engine: Engine): void {
   turn.rows.put("put_engine", {
     id: engine.id,
     pid: engine.pid,
     pid_started: engine.pidStarted,
     host: engine.host,
-    project_key: storedEngineKey(engine.key),
+    project_key: storedEngine(engine),
     last_contact: turn.nowUs,
   });
 }

@@ -14,7 +14,7 @@ import {
   mustLeave,
 } from "../engines/registered-engines.ts";
 import { crashRun } from "../states/crash.ts";
-import { answerPoll, dispatch, takeBack } from "./hand-out.ts";
+import { answerPoll, dispatch, noteProtocol, takeBack } from "./hand-out.ts";
 import { renderAnswer, renderWorkItem } from "./work-item.ts";
 
 /** An engine that polls without having reported on its running run for this long has abandoned the run. */
@@ -25,6 +25,7 @@ export function work(turn: Turn, command: Command<"Work">): void {
   replaceEngine(turn, request);
   const engine = findOrRegisterEngine(turn, request, command.local);
   if (engine.poll !== null) answerPoll(turn, engine.poll, []);
+  noteProtocol(turn, engine, false);
   engine.exchange = 0;
   engine.lastContactUs = turn.nowUs;
   const held = settleHeldRuns(turn, engine);
@@ -77,7 +78,7 @@ export function sendAway(turn: Turn, engine: Engine): void {
   if (engine.poll === null) return;
   const { poll } = engine;
   turn.state.queue.unpark(poll);
-  turn.answers.poll(poll.command, renderAnswer(poll.exchange, [], true));
+  turn.answers.poll(poll.command, renderAnswer(poll.exchange, [], true, [], poll.stops));
   // An engine that holds runs leaves after their ends.
   if (engine.runs.size === 0) forgetEngine(turn, engine);
 }

@@ -90,7 +90,7 @@ export function timeoutKill(turn: Turn, run: Run, started: number): void {
  * stop of its runs, ends the code of this run without a signal.
  */
 function hasNeighbours(engine: Engine): boolean {
-  return engine.exchange > 0 && engine.runs.size > 1;
+  return engine.exchanges && engine.runs.size > 1;
 }
 
 function failTimedOut(turn: Turn, run: Run, seconds: number): void {

@@ -10,8 +10,8 @@ import { Writer } from "#storage/write/writer";
 import { SimulatedDisk } from "../../sim/simulated-disk.ts";
 import { SimulatedTime } from "../../sim/simulated-time.ts";
 import { eventNames, operations } from "../../support/decision-record.ts";
-import { DispatchKit } from "../../support/dispatch-kit.ts";
-import { create, createId, move, poll, SOURCE_DIR, startRun, workOf } from "../../support/dispatch-steps.ts";
+import { DispatchKit, type Outcome } from "../../support/dispatch-kit.ts";
+import { create, createId, MODULE, move, poll, SOURCE_DIR, startRun, workOf } from "../../support/dispatch-steps.ts";
 
 t.test("a run that is being cancelled records no event, whatever the name of that state", async (t) => {
   const kit = new DispatchKit();
@@ -225,8 +225,52 @@ t.test("a run whose reservation ends when it is handed out wakes others for othe
   const waits = poll(kit, "e2");
   const ended = move(kit, holder, "Completed");
   t.same(
-    ended.replies.filter(({ command }) => command === waits.command).map(({ body }) => body["run"]["run_id"]),
+    ended.replies.filter(({ command }) => command === waits.command).map(({ command }) => workOf(ended, command)?.["run_id"]),
     [reserving],
   );
   t.same([kit.run(behind).assigned, kit.run(small).assigned], [false, false]);
+});
+
+t.test("what the run of an ended engine sets free goes to other engines, not to the request that it left", async (t) => {
+  const kit = new DispatchKit();
+  const options = { max_concurrent: 1 };
+  startRun(kit, "e1", { options });
+  const next = createId(kit, { options });
+  poll(kit, "e1");
+  kit.tell({ kind: "EngineGone", engine_id: "e1", cause: "killed", details: {} });
+  t.match(kit.run(next), { assigned: false, place: "ready" });
+});
+
+/** POST /api/engine/exchange by engine e1, which holds a run under these leases. */
+function exchange(kit: DispatchKit, number: number, run: number, leases: number[], hold = false): Outcome {
+  const identity = { engine_id: "e1", pid: 1000, source_dir: SOURCE_DIR, module: MODULE };
+  const held = leases.map((lease) => ({ run_id: run, lease }));
+  return kit.send("Exchange", { body: { ...identity, exchange: number, slots: 8, held, reports: [], hold } });
+}
+
+t.test("a resumed run that its engine has not begun again waits again when the engine ends", async (t) => {
+  const kit = new DispatchKit();
+  const id = createId(kit);
+  exchange(kit, 1, id, []);
+  for (const type of ["Running", "Paused"]) move(kit, id, type, { lease: 1, timestamp: kit.nowUs });
+  kit.send("ResumeRun", { target: id, body: { input: null } });
+  exchange(kit, 2, id, []);
+  t.match(kit.run(id), { assigned: true, assignment_id: 2 });
+  kit.tell({ kind: "EngineGone", engine_id: "e1", cause: "killed", details: {} });
+  t.match(kit.run(id), { assigned: false, place: "ready", crash_count: 0 });
+});
+
+t.test("an engine that is still stopping a run is reminded every second, not by every exchange", async (t) => {
+  const kit = new DispatchKit({ settings: { cancelGraceUs: 60_000_000 } });
+  const id = createId(kit);
+  exchange(kit, 1, id, []);
+  move(kit, id, "Running", { lease: 1, timestamp: kit.nowUs });
+  kit.send("CancelRun", { target: id });
+  const order = [{ run_id: id, lease: 1, reason: "cancel" }];
+  t.match(exchange(kit, 2, id, [1], true).reply?.body, { stop: order });
+  const waits = exchange(kit, 3, id, [1], true);
+  t.equal(waits.reply, null, "it has just been told");
+  const reminded = kit.pass(1_250_000).replies.find(({ command }) => command === waits.command);
+  t.match(reminded?.body, { stop: order });
+  t.match(exchange(kit, 4, id, [1]).reply?.body, { stop: order }, "an exchange that is answered at once names it too");
 });
