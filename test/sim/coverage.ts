@@ -1,4 +1,7 @@
-/** Coverage over all seeds: cells of the state table, row operations, faults. Anything never reached is an error. */
+/**
+ * Coverage over all seeds: cells of the state table, row operations, faults, features of exchanges. Anything never reached is
+ * an error.
+ */
 import { STATE_TYPES, type StateType } from "#protocol/records/state";
 import { OPERATION_NAMES } from "#storage/write/ops";
 import { FAULTS } from "./fault-plan.ts";
@@ -7,10 +10,42 @@ export type From = StateType | "none";
 
 type Counts = Map<string, number>;
 
+/** What happens between the server and engines that exchange. */
+export const EXCHANGE_FEATURES = [
+  "reports of several runs in one exchange",
+  "a newer exchange ends a held one",
+  "the same exchange is sent twice",
+  "a lost exchange is sent again under its number",
+  "reports of a lost exchange go with a newer one",
+  "an answer is lost after its exchange was applied",
+  "an older exchange is refused",
+  "two answers give the same run",
+  "a run is handed back",
+  "a run is given to a slot that is gone",
+  "an engine forgets a run before its start",
+  "an engine leaves a run that has begun",
+  "an order to stop is obeyed",
+  "an order to stop is not obeyed",
+  "a report after the end of its run",
+  "a wrong report beside good ones",
+  "a report under a lease that was never given",
+  "a report behind one that is applied in slices",
+  "a report as a request of its own",
+  "an engine ends with begun and other runs",
+  "an engine ends with 100 runs",
+  "an engine comes back as another process",
+  "an exclusive run on an engine with slots",
+  "a run that is to run alone",
+  "an uncounted crash",
+] as const;
+
+export type ExchangeFeature = (typeof EXCHANGE_FEATURES)[number];
+
 export class Coverage {
   readonly cells: Counts = new Map();
   readonly operations: Counts = new Map();
   readonly faults: Counts = new Map();
+  readonly exchanges: Counts = new Map();
   readonly answers: Counts = new Map();
 
   cell(from: From, to: StateType): void {
@@ -25,12 +60,16 @@ export class Coverage {
     count(this.faults, name);
   }
 
+  exchange(feature: ExchangeFeature): void {
+    count(this.exchanges, feature);
+  }
+
   answer(kind: string, status: number): void {
     count(this.answers, `${kind} ${status}`);
   }
 
   add(other: Coverage): void {
-    for (const part of ["cells", "operations", "faults", "answers"] as const) {
+    for (const part of ["cells", "operations", "faults", "exchanges", "answers"] as const) {
       for (const [key, times] of other[part]) count(this[part], key, times);
     }
   }
@@ -43,6 +82,7 @@ export class Coverage {
       ...cells.filter((cell) => !this.cells.has(cell)).map((cell) => `move ${cell}`),
       ...OPERATION_NAMES.filter((name) => !this.operations.has(name)).map((name) => `operation ${name}`),
       ...FAULTS.filter((fault) => !this.faults.has(fault)).map((fault) => `fault "${fault}"`),
+      ...EXCHANGE_FEATURES.filter((feature) => !this.exchanges.has(feature)).map((feature) => `exchange "${feature}"`),
     ];
   }
 
@@ -67,15 +107,17 @@ export class Coverage {
       ...list(this.operations),
       "faults:",
       ...list(this.faults),
+      "exchanges:",
+      ...list(this.exchanges),
       "answers:",
       ...list(this.answers),
     ].join("\n");
   }
 
   toJSON(): unknown {
-    const { cells, operations, faults, answers } = this;
+    const { cells, operations, faults, exchanges, answers } = this;
     return Object.fromEntries(
-      Object.entries({ cells, operations, faults, answers }).map(([key, counts]) => [key, Object.fromEntries(counts)]),
+      Object.entries({ cells, operations, faults, exchanges, answers }).map(([key, counts]) => [key, Object.fromEntries(counts)]),
     );
   }
 }

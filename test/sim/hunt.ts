@@ -1,5 +1,5 @@
 /** Searches for a deliberate bug. */
-import type { Mutation } from "./mutations.ts";
+import type { Mutation } from "./mutation-tools.ts";
 import { runSeed, type SeedResult } from "./simulation.ts";
 
 export interface HuntOptions {

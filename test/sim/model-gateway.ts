@@ -48,6 +48,8 @@ export interface GatewayPorts {
   /** Callbacks for the checkers. */
   fed(message: Committed): void;
   answered(pending: Pending, status: number, body: string | null): void;
+  /** The client of an answered request is gone. */
+  undelivered(pending: Pending): void;
 }
 
 export class ModelGateway {
@@ -153,6 +155,7 @@ export class ModelGateway {
       this.#pending.delete(pending.id);
       pending.cancelTimer();
       if (pending.gone) {
+        this.#ports.undelivered(pending);
         if (COMMANDS[pending.kind].reportsUndelivered) this.#notify("Undelivered", pending);
         continue;
       }

@@ -23,6 +23,9 @@ const FLOWS: Readonly<Record<string, { module: string; options: Record<string, u
   heavier: { module: "b.ts", options: { resources: { gpu: 2 }, priority: 5, has_crash_hooks: true, crash_retries: 1 } },
   lone: { module: "b.ts", options: { resources: { lock: 1 }, timeout_seconds: 3 } },
   alone: { module: "b.ts", options: { isolated: true, crash_retries: 1 } },
+  shared: { module: "a.ts", options: { crash_retries: 2 } },
+  sole: { module: "a.ts", options: { exclusive: true, crash_retries: 1 } },
+  once: { module: "a.ts", options: { crash_retries: 0 } },
   meek: { module: "b.ts", options: { priority: -3 } },
   gathering: { module: "a.ts", options: { after: { flow: "plain", flows: ["plain", "meek"], key: "x" } } },
   checked: { module: "b.ts", options: { has_bulk_complete: true } },
@@ -136,6 +139,11 @@ export class ModelPeople {
     resume();
   }
 
+  /** Many runs at once, which an engine with slots may hold together. */
+  throng(count: number): void {
+    for (let left = count; left > 0; left -= 1) this.#createOf("shared");
+  }
+
   act(): void {
     const { random } = this.#ports;
     const action = random.weighted(WEIGHTS);
@@ -197,8 +205,11 @@ export class ModelPeople {
   }
 
   #create(): void {
+    this.#createOf(this.#ports.random.pick(Object.keys(FLOWS)));
+  }
+
+  #createOf(flow: string): void {
     const { random } = this.#ports;
-    const flow = random.pick(Object.keys(FLOWS));
     const { module = "", options = {} } = FLOWS[flow] ?? {};
     const body = { ...FLOW_REGISTRATION, flow, module, options, parameters: this.#parameters(), tags: ["t2"] };
     if (random.chance(0.2)) return this.#createOnce(this.#text(body));

@@ -7,7 +7,7 @@ import type { EngineKeyFields } from "#actors/core/state/engine";
 import type { EngineProcessesMessage } from "#actors/engine-processes/engine-process-messages";
 import { DISPATCHER, ENGINE_PROCESSES } from "#actors/names";
 import type { ActorSpec } from "#runtime/actor";
-import type { ModelEngine } from "./model-engine.ts";
+import type { EngineProcess } from "./engine-process.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
 
 const LOOK_US = 500_000;
@@ -15,19 +15,19 @@ const FIRST_PID = 2000;
 
 export class ModelProcesses {
   readonly #time: SimulatedTime;
-  readonly #spawn: (id: string, key: EngineKeyFields, pid: number) => ModelEngine | null;
-  readonly #byPid = new Map<number, ModelEngine>();
+  readonly #spawn: (id: string, key: EngineKeyFields, pid: number) => EngineProcess | null;
+  readonly #byPid = new Map<number, EngineProcess>();
   #nextPid = FIRST_PID;
   /** Children of the current server process, by engine id. */
   #children = new Map<string, { pid: number; key: EngineKeyFields }>();
   #tell: ((to: string, message: unknown) => void) | null = null;
 
-  constructor(time: SimulatedTime, spawn: (id: string, key: EngineKeyFields, pid: number) => ModelEngine | null) {
+  constructor(time: SimulatedTime, spawn: (id: string, key: EngineKeyFields, pid: number) => EngineProcess | null) {
     this.#time = time;
     this.#spawn = spawn;
   }
 
-  get engines(): ModelEngine[] {
+  get engines(): EngineProcess[] {
     return [...this.#byPid.values()].filter((engine) => engine.alive);
   }
 
@@ -36,7 +36,7 @@ export class ModelProcesses {
     return this.#nextPid;
   }
 
-  add(engine: ModelEngine): void {
+  add(engine: EngineProcess): void {
     this.#byPid.set(engine.traits.pid, engine);
   }
 
@@ -45,7 +45,7 @@ export class ModelProcesses {
   }
 
   /** An engine has ended: its parent is informed at once if it is the current server. */
-  ended(engine: ModelEngine): void {
+  ended(engine: EngineProcess): void {
     const { id, pid } = engine.traits;
     this.#byPid.delete(pid);
     if (this.#children.get(id)?.pid !== pid) return;

@@ -14,54 +14,19 @@ import { StepRows } from "#actors/core/step-rows";
 import { Dispatcher } from "#actors/dispatcher/dispatcher";
 import { TRANSITIONS } from "#actors/dispatcher/states/transition";
 import type { GenerationRequest } from "#actors/store-writer/commit-client";
-import type { Primitive } from "#protocol/wire/feed";
 import type { Batch } from "#storage/write/batch";
 import { emptyDecision } from "#storage/write/batch";
 import { CommitRecord } from "#storage/write/commit-record";
-import { COLUMNS, OPERATION_NAMES, type OperationName } from "#storage/write/ops";
-import type { SimulatedServer } from "./simulated-server.ts";
-
-export interface Mutation {
-  name: string;
-  /** Injects the bug; the returned function removes it. */
-  install?(): () => void;
-  /** Inspects a message from the core to the writer; false: the message is dropped. */
-  sends?(message: Batch | GenerationRequest, server: SimulatedServer): boolean;
-}
-
-type Method = (...values: never[]) => unknown;
-
-/** Replaces a method of a class; `make` gets the original. */
-function replace<K extends string>(prototype: Record<K, Method>, name: K, make: (original: Method) => Method): () => void {
-  const original = prototype[name];
-  prototype[name] = make(original);
-  return () => {
-    prototype[name] = original;
-  };
-}
-
-interface CommandLike {
-  kind: string;
-  body?: unknown;
-  epoch?: number;
-}
-
-/** Changes messages that the dispatcher receives. */
-function replaceMessages(change: (message: CommandLike) => CommandLike): () => void {
-  return replace(Dispatcher.prototype as unknown as Record<"receive", Method>, "receive", (original) => {
-    return function (this: unknown, message: CommandLike, out: unknown) {
-      return (original as (...values: unknown[]) => unknown).call(this, change(message), out);
-    } as Method;
-  });
-}
-
-/** Changes the parsed body of one kind of command. */
-function replaceBodies(kinds: readonly string[], change: (body: Record<string, unknown>) => Record<string, unknown>): () => void {
-  return replaceMessages((message) => {
-    if (!kinds.includes(message.kind) || typeof message.body !== "string") return message;
-    return { ...message, body: JSON.stringify(change(JSON.parse(message.body) as Record<string, unknown>)) };
-  });
-}
+import { EXCHANGE_MUTATIONS } from "./exchange-mutations.ts";
+import {
+  type CommandLike,
+  type Method,
+  type Mutation,
+  replace,
+  replaceBodies,
+  replaceMessages,
+  rewrite,
+} from "./mutation-tools.ts";
 
 function withoutLease({ lease: _lease, ...body }: Record<string, unknown>): Record<string, unknown> {
   return body;
@@ -76,19 +41,6 @@ function sendOnce(): (message: Batch | GenerationRequest) => boolean {
     newest.set(message.source, message.number);
     return true;
   };
-}
-
-/** Stores a changed value in a column of each row written by an operation. */
-function rewrite({ ops }: Batch, operation: OperationName, change: (row: Map<string, Primitive>) => [string, Primitive]): void {
-  for (let at = 0; at < ops.length; ) {
-    const name = OPERATION_NAMES[Number(ops[at])] as OperationName;
-    const columns: readonly string[] = COLUMNS[name];
-    if (name === operation) {
-      const [column, value] = change(new Map(columns.map((known, index) => [known, ops[at + 1 + index] ?? null])));
-      ops[at + 1 + columns.indexOf(column)] = value;
-    }
-    at += columns.length + 1;
-  }
 }
 
 export const MUTATIONS: readonly Mutation[] = [
@@ -266,6 +218,7 @@ export const MUTATIONS: readonly Mutation[] = [
         } as Method;
       }),
   },
+  ...EXCHANGE_MUTATIONS,
 ];
 
 /** Changes a due schedule before its fires are decided. */

@@ -14,6 +14,8 @@ import type { CommitRequest, CommitResult } from "#storage/write/writer";
 import { BackfillChecker } from "./checkers/backfills.ts";
 import { CapacityChecker } from "./checkers/capacity.ts";
 import { type Answer, type Checker, readOperations } from "./checkers/checker.ts";
+import { ExchangesChecker } from "./checkers/exchanges.ts";
+import { ExclusiveChecker } from "./checkers/exclusive.ts";
 import { ExpectationsChecker } from "./checkers/expectations.ts";
 import { type CommittedRun, History } from "./checkers/history.ts";
 import { HoldingChecker } from "./checkers/holding.ts";
@@ -21,6 +23,7 @@ import { MovesChecker } from "./checkers/moves.ts";
 import { NumberingChecker } from "./checkers/numbering.ts";
 import { OnceChecker } from "./checkers/once.ts";
 import { checkReload } from "./checkers/reload.ts";
+import { RerunsChecker } from "./checkers/reruns.ts";
 import { RetentionChecker } from "./checkers/retention.ts";
 import { RuleHistory } from "./checkers/rule-history.ts";
 import { RulesChecker } from "./checkers/rules.ts";
@@ -28,15 +31,17 @@ import { ScheduleChecker } from "./checkers/schedules.ts";
 import { StoreChecker } from "./checkers/store.ts";
 import { VisibilityChecker } from "./checkers/visibility.ts";
 import { Coverage } from "./coverage.ts";
+import type { EngineProcess, EngineTraits } from "./engine-process.ts";
 import { type Fault, type PlannedFault, planFaults } from "./fault-plan.ts";
-import { type EngineTraits, ModelEngine } from "./model-engine.ts";
+import { ModelEngine } from "./model-engine.ts";
 import { ModelGateway, type Outcome, type Pending, type Request } from "./model-gateway.ts";
 import { ModelOutside } from "./model-outside.ts";
 import { ENGINE_KEYS, FLOW_REGISTRATION, ModelPeople, TOTALS } from "./model-people.ts";
 import { declaredSchedules, ModelPlanners } from "./model-planners.ts";
 import { ModelProcesses } from "./model-processes.ts";
 import { ModelRuleMakers } from "./model-rule-makers.ts";
-import type { Mutation } from "./mutations.ts";
+import { ModelSlotEngine } from "./model-slot-engine.ts";
+import type { Mutation } from "./mutation-tools.ts";
 import { Random } from "./random.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 import { type Choice, SimulatedServer, type Surroundings, THROWING } from "./simulated-server.ts";
@@ -52,6 +57,11 @@ const REST_US = 240_000_000;
 const REST_LOOK_US = 2_000_000;
 /** A seed that handles more messages than this after the faults loops endlessly. */
 const REST_MESSAGES_MAX = 60_000;
+
+/** Runs created at once in some seeds. */
+const THRONG_RUNS = 220;
+/** Runs that an engine executes side by side in such seeds. */
+const THRONG_SLOTS = 200;
 
 const HOUR_US = 3_600_000_000;
 /** Faults that only affect the wall clock. */
@@ -126,6 +136,10 @@ class Simulation {
   #planned: PlannedFault[];
   readonly #committedBatches = new Set<string>();
   readonly #spawns: boolean;
+  /** Share of the engines that exchange. */
+  readonly #exchanging: number;
+  /** Whether engines get as many runs as one can hold. */
+  readonly #isThronged: boolean;
   readonly #keepsRules: boolean;
   readonly #planners: ModelPlanners;
   /** Whether there are schedules and backfills. */
@@ -154,6 +168,9 @@ class Simulation {
     this.#checkers = [
       new MovesChecker(this.coverage),
       new HoldingChecker(this.#requests),
+      new ExchangesChecker(this.#requests),
+      new ExclusiveChecker(this.coverage),
+      new RerunsChecker(this.coverage),
       this.#capacity,
       new NumberingChecker(),
       new VisibilityChecker(this.#time),
@@ -169,13 +186,24 @@ class Simulation {
     this.#spawns = this.#random.chance(0.5);
     this.#keepsRules = this.#random.chance(0.7) || options.faults !== undefined;
     this.#plans = this.#random.chance(0.6);
+    this.#exchanging = this.#random.pick([0, 0.5, 0.7, 1]);
+    this.#isThronged = this.#exchanging > 0 && this.#random.chance(0.15);
     const drawn = planFaults(this.#random, options.messages);
     this.#planned = options.faults === undefined ? drawn : [...options.faults];
     this.#processes = new ModelProcesses(this.#time, (id, key, pid) => {
       const fails = !this.#calm && this.#random.chance(0.1);
       return fails
         ? null
-        : this.#engine({ id, pid, key, spawned: true, leases: true, remote: false, obedient: this.#random.chance(0.8) });
+        : this.#engine({
+            id,
+            pid,
+            key,
+            spawned: true,
+            leases: true,
+            remote: false,
+            obedient: this.#random.chance(0.8),
+            slots: this.#drawSlots(key),
+          });
     });
     this.#people = new ModelPeople({
       time: this.#time,
@@ -223,6 +251,7 @@ class Simulation {
     this.#people.begin();
     if (this.#plans) this.#planners.begin();
     if (this.#keepsRules) this.#ruleMakers.begin();
+    if (this.#isThronged) this.#time.after(this.#random.between(0, 2_000_000), () => this.#people.throng(THRONG_RUNS));
     while (this.messages < this.#options.messages) {
       this.#commitFaults();
       await this.#step();
@@ -293,6 +322,9 @@ class Simulation {
       },
       fed: (message) => this.#fed(message),
       answered: (pending, status, body) => this.#answered(pending, status, body),
+      undelivered: ({ kind }) => {
+        if (kind === "Exchange") this.coverage.exchange("an answer is lost after its exchange was applied");
+      },
     });
     const actor: ActorSpec = {
       name: GATEWAY,
@@ -381,25 +413,38 @@ class Simulation {
   /** An engine started by a user. */
   #addEngine(key: EngineKeyFields): void {
     const random = this.#random;
-    const leases = random.chance(0.6);
     const id = `x${this.#nextEngine}`;
     this.#nextEngine += 1;
+    const slots = this.#drawSlots(key);
+    const leases = slots > 0 || random.chance(0.6);
     const remote = leases && random.chance(0.3);
-    const engine = this.#engine({
-      id,
-      pid: this.#processes.takePid(),
-      key,
-      spawned: false,
-      leases,
-      remote,
-      obedient: random.chance(0.8),
-    });
+    this.#begin({ id, pid: this.#processes.takePid(), key, spawned: false, leases, remote, obedient: random.chance(0.8), slots });
+  }
+
+  #begin(traits: EngineTraits): void {
+    const engine = this.#engine(traits);
     this.#processes.add(engine);
     engine.begin();
   }
 
-  #engine(traits: EngineTraits): ModelEngine {
-    return new ModelEngine(traits, {
+  /** How many runs an engine executes side by side; 0 for an engine that polls. */
+  #drawSlots({ isolated }: EngineKeyFields): number {
+    if (!this.#random.chance(this.#exchanging)) return 0;
+    if (isolated) return 1;
+    return this.#isThronged ? THRONG_SLOTS : this.#random.pick([1, 3, 8, 40]);
+  }
+
+  /** A user starts another engine after a while, sometimes under the same name. */
+  #startAnother({ traits }: EngineProcess): void {
+    const isAgain = traits.slots > 0 && this.#random.chance(0.4);
+    if (!isAgain) return this.#addEngine(traits.key);
+    this.coverage.exchange("an engine comes back as another process");
+    this.#begin({ ...traits, pid: this.#processes.takePid() });
+  }
+
+  #engine(traits: EngineTraits): EngineProcess {
+    const Model = traits.slots > 0 ? ModelSlotEngine : ModelEngine;
+    return new Model(traits, {
       time: this.#time,
       random: this.#random,
       trace: this.trace,
@@ -408,10 +453,11 @@ class Simulation {
       leave: (pending) => this.#gateway.leave(pending),
       calm: () => this.#calm,
       proposed: (from, to) => this.coverage.cell(from, to),
+      newestRun: () => this.#history.newestRun,
+      reached: (feature) => this.coverage.exchange(feature),
       ended: (engine) => {
         this.#processes.ended(engine);
-        // A user starts another engine after a while.
-        if (!engine.traits.spawned) this.#time.after(this.#random.delayUs(500_000), () => this.#addEngine(engine.traits.key));
+        if (!engine.traits.spawned) this.#time.after(this.#random.delayUs(500_000), () => this.#startAnother(engine));
       },
     });
   }
@@ -527,11 +573,17 @@ class Simulation {
   #tryFaultOutside(fault: Fault): boolean {
     const random = this.#random;
     const { engines } = this.#processes;
-    const busy = engines.filter((engine) => engine.isBusy);
+    const busy = engines.filter((engine) => engine.runs > 0);
     switch (fault) {
       case "engine process ends":
         if (engines.length > 0) random.pick(busy.length > 0 ? busy : engines).die("fault");
         return engines.length > 0;
+      case "engine with most runs ends": {
+        const fullest = busy.toSorted((a, b) => b.runs - a.runs)[0];
+        if (fullest === undefined || fullest.runs < (this.#isThronged ? THRONG_SLOTS / 2 : 2)) return false;
+        fullest.die(fault);
+        return true;
+      }
       case "engine is silent":
         if (busy.length > 0) random.pick(busy).beSilent(random.between(1_000_000, 45_000_000));
         return busy.length > 0;

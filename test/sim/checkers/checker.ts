@@ -32,6 +32,12 @@ export class Operation {
   text(column: string): string {
     return String(this.get(column));
   }
+
+  /** The details of a run's state. */
+  get details(): Record<string, unknown> {
+    const details = this.get("state_details");
+    return details === null ? {} : (JSON.parse(String(details)) as Record<string, unknown>);
+  }
 }
 
 /** The operations of a batch; operations for many rows are followed by their equivalents for single rows. */

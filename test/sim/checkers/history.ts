@@ -20,6 +20,8 @@ interface RunProgress {
   timestamp: number;
   details: Record<string, unknown>;
   engine: string | null;
+  /** Process of the engine. */
+  pid: number | null;
   /** The assignment that holds the run, or null. */
   assignment: number | null;
   /** The newest assignment, even if ended. */
@@ -262,6 +264,7 @@ function progressOf(operation: Operation): RunProgress {
     timestamp: operation.number("state_timestamp"),
     details: details === null ? {} : (JSON.parse(String(details)) as Record<string, unknown>),
     engine: operation.get("engine_id") === null ? null : operation.text("engine_id"),
+    pid: operation.get("engine_pid") === null ? null : operation.number("engine_pid"),
     assignment: operation.number("assigned") === 1 ? newest : null,
     newestAssignment: newest,
     reportSeq: operation.number("report_seq"),

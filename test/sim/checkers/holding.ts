@@ -1,9 +1,11 @@
 /** At most one engine holds a run at a time, under leases whose ids are never reused; a stale lease moves nothing. */
+import type { ExchangeResponse } from "#protocol/records/exchange";
 import { isTerminal } from "#protocol/records/state";
 import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
 import type { Answer, Checker, Commit, Operation } from "./checker.ts";
-import type { CommittedRun, History } from "./history.ts";
+import { readExchange } from "./exchange-answers.ts";
+import { type CommittedRun, type History, stateKey } from "./history.ts";
 
 const RULE = "one engine holds a run";
 
@@ -33,6 +35,7 @@ export class HoldingChecker implements Checker {
     const after = operation.number("assignment_id");
     if (after < before.newestAssignment)
       throw new Violation(RULE, `run ${before.id} forgot assignment ${before.newestAssignment}`);
+    checkMove(before, operation);
     if (operation.number("assigned") === 0) return;
     const type = operation.text("state_type");
     if (isTerminal(type as CommittedRun["type"]) || type === "Paused")
@@ -51,7 +54,9 @@ export class HoldingChecker implements Checker {
   }
 
   answered({ request, status, body }: Answer, history: History): void {
-    if (request.kind !== "Work" || status !== 200 || body === null) return;
+    if (status !== 200 || body === null) return;
+    if (request.kind === "Exchange") return checkExchange(request, body, history);
+    if (request.kind !== "Work") return;
     const { run } = JSON.parse(body) as { run: { kind: string; run_id: number; lease?: number } | null };
     if (run === null || run.kind !== "run") return;
     const { engine_id } = request.body as { engine_id: string };
@@ -83,4 +88,30 @@ function checkLease(request: Request, history: History): void {
       "stale leases move nothing",
       `run ${request.target} moved under lease ${lease} while ${newest} is its newest`,
     );
+}
+
+/** Every run of an answer is a stored assignment of its engine, and so is every lease under which a report was accepted. */
+function checkExchange(request: Request, body: string, history: History): void {
+  const { engine_id } = readExchange(request);
+  const { runs, reports } = JSON.parse(body) as ExchangeResponse;
+  const isHeld = (run: number, lease: number | null | undefined): boolean => {
+    const assignment = history.assignments.get(lease ?? 0);
+    return assignment?.run === run && assignment.engine === engine_id;
+  };
+  for (const { kind, run_id, lease } of runs)
+    if (kind === "run" && !isHeld(run_id, lease))
+      throw new Violation("nothing before its commit", `${engine_id} was given run ${run_id}, which is not stored`);
+  for (const { run_id, lease, status } of reports)
+    if (status === undefined && !isHeld(run_id, lease))
+      throw new Violation(RULE, `a report of ${engine_id} about run ${run_id} was accepted under lease ${lease}`);
+}
+
+/** Engines with slots name their lease in the details of a move: only the newest lease of a run moves the run. */
+function checkMove(before: CommittedRun, operation: Operation): void {
+  const [type, name] = [operation.text("state_type"), operation.text("state_name")];
+  const after = { type, name, timestamp: operation.number("state_timestamp") };
+  if (stateKey(before.id, before) === stateKey(before.id, after)) return;
+  const { lease } = operation.details;
+  if (lease === undefined || lease === operation.number("assignment_id")) return;
+  throw new Violation("stale leases move nothing", `run ${before.id} moved to ${name} under lease ${lease}`);
 }

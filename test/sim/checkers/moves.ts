@@ -6,6 +6,7 @@ import type { Coverage } from "../coverage.ts";
 import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
 import type { Answer, Checker, Commit, Operation } from "./checker.ts";
+import { readExchange } from "./exchange-answers.ts";
 import { type History, stateKey } from "./history.ts";
 
 const ANY = ["Scheduled", "Completed", "Failed", "Cancelled", "Crashed", "Cancelling"];
@@ -72,9 +73,12 @@ export class MovesChecker implements Checker {
     this.#recorded.clear();
   }
 
-  submitted(_id: number, { kind, body }: Request): void {
-    if (kind !== "Report") return;
-    const { run_id, lease, events } = JSON.parse(String(body)) as ReportRequest;
+  submitted(_id: number, request: Request): void {
+    if (request.kind === "Report") this.#reported(JSON.parse(String(request.body)) as ReportRequest);
+    if (request.kind === "Exchange") for (const report of readExchange(request).reports) this.#reported(report);
+  }
+
+  #reported({ run_id, lease, events }: Pick<ReportRequest, "run_id" | "lease" | "events">): void {
     const moves = events.flatMap((event) => (event.kind === "run_transition" ? [event.state] : []));
     if (moves.length > 1) this.#startedAtOnce.add(`${run_id}/${lease}/${moves.at(-1)?.timestamp}`);
   }

@@ -1,10 +1,13 @@
 /**
  * A repeated report changes nothing: log lines, custom events and task runs exist once and in the order sent. When a report
- * is answered, its contents are stored, unless a report with higher numbers was sent before.
+ * is answered, its contents are stored, unless a report with higher numbers was sent before; when it is refused, nothing of it
+ * is.
  */
+import type { ExchangeResponse } from "#protocol/records/exchange";
 import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
 import type { Answer, Checker, Commit, Operation } from "./checker.ts";
+import { readExchange } from "./exchange-answers.ts";
 import type { History } from "./history.ts";
 
 const RULE = "reports apply once";
@@ -13,7 +16,14 @@ interface SentReport {
   engine_id: string;
   run_id: number;
   lease?: number;
-  events: { kind: string; seq: number; logs?: { message: string }[]; payload?: { mark: string } }[];
+  events: SentEvent[];
+}
+
+interface SentEvent {
+  kind: string;
+  seq: number;
+  logs?: { message: string }[] | string;
+  payload?: { mark: string };
 }
 
 export class OnceChecker implements Checker {
@@ -23,6 +33,8 @@ export class OnceChecker implements Checker {
   /** Contents that must be stored when a request is answered, by request id. */
   readonly #owed = new Map<number, string[]>();
   readonly #newestSeq = new Map<string, number>();
+  /** Contents of reports that were refused for ever. */
+  readonly #refused = new Set<string>();
 
   submitted(id: number, { kind, body }: Request): void {
     // A request refused by the gateway leaves its number to the next request.
@@ -37,11 +49,27 @@ export class OnceChecker implements Checker {
     this.#newestSeq.set(sender, Math.max(newest, ...events.map(({ seq }) => seq)));
   }
 
-  answered({ id, status, body }: Answer): void {
+  answered({ id, request, status, body }: Answer): void {
     if (status !== 200) return;
+    if (request.kind === "Exchange") return this.#exchanged(request, body ?? "");
     for (const mark of this.#owed.get(id) ?? [])
       if (!this.#marks.has(mark))
         throw new Violation("an answered report is stored", `"${mark}" of request ${id} is not there: ${body}`);
+  }
+
+  /** An engine waits for the answer about a run before it reports more, so every accepted report is stored as a whole. */
+  #exchanged(request: Request, body: string): void {
+    const { reports } = readExchange(request);
+    for (const { run_id, lease, status = 200 } of (JSON.parse(body) as ExchangeResponse).reports) {
+      const report = reports.find((sent) => sent.run_id === run_id && sent.lease === lease);
+      for (const mark of (report?.events ?? []).flatMap((event) => marksOf(event as SentEvent))) {
+        const isStored = this.#marks.has(mark);
+        if (status === 200 && !isStored)
+          throw new Violation("an answered report is stored", `"${mark}" of an exchange is not there: ${body}`);
+        if (status === 422 && isStored) throw new Violation("a refused report changes nothing", `"${mark}" is there`);
+        if (status === 422) this.#refused.add(mark);
+      }
+    }
   }
 
   commit({ batch }: Commit): void {
@@ -75,12 +103,13 @@ export class OnceChecker implements Checker {
 
   #once(what: string, mark: string): void {
     if (this.#marks.has(mark)) throw new Violation(RULE, `${what} "${mark}" was stored twice`);
+    if (this.#refused.has(mark)) throw new Violation("a refused report changes nothing", `${what} "${mark}" was stored`);
     this.#marks.add(mark);
   }
 }
 
 /** Log lines as they are, custom events as their stored payload. */
-function marksOf({ kind, logs, payload }: SentReport["events"][number]): string[] {
-  if (kind === "logs") return (logs ?? []).map(({ message }) => message);
+function marksOf({ kind, logs, payload }: SentEvent): string[] {
+  if (kind === "logs") return typeof logs === "string" ? [] : (logs ?? []).map(({ message }) => message);
   return kind === "custom" ? [JSON.stringify(payload)] : [];
 }

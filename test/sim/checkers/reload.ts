@@ -70,7 +70,7 @@ function dump(state: LiveState): string[] {
   const held = [...state.engines.values()].filter((engine) => engine.runs.size > 0);
   for (const engine of held.sort((a, b) => (a.id < b.id ? -1 : 1))) {
     lines.push(
-      `engine ${JSON.stringify([engine.id, engine.pid, engine.key, engine.host, engine.local, [...engine.runs].sort()])}`,
+      `engine ${JSON.stringify([engine.id, engine.pid, engine.key, engine.exchanges, engine.host, engine.local, [...engine.runs].sort()])}`,
     );
   }
   return lines;

@@ -1,0 +1,113 @@
+/**
+ * A run that has begun is never begun again, only repeated by a rerun, within the limit of its flow; one crash in a line of
+ * reruns is not counted. A run that was not begun when its engine ended is handed out again, and no crash is counted.
+ */
+import { isTerminal } from "#protocol/records/state";
+import type { Coverage } from "../coverage.ts";
+import type { Request } from "../model-gateway.ts";
+import { Violation } from "../trace.ts";
+import type { Checker, Operation } from "./checker.ts";
+import { readExchange } from "./exchange-answers.ts";
+import { type CommittedRun, type History, stateKey } from "./history.ts";
+
+/** Causes of crashes that an engine's end explains, as the server words them. */
+const ENGINE_ENDED = /^(crash limit reached: )?(engine process exited|no contact with its engine|server restarted while)/;
+
+/** Crashes in a line of reruns. */
+interface Line {
+  counted: number;
+  uncounted: number;
+}
+
+export class RerunsChecker implements Checker {
+  readonly #coverage: Coverage;
+  /** Assignments under which a run has begun. */
+  readonly #begun = new Set<number>();
+  /** Processes of engines that exchange, as "id/pid". */
+  readonly #exchanging = new Set<string>();
+  /** Crashes without a rerun so far, by run. */
+  readonly #crashed = new Map<number, { uncounted: boolean }>();
+  /** Of reruns. */
+  readonly #lines = new Map<number, Line>();
+
+  constructor(coverage: Coverage) {
+    this.#coverage = coverage;
+  }
+
+  submitted(_id: number, request: Request): void {
+    if (request.kind !== "Exchange") return;
+    const { engine_id, pid } = readExchange(request);
+    this.#exchanging.add(`${engine_id}/${pid}`);
+  }
+
+  operation(operation: Operation, history: History): void {
+    if (operation.name === "insert_run") return this.#created(operation, history);
+    const before = operation.name === "update_run" ? history.runs.get(operation.number("id")) : undefined;
+    if (before === undefined) return;
+    const isMoved = stateKey(before.id, before) !== stateKey(before.id, moveOf(operation));
+    this.#stays(before, operation);
+    if (isMoved) this.#moved(before, operation);
+    if (operation.number("assigned") === 1 && this.#isStart(operation)) this.#begun.add(operation.number("assignment_id"));
+  }
+
+  /** People also move runs: engines that exchange name their lease in their own moves. */
+  #isStart(operation: Operation): boolean {
+    if (operation.text("state_type") === "Scheduled") return false;
+    if (!this.#exchanging.has(`${operation.text("engine_id")}/${operation.number("engine_pid")}`)) return true;
+    return operation.details["lease"] === operation.number("assignment_id");
+  }
+
+  /** A run that has begun stays with its engine until it ends, pauses or is forced to wait again. */
+  #stays(before: CommittedRun, operation: Operation): void {
+    const { assignment } = before;
+    if (assignment === null || !this.#begun.has(assignment)) return;
+    const { type } = moveOf(operation);
+    const isKept = operation.number("assigned") === 1 && operation.number("assignment_id") === assignment;
+    if (isKept || isTerminal(type) || type === "Paused" || isForced(operation)) return;
+    throw new Violation("a run begins once", `run ${before.id} had begun under lease ${assignment} and is ${type} without it`);
+  }
+
+  #moved(before: CommittedRun, operation: Operation): void {
+    const { id, assignment } = before;
+    const { type } = moveOf(operation);
+    const message = String(operation.get("state_message"));
+    const isUncounted = operation.text("state_details").includes('"uncounted":true');
+    if (type === "Crashed") this.#crashed.set(id, { uncounted: isUncounted });
+    if (type === "Crashed" && isUncounted) this.#coverage.exchange("an uncounted crash");
+    const isBegun = assignment !== null && this.#begun.has(assignment);
+    if (type === "Pending" && isBegun && operation.details["lease"] === assignment)
+      throw new Violation("a run begins once", `run ${id} begins again under lease ${assignment}`);
+    if ((type !== "Crashed" && type !== "Failed") || assignment === null || isBegun || before.type !== "Scheduled") return;
+    if (this.#exchanging.has(`${before.engine}/${before.pid}`) && ENGINE_ENDED.test(message))
+      throw new Violation(
+        "only runs that had begun crash",
+        `run ${id} was not begun by ${before.engine} and is ${type}: ${message}`,
+      );
+  }
+
+  #created(operation: Operation, history: History): void {
+    const crashed = /^crash:(\d+)$/.exec(operation.text("created_by"))?.[1];
+    if (crashed === undefined) return;
+    const [id, parent] = [operation.number("id"), Number(crashed)];
+    const crash = this.#crashed.get(parent);
+    if (crash === undefined) throw new Violation("a crash is repeated once", `run ${id} repeats run ${parent} again`);
+    this.#crashed.delete(parent);
+    const above = this.#lines.get(parent) ?? { counted: 0, uncounted: 0 };
+    const line: Line = crash.uncounted ? { ...above, uncounted: above.uncounted + 1 } : { ...above, counted: above.counted + 1 };
+    this.#lines.set(id, line);
+    const limit = Number(history.flows.get(operation.number("flow_id"))?.options["crash_retries"] ?? 0);
+    if (limit === 0) throw new Violation("reruns have a limit", `run ${id} repeats run ${parent}, whose flow allows no rerun`);
+    if (line.counted > limit) throw new Violation("reruns have a limit", `run ${id} is rerun ${line.counted} of ${limit}`);
+    if (line.uncounted > 1)
+      throw new Violation("one crash is not counted", `run ${id} follows ${line.uncounted} crashes that were not counted`);
+  }
+}
+
+function moveOf(operation: Operation): Pick<CommittedRun, "type" | "name" | "timestamp"> {
+  const [type, name] = [operation.text("state_type") as CommittedRun["type"], operation.text("state_name")];
+  return { type, name, timestamp: operation.number("state_timestamp") };
+}
+
+function isForced(operation: Operation): boolean {
+  return operation.text("state_details").includes('"forced":true');
+}

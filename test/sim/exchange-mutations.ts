@@ -1,0 +1,197 @@
+/** Deliberate bugs of the server's half of exchanges: one for each rule that the server keeps for engines with slots. */
+import type { Engine } from "#actors/core/state/engine";
+import type { LiveState } from "#actors/core/state/live-state";
+import type { Run } from "#actors/core/state/run";
+import { WorkQueue } from "#actors/core/state/work-queue";
+import type { ExchangeReport, ExchangeRequest } from "#protocol/records/exchange";
+import { type CommandLike, type Method, type Mutation, meddle, replace, replaceBodies, rewrite } from "./mutation-tools.ts";
+
+/** Messages after which runs may crash. */
+const CRASHING = ["Exchange", "EngineGone"];
+
+type Body = Pick<ExchangeRequest, "engine_id" | "exchange" | "held" | "reports" | "slots">;
+
+function bodyOf({ body }: CommandLike): Body {
+  return JSON.parse(String(body)) as Body;
+}
+
+/** Changes what the server knows of the engine of an exchange, before it handles the exchange. */
+function meddleWithExchange(change: (engine: Engine, body: Body, runs: Run[], nowUs: number) => void): () => void {
+  return meddle(["Exchange"], (state, message, nowUs) => {
+    const body = bodyOf(message);
+    const engine = state.engines.get(body.engine_id);
+    if (engine !== undefined) change(engine, body, runsOf(state, engine), nowUs);
+    return undefined;
+  });
+}
+
+/** Changes what the server knows of an engine whose process has ended, before it handles the end. */
+function meddleWithEnd(change: (engine: Engine, runs: Run[]) => void): () => void {
+  return meddle(["EngineGone"], (state, message) => {
+    const engine = state.engines.get((message as unknown as { engine_id: string }).engine_id);
+    if (engine !== undefined) change(engine, runsOf(state, engine));
+    return undefined;
+  });
+}
+
+function runsOf(state: LiveState, { runs }: Engine): Run[] {
+  return [...runs].map((id) => state.runs.get(id)).filter((run) => run !== undefined);
+}
+
+/** Changes the reports of exchanges. */
+function replaceReports(change: (report: ExchangeReport) => ExchangeReport): () => void {
+  return replaceBodies(["Exchange"], (body) => ({ ...body, reports: (body["reports"] as ExchangeReport[]).map(change) }));
+}
+
+function isWrong({ events }: ExchangeReport): boolean {
+  return events.some((event) => event.kind === "logs" && !Array.isArray(event.logs));
+}
+
+export const EXCHANGE_MUTATIONS: readonly Mutation[] = [
+  {
+    name: "an exchange is taken after a newer one",
+    install: () =>
+      meddleWithExchange((engine, { exchange }) => {
+        engine.exchange = Math.min(engine.exchange, exchange);
+      }),
+  },
+  {
+    name: "a newer exchange does not end a held one",
+    install: () =>
+      meddleWithExchange((engine) => {
+        engine.poll = null;
+      }),
+  },
+  {
+    name: "a run that its engine has left is waited for",
+    install: () =>
+      meddleWithExchange((_engine, { held }, runs, nowUs) => {
+        for (const run of runs) if (!held.some(({ run_id }) => run_id === run.id)) run.lastContactUs = nowUs;
+      }),
+  },
+  {
+    name: "a run that was lost with its answer is not given again",
+    install: () =>
+      meddleWithExchange((_engine, _body, runs) => {
+        for (const run of runs) run.acknowledged = true;
+      }),
+  },
+  {
+    name: "a refused report refuses its exchange",
+    install: () =>
+      replaceBodies(["Exchange"], (body) =>
+        (body["reports"] as ExchangeReport[]).some(isWrong) ? { ...body, slots: -1 } : body,
+      ),
+  },
+  {
+    name: "what is right in a refused report is applied",
+    install: () => replaceReports((report) => (isWrong(report) ? { ...report, events: report.events.slice(0, 1) } : report)),
+  },
+  {
+    name: "an engine gets one run more than it has slots",
+    install: () => replaceBodies(["Exchange"], (body) => ({ ...body, slots: Number(body["slots"]) + 1 })),
+  },
+  {
+    name: "an exclusive run is given to an engine with runs",
+    install: () =>
+      replace(WorkQueue.prototype as unknown as Record<"first", Method>, "first", (original) => {
+        return function (this: WorkQueue, queue: unknown) {
+          return (original as (...values: unknown[]) => unknown).call(this, queue, false);
+        } as Method;
+      }),
+  },
+  {
+    name: "a run handed back stays with its engine",
+    install: () => replaceReports(({ returned: _returned, ...report }) => report),
+  },
+  {
+    name: "reports of exchanges are not deduplicated",
+    install: () => {
+      let seq = 0;
+      return replaceReports((report) => ({
+        ...report,
+        events: report.events.map((event) => {
+          seq += 1;
+          return { ...event, seq };
+        }),
+      }));
+    },
+  },
+  {
+    name: "a report under an ended lease counts as one under the newest",
+    install: () =>
+      meddle(["Exchange"], (state, message) => {
+        const body = bodyOf(message);
+        const newest = (run: number): number | undefined => state.runs.get(run)?.assignment_id;
+        const reports = body.reports.map((report) => ({ ...report, lease: newest(report.run_id) ?? report.lease }));
+        message.body = JSON.stringify({ ...body, reports });
+        return undefined;
+      }),
+  },
+  {
+    name: "an engine is not told what to stop",
+    install: () =>
+      meddle(["Exchange"], (state, message) => {
+        const body = bodyOf(message);
+        const held = body.held.filter(({ run_id, lease }) => {
+          const run = state.runs.get(run_id);
+          return run?.assigned === true && run.assignment_id === lease && run.state.type !== "Cancelling";
+        });
+        message.body = JSON.stringify({ ...body, held });
+        return undefined;
+      }),
+  },
+  {
+    name: "one run ends with its engine, the others are forgotten",
+    install: () =>
+      meddleWithEnd((engine) => {
+        engine.runs = new Set([...engine.runs].slice(0, 1));
+      }),
+  },
+  {
+    name: "a run that had begun waits again when its engine ends",
+    install: () =>
+      meddleWithEnd((_engine, runs) => {
+        for (const run of runs) {
+          run.state = { ...run.state, type: "Scheduled", name: "Scheduled" };
+          run.start_time = null;
+          run.report_seq = 0;
+        }
+      }),
+  },
+  {
+    name: "a run that was not begun crashes with its engine",
+    install: () =>
+      meddleWithEnd((engine) => {
+        engine.exchanges = false;
+      }),
+  },
+  {
+    name: "a restart forgets which engines exchange",
+    sends: (message) => {
+      if (message.kind === "Batch")
+        rewrite(message, "put_engine", (row) => ["project_key", String(row.get("project_key")).replace(',"exchanges":true', "")]);
+      return true;
+    },
+  },
+  {
+    name: "a run is repeated although its flow allows no rerun",
+    install: () =>
+      meddle(CRASHING, (state) => {
+        for (const { options } of state.flows.values()) if (options.crashRetries === 0) options.crashRetries = 1;
+        return undefined;
+      }),
+  },
+  {
+    name: "every crash of a neighbour goes uncounted",
+    install: () =>
+      meddle(CRASHING, (state) => {
+        const reruns = [...state.runs.values()].filter(({ created_by }) => created_by.startsWith("crash:"));
+        const parents = reruns.map(({ parent_run_id }) => parent_run_id);
+        for (const run of reruns) run.parent_run_id = null;
+        return () => {
+          for (const [at, run] of reruns.entries()) run.parent_run_id = parents[at] ?? null;
+        };
+      }),
+  },
+];
