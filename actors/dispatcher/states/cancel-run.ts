@@ -7,7 +7,6 @@ import type { Engine } from "../../core/state/engine.ts";
 import { isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { engineOf, holdingEngine, signalEngine } from "../engines/registered-engines.ts";
-import { orderStop } from "../engines/stop-order.ts";
 import { crashRun } from "./crash.ts";
 import { moveRun } from "./move-run.ts";
 import { endTasks } from "./moves.ts";
@@ -28,7 +27,6 @@ export function cancelRun(turn: Turn, run: Run, message: string | null): void {
   const working = run.state.type === "Running" && run.assigned;
   if (!working) return moveRun(turn, run, plainState("Cancelled", turn.nowUs, message));
   moveRun(turn, run, plainState("Cancelling", turn.nowUs, message));
-  orderStop(turn, run, "cancel");
 }
 
 function plainState(type: StateType, timestamp: number, message: string | null): State {

@@ -8,6 +8,7 @@ import type { TaskRun } from "../../core/state/task-run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { noteFailure } from "../../scheduler/schedules/disable-window.ts";
 import { noteCompletion } from "../creation/fan-in.ts";
+import { orderStop } from "../engines/stop-order.ts";
 import { enqueue, releaseRun } from "../hand-out/hand-out.ts";
 import { requestHookCall } from "./hooks.ts";
 
@@ -92,7 +93,10 @@ function afterMove(turn: Turn, run: Run, state: State, force: boolean): void {
     enqueue(turn, run);
   }
   if (state.type === "Running" && options.timeoutSeconds !== null) armTimeout(turn, run, options.timeoutSeconds, 0);
-  if (state.type === "Cancelling") armCancel(turn, run);
+  if (state.type === "Cancelling") {
+    armCancel(turn, run);
+    if (run.assigned) orderStop(turn, run, "cancel");
+  }
   if (state.type === "Cancelled") {
     run.answers = 0;
     turn.rows.put("delete_answers", { run_id: run.id });

@@ -274,3 +274,13 @@ t.test("an engine that is still stopping a run is reminded every second, not by 
   t.match(reminded?.body, { stop: order });
   t.match(exchange(kit, 4, id, [1]).reply?.body, { stop: order }, "an exchange that is answered at once names it too");
 });
+
+t.test("an engine that waits hears of a cancel that somebody requested by a move", async (t) => {
+  const kit = new DispatchKit();
+  const id = createId(kit);
+  exchange(kit, 1, id, []);
+  move(kit, id, "Running", { lease: 1, timestamp: kit.nowUs });
+  const waits = exchange(kit, 2, id, [1], true);
+  const answer = move(kit, id, "Cancelling").replies.find(({ command }) => command === waits.command);
+  t.match(answer?.body, { stop: [{ run_id: id, lease: 1, reason: "cancel" }] });
+});
