@@ -48,6 +48,8 @@ export interface GatewayPorts {
   /** Callbacks for the checkers. */
   fed(message: Committed): void;
   answered(pending: Pending, status: number, body: string | null): void;
+  /** The core has started again: every answer of the former one came before. */
+  reloaded(): void;
   /** The client of an answered request is gone. */
   undelivered(pending: Pending): void;
 }
@@ -169,6 +171,7 @@ export class ModelGateway {
 
   #reloaded(epoch: number): void {
     this.epoch = epoch;
+    this.#ports.reloaded();
     this.#ports.trace.add(`gateway: core runs under epoch ${epoch}`);
     for (const pending of [...this.#pending.values()]) {
       if (pending.gone) {

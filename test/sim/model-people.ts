@@ -205,7 +205,8 @@ export class ModelPeople {
   }
 
   #create(): void {
-    this.#createOf(this.#ports.random.pick(Object.keys(FLOWS)));
+    const { random } = this.#ports;
+    this.#createOf(random.chance(0.3) ? "shared" : random.pick(Object.keys(FLOWS)));
   }
 
   #createOf(flow: string): void {

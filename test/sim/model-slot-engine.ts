@@ -87,7 +87,7 @@ export class ModelSlotEngine extends EngineProcess {
     if (this.#underWay >= CONNECTIONS) return;
     const parts = this.#takeParts();
     // One exchange without reports is held; another one would only end it.
-    const isEnough = this.#underWay > 0 && parts.length === 0 && this.ports.random.chance(0.9);
+    const isEnough = this.#underWay > 0 && parts.length + this.#extras.length === 0 && this.ports.random.chance(0.7);
     if (isEnough) return;
     const isIdle = this.#held.size + parts.length + this.#reporting.size === 0;
     if (this.#isLeaving && isIdle) return this.die("has ended its runs and leaves");
@@ -217,6 +217,9 @@ export class ModelSlotEngine extends EngineProcess {
       if (outcome === undefined || outcome.status === 503) this.#putBack(part);
       else this.#settlePart(part, outcome);
     }
+    if (reports.some(({ status }) => status === 503)) this.ports.reached("a report behind one that is applied in slices");
+    // A run has begun to compute: the engine takes no further runs, not even those that it has asked for.
+    if (!this.ports.calm() && this.ports.random.chance(0.05)) this.#offered = this.#held.size;
     for (const order of stop) this.#stop(order);
     for (const item of runs) this.#take(item);
     this.#isLeaving ||= exit;
@@ -305,7 +308,7 @@ export class ModelSlotEngine extends EngineProcess {
     if (run.steps <= 0) return this.#end(held);
     run.steps -= 1;
     const next = (): void => this.later(random.chance(0.1) ? HEARTBEAT_US : THINK_US, () => this.#work(held));
-    const what = random.weighted({ report: 8, alone: 1.5, retry: 1, rest: 0.5, leave: calm() ? 0 : 0.2 });
+    const what = random.weighted({ report: 8, alone: 1.5, retry: 1, rest: 1, leave: calm() ? 0 : 0.2 });
     if (what === "report") return this.#report(held, run.events(), [], next);
     if (what === "alone") return this.#reportAlone(held, next);
     if (what === "rest") return this.later(2 * HEARTBEAT_US, () => this.#work(held));
@@ -331,8 +334,9 @@ export class ModelSlotEngine extends EngineProcess {
       else this.#leave(held);
       this.#wake();
     });
-    if (this.ports.random.chance(0.5)) this.#extras.push({ run_id, lease, events: [] });
-    this.#wake();
+    if (this.ports.random.chance(0.5)) return;
+    this.#extras.push({ run_id, lease, events: [] });
+    this.#exchange();
   }
 
   #end(held: HeldRun): void {

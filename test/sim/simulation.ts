@@ -187,7 +187,7 @@ class Simulation {
     this.#keepsRules = this.#random.chance(0.7) || options.faults !== undefined;
     this.#plans = this.#random.chance(0.6);
     this.#exchanging = this.#random.pick([0, 0.5, 0.7, 1]);
-    this.#isThronged = this.#exchanging > 0 && this.#random.chance(0.15);
+    this.#isThronged = this.#exchanging > 0 && this.#random.chance(0.25);
     const drawn = planFaults(this.#random, options.messages);
     this.#planned = options.faults === undefined ? drawn : [...options.faults];
     this.#processes = new ModelProcesses(this.#time, (id, key, pid) => {
@@ -322,6 +322,9 @@ class Simulation {
       },
       fed: (message) => this.#fed(message),
       answered: (pending, status, body) => this.#answered(pending, status, body),
+      reloaded: () => {
+        for (const checker of this.#checkers) checker.reloaded?.();
+      },
       undelivered: ({ kind }) => {
         if (kind === "Exchange") this.coverage.exchange("an answer is lost after its exchange was applied");
       },

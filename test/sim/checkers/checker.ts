@@ -77,6 +77,8 @@ export interface Checker {
   submitted?(id: number, request: Request): void;
   /** A client gets an answer of the core. */
   answered?(answer: Answer, history: History): void;
+  /** The gateway learns that the core has started again; it resends what was not answered. */
+  reloaded?(): void;
   /** A core starts on a new thread: state held only in its memory is lost. */
   coreStarted?(): void;
   /** A process starts. */

@@ -49,6 +49,11 @@ export class ExchangesChecker implements Checker {
     } else if (kind === "TransitionRun") this.#named(target);
   }
 
+  /** The core keeps the numbers of exchanges in memory only. */
+  reloaded(): void {
+    this.#newest.clear();
+  }
+
   commit({ batch }: Commit, history: History): void {
     const given = new Set<number>();
     for (const answered of exchangesOf(batch.replies, this.#requests)) {
@@ -59,8 +64,6 @@ export class ExchangesChecker implements Checker {
       const isNamed = ({ run_id }: Held): boolean => answered.response.stop.some((order) => order.run_id === run_id);
       this.#unstopped.push(...answered.request.held.filter((held) => isToStop(held, history) && !isNamed(held)));
     }
-    // A core that starts again knows of no numbers; answers of the former one come before.
-    if (batch.epoch !== null) this.#newest.clear();
   }
 
   operation(operation: Operation): void {
@@ -84,7 +87,7 @@ export class ExchangesChecker implements Checker {
     this.#leftOut = [];
     this.#takenBack = [];
     this.#unstopped = [];
-    for (const operation of operations) if (operation.name === "update_run") this.#given(operation);
+    for (const operation of operations) if (/^(insert|update)_run$/.test(operation.name)) this.#given(operation);
   }
 
   answered({ request, status, body }: Answer): void {

@@ -30,7 +30,8 @@ export class ExclusiveChecker implements Checker {
     if (name !== "insert_run" && name !== "update_run" && name !== "delete_run") return;
     const id = operation.number("id");
     if (name === "insert_run" && isOfUnknownFault(crashedBefore(operation.text("created_by")), history)) this.#alone.add(id);
-    if (name !== "delete_run" && operation.number("assigned") === 1) this.#holders.set(id, `${operation.text("engine_id")}/${operation.number("engine_pid")}`);
+    if (name !== "delete_run" && operation.number("assigned") === 1)
+      this.#holders.set(id, `${operation.text("engine_id")}/${operation.number("engine_pid")}`);
     else this.#holders.delete(id);
   }
 
