@@ -121,6 +121,7 @@ class Simulation {
   readonly #history = new History();
   readonly #requests = new Map<number, Request>();
   readonly #capacity: CapacityChecker;
+  readonly #exchanges: ExchangesChecker;
   readonly #checkers: readonly Checker[];
   readonly #processes: ModelProcesses;
   readonly #people: ModelPeople;
@@ -163,12 +164,13 @@ class Simulation {
     this.#random = new Random(options.seed);
     this.trace = new Trace(() => this.#time.monotonicUs(), options.echo);
     this.#capacity = new CapacityChecker(TOTALS, this.#requests);
+    this.#exchanges = new ExchangesChecker(this.#requests);
     this.#rules = new RulesChecker(this.#ruleHistory);
     this.#expectations = new ExpectationsChecker(this.#ruleHistory, this.#time);
     this.#checkers = [
       new MovesChecker(this.coverage),
       new HoldingChecker(this.#requests),
-      new ExchangesChecker(this.#requests),
+      this.#exchanges,
       new ExclusiveChecker(this.coverage),
       new RerunsChecker(this.coverage),
       this.#capacity,
@@ -460,6 +462,7 @@ class Simulation {
       reached: (feature) => this.coverage.exchange(feature),
       ended: (engine) => {
         this.#processes.ended(engine);
+        this.#exchanges.engineEnded(engine.traits.id, engine.traits.pid);
         if (!engine.traits.spawned) this.#time.after(this.#random.delayUs(500_000), () => this.#startAnother(engine));
       },
     });

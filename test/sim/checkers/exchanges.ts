@@ -25,6 +25,8 @@ export class ExchangesChecker implements Checker {
   readonly #requests: ReadonlyMap<number, Request>;
   /** Number of the newest answered exchange, by engine and process. */
   readonly #newest = new Map<string, number>();
+  /** Processes that have ended, as "id/pid": a request on its way may register such an engine once more. */
+  readonly #ended = new Set<string>();
   readonly #leases = new Set<number>();
   /** By lease. */
   readonly #unnamed = new Map<number, Unnamed>();
@@ -47,6 +49,10 @@ export class ExchangesChecker implements Checker {
     } else if (kind === "Report" || kind === "Heartbeat") {
       this.#named((JSON.parse(String(body)) as { run_id: number }).run_id);
     } else if (kind === "TransitionRun") this.#named(target);
+  }
+
+  engineEnded(engine: string, pid: number): void {
+    this.#ended.add(`${engine}/${pid}`);
   }
 
   /** The core keeps the numbers of exchanges in memory only. */
@@ -104,6 +110,7 @@ export class ExchangesChecker implements Checker {
   #inOrder({ request, response }: AnsweredExchange): void {
     const { engine_id, pid, exchange } = request;
     const key = `${engine_id}/${pid}`;
+    if (this.#ended.has(key)) return;
     const newest = this.#newest.get(key) ?? 0;
     if (exchange < newest)
       throw new Violation("exchanges are answered in order", `${key}: exchange ${exchange} after exchange ${newest}`);

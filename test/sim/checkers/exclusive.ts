@@ -4,7 +4,7 @@ import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
 import type { Checker, Operation } from "./checker.ts";
 import { readExchange } from "./exchange-answers.ts";
-import type { History } from "./history.ts";
+import { crashedBefore, type History } from "./history.ts";
 
 export class ExclusiveChecker implements Checker {
   readonly #coverage: Coverage;
@@ -58,11 +58,6 @@ export class ExclusiveChecker implements Checker {
   #isAlone(run: number, history: History): boolean {
     return this.#alone.has(run) && isOfUnknownFault(crashedBefore(history.runs.get(run)?.createdBy ?? ""), history);
   }
-}
-
-/** The run that a rerun repeats; 0 for other runs. */
-function crashedBefore(createdBy: string): number {
-  return Number(/^crash:(\d+)$/.exec(createdBy)?.[1] ?? 0);
 }
 
 /** Whether a run crashed with others, and nobody knows which of them was at fault. */

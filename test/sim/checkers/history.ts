@@ -242,6 +242,11 @@ export function stateKey(run: number, state: { type: string; name: string; times
   return `${run} ${state.type} ${state.name} ${state.timestamp}`;
 }
 
+/** The run that a rerun repeats; 0 for other runs. */
+export function crashedBefore(createdBy: string): number {
+  return Number(/^crash:(\d+)$/.exec(createdBy)?.[1] ?? 0);
+}
+
 function originOf(operation: Operation): RunOrigin {
   const schedule = operation.get("schedule_id") === null ? null : operation.number("schedule_id");
   return {

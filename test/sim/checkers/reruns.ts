@@ -8,16 +8,10 @@ import type { Request } from "../model-gateway.ts";
 import { Violation } from "../trace.ts";
 import type { Checker, Operation } from "./checker.ts";
 import { readExchange } from "./exchange-answers.ts";
-import { type CommittedRun, type History, stateKey } from "./history.ts";
+import { type CommittedRun, crashedBefore, type History, stateKey } from "./history.ts";
 
 /** Causes of crashes that an engine's end explains, as the server words them. */
 const ENGINE_ENDED = /^(crash limit reached: )?(engine process exited|no contact with its engine|server restarted while)/;
-
-/** Crashes in a line of reruns. */
-interface Line {
-  counted: number;
-  uncounted: number;
-}
 
 export class RerunsChecker implements Checker {
   readonly #coverage: Coverage;
@@ -25,10 +19,10 @@ export class RerunsChecker implements Checker {
   readonly #begun = new Set<number>();
   /** Processes of engines that exchange, as "id/pid". */
   readonly #exchanging = new Set<string>();
-  /** Crashes without a rerun so far, by run. */
-  readonly #crashed = new Map<number, { uncounted: boolean }>();
-  /** Of reruns. */
-  readonly #lines = new Map<number, Line>();
+  /** Crashes without a rerun so far, by run: whether the crash was not counted. */
+  readonly #crashed = new Map<number, boolean>();
+  /** Crashes that led to a rerun and were counted. */
+  readonly #counted = new Map<number, number>();
 
   constructor(coverage: Coverage) {
     this.#coverage = coverage;
@@ -72,7 +66,7 @@ export class RerunsChecker implements Checker {
     const { type } = moveOf(operation);
     const message = String(operation.get("state_message"));
     const isUncounted = operation.text("state_details").includes('"uncounted":true');
-    if (type === "Crashed") this.#crashed.set(id, { uncounted: isUncounted });
+    if (type === "Crashed") this.#crashed.set(id, isUncounted);
     if (type === "Crashed" && isUncounted) this.#coverage.exchange("an uncounted crash");
     const isBegun = assignment !== null && this.#begun.has(assignment);
     if (type === "Pending" && isBegun && operation.details["lease"] === assignment)
@@ -86,21 +80,27 @@ export class RerunsChecker implements Checker {
   }
 
   #created(operation: Operation, history: History): void {
-    const crashed = /^crash:(\d+)$/.exec(operation.text("created_by"))?.[1];
-    if (crashed === undefined) return;
-    const [id, parent] = [operation.number("id"), Number(crashed)];
-    const crash = this.#crashed.get(parent);
-    if (crash === undefined) throw new Violation("a crash is repeated once", `run ${id} repeats run ${parent} again`);
+    const [id, parent] = [operation.number("id"), crashedBefore(operation.text("created_by"))];
+    if (parent === 0) return;
+    const isUncounted = this.#crashed.get(parent);
+    if (isUncounted === undefined) throw new Violation("a crash is repeated once", `run ${id} repeats run ${parent} again`);
     this.#crashed.delete(parent);
-    const above = this.#lines.get(parent) ?? { counted: 0, uncounted: 0 };
-    const line: Line = crash.uncounted ? { ...above, uncounted: above.uncounted + 1 } : { ...above, counted: above.counted + 1 };
-    this.#lines.set(id, line);
+    const counted = (this.#counted.get(parent) ?? 0) + (isUncounted ? 0 : 1);
+    this.#counted.set(id, counted);
     const limit = Number(history.flows.get(operation.number("flow_id"))?.options["crash_retries"] ?? 0);
     if (limit === 0) throw new Violation("reruns have a limit", `run ${id} repeats run ${parent}, whose flow allows no rerun`);
-    if (line.counted > limit) throw new Violation("reruns have a limit", `run ${id} is rerun ${line.counted} of ${limit}`);
-    if (line.uncounted > 1)
-      throw new Violation("one crash is not counted", `run ${id} follows ${line.uncounted} crashes that were not counted`);
+    if (counted > limit) throw new Violation("reruns have a limit", `run ${id} is rerun ${counted} of ${limit}`);
+    const uncounted = uncountedBefore(parent, history);
+    if (uncounted > 1) throw new Violation("one crash is not counted", `run ${id} follows ${uncounted} that were not counted`);
   }
+}
+
+/** Crashes in a line of reruns that were not counted, as far as the runs are there and people have not moved them since. */
+function uncountedBefore(crashed: number, { runs }: History): number {
+  let count = 0;
+  for (let run = runs.get(crashed); run !== undefined; run = runs.get(crashedBefore(run.createdBy)))
+    if (run.details["uncounted"] === true) count += 1;
+  return count;
 }
 
 function moveOf(operation: Operation): Pick<CommittedRun, "type" | "name" | "timestamp"> {
