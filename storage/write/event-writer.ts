@@ -9,7 +9,7 @@ import type { Names } from "../schema/names.ts";
 import { NUMBERS } from "../schema/numbers.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import type { Counters } from "./counters.ts";
-import { COLUMNS } from "./ops.ts";
+import { COLUMNS, type RowOf } from "./ops.ts";
 import { encodersOf } from "./row-operations.ts";
 import { positionsOf, rowAt, valueAt } from "./row-values.ts";
 import type { Stretches } from "./stretches.ts";
@@ -33,6 +33,8 @@ const INSERT_MANY = insertOf(ROWS_PER_INSERT);
 
 const INSERT_FOR_RUNS = `${NUMBERS}
   INSERT INTO events (id, name, occurred, run_id, flow_id, state_type) SELECT ? + i, ?, ?, ? + i, ?, ? FROM numbers`;
+const INSERT_OF_STORED = `INSERT INTO events (id, name, occurred, run_id, flow_id, state_type)
+  SELECT ? + id, ?, ?, id, flow_id, state_type FROM runs WHERE id BETWEEN ? AND ? ORDER BY id`;
 const CHAIN_FOR_RUNS = `${NUMBERS} INSERT INTO event_chains (event_id, depth) SELECT ? + i, ? FROM numbers`;
 
 const PUT_TIMES = `INSERT INTO event_times (stretch, occurred_min, occurred_max, received_max, log_id) VALUES (?, ?, ?, ?, ?)
@@ -100,6 +102,22 @@ export class EventWriter {
       this.#stretches.note(STRETCH_KIND.event_resource, this.#names.code("run"), stretch);
       this.#noteTime(stretch, occurred);
     }
+  }
+
+  /** Inserts the event of the creation of each of these runs, whose rows are stored; `flows` are the flows of the runs. */
+  insertForNewRuns(row: RowOf<"insert_new_runs">, flows: readonly number[]): void {
+    const { first_id, count, created_at, rule_depth } = row;
+    const first = this.#counters.take("events", count);
+    const name = this.#names.code("run.scheduled");
+    this.#flushBound();
+    this.#statements.raw(INSERT_OF_STORED).run(first - first_id, name, created_at, first_id, first_id + count - 1);
+    if (rule_depth > 0) this.#statements.raw(CHAIN_FOR_RUNS).run(count, first, rule_depth);
+    for (const stretch of stretchesOf(first, count)) {
+      this.#stretches.note(STRETCH_KIND.event_name, name, stretch);
+      this.#stretches.note(STRETCH_KIND.event_resource, this.#names.code("run"), stretch);
+      this.#noteTime(stretch, created_at);
+    }
+    for (const [index, flow] of flows.entries()) this.#stretches.note(STRETCH_KIND.event_flow, flow, stretchOf(first + index));
   }
 
   flush(): void {

@@ -127,6 +127,18 @@ export const OPERATIONS = {
     parameters_tail: text,
     values: text,
   },
+  /**
+   * New runs with consecutive ids, Scheduled, and the event of each one's creation; `rule_depth` as in put_event_chain.
+   * `external_ids` are 16 bytes each; `rows` is the JSON text of a NewRunRow for each run.
+   */
+  insert_new_runs: {
+    first_id: integer,
+    count: integer,
+    external_ids: bytes,
+    created_at: integer,
+    rows: json,
+    rule_depth: integer,
+  },
   update_run: { id: integer, ...RUN_STATE },
   /**
    * Deletes the run with its task runs, log lines, artifacts, leases and answers; its events stay, with the borrowed fields
@@ -364,6 +376,16 @@ export const OPERATIONS = {
 } as const satisfies Record<string, Columns>;
 
 export type OperationName = keyof typeof OPERATIONS;
+
+/** The columns in which the runs of an insert_new_runs differ; tags and parameters are JSON text, null for none. */
+export type NewRunRow = readonly [
+  flowId: number,
+  priority: number,
+  name: string,
+  createdBy: string,
+  tags: string | null,
+  parameters: string | null,
+];
 
 /** The values of an operation by column. */
 export type RowOf<N extends OperationName> = ValuesOf<(typeof OPERATIONS)[N]>;

@@ -5,7 +5,8 @@ import type { Names } from "../schema/names.ts";
 import type { Statements } from "../sqlite/statements.ts";
 import { insertBackfillRuns, TAG_RUNS } from "./backfill-rows.ts";
 import type { Counters } from "./counters.ts";
-import { COLUMNS, RUN_STATE } from "./ops.ts";
+import { insertNewRuns } from "./new-run-rows.ts";
+import { COLUMNS, type RowOf, RUN_STATE } from "./ops.ts";
 import { encode, INSERT_RUN, PUT_TASK_RUN, UPDATE_LIVING_RUN, UPDATE_RUN } from "./row-operations.ts";
 import { positionsOf, rowAt, valueAt } from "./row-values.ts";
 import { RunTimes } from "./run-times.ts";
@@ -61,6 +62,16 @@ export class RunWriter {
       this.#statements.raw(TAG_RUNS).run(count, this.#names.code(tag), first_id);
     this.#counters.raise("runs", first_id + count - 1);
     for (const stretch of stretchesOf(first_id, count)) this.#times.noteStretch(stretch, row.created_at);
+  }
+
+  /** Inserts the rows at once, because later operations of the commit may refer to these runs. Returns the flow of each run. */
+  insertNewRuns(row: RowOf<"insert_new_runs">): number[] {
+    const { first_id, count } = row;
+    const rows = insertNewRuns(this.#statements, row);
+    for (const [index, [, , , , tags]] of rows.entries()) this.#writeTags(first_id + index, tags);
+    this.#counters.raise("runs", first_id + count - 1);
+    for (const stretch of stretchesOf(first_id, count)) this.#times.noteStretch(stretch, row.created_at);
+    return rows.map(([flow]) => flow);
   }
 
   updateRun(ops: readonly Primitive[], at: number): void {

@@ -21,7 +21,7 @@ import { Counters } from "./counters.ts";
 import { deleteFlow, deleteRun } from "./delete-rows.ts";
 import { EndedCounts } from "./ended-counts.ts";
 import { EventWriter } from "./event-writer.ts";
-import { COLUMNS, OPERATION_NAMES, type OperationName } from "./ops.ts";
+import { COLUMNS, OPERATION_NAMES, type OperationName, type RowOf } from "./ops.ts";
 import { encode, ROW_OPERATIONS, type RowOperation, type RowOperationName } from "./row-operations.ts";
 import { positionsOf, rowAt, valueAt } from "./row-values.ts";
 import { RunWriter } from "./run-writer.ts";
@@ -215,6 +215,9 @@ export class Writer {
       case "insert_backfill_runs":
         this.#runs.insertBackfillRuns(ops, at);
         break;
+      case "insert_new_runs":
+        this.#insertNewRuns(rowAt(name, ops, at));
+        break;
       case "update_run":
         this.#runs.updateRun(ops, at);
         break;
@@ -266,6 +269,10 @@ export class Writer {
     const { sql, encoders, counted }: RowOperation = ROW_OPERATIONS[name];
     this.#statements.raw(sql).run(...encode(encoders, ops, at));
     if (counted !== null) this.#counters.raise(counted.name, Number(ops[at + counted.id]));
+  }
+
+  #insertNewRuns(row: RowOf<"insert_new_runs">): void {
+    this.#events.insertForNewRuns(row, this.#runs.insertNewRuns(row));
   }
 
   #deleteFlow(id: number): void {

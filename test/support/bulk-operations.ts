@@ -2,13 +2,14 @@
 
 import { bytesToUuid } from "#protocol/values/uuid";
 import type { Primitive } from "#protocol/wire/feed";
-import { COLUMNS, OPERATION_NAMES, type OperationName, putOperation, type RowOf } from "#storage/write/ops";
+import { COLUMNS, type NewRunRow, OPERATION_NAMES, type OperationName, putOperation, type RowOf } from "#storage/write/ops";
 import { rowAt } from "#storage/write/row-values";
 import { eventRow, runRow, stateRow } from "./storage-rows.ts";
 
 /** Flat, as in a decision. Empty for an operation of one row. */
 export function singleOperations(name: OperationName, values: readonly Primitive[]): Primitive[] {
   if (name === "insert_backfill_runs") return runs(rowAt(name, values, 0));
+  if (name === "insert_new_runs") return newRuns(rowAt(name, values, 0));
   return name === "insert_run_events" ? events(rowAt(name, values, 0)) : [];
 }
 
@@ -37,6 +38,24 @@ function runs(made: RowOf<"insert_backfill_runs">): Primitive[] {
     putOperation(ops, "insert_run", row);
   }
   return ops;
+}
+
+/** The runs, then the events of their creation. */
+function newRuns(made: RowOf<"insert_new_runs">): Primitive[] {
+  const [ops, events]: [Primitive[], Primitive[]] = [[], []];
+  const { first_id, external_ids, created_at, rule_depth } = made;
+  const state = stateRow("Scheduled", { state_timestamp: created_at });
+  for (const [index, columns] of (JSON.parse(made.rows) as NewRunRow[]).entries()) {
+    const [flow_id, priority, name, created_by, tags, parameters] = columns;
+    const external_id = bytesToUuid(external_ids.subarray(index * 16, index * 16 + 16));
+    const run_id = first_id + index;
+    const row = { external_id, flow_id, priority, created_by, created_at, tags, name, parameters };
+    putOperation(ops, "insert_run", runRow(run_id, state, row));
+    const event = { run_id, flow_id, state_type: "Scheduled", state_name: "Scheduled" } as const;
+    putOperation(events, "insert_event", eventRow("run.scheduled", created_at, event));
+    if (rule_depth > 0) putOperation(events, "put_event_chain", { depth: rule_depth });
+  }
+  return [...ops, ...events];
 }
 
 function events({
