@@ -124,6 +124,21 @@ export const REFUSALS = {
   // 422: well-formed, but invalid
   invalid: { status: 422, message: (text: string) => text },
   body_required: { status: 422, message: () => "a body is required" },
+  batch_flow_twice: {
+    status: 422,
+    message: (project: string, flow: string) =>
+      `flow "${project}/${flow}" is registered differently by an earlier run of the batch`,
+  },
+  batch_text: {
+    status: 422,
+    message: (max: number) =>
+      `parameters, tags and names of all runs together, with the defaults, exceed ${max} characters; use several batches`,
+  },
+  batch_tags: {
+    status: 422,
+    message: (max: number) => `the runs have more than ${max} tags together, with those of the flows; use several batches`,
+  },
+  batch_flows: { status: 422, message: (max: number) => `a batch registers at most ${max} flows` },
   parameters_too_large: { status: 422, message: (max: number) => `parameters exceed ${max} bytes` },
   value_too_large: { status: 422, message: (what: string, max: number) => `${what} exceeds ${max} bytes as JSON text` },
   artifact_too_large: { status: 422, message: () => "artifact exceeds 1 MB" },

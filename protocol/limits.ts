@@ -162,6 +162,21 @@ export const BACKFILL_BYTES_MAX = 64 * MIB;
 export const BACKFILL_SLICE_RUNS = 2_000;
 /** Runs of a backfill in the queue beyond those that may run at once: only this many are marked as waiting. */
 export const BACKFILL_NEAR_MAX = 100;
+/** Runs of one batch: one step of the core adds them, one commit writes them, and one answer names them. */
+export const RUN_BATCH_RUNS_MAX = 10_000;
+/** Body of a batch of runs. One commit writes all of it, and the commits of others wait for that commit. */
+export const RUN_BATCH_BYTES_MAX = 8 * MIB;
+/** Parameters, tags and names of all runs of a batch, what they have in common counted for each run: the same commit. */
+export const RUN_BATCH_TEXT_MAX = 16 * MIB;
+/** Tags of all runs of a batch: each is a row. */
+export const RUN_BATCH_TAGS_MAX = 100_000;
+/** Most runs of a batch that one step of the core reads, and the time after which the step ends before that. */
+export const RUN_BATCH_SLICE_RUNS = 500;
+export const RUN_BATCH_SLICE_US = 20_000;
+/** Flows that one batch registers or updates: moving a flow to another module looks at every unfinished run of its project. */
+export const RUN_BATCH_FLOWS_MAX = 100;
+/** Text of the refusal of one run in the answer to a batch; the answer is kept for a day under its `Idempotency-Key`. */
+export const RUN_BATCH_ERROR_LENGTH_MAX = 300;
 /** One day. */
 export const BACKFILL_INTERVAL_SECONDS_DEFAULT = 86_400;
 

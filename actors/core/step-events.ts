@@ -39,7 +39,7 @@ export class StepEvents {
 
   /** Records the creation of runs of a flow with consecutive ids. */
   ofNewRuns(flow: Flow, firstId: number, count: number): void {
-    const { decision, nowUs, state } = this.#step;
+    const { decision, nowUs } = this.#step;
     putOperation(decision.ops, "insert_run_events", {
       name: "run.scheduled",
       occurred: nowUs,
@@ -49,7 +49,12 @@ export class StepEvents {
       state_type: "Scheduled",
       rule_depth: this.#ruleDepth,
     });
-    state.rules.take("event", count);
+    this.withNewRuns(firstId, count);
+  }
+
+  /** Numbers the events of new runs with consecutive ids whose operation records these events too (insert_new_runs). */
+  withNewRuns(firstId: number, count: number): void {
+    this.#step.state.rules.take("event", count);
     for (let made = 0; made < count; made += 1) {
       this.#stream.add("run.updated", firstId + made);
       this.#stream.add("event.created", 0);

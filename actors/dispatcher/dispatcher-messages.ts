@@ -5,6 +5,7 @@ import type { PoolReport } from "../engine-processes/engine-process-messages.ts"
 import type { ReactionMessage, ReceiverStarted } from "../rule-engine/rule-messages.ts";
 import type { HookDone } from "../user-code/user-code-calls.ts";
 import type { BackfillDraft } from "./backfills/backfill-draft.ts";
+import type { BatchDraft } from "./creation/batch-draft.ts";
 
 /** A process on this host is gone; `cause` is the reason if known, `details` the same as data. */
 export interface EngineGone {
@@ -69,6 +70,13 @@ export interface BackfillSlice {
   draft: BackfillDraft;
 }
 
+/** Read the next runs of a batch; sent by a timer, so that messages in between are handled first. */
+export interface BatchSlice {
+  kind: "BatchSlice";
+  answers: CommandRef;
+  draft: BatchDraft;
+}
+
 /** Cancel the next runs of a backfill; answers no command if the cancel began before the newest start of the core. */
 export interface CancelSlice {
   kind: "CancelSlice";
@@ -92,6 +100,7 @@ export type DispatcherMessage =
   | ContinueSlices
   | ReportSlice
   | BackfillSlice
+  | BatchSlice
   | CancelSlice
   | ReceiverStarted
   | HookDone;

@@ -25,6 +25,7 @@ import type { ReactionMessage } from "../rule-engine/rule-messages.ts";
 import { callCancels, cancelBackfillCommand, cancelSlice } from "./backfills/cancel-backfill.ts";
 import { continueBackfill, createBackfillCommand } from "./backfills/create-backfill.ts";
 import { prefilterCommand, releaseUnchecked } from "./backfills/prefilter-backfill.ts";
+import { continueBatch, createRunsCommand } from "./creation/create-batch.ts";
 import { createFlowRunCommand, createRunCommand } from "./creation/create-commands.ts";
 import { retryRunCommand } from "./creation/retry-run.ts";
 import type { DispatcherMessage, EngineGone } from "./dispatcher-messages.ts";
@@ -60,6 +61,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
   protected readonly commands: CommandHandlers<CommandsOf<"dispatcher">> = {
     CreateRun: createRunCommand,
     CreateFlowRun: createFlowRunCommand,
+    CreateRuns: createRunsCommand,
     TransitionRun: (turn, command) => {
       if (!this.state.openReports.putBehind(command.target, command)) transitionRun(turn, command);
     },
@@ -101,6 +103,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     ContinueSlices: (turn) => this.#continueSlices(turn),
     ReportSlice: (turn, { run_id }) => this.#continueReport(turn, run_id),
     BackfillSlice: (turn, { draft }) => continueBackfill(turn.causedBy(draft.command), draft),
+    BatchSlice: (turn, { draft }) => continueBatch(turn.causedBy(draft.command), draft),
     CancelSlice: (turn, { backfill_id }) => cancelSlice(turn, backfill_id),
     ReceiverStarted: (turn, { receiver }) => resendOutbound(turn, receiver),
     CapacityFreed: (turn, { resources }) => capacityFreed(turn, resources),

@@ -8,15 +8,15 @@ import { type Refusal, refuse } from "#protocol/errors";
 import { ANSWER_PART_BYTES_MAX, WHOLE_ANSWER_BYTES_MAX } from "#protocol/limits";
 import { parseQuery } from "#protocol/routes/query";
 import type { Route } from "#protocol/routes/route";
+import type { CommandKind } from "#protocol/wire/command";
 import type { StreamKind } from "#protocol/wire/feed";
-import type { SlicedReport } from "#protocol/wire/report-slices";
 import type { AnswerPart } from "#storage/queries/answer-part";
 import { type QueryArguments, type QueryName, runPart, runQuery } from "#storage/queries/named";
 import { openReadHandle } from "#storage/read/read-handle";
 import { READ_LIMIT_MS, REPORT_HEAP_MB_MAX, ReadPool } from "#storage/read/read-pool";
 import { Statements } from "#storage/sqlite/statements";
 import { StorageError } from "#storage/sqlite/storage-error";
-import type { Endpoint } from "../request/endpoint.ts";
+import type { Endpoint, ParsedLargeBody } from "../request/endpoint.ts";
 import { type PathValue, readPathValue } from "../request/path-value.ts";
 import { reply, replyRefusal } from "../request/reply.ts";
 import { type SentPart, StreamedAnswer, UnsentBytes } from "../transport/streamed-answer.ts";
@@ -48,14 +48,14 @@ export const ROWS: Partial<Record<StreamKind, QueryName>> = {
 export interface ReadsPorts {
   /** Called for a read that cannot be answered, or whose answer cannot be completed. */
   failed(exchange: Exchange, cause: unknown): void;
-  /** Reports a defect that costs one report. */
+  /** Reports a defect that costs one large body. */
   defect(cause: unknown): void;
 }
 
 export class Reads {
   readonly #statements: Statements;
   readonly #pool: ReadPool;
-  readonly #reportPool: ReadPool;
+  readonly #bodyPool: ReadPool;
   readonly #ports: ReadsPorts;
   readonly #unsent = new UnsentBytes();
   /** Queries whose last answer here exceeded one part, and until when the readers run them. */
@@ -65,8 +65,8 @@ export class Reads {
   constructor(path: string, ports: ReadsPorts) {
     this.#statements = new Statements(openReadHandle(path));
     this.#pool = new ReadPool({ path, threads: Math.min(READER_THREADS_MAX, Math.max(1, availableParallelism() - 1)) });
-    // One thread: large reports are rare, and parsing one takes much memory.
-    this.#reportPool = new ReadPool({ path, threads: 1, heapMb: REPORT_HEAP_MB_MAX });
+    // One thread: large bodies are rare, and parsing one takes much memory.
+    this.#bodyPool = new ReadPool({ path, threads: 1, heapMb: REPORT_HEAP_MB_MAX });
     this.#ports = ports;
   }
 
@@ -119,11 +119,12 @@ export class Reads {
     );
   }
 
-  /** Checks and slices a large report in a thread. */
-  async sliceReport(text: SharedArrayBuffer): Promise<{ ok: true; value: SlicedReport } | { ok: false; refusal: Refusal }> {
+  /** Checks and slices a large body in a thread. */
+  async sliceBody(kind: CommandKind, text: SharedArrayBuffer): Promise<ParsedLargeBody> {
     try {
-      const sliced = await this.#reportPool.sliceReport(text);
-      return sliced.ok ? { ok: true, value: sliced.report } : { ok: false, refusal: refuse(sliced.code, sliced.detail) };
+      const sliced = await this.#bodyPool.sliceBody(kind, text);
+      if (!sliced.ok) return { ok: false, refusal: refuse(sliced.code, sliced.detail) };
+      return { ok: true, value: sliced.body, digest: sliced.digest };
     } catch (cause) {
       this.#ports.defect(cause);
       return { ok: false, refusal: refuse("busy") };
@@ -131,7 +132,7 @@ export class Reads {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#pool.close(), this.#reportPool.close()]);
+    await Promise.all([this.#pool.close(), this.#bodyPool.close()]);
     this.#statements.database.close();
   }
 

@@ -11,7 +11,7 @@ import { parkingTimeUs } from "../commands/long-polls.ts";
 import type { OutstandingCommands } from "../commands/outstanding-commands.ts";
 import type { Exchange } from "../transport/transport-port.ts";
 import { BodyReader, type BodyTaker, hasBody, isJson, type RequestHead } from "./body.ts";
-import { type ParsedBody, parseBody } from "./json-body.ts";
+import { parseBody } from "./json-body.ts";
 import { readPathValue } from "./path-value.ts";
 import { replyRefusal } from "./reply.ts";
 
@@ -22,9 +22,12 @@ export interface Endpoint {
   serve(exchange: Exchange, values: readonly string[]): void;
 }
 
-/** Slices large reports; never rejects its promise, but may return a refusal. */
-export interface ReportSlicer {
-  sliceReport(text: SharedArrayBuffer): Promise<ParsedBody>;
+/** A large body that a reader thread checked; `digest` stands for its text in the fingerprint of the request. */
+export type ParsedLargeBody = { ok: true; value: unknown; digest: string } | { ok: false; refusal: Refusal };
+
+/** Slices large bodies; never rejects its promise, but may return a refusal. */
+export interface BodySlicer {
+  sliceBody(kind: CommandKind, text: SharedArrayBuffer): Promise<ParsedLargeBody>;
 }
 
 const DEPTH = /^\d{1,3}$/;
@@ -37,19 +40,13 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
   readonly #isOfEngines: boolean;
   readonly #parsedHere: boolean;
   readonly #commands: OutstandingCommands;
-  readonly #slicer: ReportSlicer;
+  readonly #slicer: BodySlicer;
   readonly #unknown = new UnknownFields();
   readonly #warn: (text: string) => void;
-  /** Reports longer than this are taken as bytes; other bodies never are. */
+  /** Bodies of sliced commands that are longer are taken as bytes; other bodies never are. */
   readonly largeAbove: number;
 
-  constructor(
-    route: Route,
-    kind: CommandKind,
-    commands: OutstandingCommands,
-    slicer: ReportSlicer,
-    warn: (text: string) => void,
-  ) {
+  constructor(route: Route, kind: CommandKind, commands: OutstandingCommands, slicer: BodySlicer, warn: (text: string) => void) {
     this.auth = route.auth;
     this.#route = route;
     this.#kind = kind;
@@ -122,15 +119,15 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     replyRefusal(exchange, parsed.refusal);
   }
 
-  /** A large report is checked in a reader thread; the core gets slices. */
+  /** A large body is checked in a reader thread; the core gets slices. */
   takeLarge(exchange: Exchange, head: RequestHead, body: SharedArrayBuffer, bytes: number): void {
     void this.#slice(exchange, head, body, bytes);
   }
 
   async #slice(exchange: Exchange, head: RequestHead, text: SharedArrayBuffer, bytes: number): Promise<void> {
-    const sliced = await this.#slicer.sliceReport(text);
+    const sliced = await this.#slicer.sliceBody(this.#kind, text);
     if (sliced.ok && exchange.open) {
-      this.#submit(exchange, head, sliced.value, "", bytes);
+      this.#submit(exchange, head, sliced.value, sliced.digest, bytes);
       return;
     }
     this.#commands.bodies.giveBytes(bytes);
@@ -154,7 +151,7 @@ export class CommandEndpoint implements Endpoint, BodyTaker {
     return DEPTH.test(said) ? Number(said) : 0;
   }
 
-  /** `text` is the body as received: its hash distinguishes a retry from another request with the same Idempotency-Key. */
+  /** `text` is the body as received, or its digest: the hash distinguishes a retry from another request with the same Idempotency-Key. */
   #submit(exchange: Exchange, { target, name, key, ruleDepth }: RequestHead, body: unknown, text: string, bytes: number): void {
     const idempotency = key === "" ? null : { key, fingerprint: fingerprintOf(this.#kind, target, text) };
     const kind = this.#kind;

@@ -5,7 +5,7 @@ import { parseJson, toTransferable } from "#protocol/values/json";
 import { SENT_JSON } from "#protocol/values/json-scan";
 import { validate } from "#protocol/values/validate";
 
-export type ParsedBody = { ok: true; value: unknown } | { ok: false; refusal: Refusal };
+type ParsedBody = { ok: true; value: unknown } | { ok: false; refusal: Refusal };
 
 /**
  * Parses and validates. Integers beyond 2^53 become bigints, which can cross threads; they occur only in fields of arbitrary

@@ -37,7 +37,8 @@ import {
 import { FlowOptions } from "./flow.ts";
 import { StateSchema, StateTypeSchema } from "./state-schema.ts";
 
-const NonEmpty = Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX });
+/** The name of a flow or project. */
+export const NonEmpty = Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX });
 const NonEmptyPath = Type.String({ minLength: 1, maxLength: PATH_LENGTH_MAX });
 
 /** Fields of a run, shared with the entries of upcoming lists. */
@@ -82,28 +83,26 @@ export type Run = Static<typeof Run>;
 export const RunsPage = pageOf("RunsPage", Run);
 export type RunsPage = Static<typeof RunsPage>;
 
+/** What a creation by name holds besides flow and project; shared with batches of runs. */
+export const NEW_RUN_FIELDS = {
+  created_by: optional(NameText),
+  description: optional(about("Of the flow", LongText)),
+  flow_group: optional(about("Left out, the group stays as it is", NameText)),
+  flow_tags: Type.Optional(Names),
+  module: optional(about("File of the flow below source_dir; with it the flow is registered or updated", NonEmptyPath)),
+  name: optional(about("Of the run; made up when left out", NameText)),
+  options: optional(FlowOptions),
+  parameter_schema: optional(sizedJson(FLOW_BYTES_MAX, FreeMap, "JSON Schema of the flow's parameters")),
+  parameters: Type.Optional(
+    sizedJson(PARAMETERS_BYTES_MAX, FreeMap, "Checked against parameter_schema, whose defaults fill what is left out"),
+  ),
+  source_dir: optional(about("Absolute folder of the module", PathText)),
+  tags: Type.Optional(about("Besides those of the flow", Names)),
+  ...RUN_FIELDS_TO_COME,
+};
+
 /** Body of POST /api/runs. `module` and `source_dir` together register a flow that the server does not know. */
-export const CreateRunBody = Type.Object(
-  {
-    flow: NonEmpty,
-    project: NonEmpty,
-    created_by: optional(NameText),
-    description: optional(about("Of the flow", LongText)),
-    flow_group: optional(about("Left out, the group stays as it is", NameText)),
-    flow_tags: Type.Optional(Names),
-    module: optional(about("File of the flow below source_dir; with it the flow is registered or updated", NonEmptyPath)),
-    name: optional(about("Of the run; made up when left out", NameText)),
-    options: optional(FlowOptions),
-    parameter_schema: optional(sizedJson(FLOW_BYTES_MAX, FreeMap, "JSON Schema of the flow's parameters")),
-    parameters: Type.Optional(
-      sizedJson(PARAMETERS_BYTES_MAX, FreeMap, "Checked against parameter_schema, whose defaults fill what is left out"),
-    ),
-    source_dir: optional(about("Absolute folder of the module", PathText)),
-    tags: Type.Optional(about("Besides those of the flow", Names)),
-    ...RUN_FIELDS_TO_COME,
-  },
-  { title: "CreateRunBody" },
-);
+export const CreateRunBody = Type.Object({ flow: NonEmpty, project: NonEmpty, ...NEW_RUN_FIELDS }, { title: "CreateRunBody" });
 export type CreateRunBody = Static<typeof CreateRunBody>;
 
 /** Body of POST /api/flows/{id}/runs. */

@@ -51,7 +51,8 @@ export function openapiDocument(routes: readonly Route[] = ROUTES): JsonMap {
         "A local orchestration server for pipelines. Times are integers: microseconds since the Unix epoch, UTC. " +
         "Endpoints under /api/engine/ are for engine processes and carry no compatibility promise. " +
         `A body has at most ${BODY_BYTES_MAX} bytes, ${JSON_DEPTH_MAX} levels and ${JSON_VALUES_MAX} values, keys included, of ` +
-        `which each different key counts as ${JSON_NEW_KEY_VALUES}; an engine's report has at most ${REPORT_BYTES_MAX} bytes.`,
+        `which each different key counts as ${JSON_NEW_KEY_VALUES} (in a batch, each run has); an engine's report has at most ` +
+        `${REPORT_BYTES_MAX} bytes.`,
       license: { name: "MIT", identifier: "MIT" },
       version: INTERFACE_VERSION,
     },

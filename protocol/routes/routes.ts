@@ -4,7 +4,7 @@
  */
 import Type from "typebox";
 import { ErrorBody, TransitionRejected } from "../errors.ts";
-import { EXCHANGE_BYTES_MAX, REPORT_BYTES_MAX } from "../limits.ts";
+import { EXCHANGE_BYTES_MAX, REPORT_BYTES_MAX, RUN_BATCH_BYTES_MAX } from "../limits.ts";
 import { ArtifactBody, ArtifactRow, ArtifactsPage, ArtifactsQuery } from "../records/artifact.ts";
 import {
   FailedRequest,
@@ -45,6 +45,7 @@ import {
   RunsQuery,
   TransitionBody,
 } from "../records/run.ts";
+import { CreatedRuns, CreateRunsBody, RefusedBatch } from "../records/run-batch.ts";
 import {
   ActorInfo,
   ClockAccepted,
@@ -154,6 +155,14 @@ const RUNS: readonly Route[] = [
       body: CreateRunBody,
       idempotency_key: true,
     },
+  ),
+  row(
+    "POST /api/runs/batch",
+    "createRuns",
+    "Create many runs in one commit: all of them or none, or with partial those that can be created",
+    "CreateRuns",
+    { 201: CreatedRuns, 404: RefusedBatch, 422: RefusedBatch },
+    { body: CreateRunsBody, body_bytes_max: RUN_BATCH_BYTES_MAX, idempotency_key: true },
   ),
   row("GET /api/runs/counts", "countRuns", "Runs by state", "read", { 200: RunCounts, ...BadQuery }, { query: RunCountsQuery }),
   row("GET /api/runs/{id}", "getRun", "One run", "read", { 200: Run, ...NotFound }),

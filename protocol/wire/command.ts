@@ -14,6 +14,7 @@ import type { PreviewBody, ScheduleBody, SchedulePatchBody, SkipBody } from "../
 import type { FiresQuery } from "../records/schedule-calendar.ts";
 import type { SettingsPatch } from "../records/server.ts";
 import type { UpcomingQuery } from "../records/upcoming.ts";
+import type { SlicedBatch } from "./batch-slices.ts";
 import type { SlicedReport } from "./report-slices.ts";
 
 /** One kind of command: who decides it, and what is special about it. */
@@ -37,7 +38,7 @@ export interface CommandRow {
   whileStopping: "unavailable" | "stopping" | "accepted";
   /** The refusal while the disk is full: engines of other versions retry a report only after a 503. */
   diskFull: 503 | 507;
-  /** A body above PARSE_ON_CORE_BYTES_MAX is checked and sliced by a reader thread (report-slices.ts). */
+  /** A body above PARSE_ON_CORE_BYTES_MAX is checked and sliced by a reader thread (sliced-body.ts). */
   sliced: boolean;
   /** The gateway adds to the answer what only the gateway knows. */
   completedByGateway: boolean;
@@ -78,6 +79,14 @@ export const COMMANDS = table({
     writes: true,
     whileStopping: "stopping",
     loggedAs: "POST /api/flows/{id}/runs",
+  },
+  CreateRuns: {
+    actor: "dispatcher",
+    parsed: "core",
+    writes: true,
+    whileStopping: "stopping",
+    sliced: true,
+    loggedAs: "POST /api/runs/batch",
   },
   TransitionRun: { actor: "dispatcher", parsed: "core", writes: true, refusable: false, reportsUndelivered: true },
   Report: { actor: "dispatcher", parsed: "core", writes: true, sliced: true, diskFull: 503 },
@@ -164,6 +173,7 @@ type Text = string;
 export interface CommandBodies {
   CreateRun: Text;
   CreateFlowRun: Text;
+  CreateRuns: Text | SlicedBatch;
   TransitionRun: Text;
   Report: Text | SlicedReport;
   Heartbeat: Text;

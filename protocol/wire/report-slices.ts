@@ -9,7 +9,7 @@ import { type ReportEvent, ReportRequest } from "../records/engine.ts";
 import { parseJson } from "../values/json.ts";
 import { type JsonLimits, SENT_JSON } from "../values/json-scan.ts";
 import { validate } from "../values/validate.ts";
-import { scanReport } from "./report-scan.ts";
+import { scanItems } from "./item-scan.ts";
 
 /** A report that was checked whole and sliced. Its text is in memory shared by all threads, so it exists once. */
 export interface SlicedReport {
@@ -53,7 +53,7 @@ export function sliceEnds(events: readonly ReportEvent[], bytesOf: (index: numbe
 }
 
 /** A sliced report, or the refusal (protocol/errors.ts) with its detail: a value that survives postMessage. */
-export type Sliced = { ok: true; report: SlicedReport } | { ok: false; code: "bad_json" | "invalid"; detail: string };
+type Sliced = { ok: true; report: SlicedReport } | { ok: false; code: "bad_json" | "invalid"; detail: string };
 
 type Head = Omit<Static<typeof ReportRequest>, "events">;
 
@@ -73,7 +73,7 @@ export function eventsOfSlice(
 export function sliceReport(text: SharedArrayBuffer): Sliced {
   const bytes = Buffer.from(text);
   if (!isUtf8(bytes)) return { ok: false, code: "bad_json", detail: "it is not UTF-8" };
-  const scanned = scanReport(bytes);
+  const scanned = scanItems(bytes, "events");
   if (scanned === null) return refusalOf(bytes);
   try {
     const checked = validate(ReportRequest, parseJson(scanned.head, SENT_REPORT));

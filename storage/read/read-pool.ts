@@ -1,11 +1,12 @@
 /**
  * Reader threads: scans, searches and long renderings run here, so that neither the gateway nor the writer waits; so does
- * parsing a large report. The first task starts the first thread. The only file that imports piscina.
+ * parsing a large report or batch. The first task starts the first thread. The only file that imports piscina.
  */
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Piscina } from "piscina";
-import type { Sliced } from "#protocol/wire/report-slices";
+import type { CommandKind } from "#protocol/wire/command";
+import type { SlicedBody } from "#protocol/wire/sliced-body";
 import type { AnswerPart } from "../queries/answer-part.ts";
 import type { QueryArguments, QueryName } from "../queries/named.ts";
 import { StorageError } from "../sqlite/storage-error.ts";
@@ -30,9 +31,10 @@ export interface ReadTask<N extends QueryName> {
 /** A part of an answer as bytes, whose memory is transferred to the caller. */
 export type ReadPart<A> = Omit<AnswerPart<A>, "text"> & { bytes: Uint8Array };
 
-/** A whole report to split into slices. */
+/** A whole body to split into slices. */
 export interface SliceTask {
-  report: SharedArrayBuffer;
+  kind: CommandKind;
+  body: SharedArrayBuffer;
 }
 
 /** A query that takes longer is aborted and its thread replaced. */
@@ -46,7 +48,7 @@ const IDLE_MS = 60_000;
 
 /** Heap of a reader, which builds answers in parts; large enough for the 64 MB records of stores from before record limits. */
 const HEAP_MB_MAX = 512;
-/** Heap of a thread that parses reports: the largest body, both as objects and as text. */
+/** Heap of a thread that parses reports and batches: the largest body, both as objects and as text. */
 export const REPORT_HEAP_MB_MAX = 1_024;
 
 /** Loads the pool's library when it is first needed. */
@@ -83,11 +85,11 @@ export class ReadPool {
     return (await this.#run(task, name, limitMs)) as ReadPart<QueryArguments[N]> | null;
   }
 
-  /** Checks a report and splits it into slices. Rejects as `run` does. */
-  async sliceReport(report: SharedArrayBuffer): Promise<Sliced> {
+  /** Checks the body of a command and splits it into slices. Rejects as `run` does. */
+  async sliceBody(kind: CommandKind, body: SharedArrayBuffer): Promise<SlicedBody> {
     await this.ready();
-    const task: SliceTask = { report };
-    return (await this.#run(task, "parsing a report", READ_LIMIT_MS)) as Sliced;
+    const task: SliceTask = { kind, body };
+    return (await this.#run(task, `parsing a body of ${kind}`, READ_LIMIT_MS)) as SlicedBody;
   }
 
   /** Resolves when a thread is running: starting a thread takes longer than the time limit of some queries. */

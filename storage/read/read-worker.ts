@@ -1,5 +1,5 @@
 /** Entry of a reader thread: one read-only handle, one task at a time, no transaction between queries. */
-import { type Sliced, sliceReport } from "#protocol/wire/report-slices";
+import { type SlicedBody, sliceBody } from "#protocol/wire/sliced-body";
 import { type QueryName, runPart } from "../queries/named.ts";
 import { driverErrorCode } from "../sqlite/driver.ts";
 import { Statements } from "../sqlite/statements.ts";
@@ -15,10 +15,10 @@ function statementsOf(path: string): Statements {
   return open.statements;
 }
 
-/** Answers a query or slices a report; null is an empty task that shows that the thread runs. */
+/** Answers a query or slices a body; null is an empty task that shows that the thread runs. */
 export default function perform<N extends QueryName>(task: ReadTask<N> | SliceTask | null): unknown {
   if (task === null) return null;
-  return "report" in task ? (sliceReport(task.report) satisfies Sliced) : answer(task);
+  return "body" in task ? (sliceBody(task.kind, task.body) satisfies SlicedBody) : answer(task);
 }
 
 /**

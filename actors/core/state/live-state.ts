@@ -106,7 +106,7 @@ export interface DispatchSettings {
   /** False: no schedule fires, because the server exists for one run only. */
   schedulesFire: boolean;
   cancelGraceUs: number;
-  /** Runs of a backfill created or cancelled per step; other commands run in between. */
+  /** Runs of a backfill created or cancelled per step, and most runs of a batch read per step; other commands run in between. */
   backfillSliceRuns: number;
   /** Runs of a backfill in the queue beyond its concurrency. */
   backfillNearMax: number;

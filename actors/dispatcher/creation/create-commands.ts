@@ -1,11 +1,7 @@
 /** POST /api/runs and POST /api/flows/{id}/runs. */
 
 import { refuse } from "#protocol/errors";
-import { FLOW_BYTES_MAX, PARAMETERS_BYTES_MAX } from "#protocol/limits";
 import { CreateRunBody, CreateRunForFlowBody } from "#protocol/records/run";
-import { canonicalJson } from "#protocol/values/json";
-import { exceedsBytes } from "#protocol/values/json-size";
-import { checkParameters } from "#protocol/values/parameters";
 import type { Command } from "#protocol/wire/command";
 import { parseBody } from "../../core/command-body.ts";
 import type { Flow } from "../../core/state/flow.ts";
@@ -13,6 +9,7 @@ import type { Turn } from "../../core/turn.ts";
 import { registerFlow, schemaAfter } from "../../records/flows/register-flow.ts";
 import { createRun } from "./create-run.ts";
 import { lackOfRoom } from "./lack-of-room.ts";
+import { acceptParameters, refuseLargeFlow } from "./sent-run.ts";
 
 type Asked = Pick<CreateRunForFlowBody, "name" | "parameters" | "tags">;
 
@@ -21,8 +18,8 @@ export function createRunCommand(turn: Turn, command: Command): void {
   const body = parseBody(turn, command, CreateRunBody);
   if (body === undefined) return;
   if (turn.state.stopping) return turn.answers.refuse(command, refuse("stopping"));
-  const tooLarge = largeFlowField(command, body);
-  if (tooLarge !== null) return turn.answers.refuse(command, refuse("value_too_large", tooLarge, FLOW_BYTES_MAX));
+  const tooLarge = refuseLargeFlow(String(command.body), body);
+  if (tooLarge !== null) return turn.answers.refuse(command, tooLarge);
   const known = turn.state.flowByName(body.project, body.flow);
   const { module, source_dir, created_by } = body;
   if (module == null || source_dir == null || known?.live === true) {
@@ -33,14 +30,6 @@ export function createRunCommand(turn: Turn, command: Command): void {
   // Register only after the run is accepted, so that a refused creation leaves no flow behind.
   const register = (): Flow => registerFlow(turn, registration, false);
   createFor(turn, command, register, schemaAfter(known, registration), body, created_by ?? "client");
-}
-
-/** The part of a flow that is too large to be kept in memory, or null. */
-function largeFlowField(command: Command, body: CreateRunBody): "parameter_schema" | "options" | null {
-  if (!exceedsBytes(String(command.body), FLOW_BYTES_MAX)) return null;
-  const isLarge = (field: "parameter_schema" | "options"): boolean =>
-    exceedsBytes(canonicalJson(body[field] ?? null), FLOW_BYTES_MAX);
-  return isLarge("parameter_schema") ? "parameter_schema" : isLarge("options") ? "options" : null;
 }
 
 export function createFlowRunCommand(turn: Turn, command: Command): void {
@@ -60,11 +49,8 @@ function createFor(
   asked: Asked,
   createdBy: string,
 ): void {
-  const checked = checkParameters(schema, asked.parameters ?? {});
-  if (!checked.ok) return turn.answers.refuse(command, refuse("invalid", checked.error));
-  const text = canonicalJson(checked.parameters);
-  if (exceedsBytes(text, PARAMETERS_BYTES_MAX))
-    return turn.answers.refuse(command, refuse("parameters_too_large", PARAMETERS_BYTES_MAX));
+  const text = acceptParameters(schema, asked.parameters ?? {});
+  if (typeof text !== "string") return turn.answers.refuse(command, text);
   const full = lackOfRoom(turn, 1);
   if (full !== null) return turn.answers.refuse(command, full);
   const { name, tags } = asked;

@@ -1,7 +1,7 @@
 import t from "tap";
 import { REPORT_SLICE_BYTES_MAX, REPORT_SLICE_ROWS_MAX } from "#protocol/limits";
 import type { ReportEvent } from "#protocol/records/engine";
-import { scanReport } from "#protocol/wire/report-scan";
+import { scanItems } from "#protocol/wire/item-scan";
 import { eventsOfSlice, sliceEnds, sliceReport } from "#protocol/wire/report-slices";
 import { operations } from "../../support/decision-record.ts";
 import { DispatchKit } from "../../support/dispatch-kit.ts";
@@ -27,7 +27,7 @@ function shared(text: string | Buffer): SharedArrayBuffer {
 
 t.test("events are found in any text of a report, and in none that is not one", async (t) => {
   const eventsIn = (text: string) => {
-    const scanned = scanReport(Buffer.from(text));
+    const scanned = scanItems(Buffer.from(text), "events");
     if (scanned === null) return null;
     const texts: string[] = [];
     for (let at = 0; at < scanned.bounds.length; at += 2)

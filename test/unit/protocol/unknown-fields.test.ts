@@ -23,6 +23,9 @@ t.test("a body that creates runs is refused with a field of a later version, and
     t.match(create(kit, { flow: "new", [field]: value }).reply, refused);
     t.match(kit.send("CreateFlowRun", { target: flow, body: { [field]: value } }).reply, refused);
     t.match(kit.send("CreateBackfill", { target: flow, body: { ...backfill, [field]: value } }).reply, refused);
+    const batch = { project: "shop", flow: "new", module: "m.ts", source_dir: "/d" };
+    for (const body of [{ runs: [{ ...batch, [field]: value }] }, { defaults: { ...batch, [field]: value }, runs: [{}] }])
+      t.match(kit.send("CreateRuns", { body }).reply, { status: 422, body: { error: /: not supported yet; leave it out$/ } });
     t.match(create(kit, { flow: "known", [field]: null }).reply, { status: 201 }, "null is none");
   }
   t.equal(kit.state.flowByName("shop", "new"), undefined);
@@ -49,12 +52,12 @@ t.test("the description of the interface publishes exactly this list", async (t)
         /"(\w+)":\{"type":"null","description":"Not supported yet[^}]*"x-not-supported-yet":true/g,
       ),
     ].map(([, name]) => name);
-  for (const body of ["CreateRunBody", "CreateRunForFlowBody", "BackfillBody"])
-    t.same(listed(body), Object.keys(RUN_FIELDS), body);
-  for (const body of ["ScheduleBody", "SchedulePatchBody", "ScheduleDecl"])
-    t.same([...new Set(listed(body))], ["parameters"], body);
+  const creating = ["CreateRunBody", "CreateRunForFlowBody", "BackfillBody", "RunOfBatch", "RunDefaults"];
+  for (const body of creating) t.same(listed(body), Object.keys(RUN_FIELDS), body);
+  const planning = ["ScheduleBody", "SchedulePatchBody", "ScheduleDecl"];
+  for (const body of planning) t.same([...new Set(listed(body))], ["parameters"], body);
   const all = Object.keys(schemas).filter((schema) => listed(schema).length > 0);
-  t.same(all, ["BackfillBody", "CreateRunBody", "CreateRunForFlowBody", "ScheduleBody", "ScheduleDecl", "SchedulePatchBody"]);
+  t.same(all, [...creating, ...planning].sort());
 });
 
 t.test("other unknown fields are ignored and named once for each route, up to a bound", async (t) => {

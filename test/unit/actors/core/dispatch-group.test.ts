@@ -61,6 +61,7 @@ t.test("a step that fails answers the command that it decides, as its message na
   };
   t.same(answered(command), [7]);
   t.same(answered({ kind: "BackfillSlice", answers: { id: 8, epoch: 1 }, draft: { command } }), [8]);
+  t.same(answered({ kind: "BatchSlice", answers: { id: 9, epoch: 1 }, draft: { command } }), [9]);
   t.same(answered({ kind: "CancelSlice", answers: null, backfill_id: 1 }), [], "resumed at a restart: no client waits");
   t.same(answered({ kind: "Expired", epoch: 1, command: 7 }), [], "the gateway resends the long-poll");
   t.same(answered({ kind: "HookDone", id: 7, run_id: 1, items: [], error: null }), [], "its id is that of a message");

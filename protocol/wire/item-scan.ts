@@ -1,10 +1,13 @@
-/** Finds the events in the text of a report without parsing it, so that a large report is never in memory as objects. */
+/**
+ * Finds the items of one list in the text of a large body without parsing it: the events of a report, the runs of a batch. A
+ * large body is never in memory as objects.
+ */
 
-/** The positions of the events, and the rest of the report. */
-export interface ScannedReport {
-  /** The report with an empty list in place of its events, as JSON text. */
+/** The positions of the items, and the rest of the body. */
+export interface ScannedBody {
+  /** The body with an empty list in place of its items, as JSON text. */
   head: string;
-  /** Offset of each event and of the byte after it, alternating. */
+  /** Offset of each item and of the byte after it, alternating. */
   bounds: number[];
 }
 
@@ -18,8 +21,8 @@ const COMMA = 0x2c;
 const COLON = 0x3a;
 const SPACES = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
-/** Null for a text that is not an object with a list of events. The text between the bounds is not checked. */
-export function scanReport(text: Buffer): ScannedReport | null {
+/** Null for a text that is not an object with a list of this name. The text between the bounds is not checked. */
+export function scanItems(text: Buffer, name: string): ScannedBody | null {
   let list: { from: number; to: number; bounds: number[] } | null = null;
   let at = skipSpaces(text, 0);
   if (text[at] !== OPEN_OBJECT) return null;
@@ -27,15 +30,15 @@ export function scanReport(text: Buffer): ScannedReport | null {
     at = skipSpaces(text, at + 1);
     const keyEnd = text[at] === QUOTE ? endOfString(text, at) : 0;
     if (keyEnd === 0) return null;
-    const isEvents = nameOf(text, at, keyEnd) === "events";
+    const isList = nameOf(text, at, keyEnd) === name;
     at = skipSpaces(text, keyEnd);
     if (text[at] !== COLON) return null;
     const from = skipSpaces(text, at + 1);
-    const bounds = isEvents ? scanList(text, from) : null;
+    const bounds = isList ? scanList(text, from) : null;
     const to = bounds === null ? endOfValue(text, from) : endOfValue(text, bounds.at(-1) ?? from + 1, true);
     if (to <= from) return null;
     // Of two lists under one name the last counts, as in JSON.parse.
-    if (isEvents) list = bounds === null ? null : { from, to, bounds };
+    if (isList) list = bounds === null ? null : { from, to, bounds };
     at = skipSpaces(text, to);
   } while (text[at] === COMMA);
   if (list === null || text[at] !== CLOSE_OBJECT || skipSpaces(text, at + 1) !== text.length) return null;
