@@ -42,7 +42,7 @@ export { Listing, type ListOptions, type Page } from "./listing.ts";
 export type * from "./records.ts";
 export { ResultTooLargeError } from "./result-too-large-error.ts";
 export type { CreateRule } from "./rules.ts";
-export type { CreateRun, LogFilter, RunCountsFilter, RunFilter, Transition } from "./runs.ts";
+export type { CreateManyOptions, CreateRun, LogFilter, NewRun, RunCountsFilter, RunFilter, Transition } from "./runs.ts";
 export type { StreamData, StreamMessage, StreamOptions } from "./stream.ts";
 export type { TaskRunFilter } from "./task-runs.ts";
 export type { SetVariable } from "./variables.ts";

@@ -20,6 +20,7 @@ export type {
   RuleTest,
 } from "#protocol/records/rule";
 export type { CreateRunBody, CreateRunForFlowBody, Run, RunCounts, TransitionBody } from "#protocol/records/run";
+export type { CreatedRun, CreatedRuns, RefusedRun, RunDefaults, RunOfBatch } from "#protocol/records/run-batch";
 export type {
   PausedSchedules,
   PreviewBody,

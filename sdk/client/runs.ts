@@ -6,14 +6,19 @@ import { type CreateOptions, keyOf } from "./idempotency.ts";
 import { Listing, type ListOptions, type Page } from "./listing.ts";
 import type {
   ArtifactRow,
+  CreatedRun,
+  CreatedRuns,
   CreateRunBody,
   FilterOf,
   Log,
   Loose,
+  RefusedRun,
   Run,
   RunCounts,
+  RunDefaults,
   RunExplanation,
   RunGraph,
+  RunOfBatch,
   StateType,
   TaskRun,
   TransitionBody,
@@ -40,6 +45,19 @@ export type RunCountsFilter = Loose<RunCountsQuery>;
 
 /** A run of a flow by name; module and source_dir together register a flow that the server does not know yet. */
 export type CreateRun = Loose<CreateRunBody> & { flow: string; project: string };
+
+/** One run of `createMany`: like CreateRun, or with `flow_id` in place of flow and project. */
+export type NewRun = Loose<RunOfBatch>;
+
+export interface CreateManyOptions extends CreateOptions {
+  /**
+   * Fields for every run that leaves them out, for example flow and project. Parameters are merged by name, and tags are those
+   * of both.
+   */
+  defaults?: Loose<RunDefaults> | undefined;
+  /** Create the runs that can be created, instead of none if one is refused. */
+  partial?: boolean | undefined;
+}
 
 export interface LogFilter {
   /** Lines with an id above this one. */
@@ -76,6 +94,20 @@ export class Runs {
   create(run: CreateRun, options: CreateOptions = {}): Promise<Run> {
     const call = { body: run, idempotencyKey: keyOf(options), signal: options.signal };
     return this.#http.json<Run>("POST", "/api/runs", call);
+  }
+
+  /**
+   * Creates up to 10,000 runs in one commit, in this order: all of them, or none if one is refused. With `partial`, the runs
+   * that can be created are, and each other entry of the result is its refusal.
+   * @throws MillraceError 404 and 422 with `{error, index}` as body for a refused run; 422 for too many; 413 beyond 8 MiB
+   */
+  createMany(runs: readonly NewRun[], options?: CreateManyOptions & { partial?: false | undefined }): Promise<CreatedRun[]>;
+  createMany(runs: readonly NewRun[], options: CreateManyOptions): Promise<(CreatedRun | RefusedRun)[]>;
+  async createMany(runs: readonly NewRun[], options: CreateManyOptions = {}): Promise<(CreatedRun | RefusedRun)[]> {
+    const { defaults, partial } = options;
+    const call = { body: { runs, defaults, partial }, idempotencyKey: keyOf(options), signal: options.signal };
+    const answer = await this.#http.json<CreatedRuns>("POST", "/api/runs/batch", call);
+    return answer.runs;
   }
 
   /** @throws MillraceError 404. */

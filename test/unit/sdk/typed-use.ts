@@ -142,6 +142,14 @@ void millrace.runs.get(1).then((run) => {
 void millrace.waitFor<typeof doubling>(1).then(({ result }) => same<typeof result, { sum: number } | undefined>(true));
 // @ts-expect-error a run is created by the name of its flow
 void millrace.runs.create({ parameters: {} });
+const defaults = { flow: "f", project: "p" };
+void millrace.runs.createMany([{}], { defaults }).then((created) => same<typeof created, client.CreatedRun[]>(true));
+void millrace.runs.createMany([{ flow_id: 1 }], { partial: true }).then(([first]) => {
+  // @ts-expect-error a refused run has no id
+  first?.id.toFixed();
+});
+// @ts-expect-error parameters are an object
+void millrace.runs.createMany([{ parameters: 1 }], { defaults });
 
 export const late = rule("late", expectBy("0 8 * * *", { events: ["run.completed"] }), (event) => {
   same<typeof event.name, string>(true);

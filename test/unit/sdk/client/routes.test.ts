@@ -41,7 +41,7 @@ t.test("the client has a method for every route", async (t) => {
     ...[backfills.create(1, { parameter: "d", start: "", end: "" }), backfills.list(1), backfills.get(1), backfills.cancel(1)],
     ...[runs.list().page(), runs.counts(), runs.create(place), runs.get(1), runs.delete(1), runs.cancel(1), runs.resume(1, null)],
     ...[runs.transition(1, { type: "Running" }), runs.graph(1), runs.tasks(1), runs.artifacts(1), runs.logs(1).page()],
-    ...[runs.retry(1), runs.explain(1), runs.answers(1), runs.counts()],
+    ...[runs.createMany([place]), runs.retry(1), runs.explain(1), runs.answers(1), runs.counts()],
     ...[taskRuns.list().page(), taskRuns.get(1), taskRuns.artifacts(1), taskRuns.logs(1).page()],
     ...[events.list().page(), events.emit({ name: "x" }), events.get(1)],
     ...[artifacts.list().page(), artifacts.create({ run_id: 1, kind: "link", data: {} })],
