@@ -11,6 +11,10 @@ export const RUN: CommandSpec = {
     { flags: "-p, --param <key=value>", description: "a parameter; repeat for more", repeats: true },
     { flags: "--name <name>", description: "name of the run" },
     { flags: "--tag <tag>", description: "a tag; repeat for more", repeats: true },
+    {
+      flags: "--each <file>",
+      description: "create a run for each line of a file, a JSON object of parameters, and follow none; - is standard input",
+    },
     { flags: "-d, --detach", description: "do not follow the run; the server goes on with it" },
     { flags: "-q, --quiet", description: "print nothing but errors" },
   ],

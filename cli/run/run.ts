@@ -35,11 +35,15 @@ export interface RunOptions extends FollowedOptions {
   param: string[];
   tag: string[];
   name?: string;
+  /** A file with the parameters of one run in each line. */
+  each?: string;
   /** Do not follow the run. */
   detach?: boolean;
 }
 
 export async function run(text: string, options: RunOptions): Promise<number> {
+  if (options.each !== undefined && options.name !== undefined)
+    throw new CommandError("--name is the name of one run", "Leave it out with --each: each run gets a name of its own.");
   const target = parseTarget(text);
   const client = connect(options);
   const servedDir = await servedDirectory(client, options);
@@ -50,6 +54,7 @@ export async function run(text: string, options: RunOptions): Promise<number> {
       "Name its file: millrace run FILE:FLOW.",
     );
   }
+  if (options.each !== undefined) throw new CommandError("no server is running that would execute the runs");
   if (options.detach === true) throw new CommandError("no server is running that would go on with the run");
   return await runWithOwnServer(target, options);
 }
@@ -99,13 +104,17 @@ async function submit(
 ): Promise<number> {
   const flow = target.kind === "file" ? await fileTarget(client, target, servedDir) : await findTarget(client, target);
   const { parameter_schema, ...reference } = flow;
-  const created = await client.runs.create({
+  const wanted = {
     ...(target.kind === "file" ? flow : reference),
     parameters: parseParameters(options.param, parameter_schema),
     tags: options.tag,
-    name: options.name,
     created_by: "cli",
-  });
+  };
+  if (options.each !== undefined) {
+    const { createEach, readLines } = await import("./run-each.ts");
+    return await createEach(client, wanted, await readLines(options.each), options);
+  }
+  const created = await client.runs.create({ ...wanted, name: options.name });
   return options.detach === true ? tellCreated(created, options) : await follow(client, created, options);
 }
 

@@ -1,10 +1,10 @@
 /**
- * Measures schedules and backfills:
- * `node --conditions=millrace-src test/load/schedule-cost.ts [fires|schedules|backfills]...`
+ * Measures schedules, backfills and batches of runs:
+ * `node --conditions=millrace-src test/load/schedule-cost.ts [fires|schedules|backfills|batches]...`
  *
  * fires: cost of the next hundred fires by kind of schedule. schedules: a thousand schedules that fire in the same second,
  * and how late each run was queued. backfills: seconds until the answer, memory, duration of a cancel, and the latency of
- * creating other runs in that time.
+ * creating other runs in that time. batches: the same for 10,000 runs of one request, and the longest steps of the actors.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ReadySpec, readSpec } from "#actors/scheduler/recurrence/spec";
@@ -19,6 +19,10 @@ const AHEAD_SECONDS = Number(process.env["MILLRACE_AHEAD_SECONDS"] ?? 40);
 /** Time until everything due is decided. */
 const SETTLED_MS = 3_000;
 const BACKFILL_SIZES = [10_000, 100_000];
+const BATCH_RUNS = 10_000;
+const BATCH_ROUNDS = 5;
+/** Length of a text parameter: small runs, and a batch of almost 8 MiB. */
+const BATCH_TEXTS = [0, 760];
 const VIEWS = 25;
 const MIB = 2 ** 20;
 
@@ -181,10 +185,35 @@ async function measureBackfills(): Promise<void> {
   }
 }
 
+async function measureBatches(): Promise<void> {
+  for (const length of BATCH_TEXTS) {
+    await withServer(async (client, pid) => {
+      const schema = { type: "object", properties: { n: { type: "integer" }, text: { type: "string" } } };
+      await register(client, "batched", { parameter_schema: schema });
+      const text = "x".repeat(length);
+      const runs = Array.from({ length: BATCH_RUNS }, (_, n) => ({ parameters: length === 0 ? { n } : { n, text } }));
+      for (let round = 1; round <= 2 * BATCH_ROUNDS; round += 1) {
+        const before = readUsage(pid);
+        const meanwhile = round > BATCH_ROUNDS ? createMeanwhile(client) : null;
+        const startedMs = performance.now();
+        await client.runs.createMany(runs, { defaults: { project: "load", flow: "batched" } });
+        const tookMs = performance.now() - startedMs;
+        const others = await meanwhile?.stop();
+        const busyUs = ((readUsage(pid)?.cpuUs ?? 0) - (before?.cpuUs ?? 0)) / BATCH_RUNS;
+        show(`batch of ${BATCH_RUNS}, text ${length}: ${tookMs.toFixed(0)} ms to 201, processors ${busyUs.toFixed(0)} us/run`);
+        if (others !== undefined) showMeanwhile(others);
+      }
+      const steps = (await client.actors()).filter(({ name }) => name === "dispatcher" || name === "store-writer");
+      for (const { name, step_max_us } of steps) show(`  longest step of the ${name}: ${(step_max_us / 1000).toFixed(0)} ms`);
+    });
+  }
+}
+
 const parts: Record<string, () => void | Promise<void>> = {
   fires: measureFires,
   schedules: measureSchedules,
   backfills: measureBackfills,
+  batches: measureBatches,
 };
 const asked = process.argv.slice(2);
 for (const [name, measure] of Object.entries(parts)) if (asked.length === 0 || asked.includes(name)) await measure();
