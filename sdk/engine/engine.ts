@@ -11,9 +11,6 @@ import { type EngineIdentity, ServerApi, UnexpectedAnswer } from "./server-api.t
 import { MEASURE_MS, SlotOffer } from "./slot-offer.ts";
 import { ThreadKeeper } from "./thread-keeper.ts";
 
-/** Delay before the next exchange after a refused one: refusals come at once, so repeating without a delay would be a tight loop. */
-const REFUSED_WAIT_MS = 1_000;
-
 export interface EngineSettings {
   identity: EngineIdentity;
   /** Read again after each lost connection. */
@@ -47,25 +44,31 @@ export class Engine {
   readonly #offer: SlotOffer;
   readonly #idle = new AbortController();
   readonly #runs = new Set<RunControl>();
+  #measuring: NodeJS.Timeout | null = null;
   /** Runs and jobs that were given and have not ended here. */
   #active = 0;
+  /** Those of them that use the thread. */
+  #begun = 0;
+  #served = 0;
   #stops = 0;
+  #exit = false;
   #loading = true;
+  /** The thread is replaced while no run uses it. */
   #refreshing: Promise<void> | null = null;
+  /** A file has changed: the runs in the thread end on the code they began with, and no run begins before that. */
+  #draining = false;
+  #complained = "";
 
   constructor(settings: EngineSettings) {
     this.#settings = settings;
-    this.#api = new ServerApi(settings.identity, (timeoutMs) => new Connection(settings.address, timeoutMs));
-    const { sourceDir, module } = settings.identity;
-    const { home, server, heapMb, lostMs } = settings;
+    const { sourceDir, module, isolated } = settings.identity;
+    const { home, server, heapMb, lostMs, slotsMax } = settings;
+    this.#api = new ServerApi(settings.identity, (timeoutMs) => new Connection(settings.address, timeoutMs), lostMs);
     this.#keeper = new ThreadKeeper({ sourceDir, module, home, server }, heapMb);
-    this.#offer = new SlotOffer(settings.identity.isolated ? 1 : settings.slotsMax);
+    this.#offer = new SlotOffer(isolated ? 1 : slotsMax);
     this.#loop = new ExchangeLoop(this.#api, {
       slots: (ending) => this.#slots(ending),
-      given: (items) => {
-        for (const item of items) void this.#execute(item);
-      },
-      lostMs,
+      given: (items) => void this.#take(items),
     });
   }
 
@@ -96,44 +99,50 @@ export class Engine {
     this.#stops += 1;
     if (this.#active === 0) this.#idle.abort();
     // An import may never end.
-    if (this.#loading) void this.#keeper.close();
+    if (this.#loading || (this.#refreshing !== null && this.#stops > 1)) void this.#keeper.close();
     if (this.#stops === 1) this.#loop.wake();
     else for (const run of this.#runs) run.shutDown();
   }
 
   async #serve(): Promise<number> {
-    const { isolated } = this.#settings.identity;
-    const measuring = setInterval(() => this.#measure(), MEASURE_MS);
-    let isDone = false;
+    this.#measuring = setInterval(() => this.#measure(), MEASURE_MS);
     try {
-      while (!this.#idle.signal.aborted && !isDone) {
+      while (!this.#idle.signal.aborted && !(this.#isLeaving && this.#active === 0)) {
         const answer = await this.#exchange();
         if (answer === "stopped") return 0;
         if (answer === "no-server") return 1;
-        const over = answer.exit || this.#stops > 0 || (isolated && this.#served > 0);
-        isDone = over && this.#active === 0;
+        this.#exit ||= answer.exit;
       }
       return 0;
     } finally {
-      clearInterval(measuring);
+      clearInterval(this.#measuring);
     }
   }
 
-  #served = 0;
-
-  #slots(ending: number): number {
-    const { isolated } = this.#settings.identity;
-    const leaves = this.#stops > 0 || (isolated && this.#served > 0);
-    if (leaves || (this.#active > 0 && this.#keeper.isOver)) return 0;
-    return this.#offer.free(this.#active - ending);
+  /** The engine takes no further run, and ends when its runs have ended. */
+  get #isLeaving(): boolean {
+    return this.#exit || this.#stops > 0 || (this.#settings.identity.isolated && this.#served > 0);
   }
 
+  #slots(ending: number): number {
+    const drains = this.#begun > 0 && (this.#draining || this.#keeper.isRetired);
+    return this.#isLeaving || drains ? 0 : this.#offer.free(this.#active - ending);
+  }
+
+  /** Ends a window of measuring. The thread says nothing about runs while it is idle or new. */
   #measure(): void {
-    if (this.#active === 0) return;
+    const utilization = this.#keeper.thread.utilization();
+    if (this.#active === 0 || this.#refreshing !== null) return;
     const before = this.#offer.offered;
-    this.#offer.measured(this.#keeper.thread.utilization());
+    this.#offer.measured(utilization);
     if (this.#offer.offered > before) this.#loop.wake();
     void this.#keeper.endRetired(this.#settings.drainMs);
+  }
+
+  /** Begins a window of measuring. */
+  #restartMeasuring(): void {
+    this.#keeper.thread.utilization();
+    this.#measuring?.refresh();
   }
 
   /**
@@ -154,73 +163,107 @@ export class Engine {
     return await new Promise(() => undefined);
   }
 
-  /** One answered exchange; connection errors are retried until the server counts as gone. */
+  /** One answered exchange; failed ones are followed by another until the server counts as gone. */
   async #exchange(): Promise<{ exit: boolean } | "stopped" | "no-server"> {
     const { signal } = this.#idle;
     const { giveUpMs, lostMs, complain } = this.#settings;
     let waitMs = FIRST_WAIT_MS;
-    for (let failedMs: number | null = null; !signal.aborted; ) {
+    let failedMs: number | null = null;
+    while (!signal.aborted) {
       try {
-        return await this.#loop.next(signal);
+        const answer = await this.#loop.next(signal);
+        this.#complained = "";
+        return answer;
       } catch (error) {
         if (signal.aborted) break;
-        const refused = error instanceof UnexpectedAnswer;
-        if (refused) complain(`an exchange was answered ${error.message}`);
-        failedMs = refused ? null : (failedMs ?? performance.now());
-        const withoutMs = performance.now() - Math.max(failedMs ?? performance.now(), this.#loop.reachedMs);
+        failedMs ??= performance.now();
+        const withoutMs = performance.now() - Math.max(failedMs, this.#loop.reachedMs);
         if (withoutMs > lostMs) this.#loop.lose();
-        if (withoutMs > giveUpMs && this.#active === 0) {
+        if (error instanceof UnexpectedAnswer) this.#complainOnce(`an exchange was answered ${error.message}`);
+        else if (withoutMs > giveUpMs && this.#active === 0) {
           complain(`no server for ${giveUpMs / 1000} s: ${error instanceof Error ? error.message : String(error)}`);
           return "no-server";
         }
-        await sleep(refused ? REFUSED_WAIT_MS : waitMs, undefined, { signal }).catch(() => undefined);
-        waitMs = refused ? FIRST_WAIT_MS : Math.min(waitMs * 2, WAIT_MS_LONGEST);
+        await sleep(waitMs, undefined, { signal }).catch(() => undefined);
+        waitMs = Math.min(waitMs * 2, WAIT_MS_LONGEST);
       }
     }
     return "stopped";
   }
 
+  /** A server that does not answer as it should does so for every exchange. */
+  #complainOnce(text: string): void {
+    if (text !== this.#complained) this.#settings.complain(text);
+    this.#complained = text;
+  }
+
+  /**
+   * Begins the given runs and jobs. If files have changed, the thread is replaced, unless runs use it: then the new runs go
+   * back to the queue. A job takes the thread as it is.
+   */
+  async #take(items: readonly WorkItem[]): Promise<void> {
+    if (this.#active === 0) this.#restartMeasuring();
+    this.#active += items.length;
+    this.#served += items.length;
+    const { alive } = this.#keeper.thread;
+    if (this.#refreshing !== null) await this.#refreshing;
+    else if (this.#begun > 0) this.#draining ||= alive && this.#keeper.isOver;
+    else if (!alive || this.#keeper.isOver) await this.#refresh();
+    for (const item of items) {
+      if (isRun(item) && (this.#draining || this.#stops > 1)) void this.#giveBack(item);
+      else void this.#execute(item);
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    this.#refreshing = this.#keeper.refresh().finally(() => {
+      this.#refreshing = null;
+    });
+    await this.#refreshing;
+    this.#offer.reset();
+    this.#restartMeasuring();
+    const { importError } = this.#keeper;
+    if (importError !== null) this.#settings.complain(`the module cannot be imported any more:\n${importError}`);
+  }
+
+  async #giveBack(item: WorkItem): Promise<void> {
+    await this.#loop.giveBack(item);
+    this.#active -= 1;
+    this.#loop.wake();
+  }
+
   async #execute(item: WorkItem): Promise<void> {
     const { graceMs, lostMs, complain } = this.#settings;
     const options = { graceMs, lostMs, complain };
-    const isRun = (item.kind ?? "run") === "run";
-    this.#active += 1;
-    this.#served += 1;
+    this.#begun += 1;
     try {
-      if (!(await this.#isReady())) {
-        if (isRun) await this.#loop.giveBack(item);
-        return;
-      }
-      if (!isRun) return await this.#doJob(item, options);
-      const control = new RunControl(this.#loop, this.#keeper, item, options);
-      this.#runs.add(control);
-      await control.execute();
-      this.#runs.delete(control);
+      await this.#keeper.ready();
+      if (isRun(item)) await this.#control(new RunControl(this.#loop, this.#keeper, item, options));
+      else await doJob(this.#api, this.#loop, this.#keeper, item, options);
+    } catch (error) {
+      complain(`${item.kind ?? "run"} ${item.run_id}: ${String(error)}`);
     } finally {
+      this.#begun -= 1;
       this.#active -= 1;
+      if (this.#begun === 0) {
+        this.#draining = false;
+        // Nothing waits for the code that goes on.
+        void this.#keeper.endRetired(0);
+      }
       this.#loop.wake();
     }
   }
 
-  async #doJob(item: WorkItem, options: { graceMs: number; lostMs: number; complain(text: string): void }): Promise<void> {
-    await doJob(this.#api, this.#loop, this.#keeper, item, options).catch((error: unknown) =>
-      options.complain(`job ${String(item.kind)}: ${String(error)}`),
-    );
+  async #control(run: RunControl): Promise<void> {
+    this.#runs.add(run);
+    try {
+      await run.execute();
+    } finally {
+      this.#runs.delete(run);
+    }
   }
+}
 
-  /**
-   * Code left over from an earlier run may have ended the thread, and files may have changed: the thread is replaced if no run
-   * uses it. False if runs use it: then the new run goes back to the queue.
-   */
-  async #isReady(): Promise<boolean> {
-    await this.#refreshing;
-    if (!this.#keeper.isOver) return true;
-    if (this.#keeper.thread.alive && this.#keeper.thread.runs > 0) return false;
-    this.#refreshing ??= this.#keeper.refresh().finally(() => {
-      this.#refreshing = null;
-      this.#offer.reset();
-    });
-    await this.#refreshing;
-    return true;
-  }
+function isRun({ kind = "run" }: WorkItem): boolean {
+  return kind === "run";
 }

@@ -2,12 +2,15 @@
  * The conversation of an engine with its server: one request carries the reports of all its runs since the last one and asks
  * for further runs. While there is something to report, one exchange follows the other; else the server holds one until there
  * is work. Each exchange lists the runs that the engine holds, which replaces heartbeats.
+ *
+ * An exchange without an answer is not repeated: its reports go into the next one, because the server recognises reports that
+ * it has applied already, and the next exchange lists what the engine holds by then.
  */
-import { EXCHANGE_BYTES_MAX } from "#protocol/limits";
+import { EXCHANGE_BYTES_MAX, EXCHANGE_REPORTS_MAX } from "#protocol/limits";
 import type { WorkItem } from "#protocol/records/engine";
-import type { ExchangeOutcome, ExchangeResponse } from "#protocol/records/exchange";
+import type { ExchangeOutcome, ExchangeResponse, StopOrder } from "#protocol/records/exchange";
 import type { HeldRun, ReportAnswer, RunChannel, RunWatcher } from "./run-channel.ts";
-import type { ServerApi } from "./server-api.ts";
+import { type ServerApi, UnexpectedAnswer } from "./server-api.ts";
 
 /** Bytes of reports in one exchange; larger reports are requests of their own, which the server cuts into slices. */
 const PART_BYTES_MAX = EXCHANGE_BYTES_MAX / 4;
@@ -16,11 +19,17 @@ const EXCHANGE_EVENTS_BYTES_MAX = EXCHANGE_BYTES_MAX / 2;
 /** Leases of ended runs that are remembered, because an answer under way may still name them. */
 const ENDED_REMEMBERED_MAX = 4_096;
 
+/** Delay of a report that has to wait for an earlier report of its run, which the server applies in slices. */
+const BUSY_MS = 100;
+
+/** Answers to a whole exchange that one of its reports may have caused. */
+const CAUSED_BY_REPORT = new Set([400, 413, 422, 500]);
+
 /** A report that waits for its exchange. */
 interface Part {
-  run: number;
+  item: WorkItem;
   lease: number;
-  events: string;
+  events: string[];
   returned: boolean;
   /** The run leaves its slot with this report. */
   ends: boolean;
@@ -28,9 +37,12 @@ interface Part {
   fail(error: unknown): void;
 }
 
+/** A run is held from the answer that gives it, before the engine begins it. */
 interface Held {
   lease: number;
-  watcher: RunWatcher;
+  watcher: RunWatcher | null;
+  /** A stop that was ordered before the run was begun. */
+  stop: StopOrder["reason"] | null;
 }
 
 export interface ExchangeLoopOptions {
@@ -38,8 +50,6 @@ export interface ExchangeLoopOptions {
   slots(ending: number): number;
   /** Runs and jobs that the server hands out. */
   given(items: readonly WorkItem[]): void;
-  /** A held run is given up after this long without a server, in ms. */
-  lostMs: number;
 }
 
 export class ExchangeLoop implements RunChannel {
@@ -58,20 +68,19 @@ export class ExchangeLoop implements RunChannel {
     this.#options = options;
   }
 
-  /** Number of runs that the engine holds. */
-  get held(): number {
-    return this.#held.size;
-  }
-
   /** Time of the server's last answer (performance.now). */
   get reachedMs(): number {
     return this.#reachedMs;
   }
 
   hold(item: WorkItem, watcher: RunWatcher): HeldRun {
-    const lease = item.lease ?? 0;
-    const run = item.run_id;
-    this.#held.set(run, { lease, watcher });
+    const { run_id: run, lease } = item;
+    // A job is no assignment: nothing of it can be stopped, and its reports are requests of their own.
+    if (lease == null)
+      return { report: (events) => this.#api.report(item, events), check: () => undefined, close: () => undefined };
+    const stop = this.#held.get(run)?.stop ?? null;
+    this.#held.set(run, { lease, watcher, stop });
+    if (stop !== null) tellStop(watcher, stop);
     return {
       report: (events, ends) => this.#report(item, lease, events, ends),
       check: () => this.wake(),
@@ -83,7 +92,7 @@ export class ExchangeLoop implements RunChannel {
   async giveBack(item: WorkItem): Promise<void> {
     const lease = item.lease ?? 0;
     await new Promise<ReportAnswer>((settle, fail) => {
-      this.#add({ run: item.run_id, lease, events: "", returned: true, ends: true, settle, fail });
+      this.#add({ item, lease, events: [], returned: true, ends: true, settle, fail });
     }).catch(() => undefined);
     this.#release(item.run_id, lease);
   }
@@ -95,14 +104,26 @@ export class ExchangeLoop implements RunChannel {
   }
 
   /**
-   * Exchanges until the server orders the engine to leave, or `signal` is aborted.
-   * @throws the connection error of an exchange
+   * One exchange, after which the reports it carried are settled. `exit` is the server's order to leave.
+   * @throws the connection error, the signal's reason, and an UnexpectedAnswer; the reports stay for the next exchange
    */
   async next(signal: AbortSignal): Promise<{ exit: boolean }> {
     // Everything that this turn of the event loop reports goes into one exchange.
     await new Promise((resolve) => setImmediate(resolve));
-    if (this.#parts.length > 0 || this.#check) return await this.#carry(signal);
-    return await this.#wait(signal);
+    try {
+      return this.#parts.length > 0 || this.#check ? await this.#carry(signal) : await this.#wait(signal);
+    } catch (error) {
+      // The first exchange with a server that is back is answered at once.
+      this.#check = true;
+      throw error;
+    }
+  }
+
+  /** Gives up the runs: no server was reached for too long. */
+  lose(): void {
+    for (const { watcher } of this.#held.values()) watcher?.lost();
+    this.#held.clear();
+    for (const part of this.#parts.splice(0)) part.fail(new Error("no server was reached"));
   }
 
   /** An exchange that the server answers at once. */
@@ -112,9 +133,10 @@ export class ExchangeLoop implements RunChannel {
     try {
       const answer = await this.#send(parts, false, signal);
       this.#settle(parts, answer);
-      return { exit: answer.exit };
+      return answer;
     } catch (error) {
-      for (const part of parts) part.fail(error);
+      if (error instanceof UnexpectedAnswer && CAUSED_BY_REPORT.has(error.status)) for (const part of parts) this.#sendAlone(part);
+      else this.#parts.unshift(...parts);
       throw error;
     }
   }
@@ -126,16 +148,18 @@ export class ExchangeLoop implements RunChannel {
     });
     const holding = this.#send([], true, signal);
     holding.catch(() => undefined);
-    const answer = await Promise.race([holding, woken]);
-    this.#wake = null;
+    const answer = await Promise.race([holding, woken]).finally(() => {
+      this.#wake = null;
+    });
     if (answer !== null) {
       this.#settle([], answer);
-      return { exit: answer.exit };
+      return answer;
     }
-    // The server answers the held exchange when the newer one arrives; it may have handed something out before.
-    const [carried, held] = await Promise.all([this.#carry(signal), holding]);
-    this.#settle([], held);
-    return { exit: carried.exit };
+    const carried = await this.#carry(signal);
+    // The server has answered the held exchange when the newer one arrived; it may have handed out a job or the exit before.
+    const held = await holding.catch(() => null);
+    if (held !== null) this.#settle([], held);
+    return { exit: carried.exit || held?.exit === true };
   }
 
   async #send(parts: readonly Part[], holds: boolean, signal: AbortSignal): Promise<ExchangeResponse> {
@@ -145,10 +169,10 @@ export class ExchangeLoop implements RunChannel {
         exchange: this.#number,
         slots: this.#options.slots(parts.filter(({ ends }) => ends).length),
         held: [...this.#held].map(([run_id, { lease }]) => ({ run_id, lease })),
-        reports: parts.map(({ run, lease, returned }) => ({ run_id: run, lease, ...(returned ? { returned } : {}) })),
+        reports: parts.map(({ item, lease, returned }) => ({ run_id: item.run_id, lease, ...(returned ? { returned } : {}) })),
         ...(holds ? {} : { hold: false }),
       },
-      parts.map(({ events }) => events),
+      parts.map(({ events }) => events.join()),
       holds,
       signal,
     );
@@ -159,18 +183,19 @@ export class ExchangeLoop implements RunChannel {
   #settle(parts: readonly Part[], { runs, reports, stop }: ExchangeResponse): void {
     const outcomes = new Map(reports.map((outcome) => [outcome.run_id, outcome]));
     for (const part of parts) {
-      const outcome = outcomes.get(part.run);
-      // A report of this run that was a request of its own is still being applied.
-      if (outcome?.status === 503) this.#parts.push(part);
+      const outcome = outcomes.get(part.item.run_id);
+      if (outcome?.status === 503) setTimeout(() => this.#add(part), BUSY_MS);
       else part.settle(answerOf(outcome));
     }
     for (const { run_id, lease, reason } of stop) {
       const held = this.#held.get(run_id);
       if (held?.lease !== lease) continue;
-      if (reason === "cancel") held.watcher.cancelRequested();
-      else held.watcher.gone();
+      if (held.watcher === null) held.stop ??= reason;
+      else tellStop(held.watcher, reason);
     }
-    this.#options.given(runs.filter((item) => this.#isNew(item)));
+    const items = runs.filter((item) => this.#isNew(item));
+    for (const { run_id, lease } of items) if (lease != null) this.#held.set(run_id, { lease, watcher: null, stop: null });
+    if (items.length > 0) this.#options.given(items);
   }
 
   /** False for a run that the engine has got already: two answers under way may give the same run. */
@@ -179,24 +204,30 @@ export class ExchangeLoop implements RunChannel {
     return this.#held.get(run_id)?.lease !== lease && !this.#ended.has(lease);
   }
 
+  /** As many waiting reports as fit into one exchange; at least one if there is any, and at most one of each run. */
   #takeParts(): Part[] {
     let bytes = 0;
     const runs = new Set<number>();
-    const end = this.#parts.findIndex(({ run, events }) => {
-      bytes += events.length;
-      const again = runs.has(run);
-      runs.add(run);
-      return again || (bytes > EXCHANGE_EVENTS_BYTES_MAX && runs.size > 1);
+    const end = this.#parts.findIndex(({ item, events }) => {
+      bytes += bytesOf(events);
+      const again = runs.has(item.run_id);
+      runs.add(item.run_id);
+      return again || runs.size > EXCHANGE_REPORTS_MAX || (bytes > EXCHANGE_EVENTS_BYTES_MAX && runs.size > 1);
     });
     return this.#parts.splice(0, end === -1 ? this.#parts.length : end);
   }
 
   async #report(item: WorkItem, lease: number, events: string[], ends: boolean): Promise<ReportAnswer> {
-    const text = events.join();
-    if (text.length > PART_BYTES_MAX) return await this.#api.report(item, events);
+    if (bytesOf(events) > PART_BYTES_MAX) return await this.#api.report(item, events);
     return await new Promise((settle, fail) => {
-      this.#add({ run: item.run_id, lease, events: text, returned: false, ends, settle, fail });
+      this.#add({ item, lease, events, returned: false, ends, settle, fail });
     });
+  }
+
+  /** Reports a part of a refused exchange as a request of its own, so that only the part at fault is refused. */
+  #sendAlone({ item, events, returned, settle, fail }: Part): void {
+    if (returned) settle({ kind: "gone" });
+    else this.#api.report(item, events).then(settle, fail);
   }
 
   #add(part: Part): void {
@@ -211,13 +242,16 @@ export class ExchangeLoop implements RunChannel {
       if (this.#ended.size <= ENDED_REMEMBERED_MAX) break;
       this.#ended.delete(first);
     }
-    this.wake();
   }
+}
 
-  /** Gives up the held runs: no server was reached for too long. */
-  lose(): void {
-    for (const { watcher } of this.#held.values()) watcher.lost();
-  }
+function tellStop(watcher: RunWatcher, reason: StopOrder["reason"]): void {
+  if (reason === "cancel") watcher.cancelRequested();
+  else watcher.gone();
+}
+
+function bytesOf(events: readonly string[]): number {
+  return events.reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
 }
 
 function answerOf(outcome: ExchangeOutcome | undefined): ReportAnswer {

@@ -75,30 +75,56 @@ export class FlowCalls {
   async #execute(run: RunFacts, attempt: number): Promise<void> {
     const counters = attempt === 1 ? undefined : this.#counters.get(run.id);
     this.#counters.delete(run.id);
-    const active = this.#activate(run, attempt, counters ?? new Map());
-    const { promise: abandoned, resolve: abandon } = Promise.withResolvers<AttemptOutcome>();
-    this.#calls.set(run.id, { active, abandon: () => abandon({ kind: "stopped", lingering: true }) });
-    const outcome = await Promise.race([runAttempt(this.#find(run).definition, active), abandoned]);
-    active.printed.flush();
-    active.ended = true;
-    this.#calls.delete(run.id);
-    if (outcome.kind === "failed" && outcome.retryDelaySeconds !== null) this.#counters.set(run.id, active.counters);
+    const outcome = await this.#outcomeOf(run, attempt, counters ?? new Map());
     this.#batch.end({ run: run.id, outcome });
+  }
+
+  async #outcomeOf(run: RunFacts, attempt: number, counters: Map<string, number>): Promise<AttemptOutcome> {
+    try {
+      const { definition } = this.#find(run);
+      const active = this.#activate(run, attempt, counters);
+      const outcome = await this.#call<AttemptOutcome>(active, runAttempt(definition, active), {
+        kind: "stopped",
+        lingering: true,
+      });
+      if (outcome.kind === "failed" && outcome.retryDelaySeconds !== null) this.#counters.set(run.id, counters);
+      return outcome;
+    } catch (error) {
+      return { kind: "failed", failure: describeFailure(error), retryDelaySeconds: null, lingering: false };
+    }
   }
 
   async #hook(run: RunFacts, state: State): Promise<void> {
     let error: string | null = null;
     try {
-      await runFlowHook(this.#find(run).definition, this.#activate(run, 1, new Map()), state);
+      const { definition } = this.#find(run);
+      const active = this.#activate(run, 1, new Map());
+      const called = runFlowHook(definition, active, state).then(() => null);
+      error = await this.#call(active, called, "the hook has not returned");
     } catch (thrown) {
       error = describeFailure(thrown).message;
     }
     this.#batch.end({ run: run.id, hook: { error } });
   }
 
+  /** The outcome of code, or `given` when the code is abandoned. What the code does after that is not recorded. */
+  async #call<T>(active: ActiveRun, outcome: Promise<T>, given: T): Promise<T> {
+    const abandoned = Promise.withResolvers<T>();
+    this.#calls.set(active.id, { active, abandon: () => abandoned.resolve(given) });
+    try {
+      return await Promise.race([outcome, abandoned.promise]);
+    } finally {
+      active.printed.flush();
+      active.ended = true;
+      this.#calls.delete(active.id);
+    }
+  }
+
   #stop(run: number, seconds: number | null): void {
     const reason = seconds === null ? new Cancelled("cancelled") : new TimedOut(seconds);
     this.#calls.get(run)?.active.controller.abort(reason);
+    // A run that waits for its next attempt has none.
+    this.#counters.delete(run);
   }
 
   #find({ project, flow }: Pick<RunFacts, "project" | "flow">): LoadedFlow {
@@ -110,16 +136,19 @@ export class FlowCalls {
 
   #activate(run: RunFacts, attempt: number, counters: Map<string, number>): ActiveRun {
     const { home, connect } = this.#options;
-    return newActiveRun({
+    const active: ActiveRun = newActiveRun({
       ...run,
       attempt,
       clock: systemClock,
       home,
       logPrints: this.#find(run).definition.wire.log_prints,
-      report: (item) => this.#batch.add(run.id, item),
+      report: (item) => {
+        if (!active.ended) this.#batch.add(run.id, item);
+      },
       servicesFor: (signal) => new ServerRunServices(connect, home, run.id, signal),
       counters,
     });
+    return active;
   }
 }
 

@@ -12,7 +12,7 @@ import { Reporter } from "./reporter.ts";
 import type { HeldRun, RunChannel } from "./run-channel.ts";
 import { RunChildren } from "./run-children.ts";
 import { RunStop } from "./run-stop.ts";
-import type { CodeKeeper, Ended, FlowFacts, RunFacts } from "./user-thread-api.ts";
+import type { CodeKeeper, CodePlace, Ended, FlowFacts, RunFacts } from "./user-thread-api.ts";
 
 /** How long a hook may take before its thread is ended. */
 const HOOK_MS_MAX = 60_000;
@@ -39,6 +39,8 @@ export class RunControl {
   readonly #flow: FlowFacts | undefined;
   /** Begin and end of each attempt; the end of the latest is null until another follows. */
   readonly #times: [fromUs: number, toUs: number | null][] = [];
+  /** Where the flow's function executes now. */
+  #place: CodePlace | null = null;
 
   constructor(channel: RunChannel, keeper: CodeKeeper, item: WorkItem, options: RunControlOptions) {
     this.#keeper = keeper;
@@ -135,8 +137,6 @@ export class RunControl {
 
   async #attempts(flow: FlowFacts): Promise<Ending> {
     for (let attempt = 1; ; attempt += 1) {
-      const early = this.#stopEnding();
-      if (early !== null) return early;
       const times: [number, number | null] = [systemClock.nowUs(), null];
       this.#times.push(times);
       const result = await this.#attempt(flow, attempt);
@@ -156,18 +156,21 @@ export class RunControl {
 
   /** One call of the flow's function, under its time limit. */
   async #attempt(flow: FlowFacts, attempt: number): Promise<Ending | { kind: "retry"; failure: FailureRecord; delay: number }> {
-    const { thread } = this.#keeper;
+    const place = await this.#keeper.ready();
+    const early = this.#stopEnding();
+    if (early !== null) return early;
     const seconds = flow.timeoutSeconds;
     const disarm =
       seconds === null ? undefined : systemClock.after(seconds * 1000, () => this.#stop.request({ kind: "timed-out", seconds }));
-    const outcome = await thread.execute(this.#facts, attempt, (items) => {
+    this.#place = place;
+    const outcome = await place.execute(this.#facts, attempt, (items) => {
       this.#open.observe(items);
       this.#reporter.add(items);
     });
+    this.#place = null;
     disarm?.();
     this.#stop.disarm();
-    if (outcome.kind === "ended") await this.#revivePlace();
-    else if (outcome.lingering) this.#keeper.retire(this.#item.run_id);
+    if (outcome.kind !== "ended" && outcome.lingering) this.#keeper.retire(this.#item.run_id);
     await this.#children.end(outcome.kind === "completed" && this.#stop.reason === null);
     return this.#stopEnding() ?? endingOf(outcome, this.#item.run_id);
   }
@@ -217,15 +220,19 @@ export class RunControl {
 
   /** Calls the flow's hook for a state, and reports the hook's log lines. */
   async #runHook(state: State): Promise<void> {
-    const { thread } = this.#keeper;
-    const late = setTimeout(() => void thread.terminate(this.#item.run_id), HOOK_MS_MAX);
-    const failure = await thread.hook(this.#facts, state, (items) => this.#reporter.add(items));
-    clearTimeout(late);
+    const place = await this.#keeper.ready();
+    let isLate = false;
+    const limit = setTimeout(() => {
+      isLate = true;
+      void this.#endCode(place);
+    }, HOOK_MS_MAX);
+    const failure = await place.hook(this.#facts, state, (items) => this.#reporter.add(items));
+    clearTimeout(limit);
     if (failure !== null) {
       const why = typeof failure === "string" ? `hook: ${failure}` : `${failure.cause} in a hook`;
       this.#options.complain(`run ${this.#item.run_id}: ${why}`);
     }
-    if (!thread.alive) await this.#revivePlace();
+    if (isLate && place.alive) this.#keeper.retire(this.#item.run_id);
     await this.#children.end(true);
     await this.#reporter.flush();
   }
@@ -235,20 +242,19 @@ export class RunControl {
     this.#reporter.add([{ kind: "logs", logs: [{ ...line, timestamp: systemClock.nowUs(), message }] }]);
   }
 
-  /**
-   * The code did not return within the grace. Code that holds its thread can only be ended with the thread; other code is
-   * left to itself, so that the other runs of the thread go on.
-   */
+  /** The code did not return within the grace. */
   async #enforceStop(): Promise<void> {
     await this.#children.kill();
-    const { thread } = this.#keeper;
-    if (await thread.responds()) thread.abandon(this.#item.run_id);
-    else await thread.terminate(this.#item.run_id);
+    if (this.#place !== null) await this.#endCode(this.#place);
   }
 
-  async #revivePlace(): Promise<void> {
-    const traceback = await this.#keeper.revive();
-    if (traceback !== null) this.#options.complain(`the module cannot be imported any more:\n${traceback}`);
+  /**
+   * Code that holds its thread can only be ended with the thread; other code is left to itself, so that the other runs of the
+   * thread go on.
+   */
+  async #endCode(place: CodePlace): Promise<void> {
+    if (await place.responds()) place.abandon(this.#item.run_id);
+    else await place.terminate(this.#item.run_id);
   }
 
   /** One move of the run; false if it was refused or the run is gone. */

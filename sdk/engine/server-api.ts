@@ -45,7 +45,10 @@ export class ServerApi {
   readonly #side: Channel;
   readonly #retryMs: number;
 
-  /** @param connect opens a channel on which an answer may take the given number of ms */
+  /**
+   * @param connect opens a channel on which an answer may take the given number of ms
+   * @param retryMs how long reports are repeated without an answer, in ms
+   */
   constructor(identity: EngineIdentity, connect: (timeoutMs: number) => Channel, retryMs = RETRY_MS) {
     this.#identity = identity;
     this.#poll = connect(POLL_TIMEOUT_MS);
@@ -78,9 +81,9 @@ export class ServerApi {
   }
 
   /**
-   * POST /api/engine/exchange, repeated under its number until the server has answered.
+   * POST /api/engine/exchange, once.
    * @param holds true if the server may hold the request; it then has a connection of its own
-   * @throws the connection error after the time of retries, the signal's reason, and an Error for an unexpected answer
+   * @throws connection errors, the signal's reason, and an UnexpectedAnswer for an answer other than 200
    */
   async exchange(body: ExchangeBody, events: readonly string[], holds: boolean, signal: AbortSignal): Promise<ExchangeResponse> {
     const { engineId, sourceDir, module, isolated, nice, host, wanted } = this.#identity;
@@ -98,13 +101,7 @@ export class ServerApi {
     const parts = reports.map((report, at) => `${JSON.stringify(report).slice(0, -1)},"events":[${events[at] ?? ""}]}`);
     const json = `${JSON.stringify({ ...identity, ...rest }).slice(0, -1)},"reports":[${parts.join()}]}`;
     const channel = holds ? this.#poll : this.#run;
-    const answer = await sendUntilAnswered(
-      () => channel.send("POST", "/api/engine/exchange", json, signal),
-      holds ? 0 : this.#retryMs,
-      signal,
-    );
-    // A newer exchange was faster on the other connection.
-    if (holds && answer.status === 409) return { exchange: body.exchange, exit: false, runs: [], reports: [], stop: [] };
+    const answer = await channel.send("POST", "/api/engine/exchange", json, signal);
     if (answer.status !== 200) throw new UnexpectedAnswer(answer);
     return answer.body as ExchangeResponse;
   }
@@ -185,8 +182,11 @@ const IMPORT_FAILURE_RETRY_MS = 30_000;
 
 /** The server sent an unexpected answer. */
 export class UnexpectedAnswer extends Error {
+  readonly status: number;
+
   constructor(answer: ChannelAnswer) {
     super(errorOf(answer));
+    this.status = answer.status;
   }
 }
 

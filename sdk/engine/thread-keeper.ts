@@ -18,7 +18,7 @@ export class ThreadKeeper implements CodeKeeper {
   #flows: FlowFacts[] = [];
   importError: string | null = null;
   #closed = false;
-  #replacing: Promise<string | null> | null = null;
+  #replacing: Promise<unknown> | null = null;
   /** The first run whose code goes on after its end. */
   #retired: { run: number; sinceMs: number } | null = null;
 
@@ -53,23 +53,21 @@ export class ThreadKeeper implements CodeKeeper {
     return this.importError;
   }
 
-  /** Ends the thread and starts another; returns the result of load(). */
-  async replace(): Promise<string | null> {
-    await this.#startThread();
-    return await this.load();
-  }
-
-  /** Several runs may find the thread ended; the first one starts another. */
-  async revive(): Promise<string | null> {
-    if (this.#thread.alive) return await (this.#replacing ?? Promise.resolve(this.importError));
-    this.#replacing ??= this.replace().finally(() => {
-      this.#replacing = null;
-    });
-    return await this.#replacing;
+  /** The thread, once its module is imported. A thread that has ended is replaced; one that is over is not. */
+  async ready(): Promise<UserThread> {
+    if (this.#thread.alive) await this.#replacing;
+    else await this.#replace();
+    return this.#thread;
   }
 
   retire(run: number): void {
     this.#retired ??= { run, sinceMs: performance.now() };
+    this.#thread.lingers = true;
+  }
+
+  /** Whether code of an ended run goes on in the thread, which therefore takes no further run. */
+  get isRetired(): boolean {
+    return this.#retired !== null;
   }
 
   /**
@@ -78,13 +76,13 @@ export class ThreadKeeper implements CodeKeeper {
    * system may still be on its way.
    */
   get isOver(): boolean {
-    return !this.#thread.alive || this.#retired !== null || this.importError !== null || this.#thread.isOutdated();
+    return this.#retired !== null || this.importError !== null || this.#thread.isOutdated();
   }
 
-  /** Replaces a thread that is over, once no run uses it. */
+  /** Replaces a thread that is over or has ended. No run uses it. */
   async refresh(): Promise<void> {
-    if (!this.#thread.alive || this.#retired !== null || this.importError !== null) await this.replace();
-    for (let tries = 0; tries < REFRESHES_MAX && this.#thread.isOutdated(); tries += 1) await this.replace();
+    if (!this.#thread.alive || this.isOver) await this.#replace();
+    for (let tries = 1; tries < REFRESHES_MAX && this.#thread.isOutdated(); tries += 1) await this.#replace();
   }
 
   /** Ends a thread whose lingering code has had this long for the other runs to end. */
@@ -93,11 +91,23 @@ export class ThreadKeeper implements CodeKeeper {
     await this.#thread.terminate(this.#retired.run);
   }
 
+  /** Ends the thread and starts another. Whoever asks for it while it is under way waits for the same thread. */
+  #replace(): Promise<unknown> {
+    this.#replacing ??= this.#startThread()
+      .then(() => this.load())
+      .finally(() => {
+        this.#replacing = null;
+      });
+    return this.#replacing;
+  }
+
   async #startThread(): Promise<void> {
     await this.#thread.terminate(null);
     this.#flows = [];
     this.#retired = null;
     this.#thread = new UserThread(this.#data, this.#heapMb);
+    // The process is about to end.
+    if (this.#closed) await this.#thread.terminate(null);
   }
 
   find(project: string, name: string): FlowFacts | undefined {

@@ -107,8 +107,8 @@ export interface CodeKeeper {
   readonly importError: string | null;
   /** The flow of this name, in this project if there is one. */
   find(project: string, name: string): FlowFacts | undefined;
-  /** A place that executes code, after the former one has ended: null if the module was imported, else the traceback. */
-  revive(): Promise<string | null>;
+  /** The place, once it takes runs: another one if it has ended. */
+  ready(): Promise<CodePlace>;
   /** Code of an ended run goes on: the place takes no further run, and ends when its other runs have ended. */
   retire(run: number): void;
 }

@@ -31,6 +31,8 @@ interface Waiting {
 /** The control thread's handle of the user thread, which can end at any moment. */
 export class UserThread implements CodePlace {
   readonly api: Remote<UserThreadApi>;
+  /** Code of an ended run goes on here. */
+  lingers = false;
   readonly #worker: Worker;
   readonly #files: LoadedFile[] = [];
   /** Calls that wait for an answer, by run; each is settled with the cause when the thread ends. */
@@ -65,11 +67,6 @@ export class UserThread implements CodePlace {
 
   get alive(): boolean {
     return this.#ended === null;
-  }
-
-  /** Number of runs whose code executes here. */
-  get runs(): number {
-    return this.#calls.size;
   }
 
   /** Whether a file loaded here has changed since. Costs two microseconds per file. */
@@ -152,6 +149,12 @@ export class UserThread implements CodePlace {
     });
   }
 
+  /** The only run whose code can have ended the thread; null if there are several. */
+  #onlyRun(): number | null {
+    const [run = null, second] = this.#calls.keys();
+    return second === undefined && !this.lingers ? run : null;
+  }
+
   #take(news: readonly RunNews[]): void {
     for (const each of news) {
       const call = this.#calls.get(each.run);
@@ -165,7 +168,8 @@ export class UserThread implements CodePlace {
     }
   }
 
-  #end(ended: Ended): void {
+  #end(cause: Ended): void {
+    const ended = { ...cause, run: cause.run ?? this.#onlyRun() };
     this.#ended = ended;
     for (const { settle } of this.#calls.values()) settle(ended);
     this.#calls.clear();

@@ -65,8 +65,8 @@ export class ScriptCode implements CodeKeeper, CodePlace {
 
   async terminate(): Promise<void> {}
 
-  async revive(): Promise<string | null> {
-    return null;
+  async ready(): Promise<CodePlace> {
+    return this;
   }
 
   retire(): void {}

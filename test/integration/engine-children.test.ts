@@ -3,7 +3,7 @@ import { listFromPs, listProcesses, processesOf } from "#system/run-processes";
 import { startEngine } from "../support/engine-process.ts";
 import type { ServedRun } from "../support/protocol-server.ts";
 
-const { server } = await startEngine(t, "leaving.ts", ["--grace", "0.5", "--heartbeat", "0.2"]);
+const { server } = await startEngine(t, "leaving.ts", ["--slots", "1", "--grace", "0.5"]);
 
 /** The pids that the flow reports of its started processes. */
 async function pidsOf(run: ServedRun): Promise<number[]> {
@@ -17,8 +17,7 @@ async function living(pids: readonly number[]): Promise<number[]> {
 }
 
 async function cancelled(run: ServedRun): Promise<ServedRun> {
-  run.cancel = true;
-  run.state = { ...run.state, type: "Cancelling", name: "Cancelling" };
+  server.cancel(run);
   return await server.ended(run);
 }
 

@@ -1,6 +1,6 @@
 import t from "tap";
 import { startEngine } from "../support/engine-process.ts";
-import type { ServedRun } from "../support/protocol-server.ts";
+import type { Received, ServedRun } from "../support/protocol-server.ts";
 
 const { server, complaints, complained } = await startEngine(t, "printing.ts");
 
@@ -81,12 +81,14 @@ t.test("with logPrints off, and after its end, what a run prints goes to the out
 
 t.test("who prints more than can be sent is told to wait, and nothing is lost", async (t) => {
   let held = true;
-  server.intercept = ({ path }) => (held && path.endsWith("/report") ? "cut" : undefined);
+  const reports = ({ body }: Received) => JSON.stringify(body).includes("stdout");
+  server.intercept = (request) => (held && reports(request) ? "cut" : undefined);
   t.teardown(() => {
     server.intercept = () => undefined;
   });
+  const before = server.received.length;
   const run = server.enqueue("flood");
-  await server.until(() => server.received.filter(({ path }) => path.endsWith("/report")).length > 3);
+  await server.until(() => server.received.slice(before).filter(reports).length > 3);
   held = false;
   await server.ended(run);
   t.equal(printed(run, "stdout").length, 40_000);

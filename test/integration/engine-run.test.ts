@@ -2,52 +2,77 @@ import { once } from "node:events";
 import { hostname } from "node:os";
 import t from "tap";
 import { startEngine } from "../support/engine-process.ts";
+import type { ServedRun } from "../support/protocol-server.ts";
 
-/** The engine that most tests share; it executes one run after the other. */
-const { server } = await startEngine(t, "basic.ts");
+/** The engine that most tests share. */
+const { server } = await startEngine(t, "basic.ts", ["--slots", "1"]);
 t.afterEach(() => {
   server.intercept = () => undefined;
 });
+
+/** The numbers of everything that was reported about a run. */
+function numbersOf(run: ServedRun): number[] {
+  return [...new Set(server.reports(run).flatMap(({ events }) => events.map(({ seq }) => Number(seq))))];
+}
 
 t.test("a run goes through its states, with everything it reported before the last one", async (t) => {
   const run = await server.ended(server.enqueue("sums", { upTo: "7" }));
   t.same(run.history, ["Pending", "Running", "Completed"]);
   t.same(run.state.details, { result: { value: 8 } });
-  t.match(server.paths(run).at(-1), "Completed", "nothing is left to report afterwards");
+  t.equal(server.paths(run).at(-1), "report: Completed", "nothing is left to report afterwards");
   t.same(server.logs(run), [`summing up to 7 for { run: 'run-${run.id}' }`, "printed"]);
   t.same(
     run.items.slice(0, 4).map(({ kind }) => kind),
     ["logs", "task_run_created", "task_run_transition", "task_run_transition"],
   );
-  const transition = server.received.find(({ path }) => path === `/api/runs/${run.id}/transition`);
-  t.same(transition?.body, { type: "Pending", name: "Pending", message: null, details: {}, force: false });
-  const poll = server.received[0];
-  t.match(poll, {
-    path: "/api/engine/work",
-    body: { engine_id: "engine-1", module: "basic.ts", isolated: false, nice: 0, wait_ms: 30_000, owns_stop: true },
+  const numbers = numbersOf(run);
+  t.same(
+    numbers,
+    numbers.map((_, index) => index + 1),
+  );
+  const first = server.received[0];
+  t.match(first, {
+    path: "/api/engine/exchange",
+    body: {
+      engine_id: "engine-1",
+      module: "basic.ts",
+      isolated: false,
+      nice: 0,
+      exchange: 1,
+      slots: 1,
+      held: [],
+      reports: [],
+      hold: undefined,
+    },
   });
-  t.ok(String(poll?.body["host"]).startsWith(hostname()));
+  t.ok(String(first?.body["host"]).startsWith(hostname()));
 });
 
-t.test("a run that reports nothing takes three requests", async (t) => {
+t.test("a run that reports nothing else takes two reports, and is listed as held between them", async (t) => {
   const run = await server.ended(server.enqueue("bare"));
-  t.same(server.paths(run), ["Pending", "Running", "Completed"]);
+  t.same(run.history, ["Pending", "Running", "Completed"]);
+  t.same(server.paths(run), ["report: Pending, Running", "report: Completed"]);
   t.same(run.state.details, {});
+  t.ok(run.listed >= 2);
+  await server.until(() => server.parked);
+  t.same(server.exchanges.at(-1)?.held, [], "not after its end");
+  for (const { lease } of server.reports(run)) t.equal(lease, run.lease);
 });
 
 t.test("a failed flow waits as AwaitingRetry and goes on as Retrying", async (t) => {
-  const waits: unknown[] = [];
-  server.intercept = ({ body }) => {
-    if (body["name"] === "AwaitingRetry") waits.push(body);
-    return undefined;
-  };
   const run = await server.ended(server.enqueue("flaky"));
   t.same(run.history, ["Pending", "Running", "AwaitingRetry", "Retrying", "AwaitingRetry", "Retrying", "Completed"]);
-  t.match(waits[0], {
-    type: "Scheduled",
-    message: "RangeError: failure 1",
-    details: { attempt: 1, delay: 0.01, retries: 2, exception: "RangeError", traceback: /failure 1/ },
-  });
+  const moves = server.reports(run).flatMap(({ events }) => events.filter(({ kind }) => kind === "run_transition"));
+  t.match(
+    moves.find(({ state }) => (state as { name: string }).name === "AwaitingRetry"),
+    {
+      state: {
+        type: "Scheduled",
+        message: "RangeError: failure 1",
+        details: { attempt: 1, delay: 0.01, retries: 2, exception: "RangeError", traceback: /failure 1/ },
+      },
+    },
+  );
 });
 
 t.test("unknown flows and wrong parameters fail the run after Running", async (t) => {
@@ -63,32 +88,46 @@ t.test("a run whose Pending is refused is not started, one already cancelled is 
   const refused = server.enqueue("bare");
   refused.state = { ...refused.state, type: "Cancelled", name: "Cancelled" };
   await server.until(() => server.paths(refused).length === 1 && server.parked);
-  t.same(server.paths(refused), ["Pending"]);
+  t.same(server.paths(refused), ["report: Pending, Running"]);
   const cancelled = await server.ended(server.enqueue("bare", {}, { cancel_requested: true }));
   t.same(cancelled.history, ["Cancelled"]);
 });
 
-t.test("the lease of a work item comes back with every request of its run", async (t) => {
-  const run = await server.ended(server.enqueue("sums", {}, { lease: 77 }));
-  const own = server.received.filter(({ path, body }) => path.includes(`/runs/${run.id}/`) || body["run_id"] === run.id);
-  t.ok(own.length >= 4);
-  for (const { body } of own) t.equal(body["lease"], 77);
-  t.type(own[0]?.body["timestamp"], "number", "a transition with a lease can be recognised when it is repeated");
+t.test("a cancel that comes when the function has returned ends the run as Cancelled", async (t) => {
+  const run = server.enqueue("bare");
+  server.intercept = ({ body }) => {
+    if (JSON.stringify(body).includes("Completed") && run.state.type === "Running")
+      run.state = { ...run.state, type: "Cancelling", name: "Cancelling" };
+    return undefined;
+  };
+  await server.ended(run);
+  t.same(run.history, ["Pending", "Running", "Cancelled"]);
 });
 
-t.test("an answer that was lost is asked for again and nothing happens twice", async (t) => {
-  const lost = new Set(["Running", "report", "Completed"]);
-  server.intercept = ({ path, body }) => {
-    const name = path.endsWith("/report") ? "report" : String(body["name"]);
-    return lost.delete(name) ? "cut-after" : undefined;
-  };
-  const run = await server.ended(server.enqueue("sums"));
-  t.same(run.history, ["Pending", "Running", "Completed"]);
-  const seqs = run.items.map(({ seq }) => Number(seq));
-  t.same(
-    seqs,
-    seqs.map((_, index) => index + 1),
-  );
+t.test("reports whose exchange or answer was lost are sent again, and nothing happens twice", async (t) => {
+  for (const [name, how] of [
+    ["Running", "cut-after"],
+    ["task_run_created", "cut"],
+    ["Completed", "cut-after"],
+  ] as const) {
+    let lost = 0;
+    server.intercept = ({ body }) => {
+      if (lost > 0 || !JSON.stringify(body).includes(name)) return undefined;
+      lost += 1;
+      return how;
+    };
+    const run = await server.ended(server.enqueue("sums"));
+    await server.until(() => server.parked);
+    t.equal(lost, 1, name);
+    t.same(run.history, ["Pending", "Running", "Completed"]);
+    t.equal(run.given, 1);
+    const seqs = run.items.map(({ seq }) => Number(seq));
+    t.same(
+      seqs,
+      seqs.toSorted((a, b) => a - b),
+    );
+    t.equal(new Set(seqs).size, seqs.length);
+  }
 });
 
 t.test("many log lines arrive in order and in requests of bounded size", async (t) => {
@@ -97,30 +136,32 @@ t.test("many log lines arrive in order and in requests of bounded size", async (
     server.logs(run),
     Array.from({ length: 12_000 }, (_, line) => `line ${line}`),
   );
-  const sizes = server.received
-    .filter(({ path, body }) => path.endsWith("/report") && body["run_id"] === run.id)
-    .map(({ body }) => (body["events"] as { logs: unknown[] }[]).reduce((sum, { logs }) => sum + logs.length, 0));
+  const sizes = server
+    .reports(run)
+    .map(({ events }) => events.reduce((sum, { logs }) => sum + ((logs as unknown[] | undefined)?.length ?? 0), 0));
   t.ok(Math.max(...sizes) <= 5000, `largest request: ${Math.max(...sizes)} lines`);
 });
 
-t.test("jobs are answered", async (t) => {
+t.test("jobs are answered, and are not listed as held", async (t) => {
   server.enqueue(
     "sums",
     {},
-    { kind: "bulk_complete", run_id: 0, payload: { kind: "bulk_complete", backfill_id: 9, flow_id: 1 } },
+    { kind: "bulk_complete", run_id: 0, lease: undefined, payload: { kind: "bulk_complete", backfill_id: 9, flow_id: 1 } },
   );
   await server.until(() => server.received.some(({ path }) => path === "/api/backfills/9/prefilter"));
-  t.same(server.received.at(-1)?.body, { skip: [] });
-  const crashed = server.enqueue("hooked", {}, { kind: "hooks", payload: { kind: "hooks", run_id: 2, state: "Crashed" } });
+  t.same(server.received.findLast(({ path }) => path === "/api/backfills/9/prefilter")?.body, { skip: [] });
+  const job = { kind: "hooks", lease: undefined, payload: { kind: "hooks", run_id: 2, state: "Crashed" } };
+  const crashed = server.enqueue("hooked", {}, job);
   await server.until(() => server.logs(crashed).length > 0);
   t.same(server.logs(crashed), [`crash hook of run-${crashed.id}`]);
+  t.equal(crashed.listed, 0);
 });
 
 t.test("hooks of a run are called after its last state", async (t) => {
   const run = server.enqueue("hooked");
   await server.until(() => server.logs(run).length > 0);
   t.same(server.logs(run), [`completed: run-${run.id}`]);
-  t.same(server.paths(run), ["Pending", "Running", "Completed", "report"]);
+  t.same(server.paths(run), ["report: Pending, Running", "report: Completed", "report"]);
 });
 
 t.test("exit, --once and SIGTERM end an idle engine with code 0", async (t) => {
@@ -155,9 +196,15 @@ t.test("SIGTERM ends an engine whose module never finishes its import", async (t
   t.equal(await exited, 0);
 });
 
-t.test("a poll that is refused is repeated", async (t) => {
-  let refusals = 1;
-  server.intercept = ({ path }) =>
-    path === "/api/engine/work" && refusals-- > 0 ? { status: 500, body: { error: "x" } } : undefined;
+t.test("an exchange that is refused is followed by another, and the refusal is said once", async (t) => {
+  const { server, complaints } = await startEngine(t, "basic.ts");
+  await server.until(() => server.parked);
+  let refusals = 0;
+  server.intercept = ({ path }) => {
+    if (path !== "/api/engine/exchange" || refusals === 3) return undefined;
+    refusals += 1;
+    return { status: 503, body: { error: "the store takes no writes" } };
+  };
   t.same((await server.ended(server.enqueue("bare"))).history, ["Pending", "Running", "Completed"]);
+  t.equal(complaints().split("the store takes no writes").length, 2);
 });

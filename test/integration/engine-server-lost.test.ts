@@ -16,7 +16,7 @@ t.test("an idle engine gives up when it reaches no server", async (t) => {
 });
 
 t.test("an engine whose code never comes to rest gives up its run when it reaches no server", async (t) => {
-  const times = ["--heartbeat", "0.05", "--lost", "0.3", "--grace", "0.1", "--give-up", "0.5"];
+  const times = ["--lost", "0.3", "--grace", "0.1", "--give-up", "0.5"];
   const { server, exited, complaints } = await startEngine(t, "stopping.ts", times);
   const run = server.enqueue("busy");
   await server.until(() => server.logs(run).length > 0);

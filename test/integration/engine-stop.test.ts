@@ -2,15 +2,14 @@ import t from "tap";
 import { startEngine } from "../support/engine-process.ts";
 import type { ServedRun } from "../support/protocol-server.ts";
 
-const HASTE = ["--grace", "0.5", "--heartbeat", "0.2", "--heap-mb", "64"];
+const HASTE = ["--slots", "1", "--grace", "0.5", "--heap-mb", "64"];
 
 /** The engine that most tests share; after each stop it must execute the next run normally. */
 const { server } = await startEngine(t, "stopping.ts", HASTE);
 
 async function cancelOnce(run: ServedRun): Promise<ServedRun> {
   await server.until(() => server.logs(run).includes("started"));
-  run.cancel = true;
-  run.state = { ...run.state, type: "Cancelling", name: "Cancelling" };
+  server.cancel(run);
   return await server.ended(run);
 }
 
@@ -21,12 +20,10 @@ t.test("a cancel aborts the signal, and the run ends as Cancelled with its tasks
   t.match(run.items.at(-1), { kind: "task_run_transition", state: { type: "Cancelled" } });
 });
 
-t.test("code that never yields is ended with its thread, and heartbeats go on meanwhile", async (t) => {
+t.test("code that never yields is ended with its thread, and its run is listed until then", async (t) => {
   for (const flow of ["busy", "busy-task"]) {
-    const run = server.enqueue(flow);
-    await server.until(() => run.heartbeats >= 2);
-    await server.until(() => server.logs(run).length > 0);
-    await cancelOnce(run);
+    const run = await cancelOnce(server.enqueue(flow));
+    t.ok(run.listed > 0);
     t.same(run.history, ["Pending", "Running", "Cancelled"], flow);
   }
   t.same((await server.ended(server.enqueue("fresh"))).state.details, { result: 1 }, "the next run gets a fresh module");
@@ -76,19 +73,21 @@ t.test("code that goes on after its run is ended with its thread", async (t) => 
 t.test("a run that the server no longer knows is stopped without a word", async (t) => {
   const run = server.enqueue("obedient");
   await server.until(() => server.logs(run).includes("started"));
-  server.runs.delete(run.id);
+  server.delete(run);
   const next = await server.ended(server.enqueue("fresh"));
   t.equal(next.state.type, "Completed");
-  t.notOk(server.paths(run).includes("Cancelled"));
+  t.notOk(server.paths(run).some((path) => path.includes("Cancelled")));
 });
 
 t.test("SIGTERM lets the current run finish; a second one ends it as Crashed", async (t) => {
   const { server, engine, exited } = await startEngine(t, "stopping.ts", HASTE);
   const run = server.enqueue("obedient");
   await server.until(() => server.logs(run).includes("started"));
-  const { heartbeats } = run;
+  await server.until(() => server.parked);
+  const { listed } = run;
   engine.kill("SIGTERM");
-  await server.until(() => run.heartbeats > heartbeats);
+  await server.until(() => run.listed > listed);
+  t.equal(server.exchanges.at(-1)?.slots, 0);
   t.equal(run.state.type, "Running");
   engine.kill("SIGTERM");
   await server.ended(run);
