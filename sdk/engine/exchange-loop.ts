@@ -6,6 +6,7 @@
  * An exchange without an answer is not repeated: its reports go into the next one, because the server recognises reports that
  * it has applied already, and the next exchange lists what the engine holds by then.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { EXCHANGE_BYTES_MAX, EXCHANGE_REPORTS_MAX } from "#protocol/limits";
 import type { WorkItem } from "#protocol/records/engine";
 import type { ExchangeOutcome, ExchangeResponse, StopOrder } from "#protocol/records/exchange";
@@ -18,6 +19,12 @@ const EXCHANGE_EVENTS_BYTES_MAX = EXCHANGE_BYTES_MAX / 2;
 
 /** Leases of ended runs that are remembered, because an answer under way may still name them. */
 const ENDED_REMEMBERED_MAX = 4_096;
+
+/**
+ * Delay after a held exchange that was answered without news: while a run is being stopped, the server answers every exchange
+ * that lists it at once.
+ */
+const NO_NEWS_MS = 250;
 
 /** Delay of a report that has to wait for an earlier report of its run, which the server applies in slices. */
 const BUSY_MS = 100;
@@ -41,7 +48,7 @@ interface Part {
 interface Held {
   lease: number;
   watcher: RunWatcher | null;
-  /** A stop that was ordered before the run was begun. */
+  /** The stop that was ordered. */
   stop: StopOrder["reason"] | null;
 }
 
@@ -135,7 +142,8 @@ export class ExchangeLoop implements RunChannel {
       this.#settle(parts, answer);
       return answer;
     } catch (error) {
-      if (error instanceof UnexpectedAnswer && CAUSED_BY_REPORT.has(error.status)) for (const part of parts) this.#sendAlone(part);
+      if (error instanceof UnexpectedAnswer && CAUSED_BY_REPORT.has(error.status))
+        for (const part of parts) this.#sendAlone(part);
       else this.#parts.unshift(...parts);
       throw error;
     }
@@ -143,16 +151,12 @@ export class ExchangeLoop implements RunChannel {
 
   /** An exchange that the server may hold; ended early by something to report, which a newer exchange carries. */
   async #wait(signal: AbortSignal): Promise<{ exit: boolean }> {
-    const woken = new Promise<null>((resolve) => {
-      this.#wake = () => resolve(null);
-    });
     const holding = this.#send([], true, signal);
     holding.catch(() => undefined);
-    const answer = await Promise.race([holding, woken]).finally(() => {
-      this.#wake = null;
-    });
+    const answer = await this.#untilWoken(holding);
     if (answer !== null) {
-      this.#settle([], answer);
+      const isNews = this.#settle([], answer);
+      if (!isNews && !answer.exit) await this.#untilWoken(sleep(NO_NEWS_MS));
       return answer;
     }
     const carried = await this.#carry(signal);
@@ -160,6 +164,17 @@ export class ExchangeLoop implements RunChannel {
     const held = await holding.catch(() => null);
     if (held !== null) this.#settle([], held);
     return { exit: carried.exit || held?.exit === true };
+  }
+
+  /** Null as soon as there is something to report. */
+  async #untilWoken<T>(event: Promise<T>): Promise<T | null> {
+    const woken = Promise.withResolvers<null>();
+    this.#wake = () => woken.resolve(null);
+    try {
+      return await Promise.race([event, woken.promise]);
+    } finally {
+      this.#wake = null;
+    }
   }
 
   async #send(parts: readonly Part[], holds: boolean, signal: AbortSignal): Promise<ExchangeResponse> {
@@ -180,22 +195,28 @@ export class ExchangeLoop implements RunChannel {
     return answer;
   }
 
-  #settle(parts: readonly Part[], { runs, reports, stop }: ExchangeResponse): void {
+  /** Passes on what an answer says; true if some of it is new. */
+  #settle(parts: readonly Part[], { runs, reports, stop }: ExchangeResponse): boolean {
     const outcomes = new Map(reports.map((outcome) => [outcome.run_id, outcome]));
     for (const part of parts) {
       const outcome = outcomes.get(part.item.run_id);
       if (outcome?.status === 503) setTimeout(() => this.#add(part), BUSY_MS);
       else part.settle(answerOf(outcome));
     }
-    for (const { run_id, lease, reason } of stop) {
-      const held = this.#held.get(run_id);
-      if (held?.lease !== lease) continue;
-      if (held.watcher === null) held.stop ??= reason;
-      else tellStop(held.watcher, reason);
-    }
+    const stopped = stop.filter((order) => this.#noteStop(order));
     const items = runs.filter((item) => this.#isNew(item));
     for (const { run_id, lease } of items) if (lease != null) this.#held.set(run_id, { lease, watcher: null, stop: null });
     if (items.length > 0) this.#options.given(items);
+    return parts.length + stopped.length + items.length > 0;
+  }
+
+  /** False for a stop that was ordered before. */
+  #noteStop({ run_id, lease, reason }: StopOrder): boolean {
+    const held = this.#held.get(run_id);
+    if (held?.lease !== lease || held.stop === reason) return false;
+    held.stop = reason;
+    if (held.watcher !== null) tellStop(held.watcher, reason);
+    return true;
   }
 
   /** False for a run that the engine has got already: two answers under way may give the same run. */

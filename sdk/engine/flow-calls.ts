@@ -2,7 +2,7 @@
 import type { State } from "#protocol/records/state";
 import type { Millrace } from "../client/index.ts";
 import { hookFor } from "../define/hooks.ts";
-import { type ActiveRun, newActiveRun } from "../execution/active-run.ts";
+import { type ActiveRun, abortRun, newActiveRun } from "../execution/active-run.ts";
 import { type AttemptOutcome, runAttempt, runFlowHook } from "../execution/attempt.ts";
 import { systemClock } from "../execution/clock.ts";
 import { Cancelled, describeFailure, TimedOut } from "../execution/failure.ts";
@@ -122,7 +122,8 @@ export class FlowCalls {
 
   #stop(run: number, seconds: number | null): void {
     const reason = seconds === null ? new Cancelled("cancelled") : new TimedOut(seconds);
-    this.#calls.get(run)?.active.controller.abort(reason);
+    const call = this.#calls.get(run);
+    if (call !== undefined) abortRun(call.active, reason);
     // A run that waits for its next attempt has none.
     this.#counters.delete(run);
   }

@@ -19,7 +19,7 @@ const REQUEST_BYTES_MAX = REPORT_BYTES_MAX - 1_048_576;
 const LINES_PER_ITEM_MAX = 500;
 const CHARS_PER_ITEM_MAX = 1_000_000;
 
-/** Characters kept while the server is away; beyond that, log lines are dropped and counted, and the log reports the number. */
+/** Characters that the runs of an engine keep while the server is away; beyond that, log lines are dropped and counted, and the log reports the number. */
 const KEPT_CHARS_MAX = 128_000_000;
 
 /** Approximate size of an item without its text. */
@@ -52,8 +52,8 @@ export interface ReportWatcher {
   /** The run no longer exists, or no report was accepted for ten minutes. */
   gone(reason: string): void;
   complain(text: string): void;
-  /** The number of waiting characters changed by this much. */
-  waiting(chars: number): void;
+  /** The number of waiting characters changed by this much. Returns that of all runs. */
+  waiting(chars: number): number;
 }
 
 /**
@@ -127,7 +127,7 @@ export class Reporter {
   #enqueue(item: Entry["item"]): void {
     const chars = charsOf(item);
     if (item.kind === "logs") {
-      if (this.#chars > KEPT_CHARS_MAX) {
+      if (this.#isFull) {
         this.#dropped += item.logs.length;
         return;
       }
@@ -269,8 +269,13 @@ export class Reporter {
     this.#move = null;
   }
 
+  /** Whether the runs of the engine keep so much that further log lines are dropped. */
+  get #isFull(): boolean {
+    return this.#watcher.waiting(0) > KEPT_CHARS_MAX;
+  }
+
   #noteDropped(): void {
-    if (this.#dropped === 0 || this.#queue.length > 0) return;
+    if (this.#dropped === 0 || this.#queue.length > 0 || this.#isFull) return;
     const message = `${this.#dropped} log lines were dropped while the server could not be reached`;
     this.#dropped = 0;
     const line = { run_id: this.#item.run_id, task_run_id: null, task_run_external_id: null, level: 30, logger: "millrace.run" };

@@ -14,11 +14,11 @@ import { RunChildren } from "./run-children.ts";
 import { RunStop } from "./run-stop.ts";
 import type { CodeKeeper, CodePlace, Ended, FlowFacts, RunFacts } from "./user-thread-api.ts";
 
-/** How long a hook may take before its thread is ended. */
+/** How long a hook may take before it is ended as a run that does not stop. */
 const HOOK_MS_MAX = 60_000;
 
 export interface RunControlOptions {
-  /** How long user code may take to return after a cancel before its thread is ended. */
+  /** How long user code may take to return after a cancel before it is abandoned or ended with its thread. */
   graceMs: number;
   /** A run is given up after this long without a server, as its reports are. */
   lostMs: number;
@@ -39,7 +39,7 @@ export class RunControl {
   readonly #flow: FlowFacts | undefined;
   /** Begin and end of each attempt; the end of the latest is null until another follows. */
   readonly #times: [fromUs: number, toUs: number | null][] = [];
-  /** Where the flow's function executes now. */
+  /** Where the flow's function or its hook executes now. */
   #place: CodePlace | null = null;
 
   constructor(channel: RunChannel, keeper: CodeKeeper, item: WorkItem, options: RunControlOptions) {
@@ -221,18 +221,15 @@ export class RunControl {
   /** Calls the flow's hook for a state, and reports the hook's log lines. */
   async #runHook(state: State): Promise<void> {
     const place = await this.#keeper.ready();
-    let isLate = false;
-    const limit = setTimeout(() => {
-      isLate = true;
-      void this.#endCode(place);
-    }, HOOK_MS_MAX);
+    this.#place = place;
+    const limit = setTimeout(() => void this.#endCode(place), HOOK_MS_MAX);
     const failure = await place.hook(this.#facts, state, (items) => this.#reporter.add(items));
+    this.#place = null;
     clearTimeout(limit);
     if (failure !== null) {
       const why = typeof failure === "string" ? `hook: ${failure}` : `${failure.cause} in a hook`;
       this.#options.complain(`run ${this.#item.run_id}: ${why}`);
     }
-    if (isLate && place.alive) this.#keeper.retire(this.#item.run_id);
     await this.#children.end(true);
     await this.#reporter.flush();
   }
@@ -253,8 +250,10 @@ export class RunControl {
    * thread go on.
    */
   async #endCode(place: CodePlace): Promise<void> {
-    if (await place.responds()) place.abandon(this.#item.run_id);
-    else await place.terminate(this.#item.run_id);
+    const run = this.#item.run_id;
+    if (!(await place.responds())) return await place.terminate(run);
+    this.#keeper.retire(run);
+    place.abandon(run);
   }
 
   /** One move of the run; false if it was refused or the run is gone. */

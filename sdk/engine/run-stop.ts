@@ -11,7 +11,7 @@ export const TIMEOUT_GRACE_MS = 1_000;
 
 /**
  * The one stop of a run: the first reason counts. The user's signal is aborted at once; if that does not end the attempt within
- * the grace, the thread is ended.
+ * the grace, `enforce` ends it.
  */
 export class RunStop {
   reason: StopReason | null = null;
@@ -19,14 +19,14 @@ export class RunStop {
   readonly signal: AbortSignal;
   readonly #controller = new AbortController();
   readonly #abortUserCode: (seconds: number | null) => void;
-  readonly #endThread: () => void;
+  readonly #enforce: () => void;
   readonly #graceMs: number;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
 
-  constructor(abortUserCode: (seconds: number | null) => void, endThread: () => void, graceMs: number) {
+  constructor(abortUserCode: (seconds: number | null) => void, enforce: () => void, graceMs: number) {
     this.#abortUserCode = abortUserCode;
-    this.#endThread = endThread;
+    this.#enforce = enforce;
     this.#graceMs = graceMs;
     this.signal = this.#controller.signal;
   }
@@ -36,7 +36,7 @@ export class RunStop {
     this.reason = reason;
     this.#abortUserCode(reason.kind === "timed-out" ? reason.seconds : null);
     const graceMs = reason.kind === "timed-out" ? Math.min(this.#graceMs, TIMEOUT_GRACE_MS) : this.#graceMs;
-    this.#timer = setTimeout(this.#endThread, graceMs);
+    this.#timer = setTimeout(this.#enforce, graceMs);
     this.#controller.abort();
   }
 

@@ -35,7 +35,7 @@ export type ExchangeBody = Pick<ExchangeRequest, "exchange" | "slots" | "held" |
 };
 
 /**
- * The engine's requests, each on the connection for its purpose, so that a long poll or a large report does not delay a
+ * The engine's requests, each on the connection for its purpose, so that a held exchange delays no report, and a large report no
  * heartbeat.
  */
 export class ServerApi {

@@ -9,12 +9,12 @@ import type { ServerAddress } from "./connection.ts";
 import type { EngineSettings } from "./engine.ts";
 
 /**
- * Time for user code to end after a cancel. With up to 5 s until a heartbeat receives the cancel, that is less than the 10 s
- * after which a server may signal.
+ * Time for user code to end after a cancel. With up to 5 s until a script's heartbeat receives the cancel, or 1 s in which a
+ * blocked thread is recognised, that is less than the 10 s after which a server may signal.
  */
 const GRACE_SECONDS = 4;
 
-/** A heartbeat is due after this much silence. */
+/** A heartbeat of a script's run is due after this much silence. */
 const HEARTBEAT_SECONDS = 5;
 
 /** Runs of one engine at a time: beyond some hundred, a second engine is faster than a fuller one. */

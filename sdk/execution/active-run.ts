@@ -82,6 +82,11 @@ export function newActiveRun({ servicesFor, ...basis }: RunBasis): ActiveRun {
   };
 }
 
+/** Aborts the signal of a run. Listeners of user code are called in the scope of their run, whoever stops it. */
+export function abortRun(run: ActiveRun, reason: unknown): void {
+  shared.scope.run({ run, task: null }, () => run.controller.abort(reason));
+}
+
 /** A task run while its function executes. */
 export interface ActiveTask {
   externalId: string;

@@ -4,7 +4,7 @@ import type { FlowDefinition } from "../define/flow.ts";
 import { callHook, hookFor } from "../define/hooks.ts";
 import { retryDelayOf } from "../define/retry.ts";
 import type { Question } from "../run/questions.ts";
-import type { ActiveRun } from "./active-run.ts";
+import { type ActiveRun, abortRun } from "./active-run.ts";
 import { logFailedAttempt } from "./attempt-log.ts";
 import { Cancelled, describeFailure, type FailureRecord, isPaused } from "./failure.ts";
 import { writeLog } from "./run-log.ts";
@@ -44,7 +44,7 @@ export async function runAttempt(flow: FlowDefinition, run: ActiveRun): Promise<
     outcome = run.controller.signal.aborted ? stopped(run) : failed(flow, run, error);
   }
   if (run.controller.signal.aborted) outcome = stopped(run);
-  else if (outcome.kind === "failed") run.controller.abort(new Cancelled("the run failed"));
+  else if (outcome.kind === "failed") abortRun(run, new Cancelled("the run failed"));
   if (run.bodies.size > 0) {
     outcome.lingering = !(await settledWithin(run, outcome.kind === "stopped" ? STOPPED_LINGER_MS : LINGER_MS));
   }

@@ -17,9 +17,12 @@ export class Gauges {
     this.#values = new Int32Array(memory);
   }
 
-  /** Adds characters of reports that wait to be sent; a negative number removes characters that were sent. */
-  addWaiting(chars: number): void {
-    Atomics.add(this.#values, CHARS, chars);
+  /**
+   * Adds characters of reports that wait to be sent; a negative number removes characters that were sent. Returns the number of
+   * those that wait now.
+   */
+  addWaiting(chars: number): number {
+    return Atomics.add(this.#values, CHARS, chars) + chars;
   }
 
   /** Whether writers of output should wait. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StateType } from "#protocol/records/state";
 import { definitionOf, type FlowDefinition } from "../define/flow.ts";
-import { type ActiveRun, newActiveRun, type RunBasis } from "../execution/active-run.ts";
+import { type ActiveRun, abortRun, newActiveRun, type RunBasis } from "../execution/active-run.ts";
 import { type AttemptOutcome, runAttempt, runFlowHook } from "../execution/attempt.ts";
 import { Cancelled, isPaused, TimedOut } from "../execution/failure.ts";
 import { captureConsole } from "../output/console-capture.ts";
@@ -130,9 +130,8 @@ class TestRun<Result> {
 
   async #attempt(run: ActiveRun): Promise<AttemptOutcome> {
     const seconds = this.#flow.wire.timeout_seconds;
-    const disarm =
-      seconds === null ? undefined : this.#clock.after(seconds * 1000, () => run.controller.abort(new TimedOut(seconds)));
-    const onAbort = () => run.controller.abort(new Cancelled("cancelled"));
+    const disarm = seconds === null ? undefined : this.#clock.after(seconds * 1000, () => abortRun(run, new TimedOut(seconds)));
+    const onAbort = () => abortRun(run, new Cancelled("cancelled"));
     if (this.#signal?.aborted) onAbort();
     this.#signal?.addEventListener("abort", onAbort, { once: true });
     const given = Promise.withResolvers<AttemptOutcome>();

@@ -101,6 +101,25 @@ t.test("a run under way finishes on the code that it started with, the next one 
   words[0] = "deep 7";
 });
 
+t.test("runs that are given while others execute former code go back, and execute the saved code afterwards", async (t) => {
+  rmSync(join(root, "go"));
+  const waiting = server.enqueueAll([{ flow: "waits" }, { flow: "waits" }, { flow: "waits" }]);
+  await server.until(() => waiting.every((run) => server.logs(run).includes("started")));
+  save("served/deep/word.ts", `export const word: string = "deep 8";`);
+  const later = server.enqueueAll([{ flow: "words" }, { flow: "words" }]);
+  await server.until(() => later.some(({ returned }) => returned > 0) && server.parked);
+  t.equal(server.exchanges.at(-1)?.slots, 0, "the engine drains");
+  save("go", "");
+  await server.allEnded([...waiting, ...later]);
+  for (const { state, returned } of waiting)
+    t.match({ state, returned }, { state: { details: { result: "deep 7" } }, returned: 0 });
+  words[0] = "deep 8";
+  for (const { state, history } of later) {
+    t.same(state.details["result"], words);
+    t.same(history, ["Pending", "Running", "Completed"], "no attempt is lost");
+  }
+});
+
 t.test("a run whose code no longer loads fails with the reason, and runs again once it loads", async (t) => {
   save("served/deep/word.ts", "export const word: string = nonsense(;");
   t.match(await run(), {
@@ -109,13 +128,13 @@ t.test("a run whose code no longer loads fails with the reason, and runs again o
     details: { exception: "FlowNotLoaded", traceback: /word\.ts/ },
   });
   t.match(await run(), { type: "Failed" }, "nor does the former code run later");
-  save("served/deep/word.ts", `export const word: string = "deep 8";`);
-  words[0] = "deep 8";
+  save("served/deep/word.ts", `export const word: string = "deep 9";`);
+  words[0] = "deep 9";
   t.same(await run(), words);
   unlinkSync(join(root, "served/deep/word.ts"));
   t.match(await run(), { type: "Failed", message: /does not load as it is now: .*Cannot find module .*word\.ts/ });
-  save("served/deep/word.ts", `export const word: string = "deep 9";`);
-  words[0] = "deep 9";
+  save("served/deep/word.ts", `export const word: string = "deep 10";`);
+  words[0] = "deep 10";
   t.same(await run(), words);
 });
 

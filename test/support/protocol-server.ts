@@ -64,8 +64,6 @@ export class ProtocolServer {
   readonly #items = new Map<number, Item>();
   /** Runs that were given in an answer and not named by the engine since. */
   readonly #unacknowledged = new Set<number>();
-  /** Stops that the engine was told, by lease. */
-  #told = new Set<number>();
   readonly #waiting = new Set<() => void>();
   #http = createServer((request, response) => void this.#handle(request, response));
   #parked: { response: ServerResponse; exchange: Exchange } | null = null;
@@ -239,12 +237,11 @@ export class ProtocolServer {
       run.listed += 1;
       this.#unacknowledged.delete(run_id);
     }
-    const again = [...this.#unacknowledged].map((id) => this.#items.get(id) ?? {});
+    const again = [...this.#unacknowledged].map((id) => this.#given(id));
     const stops = this.#stopsOf(exchange);
-    const isNew = this.#tell(stops);
     const runs = [...again, ...this.#take(exchange.slots - again.length)];
     const leaves = this.#exit && exchange.held.length === 0;
-    if (exchange.hold !== false && reports.length + runs.length === 0 && !isNew && !leaves) {
+    if (exchange.hold !== false && reports.length + runs.length + stops.length === 0 && !leaves) {
       const parked = { response, exchange };
       this.#parked = parked;
       response.on("close", () => {
@@ -310,21 +307,19 @@ export class ProtocolServer {
     });
   }
 
-  /** Whether the engine is told of a stop for the first time. */
-  #tell(stops: readonly { lease: number }[]): boolean {
-    const before = this.#told;
-    this.#told = new Set(stops.map(({ lease }) => lease));
-    return stops.some(({ lease }) => !before.has(lease));
+  #given(id: number): Item {
+    const run = this.runs.get(id);
+    if (run !== undefined) run.given += 1;
+    return this.#items.get(id) ?? {};
   }
 
   /** Takes up to `count` items off the queue. */
   #take(count: number): Item[] {
     const items = this.#queue.splice(0, Math.max(0, count));
     for (const item of items) {
-      const run = this.runs.get(Number(item["run_id"]));
-      if (run === undefined || item["lease"] === undefined) continue;
-      run.given += 1;
-      this.#unacknowledged.add(run.id);
+      const id = Number(item["run_id"]);
+      this.#given(id);
+      if (item["lease"] !== undefined) this.#unacknowledged.add(id);
     }
     return items;
   }
@@ -334,10 +329,9 @@ export class ProtocolServer {
     if (this.#parked === null) return;
     const { response, exchange } = this.#parked;
     const stop = this.#stopsOf(exchange);
-    const isNew = this.#tell(stop);
     const runs = this.#take(exchange.slots);
     const exit = this.#exit && exchange.held.length === 0;
-    if (!isNew && runs.length === 0 && !exit) return;
+    if (stop.length + runs.length === 0 && !exit) return;
     this.#parked = null;
     reply(response, 200, answerOf(exchange, { exit, runs, stop }));
   }

@@ -85,7 +85,11 @@ export function takeJob(turn: Turn, engine: Engine): EngineJob | null {
   return job;
 }
 
-/** True when no engine works on the job: it is new, its engine polls again, or its engine has not answered for ANSWER_US. */
+/**
+ * True when no engine works on the job: it is new, its engine polls again, or its engine has not answered for ANSWER_US. An
+ * engine that exchanges asks for runs while it works on the job.
+ */
 function isFree(job: EngineJob, engine: Engine, nowUs: number): boolean {
-  return job.engineId === null || job.engineId === engine.id || Math.abs(nowUs - job.givenUs) > ANSWER_US;
+  const pollsAgain = job.engineId === engine.id && engine.exchange === 0;
+  return job.engineId === null || pollsAgain || Math.abs(nowUs - job.givenUs) > ANSWER_US;
 }

@@ -34,6 +34,7 @@ function setUp(answer: (events: Sent[]) => ReportAnswer | undefined = () => unde
     complain: (text) => told.push(text),
     waiting: (chars) => {
       weight.chars += chars;
+      return weight.chars;
     },
   });
   return { reporter, requests, told, weight };
@@ -221,4 +222,13 @@ t.test("what waits to be sent is weighed until it was sent or given up", async (
   t.equal(weight.chars, 0);
   reporter.close();
   t.equal(weight.chars, 0);
+});
+
+t.test("while too much of all runs waits, lines are dropped and counted", async (t) => {
+  const { reporter, requests, weight } = setUp();
+  weight.chars = 129_000_000;
+  reporter.add([line("a"), line("b"), event("x")]);
+  weight.chars = 0;
+  await reporter.flush();
+  t.same(messagesOf(requests), ["2 log lines were dropped while the server could not be reached"]);
 });
