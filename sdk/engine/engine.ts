@@ -131,8 +131,9 @@ export class Engine {
 
   /** Ends a window of measuring. The thread says nothing about runs while it is idle or new. */
   #measure(): void {
-    const utilization = this.#keeper.thread.utilization();
-    if (this.#active === 0 || this.#refreshing !== null) return;
+    const { thread } = this.#keeper;
+    const utilization = thread.utilization();
+    if (this.#active === 0 || this.#refreshing !== null || !thread.alive) return;
     const before = this.#offer.offered;
     this.#offer.measured(utilization);
     if (this.#offer.offered > before) this.#loop.wake();
@@ -210,7 +211,7 @@ export class Engine {
     else if (this.#begun > 0) this.#draining ||= alive && this.#keeper.isOver;
     else if (!alive || this.#keeper.isOver) await this.#refresh();
     for (const item of items) {
-      if (isRun(item) && (this.#draining || this.#stops > 1)) void this.#giveBack(item);
+      if (isRun(item) && this.#draining) void this.#giveBack(item);
       else void this.#execute(item);
     }
   }
@@ -222,8 +223,6 @@ export class Engine {
     await this.#refreshing;
     this.#offer.reset();
     this.#restartMeasuring();
-    const { importError } = this.#keeper;
-    if (importError !== null) this.#settings.complain(`the module cannot be imported any more:\n${importError}`);
   }
 
   async #giveBack(item: WorkItem): Promise<void> {
@@ -238,7 +237,9 @@ export class Engine {
     this.#begun += 1;
     try {
       await this.#keeper.ready();
-      if (isRun(item)) await this.#control(new RunControl(this.#loop, this.#keeper, item, options));
+      // The order to end at once came while the thread was replaced.
+      if (isRun(item) && this.#stops > 1) await this.#loop.giveBack(item);
+      else if (isRun(item)) await this.#control(new RunControl(this.#loop, this.#keeper, item, options));
       else await doJob(this.#api, this.#loop, this.#keeper, item, options);
     } catch (error) {
       complain(`${item.kind ?? "run"} ${item.run_id}: ${String(error)}`);
