@@ -50,10 +50,7 @@ export function loadLiveState(
     readRun: (id, withTasks) => {
       const loaded = loadRun(statements, id, withTasks);
       const flow = loaded === null ? undefined : state.flows.get(loaded.run.flow_id);
-      if (loaded === null || flow === undefined) return null;
-      const run = toRun(loaded, flow);
-      run.alone = isToRunAlone(statements, run);
-      return run;
+      return loaded === null || flow === undefined ? null : toRun(loaded, flow);
     },
     readParameters: (id) => loadRun(statements, id, false)?.run.parameters ?? "{}",
     findArtifact: (runId, externalId) => findArtifact(statements, runId, externalId),
@@ -120,7 +117,6 @@ function loadRuns(state: LiveState, statements: Statements): void {
     state.runs.set(run.id, run);
     state.room.count(run);
   }
-  for (const run of state.runs.values()) run.alone = isToRunAlone(statements, run);
 }
 
 function shared(known: Map<string, string>, text: string): string {
@@ -194,13 +190,6 @@ function place(turn: Turn, run: Run): void {
   if (type === "Cancelling") armCancel(turn, run);
 }
 
-/** Whether a run repeats one that may have ended its engine; the state of that run says so. */
-function isToRunAlone(statements: Statements, { created_by, parent_run_id }: Run): boolean {
-  if (parent_run_id === null || created_by !== `crash:${parent_run_id}`) return false;
-  const crashed = loadRun(statements, parent_run_id, false)?.run;
-  return crashed !== undefined && /"fault":"unknown"/.test(crashed.state_details);
-}
-
 function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = (text) => text): Run {
   const { run: row } = loaded;
   const tasks = loaded.task_runs.map(toTask);
@@ -245,7 +234,7 @@ function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = 
     lastCommand: 0,
     repeatable: false,
     fromStore: true,
-    alone: false,
+    alone: row.alone === 1,
     place: "none",
     placeStamp: 0,
     waiting: null,

@@ -6,6 +6,7 @@ import * as timesOfReceipt from "./0004-times-of-receipt.ts";
 import * as clock from "./0005-clock.ts";
 import * as taskCounts from "./0006-task-counts.ts";
 import * as assigned from "./0007-assigned.ts";
+import * as alone from "./0008-alone.ts";
 
 export interface Migration {
   name: string;
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly Migration[] = [
   clock,
   taskCounts,
   assigned,
+  alone,
 ];

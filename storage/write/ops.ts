@@ -105,6 +105,8 @@ export const OPERATIONS = {
     schedule_id: nullable(integer),
     backfill_id: nullable(integer),
     parent_run_id: nullable(integer),
+    /** Whether the run shares its engine with no other run. */
+    alone: bit,
     ...RUN_STATE,
   },
   /**

@@ -207,28 +207,8 @@ class Simulation {
             slots: this.#drawSlots(key),
           });
     });
-    this.#people = new ModelPeople({
-      time: this.#time,
-      random: this.#random,
-      submit: (request, settled) => this.#submit(request, settled),
-      newestRun: () => this.#history.newestRun,
-      newestFlow: () => this.#history.newestFlow,
-      paused: () => [...this.#history.runs.values()].filter((run) => run.type === "Paused").map((run) => run.id),
-      moved: () => [...this.#history.runs.values()].filter(({ type }) => type !== "Scheduled").map((run) => run.id),
-      running: () =>
-        [...this.#history.runs.values()].filter((run) => run.type === "Running" && run.assignment !== null).map((run) => run.id),
-      calm: () => this.#calm,
-    });
-    this.#planners = new ModelPlanners({
-      time: this.#time,
-      random: this.#random,
-      submit: (request, settled) => this.#submit(request, settled),
-      newestFlow: () => this.#history.newestFlow,
-      schedules: () => [...this.#history.schedules.values()],
-      backfills: () => [...this.#history.backfills.values()],
-      orphans: () => [...this.#history.runs.values()].filter((run) => this.#isOrphan(run)).map((run) => run.id),
-      calm: () => this.#calm,
-    });
+    this.#people = this.#newPeople();
+    this.#planners = this.#newPlanners();
     this.#ruleMakers = new ModelRuleMakers({
       time: this.#time,
       random: this.#random,
@@ -241,6 +221,34 @@ class Simulation {
     this.#outside = new ModelOutside(this.#time, this.#random, () => this.#calm, left);
     this.#retainDays = this.#random.pick([30, 30, 0.0003]);
     [this.#server, this.#gateway] = this.#startProcess();
+  }
+
+  #newPeople(): ModelPeople {
+    return new ModelPeople({
+      time: this.#time,
+      random: this.#random,
+      submit: (request, settled) => this.#submit(request, settled),
+      newestRun: () => this.#history.newestRun,
+      newestFlow: () => this.#history.newestFlow,
+      paused: () => [...this.#history.runs.values()].filter((run) => run.type === "Paused").map((run) => run.id),
+      moved: () => [...this.#history.runs.values()].filter(({ type }) => type !== "Scheduled").map((run) => run.id),
+      running: () =>
+        [...this.#history.runs.values()].filter((run) => run.type === "Running" && run.assignment !== null).map((run) => run.id),
+      calm: () => this.#calm,
+    });
+  }
+
+  #newPlanners(): ModelPlanners {
+    return new ModelPlanners({
+      time: this.#time,
+      random: this.#random,
+      submit: (request, settled) => this.#submit(request, settled),
+      newestFlow: () => this.#history.newestFlow,
+      schedules: () => [...this.#history.schedules.values()],
+      backfills: () => [...this.#history.backfills.values()],
+      orphans: () => [...this.#history.runs.values()].filter((run) => this.#isOrphan(run)).map((run) => run.id),
+      calm: () => this.#calm,
+    });
   }
 
   /** Messages handled so far. */

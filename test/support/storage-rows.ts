@@ -132,6 +132,7 @@ export function runRow(id: number, state: RunStateRow, other: Partial<RowOf<"ins
     priority: 0,
     reruns: 0,
     created_by: "client",
+    alone: 0,
     created_at: 1,
     scheduled_time: null,
     schedule_id: null,
