@@ -50,6 +50,8 @@ interface Held {
   watcher: RunWatcher | null;
   /** The stop that was ordered. */
   stop: StopOrder["reason"] | null;
+  /** The code of the run has returned, and a report that ends the run is on its way. */
+  ending: boolean;
 }
 
 export interface ExchangeLoopOptions {
@@ -86,7 +88,7 @@ export class ExchangeLoop implements RunChannel {
     if (lease == null)
       return { report: (events) => this.#api.report(item, events), check: () => undefined, close: () => undefined };
     const stop = this.#held.get(run)?.stop ?? null;
-    this.#held.set(run, { lease, watcher, stop });
+    this.#held.set(run, { lease, watcher, stop, ending: false });
     if (stop !== null) tellStop(watcher, stop);
     return {
       report: (events, ends) => this.#report(item, lease, events, ends),
@@ -205,15 +207,16 @@ export class ExchangeLoop implements RunChannel {
     }
     const stopped = stop.filter((order) => this.#noteStop(order));
     const items = runs.filter((item) => this.#isNew(item));
-    for (const { run_id, lease } of items) if (lease != null) this.#held.set(run_id, { lease, watcher: null, stop: null });
+    for (const { run_id, lease } of items) if (lease != null) this.#held.set(run_id, { lease, watcher: null, stop: null, ending: false });
     if (items.length > 0) this.#options.given(items);
     return parts.length + stopped.length + items.length > 0;
   }
 
-  /** False for a stop that was ordered before. */
+  /** False for a stop that was ordered before, and when the server has the end of the run before the engine knows. */
   #noteStop({ run_id, lease, reason }: StopOrder): boolean {
     const held = this.#held.get(run_id);
     if (held?.lease !== lease || held.stop === reason) return false;
+    if (held.ending && reason === "gone") return false;
     held.stop = reason;
     if (held.watcher !== null) tellStop(held.watcher, reason);
     return true;
@@ -239,6 +242,8 @@ export class ExchangeLoop implements RunChannel {
   }
 
   async #report(item: WorkItem, lease: number, events: string[], ends: boolean): Promise<ReportAnswer> {
+    const held = this.#held.get(item.run_id);
+    if (held?.lease === lease) held.ending = ends;
     if (bytesOf(events) > PART_BYTES_MAX) return await this.#api.report(item, events);
     return await new Promise((settle, fail) => {
       this.#add({ item, lease, events, returned: false, ends, settle, fail });

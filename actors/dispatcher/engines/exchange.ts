@@ -39,8 +39,9 @@ export function exchange(turn: Turn, command: Command<"Exchange">): void {
   noteProtocol(turn, engine, true);
   engine.exchange = request.exchange;
   engine.lastContactUs = turn.nowUs;
-  const outcomes = request.reports.map((report) => JSON.stringify(settleReport(turn, engine, report)));
-  const { stops, given } = settleHeld(turn, engine, request, command.id);
+  const over = new Set<number>();
+  const outcomes = request.reports.map((report) => JSON.stringify(settleReport(turn, engine, report, over)));
+  const { stops, given } = settleHeld(turn, engine, request, over, command.id);
   const leaves = mustLeave(turn, engine);
   const slots = leaves || isLeaving(turn, engine) ? 0 : request.slots;
   const items = takeWork(turn, engine, given, slots, command.id);
@@ -72,16 +73,23 @@ function repeatedRun(named: readonly { run_id: number }[]): number | null {
   return null;
 }
 
-/** One report, and what became of it. */
-function settleReport(turn: Turn, engine: Engine, { run_id, lease, events, returned }: ExchangeReport): ExchangeOutcome {
+/** One report, and what became of it. A run that its engine no longer holds after the report is added to `over`. */
+function settleReport(
+  turn: Turn,
+  engine: Engine,
+  { run_id, lease, events, returned }: ExchangeReport,
+  over: Set<number>,
+): ExchangeOutcome {
   const run = turn.state.findRun(run_id);
   const refusal = refusalOf(turn, engine, run, { run_id, lease, events });
   if (run === undefined || refusal !== null) {
     const { status, message } = refusal ?? refuse("run_not_found", run_id);
     return { run_id, lease, status, error: message };
   }
+  const held = run.assigned;
   const { cancel: _cancel, ...applied } = applyReport(turn, run, { engine_id: engine.id, run_id, lease }, events);
   if (returned === true && run.assigned && run.assignment_id === lease && run.state.type === "Scheduled") takeBack(turn, run);
+  if (held && !run.assigned) over.add(run_id);
   return { run_id, lease, ...applied };
 }
 
@@ -108,12 +116,13 @@ function hasHeld(run: Run, engine: Engine, lease: number): boolean {
 /**
  * Compares the runs that the engine lists with those it was given. Being listed is contact. A run that was given and is not
  * listed was lost with an answer, or the engine has left the run. A listed run that the engine does not hold, or that is being
- * cancelled, is to be stopped.
+ * cancelled, is to be stopped, unless a report of this exchange has ended it.
  */
 function settleHeld(
   turn: Turn,
   engine: Engine,
   request: ExchangeRequest,
+  over: ReadonlySet<number>,
   command: number,
 ): { stops: StopOrder[]; given: string[] } {
   const stops: StopOrder[] = [];
@@ -122,7 +131,7 @@ function settleHeld(
     const run = turn.state.findRun(run_id);
     const holds = run?.assigned === true && run.assignment_id === lease && run.engine_id === engine.id && !isEnded(run);
     if (run === undefined || !holds) {
-      stops.push({ run_id, lease, reason: "gone" });
+      if (!over.has(run_id)) stops.push({ run_id, lease, reason: "gone" });
       continue;
     }
     listed.add(run_id);

@@ -177,6 +177,25 @@ t.test("a stop is told once, also one that came before the run was begun", async
   t.same(second.told, ["gone"]);
 });
 
+t.test("a run whose last report is under way is not gone; a cancel still arrives", async (t) => {
+  const stopOf = (run_id: number, reason: string): object => ({ run_id, lease: run_id * 10, reason });
+  const stop = [stopOf(1, "gone"), stopOf(2, "cancel"), stopOf(3, "gone")] as ExchangeResponse["stop"];
+  const { loop, next } = setUp(({ reports }) => ({
+    stop,
+    reports: reports.map(({ run_id }) => outcome(run_id)) as ExchangeResponse["reports"],
+  }));
+  const watchers = [watcher(), watcher(), watcher()];
+  for (const [index, { watch }] of watchers.entries()) {
+    const id = index + 1;
+    void loop.hold(item(id, id * 10), watch).report(["Completed"], id < 3);
+  }
+  await next();
+  t.same(
+    watchers.map(({ told }) => told),
+    [[], ["cancel"], ["gone"]],
+  );
+});
+
 t.test("a run that is handed back is listed until the server has it", async (t) => {
   const { loop, exchanges, next } = setUp(({ reports }) => ({
     runs: [item(1, 10)],

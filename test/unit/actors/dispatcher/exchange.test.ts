@@ -76,6 +76,12 @@ t.test("reports of several runs are one step; their ends free slots for the runs
     ["Completed", "Completed"],
   );
   t.same(givenTo(ended), [waiting]);
+  t.same(answerOf(ended)?.stop, [], "that an engine ended a run is no order to stop the run");
+  const late = exchange(kit, "e1", 4, { held: [...held, ...heldOf(ended)], hold: false });
+  t.match(answerOf(late)?.stop, [
+    { run_id: a, reason: "gone" },
+    { run_id: b, reason: "gone" },
+  ]);
   t.equal(eventNames(ended).filter((name) => name === "run.completed").length, 2);
 });
 
