@@ -207,7 +207,8 @@ export class ExchangeLoop implements RunChannel {
     }
     const stopped = stop.filter((order) => this.#noteStop(order));
     const items = runs.filter((item) => this.#isNew(item));
-    for (const { run_id, lease } of items) if (lease != null) this.#held.set(run_id, { lease, watcher: null, stop: null, ending: false });
+    for (const { run_id, lease } of items)
+      if (lease != null) this.#held.set(run_id, { lease, watcher: null, stop: null, ending: false });
     if (items.length > 0) this.#options.given(items);
     return parts.length + stopped.length + items.length > 0;
   }

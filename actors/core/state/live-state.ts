@@ -410,9 +410,10 @@ export class LiveState {
     this.#answeredCount += 1;
   }
 
-  /** The run of an answer; rarely needed, so a search is acceptable. */
-  runOfCommand(command: number): Run | undefined {
-    return this.#answered.find((answer) => answer.command === command)?.run;
+  /** The runs of an answer that no later answer concerns; rarely needed, so a search is acceptable. */
+  runsOfCommand(command: number): Run[] {
+    const runs = this.#answered.filter((answer) => answer.command === command).map(({ run }) => run);
+    return runs.filter((run) => run.lastCommand === command);
   }
 
   /** The engine key for jobs of a flow. */

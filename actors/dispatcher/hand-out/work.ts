@@ -94,8 +94,8 @@ export function notice(turn: Turn, message: CommandNotice): void {
 }
 
 function undelivered(turn: Turn, command: number): void {
-  const run = turn.state.runOfCommand(command);
-  if (run === undefined || run.lastCommand !== command) return;
-  if (run.assigned && !run.acknowledged) takeBack(turn, run);
-  else run.repeatable = true;
+  for (const run of turn.state.runsOfCommand(command)) {
+    if (run.assigned && !run.acknowledged) takeBack(turn, run);
+    else run.repeatable = true;
+  }
 }

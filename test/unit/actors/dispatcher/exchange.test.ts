@@ -148,6 +148,19 @@ t.test("a run whose answer was lost is given again under its lease; one that its
   t.match(kit.run(1).state, { type: "Crashed", message: "left by its engine" });
 });
 
+t.test("when an answer cannot be delivered, all its runs wait again, unless a later answer gave them", async (t) => {
+  const kit = new DispatchKit();
+  const ids = [createId(kit), createId(kit), createId(kit)];
+  const places = (): string[] => ids.map((id) => kit.run(id).place);
+  const lost = exchange(kit, "e1", 1);
+  const again = exchange(kit, "e1", 2);
+  t.same(givenTo(again), ids);
+  kit.notice("Undelivered", lost.command);
+  t.same(places(), ["none", "none", "none"]);
+  kit.notice("Undelivered", again.command);
+  t.same(places(), ["ready", "ready", "ready"]);
+});
+
 t.test("an engine that waits hears of a cancel, and of a run it has lost, at once", async (t) => {
   const kit = new DispatchKit();
   createId(kit);
