@@ -68,7 +68,7 @@ export interface Surroundings {
   settings(): DispatchSettings;
   isAlive(pid: number): boolean;
   committed(request: CommitRequest, result: CommitResult): void;
-  /** The tree gave up: the process ends. */
+  /** The tree gave up, or did not start: the process ends. */
   gaveUp(error: Error): void;
   restarted(names: readonly string[], error: Error): void;
   coreStarted(): void;
@@ -117,9 +117,7 @@ export class SimulatedServer implements Control {
     this.#startedUs = around.time.monotonicUs();
     this.#supervisor = new Supervisor(TREE, this, around.time, {
       restarted: (names, error) => around.restarted(names, error),
-      gaveUp: (error) => {
-        if (!this.#dead) around.gaveUp(error);
-      },
+      gaveUp: (error) => this.#gaveUp(error),
     });
     for (const from of THREADS) {
       for (const to of THREADS)
@@ -128,8 +126,9 @@ export class SimulatedServer implements Control {
     for (const name of threadsOf(PLACEMENT) as ThreadName[]) this.#open(name);
   }
 
+  /** As in `server/main.ts`, a start that fails ends the process. */
   begin(): void {
-    this.#track(this.#supervisor.start());
+    this.#track(this.#supervisor.start().catch((cause: unknown) => this.#gaveUp(cause as Error)));
   }
 
   get isDead(): boolean {
@@ -391,6 +390,10 @@ export class SimulatedServer implements Control {
     if (this.#dead) return;
     this.#around.trace.add(`supervisor: ${name} exited: ${message}`);
     this.#track(this.#supervisor.exited(name, new Error(message), counted));
+  }
+
+  #gaveUp(error: Error): void {
+    if (!this.#dead) this.#around.gaveUp(error);
   }
 
   #track(work: Promise<void>): void {

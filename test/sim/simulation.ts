@@ -371,13 +371,13 @@ class Simulation {
       isAlive: (pid) => this.#processes.isAlive(pid),
       committed: (request, result) => this.#watch(() => this.#committed(request, result)),
       gaveUp: (error) => {
-        if (this.#calm) this.#violation ??= new Violation("the tree holds", `it gave up without a fault: ${error.message}`);
+        if (this.#calm && !isLateFault(error))
+          this.#violation ??= new Violation("the tree holds", `it gave up without a fault: ${error.message}`);
         this.#restart = true;
       },
       restarted: (names, error) => {
         this.trace.add(`supervisor: ${names.join(", ")} restarted`);
-        // A busy supervisor may report a fault only after the faults have stopped, and so may a refusing store.
-        if (this.#calm && !/simulated|^thread \w+ ended$|^the store takes writes again$/.test(error.message))
+        if (this.#calm && !isLateFault(error))
           this.#violation ??= new Violation("no defects", `${names[0]} was restarted without a fault: ${error.message}`);
       },
       coreStarted: () => {
@@ -689,6 +689,11 @@ class Simulation {
 function requestOf({ kind, target, target_name, body, waitUs, local, idempotency }: Pending): Request {
   const named = target_name === undefined ? {} : { target_name };
   return { kind, target, ...named, body, waitUs, local, ...(idempotency === undefined ? {} : { idempotency }) };
+}
+
+/** A busy supervisor may report a fault only after the faults have stopped, and so may a refusing store. */
+function isLateFault({ message }: Error): boolean {
+  return /simulated|^thread \w+ ended$|^the store takes writes again$/.test(message);
 }
 
 /** Processing the event with this id throws, like a defect in reading or matching. */

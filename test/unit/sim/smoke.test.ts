@@ -26,3 +26,12 @@ t.test("answers that leave before their commit are found", async (t) => {
   const found = await hunt(mutation, { seed: 1, messages: MESSAGES, seeds: 3 });
   t.equal(found?.violation?.rule, "nothing before its commit");
 });
+
+t.test("a thread that ends while the server starts ends the process, and the next one goes on", async (t) => {
+  for (let at = 0; at < 10; at += 1) {
+    const faults = [{ fault: "core thread ends", at }] as const;
+    const { violation, messages } = await runSeed({ seed: 7, messages: 60, mutation: null, faults, echo: null });
+    t.equal(violation, null, `at ${at}: ${violation?.message}`);
+    t.ok(messages >= 60);
+  }
+});
