@@ -34,8 +34,11 @@ export class ExchangesChecker implements Checker {
   #leftOut: [lease: number, unnamed: Unnamed][] = [];
   /** Runs that an answer of this commit took back. */
   #takenBack: Held[] = [];
-  /** Runs that were over or being cancelled before this commit, and that an answer of it does not name. */
-  #unstopped: Held[] = [];
+  /**
+   * Runs that were over or being cancelled before this commit, and that an answer of it does not name. A report of the same
+   * exchange may end the run.
+   */
+  #unstopped: (Held & { mayEnd: boolean })[] = [];
 
   constructor(requests: ReadonlyMap<number, Request>) {
     this.#requests = requests;
@@ -68,7 +71,10 @@ export class ExchangesChecker implements Checker {
       this.#lookForLeftOut(answered);
       this.#takenBack.push(...takenBack(answered));
       const isNamed = ({ run_id }: Held): boolean => answered.response.stop.some((order) => order.run_id === run_id);
-      this.#unstopped.push(...answered.request.held.filter((held) => isToStop(held, history) && !isNamed(held)));
+      const isReported = ({ run_id, lease }: Held): boolean =>
+        history.runs.get(run_id)?.assignment === lease && acceptedReports(answered).some((report) => report.run_id === run_id);
+      for (const held of answered.request.held)
+        if (isToStop(held, history) && !isNamed(held)) this.#unstopped.push({ ...held, mayEnd: isReported(held) });
     }
   }
 
@@ -84,12 +90,12 @@ export class ExchangesChecker implements Checker {
     for (const { run_id, lease } of this.#takenBack)
       if (history.runs.get(run_id)?.assignment === lease && history.runs.get(run_id)?.type === "Scheduled")
         throw new Violation("a run handed back waits again", `run ${run_id} is still held under lease ${lease}`);
-    for (const held of this.#unstopped)
-      if (isToStop(held, history))
-        throw new Violation(
-          "engines are told what to stop",
-          `run ${held.run_id} (lease ${held.lease}) was listed, and nothing said`,
-        );
+    for (const held of this.#unstopped) {
+      const { run_id, lease, mayEnd } = held;
+      const isOver = history.runs.get(run_id)?.assignment !== lease;
+      if (!isToStop(held, history) || (isOver && mayEnd)) continue;
+      throw new Violation("engines are told what to stop", `run ${run_id} (lease ${lease}) was listed, and nothing said`);
+    }
     this.#leftOut = [];
     this.#takenBack = [];
     this.#unstopped = [];
@@ -156,9 +162,13 @@ export class ExchangesChecker implements Checker {
 }
 
 /** The runs that an engine handed back and whose report was not refused. */
-function takenBack({ request, response }: AnsweredExchange): Held[] {
+function takenBack(answered: AnsweredExchange): Held[] {
+  return acceptedReports(answered).filter(({ returned }) => returned);
+}
+
+function acceptedReports({ request, response }: AnsweredExchange): (typeof request)["reports"] {
   const accepted = response.reports.filter(({ status }) => status === undefined);
-  return request.reports.filter(({ run_id, returned }) => returned && accepted.some((outcome) => outcome.run_id === run_id));
+  return request.reports.filter(({ run_id }) => accepted.some((outcome) => outcome.run_id === run_id));
 }
 
 /** Whether an engine that lists this run is to be told to stop it. */
