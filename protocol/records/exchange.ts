@@ -25,7 +25,9 @@ export const ExchangeReport = Type.Object({
   lease: Int64,
   events: about(
     "Events as in ReportRequest, in order; `seq` grows within the lease",
-    Type.Array(Type.Unsafe<ReportEvent>({}), { maxItems: REPORT_ITEMS_MAX }),
+    Type.Array(Type.Unsafe<ReportEvent>({ description: `At most ${EXCHANGE_BYTES_MAX} bytes, like the exchange` }), {
+      maxItems: REPORT_ITEMS_MAX,
+    }),
   ),
   returned: Type.Optional(
     Type.Boolean({ description: "The engine did not begin the run: it goes back to the queue, and no attempt is counted" }),
