@@ -88,7 +88,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     Undelivered: notice,
     EngineGone: (turn, message) => this.#engineGone(turn, message),
     EngineSeen: (turn, { engine_id, pid_started }) => this.#engineSeen(turn, engine_id, pid_started),
-    PoolReport: (_turn, { engines }) => this.#poolReport(engines),
+    PoolReport: (_turn, report) => this.#poolReport(report),
     ModuleChanged: (turn, { source_dir, module }) => this.#moduleChanged(turn, source_dir, module),
     DeadlineDue: (turn) => this.#fireDeadlines(turn),
     Tick: (turn) => this.#tick(turn),
@@ -177,7 +177,8 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
   }
 
   /** Engines of the pool that survived a restart of this actor. */
-  #poolReport(engines: PoolReport["engines"]): void {
+  #poolReport({ engines, newest }: PoolReport): void {
+    if (newest !== null) this.#pool.adopt(newest, this.state.settings.serverPid);
     for (const { engine_id, key } of engines) {
       const engine = this.state.engines.get(engine_id);
       if (engine !== undefined) engine.spawned = true;

@@ -24,4 +24,6 @@ export type EngineProcessesMessage =
 export interface PoolReport {
   kind: "PoolReport";
   engines: { engine_id: string; key: EngineKeyFields }[];
+  /** The engine started last, also if it has ended: its requests may still be on their way. Null before the first one. */
+  newest: string | null;
 }

@@ -72,6 +72,8 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
   /** Modules of living engines, and the module of each engine. */
   readonly #modules = new Map<string, WatchedModule>();
   readonly #moduleOf = new Map<string, WatchedModule>();
+  /** Id of the engine started last. */
+  #newest: string | null = null;
   #lookFrom = 0;
   /** Memory kills at the last check: if the count has risen when an engine ends, the engine may be among those killed. */
   #memoryKills = countMemoryKills();
@@ -138,6 +140,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     // A separate process group, so that a Ctrl-C for the server does not end runs.
     const child = spawn(program ?? "", args, { stdio: ["ignore", "inherit", "inherit"], env: environment, detached: true });
     this.#children.set(engineId, { process: child, key });
+    this.#newest = engineId;
     this.#rememberModule(engineId, key.source_dir, key.module);
     child.once("error", ({ message }) =>
       this.#gone(engineId, { cause: `the engine could not be started: ${message}`, details: {} }),
@@ -206,7 +209,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
 
   #report(): PoolReport {
     const engines = [...this.#children].map(([engine_id, { key }]) => ({ engine_id, key }));
-    return { kind: "PoolReport", engines };
+    return { kind: "PoolReport", engines, newest: this.#newest };
   }
 
   /** Children report their own end; external processes are checked, a share of them per pass. */

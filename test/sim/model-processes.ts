@@ -18,6 +18,8 @@ export class ModelProcesses {
   readonly #spawn: (id: string, key: EngineKeyFields, pid: number) => EngineProcess | null;
   readonly #byPid = new Map<number, EngineProcess>();
   #nextPid = FIRST_PID;
+  /** Id of the engine that the current server process has started last. */
+  #newest: string | null = null;
   /** Children of the current server process, by engine id. */
   #children = new Map<string, { pid: number; key: EngineKeyFields }>();
   #tell: ((to: string, message: unknown) => void) | null = null;
@@ -56,6 +58,7 @@ export class ModelProcesses {
   /** The actor of one server process; `tell` sends from its thread. */
   actor(tell: (to: string, message: unknown) => void): ActorSpec {
     this.#children = new Map();
+    this.#newest = null;
     this.#tell = tell;
     const watched = new Map<string, number>();
     return {
@@ -77,7 +80,7 @@ export class ModelProcesses {
                 return this.#byPid.get(message.pid)?.signal(message.signal);
               case "Resync": {
                 const engines = [...this.#children].map(([engine_id, { key }]) => ({ engine_id, key }));
-                return outbox.send(DISPATCHER, { kind: "PoolReport", engines });
+                return outbox.send(DISPATCHER, { kind: "PoolReport", engines, newest: this.#newest });
               }
               case "Look":
                 for (const [id, pid] of watched) {
@@ -96,6 +99,7 @@ export class ModelProcesses {
 
   #start(id: string, key: EngineKeyFields): void {
     const pid = this.takePid();
+    this.#newest = id;
     const engine = this.#spawn(id, key, pid);
     if (engine === null) {
       const tell = this.#tell;

@@ -14,6 +14,7 @@ import { Deadlines } from "./deadlines.ts";
 import { EndedRuns } from "./ended-runs.ts";
 import { type Engine, type EngineKey, engineKey } from "./engine.ts";
 import { concurrencyResource, type Flow, flowKey } from "./flow.ts";
+import { FormerProcesses } from "./former-processes.ts";
 import { Ledger } from "./ledger.ts";
 import { OpenReports } from "./open-reports.ts";
 import { RecentRows } from "./recent-rows.ts";
@@ -169,6 +170,7 @@ export class LiveState {
   readonly runs = new Map<number, Run>();
   readonly room: RunRoom;
   readonly engines = new Map<string, Engine>();
+  readonly formerProcesses = new FormerProcesses();
   readonly ledger = new Ledger();
   readonly queue = new WorkQueue();
   readonly deadlines = new Deadlines(() => this.uptimeUs());

@@ -32,7 +32,7 @@ const OWN_MODULE = /\.(ts|mts|js|mjs)$/;
 export class EnginePool {
   #started = 0;
 
-  /** Engines that survived a restart of the dispatcher keep their names; new engines are numbered above them. */
+  /** New engines are numbered above those that were started before a restart of the dispatcher. */
   adopt(engineId: string, serverPid: number): void {
     const [, pid, number] = engineId.split("-");
     if (Number(pid) === serverPid) this.#started = Math.max(this.#started, Number(number) || 0);
@@ -93,9 +93,17 @@ export class EnginePool {
     }
   }
 
+  /** A former server may have had the same process id, and its engines may have survived it. */
+  #nextId({ settings, engines, pool }: LiveState): string {
+    for (;;) {
+      this.#started += 1;
+      const id = `engine-${settings.serverPid}-${this.#started}`;
+      if (!engines.has(id) && !pool.has(id)) return id;
+    }
+  }
+
   #spawn(turn: Turn, key: EngineKey): void {
-    this.#started += 1;
-    const id = `engine-${turn.state.settings.serverPid}-${this.#started}`;
+    const id = this.#nextId(turn.state);
     turn.state.pool.set(id, { id, key, startedUs: turn.nowUs, polled: false });
     turn.out.send(ENGINE_PROCESSES, { kind: "Spawn", engine_id: id, key });
   }

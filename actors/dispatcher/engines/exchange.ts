@@ -20,7 +20,7 @@ import { applyReport } from "../reports/report.ts";
 import { crashRun } from "../states/crash.ts";
 import { touchContact } from "./contact.ts";
 import { takeJob } from "./jobs.ts";
-import { findOrRegisterEngine, forgetEngine, isLeaving, mustLeave } from "./registered-engines.ts";
+import { findOrRegisterEngine, forgetEngine, isLeaving, isOfFormerProcess, mustLeave } from "./registered-engines.ts";
 import { REMIND_AFTER_US } from "./stop-order.ts";
 
 const LEFT = "left by its engine";
@@ -31,6 +31,7 @@ export function exchange(turn: Turn, command: Command<"Exchange">): void {
   const twice = repeatedRun(request.reports) ?? repeatedRun(request.held);
   if (twice !== null) return turn.answers.refuse(command, refuse("invalid", `run ${twice} is named twice`));
   const identity = { ...request, owns_stop: true };
+  if (isOfFormerProcess(turn, identity)) return dismiss(turn, command, request);
   replaceEngine(turn, identity);
   const engine = findOrRegisterEngine(turn, identity, command.local);
   if (request.exchange < engine.exchange)
@@ -59,6 +60,13 @@ export function exchange(turn: Turn, command: Command<"Exchange">): void {
   turn.answers.text(command, 200, renderAnswer(request.exchange, items, leaves, outcomes, orders));
 }
 
+/** A process whose engine is another process by now reports what it did, and leaves. */
+function dismiss(turn: Turn, command: Command<"Exchange">, { exchange, engine_id: id, held, reports }: ExchangeRequest): void {
+  const outcomes = reports.map((report) => JSON.stringify(settleReport(turn, { id }, report, new Set())));
+  const orders = held.map(({ run_id, lease }) => JSON.stringify({ run_id, lease, reason: "gone" } satisfies StopOrder));
+  turn.answers.text(command, 200, renderAnswer(exchange, [], true, outcomes, orders));
+}
+
 function hasJustBeenTold(turn: Turn, { stopsOrdered }: Engine, lease: number): boolean {
   const agoUs = turn.nowUs - (stopsOrdered.get(lease) ?? Number.NEGATIVE_INFINITY);
   return agoUs >= 0 && agoUs < REMIND_AFTER_US;
@@ -76,7 +84,7 @@ function repeatedRun(named: readonly { run_id: number }[]): number | null {
 /** One report, and what became of it. A run that its engine no longer holds after the report is added to `over`. */
 function settleReport(
   turn: Turn,
-  engine: Engine,
+  engine: Pick<Engine, "id">,
   { run_id, lease, events, returned }: ExchangeReport,
   over: Set<number>,
 ): ExchangeOutcome {
@@ -95,7 +103,7 @@ function settleReport(
 
 function refusalOf(
   turn: Turn,
-  engine: Engine,
+  engine: Pick<Engine, "id">,
   run: Run | undefined,
   { run_id, lease, events }: Pick<ExchangeReport, "run_id" | "lease" | "events">,
 ): Refusal | null {
@@ -108,7 +116,7 @@ function refusalOf(
 }
 
 /** Whether the run was handed out under this lease to this engine, now or before. */
-function hasHeld(run: Run, engine: Engine, lease: number): boolean {
+function hasHeld(run: Run, engine: Pick<Engine, "id">, lease: number): boolean {
   if (lease === run.assignment_id) return run.engine_id === engine.id;
   return run.otherSequences.has(`#${lease}`);
 }

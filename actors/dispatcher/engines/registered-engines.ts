@@ -93,8 +93,15 @@ export function engineOf(turn: Turn, run: Run): Engine | undefined {
 export function forgetEngine(turn: Turn, engine: Engine): void {
   if (engine.poll !== null) turn.state.queue.unpark(engine.poll);
   turn.state.engines.delete(engine.id);
+  turn.state.formerProcesses.add(engine.id, engine.pid, turn.state.uptimeUs());
   if (engine.stored) turn.rows.put("delete_engine", { id: engine.id });
   if (engine.local) turn.out.send(ENGINE_PROCESSES, { kind: "Unwatch", engine_id: engine.id });
+}
+
+/** Whether a request comes from a process that has left its engine's name to another process. */
+export function isOfFormerProcess({ state }: Turn, { engine_id, pid }: EngineRequest): boolean {
+  const known = state.engines.get(engine_id);
+  return known !== undefined && known.pid !== pid && state.formerProcesses.has(engine_id, pid, state.uptimeUs());
 }
 
 /** The process of an engine is gone: its runs end. */
@@ -113,7 +120,7 @@ export function engineGone(turn: Turn, engineId: string, cause: string | null, d
  * nothing of these was executed, so they wait again. Which of several begun runs was at fault is not known.
  */
 export function endRuns(turn: Turn, engine: Engine, cause: string, details: Record<string, unknown> = {}): void {
-  const held = [...engine.runs].map((id) => turn.state.runs.get(id)).filter((run) => run !== undefined);
+  const held = [...engine.runs.values()];
   const begun = engine.exchanges ? held.filter(hasBegun) : held;
   const fault = begun.length > 1 ? { fault: "unknown" } : {};
   for (const run of held) if (engine.exchanges && !hasBegun(run)) takeBack(turn, run);

@@ -10,6 +10,7 @@ import {
   engineGone,
   findOrRegisterEngine,
   forgetEngine,
+  isOfFormerProcess,
   keyOfRequest,
   mustLeave,
 } from "../engines/registered-engines.ts";
@@ -22,6 +23,7 @@ export const LEFT_AFTER_US = 5_000_000;
 
 export function work(turn: Turn, command: Command<"Work">): void {
   const request = command.body;
+  if (isOfFormerProcess(turn, request)) return turn.answers.text(command, 200, renderAnswer(null, [], true));
   replaceEngine(turn, request);
   const engine = findOrRegisterEngine(turn, request, command.local);
   if (engine.poll !== null) answerPoll(turn, engine.poll, []);

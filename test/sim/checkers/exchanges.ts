@@ -116,12 +116,13 @@ export class ExchangesChecker implements Checker {
   #inOrder({ request, response }: AnsweredExchange): void {
     const { engine_id, pid, exchange } = request;
     const key = `${engine_id}/${pid}`;
+    // What sends an engine away gives it nothing.
+    if (response.exit) return void this.#newest.delete(key);
     if (this.#ended.has(key)) return;
     const newest = this.#newest.get(key) ?? 0;
     if (exchange < newest)
       throw new Violation("exchanges are answered in order", `${key}: exchange ${exchange} after exchange ${newest}`);
-    if (response.exit) this.#newest.delete(key);
-    else this.#newest.set(key, exchange);
+    this.#newest.set(key, exchange);
   }
 
   /** Runs that were given before come on top. */

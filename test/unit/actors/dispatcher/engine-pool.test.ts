@@ -9,7 +9,7 @@ const OURS = "jobs.ts";
 
 function setup(settings: Partial<DispatchSettings> = {}): DispatchKit {
   const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 2, ...settings } });
-  kit.tell({ kind: "PoolReport", engines: [] });
+  kit.tell({ kind: "PoolReport", engines: [], newest: null });
   return kit;
 }
 
@@ -102,7 +102,7 @@ t.test("a configured command makes a module startable", async (t) => {
 t.test("none is started before the pool is known, when engines are the user's, or while stopping", async (t) => {
   const unknown = new DispatchKit({ settings: { spawnEngines: true } });
   t.equal(spawned(demand(unknown)).length, 0);
-  t.equal(spawned(unknown.tell({ kind: "PoolReport", engines: [] })).length, 1, "as soon as it is known");
+  t.equal(spawned(unknown.tell({ kind: "PoolReport", engines: [], newest: null })).length, 1, "as soon as it is known");
   t.equal(spawned(demand(setup({ spawnEngines: false }))).length, 0);
   const stopping = setup();
   demand(stopping);
@@ -114,10 +114,21 @@ t.test("none is started before the pool is known, when engines are the user's, o
 t.test("engines that outlived a restart of the dispatcher count", async (t) => {
   const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 1 } });
   const key = { source_dir: SOURCE_DIR, module: OURS, isolated: false, nice: 0 };
-  kit.tell({ kind: "PoolReport", engines: [{ engine_id: "engine-4242-7", key }] });
+  kit.tell({ kind: "PoolReport", engines: [{ engine_id: "engine-4242-7", key }], newest: null });
   t.equal(spawned(demand(kit)).length, 0);
   t.equal(workOf(idle(kit, "engine-4242-7"))?.["run_id"], 1);
 });
+
+t.test(
+  "no name is given to a second engine: neither that of one started before a restart, nor that of one still known",
+  async (t) => {
+    const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 9 } });
+    createId(kit, { flow: "other", module: "other.ts" });
+    poll(kit, "engine-4242-5", { module: "other.ts" });
+    kit.tell({ kind: "PoolReport", engines: [], newest: "engine-4242-4" });
+    t.match(spawned(demand(kit)), [{ engine_id: "engine-4242-6" }]);
+  },
+);
 
 t.test("a full pool makes room: the engine of another key that was idle longest leaves", async (t) => {
   const kit = setup({ enginesMax: 2 });
