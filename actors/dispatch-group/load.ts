@@ -82,6 +82,7 @@ export function loadLiveState(
       live: liveFlows.has(row.id),
       handedOut: 0,
       inheritedPriority: null,
+      exclusive: false,
     };
     state.putFlow(flow);
   }
@@ -181,7 +182,7 @@ function place(turn: Turn, run: Run): void {
   if (run.assigned) {
     run.flow.handedOut += 1;
     run.repeatable = true;
-    state.engines.get(run.engine_id ?? "")?.runs.add(run.id);
+    state.engines.get(run.engine_id ?? "")?.runs.set(run.id, run);
   }
   const { type } = run.state;
   const { timeoutSeconds } = run.flow.options;
@@ -221,6 +222,7 @@ function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = 
     report_seq: row.report_seq,
     otherSequences: row.other_sequences === null ? UNSTARTED.otherSequences : sequencesOf(row.other_sequences),
     crash_count: row.crash_count,
+    uncounted: row.uncounted === 1,
     failure_count: row.failure_count,
     answers: loaded.answers,
     tasks: mapOf(tasks.map((task) => [task.external_id, task])),

@@ -3,9 +3,10 @@
 import { refuse } from "#protocol/errors";
 import type { CodeProblem, CodeReloaded, EngineInfo, RouteSpec, ServerInfo, Settings } from "#protocol/records/server";
 import type { Command } from "#protocol/wire/command";
+import type { Flow } from "../core/state/flow.ts";
 import type { Turn } from "../core/turn.ts";
 import { describeClock } from "../dispatcher/clock/clock-status.ts";
-import { capacityFreed } from "../dispatcher/hand-out/hand-out.ts";
+import { capacityFreed, requeue } from "../dispatcher/hand-out/hand-out.ts";
 import type { Secrets } from "./variables.ts";
 
 /** Facts about the server, given to the group. They survive a restart of the group. */
@@ -46,7 +47,7 @@ export function describeServer(turn: Turn, facts: ServerFacts, streamSeq: number
       isolated: engine.key.isolated,
       nice: engine.key.nice,
       runs_done: engine.runsDone,
-      current_run: engine.runs.values().next().value ?? null,
+      current_run: engine.runs.keys().next().value ?? null,
       adopted: !engine.spawned,
       exit_requested: engine.exitRequested,
       uptime_secs: Math.max(0, turn.nowUs - engine.firstSeenUs) / 1e6,
@@ -129,7 +130,7 @@ export function patchSettings(turn: Turn, command: Command<"PatchSettings">, fac
     return turn.answers.refuse(command, refuse("settings_not_written", cause instanceof Error ? cause.message : String(cause)));
   }
   if (retain_days != null) settings.retainDays = retain_days;
-  if (crash_retries != null) settings.crashRetriesDefault = crash_retries;
+  if (crash_retries != null) setCrashRetries(turn, crash_retries);
   for (const [name, total] of totals) {
     ledger.setTotal(name, total);
     settings.resourceTotals.set(name, total);
@@ -141,4 +142,20 @@ export function patchSettings(turn: Turn, command: Command<"PatchSettings">, fac
     );
   }
   turn.answers.json(command, 200, describeSettings(turn, facts));
+}
+
+/** How often runs are repeated decides which flows share engines, so waiting runs may change place. */
+function setCrashRetries(turn: Turn, count: number): void {
+  const { state } = turn;
+  const change = (): void => {
+    state.settings.crashRetriesDefault = count;
+    for (const flow of state.flows.values()) state.setExclusive(flow);
+  };
+  if ((state.settings.crashRetriesDefault === 0) === (count === 0)) return change();
+  const follows = ({ options }: Flow): boolean => options.crashRetries === null && options.exclusive === null;
+  requeue(
+    turn,
+    [...state.runs.values()].filter(({ flow }) => follows(flow)),
+    change,
+  );
 }

@@ -46,7 +46,10 @@ export const FlowOptions = Type.Object(
       Type.Array(Double, { minItems: 3, maxItems: 3, description: "[failures, window in seconds, pause in seconds]" }),
     ),
     exclusive: optional(
-      about("A run shares its engine with no other run; default: true for flows with crash_retries 0", Type.Boolean()),
+      about(
+        "A run shares its engine with no other run; default: true for flows whose runs are never repeated after a crash",
+        Type.Boolean(),
+      ),
     ),
     has_bulk_complete: optional(about("A backfill asks it which values are done already", Type.Boolean())),
     has_crash_hooks: optional(Type.Boolean()),

@@ -37,8 +37,8 @@ export interface FlowOptions<Schema extends object = object> extends RetryOption
   /** Gives each run an engine process of its own. */
   isolated?: boolean;
   /**
-   * While a run executes, its engine executes no other run. Default: true for flows with `crashRetries: 0`, whose runs must not
-   * end with an engine that another run has ended; false for others, whose runs share engines as long as they mostly wait.
+   * While a run executes, its engine executes no other run. Default: true for flows whose runs are never repeated after a crash
+   * (`crashRetries: 0`), because no other run may end their engine; false for others, which share engines while they wait.
    */
   exclusive?: boolean;
   /** How often a run whose engine died is run again. Default: the server's setting. */

@@ -7,6 +7,7 @@ import * as clock from "./0005-clock.ts";
 import * as taskCounts from "./0006-task-counts.ts";
 import * as assigned from "./0007-assigned.ts";
 import * as alone from "./0008-alone.ts";
+import * as uncounted from "./0009-uncounted.ts";
 
 export interface Migration {
   name: string;
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   taskCounts,
   assigned,
   alone,
+  uncounted,
 ];

@@ -54,6 +54,8 @@ export const RUN_STATE = {
   crash_count: integer,
   failure_count: integer,
   attempt: integer,
+  /** Whether a crash of the run, or of those that it repeats, was not counted. */
+  uncounted: bit,
   /** Task runs by state type; null without any. Counting the rows would take a microsecond for each. */
   task_counts: jsonObject,
 } as const satisfies Columns;

@@ -1,6 +1,5 @@
 /** Deliberate bugs of the server's half of exchanges: one for each rule that the server keeps for engines with slots. */
 import type { Engine } from "#actors/core/state/engine";
-import type { LiveState } from "#actors/core/state/live-state";
 import type { Run } from "#actors/core/state/run";
 import { WorkQueue } from "#actors/core/state/work-queue";
 import type { ExchangeReport, ExchangeRequest } from "#protocol/records/exchange";
@@ -20,7 +19,7 @@ function meddleWithExchange(change: (engine: Engine, body: Body, runs: Run[], no
   return meddle(["Exchange"], (state, message, nowUs) => {
     const body = bodyOf(message);
     const engine = state.engines.get(body.engine_id);
-    if (engine !== undefined) change(engine, body, runsOf(state, engine), nowUs);
+    if (engine !== undefined) change(engine, body, runsOf(engine), nowUs);
     return undefined;
   });
 }
@@ -29,13 +28,13 @@ function meddleWithExchange(change: (engine: Engine, body: Body, runs: Run[], no
 function meddleWithEnd(change: (engine: Engine, runs: Run[]) => void): () => void {
   return meddle(["EngineGone"], (state, message) => {
     const engine = state.engines.get((message as unknown as { engine_id: string }).engine_id);
-    if (engine !== undefined) change(engine, runsOf(state, engine));
+    if (engine !== undefined) change(engine, runsOf(engine));
     return undefined;
   });
 }
 
-function runsOf(state: LiveState, { runs }: Engine): Run[] {
-  return [...runs].map((id) => state.runs.get(id)).filter((run) => run !== undefined);
+function runsOf({ runs }: Engine): Run[] {
+  return [...runs.values()];
 }
 
 /** Changes the reports of exchanges. */
@@ -145,7 +144,7 @@ export const EXCHANGE_MUTATIONS: readonly Mutation[] = [
     name: "one run ends with its engine, the others are forgotten",
     install: () =>
       meddleWithEnd((engine) => {
-        engine.runs = new Set([...engine.runs].slice(0, 1));
+        engine.runs = new Map([...engine.runs].slice(0, 1));
       }),
   },
   {

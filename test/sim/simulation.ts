@@ -49,6 +49,7 @@ import { SimulatedTime } from "./simulated-time.ts";
 import { Trace, Violation } from "./trace.ts";
 
 const HOST = "here";
+const SERVER_PID = 1000;
 /** Commits between two checks of the whole store. */
 const LOOK_EVERY = 60;
 /** Time to come to rest after the faults: reruns, long-polls and silences take time. */
@@ -145,6 +146,11 @@ class Simulation {
   readonly #planners: ModelPlanners;
   /** Whether there are schedules and backfills. */
   readonly #plans: boolean;
+  /** Reruns of flows that set no limit. */
+  readonly #crashRetriesDefault: number;
+  /** Whether every server process has the same process id, as in a container. */
+  readonly #isPidKept: boolean;
+  #starts = 0;
   #server: SimulatedServer;
   #gateway: ModelGateway;
   #nextCommand = 1;
@@ -163,6 +169,8 @@ class Simulation {
     this.#options = options;
     this.#random = new Random(options.seed);
     this.trace = new Trace(() => this.#time.monotonicUs(), options.echo);
+    this.#crashRetriesDefault = this.#random.pick([0, 1, 2]);
+    this.#isPidKept = this.#random.chance(0.3);
     this.#capacity = new CapacityChecker(TOTALS, this.#requests);
     this.#exchanges = new ExchangesChecker(this.#requests);
     this.#rules = new RulesChecker(this.#ruleHistory);
@@ -171,8 +179,8 @@ class Simulation {
       new MovesChecker(this.coverage),
       new HoldingChecker(this.#requests),
       this.#exchanges,
-      new ExclusiveChecker(this.coverage),
-      new RerunsChecker(this.coverage),
+      new ExclusiveChecker(this.coverage, this.#crashRetriesDefault),
+      new RerunsChecker(this.coverage, this.#crashRetriesDefault),
       this.#capacity,
       new NumberingChecker(),
       new VisibilityChecker(this.#time),
@@ -319,6 +327,7 @@ class Simulation {
   }
 
   #startProcess(): [SimulatedServer, ModelGateway] {
+    this.#starts += 1;
     for (const checker of this.#checkers) checker.processStarted?.();
     let server: SimulatedServer | null = null;
     const gateway = new ModelGateway({
@@ -392,7 +401,7 @@ class Simulation {
 
   #settings(): DispatchSettings {
     return {
-      crashRetriesDefault: 0,
+      crashRetriesDefault: this.#crashRetriesDefault,
       retainDays: this.#retainDays,
       retainRunsDays: null,
       resourceTotals: new Map(Object.entries(TOTALS)),
@@ -412,7 +421,7 @@ class Simulation {
       enginePatterns: [],
       host: HOST,
       servedDir: null,
-      serverPid: 1000,
+      serverPid: this.#isPidKept ? SERVER_PID : SERVER_PID + this.#starts,
     };
   }
 

@@ -78,6 +78,7 @@ export function stateRow(type: StateType, other: Partial<RunStateRow> = {}): Run
     report_seq: 0,
     other_sequences: null,
     crash_count: 0,
+    uncounted: 0,
     failure_count: 0,
     attempt: 0,
     task_counts: "{}",

@@ -1,4 +1,5 @@
 /** An engine process as the core knows it: what it polls for, the runs it holds, its last contact. */
+import type { Run } from "./run.ts";
 
 /** The code that an engine executes, and how. */
 export interface EngineKeyFields {
@@ -76,7 +77,7 @@ export interface Engine {
   exitRequested: boolean;
   /** The assignment for which a warning was logged, see hand-out-checks.ts; 0 for none. */
   warnedOf: number;
-  /** Ids of the runs that the engine holds. */
-  runs: Set<number>;
+  /** The runs that the engine holds, by id. */
+  runs: Map<number, Run>;
   poll: ParkedPoll | null;
 }

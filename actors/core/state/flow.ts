@@ -5,8 +5,8 @@ export interface FlowOptions {
   after: { flows: string[]; key: string | null; parameters: Record<string, unknown> } | null;
   crashRetries: number | null;
   disableAfter: [number, number, number] | null;
-  /** A run of the flow shares its engine with no other run. Flows whose runs must not be repeated after a crash are so. */
-  exclusive: boolean;
+  /** Whether a run of the flow shares its engine with no other run; null: as `Flow.exclusive` decides. */
+  exclusive: boolean | null;
   hasCrashHooks: boolean;
   /** State types for which the code declares a hook. */
   hooks: readonly unknown[];
@@ -41,6 +41,8 @@ export interface Flow {
   last_seen_at: number;
   /** Registered from code by this server process. */
   live: boolean;
+  /** A run of the flow shares its engine with no other run. Without an option, flows whose runs are never repeated are so. */
+  exclusive: boolean;
   /** The highest priority of the flows that declare this flow as upstream; null without any. */
   inheritedPriority: number | null;
   /** Runs of this flow that hold an assignment. */
@@ -71,12 +73,11 @@ export function readOptions(sent: Record<string, unknown>): FlowOptions {
   const text = (name: string): string | null => (typeof sent[name] === "string" ? (sent[name] as string) : null);
   const number = (name: string): number | null => (typeof sent[name] === "number" ? (sent[name] as number) : null);
   const onOverlap = text("on_overlap");
-  const crashRetries = number("crash_retries");
   return {
     after: readAfter(sent["after"]),
-    crashRetries,
+    crashRetries: number("crash_retries"),
     disableAfter: readDisableAfter(sent["disable_after"]),
-    exclusive: typeof sent["exclusive"] === "boolean" ? sent["exclusive"] : crashRetries === 0,
+    exclusive: typeof sent["exclusive"] === "boolean" ? sent["exclusive"] : null,
     hasCrashHooks: sent["has_crash_hooks"] === true,
     hooks: Array.isArray(sent["hooks"]) ? sent["hooks"] : [],
     hasBulkComplete: sent["has_bulk_complete"] === true,

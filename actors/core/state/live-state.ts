@@ -241,6 +241,7 @@ export class LiveState {
     this.#forgetUpstreams(flow);
     this.flows.set(flow.id, flow);
     this.#flowsByKey.set(flowKey(flow.project, flow.name), flow);
+    this.setExclusive(flow);
     if (flow.options.maxConcurrent > 0) this.ledger.setImplied(concurrencyResource(flow), flow.options.maxConcurrent);
     for (const upstream of flow.options.after?.flows ?? []) {
       const key = flowKey(flow.project, upstream);
@@ -248,6 +249,12 @@ export class LiveState {
       this.#downstream.set(key, known.add(flow));
     }
     for (const affected of [flow, ...this.upstreamOf(flow)]) this.#inheritPriority(affected);
+  }
+
+  /** A run that is never repeated may neither end with others nor end them: unless the flow says otherwise, it runs alone. */
+  setExclusive(flow: Flow): void {
+    const { exclusive, crashRetries } = flow.options;
+    flow.exclusive = exclusive ?? (crashRetries ?? this.settings.crashRetriesDefault) === 0;
   }
 
   /** The registered flows that this flow declares as upstream. */

@@ -50,6 +50,8 @@ export interface Run {
    */
   otherSequences: ReadonlyMap<string, number>;
   crash_count: number;
+  /** A crash of the run, or of those that it repeats, was not counted; the next one is. */
+  uncounted: boolean;
   failure_count: number;
   /** Number of answers given to the run's pauses. */
   answers: number;
@@ -100,6 +102,7 @@ export const UNSTARTED = {
   report_seq: 0,
   otherSequences: EMPTY,
   crash_count: 0,
+  uncounted: false,
   failure_count: 0,
   answers: 0,
   tasks: EMPTY,
@@ -144,7 +147,7 @@ export function isEnded(run: Run): boolean {
 
 /** Whether the run shares its engine with no other run. */
 export function isExclusive(run: Run): boolean {
-  return run.alone || run.flow.options.exclusive;
+  return run.alone || run.flow.exclusive;
 }
 
 /** The effective priority of a run: its own, or a higher one inherited from downstream flows. */

@@ -32,6 +32,8 @@ export interface NewRun {
   details?: Record<string, unknown>;
   /** The run shares its engine with no other run; its Scheduled state says so. */
   alone?: boolean;
+  /** A crash of the runs that this run repeats was not counted. */
+  uncounted?: boolean;
   /** The state in which the run ends at creation, regardless of the overlap policy. */
   outcome?: EndedAtOnce;
   /** The run needs no free room, because it replaces a run that occupied some. */
@@ -73,6 +75,7 @@ export function addRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     movedUs: turn.receivedUs,
     ...UNSTARTED,
     alone: wanted.alone === true,
+    uncounted: wanted.uncounted === true,
   };
   if (wanted.parametersText.length > PARAMETERS_IN_MEMORY_BYTES_MAX) state.dropLargeParameters(run, turn.number);
   turn.rows.newRun(run);

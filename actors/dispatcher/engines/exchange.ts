@@ -147,11 +147,7 @@ function settleHeld(
     if (run.state.type === "Cancelling") stops.push({ run_id, lease, reason: "cancel" });
   }
   const given: string[] = [];
-  for (const id of [...engine.runs]) {
-    const run = turn.state.runs.get(id);
-    if (run === undefined) engine.runs.delete(id);
-    else if (!listed.has(id)) settleUnlisted(turn, engine, run, command, given);
-  }
+  for (const run of [...engine.runs.values()]) if (!listed.has(run.id)) settleUnlisted(turn, engine, run, command, given);
   return { stops, given };
 }
 

@@ -63,7 +63,7 @@ export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number
     runsDone: 0,
     exitRequested: false,
     warnedOf: 0,
-    runs: new Set(),
+    runs: new Map(),
     poll: null,
   };
 }

@@ -117,16 +117,14 @@ export function takeRuns(turn: Turn, engine: Engine, command: number, count: num
 
 /** The next run of a key that an engine may have now, or null. */
 function nextRun(turn: Turn, keyQueue: KeyQueue, { wanted, runs }: Engine): Run | null {
-  if (holdsExclusive(turn.state, runs)) return null;
+  if (holdsExclusive(runs)) return null;
   return wanted === null ? firstFree(turn, keyQueue, runs.size > 0) : freeIfReady(turn, keyQueue, wanted);
 }
 
 /** Whether an engine holds a run that shares its engine with no other: then that run is the only one. */
-function holdsExclusive(state: LiveState, runs: ReadonlySet<number>): boolean {
-  if (runs.size !== 1) return false;
-  const [id = 0] = runs;
-  const run = state.runs.get(id);
-  return run !== undefined && isExclusive(run);
+function holdsExclusive(runs: ReadonlyMap<number, Run>): boolean {
+  const [first] = runs.values();
+  return runs.size === 1 && first !== undefined && isExclusive(first);
 }
 
 /** Answers a parked request with work items. */
@@ -190,7 +188,7 @@ function assign(turn: Turn, run: Run, engine: Engine, command: number, released:
   run.lastContactUs = turn.nowUs;
   run.waiting = null;
   run.flow.handedOut += 1;
-  engine.runs.add(run.id);
+  engine.runs.set(run.id, run);
   engine.lastWorkUs = turn.nowUs;
   storeEngine(turn, engine);
   turn.rows.touchRun(run, false);

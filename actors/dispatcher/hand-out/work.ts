@@ -65,10 +65,8 @@ export function replaceEngine(turn: Turn, request: EngineRequest): void {
  * crashes.
  */
 function settleHeldRuns(turn: Turn, engine: Engine): Run | null {
-  for (const id of [...engine.runs]) {
-    const run = turn.state.runs.get(id);
-    if (run === undefined) engine.runs.delete(id);
-    else if (!run.acknowledged) return run;
+  for (const run of [...engine.runs.values()]) {
+    if (!run.acknowledged) return run;
     else if (run.state.type === "Cancelling") crashRun(turn, run, "left by its engine");
     else if (turn.nowUs - run.lastContactUs >= LEFT_AFTER_US) crashRun(turn, run, "left by its engine");
   }

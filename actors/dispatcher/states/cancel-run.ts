@@ -77,10 +77,7 @@ export function timeoutKill(turn: Turn, run: Run, started: number): void {
   // An engine that has polled since then ended the run itself and may hold another run.
   if (engine === undefined || engine.poll !== null || engine.lastWorkUs > run.movedUs || hasNeighbours(engine)) return;
   signalEngine(turn, engine, "SIGKILL");
-  for (const id of [...engine.runs]) {
-    const other = turn.state.runs.get(id);
-    if (other !== undefined) crashRun(turn, other, "its engine was killed");
-  }
+  for (const other of [...engine.runs.values()]) crashRun(turn, other, "its engine was killed");
 }
 
 /**

@@ -9,9 +9,6 @@ import { isServedHere } from "./hooks.ts";
 import { moveRun } from "./move-run.ts";
 import { endTasks } from "./moves.ts";
 
-/** Reruns of a line that are looked at: more than any limit of reruns that makes sense. */
-const UNCOUNTED_LOOKED_AT_MAX = 100;
-
 export const ENGINE_EXITED = "engine process exited unexpectedly";
 
 /**
@@ -29,7 +26,7 @@ export function crashRun(turn: Turn, run: Run, cause: string, details: Record<st
     return moveRun(turn, run, { type: "Cancelled", name: "Cancelled", message: "cancelled", ...end });
   }
   const limit = run.flow.options.crashRetries ?? turn.state.settings.crashRetriesDefault;
-  const uncounted = isNeighbour(details) && limit > 0 && !wasUncounted(turn, run);
+  const uncounted = isNeighbour(details) && limit > 0 && !run.uncounted;
   if (run.reruns >= limit && !uncounted) {
     return moveRun(turn, run, {
       type: "Failed",
@@ -40,6 +37,7 @@ export function crashRun(turn: Turn, run: Run, cause: string, details: Record<st
     });
   }
   const rerun_at = scheduleRerun(turn, run);
+  run.uncounted ||= uncounted;
   const why = uncounted ? { ...details, uncounted } : details;
   moveRun(turn, run, { type: "Crashed", name: "Crashed", message: cause, ...end, details: { ...why, rerun_at } });
   if (run.flow.options.hasCrashHooks && !isServedHere(turn, run.flow)) queueCrashHooks(turn, run);
@@ -47,17 +45,6 @@ export function crashRun(turn: Turn, run: Run, cause: string, details: Record<st
 
 function isNeighbour({ fault }: Record<string, unknown>): boolean {
   return fault === "other" || fault === "unknown";
-}
-
-/** Whether a crash among those that led to this run was not counted. */
-function wasUncounted(turn: Turn, run: Run): boolean {
-  let later: Run | undefined = run;
-  for (let steps = 0; later !== undefined && steps <= UNCOUNTED_LOOKED_AT_MAX; steps += 1) {
-    const crashed: number | null = later.created_by === `crash:${later.parent_run_id}` ? later.parent_run_id : null;
-    later = crashed === null ? undefined : turn.state.findRun(crashed);
-    if (later?.state.details["uncounted"] === true) return true;
-  }
-  return false;
 }
 
 /** Sets the time of the rerun. The delay is stored, so that a restart neither loses nor repeats the rerun. */
@@ -85,6 +72,7 @@ export function rerun(turn: Turn, runId: number): void {
   createRun(turn, crashed.flow, {
     name: nameOfRerun(crashed.name, crashed.reruns + 1),
     alone: details["fault"] === "unknown",
+    uncounted: crashed.uncounted,
     parametersText: turn.state.parametersOf(crashed),
     tags: tagsOf(crashed),
     createdBy: `crash:${crashed.id}`,

@@ -54,6 +54,7 @@ function addFlow(turn: Turn, sent: FlowRegistration, live: boolean): Flow {
     live,
     handedOut: 0,
     inheritedPriority: null,
+    exclusive: false,
   };
   turn.state.nextIds.flow += 1;
   if (flow.options.after === null) turn.state.putFlow(flow);

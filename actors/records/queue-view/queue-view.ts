@@ -33,7 +33,7 @@ export function describeQueue(turn: Turn): Queue {
       id: engine.id,
       module: engine.key.module,
       source_dir: engine.key.source_dir,
-      run_ids: [...engine.runs],
+      run_ids: [...engine.runs.keys()],
       idle: engine.poll !== null,
       contact_secs: secondsSince(turn, engine.lastContactUs),
     })),

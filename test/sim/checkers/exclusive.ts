@@ -8,6 +8,8 @@ import { crashedBefore, type History } from "./history.ts";
 
 export class ExclusiveChecker implements Checker {
   readonly #coverage: Coverage;
+  /** Reruns of flows that set no limit. */
+  readonly #crashRetriesDefault: number;
   /** Engine and process of each run that an engine holds. */
   readonly #holders = new Map<number, string>();
   /** Reruns of a run that may have ended its engine. */
@@ -15,8 +17,9 @@ export class ExclusiveChecker implements Checker {
   /** Processes of engines that exchange, as "id/pid". */
   readonly #exchanging = new Set<string>();
 
-  constructor(coverage: Coverage) {
+  constructor(coverage: Coverage, crashRetriesDefault: number) {
     this.#coverage = coverage;
+    this.#crashRetriesDefault = crashRetriesDefault;
   }
 
   submitted(_id: number, request: Request): void {
@@ -42,9 +45,9 @@ export class ExclusiveChecker implements Checker {
       else runs.set(engine, [...(runs.get(engine) ?? []), run]);
     }
     for (const [engine, held] of runs) {
-      const exclusive = held.find((run) => this.#isAlone(run, history) || isExclusive(run, history));
+      const exclusive = held.find((run) => this.#alone.has(run) || this.#isExclusive(run, history));
       if (exclusive === undefined) continue;
-      if (this.#isAlone(exclusive, history)) this.#coverage.exchange("a run that is to run alone");
+      if (this.#alone.has(exclusive)) this.#coverage.exchange("a run that is to run alone");
       if (this.#exchanging.has(engine)) this.#coverage.exchange("an exclusive run on an engine with slots");
       if (held.length === 1) continue;
       throw new Violation(
@@ -54,18 +57,13 @@ export class ExclusiveChecker implements Checker {
     }
   }
 
-  /** As long as the crash is known: a deleted or forced run no longer says what ended it. */
-  #isAlone(run: number, history: History): boolean {
-    return this.#alone.has(run) && isOfUnknownFault(crashedBefore(history.runs.get(run)?.createdBy ?? ""), history);
+  #isExclusive(run: number, { runs, flows }: History): boolean {
+    const { exclusive, crash_retries } = flows.get(runs.get(run)?.flow ?? 0)?.options ?? {};
+    return exclusive === true || ((crash_retries ?? this.#crashRetriesDefault) === 0 && exclusive !== false);
   }
 }
 
 /** Whether a run crashed with others, and nobody knows which of them was at fault. */
 function isOfUnknownFault(run: number, { runs }: History): boolean {
   return runs.get(run)?.details["fault"] === "unknown";
-}
-
-function isExclusive(run: number, { runs, flows }: History): boolean {
-  const { exclusive, crash_retries } = flows.get(runs.get(run)?.flow ?? 0)?.options ?? {};
-  return exclusive === true || (crash_retries === 0 && exclusive !== false);
 }

@@ -2,7 +2,7 @@
 
 import { ClockWatch } from "#actors/core/state/clock-watch";
 import type { LiveState } from "#actors/core/state/live-state";
-import { isEnded } from "#actors/core/state/run";
+import { isEnded, isExclusive } from "#actors/core/state/run";
 import { loadLiveState, resume } from "#actors/dispatch-group/load";
 import { Quarantine } from "#actors/rule-engine/reactions/quarantine";
 import { canonicalJson } from "#protocol/values/json";
@@ -55,7 +55,8 @@ function dump(state: LiveState): string[] {
     const { id, external_id, name, priority, attempt, created_by, parent_run_id, start_time, assigned, report_seq } = run;
     const identity = [id, run.flow.id, external_id, name, run.tagsText, priority, attempt, created_by, parent_run_id, start_time];
     const holder = assigned ? [run.engine_id, run.engine_pid, run.assignment_id] : null;
-    const counters = [report_seq, [...run.otherSequences].sort(), run.answers, run.crash_count, run.failure_count];
+    const marks = [isExclusive(run), run.uncounted, run.reruns];
+    const counters = [report_seq, [...run.otherSequences].sort(), run.answers, run.crash_count, run.failure_count, marks];
     const counts = Object.entries(run.taskCounts).sort();
     lines.push(
       `run ${JSON.stringify([identity, run.state, holder, counters, counts, run.place !== "none", state.parametersOf(run).length])}`,
@@ -70,7 +71,7 @@ function dump(state: LiveState): string[] {
   const held = [...state.engines.values()].filter((engine) => engine.runs.size > 0);
   for (const engine of held.sort((a, b) => (a.id < b.id ? -1 : 1))) {
     lines.push(
-      `engine ${JSON.stringify([engine.id, engine.pid, engine.key, engine.exchanges, engine.host, engine.local, [...engine.runs].sort()])}`,
+      `engine ${JSON.stringify([engine.id, engine.pid, engine.key, engine.exchanges, engine.host, engine.local, [...engine.runs.keys()].sort()])}`,
     );
   }
   return lines;

@@ -15,6 +15,8 @@ const ENGINE_ENDED = /^(crash limit reached: )?(engine process exited|no contact
 
 export class RerunsChecker implements Checker {
   readonly #coverage: Coverage;
+  /** Reruns of flows that set no limit. */
+  readonly #crashRetriesDefault: number;
   /** Assignments under which a run has begun. */
   readonly #begun = new Set<number>();
   /** Processes of engines that exchange, as "id/pid". */
@@ -23,13 +25,20 @@ export class RerunsChecker implements Checker {
   readonly #crashed = new Map<number, boolean>();
   /** Crashes that led to a rerun and were counted. */
   readonly #counted = new Map<number, number>();
+  /** Crashes of a run, and of those that it repeats, that were not counted. */
+  readonly #uncounted = new Map<number, number>();
+  /** Runs for which somebody requested a move to Crashed, which names no cause of its own. */
+  readonly #askedToCrash = new Set<number>();
 
-  constructor(coverage: Coverage) {
+  constructor(coverage: Coverage, crashRetriesDefault: number) {
     this.#coverage = coverage;
+    this.#crashRetriesDefault = crashRetriesDefault;
   }
 
   submitted(_id: number, request: Request): void {
-    if (request.kind !== "Exchange") return;
+    const { kind, target, body } = request;
+    if (kind === "TransitionRun" && /"type":"Crashed"/.test(String(body))) this.#askedToCrash.add(target);
+    if (kind !== "Exchange") return;
     const { engine_id, pid } = readExchange(request);
     this.#exchanging.add(`${engine_id}/${pid}`);
   }
@@ -67,11 +76,12 @@ export class RerunsChecker implements Checker {
     const message = String(operation.get("state_message"));
     const isUncounted = operation.text("state_details").includes('"uncounted":true');
     if (type === "Crashed") this.#crashed.set(id, isUncounted);
-    if (type === "Crashed" && isUncounted) this.#coverage.exchange("an uncounted crash");
+    if (type === "Crashed" && isUncounted) this.#notCounted(id);
     const isBegun = assignment !== null && this.#begun.has(assignment);
     if (type === "Pending" && isBegun && operation.details["lease"] === assignment)
       throw new Violation("a run begins once", `run ${id} begins again under lease ${assignment}`);
     if ((type !== "Crashed" && type !== "Failed") || assignment === null || isBegun || before.type !== "Scheduled") return;
+    if (this.#askedToCrash.has(id)) return;
     if (this.#exchanging.has(`${before.engine}/${before.pid}`) && ENGINE_ENDED.test(message))
       throw new Violation(
         "only runs that had begun crash",
@@ -87,20 +97,18 @@ export class RerunsChecker implements Checker {
     this.#crashed.delete(parent);
     const counted = (this.#counted.get(parent) ?? 0) + (isUncounted ? 0 : 1);
     this.#counted.set(id, counted);
-    const limit = Number(history.flows.get(operation.number("flow_id"))?.options["crash_retries"] ?? 0);
+    const limit = Number(history.flows.get(operation.number("flow_id"))?.options["crash_retries"] ?? this.#crashRetriesDefault);
     if (limit === 0) throw new Violation("reruns have a limit", `run ${id} repeats run ${parent}, whose flow allows no rerun`);
     if (counted > limit) throw new Violation("reruns have a limit", `run ${id} is rerun ${counted} of ${limit}`);
-    const uncounted = uncountedBefore(parent, history);
-    if (uncounted > 1) throw new Violation("one crash is not counted", `run ${id} follows ${uncounted} that were not counted`);
+    this.#uncounted.set(id, this.#uncounted.get(parent) ?? 0);
   }
-}
 
-/** Crashes in a line of reruns that were not counted, as far as the runs are there and people have not moved them since. */
-function uncountedBefore(crashed: number, { runs }: History): number {
-  let count = 0;
-  for (let run = runs.get(crashed); run !== undefined; run = runs.get(crashedBefore(run.createdBy)))
-    if (run.details["uncounted"] === true) count += 1;
-  return count;
+  #notCounted(run: number): void {
+    this.#coverage.exchange("an uncounted crash");
+    const count = (this.#uncounted.get(run) ?? 0) + 1;
+    this.#uncounted.set(run, count);
+    if (count > 1) throw new Violation("one crash is not counted", `run ${run} ends a line with ${count} that were not counted`);
+  }
 }
 
 function moveOf(operation: Operation): Pick<CommittedRun, "type" | "name" | "timestamp"> {

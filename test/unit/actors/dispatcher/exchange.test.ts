@@ -1,49 +1,18 @@
 import t from "tap";
 import { eventNames, operations } from "../../../support/decision-record.ts";
-import { DispatchKit, type Outcome } from "../../../support/dispatch-kit.ts";
-import { create, createId, MODULE, poll, SOURCE_DIR, workOf } from "../../../support/dispatch-steps.ts";
+import { DispatchKit } from "../../../support/dispatch-kit.ts";
+import { create, createId, poll, workOf } from "../../../support/dispatch-steps.ts";
+import { answerOf, begin, exchange, givenTo, heldOf, moved } from "../../../support/exchange-steps.ts";
 
-interface Held {
-  run_id: number;
-  lease: number;
-}
-
-interface Given extends Held {
-  flow: string;
-}
-
-/** POST /api/engine/exchange; an engine offers eight slots by default. */
-function exchange(kit: DispatchKit, engine: string, number: number, wish: Record<string, unknown> = {}): Outcome {
-  const identity = { engine_id: engine, pid: 1000, source_dir: SOURCE_DIR, module: MODULE };
-  return kit.send("Exchange", { body: { ...identity, exchange: number, slots: 8, held: [], reports: [], ...wish } });
-}
-
-function answerOf(outcome: Outcome, command = outcome.command) {
-  const reply = outcome.replies.find((each) => each.command === command);
-  return reply?.body as
-    | { exchange: number; exit: boolean; runs: Given[]; reports: Record<string, unknown>[]; stop: Record<string, unknown>[] }
-    | undefined;
-}
-
-function givenTo(outcome: Outcome, command = outcome.command): number[] {
-  return (answerOf(outcome, command)?.runs ?? []).map(({ run_id }) => run_id);
-}
-
-function heldOf(outcome: Outcome): Held[] {
-  return (answerOf(outcome)?.runs ?? []).map(({ run_id, lease }) => ({ run_id, lease }));
-}
-
-const moved = (kit: DispatchKit, seq: number, ...types: string[]) =>
-  types.map((type, at) => ({
-    kind: "run_transition",
-    seq: seq + at,
-    state: { type, name: type, timestamp: kit.nowUs, message: null, details: {} },
-  }));
-
-/** Begins every run that an answer gave. */
-function begin(kit: DispatchKit, engine: string, number: number, held: readonly Held[]): Outcome {
-  const reports = held.map((each) => ({ ...each, events: moved(kit, 1, "Pending", "Running") }));
-  return exchange(kit, engine, number, { held, reports, slots: 0 });
+/** Hands a run out to an engine of its own, begins it there, and reports that it ended with another run. */
+function crashBesideAnother(kit: DispatchKit, run: number): void {
+  const engine = `of ${run} at ${kit.nowUs}`;
+  const held = heldOf(exchange(kit, engine, 1, { slots: 1 }));
+  begin(kit, engine, 2, held);
+  const details = { fault: "other", stopped_with: 99 };
+  const state = { type: "Crashed", name: "Crashed", timestamp: kit.nowUs, message: "stopped with run 99", details };
+  const reports = held.map((each) => ({ ...each, events: [{ kind: "run_transition", seq: 3, state }] }));
+  exchange(kit, engine, 3, { held, slots: 0, reports });
 }
 
 t.test("an answer has as many runs as the engine has slots, in the order of the queue, each under its lease", async (t) => {
@@ -218,6 +187,36 @@ t.test("an exclusive run has its engine for itself, and so has one that must not
   t.equal(givenTo(exchange(kit, "e1", 1)).length, 2, "a flow may share its engine all the same");
 });
 
+t.test("an exclusive run is alone in its engine also when the step that hands it out has created it", async (t) => {
+  const kit = new DispatchKit();
+  const options = { after: { flow: "job", flows: ["job"] }, exclusive: true, priority: 5 };
+  kit.send("CancelRun", { target: createId(kit, { flow: "downstream", options }) });
+  const upstream = createId(kit);
+  const held = heldOf(exchange(kit, "e1", 1));
+  begin(kit, "e1", 2, held);
+  const shared = createId(kit, { flow: "other" });
+  const ended = exchange(kit, "e1", 3, { held, reports: [{ ...held[0], events: moved(kit, 3, "Completed") }] });
+  t.equal(kit.run(upstream).state.type, "Completed");
+  t.same(givenTo(ended), [shared + 1]);
+  t.match(kit.run(shared + 1).flow, { name: "downstream" });
+  t.equal(kit.run(shared).place, "ready");
+});
+
+t.test("flows whose runs are never repeated run alone, also when only the server's default says so", async (t) => {
+  const kit = new DispatchKit({ settings: { crashRetriesDefault: 0 } });
+  const [first, second] = [createId(kit), createId(kit)];
+  t.same(givenTo(exchange(kit, "e1", 1)), [first]);
+  const repeated = [createId(kit, { flow: "other", options: { crash_retries: 1 } }), createId(kit, { flow: "other" })];
+  kit.send("CancelRun", { target: second });
+  t.same(givenTo(exchange(kit, "e2", 1)), repeated);
+  const waiting = [createId(kit), createId(kit)];
+  kit.send("PatchSettings", { body: { crash_retries: 1 } });
+  t.same(givenTo(exchange(kit, "e3", 1)), waiting, "runs that wait follow a change of the default");
+  const again = [createId(kit), createId(kit)];
+  kit.send("PatchSettings", { body: { crash_retries: 0 } });
+  t.same(givenTo(exchange(kit, "e4", 1)), again.slice(0, 1));
+});
+
 t.test("an engine that leaves gets no further run, and leaves once its runs have ended", async (t) => {
   const kit = new DispatchKit({ settings: { engineRunsMax: 1 } });
   createId(kit);
@@ -253,6 +252,26 @@ t.test(
     );
   },
 );
+
+t.test("the next crash counts also when the run that was not counted has been deleted or moved by hand", async (t) => {
+  for (const change of ["deleted", "forced"]) {
+    const kit = new DispatchKit({ settings: { crashRetriesDefault: 1, rerunDelaySeconds: [1, 1] } });
+    createId(kit);
+    crashBesideAnother(kit, 1);
+    t.match(kit.run(1), { state: { type: "Crashed", details: { uncounted: true } }, uncounted: true });
+    if (change === "deleted") {
+      kit.pass(1_000_000);
+      kit.send("DeleteRun", { target: 1 });
+    } else kit.send("TransitionRun", { target: 1, body: { type: "Scheduled", force: true } });
+    kit.pass(1_000_000);
+    const next = change === "deleted" ? 2 : 1;
+    t.match(kit.run(next), { reruns: 0, uncounted: true, place: "ready" }, change);
+    crashBesideAnother(kit, next);
+    t.match(kit.run(next).state, { type: "Crashed", details: { uncounted: undefined } }, change);
+    kit.pass(1_000_000);
+    t.equal(kit.run(next + 1).reruns, 1);
+  }
+});
 
 t.test("one crash in a line of reruns is not counted; a flow without reruns is never run twice", async (t) => {
   const kit = new DispatchKit({ settings: { crashRetriesDefault: 1 } });
