@@ -34,6 +34,8 @@ export class PagedQuery<P extends { next_cursor?: number | null }> {
   readonly #take: PageTaker<P>;
   #cursor: number | null = null;
   #abort = new AbortController();
+  /** Further pages follow the rows of the first page, so they wait for it. */
+  #awaitsFirst = true;
   #loadingMore = false;
   #retry = 0;
   readonly #ends: (() => void)[];
@@ -62,9 +64,12 @@ export class PagedQuery<P extends { next_cursor?: number | null }> {
     this.#abort.abort();
     this.#abort = new AbortController();
     const { signal } = this.#abort;
+    this.#awaitsFirst = true;
+    this.#loadingMore = false;
     await linkTried;
     await this.#fetch(null, signal, (page) => {
       this.#take.first(page);
+      this.#awaitsFirst = false;
       this.stale.value = false;
       this.loaded.value = true;
     });
@@ -73,12 +78,12 @@ export class PagedQuery<P extends { next_cursor?: number | null }> {
 
   /** Fetches the next page, if there is one. */
   async more(): Promise<void> {
-    if (this.#cursor === null || this.#loadingMore || this.stale.value) return;
+    if (this.#awaitsFirst || this.#cursor === null || this.#loadingMore) return;
     const { signal } = this.#abort;
     this.#loadingMore = true;
     do await this.#fetch(this.#cursor, signal, this.#take.next);
     while (!signal.aborted && this.error.peek() === null && this.#cursor !== null && this.#take.enough?.() === false);
-    this.#loadingMore = false;
+    if (!signal.aborted) this.#loadingMore = false;
   }
 
   end(): void {

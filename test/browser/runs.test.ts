@@ -1,6 +1,17 @@
 /** The runs page: filters, keyboard, and live updates. */
+import type { Page } from "playwright-core";
 import t from "tap";
 import { browse } from "./browse.ts";
+
+/** Holds the answers to these addresses until the returned function is called. */
+async function hold(page: Page, addresses: string): Promise<() => void> {
+  const gate = Promise.withResolvers<void>();
+  await page.route(addresses, async (route) => {
+    await gate.promise;
+    await route.continue();
+  });
+  return gate.resolve;
+}
 
 t.test("the runs page", async (t) => {
   const { server, open } = await browse(t, { runs: 300 });
@@ -209,6 +220,56 @@ t.test("the runs page", async (t) => {
     await page.goBack();
     await page.waitForFunction(() => window.scrollY === 5_000);
     t.equal(await row.textContent(), name);
+    await context.close();
+  });
+
+  t.test("a list loads on when its end was reached before its first page arrived", async (t) => {
+    const { page, context } = await openRuns("?state=Completed");
+    await page.getByRole("button", { name: /^All/ }).click();
+    await page.locator("table[aria-busy='false']").waitFor();
+    const release = await hold(page, "**/api/runs?*");
+    await page.goBack();
+    await page.locator("table[aria-busy='true']").waitFor();
+    await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
+    await page.locator("tr[data-index='99']").waitFor();
+    release();
+    await page.locator("tr[data-index='104']").waitFor();
+    t.equal(await page.locator("table.table").getAttribute("aria-busy"), "false");
+    await context.close();
+  });
+
+  t.test("the search field follows Back, also while it has the focus", async (t) => {
+    const { page, context } = await openRuns();
+    const field = page.getByRole("combobox", { name: "Search runs" });
+    await field.pressSequentially("seed-2");
+    await page.waitForURL(/q=seed-2/);
+    await page.goBack();
+    await page.waitForFunction(() => (document.activeElement as HTMLInputElement).value === "");
+    await field.pressSequentially("seed-3");
+    await page.waitForURL((url) => url.search === "?q=seed-3");
+    t.equal(await field.inputValue(), "seed-3");
+    await context.close();
+  });
+
+  t.test("Forward comes to the place in filtered events that was left by Back", async (t) => {
+    const { page, context } = await open("/events");
+    await page.getByRole("combobox", { name: "Name of events" }).fill("run.*");
+    await page.waitForURL(/name=run/);
+    await page.locator("table[aria-busy='false']").waitFor();
+    // The place is kept when the window has stood still.
+    await page.waitForFunction(() => {
+      window.scrollTo(0, 1_500);
+      return (history.state as { y: number }).y === 1_500;
+    });
+    await page.goBack();
+    await page.waitForFunction(() => window.scrollY === 0);
+    await page.locator("table[aria-busy='false']").waitFor();
+    const release = await hold(page, "**/api/events?*");
+    await page.goForward();
+    await page.locator("table[aria-busy='true']").waitFor();
+    release();
+    await page.locator("table[aria-busy='false']").waitFor();
+    t.equal(await page.evaluate(() => window.scrollY), 1_500);
     await context.close();
   });
 

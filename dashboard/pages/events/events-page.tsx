@@ -10,6 +10,7 @@ import { NewsBar } from "../../parts/news-bar.tsx";
 import { Empty, Failure, Loading } from "../../parts/notice.tsx";
 import { Table } from "../../parts/table/table.tsx";
 import { param, withParams } from "../../router/router.ts";
+import { isRestoring } from "../../router/scroll.ts";
 import { COLUMNS } from "./columns.tsx";
 import { EventDetail } from "./event-detail.tsx";
 import { EventList } from "./event-list.ts";
@@ -92,7 +93,7 @@ function useEventList(filters: EventFilters, paused: () => boolean): EventList {
   const first = useRef(true);
   list.mayEnter = () => window.scrollY <= TOP_PX && !document.hidden && !paused();
   useEffect(() => {
-    if (!first.current) window.scrollTo(0, 0);
+    if (!first.current && !isRestoring()) window.scrollTo(0, 0);
     first.current = false;
     list.show(filters);
   }, [key]);

@@ -1,30 +1,26 @@
 /** The filters above the events; filters that only links set can be removed here. */
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import type { Vocabulary } from "#protocol/vocabulary";
 import { useQuery } from "../../api/query.ts";
 import { useKeys } from "../../input/keys.ts";
+import { useTypedText } from "../../input/typed-text.ts";
 import { Key, Select } from "../../parts/layout.tsx";
 import { useFlows } from "../../records/flows.ts";
-import { stepParams, typeParams } from "../../router/router.ts";
+import { param, stepParams, typeParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { EVENT_RANGES, type EventFilters, hasEventFilters, KINDS } from "./filters.ts";
 
 const TYPING_MS = 250;
 
-function NameSearch({ name }: { name: string }): JSX.Element {
+function NameSearch(): JSX.Element {
   const field = useRef<HTMLInputElement>(null);
-  const [text, setText] = useState(name);
+  const [text, type] = useTypedText({
+    filter: () => param("name"),
+    apply: (name) => typeParams({ name: name.trim() }),
+    waitMs: TYPING_MS,
+  });
   const vocabulary = useQuery<Vocabulary>("/api/vocabulary").data;
-  // The field shows a filter that was changed elsewhere, unless the user is typing in it.
-  useEffect(() => {
-    if (document.activeElement !== field.current) setText(name);
-  }, [name]);
-  useEffect(() => {
-    if (text.trim() === name) return;
-    const timer = window.setTimeout(() => typeParams({ name: text.trim() }), TYPING_MS);
-    return () => window.clearTimeout(timer);
-  }, [text]);
   useKeys([{ keys: "/", does: "filter by name", run: () => field.current?.focus() }], { group: "Events" });
   const names = [
     ...(vocabulary?.reserved_prefixes ?? []).map((prefix) => `${prefix}*`),
@@ -41,7 +37,7 @@ function NameSearch({ name }: { name: string }): JSX.Element {
         autocomplete="off"
         placeholder="run.failed, or a prefix: run.*"
         value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
+        onInput={(event) => type(event.currentTarget.value)}
       />
       <Key name="/" />
       <datalist id="event-names">
@@ -62,7 +58,7 @@ export function EventFilterBar({ filters }: { filters: EventFilters }): JSX.Elem
   ] as const;
   return (
     <div class="toolbar events-bar">
-      <NameSearch name={filters.name} />
+      <NameSearch />
       <Select
         label="About"
         options={[["", "About anything"], ...kinds.map((kind) => [kind, `About a ${kind.replace("_", " ")}`] as const)]}

@@ -1,17 +1,18 @@
 /** Search, time, project and the state chips, all kept in the address. */
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { FlowSummary } from "#protocol/records/flow";
 import type { RunCounts } from "#protocol/records/run";
 import { useQuery } from "../../api/query.ts";
 import { count } from "../../format/number.ts";
 import { plannedTime } from "../../format/time.ts";
 import { useKeys } from "../../input/keys.ts";
+import { useTypedText } from "../../input/typed-text.ts";
 import { Key, Select } from "../../parts/layout.tsx";
 import { navigate, type ParamChanges, stepParams, typeParams } from "../../router/router.ts";
 import { Glyph } from "../../state/glyph.tsx";
 import { lookOfName, STATE_ORDER } from "../../state/look.ts";
-import { hasRunFilters, RUN_RANGES, type RunFilters, WENT_WRONG } from "./filters.ts";
+import { hasRunFilters, RUN_RANGES, type RunFilters, readRunFilters, WENT_WRONG } from "./filters.ts";
 
 const TYPING_MS = 150;
 /** The server's limit. */
@@ -33,25 +34,16 @@ function textOf({ search, tags, flow, project }: RunFilters): string {
   return [...tags.split(",").flatMap((tag) => (tag === "" ? [] : [`tag:${tag}`])), flowText, search].filter(Boolean).join(" ");
 }
 
-function Search({ filters, flows }: { filters: RunFilters; flows: readonly FlowSummary[] }): JSX.Element {
+function Search({ flows }: { flows: readonly FlowSummary[] }): JSX.Element {
   const field = useRef<HTMLInputElement>(null);
-  const [text, setText] = useState(() => textOf(filters));
-  const typed = useRef(false);
-  const outside = textOf(filters);
-  // The field shows filters that were changed elsewhere, unless the user is typing in it.
-  useEffect(() => {
-    if (document.activeElement === field.current) return;
-    typed.current = false;
-    setText(outside);
-  }, [outside]);
-  useEffect(() => {
-    if (!typed.current) return;
-    const timer = window.setTimeout(() => {
-      const asked = searched(text, flows);
+  const [text, type] = useTypedText({
+    filter: () => textOf(readRunFilters()),
+    apply: (words) => {
+      const asked = searched(words, flows);
       if (typeof asked !== "number") typeParams(asked);
-    }, TYPING_MS);
-    return () => window.clearTimeout(timer);
-  }, [text, flows]);
+    },
+    waitMs: TYPING_MS,
+  });
   useKeys([{ keys: "/", does: "search", run: () => field.current?.focus() }], { group: "Runs" });
   return (
     <label class="field search">
@@ -64,10 +56,7 @@ function Search({ filters, flows }: { filters: RunFilters; flows: readonly FlowS
         maxLength={SEARCH_LENGTH_MAX}
         placeholder="Flow, tag, message, parameter or #id"
         value={text}
-        onInput={(event) => {
-          typed.current = true;
-          setText(event.currentTarget.value);
-        }}
+        onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={(event) => {
           const asked = event.key === "Enter" ? searched(text, flows) : null;
           if (typeof asked === "number") navigate(`/runs/${asked}`);
@@ -158,7 +147,7 @@ export function RunFilterBar({ filters, counts, stale }: RunFilterBarProps): JSX
   return (
     <>
       <div class="toolbar">
-        <Search filters={filters} flows={flows} />
+        <Search flows={flows} />
         <Select
           label="Started within"
           options={RUN_RANGES.map(([id, text]) => [id, text] as const)}

@@ -68,9 +68,10 @@ export function Table<T>(props: TableProps<T>): JSX.Element {
   const virtual = useVirtualRows({ count: rows.length, height, scroller: null, list: body, covered: narrow ? 0 : COVERED });
   useRowKeys(props, virtual.scrollTo);
   const last = virtual.items.at(-1)?.index ?? -1;
+  // By the rows, not by their number: a list that was read again may need its next page, however long it was before.
   useEffect(() => {
     if (last >= rows.length - 20) props.nearEnd?.();
-  }, [last, rows.length]);
+  }, [last, rows]);
   const seen = virtual.items.filter(({ index }) => index < rows.length);
   return (
     <>

@@ -1,13 +1,14 @@
 /** The log of a run: its end first, with level filter, search, wrapping and copying. Only the lines in the window are drawn. */
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Log } from "#protocol/records/log";
 import type { Run } from "#protocol/records/run";
 import { isTerminal } from "#protocol/records/state";
 import { counted } from "../../../format/number.ts";
 import { logTime } from "../../../format/time.ts";
 import { useKeys } from "../../../input/keys.ts";
+import { useTypedText } from "../../../input/typed-text.ts";
 import { Key, Select } from "../../../parts/layout.tsx";
 import { Empty, Failure, Loading } from "../../../parts/notice.tsx";
 import { useVirtualRows } from "../../../parts/table/virtual-rows.ts";
@@ -99,17 +100,12 @@ function lineText({ timestamp, level, logger, message }: Log): string {
 }
 
 function Search(): JSX.Element {
-  const [text, setText] = useState(param("find"));
   const field = useRef<HTMLInputElement>(null);
-  const first = useRef(true);
-  useEffect(() => {
-    if (first.current) {
-      first.current = false;
-      return;
-    }
-    const timer = window.setTimeout(() => typeParams({ find: text }), TYPING_MS);
-    return () => window.clearTimeout(timer);
-  }, [text]);
+  const [text, type] = useTypedText({
+    filter: () => param("find"),
+    apply: (find) => typeParams({ find }),
+    waitMs: TYPING_MS,
+  });
   useKeys([{ keys: "/", does: "search the log", run: () => field.current?.focus() }], { group: "Logs" });
   return (
     <label class="field search">
@@ -120,7 +116,7 @@ function Search(): JSX.Element {
         type="text"
         placeholder="Part of a line"
         value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
+        onInput={(event) => type(event.currentTarget.value)}
         onKeyDown={(event) => event.key === "Escape" && field.current?.blur()}
       />
       <Key name="/" />
