@@ -2,21 +2,21 @@
 import type { State } from "#protocol/records/state";
 import type { Primitive } from "#protocol/wire/feed";
 import { putOperation, putOperationInParts, type RunStateRow } from "#storage/write/ops";
-import { NO_TAGS, type Run, UNSTARTED } from "./state/run.ts";
+import { NO_TAGS, type Run, type RunTexts, UNSTARTED } from "./state/run.ts";
 import type { TaskRun } from "./state/task-run.ts";
 
 /** Time that an engine may take to report a move; a larger difference means that its clock differs from the server's. */
 const CLOCKS_APART_US = 1_000_000;
 
 /** The row of a run that has none yet. */
-export function putNewRun(ops: Primitive[], run: Run, parametersText: string): void {
+export function putNewRun(ops: Primitive[], run: Run, { external_id, name, parameters, tags }: RunTexts): void {
   const identity = {
     id: run.id,
-    external_id: run.external_id,
+    external_id,
     flow_id: run.flow.id,
-    name: run.name,
-    parameters: parametersText,
-    tags: run.tagsText === NO_TAGS ? null : run.tagsText,
+    name,
+    parameters,
+    tags: tags === NO_TAGS ? null : tags,
     priority: run.priority,
     reruns: run.reruns,
     created_by: run.created_by,

@@ -24,7 +24,7 @@ export class StepAnswers {
   }
 
   run(command: Command, status: number, run: Run): void {
-    this.text(command, status, renderRun(run, this.#step.state.parametersOf(run)));
+    this.text(command, status, renderRun(run, this.#step.state.textsOf(run)));
   }
 
   /** The answer is the event recorded last (StepEvents.emitted), which goes to the client with the stream messages. */

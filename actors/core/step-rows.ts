@@ -83,7 +83,7 @@ export class StepRows {
     const { decision, state, number } = this.#step;
     const { ops } = decision;
     for (const [run, announce] of this.#touchedRuns) {
-      if (this.#newRuns.has(run)) putNewRun(ops, run, state.parametersOf(run));
+      if (this.#newRuns.has(run)) putNewRun(ops, run, state.textsOf(run));
       else putRun(ops, run);
       state.fileRun(run, number);
       if (announce) this.#stream.addRow("run.updated", run.id);

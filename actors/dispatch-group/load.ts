@@ -1,6 +1,5 @@
 /** Builds the live state from the store: rows become records; the queue and the deadlines are rebuilt. */
 
-import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/records/state";
 import { parseKeepingFractions } from "#protocol/values/json";
 import type { Outbox } from "#runtime/effect";
@@ -17,7 +16,7 @@ import {
   runsOfFiresAfter,
 } from "#storage/load/load";
 import { chainOf, hasFired, loadRules } from "#storage/load/load-rules";
-import { LEFT_IN_STORE, type LoadedRun, loadRun, type RunRow, type TaskRunRow, unfinishedRuns } from "#storage/load/load-runs";
+import { type LoadedRun, loadRun, type RunRow, readTexts, type TaskRunRow, unfinishedRuns } from "#storage/load/load-runs";
 import type { Statements } from "#storage/sqlite/statements";
 import type { GroupPorts } from "../core/ports.ts";
 import { ClockWatch } from "../core/state/clock-watch.ts";
@@ -52,7 +51,7 @@ export function loadLiveState(
       const flow = loaded === null ? undefined : state.flows.get(loaded.run.flow_id);
       return loaded === null || flow === undefined ? null : toRun(loaded, flow);
     },
-    readParameters: (id) => loadRun(statements, id, false)?.run.parameters ?? "{}",
+    readTexts: (id) => readTexts(statements, id),
     findArtifact: (runId, externalId) => findArtifact(statements, runId, externalId),
     findFanIn: (downstreamId, value) => findFanIn(statements, downstreamId, value),
     readBackfill: (id) => {
@@ -110,14 +109,24 @@ function nextIdsOf(stored: LoadedStore): LiveState["nextIds"] {
 function loadRuns(state: LiveState, statements: Statements): void {
   const { nextIds } = state;
   const known = new Map<string, string>();
+  const share = (text: string): string => shared(known, text);
+  let before: Run | null = null;
   for (const loaded of unfinishedRuns(statements)) {
     const flow = state.flows.get(loaded.run.flow_id);
     nextIds.lease = Math.max(nextIds.lease, (loaded.run.assignment_id ?? 0) + 1);
     if (flow === undefined) continue;
-    const run = toRun(loaded, flow, (text) => shared(known, text));
+    const run = toRun(loaded, flow, share);
+    // The runs of a backfill wait in one state.
+    if (before !== null && isSameState(before.state, run.state)) run.state = before.state;
+    before = run;
     state.runs.set(run.id, run);
     state.room.count(run);
   }
+}
+
+function isSameState(a: State, b: State): boolean {
+  const isPlain = a.details === NO_DETAILS && b.details === NO_DETAILS;
+  return isPlain && a.timestamp === b.timestamp && a.type === b.type && a.name === b.name && a.message === b.message;
 }
 
 function shared(known: Map<string, string>, text: string): string {
@@ -193,15 +202,13 @@ function place(turn: Turn, run: Run): void {
 
 function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = (text) => text): Run {
   const { run: row } = loaded;
-  const tasks = loaded.task_runs.map(toTask);
+  const tasks = tasksOf(loaded.task_runs);
   // Written out, because spreading objects takes twice the time and more memory, and there may be a million runs.
   const run: Run = {
     id: row.id,
-    external_id: row.external_id,
     flow,
-    name: row.name,
-    parametersText: isKept(row.parameters) ? row.parameters : null,
-    tagsText: share(row.tags),
+    texts: null,
+    textLength: row.text_length,
     priority: row.priority,
     attempt: row.attempt,
     reruns: row.reruns,
@@ -225,10 +232,10 @@ function toRun(loaded: LoadedRun, flow: Flow, share: (text: string) => string = 
     uncounted: row.uncounted === 1,
     failure_count: row.failure_count,
     answers: loaded.answers,
-    tasks: mapOf(tasks.map((task) => [task.external_id, task])),
+    tasks,
     artifacts: UNSTARTED.artifacts,
     taskCounts: row.task_counts === "{}" ? UNSTARTED.taskCounts : (JSON.parse(row.task_counts) as Run["taskCounts"]),
-    parentsCount: tasks.reduce((sum, { parents }) => sum + parents.length, 0),
+    parentsCount: parentsIn(tasks),
     assigned: row.assigned === 1,
     // A run that waits for its own retry is Scheduled too, after reports of its engine.
     acknowledged: row.state_type !== "Scheduled" || row.report_seq > 0,
@@ -250,12 +257,14 @@ function sequencesOf(text: string): Run["otherSequences"] {
   return new Map(Object.entries(parseMap(text) as Record<string, number>));
 }
 
-function mapOf<V>(entries: [string, V][]): ReadonlyMap<string, V> {
-  return entries.length === 0 ? UNSTARTED.tasks : new Map(entries);
+function tasksOf(rows: readonly TaskRunRow[]): Run["tasks"] {
+  return rows.length === 0 ? UNSTARTED.tasks : new Map(rows.map((row) => [row.external_id, toTask(row)]));
 }
 
-function isKept(parametersText: string): boolean {
-  return parametersText !== LEFT_IN_STORE && parametersText.length <= PARAMETERS_IN_MEMORY_BYTES_MAX;
+function parentsIn(tasks: Run["tasks"]): number {
+  let count = 0;
+  for (const { parents } of tasks.values()) count += parents.length;
+  return count;
 }
 
 function toTask(row: TaskRunRow): TaskRun {

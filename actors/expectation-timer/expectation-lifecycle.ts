@@ -68,7 +68,7 @@ function lapseOne(turn: Turn, rule: Rule | undefined, expectation: ExpectationRo
     flow: flow?.name ?? null,
     project: flow?.project ?? null,
     run: run?.id ?? null,
-    run_name: run?.name ?? null,
+    run_name: run === undefined ? null : turn.state.textsOf(run).name,
     expected: rule.spec.unless?.events ?? [],
     deadline: expectation.deadline,
     armed_at: expectation.armed_at,

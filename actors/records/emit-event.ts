@@ -7,7 +7,6 @@ import { exceedsBytes } from "#protocol/values/json-size";
 import { checkEmittedName } from "#protocol/vocabulary";
 import type { Command } from "#protocol/wire/command";
 import { flowKey } from "../core/state/flow.ts";
-import { tagsOf } from "../core/state/run.ts";
 import type { Turn } from "../core/turn.ts";
 
 export function emitEvent(turn: Turn, command: Command<"EmitEvent">): void {
@@ -24,9 +23,10 @@ export function emitEvent(turn: Turn, command: Command<"EmitEvent">): void {
   let resource: object = { kind: "custom", id: "", name: body.name };
   if (body.resource != null) resource = { kind: body.resource.kind, id: body.resource.id, name: body.resource.name ?? "" };
   else if (run !== undefined) {
-    resource = { kind: "run", id: run.external_id, name: run.name };
+    const { external_id, name } = turn.state.textsOf(run);
+    resource = { kind: "run", id: external_id, name };
     related.push({ kind: "flow", id: flowKey(run.flow.project, run.flow.name), name: run.flow.name });
-    for (const tag of tagsOf(run)) related.push({ kind: "tag", id: tag, name: tag });
+    for (const tag of turn.state.tagsOf(run)) related.push({ kind: "tag", id: tag, name: tag });
     payload["project"] ??= run.flow.project;
     payload["state"] ??= run.state.name;
   } else if (flow !== undefined) {

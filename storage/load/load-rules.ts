@@ -5,8 +5,10 @@ import { readCounters } from "../write/counters.ts";
 import type { StoredRow } from "../write/ops.ts";
 import { eachRecord, records } from "./records.ts";
 
-export interface RuleRow extends Omit<StoredRow<"put_rule">, "enabled"> {
-  enabled: boolean;
+export type RuleRow = StoredRow<"put_rule">;
+
+export interface LoadedRule {
+  rule: RuleRow;
   /** JSON text; null without guards. */
   guards: string | null;
 }
@@ -18,7 +20,7 @@ export type ExpectationRow = Omit<StoredRow<"put_expectation">, "status">;
 
 export interface LoadedRules {
   /** Read one by one, so that the rows take no memory beside the rules built from them. */
-  rules: Iterable<RuleRow>;
+  rules: Iterable<LoadedRule>;
   /** Firings with pending actions, by id. */
   firings: FiringRow[];
   /** Open expectations, by deadline. */
@@ -55,10 +57,10 @@ export function loadRules(statements: Statements): LoadedRules {
   };
 }
 
-function* readRules(statements: Statements): Generator<RuleRow> {
+function* readRules(statements: Statements): Generator<LoadedRule> {
   const guards = new Map(statements.raw<[number, string]>("SELECT rule_id, state FROM rule_guards").all());
   for (const rule of eachRecord(statements, "put_rule", "rules", "ORDER BY id"))
-    yield { ...rule, enabled: rule.enabled === 1, guards: guards.get(rule.id) ?? null };
+    yield { rule, guards: guards.get(rule.id) ?? null };
 }
 
 function readFirings(statements: Statements): FiringRow[] {

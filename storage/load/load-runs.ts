@@ -5,24 +5,33 @@
  * SQLite only: INDEXED BY (nothing: plans are pinned for a connection), json_each (= ANY of an array).
  */
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
+import type { SqlValue } from "../sqlite/driver.ts";
 import type { Statements } from "../sqlite/statements.ts";
-import type { StoredRow } from "../write/ops.ts";
-import { eachRecord, records } from "./records.ts";
+import { COLUMNS, type StoredRow } from "../write/ops.ts";
+import { finisher, records } from "./records.ts";
 
-/** `parameters` is LEFT_IN_STORE when the parameters are large and the run is loaded with others. */
-export type RunRow = StoredRow<"insert_run">;
+/** The columns of a run that its texts are made of (readTexts): most waiting runs are loaded long before these are needed. */
+const TEXTS = ["external_id", "name", "parameters", "tags"] as const;
+/** Length of the texts that stay in memory, in bytes: their characters are not known without reading them. */
+const TEXT_LENGTH = `octet_length(name) + ifnull(octet_length(tags), 2)
+  + CASE WHEN octet_length(parameters) > ${PARAMETERS_IN_MEMORY_BYTES_MAX} THEN 0 ELSE ifnull(octet_length(parameters), 2) END`;
+
+export type RunRow = Omit<StoredRow<"insert_run">, (typeof TEXTS)[number]> & { text_length: number };
+export type RunTextsRow = Pick<StoredRow<"insert_run">, (typeof TEXTS)[number]>;
 export type TaskRunRow = StoredRow<"put_task_run">;
 
 export interface LoadedRun {
   run: RunRow;
-  task_runs: TaskRunRow[];
+  task_runs: readonly TaskRunRow[];
   /** Number of answers given to the run's pauses. */
   answers: number;
 }
 
-/** Stands for parameters that are read from the store when needed; JSON text is never empty. */
-export const LEFT_IN_STORE = "";
-const PARAMETERS_UNLESS_LARGE = `CASE WHEN length(parameters) > ${PARAMETERS_IN_MEMORY_BYTES_MAX} THEN '${LEFT_IN_STORE}' ELSE parameters END`;
+const RUN_COLUMNS = COLUMNS.insert_run.filter((column) => !TEXTS.some((text) => text === column));
+const SELECT_RUNS = `SELECT ${RUN_COLUMNS.join(", ")}, ${TEXT_LENGTH} AS text_length FROM runs`;
+const finishRun = finisher("insert_run", RUN_COLUMNS);
+const finishTexts = finisher("insert_run", TEXTS);
+
 /** Runs read per step at a start. */
 const READ_AT_ONCE = 200;
 const THESE = "(SELECT value FROM json_each(?))";
@@ -39,23 +48,46 @@ export function* unfinishedRuns(statements: Statements): Generator<LoadedRun> {
   }
 }
 
-function* runsOf(statements: Statements, ids: string): Generator<LoadedRun> {
-  const read = (column: string): string => (column === "parameters" ? PARAMETERS_UNLESS_LARGE : column);
-  const taskRuns = records(statements, "put_task_run", "task_runs", `WHERE run_id IN ${THESE} ORDER BY id`, [ids]);
+function runsOf(statements: Statements, ids: string): LoadedRun[] {
   const counted = `SELECT run_id, count(*) FROM answers WHERE run_id IN ${THESE} GROUP BY run_id`;
   const answers = new Map(statements.raw<[number, number]>(counted).all(ids));
-  const tasksOf = Map.groupBy(taskRuns, ({ run_id }) => run_id);
-  const runs = eachRecord(statements, "insert_run", "runs", `WHERE id IN ${THESE} ORDER BY id`, [ids], read);
-  for (const run of runs) yield { run, task_runs: tasksOf.get(run.id) ?? [], answers: answers.get(run.id) ?? 0 };
+  const runs = selectRuns(statements, `WHERE id IN ${THESE} ORDER BY id`, ids);
+  const tasksOf = Map.groupBy(taskRunsOf(statements, runs), ({ run_id }) => run_id);
+  return runs.map((run) => ({ run, task_runs: tasksOf.get(run.id) ?? NO_TASK_RUNS, answers: answers.get(run.id) ?? 0 }));
+}
+
+const NO_TASK_RUNS: readonly TaskRunRow[] = [];
+
+/** The task runs of these runs. Most waiting runs have none, which their counts show. */
+function taskRunsOf(statements: Statements, runs: readonly RunRow[]): readonly TaskRunRow[] {
+  const ids = runs.flatMap(({ id, task_counts }) => (task_counts === "{}" ? [] : [id]));
+  if (ids.length === 0) return NO_TASK_RUNS;
+  const rest = `WHERE run_id IN ${THESE} ORDER BY id`;
+  return records(statements, "put_task_run", "task_runs", rest, [JSON.stringify(ids)]);
+}
+
+function selectRuns(statements: Statements, which: string, value: SqlValue): RunRow[] {
+  const rows = statements.named<Record<string, SqlValue>>(`${SELECT_RUNS} ${which}`).all(value);
+  for (const row of rows) finishRun(row);
+  return rows as unknown as RunRow[];
 }
 
 /** One run in any state with its task runs and answers; null for an unknown run. */
 export function loadRun(statements: Statements, id: number, withTasks = true): LoadedRun | null {
-  const run = records(statements, "insert_run", "runs", "WHERE id = ?", [id])[0];
+  const run = selectRuns(statements, "WHERE id = ?", id)[0];
   if (run === undefined) return null;
   return {
     run,
     task_runs: withTasks ? records(statements, "put_task_run", "task_runs", "WHERE run_id = ? ORDER BY id", [id]) : [],
     answers: statements.raw<[number]>("SELECT count(*) FROM answers WHERE run_id = ?").get(id)?.[0] ?? 0,
   };
+}
+
+/** The texts of a run in any state; null for an unknown run. */
+export function readTexts(statements: Statements, id: number): RunTextsRow | null {
+  const sql = "SELECT hex(external_id) AS external_id, name, parameters, tags FROM runs WHERE id = ?";
+  const row = statements.named<Record<string, SqlValue>>(sql).get(id);
+  if (row === undefined) return null;
+  finishTexts(row);
+  return row as RunTextsRow;
 }

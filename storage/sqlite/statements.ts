@@ -9,6 +9,7 @@ type RawRow = SqlValue[];
 export class Statements {
   readonly database: Database;
   readonly #raw = new Map<string, Statement<unknown>>();
+  readonly #named = new Map<string, Statement<unknown>>();
 
   constructor(database: Database) {
     this.database = database;
@@ -16,14 +17,23 @@ export class Statements {
 
   /** Rows are arrays in column order; `Row` is their type. */
   raw<Row = RawRow>(sql: string): Statement<Row> {
-    const known = this.#raw.get(sql);
-    if (known !== undefined) return known as Statement<Row>;
-    if (this.#raw.size >= STATEMENTS_MAX) {
-      const oldest = this.#raw.keys().next().value;
-      if (oldest !== undefined) this.#raw.delete(oldest);
-    }
-    const statement = this.database.prepareRaw<Row>(sql);
-    this.#raw.set(sql, statement);
-    return statement;
+    return prepared(this.#raw, sql, () => this.database.prepareRaw<Row>(sql));
   }
+
+  /** Rows are objects by column name, all of one shape. */
+  named<Row>(sql: string): Statement<Row> {
+    return prepared(this.#named, sql, () => this.database.prepare<Row>(sql));
+  }
+}
+
+function prepared<Row>(known: Map<string, Statement<unknown>>, sql: string, prepare: () => Statement<Row>): Statement<Row> {
+  const same = known.get(sql);
+  if (same !== undefined) return same as Statement<Row>;
+  if (known.size >= STATEMENTS_MAX) {
+    const oldest = known.keys().next().value;
+    if (oldest !== undefined) known.delete(oldest);
+  }
+  const statement = prepare();
+  known.set(sql, statement);
+  return statement;
 }

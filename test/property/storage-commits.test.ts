@@ -5,7 +5,7 @@ import t, { type Test } from "tap";
 import { isTerminal, STATE_TYPES, type StateType } from "#protocol/records/state";
 import type { Primitive } from "#protocol/wire/feed";
 import { type LoadedStore, loadStore } from "#storage/load/load";
-import { loadRun, unfinishedRuns } from "#storage/load/load-runs";
+import { loadRun, readTexts, unfinishedRuns } from "#storage/load/load-runs";
 import { type LogLine, readLines } from "#storage/schema/log-blocks";
 import type { Database } from "#storage/sqlite/driver";
 import { putOperation } from "#storage/write/ops";
@@ -146,11 +146,15 @@ function dump(database: Database): unknown {
   return names.map(({ name }) => [name, database.prepareRaw(`SELECT * FROM ${name}`).all()]);
 }
 
+function tagsOf({ statements }: Store, run: number): unknown {
+  return JSON.parse(readTexts(statements, run)?.tags ?? "null");
+}
+
 function checkStore(t: Test, store: Store, model: Model): void {
   const loaded: LoadedStore = loadStore(store.database);
   const living = [...model.runs.values()].filter((run) => !isTerminal(run.type));
   t.strictSame(
-    [...unfinishedRuns(store.statements)].map(({ run }) => [run.id, run.state_type, JSON.parse(run.tags)]),
+    [...unfinishedRuns(store.statements)].map(({ run: { id, state_type } }) => [id, state_type, tagsOf(store, id)]),
     living.map((run) => [run.id, run.type, run.tags]),
     "unfinished runs",
   );

@@ -139,7 +139,7 @@ export class DispatchKit {
         if (withTasks) this.readWhole.push(id);
         return this.stored.get(id) ?? null;
       },
-      readParameters: (id: number) => `{"stored":${id}}`,
+      readTexts: (id: number) => ({ external_id: `${id}`, name: `stored-${id}`, parameters: `{"stored":${id}}`, tags: "[]" }),
       findArtifact: () => null,
       readBackfill: (id: number) => options.storedBackfills?.get(id) ?? null,
       findFanIn: () => [],

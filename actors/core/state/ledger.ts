@@ -28,9 +28,8 @@ export class Ledger {
   readonly #totals = new Map<string, number>();
   readonly #implied = new Map<string, number>();
   readonly #leases = new Map<number, Lease>();
-  /** Lists, because most have one lease, and a set takes five times the memory. */
-  readonly #byRun = new Map<number, Lease[]>();
-  readonly #byResource = new Map<string, Lease[]>();
+  readonly #byRun = new LeaseIndex<number>();
+  readonly #byResource = new LeaseIndex<string>();
   #explicitCount = 0;
 
   /** Number of resources in leases of user code, counted once per lease. */
@@ -53,7 +52,7 @@ export class Ledger {
 
   usedOf(resource: string): number {
     let used = 0;
-    for (const lease of this.#byResource.get(resource) ?? []) used += lease.resources[resource] ?? 0;
+    for (const lease of this.#byResource.of(resource)) used += lease.resources[resource] ?? 0;
     return Math.round(used * PRECISION) / PRECISION;
   }
 
@@ -72,9 +71,10 @@ export class Ledger {
   /** Records a lease. The caller has checked `blocking`. */
   take(lease: Lease): void {
     this.#leases.set(lease.id, lease);
-    if (lease.kind === "explicit") this.#explicitCount += Object.keys(lease.resources).length;
-    add(this.#byRun, lease.run_id, lease);
-    for (const resource of Object.keys(lease.resources)) add(this.#byResource, resource, lease);
+    const names = Object.keys(lease.resources);
+    if (lease.kind === "explicit") this.#explicitCount += names.length;
+    this.#byRun.add(lease.run_id, lease);
+    for (const resource of names) this.#byResource.add(resource, lease);
   }
 
   get(id: number): Lease | undefined {
@@ -86,25 +86,24 @@ export class Ledger {
     const lease = this.#leases.get(id);
     if (lease === undefined) return [];
     this.#leases.delete(id);
-    remove(this.#byRun, lease.run_id, lease);
-    if (this.#byRun.get(lease.run_id)?.length === 0) this.#byRun.delete(lease.run_id);
+    this.#byRun.remove(lease.run_id, lease);
+    if (this.#byRun.of(lease.run_id).length === 0) this.#byRun.delete(lease.run_id);
     const names = Object.keys(lease.resources);
     if (lease.kind === "explicit") this.#explicitCount -= names.length;
     for (const resource of names) {
-      remove(this.#byResource, resource, lease);
-      if (this.#byResource.size > NAMES_KEPT_MAX && this.#byResource.get(resource)?.length === 0)
-        this.#byResource.delete(resource);
+      this.#byResource.remove(resource, lease);
+      if (this.#byResource.size > NAMES_KEPT_MAX && this.#byResource.of(resource).length === 0) this.#byResource.delete(resource);
     }
     return names;
   }
 
   leasesOf(runId: number): Lease[] {
-    return [...(this.#byRun.get(runId) ?? [])];
+    return [...this.#byRun.of(runId)];
   }
 
   /** The leases that hold a resource. */
   holdersOf(resource: string): Lease[] {
-    return [...(this.#byResource.get(resource) ?? [])];
+    return [...this.#byResource.of(resource)];
   }
 
   /** Every resource that is declared or was used in this process, with total and use. */
@@ -114,14 +113,39 @@ export class Ledger {
   }
 }
 
-function add<K>(index: Map<K, Lease[]>, key: K, lease: Lease): void {
-  const known = index.get(key);
-  if (known === undefined) index.set(key, [lease]);
-  else known.push(lease);
-}
+/** Leases by a key. Most keys have one lease, which then stands without a list: lists of one take memory and time at a start. */
+class LeaseIndex<Key> {
+  readonly #leases = new Map<Key, Lease | Lease[]>();
 
-function remove<K>(index: Map<K, Lease[]>, key: K, lease: Lease): void {
-  const known = index.get(key) ?? [];
-  const at = known.indexOf(lease);
-  if (at >= 0) known.splice(at, 1);
+  get size(): number {
+    return this.#leases.size;
+  }
+
+  keys(): Iterable<Key> {
+    return this.#leases.keys();
+  }
+
+  of(key: Key): readonly Lease[] {
+    const known = this.#leases.get(key) ?? [];
+    return Array.isArray(known) ? known : [known];
+  }
+
+  add(key: Key, lease: Lease): void {
+    const known = this.#leases.get(key);
+    if (known === undefined) this.#leases.set(key, lease);
+    else if (Array.isArray(known)) known.push(lease);
+    else this.#leases.set(key, [known, lease]);
+  }
+
+  /** A key without leases stays until it is deleted. */
+  remove(key: Key, lease: Lease): void {
+    this.#leases.set(
+      key,
+      this.of(key).filter((each) => each !== lease),
+    );
+  }
+
+  delete(key: Key): void {
+    this.#leases.delete(key);
+  }
 }

@@ -6,7 +6,9 @@
  * engines send a last report after the end; older runs are read from the store when a command names them.
  */
 
+import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import { UnknownFields } from "#protocol/routes/unknown-fields";
+import { assert } from "#runtime/assert";
 import type { LoadedRules } from "#storage/load/load-rules";
 import { type Backfill, BackfillBook, backfillTag, countMove, type OpenCancel } from "./backfill.ts";
 import { ClockWatch } from "./clock-watch.ts";
@@ -19,7 +21,7 @@ import { Ledger } from "./ledger.ts";
 import { OpenReports } from "./open-reports.ts";
 import { RecentRows } from "./recent-rows.ts";
 import { NO_RULES, RuleBook } from "./rule.ts";
-import type { Run } from "./run.ts";
+import type { Run, RunTexts } from "./run.ts";
 import { isEnded } from "./run.ts";
 import { RunRoom } from "./run-room.ts";
 import { ScheduleBook } from "./schedule.ts";
@@ -72,8 +74,8 @@ export interface NextIds {
 export interface RunReader {
   /** The run, with its task runs unless `withTasks` is false, or null. Only for runs whose last change is committed. */
   readRun(id: number, withTasks?: boolean): Run | null;
-  /** Parameters too large to be kept in memory, as canonical JSON text. */
-  readParameters(id: number): string;
+  /** Null for an unknown run. */
+  readTexts(id: number): RunTexts | null;
   findArtifact(runId: number, externalId: string): { id: number; created_at: number } | null;
   /** A backfill without unfinished runs. */
   readBackfill(id: number): Backfill | null;
@@ -321,8 +323,17 @@ export class LiveState {
     if (backfill !== undefined) countMove(backfill, from, to);
   }
 
+  textsOf(run: Run): RunTexts {
+    return run.texts ?? this.#readTexts(run);
+  }
+
+  /** Canonical JSON text. */
   parametersOf(run: Run): string {
-    return run.parametersText ?? this.reader.readParameters(run.id);
+    return this.textsOf(run).parameters;
+  }
+
+  tagsOf(run: Run): string[] {
+    return JSON.parse(this.textsOf(run).tags) as string[];
   }
 
   /** An artifact of a run by its external id, from memory or the store. */
@@ -383,8 +394,8 @@ export class LiveState {
     return this.#ended.all();
   }
 
-  /** Drops large parameters from memory once their run is committed. */
-  dropLargeParameters(run: Run, turn: number): void {
+  /** Drops the texts of a run with large parameters from memory once the run is committed. */
+  dropTexts(run: Run, turn: number): void {
     this.#large.push({ run, turn });
   }
 
@@ -402,7 +413,7 @@ export class LiveState {
       this.#keyedRuns.delete(key);
     }
     for (let first = this.#large[0]; first !== undefined && first.turn <= committedTurn; first = this.#large[0]) {
-      first.run.parametersText = null;
+      first.run.texts = null;
       this.#large.shift();
     }
     for (const [id, turn] of this.#removed) {
@@ -428,6 +439,14 @@ export class LiveState {
   /** The engine key for jobs of a flow. */
   jobKey({ source_dir, module, options }: Flow): EngineKey {
     return engineKey({ source_dir, module, isolated: options.isolated, nice: 0 });
+  }
+
+  /** The room counts texts without large parameters, so these may stay in memory. */
+  #readTexts(run: Run): RunTexts {
+    const texts = this.reader.readTexts(run.id);
+    assert(texts !== null, `the store has no run ${run.id}`);
+    if (texts.parameters.length <= PARAMETERS_IN_MEMORY_BYTES_MAX) run.texts = texts;
+    return texts;
   }
 
   #forgetUpstreams(flow: Flow): void {

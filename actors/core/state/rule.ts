@@ -15,7 +15,8 @@ export interface GuardState {
   tick?: number;
 }
 
-export interface Rule extends Omit<RuleRow, "spec" | "guards"> {
+export interface Rule extends Omit<RuleRow, "enabled" | "spec"> {
+  enabled: boolean;
   spec: FullSpec;
   /** Length of the spec as JSON text. */
   length: number;
@@ -100,10 +101,10 @@ export class RuleBook {
       ({ rule_id, run_id }) => `${rule_id} ${run_id}`,
     );
     this.chains = new RecentRows((run) => facts.chainOf(run));
-    for (const row of stored.rules) {
-      const { length } = row.spec;
-      const guards = row.guards === null ? { seconds: [] } : (JSON.parse(row.guards) as GuardState);
-      this.rules.set(row.id, { ...row, spec: parseJson(row.spec) as FullSpec, length, guards });
+    for (const { rule, guards: text } of stored.rules) {
+      const { length } = rule.spec;
+      const guards = text === null ? { seconds: [] } : (JSON.parse(text) as GuardState);
+      this.rules.set(rule.id, { ...rule, enabled: rule.enabled === 1, spec: parseJson(rule.spec) as FullSpec, length, guards });
       this.length += length;
     }
     for (const { outcomes, pending, id, rule_id, timestamp } of stored.firings) {

@@ -6,7 +6,6 @@
  * The bound is a number of runs. Memory beyond that of a usual run (tags, parameters, state details, task runs) counts as
  * further runs, so that the bound limits memory.
  */
-import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import { isEnded, type Run } from "./run.ts";
 
 /** Memory of a waiting run with short names, measured while many are created. */
@@ -83,10 +82,8 @@ export function memoryUnitsOf(run: Run): number {
   return 1 + Math.floor(bytesBeyondUsual(run) / RUN_BYTES);
 }
 
-function bytesBeyondUsual({ name, tagsText, parametersText, state, tasks, parentsCount }: Run): number {
-  let bytes = name.length + tagsText.length + tasks.size * TASK_RUN_BYTES + parentsCount * PARENT_BYTES;
-  // Larger parameters are only in the store.
-  if (parametersText !== null && parametersText.length <= PARAMETERS_IN_MEMORY_BYTES_MAX) bytes += parametersText.length;
+function bytesBeyondUsual({ textLength, state, tasks, parentsCount }: Run): number {
+  const bytes = textLength + tasks.size * TASK_RUN_BYTES + parentsCount * PARENT_BYTES;
   for (const _ in state.details) return bytes + JSON.stringify(state.details).length;
   return bytes;
 }

@@ -1,4 +1,5 @@
 /** A run in memory: its row, its task runs, and its place in dispatch. */
+import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import { isTerminal, type State, type StateType } from "#protocol/records/state";
 import type { Flow } from "./flow.ts";
 import { concurrencyResource, groupOf } from "./flow.ts";
@@ -12,15 +13,23 @@ export interface WaitReason {
   sinceUs: number;
 }
 
+/** What answers, events and hand-outs name of a run, and nothing else needs. */
+export interface RunTexts {
+  readonly external_id: string;
+  readonly name: string;
+  /** Canonical JSON text. */
+  readonly parameters: string;
+  /** JSON text, in which form the tags are stored and sent. */
+  readonly tags: string;
+}
+
 export interface Run {
   id: number;
-  external_id: string;
   flow: Flow;
-  name: string;
-  /** Canonical JSON text; null when too large for memory, then read from the store at hand-out. */
-  parametersText: string | null;
-  /** The tags as JSON text, in which form they are stored and sent; parsed, a megabyte of tags takes far longer to load. */
-  tagsText: string;
+  /** Null while they are in the store alone: after a start, and when they are large (LiveState.textsOf). */
+  texts: RunTexts | null;
+  /** Length of the texts that may stay in memory (lengthOfTexts). */
+  textLength: number;
   priority: number;
   /** Crash reruns that led to this run, plus all their retries. */
   attempt: number;
@@ -164,16 +173,18 @@ export function needsOf(run: Run): Record<string, number> {
   return needs;
 }
 
-export function tagsOf({ tagsText }: Run): string[] {
-  return JSON.parse(tagsText) as string[];
+/** Large parameters stay in the store alone once they are committed, and count nothing. */
+export function lengthOfTexts({ name, parameters, tags }: RunTexts): number {
+  const kept = parameters.length > PARAMETERS_IN_MEMORY_BYTES_MAX ? 0 : parameters.length;
+  return name.length + tags.length + kept;
 }
 
 /** The run record as JSON text, with fields in the order of the interface. */
-export function renderRun(run: Run, parametersText: string): string {
+export function renderRun(run: Run, { external_id, name, parameters, tags }: RunTexts): string {
   const head = JSON.stringify({
     id: run.id,
-    external_id: run.external_id,
-    name: run.name,
+    external_id,
+    name,
     project: run.flow.project,
     flow_id: run.flow.id,
     flow_name: run.flow.name,
@@ -205,5 +216,5 @@ export function renderRun(run: Run, parametersText: string): string {
     report_seq: run.report_seq,
     task_counts: run.taskCounts,
   });
-  return `${head.slice(0, -1)},"parameters":${parametersText},"tags":${run.tagsText},${tail.slice(1)}`;
+  return `${head.slice(0, -1)},"parameters":${parameters},"tags":${tags},${tail.slice(1)}`;
 }

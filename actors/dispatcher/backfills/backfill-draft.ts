@@ -14,7 +14,7 @@ import { writeUuid } from "#protocol/values/uuid";
 import type { Command } from "#protocol/wire/command";
 import { type Backfill, backfillTag } from "../../core/state/backfill.ts";
 import type { Flow } from "../../core/state/flow.ts";
-import { NO_TAGS, type Run, UNSTARTED } from "../../core/state/run.ts";
+import { lengthOfTexts, NO_TAGS, type Run, type RunTexts, UNSTARTED } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { continueChain } from "../../rule-engine/reactions/chain.ts";
 import { admitRun } from "../creation/create-run.ts";
@@ -96,21 +96,20 @@ export function draftRuns(turn: Turn, flow: Flow, draft: BackfillDraft): string 
     const externalId = turn.ids.uuid();
     writeUuid(externalId, externalIds, index * 16);
     values.push(value);
-    runs.push(draftRun(flow, externalId, `${flow.name}-${value.replaceAll(":", "")}`, head + value + tail));
+    const name = `${flow.name}-${value.replaceAll(":", "")}`;
+    runs.push(draftRun(flow, { external_id: externalId, name, parameters: head + value + tail, tags: NO_TAGS }));
   }
   return null;
 }
 
 const NOTHING_YET: State = { type: "Scheduled", name: "Scheduled", timestamp: 0, message: null, details: {} };
 
-function draftRun(flow: Flow, externalId: string, name: string, parametersText: string): Run {
+function draftRun(flow: Flow, texts: RunTexts): Run {
   return {
     id: 0,
-    external_id: externalId,
     flow,
-    name,
-    parametersText,
-    tagsText: NO_TAGS,
+    texts,
+    textLength: 0,
     priority: 0,
     attempt: 0,
     reruns: 0,
@@ -133,14 +132,14 @@ export function addDraftedRuns(turn: Turn, flow: Flow, backfill: Backfill, draft
   const firstId = nextIds.run;
   nextIds.run += runs.length;
   const tag = backfillTag(backfill.id);
-  const tagsText = JSON.stringify([...new Set([...flow.tags, tag])]);
+  const tags = JSON.stringify([...new Set([...flow.tags, tag])]);
   const { priority } = flow.options;
   turn.rows.put("insert_backfill_runs", {
     first_id: firstId,
     count: runs.length,
     external_ids: externalIds,
     flow_id: flow.id,
-    tags: tagsText,
+    tags,
     priority,
     created_by: tag,
     created_at: turn.nowUs,
@@ -158,7 +157,8 @@ export function addDraftedRuns(turn: Turn, flow: Flow, backfill: Backfill, draft
   for (const [index, run] of runs.entries()) {
     run.id = firstId + index;
     run.flow = flow;
-    run.tagsText = tagsText;
+    run.texts = { ...turn.state.textsOf(run), tags };
+    run.textLength = lengthOfTexts(run.texts);
     run.priority = priority;
     run.created_by = tag;
     run.created_at = turn.nowUs;

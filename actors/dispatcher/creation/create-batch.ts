@@ -11,7 +11,7 @@ import { runsIn, type SlicedBatch, sharedText, sliceBatch } from "#protocol/wire
 import type { Command } from "#protocol/wire/command";
 import { parseBodyText } from "../../core/command-body.ts";
 import type { Flow } from "../../core/state/flow.ts";
-import { NO_DETAILS, type Run, UNSTARTED } from "../../core/state/run.ts";
+import { lengthOfTexts, NO_DETAILS, type Run, UNSTARTED } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { continueChain } from "../../rule-engine/reactions/chain.ts";
 import type { BatchSlice } from "../dispatcher-messages.ts";
@@ -66,7 +66,7 @@ export function continueBatch(turn: Turn, draft: BatchDraft): void {
   const full = lackOfRoom(turn, accepted.length);
   if (full !== null) return turn.answers.refuse(command, full);
   const runs = addBatchRuns(turn, accepted);
-  turn.answers.text(command, 201, renderAnswer(draft, runs));
+  turn.answers.text(command, 201, renderAnswer(turn, draft, runs));
 }
 
 /** Adds the runs in order. The downstream runs of those that end at once follow behind all of them. */
@@ -80,7 +80,7 @@ function addBatchRuns(turn: Turn, drafted: readonly DraftedRun[]): Run[] {
   const runs = drafted.map((entry, index) => newBatchRun(turn, entry, flows.get(entry.flow) as Flow, firstId + index, scheduled));
   storeRuns(turn, drafted, runs);
   for (const run of runs) {
-    if ((run.parametersText ?? "").length > PARAMETERS_IN_MEMORY_BYTES_MAX) state.dropLargeParameters(run, turn.number);
+    if (state.parametersOf(run).length > PARAMETERS_IN_MEMORY_BYTES_MAX) state.dropTexts(run, turn.number);
     state.fileRun(run, turn.number);
     if (turn.ruleDepth > 0) continueChain(turn, run, run);
   }
@@ -100,13 +100,17 @@ function flowsOf(turn: Turn, drafted: readonly DraftedRun[]): Map<BatchFlow, Flo
 }
 
 function newBatchRun(turn: Turn, entry: DraftedRun, flow: Flow, id: number, state: State): Run {
+  const texts = {
+    external_id: entry.externalId,
+    name: entry.name ? entry.name : nameOfRun(id),
+    parameters: entry.parametersText,
+    tags: entry.tagsText,
+  };
   return {
     id,
-    external_id: entry.externalId,
     flow,
-    name: entry.name ? entry.name : nameOfRun(id),
-    parametersText: entry.parametersText,
-    tagsText: entry.tagsText,
+    texts,
+    textLength: lengthOfTexts(texts),
     priority: flow.options.priority,
     attempt: 0,
     reruns: 0,
@@ -125,7 +129,9 @@ function newBatchRun(turn: Turn, entry: DraftedRun, flow: Flow, id: number, stat
 function storeRuns(turn: Turn, drafted: readonly DraftedRun[], runs: readonly Run[]): void {
   const externalIds = new Uint8Array(runs.length * 16);
   const counts = new Map<Flow, number>();
-  const rows = runs.map(({ flow, priority, name, external_id }, index) => {
+  const rows = runs.map((run, index) => {
+    const { flow, priority } = run;
+    const { external_id, name } = turn.state.textsOf(run);
     writeUuid(external_id, externalIds, index * 16);
     counts.set(flow, (counts.get(flow) ?? 0) + 1);
     return `[${flow.id},${priority},${JSON.stringify(name)},${drafted[index]?.rowEnd}`;
@@ -145,13 +151,15 @@ function storeRuns(turn: Turn, drafted: readonly DraftedRun[], runs: readonly Ru
 }
 
 /** One entry for each run of the request, in its order. */
-function renderAnswer({ entries }: BatchDraft, runs: readonly Run[]): string {
+function renderAnswer(turn: Turn, { entries }: BatchDraft, runs: readonly Run[]): string {
   let next = 0;
   // Most runs share the state in which they were created.
   let newest: { state: State; text: string } | null = null;
   const texts = entries.map((entry) => {
     if (entry instanceof Refusal) return renderRefused(entry);
-    const { id, external_id, name, state } = runs[next] as Run;
+    const run = runs[next] as Run;
+    const { id, state } = run;
+    const { external_id, name } = turn.state.textsOf(run);
     next += 1;
     if (newest?.state !== state) newest = { state, text: renderState(state) };
     return `{"id":${id},"external_id":"${external_id}","name":${JSON.stringify(name)},"state":${newest.text}}`;

@@ -5,7 +5,7 @@ import type { State } from "#protocol/records/state";
 import { canonicalJson, copyPart, mergeParts, parseKeepingFractions } from "#protocol/values/json";
 import { parameterDefaults } from "#protocol/values/parameters";
 import type { Flow } from "../../core/state/flow.ts";
-import type { Run } from "../../core/state/run.ts";
+import type { Run, RunTexts } from "../../core/state/run.ts";
 import type { CompletedRun, Turn } from "../../core/turn.ts";
 import { keysOf, nameOfKeyedRun, noteCompletion, recordFanIn } from "./fan-in.ts";
 import { addRun } from "./new-run.ts";
@@ -27,7 +27,7 @@ function createFollowers(turn: Turn, completed: CompletedRun): void {
   const upstream = completed.run;
   if (isLeftOut(upstream)) return createSkippedRuns(turn, completed);
   for (const flow of turn.state.downstreamOf(upstream.flow)) {
-    if (flow.options.after?.key === null) createDownstreamRun(turn, flow, upstream, nameAfter(flow, upstream));
+    if (flow.options.after?.key === null) createDownstreamRun(turn, flow, upstream, nameAfter(turn, flow, upstream));
   }
   for (const { flow, value, upstream: completed } of noteCompletion(turn, upstream, true)) {
     const run = createDownstreamRun(turn, flow, upstream, nameOfKeyedRun(flow, value));
@@ -45,7 +45,7 @@ function isLeftOut(run: Run): boolean {
 function createSkippedRuns(turn: Turn, completed: CompletedRun): void {
   const upstream = completed.run;
   const details = { reason: "upstream", upstream_run: upstream.id };
-  const message = `upstream run ${upstream.name} was skipped`;
+  const message = `upstream run ${turn.state.textsOf(upstream).name} was skipped`;
   const state: State = { type: "Completed", name: "Skipped", timestamp: turn.nowUs, message, details };
   const outcome = { state, extra: { reason: "upstream" } };
   const above = completed.above ?? flowsAbove(turn, upstream);
@@ -54,7 +54,7 @@ function createSkippedRuns(turn: Turn, completed: CompletedRun): void {
   for (const flow of turn.state.downstreamOf(upstream.flow)) {
     if (above.has(flow)) continue;
     if (flow.options.after?.key == null) {
-      createDownstreamRun(turn, flow, upstream, nameAfter(flow, upstream), outcome);
+      createDownstreamRun(turn, flow, upstream, nameAfter(turn, flow, upstream), outcome);
       continue;
     }
     const value = keyed.get(flow);
@@ -65,8 +65,8 @@ function createSkippedRuns(turn: Turn, completed: CompletedRun): void {
 }
 
 /** Truncated, because names grow with every flow of a chain. */
-function nameAfter(flow: Flow, upstream: Run): string {
-  return `${flow.name}-after-${upstream.name}`.slice(0, NAME_LENGTH_MAX).toWellFormed();
+function nameAfter(turn: Turn, flow: Flow, upstream: Run): string {
+  return `${flow.name}-after-${turn.state.textsOf(upstream).name}`.slice(0, NAME_LENGTH_MAX).toWellFormed();
 }
 
 /**
@@ -94,8 +94,8 @@ function flowsAbove(turn: Turn, run: Run): Set<Flow> {
 /** Returns null for a flow that could not be loaded. */
 function createDownstreamRun(turn: Turn, flow: Flow, upstream: Run, name: string, outcome?: EndedAtOnce): Run | null {
   if (flow.error !== null) return null;
-  const given = parseKeepingFractions(turn.state.parametersOf(upstream)) as Record<string, unknown>;
-  const parameters = mergeParts(parameterDefaults(flow.parameter_schema), downstreamParameters(flow, upstream, given));
+  const passed = downstreamParameters(flow, turn.state.textsOf(upstream), upstream.id);
+  const parameters = mergeParts(parameterDefaults(flow.parameter_schema), passed);
   const wanted = {
     name,
     parametersText: canonicalJson(parameters),
@@ -109,7 +109,8 @@ function createDownstreamRun(turn: Turn, flow: Flow, upstream: Run, name: string
 /**
  * Parameters declared by the downstream's schema, passed by name; then the parameters of `after`, with expressions replaced.
  */
-function downstreamParameters(flow: Flow, upstream: Run, given: Record<string, unknown>): Record<string, unknown> {
+function downstreamParameters(flow: Flow, upstream: RunTexts, upstreamId: number): Record<string, unknown> {
+  const given = parseKeepingFractions(upstream.parameters) as Record<string, unknown>;
   const properties = flow.parameter_schema?.["properties"];
   const declared = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
   const parameters: Record<string, unknown> = {};
@@ -118,14 +119,14 @@ function downstreamParameters(flow: Flow, upstream: Run, given: Record<string, u
   for (const [name, value] of Object.entries(after)) {
     const [expression, fact, parameter] = (typeof value === "string" ? EXPRESSION.exec(value) : null) ?? [];
     if (expression === undefined) copyPart(after, name, parameters);
-    else if (parameter === undefined) parameters[name] = factOf(upstream, fact);
+    else if (parameter === undefined) parameters[name] = factOf(upstreamId, upstream, fact);
     else if (Object.hasOwn(given, parameter)) copyPart(given, parameter, parameters, name);
     else parameters[name] = null;
   }
   return parameters;
 }
 
-function factOf({ id, name, external_id }: Run, fact: string | undefined): unknown {
+function factOf(id: number, { name, external_id }: RunTexts, fact: string | undefined): unknown {
   if (fact === "id") return id;
   return fact === "name" ? name : external_id;
 }

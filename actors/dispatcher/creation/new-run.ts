@@ -2,7 +2,7 @@
 import { PARAMETERS_IN_MEMORY_BYTES_MAX } from "#protocol/limits";
 import type { State } from "#protocol/records/state";
 import type { Flow } from "../../core/state/flow.ts";
-import { NO_DETAILS, type Run, UNSTARTED } from "../../core/state/run.ts";
+import { lengthOfTexts, NO_DETAILS, type Run, UNSTARTED } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { continueChain } from "../../rule-engine/reactions/chain.ts";
 import { enqueue } from "../hand-out/hand-out.ts";
@@ -55,13 +55,17 @@ export function addRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     message: null,
     details: wanted.alone === true ? { ...wanted.details, alone: true } : (wanted.details ?? NO_DETAILS),
   };
+  const texts = {
+    external_id: turn.ids.uuid(),
+    name: wanted.name ? wanted.name : nameOfRun(id),
+    parameters: wanted.parametersText,
+    tags: JSON.stringify([...new Set([...flow.tags, ...wanted.tags])]),
+  };
   const run: Run = {
     id,
-    external_id: turn.ids.uuid(),
     flow,
-    name: wanted.name ? wanted.name : nameOfRun(id),
-    parametersText: wanted.parametersText,
-    tagsText: JSON.stringify([...new Set([...flow.tags, ...wanted.tags])]),
+    texts,
+    textLength: lengthOfTexts(texts),
     priority: wanted.priority ?? flow.options.priority,
     attempt: wanted.attempt ?? 0,
     reruns: wanted.reruns ?? 0,
@@ -77,7 +81,7 @@ export function addRun(turn: Turn, flow: Flow, wanted: NewRun): Run {
     alone: wanted.alone === true,
     uncounted: wanted.uncounted === true,
   };
-  if (wanted.parametersText.length > PARAMETERS_IN_MEMORY_BYTES_MAX) state.dropLargeParameters(run, turn.number);
+  if (wanted.parametersText.length > PARAMETERS_IN_MEMORY_BYTES_MAX) state.dropTexts(run, turn.number);
   turn.rows.newRun(run);
   const full = wanted.hasPlace === true || state.room.hasFor(1) ? undefined : endForLackOfRoom(turn);
   state.room.count(run);

@@ -2,7 +2,7 @@
 
 import { refuse } from "#protocol/errors";
 import type { Command } from "#protocol/wire/command";
-import { isEnded, tagsOf } from "../../core/state/run.ts";
+import { isEnded } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { createRun } from "./create-run.ts";
 import { lackOfRoom } from "./lack-of-room.ts";
@@ -17,9 +17,9 @@ export function retryRunCommand(turn: Turn, command: Command): void {
   const full = lackOfRoom(turn, 1);
   if (full !== null) return turn.answers.refuse(command, full);
   const run = createRun(turn, ended.flow, {
-    name: nameOfRerun(ended.name, ended.reruns + 1),
+    name: nameOfRerun(state.textsOf(ended).name, ended.reruns + 1),
     parametersText: state.parametersOf(ended),
-    tags: tagsOf(ended),
+    tags: state.tagsOf(ended),
     createdBy: `retry:${ended.id}`,
     parentRunId: ended.id,
     follows: ended,

@@ -154,7 +154,7 @@ function settleHeld(
 function settleUnlisted(turn: Turn, engine: Engine, run: Run, command: number, given: string[]): void {
   if (!run.acknowledged) {
     turn.state.rememberCommand(command, run);
-    given.push(renderWorkItem(run, engine, turn.state.parametersOf(run)));
+    given.push(renderWorkItem(run, engine, turn.state.textsOf(run)));
   } else if (turn.nowUs - run.lastContactUs >= LEFT_AFTER_US) crashRun(turn, run, LEFT);
 }
 

@@ -22,7 +22,7 @@ const LAST_TRY_US = 600_000_000;
 /** Queues the crash hooks of a run for an engine of its flow. No answer is expected, so the job is given out once. */
 export function queueCrashHooks(turn: Turn, run: Run): void {
   const { state } = turn;
-  queueJob(turn, newJob(state.jobKey(run.flow), renderHooksItem(run, state.parametersOf(run)), TRIES_MAX - 1, null));
+  queueJob(turn, newJob(state.jobKey(run.flow), renderHooksItem(run, state.textsOf(run)), TRIES_MAX - 1, null));
 }
 
 /** Queues the bulk-completion check of a backfill, whose runs wait for the answer. */

@@ -194,7 +194,7 @@ function assign(turn: Turn, run: Run, engine: Engine, command: number, released:
   turn.rows.touchRun(run, false);
   state.rememberCommand(command, run);
   released.push(...giveUpReservations(state, run));
-  return renderWorkItem(run, engine, state.parametersOf(run));
+  return renderWorkItem(run, engine, state.textsOf(run));
 }
 
 /**

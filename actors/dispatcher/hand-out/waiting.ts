@@ -39,7 +39,8 @@ export function markWaiting(turn: Turn): void {
 
 /** Records that a run waits for a resource, as an event about the resource. */
 function recordExhausted(turn: Turn, run: Run, resource: string): void {
-  const { external_id, name, flow } = run;
+  const { flow } = run;
+  const { external_id, name } = turn.state.textsOf(run);
   turn.events.given({
     name: "resource.exhausted",
     run,
@@ -125,7 +126,7 @@ function findBlocked(turn: Turn): void {
 export function markLate(turn: Turn, run: Run): void {
   if (run.start_time !== null) return;
   if (run.state.type !== "Scheduled" || run.state.name === "Late" || run.scheduled_time === null) return;
-  const extra = { scheduled_time: run.scheduled_time, name: run.name };
+  const extra = { scheduled_time: run.scheduled_time, name: turn.state.textsOf(run).name };
   const { message } = run.state;
   // The mark of a forced move belongs to that move alone.
   const { forced: _forced, ...details } = run.state.details as Record<string, unknown>;

@@ -1,7 +1,7 @@
 /** Work items as JSON text: the work given to an engine. */
 import type { Engine } from "../../core/state/engine.ts";
 import type { Flow } from "../../core/state/flow.ts";
-import type { Run } from "../../core/state/run.ts";
+import type { Run, RunTexts } from "../../core/state/run.ts";
 
 /**
  * The answer to a poll, which has at most one item, or to the exchange of this number. `exit` makes the engine leave.
@@ -19,35 +19,44 @@ export function renderAnswer(
 }
 
 /** A run as work. Engines that end runs themselves also get their lease, and the permission to move the run by reports. */
-export function renderWorkItem(run: Run, engine: Engine, parametersText: string): string {
+export function renderWorkItem(run: Run, engine: Engine, texts: RunTexts): string {
   const lease = engine.ownsStop ? `,"lease":${run.assignment_id},"run_transitions":true` : "";
-  return itemText(run, "run", parametersText, "null", lease);
+  return itemText(run, texts, { kind: "run", payloadText: "null", rest: lease });
 }
 
 /** The job for crash hooks: the fields of the crashed run and its final state. */
-export function renderHooksItem(run: Run, parametersText: string): string {
-  const payload = JSON.stringify({ kind: "hooks", run_id: run.id, state: "Crashed" });
-  return itemText(run, "hooks", parametersText, payload, "");
+export function renderHooksItem(run: Run, texts: RunTexts): string {
+  const payloadText = JSON.stringify({ kind: "hooks", run_id: run.id, state: "Crashed" });
+  return itemText(run, texts, { kind: "hooks", payloadText, rest: "" });
 }
 
 /** The bulk-completion check of a backfill; the engine fetches the values itself. */
 export function renderBulkItem(flow: Flow, backfillId: number): string {
-  const payload = JSON.stringify({ kind: "bulk_complete", backfill_id: backfillId, flow_id: flow.id });
-  const noRun = { id: 0, external_id: "", name: "", flow };
-  return itemText(noRun, "bulk_complete", "{}", payload, "");
+  const payloadText = JSON.stringify({ kind: "bulk_complete", backfill_id: backfillId, flow_id: flow.id });
+  const noTexts = { external_id: "", name: "", parameters: "{}" };
+  return itemText({ id: 0, flow }, noTexts, { kind: "bulk_complete", payloadText, rest: "" });
 }
 
-type NamedRun = Pick<Run, "id" | "external_id" | "name" | "flow">;
+interface Item {
+  kind: string;
+  payloadText: string;
+  /** Further fields. */
+  rest: string;
+}
 
-function itemText(run: NamedRun, kind: string, parametersText: string, payloadText: string, rest: string): string {
+function itemText(
+  run: Pick<Run, "id" | "flow">,
+  { external_id, name, parameters }: Omit<RunTexts, "tags">,
+  { kind, payloadText, rest }: Item,
+): string {
   const head = JSON.stringify({
     kind,
     run_id: run.id,
-    external_id: run.external_id,
-    run_name: run.name,
+    external_id,
+    run_name: name,
     project: run.flow.project,
     flow: run.flow.name,
   });
-  const fields = `"parameters":${parametersText},"options":${run.flow.optionsText},"cancel_requested":false,"payload":${payloadText}`;
+  const fields = `"parameters":${parameters},"options":${run.flow.optionsText},"cancel_requested":false,"payload":${payloadText}`;
   return `${head.slice(0, -1)},${fields}${rest}}`;
 }

@@ -1,5 +1,5 @@
 /** Crashes: the end of a run whose engine is gone, and its rerun. */
-import { isEnded, type Run, tagsOf } from "../../core/state/run.ts";
+import { isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { ENGINE_PROCESSES } from "../../names.ts";
 import { createRun } from "../creation/create-run.ts";
@@ -17,7 +17,7 @@ export const ENGINE_EXITED = "engine process exited unexpectedly";
  * without being counted, once in its line of reruns; never if its flow allows no rerun.
  */
 export function crashRun(turn: Turn, run: Run, cause: string, details: Record<string, unknown> = {}): void {
-  turn.out.send(ENGINE_PROCESSES, { kind: "EndProcesses", run: run.external_id });
+  turn.out.send(ENGINE_PROCESSES, { kind: "EndProcesses", run: turn.state.textsOf(run).external_id });
   if (isEnded(run)) return;
   const end = { timestamp: turn.nowUs, details };
   const cancelled = run.state.type === "Cancelling";
@@ -70,11 +70,11 @@ export function rerun(turn: Turn, runId: number): void {
   const { details } = crashed.state;
   const reruns = crashed.reruns + (details["uncounted"] === true ? 0 : 1);
   createRun(turn, crashed.flow, {
-    name: nameOfRerun(crashed.name, crashed.reruns + 1),
+    name: nameOfRerun(turn.state.textsOf(crashed).name, crashed.reruns + 1),
     alone: details["fault"] === "unknown",
     uncounted: crashed.uncounted,
     parametersText: turn.state.parametersOf(crashed),
-    tags: tagsOf(crashed),
+    tags: turn.state.tagsOf(crashed),
     createdBy: `crash:${crashed.id}`,
     scheduleId: crashed.schedule_id,
     backfillId: crashed.backfill_id,

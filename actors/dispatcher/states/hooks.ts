@@ -19,8 +19,9 @@ export function requestHookCall(turn: Turn, run: Run): void {
   const { flow, state } = run;
   if (!isTerminal(state.type) || state.name === "Skipped") return;
   if (!flow.options.hooks.includes(state.type) || !isServedHere(turn, flow)) return;
-  const { id, external_id, name, attempt } = run;
-  const parameters = JSON.parse(turn.state.parametersOf(run)) as Record<string, unknown>;
+  const { id, attempt } = run;
+  const { external_id, name, parameters: text } = turn.state.textsOf(run);
+  const parameters = JSON.parse(text) as Record<string, unknown>;
   const told = { id, external_id, name, parameters, attempt };
   const { module, project } = flow;
   const call = { type: "hook", module, project, flow: flow.name, run: told, state } as const;

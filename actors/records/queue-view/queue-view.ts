@@ -21,7 +21,7 @@ export function describeQueue(turn: Turn): Queue {
   return {
     waiting,
     reasons: reasonsOf(state, lines),
-    runs: front.map((run) => describeRun(run, reasonInLine(state, run, reasons), places.get(run) ?? null)),
+    runs: front.map((run) => describeRun(state, run, reasonInLine(state, run, reasons), places.get(run) ?? null)),
     resources: state.ledger.list().map(({ name, total, used }) => ({
       name,
       total,
@@ -55,11 +55,12 @@ export function explainRun(turn: Turn, command: Command): void {
   turn.answers.json(command, 200, explanation);
 }
 
-function describeRun(run: Run, reason: Reason | null, place: number | null): QueuedRun {
+function describeRun(state: LiveState, run: Run, reason: Reason | null, place: number | null): QueuedRun {
+  const { external_id, name } = state.textsOf(run);
   return {
     run_id: run.id,
-    external_id: run.external_id,
-    name: run.name,
+    external_id,
+    name,
     flow: run.flow.name,
     project: run.flow.project,
     priority: run.priority,

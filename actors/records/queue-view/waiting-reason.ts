@@ -70,13 +70,16 @@ function lackOf(state: LiveState, run: Run): string {
 }
 
 export function holdersOf(turn: Turn, resource: string): ResourceHolder[] {
-  return turn.state.ledger.holdersOf(resource).map((lease) => ({
-    run_id: lease.run_id,
-    run_name: turn.state.runs.get(lease.run_id)?.name ?? "",
-    amount: lease.resources[resource] ?? 0,
-    kind: lease.kind,
-    held_secs: secondsSince(turn, lease.sinceUs),
-  }));
+  return turn.state.ledger.holdersOf(resource).map((lease) => {
+    const holder = turn.state.runs.get(lease.run_id);
+    return {
+      run_id: lease.run_id,
+      run_name: holder === undefined ? "" : turn.state.textsOf(holder).name,
+      amount: lease.resources[resource] ?? 0,
+      kind: lease.kind,
+      held_secs: secondsSince(turn, lease.sinceUs),
+    };
+  });
 }
 
 export function secondsSince(turn: Turn, us: number): number {

@@ -64,7 +64,7 @@ function runFlow(turn: Turn, rule: Rule, trigger: Trigger, action: FullAction): 
   if (full !== null) return { error: full.message };
   const name = `${flow.name}-rule-${rule.id}`;
   const run = createRun(turn, flow, { name, parametersText, tags: [], createdBy: `rule:${rule.id}` });
-  return { detail: { run_id: run.id, name: run.name } };
+  return { detail: { run_id: run.id, name: turn.state.textsOf(run).name } };
 }
 
 /** The flow of this name: in the event's project first, else the only flow of that name; or the error. */

@@ -15,7 +15,10 @@ export function ruleEvent(turn: Turn, name: EventName, rule: Rule, about: About,
   const run = about.run_id === null ? undefined : turn.state.findRun(about.run_id);
   const flow = run?.flow ?? (about.flow_id === null ? undefined : turn.state.flows.get(about.flow_id));
   const related: object[] = [];
-  if (run !== undefined) related.push({ kind: "run", id: run.external_id, name: run.name });
+  if (run !== undefined) {
+    const texts = turn.state.textsOf(run);
+    related.push({ kind: "run", id: texts.external_id, name: texts.name });
+  }
   if (flow !== undefined) related.push({ kind: "flow", id: flowKey(flow.project, flow.name), name: flow.name });
   const resource = { kind: "rule", id: rule.external_id, name: rule.name };
   return turn.events.given({ name, run: run ?? null, flow_id: flow?.id ?? null, resource, related, payload });

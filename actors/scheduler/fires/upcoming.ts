@@ -48,7 +48,7 @@ function renderItem(turn: Turn, { fire, schedule, run }: Item): string {
   const skip = schedule.skips.get(fire);
   const marks = { skipped: skip !== undefined, skipped_by: skip?.by ?? null, skipped_at: skip?.at ?? null };
   if (run === null) return JSON.stringify({ schedule_id: schedule.id, scheduled_time: fire, ...marks, projected: true });
-  const text = renderRun(run, turn.state.parametersOf(run));
+  const text = renderRun(run, turn.state.textsOf(run));
   return `${text.slice(0, -1)},${JSON.stringify({ ...marks, projected: false }).slice(1)}`;
 }
 

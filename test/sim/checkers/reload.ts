@@ -52,15 +52,15 @@ function dump(state: LiveState): string[] {
     );
   }
   for (const run of [...state.runs.values()].sort((a, b) => a.id - b.id)) {
-    const { id, external_id, name, priority, attempt, created_by, parent_run_id, start_time, assigned, report_seq } = run;
-    const identity = [id, run.flow.id, external_id, name, run.tagsText, priority, attempt, created_by, parent_run_id, start_time];
+    const { id, priority, attempt, created_by, parent_run_id, start_time, assigned, report_seq } = run;
+    const { external_id, name, parameters, tags } = state.textsOf(run);
+    const texts = [external_id, name, parameters.length, tags];
+    const identity = [id, run.flow.id, texts, priority, attempt, created_by, parent_run_id, start_time];
     const holder = assigned ? [run.engine_id, run.engine_pid, run.assignment_id] : null;
     const marks = [isExclusive(run), run.uncounted, run.reruns];
     const counters = [report_seq, [...run.otherSequences].sort(), run.answers, run.crash_count, run.failure_count, marks];
     const counts = Object.entries(run.taskCounts).sort();
-    lines.push(
-      `run ${JSON.stringify([identity, run.state, holder, counters, counts, run.place !== "none", state.parametersOf(run).length])}`,
-    );
+    lines.push(`run ${JSON.stringify([identity, run.state, holder, counters, counts, run.place !== "none"])}`);
     for (const task of [...run.tasks.values()].sort((a, b) => a.id - b.id))
       lines.push(`task ${canonicalJson({ ...task, state: { ...task.state } })}`);
     for (const lease of state.ledger.leasesOf(id).sort((a, b) => a.id - b.id)) lines.push(`lease ${JSON.stringify(lease)}`);

@@ -1,6 +1,6 @@
 import t from "tap";
 import type { Primitive } from "#protocol/wire/feed";
-import { loadRun } from "#storage/load/load-runs";
+import { loadRun, readTexts } from "#storage/load/load-runs";
 import { answersOfRun } from "#storage/queries/answers";
 import { counts } from "#storage/queries/counts";
 import { logsPage } from "#storage/queries/logs-page";
@@ -106,7 +106,18 @@ t.test("a run is read with its task runs, or alone for those who look at nothing
     for (let id = 1; id <= 3; id++) putTaskRun(ops, id, 1, "Completed", "Completed");
   });
   t.equal(loadRun(statements, 1)?.task_runs.length, 3);
-  t.match(loadRun(statements, 1, false), { run: { id: 1, name: "one" }, task_runs: [] });
+  t.match(loadRun(statements, 1, false), { run: { id: 1, state_name: "Skipped" }, task_runs: [] });
+});
+
+t.test("the texts of a run are read by themselves; empty ones are filled in", async (t) => {
+  const { statements } = filled((ops) => {
+    putRun(ops, { ...RUN, tags: ["a"], parameters: { day: 1 } });
+    putRun(ops, { ...RUN, id: 2 });
+  });
+  const texts = { external_id: uuid(2, 1), name: "one", parameters: '{"day":1}', tags: '["a"]' };
+  t.strictSame({ ...readTexts(statements, 1) }, texts);
+  t.match(readTexts(statements, 2), { parameters: "{}", tags: "[]" });
+  t.equal(readTexts(statements, 3), null);
 });
 
 t.test("log blocks: large entries are split and deflated, ids go on without gaps", async (t) => {

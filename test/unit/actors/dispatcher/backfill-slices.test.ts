@@ -39,7 +39,12 @@ t.test("nothing is decided before the last step, which decides all of it", async
     [3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
   );
   t.match(runs[9], { name: "job-2026-01-10", parameters: '{"day":"2026-01-10"}', created_by: "backfill:1", backfill_id: 1 });
-  t.match(kit.run(12), { name: "job-2026-01-10", parametersText: '{"day":"2026-01-10"}', external_id: runs[9]?.["external_id"] });
+  t.match(kit.run(12).texts, {
+    name: "job-2026-01-10",
+    parameters: '{"day":"2026-01-10"}',
+    tags: '["backfill:1"]',
+    external_id: runs[9]?.["external_id"],
+  });
   t.equal(operations(made, "insert_event").length, 10);
   t.equal(kit.state.rules.nextIds.event - before, 10, "the numbers of the events are counted");
   t.equal(made.stream.filter(({ kind }) => kind === "event.created").length, 10);
@@ -99,7 +104,7 @@ t.test("what else the parameters hold stands around the value", async (t) => {
   const properties = { a: { type: "integer", default: 1 }, day: DAY, z: { type: "string" } };
   const kit = kitOf({}, { type: "object", properties });
   fill(kit, { body: { end: "2026-01-01", extra_parameters: { z: '0"1' } } });
-  t.equal(kit.run(2).parametersText, '{"a":1,"day":"2026-01-01","z":"0\\"1"}');
+  t.equal(kit.run(2).texts?.parameters, '{"a":1,"day":"2026-01-01","z":"0\\"1"}');
 });
 
 t.test("runs whose turn is not near stand in line behind the queue, and move up in order", async (t) => {

@@ -50,12 +50,12 @@ t.test("the runs have consecutive ids in the order of the request, and the answe
     [2, 3, 4],
   );
   const state = { name: "Scheduled", type: "Scheduled", timestamp: START_US, message: null };
-  t.same(answered[1], { id: 3, external_id: kit.run(3).external_id, name: "mine", state });
+  t.same(answered[1], { id: 3, external_id: kit.run(3).texts?.external_id, name: "mine", state });
   const stored = operations(made, "insert_run");
   t.match(stored[0], { id: 2, flow_id: 2, parameters: '{"label":"x","n":3}', tags: '["nightly"]', created_by: "cli" });
   t.match(stored[1], { id: 3, name: "mine", parameters: '{"label":"x"}', tags: '["nightly","hot"]' });
-  t.match(stored[2], { id: 4, parameters: '{"label":"y","n":1}', external_id: kit.run(4).external_id });
-  t.match(kit.run(2), { parametersText: '{"label":"x","n":3}', tagsText: '["nightly"]', place: "ready" });
+  t.match(stored[2], { id: 4, parameters: '{"label":"y","n":1}', external_id: kit.run(4).texts?.external_id });
+  t.match(kit.run(2), { texts: { parameters: '{"label":"x","n":3}', tags: '["nightly"]' }, place: "ready" });
   t.match(answered[0]?.name, /^[a-z]+-[a-z]+$/);
   t.same(eventNames(made), ["flow.registered", "run.scheduled", "run.scheduled", "run.scheduled"]);
   t.match(operations(made, "count_runs"), [{ flow_id: 2, state_type: "Scheduled", delta: 3 }]);
@@ -78,7 +78,7 @@ t.test("a run may name a flow of its own, by name or id, and register it for the
   t.equal(answerOf(first).created, 5, JSON.stringify(first.reply));
   const flows = [2, 3, 4, 5, 6].map((id) => `${kit.run(id).flow.project}/${kit.run(id).flow.name}`);
   t.same(flows, ["shop/known", "shop/new", "shop/known", "shop/new", "elsewhere/new"]);
-  t.match(kit.run(3), { priority: 7, tagsText: '["own","both"]', created_by: "client" });
+  t.match(kit.run(3), { priority: 7, texts: { tags: '["own","both"]' }, created_by: "client" });
   t.match(kit.run(2), { created_by: "api" });
   t.equal(operations(first, "insert_flow").length, 2, "each is registered once");
   const byId = whole(kit, { defaults: { flow_id: 1 }, runs: [{}, { name: "n" }] });
@@ -220,7 +220,7 @@ t.test("integers beyond 2^53 and numbers like 2.0 are stored as they were sent",
   const schema = { type: "object", properties: { big: { type: "integer" }, x: { type: "number" } } };
   const text = `{"defaults":${JSON.stringify({ ...FLOW, parameter_schema: schema })},"runs":[{"parameters":{"big":9007199254740993,"x":2.0}}]}`;
   t.equal(whole(kit, text as unknown as object).reply?.status, 201);
-  t.equal(kit.run(1).parametersText, '{"big":9007199254740993,"x":2.0}');
+  t.equal(kit.run(1).texts?.parameters, '{"big":9007199254740993,"x":2.0}');
 });
 
 t.test("the same batch twice under one key is created once and gets the same answer", async (t) => {

@@ -101,10 +101,10 @@ t.test("large parameters are read from the store once they are committed", async
   const schema = { type: "object", properties: { text: { type: "string" } } };
   const id = createId(kit, { parameter_schema: schema, parameters: { text: "a".repeat(5000) } });
   kit.pass(1_000_000);
-  t.not(kit.run(id).parametersText, null, "kept until the commit");
+  t.not(kit.run(id).texts, null, "kept until the commit");
   kit.committed = kit.turn;
   kit.pass(1_000_000);
-  t.equal(kit.run(id).parametersText, null);
+  t.equal(kit.run(id).texts, null);
   t.same(workOf(poll(kit, "e1"))?.["parameters"], { stored: id });
 });
 

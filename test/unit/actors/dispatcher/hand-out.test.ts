@@ -17,7 +17,7 @@ t.test("a work item holds what the engine needs; the hand-out leaves the state a
     run: {
       kind: "run",
       run_id: id,
-      external_id: kit.run(id).external_id,
+      external_id: kit.run(id).texts?.external_id,
       run_name: "mine",
       project: "shop",
       flow: "job",
