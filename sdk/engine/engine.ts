@@ -45,6 +45,7 @@ export class Engine {
   readonly #idle = new AbortController();
   readonly #runs = new Set<RunControl>();
   #measuring: NodeJS.Timeout | null = null;
+  #measuredMs = 0;
   /** Runs and jobs that were given and have not ended here. */
   #active = 0;
   /** Those of them that use the thread. */
@@ -135,14 +136,16 @@ export class Engine {
     const utilization = thread.utilization();
     if (this.#active === 0 || this.#refreshing !== null || !thread.alive) return;
     const before = this.#offer.offered;
-    this.#offer.measured(utilization);
-    if (this.#offer.offered > before) this.#loop.wake();
+    this.#offer.measured(utilization, performance.now() - this.#measuredMs, this.#active);
+    this.#measuredMs = performance.now();
+    if (this.#offer.offered > before) this.#loop.freed();
     void this.#keeper.endRetired(this.#settings.drainMs);
   }
 
   /** Begins a window of measuring. */
   #restartMeasuring(): void {
     this.#keeper.thread.utilization();
+    this.#measuredMs = performance.now();
     this.#measuring?.refresh();
   }
 
@@ -206,6 +209,7 @@ export class Engine {
     if (this.#active === 0) this.#restartMeasuring();
     this.#active += items.length;
     this.#served += items.length;
+    this.#offer.holds(this.#active);
     const { alive } = this.#keeper.thread;
     if (this.#refreshing !== null) await this.#refreshing;
     else if (this.#begun > 0) this.#draining ||= alive && this.#keeper.isOver;
@@ -221,7 +225,7 @@ export class Engine {
       this.#refreshing = null;
     });
     await this.#refreshing;
-    this.#offer.reset();
+    this.#offer.reset(this.#active);
     this.#restartMeasuring();
   }
 
@@ -246,12 +250,18 @@ export class Engine {
     } finally {
       this.#begun -= 1;
       this.#active -= 1;
+      if (isRun(item) && this.#offer.ended(performance.now() - this.#measuredMs)) {
+        this.#measure();
+        this.#measuring?.refresh();
+      }
       if (this.#begun === 0) {
         this.#draining = false;
         // Nothing waits for the code that goes on.
         void this.#keeper.endRetired(0);
       }
-      this.#loop.wake();
+      // An engine that leaves ends after its last run; otherwise the slot of the run is free.
+      if (this.#isLeaving) this.#loop.wake();
+      else this.#loop.freed();
     }
   }
 

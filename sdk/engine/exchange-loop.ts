@@ -68,6 +68,8 @@ export class ExchangeLoop implements RunChannel {
   readonly #ended = new Set<number>();
   readonly #parts: Part[] = [];
   #number = 0;
+  /** Further runs that the server knows it may give: the slots of the newest exchange without the runs given since. */
+  #free = 0;
   #wake: (() => void) | null = null;
   #check = false;
   #reachedMs = performance.now();
@@ -106,7 +108,12 @@ export class ExchangeLoop implements RunChannel {
     this.#release(item.run_id, lease);
   }
 
-  /** Sends an exchange at once: what the engine offers has changed, or it has to know what became of its runs. */
+  /** The engine may take more runs than before: sends an exchange at once, unless the server knows of all free slots. */
+  freed(): void {
+    if (this.#options.slots(0) > this.#free) this.wake();
+  }
+
+  /** Sends an exchange at once, for example to know what became of the runs. */
   wake(): void {
     this.#check = true;
     this.#wake?.();
@@ -181,10 +188,12 @@ export class ExchangeLoop implements RunChannel {
 
   async #send(parts: readonly Part[], holds: boolean, signal: AbortSignal): Promise<ExchangeResponse> {
     this.#number += 1;
+    const slots = this.#options.slots(parts.filter(({ ends }) => ends).length);
+    this.#free = slots;
     const answer = await this.#api.exchange(
       {
         exchange: this.#number,
-        slots: this.#options.slots(parts.filter(({ ends }) => ends).length),
+        slots,
         held: [...this.#held].map(([run_id, { lease }]) => ({ run_id, lease })),
         reports: parts.map(({ item, lease, returned }) => ({ run_id: item.run_id, lease, ...(returned ? { returned } : {}) })),
         ...(holds ? {} : { hold: false }),
@@ -209,6 +218,7 @@ export class ExchangeLoop implements RunChannel {
     const items = runs.filter((item) => this.#isNew(item));
     for (const { run_id, lease } of items)
       if (lease != null) this.#held.set(run_id, { lease, watcher: null, stop: null, ending: false });
+    this.#free -= items.length;
     if (items.length > 0) this.#options.given(items);
     return parts.length + stopped.length + items.length > 0;
   }

@@ -43,7 +43,7 @@ export class FlowCalls {
   constructor(flows: readonly LoadedFlow[], options: FlowCallsOptions) {
     this.flows = flows;
     this.#options = options;
-    this.#batch = new ItemBatch(options.post);
+    this.#batch = new ItemBatch(options.post, () => this.#calls.size);
   }
 
   /** Carries out orders; the answers are posted. */

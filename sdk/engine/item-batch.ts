@@ -5,7 +5,10 @@ import type { RunNews } from "./user-thread-api.ts";
 /** Length of the windows in which messages are counted. */
 const WINDOW_MS = 10;
 
-/** Messages of a window that are posted at once; later news of the window is batched. One post costs some 7 us. */
+/**
+ * Messages of a window that are posted at once while one run executes, divided by the runs that do; later news of the window is
+ * batched. One post costs some 7 us, and wakes the other thread.
+ */
 const SINGLE_POSTS_MAX = 32;
 
 /** Most items in one message. */
@@ -17,14 +20,17 @@ const POST_ITEMS_MAX = 256;
  */
 export class ItemBatch {
   readonly #post: (news: RunNews[]) => void;
+  readonly #runs: () => number;
   #news: RunNews[] = [];
   #count = 0;
   #windowMs = 0;
   #posts = 0;
   #scheduled = false;
 
-  constructor(post: (news: RunNews[]) => void) {
+  /** @param runs number of runs that execute now */
+  constructor(post: (news: RunNews[]) => void, runs: () => number) {
     this.#post = post;
+    this.#runs = runs;
   }
 
   add(run: number, item: ReportItem): void {
@@ -55,7 +61,7 @@ export class ItemBatch {
       this.#windowMs = nowMs;
       this.#posts = 0;
     }
-    if (this.#posts < SINGLE_POSTS_MAX || this.#count >= POST_ITEMS_MAX) {
+    if (this.#posts < SINGLE_POSTS_MAX / Math.max(1, this.#runs()) || this.#count >= POST_ITEMS_MAX) {
       this.#posts += 1;
       this.flush();
     } else if (!this.#scheduled) {

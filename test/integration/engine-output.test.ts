@@ -73,6 +73,7 @@ t.test("a process in the background that keeps the streams open does not keep it
 t.test("with logPrints off, and after its end, what a run prints goes to the output of the engine", async (t) => {
   const run = await server.ended(server.enqueue("unprinted"));
   t.same(server.logs(run), []);
+  await complained("nor this\n");
   t.match(complaints(), /not for the log\nnor this/);
   const after = await server.ended(server.enqueue("afterwards"));
   await complained("after the run\n");

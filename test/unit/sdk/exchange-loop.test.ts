@@ -230,3 +230,16 @@ t.test("the reports of a job, which has no lease, are requests of their own", as
   t.match(exchanges, [{ held: [], reports: [] }]);
   job.close();
 });
+
+t.test("a free slot sends an exchange of its own only if the server does not know that it is free", async (t) => {
+  const { loop, exchanges, next } = setUp(({ exchange }) => ({ runs: exchange === 2 ? [item(1, 10)] : [] }));
+  for (let exchange = 1; exchange <= 3; exchange += 1) {
+    await next();
+    // The helper always has five slots: after the run of the second answer, the server counts on four.
+    loop.freed();
+  }
+  t.same(
+    exchanges.map(({ hold }) => hold),
+    [undefined, undefined, false],
+  );
+});
