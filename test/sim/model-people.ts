@@ -52,6 +52,7 @@ const LARGE_TEXT = "x".repeat(5000);
 type Action =
   | "create"
   | "createForFlow"
+  | "createMany"
   | "cancel"
   | "delete"
   | "resume"
@@ -71,6 +72,7 @@ type Action =
 const WEIGHTS: Record<Action, number> = {
   create: 30,
   createForFlow: 6,
+  createMany: 2,
   cancel: 5,
   delete: 4,
   resume: 8,
@@ -97,8 +99,7 @@ export interface PeoplePorts {
   newestFlow(): number;
   /** Runs that are currently paused. */
   paused(): number[];
-  /** Runs that have left Scheduled. */
-  moved(): number[];
+  ofType(type: StateType): number[];
   /** Runs in progress on an engine. */
   running(): number[];
   calm(): boolean;
@@ -110,7 +111,7 @@ export class ModelPeople {
   /** Runs that were moved or have leases: if no engine holds such a run, only its user ends it. */
   readonly #meddled = new Set<number>();
   /** Creations sent with a key, by the key's number. */
-  readonly #keyed: string[] = [];
+  readonly #keyed: { kind: CommandKind; body: string }[] = [];
   readonly #leases: { run_id: number; lease: number }[] = [];
 
   constructor(ports: PeoplePorts) {
@@ -187,6 +188,8 @@ export class ModelPeople {
     const { random } = this.#ports;
     const key = random.pick(ENGINE_KEYS);
     switch (action) {
+      case "createMany":
+        return this.#createMany();
       case "event":
         return this.#ask("EmitEvent", 0, { name: "note", run_id: random.chance(0.5) ? run : null, payload: { n: 1 } });
       case "artifact":
@@ -210,20 +213,34 @@ export class ModelPeople {
   }
 
   #createOf(flow: string): void {
+    this.#createByText("CreateRun", this.#newRun(flow));
+  }
+
+  /** A batch: prepared in slices if it is long, and refused as a whole or in part if a run of it is wrong. */
+  #createMany(): void {
     const { random } = this.#ports;
+    const flows = Array.from({ length: random.between(1, 10) }, () => random.pick(Object.keys(FLOWS)));
+    const runs = flows.map((flow) => (random.chance(0.03) ? { flow, flow_id: 1 } : this.#newRun(flow)));
+    this.#createByText("CreateRuns", { defaults: { parameters: { x: 3 } }, runs, partial: random.chance(0.5) });
+  }
+
+  #newRun(flow: string): Record<string, unknown> {
     const { module = "", options = {} } = FLOWS[flow] ?? {};
-    const body = { ...FLOW_REGISTRATION, flow, module, options, parameters: this.#parameters(), tags: ["t2"] };
-    if (random.chance(0.2)) return this.#createOnce(this.#text(body));
-    this.#ask("CreateRun", 0, this.#text(body));
+    return { ...FLOW_REGISTRATION, flow, module, options, parameters: this.#parameters(), tags: ["t2"] };
+  }
+
+  #createByText(kind: CommandKind, body: unknown): void {
+    if (this.#ports.random.chance(0.2)) return this.#createOnce(kind, this.#text(body));
+    this.#ask(kind, 0, this.#text(body));
   }
 
   /** A creation with a key that may be sent again, even after an answer. */
-  #createOnce(body: string): void {
-    this.#keyed.push(body);
+  #createOnce(kind: CommandKind, body: string): void {
+    this.#keyed.push({ kind, body });
     const index = this.#ports.random.chance(0.5) ? this.#keyed.length - 1 : this.#ports.random.below(this.#keyed.length);
     const idempotency = { key: `key-${index}`, fingerprint: String(index) };
-    const text = this.#keyed[index] ?? body;
-    this.#ports.submit({ kind: "CreateRun", target: 0, body: text, waitUs: null, local: true, idempotency }, () => undefined);
+    const sent = this.#keyed[index] ?? { kind, body };
+    this.#ports.submit({ ...sent, target: 0, waitUs: null, local: true, idempotency }, () => undefined);
   }
 
   #parameters(): Record<string, unknown> {
@@ -245,9 +262,9 @@ export class ModelPeople {
   #move(someRun: number, force: boolean): void {
     const { random } = this.#ports;
     const paused = this.#ports.paused();
-    const moved = this.#ports.moved();
-    // Prepared runs of schedules are many, and all are Scheduled.
-    const other = moved.length > 0 && random.chance(0.6) ? random.pick(moved) : someRun;
+    // By the state first: few runs are Pending or Cancelling at a time, and most are Scheduled or ended.
+    const alike = this.#ports.ofType(random.pick<StateType>(STATE_TYPES));
+    const other = alike.length > 0 && random.chance(0.6) ? random.pick(alike) : someRun;
     const run = paused.length > 0 && random.chance(0.4) ? random.pick(paused) : other;
     const type = random.pick<StateType>(STATE_TYPES);
     // An engine may still set a run Running that was taken from it by force; then no engine holds the run.

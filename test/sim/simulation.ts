@@ -239,7 +239,7 @@ class Simulation {
       newestRun: () => this.#history.newestRun,
       newestFlow: () => this.#history.newestFlow,
       paused: () => [...this.#history.runs.values()].filter((run) => run.type === "Paused").map((run) => run.id),
-      moved: () => [...this.#history.runs.values()].filter(({ type }) => type !== "Scheduled").map((run) => run.id),
+      ofType: (type) => [...this.#history.runs.values()].filter((run) => run.type === type).map(({ id }) => id),
       running: () =>
         [...this.#history.runs.values()].filter((run) => run.type === "Running" && run.assignment !== null).map((run) => run.id),
       calm: () => this.#calm,

@@ -1,6 +1,7 @@
 /** Every command is decided and answered once, and nothing becomes visible before it is stored. */
 
 import { IDEMPOTENCY_KEEP_US } from "#protocol/limits";
+import type { CreatedRun, RefusedRun } from "#protocol/records/run-batch";
 import { type Committed, eventAnswers, STREAM_KINDS } from "#protocol/wire/feed";
 import type { SimulatedTime } from "../simulated-time.ts";
 import { Violation } from "../trace.ts";
@@ -63,6 +64,8 @@ export class VisibilityChecker implements Checker {
       case "ResumeRun":
         this.#run(request.kind, body ?? "{}", history);
         return this.#once(request.idempotency?.key, body ?? "{}");
+      case "CreateRuns":
+        return this.#batch(request.idempotency?.key, body ?? "{}", history);
       case "DeleteRun":
         if (history.runs.has(request.target)) throw new Violation(RULE, `run ${request.target} is not deleted`);
         return;
@@ -84,17 +87,34 @@ export class VisibilityChecker implements Checker {
   #once(key: string | undefined, body: string): void {
     if (key === undefined) return;
     const { id, created_at } = JSON.parse(body) as { id: number; created_at: number };
+    this.#onceBy(key, id, created_at);
+  }
+
+  #onceBy(key: string, id: number, created_at: number): void {
     const known = this.#runOfKey.get(key);
     if (known === undefined || this.#time.newestUs - known.sinceUs > IDEMPOTENCY_KEEP_US)
       this.#runOfKey.set(key, { run: id, sinceUs: created_at });
     else if (known.run !== id) throw new Violation("one run per key", `${key} gave run ${known.run}, then run ${id}`);
   }
 
+  /** Entries of runs that were not created have no id. */
+  #batch(key: string | undefined, body: string, history: History): void {
+    const { created, runs } = JSON.parse(body) as { created: number; runs: (CreatedRun | RefusedRun)[] };
+    const made = runs.filter((entry): entry is CreatedRun => "id" in entry);
+    if (made.length !== created) throw new Violation(RULE, `a batch of ${created} runs was answered with ${made.length}`);
+    for (const run of made) this.#stored("CreateRuns", run, history);
+    const first = made[0];
+    if (key !== undefined && first !== undefined) this.#onceBy(key, first.id, first.state.timestamp);
+  }
+
   #run(kind: string, body: string, history: History): void {
-    const { id, state } = JSON.parse(body) as { id: number; state: { type: string; name: string; timestamp: number } };
+    this.#stored(kind, JSON.parse(body) as Pick<CreatedRun, "id" | "state">, history);
+  }
+
+  #stored(kind: string, { id, state }: Pick<CreatedRun, "id" | "state">, history: History): void {
     if (!history.states.has(stateKey(id, state)))
       throw new Violation(RULE, `${kind} was answered with run ${id} ${state.name}, which is not stored`);
-    if (kind === "CreateRun") this.#created.add(id);
+    if (kind === "CreateRun" || kind === "CreateRuns") this.#created.add(id);
   }
 }
 
