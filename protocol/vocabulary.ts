@@ -43,7 +43,7 @@ function event<N extends string>(name: N, resource: string, payload_fields: stri
   return { name, resource, payload_fields, when };
 }
 
-/** The events of the catalogue, in the order of the interface; the addition of Millrace comes last. */
+/** The events of the catalogue, in the order of the interface; the additions of Millrace come last. */
 export const EVENTS = [
   event("run.scheduled", "run", RUN, "Run created, or re-enters Scheduled for a crash rerun"),
   event("run.pending", "run", RUN, "An engine accepted the run"),
@@ -133,6 +133,12 @@ export const EVENTS = [
     "server",
     ["before", "after", "step_secs"],
     "The clock of the server's machine was set by more than an hour; retention waits until that is accepted, or for a day",
+  ),
+  event(
+    "engine.blocked",
+    "engine",
+    ["engine", "module", "seconds", "runs"],
+    "Code of one of these runs has held its engine for more than a second, so that the others wait; at most once a minute for each engine",
   ),
 ] as const satisfies readonly EventEntry[];
 

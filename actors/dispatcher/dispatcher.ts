@@ -35,7 +35,7 @@ import { exchange } from "./engines/exchange.ts";
 import { heartbeat } from "./engines/heartbeat.ts";
 import { endRuns, engineGone } from "./engines/registered-engines.ts";
 import { remindOfStops } from "./engines/stop-order.ts";
-import { capacityFreed, enqueue, processSeen } from "./hand-out/hand-out.ts";
+import { capacityFreed, dispatchPlaces, enqueue, processSeen } from "./hand-out/hand-out.ts";
 import { checkHandOuts } from "./hand-out/hand-out-checks.ts";
 import { markLate, markWaiting } from "./hand-out/waiting.ts";
 import { notice, sendAway, work } from "./hand-out/work.ts";
@@ -130,6 +130,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
   }
 
   protected override handled(turn: Turn): void {
+    if (this.state.placeFreed) dispatchPlaces(turn);
     if (this.state.demand.size > 0 && !this.ports.readOnly) this.#pool.adjust(turn);
   }
 

@@ -8,6 +8,7 @@ import { CommandError } from "../exit-code.ts";
 import { goOnWithoutOutput } from "../terminal/output-errors.ts";
 import { Terminal } from "../terminal/terminal.ts";
 import { type RunningServer, startServer } from "./running-server.ts";
+import { flowsToName } from "./shared-engines.ts";
 import { renderStartScreen } from "./start-screen.ts";
 
 export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
@@ -31,6 +32,7 @@ export async function serve(dir: string, flags: ConfigFlags): Promise<number> {
       servedDir,
       config: loaded.config,
       discovery: server.discovery,
+      sharing: flowsToName(loaded.config, server.discovery),
       startMs: performance.now() - startedMs,
     },
     out,

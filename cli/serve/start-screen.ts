@@ -14,6 +14,8 @@ export interface StartScreen {
   servedDir: string;
   config: ServerConfig;
   discovery: Discovery;
+  /** Flows whose runs share engines, at the first start that says so. */
+  sharing: readonly string[];
   /** Duration of the start. */
   startMs: number;
 }
@@ -40,6 +42,7 @@ export function renderStartScreen(screen: StartScreen, terminal: Terminal): stri
     "",
     ...flowLines(screen, terminal),
     ...codeLines(discovery, terminal),
+    ...sharingLines(screen.sharing),
   );
   for (const warning of discovery.warnings) lines.push(`  ${terminal.paint("yellow", "\u25c6")} ${printable(warning)}`);
   lines.push(
@@ -100,6 +103,17 @@ function codeLines({ rules, routes }: Discovery, terminal: Terminal): string[] {
   ].filter(({ names }) => names.length > 0);
   if (named.length === 0) return [];
   return ["", ...named.map(({ label, names }) => labelled(label, shortList(names), terminal))];
+}
+
+function sharingLines(flows: readonly string[]): string[] {
+  if (flows.length === 0) return [];
+  return [
+    "",
+    `  Runs of these flows share engines while they wait: ${shortList(flows)}.`,
+    "  Runs of one file share process.env, the working directory and the state of its modules. The options maxConcurrent",
+    "  and exclusive bound that for a flow, [server] engine_slots and max_running for all: docs/guides/shared-engines.md.",
+    "  This is said once.",
+  ];
 }
 
 function shortList(names: readonly string[]): string {

@@ -61,6 +61,13 @@ export const ExchangeRequest = Type.Object(
         description: `False: answer at once. Else an exchange without reports is held for up to ${WAIT_MS_MAX / 1_000} s until there is work`,
       }),
     ),
+    blocked_secs: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        description:
+          "For how long code of a run has held the engine's thread, so that the other runs wait; left out below a second",
+      }),
+    ),
   },
   { title: "ExchangeRequest", description: `At most ${EXCHANGE_BYTES_MAX} bytes` },
 );

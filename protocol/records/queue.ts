@@ -7,6 +7,7 @@ import { StateSchema } from "./state-schema.ts";
 export const WAIT_CODES = [
   "no_engine",
   "no_engine_slot",
+  "max_running",
   "no_engine_for_module",
   "engine_start_failed",
   "resource",
@@ -113,6 +114,17 @@ export const RunExplanation = sent(
       reason: nullable(Type.Object(reason)),
       place: nullable(Count),
       holders: Type.Array(ResourceHolder, { description: "Who holds the resource it waits for" }),
+      blocked: nullable(
+        about(
+          "Set while code of this run or of another one holds their engine, so that the others wait",
+          Type.Object({
+            engine_id: Type.String(),
+            since: Timestamp,
+            text: Type.String(),
+            run_ids: Type.Array(Int64, { description: "The runs in the engine, of which one holds it" }),
+          }),
+        ),
+      ),
     },
     { title: "RunExplanation" },
   ),

@@ -8,7 +8,8 @@ import { doJob } from "./jobs.ts";
 import { FIRST_WAIT_MS, WAIT_MS_LONGEST } from "./retrying.ts";
 import { RunControl } from "./run-control.ts";
 import { type EngineIdentity, ServerApi, UnexpectedAnswer } from "./server-api.ts";
-import { MEASURE_MS, SlotOffer } from "./slot-offer.ts";
+import { BUSY_ABOVE, MEASURE_MS, SlotOffer } from "./slot-offer.ts";
+import { StartGate } from "./start-gate.ts";
 import { ThreadKeeper } from "./thread-keeper.ts";
 
 export interface EngineSettings {
@@ -42,6 +43,7 @@ export class Engine {
   readonly #keeper: ThreadKeeper;
   readonly #loop: ExchangeLoop;
   readonly #offer: SlotOffer;
+  readonly #gate: StartGate;
   readonly #idle = new AbortController();
   readonly #runs = new Set<RunControl>();
   #measuring: NodeJS.Timeout | null = null;
@@ -53,6 +55,8 @@ export class Engine {
   #served = 0;
   #stops = 0;
   #exit = false;
+  /** The server knows that the thread is blocked. */
+  #wasBlocked = false;
   #loading = true;
   /** The thread is replaced while no run uses it. */
   #refreshing: Promise<void> | null = null;
@@ -67,8 +71,15 @@ export class Engine {
     this.#api = new ServerApi(settings.identity, (timeoutMs) => new Connection(settings.address, timeoutMs), lostMs);
     this.#keeper = new ThreadKeeper({ sourceDir, module, home, server }, heapMb);
     this.#offer = new SlotOffer(isolated ? 1 : slotsMax);
+    this.#gate = new StartGate({
+      most: slotsMax,
+      turn: () => this.#keeper.thread.turn(),
+      endedMs: () => this.#keeper.thread.endedMs,
+      changed: () => this.#gateChanged(),
+    });
     this.#loop = new ExchangeLoop(this.#api, {
       slots: (ending) => this.#slots(ending),
+      blockedMs: () => this.#gate.blockedMs,
       given: (items) => void this.#take(items),
     });
   }
@@ -127,7 +138,7 @@ export class Engine {
 
   #slots(ending: number): number {
     const drains = this.#begun > 0 && (this.#draining || this.#keeper.isRetired);
-    return this.#isLeaving || drains ? 0 : this.#offer.free(this.#active - ending);
+    return this.#isLeaving || drains || this.#gate.isHeld ? 0 : this.#offer.free(this.#active - ending);
   }
 
   /** Ends a window of measuring. The thread says nothing about runs while it is idle or new. */
@@ -135,11 +146,20 @@ export class Engine {
     const { thread } = this.#keeper;
     const utilization = thread.utilization();
     if (this.#active === 0 || this.#refreshing !== null || !thread.alive) return;
+    if (utilization > BUSY_ABOVE) this.#gate.look();
     const before = this.#offer.offered;
     this.#offer.measured(utilization, performance.now() - this.#measuredMs, this.#active);
     this.#measuredMs = performance.now();
     if (this.#offer.offered > before) this.#loop.freed();
     void this.#keeper.endRetired(this.#settings.drainMs);
+  }
+
+  /** A held thread takes no further runs, also those that a waiting exchange still asks for; afterwards it may. */
+  #gateChanged(): void {
+    const { isHeld, blockedMs } = this.#gate;
+    if (blockedMs !== null || this.#wasBlocked || (isHeld && this.#loop.free > 0)) this.#loop.wake();
+    else if (!isHeld) this.#loop.freed();
+    this.#wasBlocked = blockedMs !== null;
   }
 
   /** Begins a window of measuring. */
@@ -237,23 +257,24 @@ export class Engine {
 
   async #execute(item: WorkItem): Promise<void> {
     const { graceMs, lostMs, complain } = this.#settings;
-    const options = { graceMs, lostMs, complain };
+    const { run_id: run, project, flow } = item;
+    const options = { graceMs, lostMs, complain, called: () => this.#gate.called(run) };
     this.#begun += 1;
+    let isBack = false;
     try {
       await this.#keeper.ready();
       // The order to end at once came while the thread was replaced.
-      if (isRun(item) && this.#stops > 1) await this.#loop.giveBack(item);
+      isBack = isRun(item) && (this.#stops > 1 || !(await this.#gate.enter(run, `${project}/${flow}`)));
+      if (isBack) await this.#handBack(item);
       else if (isRun(item)) await this.#control(new RunControl(this.#loop, this.#keeper, item, options));
       else await doJob(this.#api, this.#loop, this.#keeper, item, options);
     } catch (error) {
       complain(`${item.kind ?? "run"} ${item.run_id}: ${String(error)}`);
     } finally {
+      this.#gate.leave(run);
       this.#begun -= 1;
       this.#active -= 1;
-      if (isRun(item) && this.#offer.ended(performance.now() - this.#measuredMs)) {
-        this.#measure();
-        this.#measuring?.refresh();
-      }
+      if (isRun(item) && !isBack) this.#ended();
       if (this.#begun === 0) {
         this.#draining = false;
         // Nothing waits for the code that goes on.
@@ -263,6 +284,19 @@ export class Engine {
       if (this.#isLeaving) this.#loop.wake();
       else this.#loop.freed();
     }
+  }
+
+  /** The thread is held, and another engine may begin the run at once; or this engine ends. */
+  async #handBack(item: WorkItem): Promise<void> {
+    this.#offer.handedBack(this.#gate.inside);
+    await this.#loop.giveBack(item);
+  }
+
+  /** A run that was begun has ended, which may end the window of measuring. */
+  #ended(): void {
+    if (!this.#offer.ended(performance.now() - this.#measuredMs)) return;
+    this.#measure();
+    this.#measuring?.refresh();
   }
 
   async #control(run: RunControl): Promise<void> {

@@ -57,6 +57,8 @@ interface Held {
 export interface ExchangeLoopOptions {
   /** How many further runs the engine takes once so many of its runs have ended. */
   slots(ending: number): number;
+  /** For how long code has held the thread of the runs; null if that is not to be reported. */
+  blockedMs(): number | null;
   /** Runs and jobs that the server hands out. */
   given(items: readonly WorkItem[]): void;
 }
@@ -82,6 +84,11 @@ export class ExchangeLoop implements RunChannel {
   /** Time of the server's last answer (performance.now). */
   get reachedMs(): number {
     return this.#reachedMs;
+  }
+
+  /** Further runs that the server may give without another exchange. */
+  get free(): number {
+    return this.#free;
   }
 
   hold(item: WorkItem, watcher: RunWatcher): HeldRun {
@@ -190,6 +197,7 @@ export class ExchangeLoop implements RunChannel {
     this.#number += 1;
     const slots = this.#options.slots(parts.filter(({ ends }) => ends).length);
     this.#free = slots;
+    const blockedMs = this.#options.blockedMs();
     const answer = await this.#api.exchange(
       {
         exchange: this.#number,
@@ -197,6 +205,7 @@ export class ExchangeLoop implements RunChannel {
         held: [...this.#held].map(([run_id, { lease }]) => ({ run_id, lease })),
         reports: parts.map(({ item, lease, returned }) => ({ run_id: item.run_id, lease, ...(returned ? { returned } : {}) })),
         ...(holds ? {} : { hold: false }),
+        ...(blockedMs === null ? {} : { blocked_secs: blockedMs / 1_000 }),
       },
       parts.map(({ events }) => events.join()),
       holds,

@@ -19,6 +19,8 @@ export interface FlowCallsOptions {
   connect: () => Promise<Millrace>;
   /** Receives news of runs. */
   post: (news: RunNews[]) => void;
+  /** Answers the order `turn`, where a control thread gives it. */
+  turned?: () => void;
 }
 
 /** A run whose code executes here. */
@@ -52,6 +54,7 @@ export class FlowCalls {
       if (order.kind === "execute") void this.#execute(order.run, order.attempt);
       else if (order.kind === "hook") void this.#hook(order.run, order.state);
       else if (order.kind === "stop") this.#stop(order.run, order.seconds);
+      else if (order.kind === "turn") setImmediate(() => this.#options.turned?.());
       else this.#calls.get(order.run)?.abandon();
     }
   }

@@ -23,6 +23,8 @@ export interface RunControlOptions {
   /** A run is given up after this long without a server, as its reports are. */
   lostMs: number;
   complain(text: string): void;
+  /** The flow's function has been called. */
+  called?(): void;
 }
 
 /** Takes one run from its work item to its last state. */
@@ -163,10 +165,12 @@ export class RunControl {
     const disarm =
       seconds === null ? undefined : systemClock.after(seconds * 1000, () => this.#stop.request({ kind: "timed-out", seconds }));
     this.#place = place;
-    const outcome = await place.execute(this.#facts, attempt, (items) => {
+    const outcomes = place.execute(this.#facts, attempt, (items) => {
       this.#open.observe(items);
       this.#reporter.add(items);
     });
+    this.#options.called?.();
+    const outcome = await outcomes;
     this.#place = null;
     disarm?.();
     this.#stop.disarm();

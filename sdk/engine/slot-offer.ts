@@ -13,7 +13,7 @@ const ENDS_PER_OFFERED = 2;
 /** Below this share of busy time further runs find the thread idle. */
 const IDLE_BELOW = 0.7;
 /** Above this share the runs delay each other. */
-const BUSY_ABOVE = 0.95;
+export const BUSY_ABOVE = 0.95;
 /**
  * An engine whose runs end within this time on average needs no more than ENOUGH of them: more runs at a time would only make
  * each take longer.
@@ -63,9 +63,14 @@ export class SlotOffer {
       const inAdvance = Math.floor((this.#ended * IN_ADVANCE * MEASURE_MS) / Math.max(ms, 1));
       this.#offered = Math.max(1, Math.floor(this.#offered / 2), Math.min(this.#offered, inAdvance));
     } else if (this.#held >= this.#offered && utilization < IDLE_BELOW && !this.#hasEnough(ms))
-      this.#offered = Math.min(this.#most, this.#offered * 2);
+      this.#offered = Math.min(this.#most, Math.max(this.#offered * 2, this.#held + 1));
     this.#held = held;
     this.#ended = 0;
+  }
+
+  /** Runs went back because the thread is held: the engine takes no more beside the `held` ones until the thread is idle. */
+  handedBack(held: number): void {
+    this.#offered = Math.max(1, Math.min(this.#offered, held));
   }
 
   #hasEnough(ms: number): boolean {

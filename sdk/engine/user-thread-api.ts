@@ -49,8 +49,6 @@ export interface ImportedFile {
 export interface UserThreadApi {
   /** Imports the module; the first call. */
   load(): Promise<LoadAnswer>;
-  /** Answers as soon as the thread returns to its event loop. */
-  ping(): void;
   /** Asks the flow which of these values of a backfill are already done. */
   bulkComplete(flow: { project: string; flow: string }, values: string[]): Promise<string[]>;
 }
@@ -64,7 +62,12 @@ export type RunOrder =
   /** Abort the signal of a run. `seconds` is the exceeded time limit, null for a cancel. */
   | { kind: "stop"; run: number; seconds: number | null }
   /** The run is over although its code goes on: what that code does later is not recorded. */
-  | { kind: "abandon"; run: number };
+  | { kind: "abandon"; run: number }
+  /** Answer with TURNED as soon as the orders before have been carried out and the thread has returned to its event loop. */
+  | { kind: "turn" };
+
+/** The answer to each order `turn`. */
+export const TURNED = "turned";
 
 /** News of runs, posted to the control thread as arrays. All items of an attempt come before its outcome. */
 export type RunNews =

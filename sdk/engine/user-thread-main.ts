@@ -13,7 +13,14 @@ import { captureConsole } from "../output/console-capture.ts";
 import { captureStreams } from "../output/stream-capture.ts";
 import { FlowCalls } from "./flow-calls.ts";
 import { tellEnd } from "./thread-end.ts";
-import type { ImportedFile, LoadAnswer, RunOrder, UserThreadApi, UserThreadData } from "./user-thread-api.ts";
+import {
+  type ImportedFile,
+  type LoadAnswer,
+  type RunOrder,
+  TURNED,
+  type UserThreadApi,
+  type UserThreadData,
+} from "./user-thread-api.ts";
 
 if (parentPort === null) throw new Error("this module runs in a worker thread only");
 const port = parentPort;
@@ -35,11 +42,10 @@ const api: UserThreadApi = {
     for (const { definition } of loaded.flows) definition.checker.warm().catch(() => undefined);
     return { flows: calls.facts() };
   },
-  ping: () => undefined,
   bulkComplete: (flow, values) => calls.bulkComplete(flow, values),
 };
 
-// Orders about runs are arrays; everything else on this port is comlink's.
+// Orders are arrays; everything else on this port is comlink's.
 port.on("message", (message: RunOrder[] | object) => {
   if (Array.isArray(message)) calls.take(message);
 });
@@ -52,7 +58,13 @@ tellEnd((ended) => {
 expose(api, nodeEndpoint(port));
 
 function callsOf(flows: readonly LoadedFlow[]): FlowCalls {
-  return new FlowCalls(flows, { module, home, connect, post: (news) => port.postMessage(news) });
+  return new FlowCalls(flows, {
+    module,
+    home,
+    connect,
+    post: (news) => port.postMessage(news),
+    turned: () => port.postMessage(TURNED),
+  });
 }
 
 /** Most runs send no request to the server, so the first run that does loads the client. */

@@ -7,20 +7,19 @@ import type { State } from "#protocol/records/state";
 import type { AttemptOutcome } from "../execution/attempt.ts";
 import type { ReportItem } from "../execution/report-item.ts";
 import { isChanged, type LoadedFile } from "../modules/loaded-file.ts";
+import { BLOCKED_MS } from "./start-gate.ts";
 import { endedByError } from "./thread-end.ts";
-import type {
-  CodePlace,
-  Ended,
-  ImportedFile,
-  RunFacts,
-  RunNews,
-  RunOrder,
-  UserThreadApi,
-  UserThreadData,
+import {
+  type CodePlace,
+  type Ended,
+  type ImportedFile,
+  type RunFacts,
+  type RunNews,
+  type RunOrder,
+  TURNED,
+  type UserThreadApi,
+  type UserThreadData,
 } from "./user-thread-api.ts";
-
-/** A thread that does not answer for this long is held by code that does not return to its event loop. */
-const BLOCKED_MS = 1_000;
 
 /** A call whose answer the control of a run waits for. */
 interface Waiting {
@@ -39,6 +38,9 @@ export class UserThread implements CodePlace {
   readonly #calls = new Map<number, Waiting>();
   /** Rare calls; settled likewise. */
   readonly #waiting = new Set<(ended: Ended) => void>();
+  /** Wait for the answers to the orders `turn`. */
+  readonly #turns: (() => void)[] = [];
+  #endedMs = Number.NEGATIVE_INFINITY;
   #orders: RunOrder[] = [];
   #utilized: EventLoopUtilization | undefined;
   #ended: Ended | null = null;
@@ -53,9 +55,10 @@ export class UserThread implements CodePlace {
     });
     this.api = wrap<UserThreadApi>(nodeEndpoint(this.#worker));
     let ended: Ended | null = null;
-    this.#worker.on("message", (message: RunNews[] | ImportedFile | Ended | object) => {
+    this.#worker.on("message", (message: RunNews[] | typeof TURNED | ImportedFile | Ended | object) => {
       // News of runs are arrays, and the last message holds the cause of the end; everything else on this port is comlink's.
       if (Array.isArray(message)) this.#take(message);
+      else if (message === TURNED) this.#turned();
       else if ("imported" in message) this.#files.push(message.imported);
       else if (isEnded(message)) ended = message;
     });
@@ -103,10 +106,23 @@ export class UserThread implements CodePlace {
   async responds(): Promise<boolean> {
     const limit = Promise.withResolvers<false>();
     const timer = setTimeout(() => limit.resolve(false), BLOCKED_MS);
-    const answered = this.answered(this.api.ping()).then((answer) => answer === undefined);
-    const responds = await Promise.race([answered, limit.promise]);
+    const responds = await Promise.race([this.turn().then(() => this.alive), limit.promise]);
     clearTimeout(timer);
     return responds;
+  }
+
+  /** Resolves once the thread has carried out all orders so far and has returned to its event loop, or has ended. */
+  turn(): Promise<void> {
+    if (this.#ended !== null) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#turns.push(resolve);
+      this.#order({ kind: "turn" });
+    });
+  }
+
+  /** When the code of a run last ended here (performance.now). */
+  get endedMs(): number {
+    return this.#endedMs;
   }
 
   /** The share of time since the last call in which the thread executed code, from 0 to 1. */
@@ -164,8 +180,14 @@ export class UserThread implements CodePlace {
         continue;
       }
       this.#calls.delete(each.run);
+      this.#endedMs = performance.now();
       call.settle("outcome" in each ? each.outcome : each);
     }
+  }
+
+  /** Answers come in the order of their orders. */
+  #turned(): void {
+    this.#turns.shift()?.();
   }
 
   #end(cause: Ended): void {
@@ -175,6 +197,7 @@ export class UserThread implements CodePlace {
     this.#calls.clear();
     for (const settle of this.#waiting) settle(ended);
     this.#waiting.clear();
+    for (const settle of this.#turns.splice(0)) settle();
   }
 }
 

@@ -36,6 +36,7 @@ export interface ServerTable {
   maxEngines?: number;
   engineMaxRuns?: number;
   engineSlots?: number;
+  maxRunning?: number;
   maxExternalEngines?: number;
   maxUnfinishedRuns?: number;
   userCodeHeapMb?: number;
@@ -98,6 +99,13 @@ export const SERVER_KEYS: Keys<ServerTable> = {
     about:
       "Runs that one engine executes at a time, at most: an engine takes further runs as long as its runs mostly wait. 1: one run after the other",
     standard: "256",
+  },
+  maxRunning: {
+    key: "max_running",
+    check: integer(1),
+    about:
+      "Runs that all engines execute at one time, at most, whatever their flow: a cap over what the runs call, which `max_engines` is not, because an engine executes many runs",
+    standard: "no cap",
   },
   maxExternalEngines: {
     key: "max_external_engines",

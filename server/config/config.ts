@@ -89,6 +89,8 @@ export interface ServerConfig {
   engineMaxRuns: number;
   /** Runs of one engine at a time, at most. */
   engineSlots: number;
+  /** Most runs that engines execute at one time, all flows together; null for no cap. */
+  maxRunning: number | null;
   /** Maximum number of external engines that may poll. */
   maxExternalEngines: number;
   /** Maximum number of unfinished runs; null: as many as fit into the heap. */
@@ -201,6 +203,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
       defaults.engineMaxRuns ??
       DEFAULT_ENGINE_MAX_RUNS,
     engineSlots: server.engineSlots ?? DEFAULT_ENGINE_SLOTS,
+    maxRunning: server.maxRunning ?? null,
     maxExternalEngines: server.maxExternalEngines ?? DEFAULT_MAX_EXTERNAL_ENGINES,
     maxUnfinishedRuns: server.maxUnfinishedRuns ?? null,
     engineCommands: file.engineCommands,

@@ -55,6 +55,7 @@ function settingsOf(data: ThreadData): DispatchSettings {
     spawnEngines: config.engines,
     enginesMax: config.maxEngines,
     engineRunsMax: config.engineMaxRuns,
+    runningMax: config.maxRunning,
     externalEnginesMax: config.maxExternalEngines,
     unfinishedRunsMax: config.maxUnfinishedRuns ?? unfinishedRunsIn(getHeapStatistics().heap_size_limit),
     enginePatterns: config.engineCommands.map(({ pattern }) => pattern),

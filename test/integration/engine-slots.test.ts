@@ -171,3 +171,29 @@ t.test("SIGTERM lets all runs finish and takes no further one; a second one ends
     t.equal(late.given, 0);
   }
 });
+
+t.test("runs beside one that computes go back to the queue, uncounted, and begin once the thread is free", async (t) => {
+  const { server } = await startEngine(t, "side-by-side.ts");
+  const { runs: waiting, go } = await startWaiting(server, 16, "beside");
+  const path = join(dir, "holds");
+  await server.until(() => server.parked && (server.exchanges.at(-1)?.slots ?? 0) >= 8);
+  const holding = server.enqueueAll(Array.from({ length: 4 }, () => ({ flow: "holds", parameters: { path } })));
+  const [first, ...others] = holding;
+  await server.until(() => others.every(({ returned }) => returned > 0));
+  t.same(first?.history, ["Pending", "Running"]);
+  for (const { history } of others) t.same(history, [], "never begun");
+  await server.until(() => server.exchanges.some(({ blocked_secs: secs = 0 }) => secs >= 1));
+  const given = others.map((run) => run.given);
+  t.equal(server.exchanges.at(-1)?.slots, 0, "the engine takes none while its thread is held");
+  writeFileSync(path, "");
+  await server.allEnded(holding);
+  for (const { state } of holding) t.equal(state.type, "Completed");
+  t.ok(server.exchanges.at(-1)?.blocked_secs === undefined, "the end of the block is said");
+  t.ok(
+    given.every((times) => times <= 2),
+    `given ${given.join()} times`,
+  );
+  go();
+  await server.allEnded(waiting);
+  for (const { state, history } of waiting) t.same([state.type, history.length], ["Completed", 3]);
+});

@@ -418,6 +418,7 @@ class Simulation {
       engineRunsMax: 20,
       externalEnginesMax: 1000,
       unfinishedRunsMax: 100_000,
+      runningMax: null,
       enginePatterns: [],
       host: HOST,
       servedDir: null,

@@ -106,6 +106,7 @@ export const SETTINGS: DispatchSettings = {
   engineRunsMax: 100,
   externalEnginesMax: 10_000,
   unfinishedRunsMax: 1_000_000,
+  runningMax: null,
   enginePatterns: [],
   host: "this-host boot-1",
   servedDir: "/flows",

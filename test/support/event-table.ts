@@ -72,6 +72,7 @@ export const EVENT_TABLE: Readonly<Record<string, EventShape>> = {
     ...["expected", "deadline", "armed_at", "expectation_id"],
   ),
   [CLOCK_STEP]: { resource: "server", related: [], payload: ["after", "before", "step_secs"] },
+  "engine.blocked": { resource: "engine", related: ["run", "flow"], payload: ["engine", "module", "runs", "seconds"] },
 };
 
 /** Keys of an event's record. */

@@ -51,6 +51,7 @@ export class EveryEvent {
     await this.#serve();
     await this.#rules();
     await this.#runs();
+    await this.#blockedEngine();
     await this.#taskRuns();
     await this.#flows();
     await this.#schedules();
@@ -94,6 +95,22 @@ export class EveryEvent {
     if (work["run_id"] !== run["id"]) throw new Error(`given ${JSON.stringify(work)}`);
     await this.#move(run, "Pending");
     return this.#move(run, "Running");
+  }
+
+  /** An engine that exchanges, whose code holds its thread. */
+  async #blockedEngine(): Promise<void> {
+    await this.#run("blocking");
+    const engine = { ...ENGINE, engine_id: "e-blocked", module: "blocking.ts", slots: 1, hold: false };
+    const first = await this.call("POST", "/api/engine/exchange", { ...engine, exchange: 1, held: [], reports: [] });
+    const [given] = first["runs"] as Row[];
+    const held = [{ run_id: given?.["run_id"], lease: given?.["lease"] }];
+    const moves = ["Pending", "Running"].map((type, at) => ({
+      kind: "run_transition",
+      seq: at + 1,
+      state: { type, name: type, timestamp: Date.now() * 1_000 },
+    }));
+    const reports = [{ ...held[0], events: moves }];
+    await this.call("POST", "/api/engine/exchange", { ...engine, exchange: 2, held, reports, blocked_secs: 1.5 });
   }
 
   async #report(run: Row, ...events: Row[]): Promise<void> {

@@ -41,6 +41,7 @@ export interface Exchange {
   held: { run_id: number; lease: number }[];
   reports: RunReport[];
   hold?: boolean;
+  blocked_secs?: number;
 }
 
 /** A test may answer a request itself, or cut the connection before or after the request is handled. */

@@ -73,6 +73,10 @@ export interface Engine {
   /** Wall-clock time when the engine last got work. */
   lastWorkUs: number;
   runsDone: number;
+  /** Since when code has held the engine's thread; null while the thread works. */
+  blockedSinceUs: number | null;
+  /** When that was last recorded as an event. */
+  blockedEventUs: number;
   /** True when the engine is to leave at its next poll. */
   exitRequested: boolean;
   /** The assignment for which a warning was logged, see hand-out-checks.ts; 0 for none. */

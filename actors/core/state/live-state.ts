@@ -122,6 +122,8 @@ export interface DispatchSettings {
   engineRunsMax: number;
   externalEnginesMax: number;
   unfinishedRunsMax: number;
+  /** Maximum of runs that engines hold at a time; null for none. */
+  runningMax: number | null;
   /** Patterns of modules, besides those of the bundled engine, for which the pool has a command. */
   enginePatterns: readonly string[];
   /** Host name and boot id, as announced by engines. */
@@ -193,6 +195,8 @@ export class LiveState {
   readonly reservations = new Map<string, Run>();
   /** Runs that became blocked since the last check. */
   readonly newlyBlocked = new Set<Run>();
+  /** An engine has left a run, and runs wait for a place among the running ones. */
+  placeFreed = false;
   /** Waiting jobs by the text of their engine key; a key without jobs has no entry. */
   readonly jobs = new Map<string, EngineJob[]>();
   readonly rules: RuleBook;

@@ -222,12 +222,10 @@ export class WorkQueue {
     return poll;
   }
 
-  /** The request of a key that gets the next item of work that any engine may do. */
-  firstPoll(key: EngineKey): ParkedPoll | undefined {
+  /** The waiting requests of a key, in the order in which they get work. */
+  pollsFor(key: EngineKey): Iterable<ParkedPoll> {
     const queue = this.#keys.get(key.text);
-    if (queue === undefined) return undefined;
-    for (const poll of pollsOf(queue)) if (poll.engine.wanted === null) return poll;
-    return undefined;
+    return queue === undefined ? [] : pollsOf(queue);
   }
 
   /** The parked poll of a command, if it is still parked. */

@@ -18,6 +18,7 @@ import { LEFT_AFTER_US, replaceEngine } from "../hand-out/work.ts";
 import { renderAnswer, renderWorkItem } from "../hand-out/work-item.ts";
 import { applyReport } from "../reports/report.ts";
 import { crashRun } from "../states/crash.ts";
+import { noteBlocked } from "./blocked-engine.ts";
 import { touchContact } from "./contact.ts";
 import { takeJob } from "./jobs.ts";
 import { findOrRegisterEngine, forgetEngine, isLeaving, isOfFormerProcess, mustLeave } from "./registered-engines.ts";
@@ -43,6 +44,7 @@ export function exchange(turn: Turn, command: Command<"Exchange">): void {
   const over = new Set<number>();
   const outcomes = request.reports.map((report) => JSON.stringify(settleReport(turn, engine, report, over)));
   const { stops, given } = settleHeld(turn, engine, request, over, command.id);
+  noteBlocked(turn, engine, request.blocked_secs);
   const leaves = mustLeave(turn, engine);
   const slots = leaves || isLeaving(turn, engine) ? 0 : request.slots;
   const items = takeWork(turn, engine, given, slots, command.id);
@@ -161,7 +163,8 @@ function settleUnlisted(turn: Turn, engine: Engine, run: Run, command: number, g
 /** Items that were given before and lost, then a job, then ready runs. */
 function takeWork(turn: Turn, engine: Engine, given: string[], slots: number, command: number): string[] {
   const items = given;
-  const job = items.length < slots && engine.runs.size === 0 ? takeJob(turn, engine) : null;
+  // An engine that always holds runs does jobs beside them.
+  const job = items.length < slots ? takeJob(turn, engine) : null;
   if (job !== null) return [...items, job.itemText];
   if (items.length < slots) items.push(...takeRuns(turn, engine, command, slots - items.length));
   return items;

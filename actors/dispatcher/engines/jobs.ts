@@ -8,7 +8,7 @@ import type { EngineJob, LiveState } from "../../core/state/live-state.ts";
 import type { Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
 import { SERVER_LOG } from "../../names.ts";
-import { answerPoll } from "../hand-out/hand-out.ts";
+import { answerPoll, holdsExclusive } from "../hand-out/hand-out.ts";
 import { renderBulkItem, renderHooksItem } from "../hand-out/work-item.ts";
 
 const TRIES_MAX = 3;
@@ -51,11 +51,11 @@ function queueJob(turn: Turn, job: EngineJob): void {
   state.jobs.set(key.text, waiting);
   if (waiting.length > JOBS_WAITING_MAX) dropOldestHook(turn, waiting);
   state.demand.set(key.text, key);
-  const first = state.queue.firstPoll(key);
-  if (first === undefined) return;
-  const taken = takeJob(turn, first.engine);
-  if (taken === null) return;
-  answerPoll(turn, first, [taken.itemText]);
+  for (const poll of state.queue.pollsFor(key)) {
+    const taken = takeJob(turn, poll.engine);
+    if (taken === null) continue;
+    return answerPoll(turn, poll, [taken.itemText]);
+  }
 }
 
 /** Drops the oldest crash hook: no engine of the flow has polled for a long time. */
@@ -70,7 +70,7 @@ function dropOldestHook(turn: Turn, waiting: EngineJob[]): void {
 /** The next job for an engine, or null. */
 export function takeJob(turn: Turn, engine: Engine): EngineJob | null {
   const { state } = turn;
-  if (engine.wanted !== null) return null;
+  if (engine.wanted !== null || holdsExclusive(engine.runs)) return null;
   const waiting = state.jobs.get(engine.key.text);
   const job = waiting?.find((each) => isFree(each, engine, turn.nowUs));
   if (waiting === undefined || job === undefined) return null;

@@ -61,6 +61,8 @@ export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number
     lastContactUs: nowUs,
     lastWorkUs: nowUs,
     runsDone: 0,
+    blockedSinceUs: null,
+    blockedEventUs: Number.NEGATIVE_INFINITY,
     exitRequested: false,
     warnedOf: 0,
     runs: new Map(),

@@ -7,11 +7,12 @@ import { backfillOfTag } from "../../core/state/backfill.ts";
 import { type Engine, type ParkedPoll, storedEngine } from "../../core/state/engine.ts";
 import type { LiveState } from "../../core/state/live-state.ts";
 import { isEnded, isExclusive, needsOf, type Run, type WaitReason, withSequence } from "../../core/state/run.ts";
-import { engineKeyOf, hasPolls, type KeyQueue, pollsOf } from "../../core/state/work-queue.ts";
+import { engineKeyOf, hasPolls, inOrder, type KeyQueue, pollsOf } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { LEASE_MANAGER } from "../../names.ts";
 import { orderStop } from "../engines/stop-order.ts";
 import { blockingOf, giveUpReservations } from "./reservation.ts";
+import { hasPlace, isRunningFull } from "./running-cap.ts";
 import { renderAnswer, renderWorkItem } from "./work-item.ts";
 
 /** Queues a Scheduled run at its place, and hands it out if an engine waits. */
@@ -101,6 +102,18 @@ export function dispatch(turn: Turn, keyQueue: KeyQueue): void {
   if (released.length > 0) capacityFreed(turn, released);
 }
 
+/** Hands out runs that waited for a place, first those that come first. */
+export function dispatchPlaces(turn: Turn): void {
+  const { state } = turn;
+  state.placeFreed = false;
+  if (isRunningFull(state)) return;
+  const waiting = [...state.queue.keys()].flatMap((keyQueue) => {
+    const first = hasPolls(keyQueue) ? state.queue.first(keyQueue, false) : undefined;
+    return first === undefined ? [] : [{ keyQueue, first }];
+  });
+  for (const { keyQueue } of waiting.sort((a, b) => inOrder(a.first, b.first))) dispatch(turn, keyQueue);
+}
+
 /** Takes up to `count` ready runs for an engine; returns their work items. */
 export function takeRuns(turn: Turn, engine: Engine, command: number, count: number): string[] {
   const keyQueue = turn.state.queue.of(engine.key);
@@ -118,11 +131,12 @@ export function takeRuns(turn: Turn, engine: Engine, command: number, count: num
 /** The next run of a key that an engine may have now, or null. */
 function nextRun(turn: Turn, keyQueue: KeyQueue, { wanted, runs }: Engine): Run | null {
   if (holdsExclusive(runs)) return null;
-  return wanted === null ? firstFree(turn, keyQueue, runs.size > 0) : freeIfReady(turn, keyQueue, wanted);
+  const run = wanted === null ? firstFree(turn, keyQueue, runs.size > 0) : freeIfReady(turn, keyQueue, wanted);
+  return run !== null && hasPlace(turn.state, keyQueue, run) ? run : null;
 }
 
 /** Whether an engine holds a run that shares its engine with no other: then that run is the only one. */
-function holdsExclusive(runs: ReadonlyMap<number, Run>): boolean {
+export function holdsExclusive(runs: ReadonlyMap<number, Run>): boolean {
   const [first] = runs.values();
   return runs.size === 1 && first !== undefined && isExclusive(first);
 }
@@ -254,6 +268,7 @@ export function releaseRun(turn: Turn, run: Run, worked = true): void {
     run.assigned = false;
     orderStop(turn, run, "gone");
     run.flow.handedOut -= 1;
+    state.placeFreed ||= state.settings.runningMax !== null;
     const engine = run.engine_id === null ? undefined : state.engines.get(run.engine_id);
     if (engine?.runs.delete(run.id) && worked) engine.runsDone += 1;
   }

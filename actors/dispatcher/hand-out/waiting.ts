@@ -6,7 +6,7 @@ import { hasPolls, readyEntries } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { lacksSlot } from "../engines/engine-pool.ts";
 import { moveRun } from "../states/move-run.ts";
-import { block, dispatch, moveUp } from "./hand-out.ts";
+import { block, dispatch, dispatchPlaces, moveUp } from "./hand-out.ts";
 import { blockingOf, reserve } from "./reservation.ts";
 
 /** Maximum of ready runs per queue that are checked for a lack of resources in one pass. */
@@ -34,6 +34,7 @@ export function markWaiting(turn: Turn): void {
     recordExhausted(turn, run, resource);
   }
   newlyBlocked.clear();
+  if (turn.state.settings.runningMax !== null) dispatchPlaces(turn);
   markSlotless(turn);
 }
 

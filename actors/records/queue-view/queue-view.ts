@@ -51,8 +51,20 @@ export function explainRun(turn: Turn, command: Command): void {
     reason,
     place: positionOf(state, run),
     holders: reason?.code === "resource" && reason.object !== null ? holdersOf(turn, reason.object) : [],
+    blocked: blockOf(state, run),
   };
   turn.answers.json(command, 200, explanation);
+}
+
+/** Whether the engine of a run is held by code that does not return to its event loop. */
+function blockOf(state: LiveState, run: Readonly<Run>): RunExplanation["blocked"] {
+  const engine = run.assigned ? state.engines.get(run.engine_id ?? "") : undefined;
+  if (engine === undefined || engine.blockedSinceUs === null) return null;
+  const alone = engine.runs.size === 1;
+  const text = alone
+    ? `its code holds the thread of engine ${engine.id}, which executes no other run`
+    : `code of one of the ${engine.runs.size} runs in engine ${engine.id} holds its thread, and the others wait`;
+  return { engine_id: engine.id, since: engine.blockedSinceUs, text, run_ids: [...engine.runs.keys()] };
 }
 
 function describeRun(state: LiveState, run: Run, reason: Reason | null, place: number | null): QueuedRun {

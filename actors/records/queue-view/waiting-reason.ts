@@ -6,6 +6,7 @@ import { needsOf, type Run } from "../../core/state/run.ts";
 import { engineKeyOf } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { isSpawnable, lacksSlot, patternOf } from "../../dispatcher/engines/engine-pool.ts";
+import { isRunningFull } from "../../dispatcher/hand-out/running-cap.ts";
 
 export type Reason = QueuedRun["reason"];
 
@@ -44,6 +45,10 @@ function reasonWithoutEngine(state: LiveState, run: Run, since: number): Reason 
   const failed = state.failedStarts.get(key.text);
   if (!polled && failed !== undefined) {
     return { code: "engine_start_failed", object: module, text: whyNoEngineStarts(state, module, failed), since };
+  }
+  if (isRunningFull(state)) {
+    const text = `all ${state.settings.runningMax} runs that may run at a time ([server] max_running) are with their engines`;
+    return { code: "max_running", object: null, text, since };
   }
   if (lacksSlot(state, key)) {
     const text = `every place of the engine pool is taken (${state.settings.enginesMax}), none by an idle engine`;

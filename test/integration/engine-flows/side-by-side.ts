@@ -35,6 +35,11 @@ export const computes = flow("computes", { parameters: Until }, async ({ path })
   }
 });
 
+/** Holds the thread until the file exists. */
+export const holds = flow("holds", { parameters: Until }, ({ path }) => {
+  while (!existsSync(path));
+});
+
 /** Leaves its signal unheard, but yields. */
 export const deaf = flow("deaf", async () => {
   log.info("started");

@@ -7,11 +7,11 @@ import type { FlowRegistration } from "#server/discovery/discovery";
 
 const pipe = new Terminal({ write: () => undefined }, {});
 
-function screen(discovery: Partial<StartScreen["discovery"]>): string {
+function screen(discovery: Partial<StartScreen["discovery"]>, sharing: readonly string[] = []): string {
   const { config } = loadConfig({ home: "/data/home", token: "secret-token", maxEngines: "2" }, {}, "/data/flows");
   const found = { flows: [], rules: [], routes: [], schedules: new Map(), problems: [], warnings: [], ...discovery };
   return renderStartScreen(
-    { url: "http://127.0.0.1:4270", servedDir: "/data/flows", config, discovery: found, startMs: 120 },
+    { url: "http://127.0.0.1:4270", servedDir: "/data/flows", config, discovery: found, sharing, startMs: 120 },
     pipe,
   ).join("\n");
 }
@@ -59,4 +59,11 @@ t.test("rules and routes of the code are named, and what is wrong with one of th
   t.match(text, /Rules {4}alert\n/);
   t.match(text, /Routes {3}POST \/hooks\/r0, POST \/hooks\/r1.* and 2 more\n/);
   t.match(text, /Files, or something in them, could not be used:\n {2}■ alert\.ts {2}rule "late"/);
+});
+
+t.test("flows that share engines are named, and what that means", async (t) => {
+  t.notMatch(screen({}), /share/);
+  const text = screen({}, ["daily", "hourly"]);
+  t.match(text, /Runs of these flows share engines while they wait: daily, hourly\.\n/);
+  t.match(text, /share process\.env, the working directory and the state of its modules/);
 });

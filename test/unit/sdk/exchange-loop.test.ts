@@ -35,6 +35,7 @@ function setUp(answer: (sent: Sent) => Answer | undefined = () => ({})) {
   };
   const loop = new ExchangeLoop(api as unknown as ServerApi, {
     slots: (ending) => 5 + ending,
+    blockedMs: () => null,
     given: (items) => given.push(...items),
   });
   const next = (): Promise<unknown> => loop.next(new AbortController().signal).catch((error: unknown) => error);

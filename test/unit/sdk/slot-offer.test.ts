@@ -76,3 +76,15 @@ t.test("runs that end soon get no more than 64 slots, runs that wait get all", a
   t.equal(short.offer.offered, 64);
   t.equal(long.offer.offered, 256);
 });
+
+t.test("runs that went back leave the offer at what is held; an idle window makes room for one more", async (t) => {
+  const { offer, window } = setUp(64);
+  for (const held of [1, 2, 4, 8, 16]) window(0, held);
+  offer.handedBack(10);
+  t.equal(offer.free(10), 0);
+  for (let windows = 0; windows < 4; windows += 1) window(1, 10);
+  t.equal(offer.offered, 1);
+  offer.holds(10);
+  window(0, 10);
+  t.equal(offer.free(10), 1);
+});

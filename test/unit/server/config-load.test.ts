@@ -28,6 +28,7 @@ t.test("defaults hold where nothing is said", async (t) => {
     schedules: true,
     engineMaxRuns: 10_000,
     engineSlots: 256,
+    maxRunning: null,
     maxExternalEngines: 10_000,
     cancelGraceSecs: 10,
     crashRerunDelaySecs: [5, 15],

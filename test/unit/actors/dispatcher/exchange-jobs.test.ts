@@ -21,3 +21,23 @@ t.test("a job is given once to an engine that exchanges, and again if it has not
   kit.pass(61_000_000);
   t.same(kindsGiven(3), ["bulk_complete"]);
 });
+
+t.test("an engine that always holds runs does jobs beside them, but not beside a run that shares with none", async (t) => {
+  for (const exclusive of [false, true]) {
+    const kit = new DispatchKit();
+    const identity = { engine_id: "e1", pid: 1000, source_dir: SOURCE_DIR, module: MODULE, hold: false };
+    const flow = { parameter_schema: SCHEMA, options: { has_bulk_complete: true, exclusive }, parameters: { day: "2025-01-01" } };
+    const id = createId(kit, flow);
+    const exchange = (number: number, rest: object) => {
+      const answer = kit.send("Exchange", { body: { ...identity, exchange: number, slots: 8, held: [], reports: [], ...rest } });
+      return (answer.reply?.body as { runs: { kind: string; lease?: number }[] } | undefined)?.runs ?? [];
+    };
+    const [given] = exchange(1, {});
+    const held = [{ run_id: id, lease: given?.lease ?? 0 }];
+    kit.send("CreateBackfill", { target: 1, body: { parameter: "day", start: "2026-01-01", end: "2026-01-03" } });
+    t.same(
+      exchange(2, { held }).map(({ kind }) => kind),
+      exclusive ? [] : ["bulk_complete"],
+    );
+  }
+});
