@@ -33,6 +33,18 @@ export function createBody(flow: LoadFlow, runName: string, registers: boolean, 
   return asciiJson(registers ? { ...run, module, source_dir } : run);
 }
 
+/** A body of POST /api/runs/batch. */
+export function createBatchBody(flow: LoadFlow, runNames: readonly string[]): string {
+  const { project, name } = flow;
+  return asciiJson({ defaults: { flow: name, project, created_by: "load" }, runs: runNames.map((run) => ({ name: run })) });
+}
+
+/** What all exchanges of an engine have in common: the beginning of their bodies. */
+export function exchangeHead(flow: LoadFlow, engineId: string, pid: number): string {
+  const { module, source_dir } = flow;
+  return `${asciiJson({ engine_id: engineId, pid, source_dir, module, isolated: false, nice: 0 }).slice(0, -1)},`;
+}
+
 /** `ownsStop`: the engine ends runs itself, and gets a lease. */
 export function workBody(flow: LoadFlow, engineId: string, pid: number, ownsStop = false): string {
   const { module, source_dir } = flow;
@@ -72,15 +84,22 @@ export class ReportWriter {
 
   /** The report that starts a run under a lease: Pending, Running. */
   beginning(runId: number, lease: number): string {
-    const moves = ["Pending", "Running"].map((type, index) => runMove(index + 1, `{"type":"${type}"}`));
-    return this.#report(runId, moves.join(","), lease);
+    return this.#report(runId, this.beginningEvents(), lease);
+  }
+
+  beginningEvents(): string {
+    return ["Pending", "Running"].map((type, index) => runMove(index + 1, `{"type":"${type}"}`)).join(",");
   }
 
   /** The report that ends a run under a lease: its work, its last log line and its last move (a transition's body). */
   ending(runId: number, lease: number, firstSeq: number, tasks: number, logs: number, move: string): string {
+    return this.#report(runId, this.endingEvents(runId, firstSeq, tasks, logs, move), lease);
+  }
+
+  endingEvents(runId: number, firstSeq: number, tasks: number, logs: number, move: string): string {
     const { events, nextSeq } = this.#work(runId, firstSeq, tasks, logs);
     if (logs > 0) events.push(this.#closing(runId, nextSeq));
-    return this.#report(runId, [...events, runMove(nextSeq + 1, move)].join(","), lease);
+    return [...events, runMove(nextSeq + 1, move)].join(",");
   }
 
   /** Each task created, Pending, Running, Completed, then the log lines. */

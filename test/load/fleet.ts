@@ -3,17 +3,22 @@
  * phases, so that a server with its own pool has no reason to start engines.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createBody, type LoadFlow, transitionBody } from "./engine-protocol.ts";
+import type { EngineHost, WorkItem } from "./engine-host.ts";
+import { createBatchBody, createBody, type LoadFlow, transitionBody } from "./engine-protocol.ts";
 import { type Endpoint, HttpConnection } from "./http-connection.ts";
+import { LoadFailed } from "./load-failed.ts";
 import { SeededRandom } from "./random.ts";
 import { Recorder } from "./recorder.ts";
-import { type EngineHost, SimulatedEngine, type WorkItem } from "./simulated-engine.ts";
+import { SimulatedEngine } from "./simulated-engine.ts";
+import { SlotEngine } from "./slots/slot-engine.ts";
 
 /** A request fails after the longest hold of a poll plus 10 s. */
 const REQUEST_LIMIT_MS = 40_000;
 const WATCH_MS = 1_000;
 /** After this many refusals, the measurement of the server is meaningless. */
 const ERRORS_MAX = 100;
+/** The answer to a batch is long. */
+const CREATOR_READ_BYTES = 65_536;
 const COMPLETED = transitionBody("Completed");
 
 export interface FleetSize {
@@ -23,6 +28,10 @@ export interface FleetSize {
   tasks: number;
   logs: number;
   shortRuns: boolean;
+  /** Runs that each engine holds at a time; null: engines that take one run after the other. */
+  slots: number | null;
+  /** Runs that a creator creates with one request. */
+  batch: number;
 }
 
 /** How a phase creates runs. */
@@ -35,8 +44,6 @@ export interface CreatePlan {
   describe?: (number: number) => { flow: LoadFlow; registers: boolean; tags: readonly string[] };
 }
 
-export class LoadFailed extends Error {}
-
 export class Fleet implements EngineHost {
   recorder = new Recorder();
   duty: EngineHost["duty"] = null;
@@ -47,8 +54,11 @@ export class Fleet implements EngineHost {
   readonly standInPid: number;
   /** Prefix of the names of all runs of this fleet. */
   readonly prefix: string;
-  readonly #engines: SimulatedEngine[] = [];
+  readonly #engines: (SimulatedEngine | SlotEngine)[] = [];
   readonly #creators: HttpConnection[];
+  /** Runs of one request. */
+  readonly #batch: number;
+  #inFlightMax = 0;
   /** Creators that wait for a place in flight. Each finished run wakes one of them. */
   #idleCreators: (() => void)[] = [];
   /** Called after each start, hold and end of a run. */
@@ -66,12 +76,19 @@ export class Fleet implements EngineHost {
     this.flow = flow;
     this.endpoint = endpoint;
     this.standInPid = standInPid;
+    this.#batch = size.batch;
     this.prefix = `load-${process.pid.toString(36)}${Date.now().toString(36)}`;
     for (let n = 0; n < size.engines; n++) {
       const random = new SeededRandom(seed * 65_537 + n);
-      this.#engines.push(new SimulatedEngine(`${this.prefix}-engine-${n}`, standInPid, flow, endpoint, random, this));
+      const id = `${this.prefix}-engine-${n}`;
+      const { slots } = size;
+      const engine =
+        slots === null
+          ? new SimulatedEngine(id, standInPid, flow, endpoint, random, this)
+          : new SlotEngine(id, standInPid, flow, slots, endpoint, random, this);
+      this.#engines.push(engine);
     }
-    this.#creators = Array.from({ length: size.creators }, () => new HttpConnection(endpoint));
+    this.#creators = Array.from({ length: size.creators }, () => new HttpConnection(endpoint, CREATOR_READ_BYTES));
     this.#watch = setInterval(() => this.#endOverdue(), WATCH_MS).unref();
   }
 
@@ -86,6 +103,10 @@ export class Fleet implements EngineHost {
   }
   get inFlight(): number {
     return this.#inFlight;
+  }
+  /** Requests of all engines so far. */
+  get engineRequests(): number {
+    return this.#engines.reduce((sum, { connection }) => sum + connection.sent, 0);
   }
 
   /** Connects the engines, which then poll. Rejects if a connection fails. */
@@ -106,6 +127,7 @@ export class Fleet implements EngineHost {
   /** Creates runs with all creators until the plan is complete or `stopCreating` is called. */
   async create(plan: CreatePlan): Promise<void> {
     this.#creating = true;
+    this.#inFlightMax = plan.inFlight;
     const last = this.#created + plan.runsMax;
     await Promise.all(this.#creators.map((connection) => this.#createOn(connection, plan, last)));
   }
@@ -143,7 +165,8 @@ export class Fleet implements EngineHost {
     const creator = this.#creators[0];
     if (creator === undefined) throw new LoadFailed("no creator");
     this.#inFlight += 1;
-    await this.#send(creator, createBody(this.flow, this.#nextName(), registers));
+    const name = this.#nextName();
+    await this.#send(creator, "/api/runs", createBody(this.flow, name, registers), [name]);
   }
 
   received(item: WorkItem, atMs: number): number | undefined {
@@ -161,7 +184,7 @@ export class Fleet implements EngineHost {
 
   finished(_item: WorkItem): void {
     this.#inFlight -= 1;
-    this.#idleCreators.pop()?.();
+    if (this.#inFlight + this.#batch <= this.#inFlightMax) this.#idleCreators.pop()?.();
     this.#onChange?.();
   }
 
@@ -172,19 +195,28 @@ export class Fleet implements EngineHost {
 
   async #createOn(connection: HttpConnection, plan: CreatePlan, last: number): Promise<void> {
     while (this.#creating && this.#created < last) {
-      if (this.#inFlight >= plan.inFlight) {
+      const count = Math.min(this.#batch, last - this.#created, plan.inFlight);
+      if (this.#inFlight + count > plan.inFlight) {
         await new Promise<void>((wake) => this.#idleCreators.push(wake));
         continue;
       }
-      this.#inFlight += 1;
-      const described = plan.describe?.(this.#created + 1);
-      const name = this.#nextName();
-      const body = described
-        ? createBody(described.flow, name, described.registers, described.tags)
-        : createBody(this.flow, name, false);
-      await this.#send(connection, body, name);
+      this.#inFlight += count;
+      await this.#createSome(connection, plan, count);
       if (this.recorder.failed > ERRORS_MAX) return;
     }
+  }
+
+  async #createSome(connection: HttpConnection, plan: CreatePlan, count: number): Promise<void> {
+    if (this.#batch > 1) {
+      const names = Array.from({ length: count }, () => this.#nextName());
+      return await this.#send(connection, "/api/runs/batch", createBatchBody(this.flow, names), names);
+    }
+    const described = plan.describe?.(this.#created + 1);
+    const name = this.#nextName();
+    const body = described
+      ? createBody(described.flow, name, described.registers, described.tags)
+      : createBody(this.flow, name, false);
+    await this.#send(connection, "/api/runs", body, [name]);
   }
 
   #nextName(): string {
@@ -192,14 +224,15 @@ export class Fleet implements EngineHost {
     return `${this.prefix}-${this.#created}`;
   }
 
-  async #send(connection: HttpConnection, body: string, name = `${this.prefix}-${this.#created}`): Promise<void> {
+  async #send(connection: HttpConnection, path: string, body: string, names: readonly string[]): Promise<void> {
     // Take the time before writing the request: an engine may get the work before the creator gets its 201.
     const sentAt = performance.now();
-    this.#createdAt.set(name, sentAt);
+    for (const name of names) this.#createdAt.set(name, sentAt);
     try {
-      const answer = await connection.post("/api/runs", body);
+      const answer = await connection.post(path, body);
       if (answer.status === 201) {
         this.recorder.create.add(performance.now() - sentAt);
+        this.recorder.created += names.length;
         return;
       }
       this.recorder.error(`create answered ${answer.status}: ${answer.body.slice(0, 200)}`);
@@ -207,8 +240,8 @@ export class Fleet implements EngineHost {
       this.recorder.error(`create: ${error instanceof Error ? error.message : String(error)}`);
       await sleep(WATCH_MS / 10);
     }
-    this.#createdAt.delete(name);
-    this.#inFlight -= 1;
+    for (const name of names) this.#createdAt.delete(name);
+    this.#inFlight -= names.length;
   }
 
   #check(): void {

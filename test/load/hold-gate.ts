@@ -1,7 +1,7 @@
 /** Holds engines at their running run until all may continue, with the heartbeats that engines send in that time. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { LoadFailed } from "./fleet.ts";
-import type { HeldRun } from "./simulated-engine.ts";
+import type { HeldRun } from "./engine-host.ts";
+import { LoadFailed } from "./load-failed.ts";
 
 /** Engines send a heartbeat after this long without contact for their run. */
 const HEARTBEAT_MS = 5_000;

@@ -34,6 +34,8 @@ export class ConnectionClosed extends Error {}
 export class HttpConnection {
   /** When the current request was sent (performance.now), 0 without one. */
   sentAt = 0;
+  /** Requests so far. */
+  sent = 0;
   readonly #endpoint: Endpoint;
   readonly #headLines: string;
   readonly #readBytes: number;
@@ -103,6 +105,7 @@ export class HttpConnection {
       this.#pending = { resolve, reject, wantsBody };
     });
     this.sentAt = performance.now();
+    this.sent += 1;
     if (bytes === null) {
       socket.write(text, "latin1");
     } else {

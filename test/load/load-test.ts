@@ -4,9 +4,11 @@
  */
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { Fleet, LoadFailed } from "./fleet.ts";
-import { type Machine, readMachine } from "./machine.ts";
-import type { LoadOptions, PhaseName } from "./options.ts";
+import { type Cleanup, started, withCleanup } from "./cleanup.ts";
+import { TREE_PREFIX } from "./command-line.ts";
+import { Fleet } from "./fleet.ts";
+import type { MeasureContext, Mode } from "./mode.ts";
+import { type LoadOptions, type PhaseName, parseCommandLine, USAGE } from "./options.ts";
 import { startOwnServer } from "./own-server.ts";
 import { startPeerServer } from "./peer-server.ts";
 import { burstPhase } from "./phases/burst.ts";
@@ -14,14 +16,15 @@ import { idlePhase } from "./phases/idle.ts";
 import { listPhase } from "./phases/list.ts";
 import { logsPhase } from "./phases/logs.ts";
 import { parkPhase } from "./phases/park.ts";
-import { DRAIN_LIMIT_MS, type Phase } from "./phases/phase.ts";
+import type { Phase } from "./phases/phase.ts";
 import { restPhase } from "./phases/rest.ts";
 import { steadyPhase } from "./phases/steady.ts";
+import { prepareFleet } from "./prepare-fleet.ts";
+import type { Part } from "./report/report.ts";
 import { seedRuns } from "./seed-runs.ts";
 import { StandIn } from "./stand-in.ts";
-import { checkStoredRuns } from "./stored-run.ts";
-import type { Summarized } from "./summary.ts";
-import { joinTarget, type Target } from "./target.ts";
+import { joinTarget, type Target, targetRecord } from "./target.ts";
+import { inTurns } from "./turns.ts";
 
 const PHASE_OF: Record<PhaseName, Phase> = {
   idle: idlePhase,
@@ -33,71 +36,75 @@ const PHASE_OF: Record<PhaseName, Phase> = {
   list: listPhase,
 };
 const PEER_PREFIX = "cereyan:";
-const TREE_PREFIX = "tree:";
-
-export interface LoadReport extends Summarized {
-  machine: Machine;
-  options: Omit<LoadOptions, "token" | "progress" | "interrupt">;
-}
 
 interface Side {
   target: Target;
   fleet: Fleet;
 }
 
+export const SIMULATED: Mode = {
+  usage: USAGE,
+  parse(args) {
+    const { options, output } = parseCommandLine(args);
+    return { output, options: async (context) => ({ goals: [], parts: [await runLoad(options, context)] }) };
+  },
+};
+
 /** Starts the targets, measures, and ends whatever was started. */
-export async function runLoad(options: LoadOptions): Promise<LoadReport> {
-  const { token: _token, progress: _progress, interrupt, ...shown } = options;
-  const report: LoadReport = { machine: readMachine(), options: shown, targets: [], records: [] };
-  const standIn = new StandIn();
-  const sides: Side[] = [];
-  const targets: Promise<Target>[] = [];
-  try {
-    const interrupted = new Promise<never>((_resolve, reject) => {
-      interrupt?.addEventListener("abort", () => reject(new LoadFailed("interrupted")), { once: true });
-    });
-    await Promise.race([measure(options, report, targets, sides, standIn.pid), interrupted]);
-    return report;
-  } finally {
-    for (const { fleet } of sides) fleet.stop();
-    await Promise.allSettled(targets.map(async (target) => (await target).stop()));
-    standIn.stop();
-  }
+async function runLoad(options: LoadOptions, context: MeasureContext): Promise<Part> {
+  const { token: _token, ...shown } = options;
+  const { tasks, logs, engines, creators, inFlight, rounds, seed } = options;
+  const what = tasks + logs === 0 ? "bare runs" : `runs of ${tasks} tasks and ${logs} log lines`;
+  const window = options.runs === null ? `${options.seconds} s each` : `${options.runs} runs each`;
+  const part: Part = {
+    title: `Simulated engines, ${options.shortRuns ? "moves inside reports" : "specified protocol"}`,
+    command: context.command,
+    facts: [
+      `${what}; ${engines} engines, ${creators} creators, at most ${inFlight} in flight; ${rounds} rounds, ${window}; seed ${seed}`,
+    ],
+    options: shown,
+    phases: options.phases,
+    rounds,
+    targets: [],
+    records: [],
+  };
+  await withCleanup(context.interrupt, (cleanup) => measure(options, part, context, cleanup));
+  return part;
 }
 
-/** Whatever is started is entered in `targets` and `sides` at once, so that the caller can end it in any case. */
-async function measure(
-  options: LoadOptions,
-  report: LoadReport,
-  targets: Promise<Target>[],
-  sides: Side[],
-  standInPid: number,
-): Promise<void> {
+async function measure(options: LoadOptions, part: Part, { progress }: MeasureContext, cleanup: Cleanup): Promise<void> {
+  const standIn = new StandIn();
+  cleanup(() => standIn.stop());
+  const sides: Side[] = [];
   for (const start of [firstTarget, secondTarget]) {
     const starting = start(options);
     if (starting === null) continue;
-    targets.push(starting);
-    const target = await starting;
-    const { name, version, durability, startMs } = target;
-    report.targets.push({ name, version, durability, start_ms: startMs });
-    sides.push(await prepare(target, options, standInPid));
+    const target = await started(cleanup, starting);
+    part.targets.push(targetRecord(target));
+    const fleet = new Fleet({ ...options, slots: null, batch: 1 }, target.flow, target.endpoint, standIn.pid, options.seed);
+    cleanup(() => fleet.stop());
+    sides.push({ target, fleet });
+    await prepareFleet(fleet, target.name);
+    if (options.seedRuns > 0) {
+      progress.step(`making ${options.seedRuns} ended runs, ${target.name}`);
+      await seedRuns(fleet, options.seedRuns, options.seed);
+    }
   }
   for (let round = 1; round <= options.rounds; round++) {
     for (const phase of options.phases) {
-      // The side that comes second finds a machine that the first has warmed or filled: they change places.
-      for (const side of round % 2 === 0 ? sides.toReversed() : sides) {
-        options.progress?.(`round ${round} of ${options.rounds}: ${phase}, ${side.target.name}`);
-        const { figures, notes } = await PHASE_OF[phase]({ ...side, options });
-        report.records.push({ phase, target: side.target.name, round, figures, notes });
+      for (const side of inTurns(sides, round)) {
+        progress.step(`round ${round} of ${options.rounds}: ${phase}, ${side.target.name}`);
+        const result = await PHASE_OF[phase]({ ...side, options, live: (text) => progress.live(text) });
+        part.records.push({ phase, target: side.target.name, round, ...result });
       }
     }
   }
 }
 
 function firstTarget(options: LoadOptions): Promise<Target> {
-  const { url, token, home, durability, storeRuns, seed } = options;
+  const { url, token, home, durability, storeRuns, seed, compiled } = options;
   if (url !== null) return namedTarget("server", url, options);
-  return startOwnServer({ home, durability, token }, { runs: storeRuns, seed });
+  return startOwnServer({ home, durability, token, compiled }, { runs: storeRuns, seed });
 }
 
 function secondTarget(options: LoadOptions): Promise<Target> | null {
@@ -106,31 +113,9 @@ function secondTarget(options: LoadOptions): Promise<Target> | null {
 
 function namedTarget(name: string, place: string, options: LoadOptions): Promise<Target> {
   if (place.startsWith(TREE_PREFIX)) {
-    const { durability, token } = options;
-    return startOwnServer({ home: null, durability, token }, undefined, resolve(place.slice(TREE_PREFIX.length)));
+    const { durability, token, compiled } = options;
+    return startOwnServer({ home: null, durability, token, compiled }, undefined, resolve(place.slice(TREE_PREFIX.length)));
   }
   if (!place.startsWith(PEER_PREFIX)) return joinTarget(name, place, options.token, join(tmpdir(), "load"));
   return startPeerServer(place.slice(PEER_PREFIX.length), options.engines);
-}
-
-/** Connects the engines, registers the flow by a first run, and checks that this run was stored completely. */
-async function prepare(target: Target, options: LoadOptions, standInPid: number): Promise<Side> {
-  const { seed, ...size } = options;
-  const fleet = new Fleet({ ...size }, target.flow, target.endpoint, standInPid, seed);
-  try {
-    await fleet.start();
-    await fleet.createOne(true);
-    if (!(await fleet.until(() => fleet.inFlight === 0, DRAIN_LIMIT_MS)) || fleet.recorder.failed > 0) {
-      throw new LoadFailed(`${target.name}: the first run was not finished: ${fleet.recorder.errors.join("; ")}`);
-    }
-    await checkStoredRuns(fleet);
-    if (options.seedRuns > 0) {
-      options.progress?.(`making ${options.seedRuns} ended runs, ${target.name}`);
-      await seedRuns(fleet, options.seedRuns, seed);
-    }
-    return { target, fleet };
-  } catch (error) {
-    fleet.stop();
-    throw error;
-  }
 }

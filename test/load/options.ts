@@ -1,8 +1,11 @@
 /** Options of the load generator, and their command line. */
-import { parseArgs } from "node:util";
+import { Arguments, type CommandLine, OUTPUT_USAGE, UsageError } from "./command-line.ts";
 
 export const PHASES = ["idle", "steady", "burst", "park", "rest", "logs", "list"] as const;
 export type PhaseName = (typeof PHASES)[number];
+
+export const DURABILITIES = ["normal", "full"] as const;
+export type Durability = (typeof DURABILITIES)[number];
 
 export interface LoadOptions {
   engines: number;
@@ -32,13 +35,11 @@ export interface LoadOptions {
   url: string | null;
   token: string | null;
   home: string | null;
-  durability: "normal" | "full";
+  durability: Durability;
   /** An address, `cereyan:<path of the program>` or `tree:<path of a checkout>`; null compares with nothing. */
   compare: string | null;
-  /** Progress lines on stderr; null for none. */
-  progress: ((line: string) => void) | null;
-  /** Ends the test early, with everything that was started. */
-  interrupt: AbortSignal | null;
+  /** Start the compiled package instead of the sources. */
+  compiled: boolean;
 }
 
 export const DEFAULTS: LoadOptions = {
@@ -62,8 +63,7 @@ export const DEFAULTS: LoadOptions = {
   home: null,
   durability: "normal",
   compare: null,
-  progress: null,
-  interrupt: null,
+  compiled: false,
 };
 
 /** Limits of the numbers: what one process and one machine can handle. */
@@ -96,100 +96,46 @@ export const USAGE = `usage: npm run load -- [options]
   --durability X    normal or full, of the started server (${DEFAULTS.durability})
   --compare WHAT    a second server, measured in turns: an address, cereyan:<path of its program>, or tree:<path of
                     another checkout of this repository with its dependencies installed>
-  --json            JSON on standard output instead of the table
-  --real            real engines that execute flows, see --real --help
-  --help            this text
-`;
+  --compiled        the started servers are those of the compiled packages (npm run build comes first)
+  --real            real engines that execute flows
+  --slots           simulated engines that hold many runs and exchange many reports at a time
+  --batch           runs created many at a time
+  --bullmq          real engines beside a BullMQ worker
+  --goals           everything that the table of goals needs, in one sitting; each of these five has its own --help
+${OUTPUT_USAGE}`;
 
-export class UsageError extends Error {}
+const TEXTS = [
+  ...["engines", "creators", "in-flight", "seconds", "runs", "tasks", "logs", "phases", "rounds", "burst", "park", "seed-runs"],
+  ...["store-runs", "seed", "url", "token", "home", "durability", "compare"],
+];
 
-export interface CommandLine {
-  options: LoadOptions;
-  json: boolean;
-  help: boolean;
-}
-
-export function parseCommandLine(args: readonly string[]): CommandLine {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean" } as const;
-  let values: Record<string, string | boolean | undefined>;
-  try {
-    ({ values } = parseArgs({
-      args: [...args],
-      options: {
-        ...{ engines: text, creators: text, "in-flight": text, seconds: text, runs: text, tasks: text, logs: text, phases: text },
-        ...{
-          rounds: text,
-          burst: text,
-          park: text,
-          "seed-runs": text,
-          "store-runs": text,
-          seed: text,
-          url: text,
-          token: text,
-          home: text,
-        },
-        ...{ durability: text, compare: text, "short-runs": flag, json: flag, help: flag },
-      },
-    }));
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-  const number = (name: string, fallback: number, min: number, max: number) => numberOf(name, values[name], fallback, min, max);
-  const word = (name: string) => (typeof values[name] === "string" ? values[name] : null);
-  const engines = number("engines", DEFAULTS.engines, 1, ENGINES_MAX);
+export function parseCommandLine(args: readonly string[]): CommandLine<LoadOptions> {
+  const given = new Arguments(args, { texts: TEXTS, flags: ["short-runs", "compiled"] });
   const options: LoadOptions = {
-    engines,
-    creators: number("creators", DEFAULTS.creators, 1, ENGINES_MAX),
-    inFlight: number("in-flight", DEFAULTS.inFlight, 1, COUNT_MAX),
-    seconds: number("seconds", DEFAULTS.seconds, 0.1, SECONDS_MAX),
-    runs: values["runs"] === undefined ? null : number("runs", 1, 1, COUNT_MAX),
-    tasks: number("tasks", DEFAULTS.tasks, 0, LINES_MAX),
-    logs: number("logs", DEFAULTS.logs, 0, LINES_MAX),
-    shortRuns: values["short-runs"] === true,
-    phases: phasesOf(word("phases")),
-    rounds: number("rounds", DEFAULTS.rounds, 1, COUNT_MAX),
-    burst: number("burst", DEFAULTS.burst, 1, COUNT_MAX),
-    park: number("park", DEFAULTS.park, 1, PARK_MAX),
-    seedRuns: number("seed-runs", 0, 0, COUNT_MAX),
-    storeRuns: number("store-runs", DEFAULTS.storeRuns, 0, COUNT_MAX),
-    seed: number("seed", DEFAULTS.seed, 0, COUNT_MAX),
-    url: word("url"),
-    token: word("token"),
-    home: word("home"),
-    durability: durabilityOf(word("durability")),
-    compare: word("compare"),
-    progress: null,
-    interrupt: null,
+    engines: given.number("engines", DEFAULTS.engines, 1, ENGINES_MAX),
+    creators: given.number("creators", DEFAULTS.creators, 1, ENGINES_MAX),
+    inFlight: given.number("in-flight", DEFAULTS.inFlight, 1, COUNT_MAX),
+    seconds: given.number("seconds", DEFAULTS.seconds, 0.1, SECONDS_MAX),
+    runs: given.text("runs") === null ? null : given.number("runs", 1, 1, COUNT_MAX),
+    tasks: given.number("tasks", DEFAULTS.tasks, 0, LINES_MAX),
+    logs: given.number("logs", DEFAULTS.logs, 0, LINES_MAX),
+    shortRuns: given.flag("short-runs"),
+    phases: given.choices("phases", PHASES, DEFAULTS.phases),
+    rounds: given.number("rounds", DEFAULTS.rounds, 1, COUNT_MAX),
+    burst: given.number("burst", DEFAULTS.burst, 1, COUNT_MAX),
+    park: given.number("park", DEFAULTS.park, 1, PARK_MAX),
+    seedRuns: given.number("seed-runs", 0, 0, COUNT_MAX),
+    storeRuns: given.number("store-runs", DEFAULTS.storeRuns, 0, COUNT_MAX),
+    seed: given.number("seed", DEFAULTS.seed, 0, COUNT_MAX),
+    url: given.text("url"),
+    token: given.text("token"),
+    home: given.text("home"),
+    durability: given.choice("durability", DURABILITIES, DEFAULTS.durability),
+    compare: given.text("compare"),
+    compiled: given.flag("compiled"),
   };
   if (options.url !== null && options.home !== null) throw new UsageError("--home is for a started server, not for --url");
   if (options.storeRuns > 0 && (options.url !== null || options.home !== null))
     throw new UsageError("--store-runs makes a new store: neither --url nor --home goes with it");
-  return { options, json: values["json"] === true, help: values["help"] === true };
-}
-
-export function numberOf(name: string, value: string | boolean | undefined, fallback: number, min: number, max: number): number {
-  if (value === undefined) return fallback;
-  const number = Number(value);
-  const whole = name.endsWith("seconds") || Number.isInteger(number);
-  if (value === "" || !whole || !(number >= min && number <= max)) {
-    throw new UsageError(`--${name} must be a number from ${min} to ${max}, not ${value}`);
-  }
-  return number;
-}
-
-function phasesOf(list: string | null): readonly PhaseName[] {
-  if (list === null) return DEFAULTS.phases;
-  if (list === "all") return PHASES;
-  return list.split(",").map((name) => {
-    const found = PHASES.find((phase) => phase === name.trim());
-    if (found === undefined) throw new UsageError(`--phases knows ${PHASES.join(", ")} and all, not ${name}`);
-    return found;
-  });
-}
-
-function durabilityOf(value: string | null): "normal" | "full" {
-  if (value === null) return DEFAULTS.durability;
-  if (value !== "normal" && value !== "full") throw new UsageError(`--durability is normal or full, not ${value}`);
-  return value;
+  return { options, output: given.output };
 }

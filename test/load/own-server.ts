@@ -2,6 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { compiledProgram } from "./compiled-package.ts";
+import type { Durability } from "./options.ts";
 import { seedStore } from "./seed-store.ts";
 import { startServer } from "./server-process.ts";
 import { field, getJson, type Target } from "./target.ts";
@@ -17,13 +19,15 @@ const ENGINE_MAX_RUNS = "100000000";
 export interface OwnServerOptions {
   /** If given, kept after the end, so that a store with many runs can be reused. */
   home: string | null;
-  durability: "normal" | "full";
+  durability: Durability;
   token: string | null;
+  /** The compiled package instead of the sources. */
+  compiled?: boolean;
 }
 
 /**
  * @param stored ended runs that are written into a new store before the start
- * @param tree a checkout of this repository with its dependencies installed; its server is started from source
+ * @param tree a checkout of this repository with its dependencies installed
  */
 export async function startOwnServer(
   options: OwnServerOptions,
@@ -42,7 +46,8 @@ export async function startOwnServer(
     const server = await startServer({
       program: process.execPath,
       args: [
-        ...["--conditions=millrace-src", join(tree, "cli/main.ts"), "serve", served, "--home", home, "--port", "0"],
+        ...programOf(tree, options.compiled === true),
+        ...["serve", served, "--home", home, "--port", "0"],
         ...[
           "--no-engines",
           "--max-engines",
@@ -78,4 +83,10 @@ export async function startOwnServer(
     remove();
     throw error;
   }
+}
+
+/** Arguments of Node that start the command line of a checkout. */
+function programOf(tree: string, compiled: boolean): readonly string[] {
+  if (!compiled) return ["--conditions=millrace-src", join(tree, "cli/main.ts")];
+  return [compiledProgram(tree)];
 }

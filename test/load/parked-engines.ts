@@ -1,7 +1,7 @@
 /** Thousands of waiting engines of another module, each on a separate connection. */
 import { workBody } from "./engine-protocol.ts";
-import { LoadFailed } from "./fleet.ts";
 import { type Endpoint, HttpConnection } from "./http-connection.ts";
+import { LoadFailed } from "./load-failed.ts";
 import type { PhaseContext } from "./phases/phase.ts";
 import { readDescriptorLimit } from "./process-usage.ts";
 

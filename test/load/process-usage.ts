@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 /** /proc counts CPU in ticks of USER_HZ, which Linux fixes at 100 for every architecture Node supports. */
 const TICK_US = 10_000;
 const KIB = 1_024;
+export const MIB = 1_048_576;
 
 export interface ProcessUsage {
   /** User and system time of all threads, including ended ones, in microseconds (10 ms steps). */
@@ -33,6 +34,11 @@ export function readDescriptorLimit(pid: number | "self"): number | null {
   } catch {
     return null;
   }
+}
+
+/** Resource use of the load generator. */
+export function ownUsage(): ProcessUsage {
+  return { cpuUs: ownCpuUs(), residentBytes: process.memoryUsage.rss() };
 }
 
 /** CPU time of the load generator, in microseconds. */

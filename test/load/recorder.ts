@@ -15,6 +15,8 @@ export class Recorder {
   readonly report = new Samples();
   /** From sending the create to the answer of the run's last request. */
   readonly whole = new Samples();
+  /** Runs that were created and acknowledged. */
+  created = 0;
   completed = 0;
   failed = 0;
   readonly errors: string[] = [];

@@ -3,7 +3,8 @@
  * engines execute them, so any server with this protocol can be filled.
  */
 import { type LoadFlow, transitionBody } from "./engine-protocol.ts";
-import { type Fleet, LoadFailed } from "./fleet.ts";
+import type { Fleet } from "./fleet.ts";
+import { LoadFailed } from "./load-failed.ts";
 import { SeededRandom } from "./random.ts";
 
 /** Seeding ends after this long with the runs created so far. */

@@ -15,8 +15,8 @@ import { putOperation } from "#storage/write/ops";
 import { openWriteHandle } from "#storage/write/write-handle";
 import { Writer } from "#storage/write/writer";
 import { eventRow, flowRow, runRow, stateRow } from "../support/storage-rows.ts";
+import { MIB } from "./process-usage.ts";
 import { SeededRandom, uuidV7 } from "./random.ts";
-import { MIB } from "./window.ts";
 
 /** Runs per commit: few enough to stay in the cache, enough to spread the commit's cost. */
 const RUNS_PER_COMMIT = 500;

@@ -31,13 +31,18 @@ export interface ServerCommand {
   token: string | null;
   /** Prefix of the environment variables that configure this server: the user's own settings must not affect it. */
   settingsPrefix: string;
+  /** Further variables of its environment. */
+  environment?: Readonly<Record<string, string>>;
 }
 
 export async function startServer(command: ServerCommand): Promise<StartedServer> {
   const startedAt = performance.now();
   const child = spawn(command.program, command.args, {
     cwd: command.cwd,
-    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith(command.settingsPrefix))),
+    env: {
+      ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith(command.settingsPrefix))),
+      ...command.environment,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

@@ -1,6 +1,7 @@
 /** Checks by reading that acknowledged work is stored: figures for lost work would be worthless. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Fleet, LoadFailed } from "./fleet.ts";
+import type { Fleet } from "./fleet.ts";
+import { LoadFailed } from "./load-failed.ts";
 import { field, getJson } from "./target.ts";
 
 const LOOKED_AT = 5;

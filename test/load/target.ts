@@ -1,6 +1,7 @@
 /** A server under test: started by the load generator, started for comparison, or already running. */
 import type { LoadFlow } from "./engine-protocol.ts";
 import { type Endpoint, HttpConnection } from "./http-connection.ts";
+import type { TargetRecord } from "./report/summary.ts";
 
 /** Large enough for pages of the list phase in few reads. */
 const READ_BYTES = 65_536;
@@ -19,6 +20,11 @@ export interface Target {
   parkObstacle: string | null;
   /** Ends what was started and removes its files. */
   stop: () => Promise<void>;
+}
+
+/** What the report says about a target, under another name where two sides are measured on one server. */
+export function targetRecord(target: Target, name = target.name): TargetRecord {
+  return { name, version: target.version, durability: target.durability, start_ms: target.startMs };
 }
 
 export function parseEndpoint(url: string, token: string | null): Endpoint {

@@ -16,9 +16,8 @@ import { Statements } from "#storage/sqlite/statements";
 import { Budget } from "#storage/templates/budget";
 import { renderText } from "#storage/templates/render";
 import { TEMPLATE_BOMBS } from "../support/template-bombs.ts";
-import { ownCpuUs } from "./process-usage.ts";
+import { MIB, ownCpuUs } from "./process-usage.ts";
 import { seedStore } from "./seed-store.ts";
-import { MIB } from "./window.ts";
 
 const ROUNDS = 3_000;
 const TYPICAL = '{"text": "Run {{ run.name }} of {{ flow.name }} is {{ state.type }}: {{ state.message | default(\'\') }}"}';

@@ -1,12 +1,13 @@
 /** A measured window: the work, resource use and answers of one target between two moments. */
+import { type Distribution, distribution } from "./distribution.ts";
 import { type Figure, figure, latencyFigures } from "./figure.ts";
 import type { Fleet } from "./fleet.ts";
-import { ownCpuUs, readUsage } from "./process-usage.ts";
+import { MIB, ownCpuUs, ownUsage, readUsage } from "./process-usage.ts";
 import { Recorder } from "./recorder.ts";
 import type { Target } from "./target.ts";
+import { type Timeline, TimelineSampler } from "./timeline.ts";
 
 const US_PER_S = 1_000_000;
-export const MIB = 1_048_576;
 
 export interface Window {
   seconds: number;
@@ -15,17 +16,33 @@ export interface Window {
   generatorCpuUs: number;
   residentBytes: number | null;
   recorder: Recorder;
+  timeline: Timeline;
+}
+
+export interface WindowContext {
+  target: Target;
+  fleet: Fleet;
+  /** Shows where the window is. */
+  live: (text: string) => void;
 }
 
 /** Gives the fleet a new recorder; the returned function ends the window. */
-export function openWindow(target: Target, fleet: Fleet): () => Window {
+export function openWindow(
+  { target, fleet, live }: WindowContext,
+  ended = (recorder: Recorder) => recorder.completed,
+): () => Window {
   const recorder = new Recorder();
   fleet.recorder = recorder;
+  const { pid } = target;
+  const server = pid === null ? {} : { server: () => readUsage(pid) };
+  const processes = { ...server, "load generator": ownUsage };
+  const sampler = new TimelineSampler({ ended: () => ended(recorder), processes, live });
   const serverBefore = target.pid === null ? null : readUsage(target.pid);
   const ownBefore = ownCpuUs();
   const startedAt = performance.now();
   return () => {
     const seconds = (performance.now() - startedAt) / 1_000;
+    const timeline = sampler.end();
     const generatorCpuUs = ownCpuUs() - ownBefore;
     const serverAfter = target.pid === null ? null : readUsage(target.pid);
     fleet.recorder = new Recorder();
@@ -35,6 +52,7 @@ export function openWindow(target: Target, fleet: Fleet): () => Window {
       generatorCpuUs,
       residentBytes: serverAfter?.residentBytes ?? null,
       recorder,
+      timeline,
     };
   };
 }
@@ -61,4 +79,11 @@ export function requestFigures(recorder: Recorder): Figure[] {
     ...latencyFigures("report", recorder.report),
     ...latencyFigures("whole run", recorder.whole),
   ];
+}
+
+/** What the charts show of a window. */
+export function chartsOf({ timeline, recorder }: Window): { timeline: Timeline; distributions: readonly Distribution[] } {
+  const kinds = ["create", "dispatch", "transition", "report", "whole"] as const;
+  const names = { whole: "whole run" } as Partial<Record<string, string>>;
+  return { timeline, distributions: kinds.flatMap((kind) => distribution(names[kind] ?? kind, recorder[kind])) };
 }

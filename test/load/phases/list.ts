@@ -1,7 +1,7 @@
 /** Pages of 50 runs by every sort and every filter, one request at a time on a store with many ended runs. */
 import { type Figure, figure } from "../figure.ts";
-import { LoadFailed } from "../fleet.ts";
 import { HttpConnection } from "../http-connection.ts";
+import { LoadFailed } from "../load-failed.ts";
 import { SeededRandom } from "../random.ts";
 import { Samples } from "../samples.ts";
 import { field, getJson } from "../target.ts";

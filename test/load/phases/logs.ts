@@ -1,9 +1,9 @@
 /** Log lines in large reports, as from a verbose flow: lines per second, and the cost of a line. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { HeldRun } from "../engine-host.ts";
 import { figure, latencyFigures } from "../figure.ts";
-import { LoadFailed } from "../fleet.ts";
-import type { HeldRun } from "../simulated-engine.ts";
-import { costFigures, openWindow } from "../window.ts";
+import { LoadFailed } from "../load-failed.ts";
+import { chartsOf, costFigures, openWindow } from "../window.ts";
 import { DRAIN_LIMIT_MS, failureNotes, type PhaseContext, type PhaseResult } from "./phase.ts";
 
 /** Number of concurrently logging runs. */
@@ -15,7 +15,8 @@ const PREPARED = 4;
 /** With --runs the phase ends after this many reports of each writer per requested run, and after --seconds at the latest. */
 const REPORTS_PER_RUN = 1;
 
-export async function logsPhase({ target, fleet, options }: PhaseContext): Promise<PhaseResult> {
+export async function logsPhase(context: PhaseContext): Promise<PhaseResult> {
+  const { fleet, options } = context;
   const writers = Math.min(WRITERS_MAX, fleet.size.engines);
   const reportsMax = options.runs === null ? Number.POSITIVE_INFINITY : options.runs * REPORTS_PER_RUN;
   const start = Promise.withResolvers<void>();
@@ -42,7 +43,7 @@ export async function logsPhase({ target, fleet, options }: PhaseContext): Promi
     await fleet.create({ runsMax: writers, inFlight: writers });
     const limit = performance.now() + DRAIN_LIMIT_MS;
     while (ready < writers && performance.now() < limit) await sleep(1);
-    const close = openWindow(target, fleet);
+    const close = openWindow(context, () => acknowledged);
     start.resolve();
     await fleet.until(() => fleet.inFlight === 0, options.seconds * 1_000);
     const window = close();
@@ -55,6 +56,7 @@ export async function logsPhase({ target, fleet, options }: PhaseContext): Promi
         ...latencyFigures("report", window.recorder.report),
       ],
       notes: failureNotes(window.recorder.errors),
+      ...chartsOf(window),
     };
   } finally {
     stopped = true;

@@ -1,8 +1,7 @@
 /** Thousands of waiting engines of another module while runs continue: memory of the server, and the remaining rate. */
 import { figure } from "../figure.ts";
 import { ParkedEngines, parkObstacle } from "../parked-engines.ts";
-import { readUsage } from "../process-usage.ts";
-import { MIB } from "../window.ts";
+import { MIB, readUsage } from "../process-usage.ts";
 import { failureNotes, type PhaseContext, type PhaseResult } from "./phase.ts";
 import { steadyWindow } from "./steady.ts";
 

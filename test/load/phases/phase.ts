@@ -1,18 +1,19 @@
+import type { Distribution } from "../distribution.ts";
 import type { Figure } from "../figure.ts";
-import type { Fleet } from "../fleet.ts";
 import type { LoadOptions } from "../options.ts";
-import type { Target } from "../target.ts";
+import type { Timeline } from "../timeline.ts";
+import type { WindowContext } from "../window.ts";
 
-export interface PhaseContext {
-  target: Target;
-  fleet: Fleet;
+export interface PhaseContext extends WindowContext {
   options: LoadOptions;
 }
 
-/** The result of a phase: its figures, and notes that are needed to read them. */
+/** The result of a phase: its figures, notes that are needed to read them, and what its charts show. */
 export interface PhaseResult {
   figures: Figure[];
   notes: string[];
+  timeline?: Timeline;
+  distributions?: readonly Distribution[];
 }
 
 export type Phase = (context: PhaseContext) => Promise<PhaseResult>;

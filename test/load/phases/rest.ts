@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { figure } from "../figure.ts";
 import { ParkedEngines, parkObstacle } from "../parked-engines.ts";
-import { MIB, openWindow } from "../window.ts";
+import { MIB } from "../process-usage.ts";
+import { openWindow } from "../window.ts";
 import { idlePhase } from "./idle.ts";
 import type { PhaseContext, PhaseResult } from "./phase.ts";
 
@@ -10,13 +11,13 @@ const US_PER_S = 1_000_000;
 const S_PER_MINUTE = 60;
 
 export async function restPhase(context: PhaseContext): Promise<PhaseResult> {
-  const { target, fleet, options } = context;
+  const { options } = context;
   const obstacle = parkObstacle(context);
   if (obstacle !== null) return { figures: [], notes: [obstacle] };
   const parked = new ParkedEngines(context, options.park);
   try {
     await parked.open();
-    const close = openWindow(target, fleet);
+    const close = openWindow(context);
     await sleep(options.seconds * 1_000);
     const { serverCpuUs, seconds, residentBytes } = close();
     const perMinute = serverCpuUs === null ? null : ((serverCpuUs / US_PER_S) * S_PER_MINUTE) / seconds;

@@ -3,64 +3,73 @@
  * alternate, so that other load on the machine affects both alike.
  */
 import { resolve } from "node:path";
-import { readMachine } from "../machine.ts";
-import { renderMachine, renderTables } from "../report-text.ts";
-import { type PhaseRecord, type Summarized, summarize, type TargetRecord } from "../summary.ts";
+import { type Cleanup, started, withCleanup } from "../cleanup.ts";
+import type { MeasureContext, Mode } from "../mode.ts";
+import type { Part } from "../report/report.ts";
+import { inTurns } from "../turns.ts";
+import { measureEngineStart } from "./engine-start.ts";
 import { parseRealCommandLine, REAL_USAGE, type RealOptions } from "./real-options.ts";
 import { type RealServer, startRealServer } from "./real-server.ts";
 import { runRound } from "./workload-round.ts";
 import { workloadOf } from "./workloads.ts";
 
+const ENGINE_START = "engine start";
+/** Of the folder with the flows. */
+const EMPTY_MODULE = "empty.ts";
 const ROOT = resolve(import.meta.dirname, "../../..");
 
-/** Returns the exit code. Throws UsageError for wrong options. */
-export async function realMain(args: readonly string[], interrupt: AbortSignal): Promise<number> {
-  const { options, json, help } = parseRealCommandLine(args);
-  if (help) {
-    process.stdout.write(REAL_USAGE);
-    return 0;
-  }
-  const progress = (text: string) => process.stderr.write(`${text}\n`);
-  const machine = readMachine();
-  const report = await runRealLoad(options, progress, interrupt);
-  if (json) {
-    process.stdout.write(`${JSON.stringify({ machine, options, ...report, summary: summarize(report) }, null, 2)}\n`);
-    return 0;
-  }
-  const head = [
-    renderMachine(machine),
-    ...report.targets.map(({ name, version, durability }) => `${name} ${version}, durability: ${durability}`),
-  ];
-  process.stdout.write(`${[...head, ...renderTables(report, options.workloads, options.rounds > 1)].join("\n")}\n`);
-  return 0;
+export const REAL: Mode = {
+  usage: REAL_USAGE,
+  parse(args) {
+    const { options, output } = parseRealCommandLine(args);
+    return { output, options: async (context) => ({ goals: [], parts: [await measureReal(options, context)] }) };
+  },
+};
+
+async function measureReal(options: RealOptions, context: MeasureContext): Promise<Part> {
+  const { rounds, creators, batch, serve, countRequests } = options;
+  const created = batch === 1 ? "one by one" : `${batch} at a time`;
+  const part: Part = {
+    title: "Real engines of serve",
+    command: context.command,
+    facts: [
+      `compiled package, serve ${serve.length === 0 ? "with default settings" : serve.join(" ")}; ${rounds} rounds`,
+      `${creators} creators create runs ${created}; time runs from the first creation to the last end`,
+      ...(countRequests ? ["the requests of the engines are counted by a module that is loaded into them"] : []),
+    ],
+    options,
+    phases: [...options.workloads, ...(options.engineStarts > 0 ? [ENGINE_START] : [])],
+    rounds,
+    targets: [],
+    records: [],
+  };
+  await withCleanup(context.interrupt, (cleanup) => measure(options, part, context, cleanup));
+  return part;
 }
 
-async function runRealLoad(options: RealOptions, progress: (text: string) => void, interrupt: AbortSignal): Promise<Summarized> {
-  const targets: TargetRecord[] = [];
-  const records: PhaseRecord[] = [];
+async function measure(options: RealOptions, part: Part, context: MeasureContext, cleanup: Cleanup): Promise<void> {
+  const { serve, compare, countRequests, rounds, workloads } = options;
   const servers: RealServer[] = [];
-  try {
-    servers.push(await startRealServer("millrace", ROOT, options.serve));
-    if (options.compare !== null) servers.push(await startRealServer("tree", resolve(options.compare), options.serve));
-    for (const { name, version, durability, startMs } of servers) targets.push({ name, version, durability, start_ms: startMs });
-    for (let round = 1; round <= options.rounds; round++) {
-      for (const workload of options.workloads) {
-        // The side that comes second finds a machine that the first has warmed or filled: they change places.
-        for (const server of round % 2 === 0 ? servers.toReversed() : servers) {
-          progress(`round ${round} of ${options.rounds}: ${workload}, ${server.name}`);
-          const { creators, limitSeconds } = options;
-          const figures = await runRound(server, workload, workloadOf(workload, options), {
-            creators,
-            limitSeconds,
-            progress,
-            interrupt,
-          });
-          records.push({ phase: workload, target: server.name, round, figures, notes: [] });
-        }
+  for (const [name, tree] of Object.entries({ millrace: ROOT, tree: compare })) {
+    if (tree === null) continue;
+    const server = await started(cleanup, startRealServer(name, resolve(tree), serve, countRequests));
+    servers.push(server);
+    part.targets.push({ name, version: server.version, durability: server.durability, start_ms: server.startMs });
+  }
+  for (let start = 1; start <= options.engineStarts; start++) {
+    for (const server of inTurns(servers, start)) {
+      context.progress.step(`start ${start} of ${options.engineStarts} of an engine, ${server.name}`);
+      const figures = await measureEngineStart(server.tree, server.served, EMPTY_MODULE);
+      part.records.push({ phase: ENGINE_START, target: server.name, round: start, figures, notes: [] });
+    }
+  }
+  for (let round = 1; round <= rounds; round++) {
+    for (const workload of workloads) {
+      for (const server of inTurns(servers, round)) {
+        context.progress.step(`round ${round} of ${rounds}: ${workload}, ${server.name}`);
+        const result = await runRound(server, workload, workloadOf(workload, options), { ...options, ...context });
+        part.records.push({ phase: workload, target: server.name, round, ...result });
       }
     }
-    return { targets, records };
-  } finally {
-    await Promise.allSettled(servers.map((server) => server.stop()));
   }
 }

@@ -1,13 +1,18 @@
 /** Options of `npm run load -- --real`, and their command line. */
-import { parseArgs } from "node:util";
-import { numberOf, UsageError } from "../options.ts";
+import { Arguments, type CommandLine, OUTPUT_USAGE } from "../command-line.ts";
 import { WORKLOADS, type WorkloadName, type WorkloadSizes } from "./workloads.ts";
 
 export interface RealOptions extends WorkloadSizes {
   workloads: readonly WorkloadName[];
   rounds: number;
   creators: number;
+  /** Runs of one request of a creator. */
+  batch: number;
   limitSeconds: number;
+  /** Count the requests of the engines, which takes a little of their time. */
+  countRequests: boolean;
+  /** Starts of an engine whose processor time is measured, in each round. */
+  engineStarts: number;
   /** Further options of `serve`. */
   serve: readonly string[];
   /** Checkout that is measured in turns, or null. */
@@ -23,7 +28,10 @@ export const REAL_DEFAULTS: RealOptions = {
   computeSeconds: 1,
   rounds: 3,
   creators: 32,
+  batch: 1,
   limitSeconds: 900,
+  countRequests: false,
+  engineStarts: 0,
   serve: [],
   compare: null,
 };
@@ -32,7 +40,7 @@ const RUNS_MAX = 1_000_000;
 const SECONDS_MAX = 3_600;
 const CREATORS_MAX = 1_000;
 const ROUNDS_MAX = 1_000;
-const TREE_PREFIX = "tree:";
+const BATCH_MAX = 10_000;
 
 export const REAL_USAGE = `usage: npm run load -- --real [options]
 
@@ -47,66 +55,36 @@ first creation to the last end.
   --compute-seconds N   what each of them computes (${REAL_DEFAULTS.computeSeconds})
   --rounds N            repeats of every workload; medians are shown (${REAL_DEFAULTS.rounds})
   --creators N          clients that create runs (${REAL_DEFAULTS.creators})
+  --batch-size N        runs that a client creates with one request (${REAL_DEFAULTS.batch})
+  --count-requests      count the requests of the engines too, by a module that is loaded into them
+  --engine-starts N     also starts an engine N times: its processor time until it asks for work (${REAL_DEFAULTS.engineStarts})
   --limit-seconds N     a round that takes longer ends the measurement (${REAL_DEFAULTS.limitSeconds})
   --serve=OPTION        a further option of serve, with its value after another = or as another --serve; may be repeated
   --compare tree:PATH   another built checkout, measured in turns
-  --json                JSON on standard output instead of the table
-  --help                this text
-`;
+${OUTPUT_USAGE}`;
 
-export interface RealCommandLine {
-  options: RealOptions;
-  json: boolean;
-  help: boolean;
-}
+const TEXTS = [
+  ...["workloads", "runs", "waiting-runs", "wait-seconds", "computing-runs", "compute-seconds", "rounds", "creators"],
+  ...["batch-size", "limit-seconds", "engine-starts", "compare"],
+];
 
-export function parseRealCommandLine(args: readonly string[]): RealCommandLine {
-  const text = { type: "string" } as const;
-  const flag = { type: "boolean" } as const;
-  let values: Record<string, string | boolean | string[] | undefined>;
-  try {
-    ({ values } = parseArgs({
-      args: [...args],
-      options: {
-        ...{ real: flag, json: flag, help: flag, workloads: text, runs: text, "waiting-runs": text, "wait-seconds": text },
-        ...{ "computing-runs": text, "compute-seconds": text, rounds: text, creators: text, "limit-seconds": text },
-        ...{ serve: { type: "string", multiple: true }, compare: text },
-      },
-    }));
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-  const number = (name: string, fallback: number, max: number, min = 1) => {
-    const value = values[name];
-    return numberOf(name, typeof value === "string" ? value : undefined, fallback, min, max);
-  };
+export function parseRealCommandLine(args: readonly string[]): CommandLine<RealOptions> {
+  const given = new Arguments(args, { texts: TEXTS, flags: ["count-requests"], lists: ["serve"] });
   const options: RealOptions = {
-    workloads: workloadsOf(values["workloads"]),
-    shortRuns: number("runs", REAL_DEFAULTS.shortRuns, RUNS_MAX),
-    waitingRuns: number("waiting-runs", REAL_DEFAULTS.waitingRuns, RUNS_MAX),
-    waitSeconds: number("wait-seconds", REAL_DEFAULTS.waitSeconds, SECONDS_MAX, 0),
-    computingRuns: number("computing-runs", REAL_DEFAULTS.computingRuns, RUNS_MAX),
-    computeSeconds: number("compute-seconds", REAL_DEFAULTS.computeSeconds, SECONDS_MAX, 0),
-    rounds: number("rounds", REAL_DEFAULTS.rounds, ROUNDS_MAX),
-    creators: number("creators", REAL_DEFAULTS.creators, CREATORS_MAX),
-    limitSeconds: number("limit-seconds", REAL_DEFAULTS.limitSeconds, SECONDS_MAX * 24),
-    serve: Array.isArray(values["serve"]) ? values["serve"] : [],
-    compare: treeOf(values["compare"]),
+    workloads: given.choices("workloads", WORKLOADS, REAL_DEFAULTS.workloads),
+    shortRuns: given.number("runs", REAL_DEFAULTS.shortRuns, 1, RUNS_MAX),
+    waitingRuns: given.number("waiting-runs", REAL_DEFAULTS.waitingRuns, 1, RUNS_MAX),
+    waitSeconds: given.number("wait-seconds", REAL_DEFAULTS.waitSeconds, 0, SECONDS_MAX),
+    computingRuns: given.number("computing-runs", REAL_DEFAULTS.computingRuns, 1, RUNS_MAX),
+    computeSeconds: given.number("compute-seconds", REAL_DEFAULTS.computeSeconds, 0, SECONDS_MAX),
+    rounds: given.number("rounds", REAL_DEFAULTS.rounds, 1, ROUNDS_MAX),
+    creators: given.number("creators", REAL_DEFAULTS.creators, 1, CREATORS_MAX),
+    batch: given.number("batch-size", REAL_DEFAULTS.batch, 1, BATCH_MAX),
+    limitSeconds: given.number("limit-seconds", REAL_DEFAULTS.limitSeconds, 1, SECONDS_MAX * 24),
+    countRequests: given.flag("count-requests"),
+    engineStarts: given.number("engine-starts", REAL_DEFAULTS.engineStarts, 0, ROUNDS_MAX),
+    serve: given.list("serve"),
+    compare: given.tree("compare"),
   };
-  return { options, json: values["json"] === true, help: values["help"] === true };
-}
-
-function workloadsOf(list: string | boolean | string[] | undefined): readonly WorkloadName[] {
-  if (typeof list !== "string") return REAL_DEFAULTS.workloads;
-  return list.split(",").map((name) => {
-    const found = WORKLOADS.find((workload) => workload === name.trim());
-    if (found === undefined) throw new UsageError(`--workloads knows ${WORKLOADS.join(", ")}, not ${name}`);
-    return found;
-  });
-}
-
-function treeOf(value: string | boolean | string[] | undefined): string | null {
-  if (typeof value !== "string") return null;
-  if (!value.startsWith(TREE_PREFIX)) throw new UsageError(`--compare takes tree:PATH with --real, not ${value}`);
-  return value.slice(TREE_PREFIX.length);
+  return { options, output: given.output };
 }

@@ -2,13 +2,15 @@
  * Starts `millrace serve` from the compiled package with its default settings, in a folder of its own that holds the flows of
  * the workloads. The server starts its engines itself.
  */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { compiledProgram } from "../compiled-package.ts";
 import type { Endpoint } from "../http-connection.ts";
 import { startServer } from "../server-process.ts";
 import { field, getJson } from "../target.ts";
+import { RequestCounts } from "./request-counts.ts";
 import { WORKLOADS } from "./workloads.ts";
 
 const FLOWS = join(import.meta.dirname, "flows");
@@ -22,18 +24,28 @@ export interface RealServer {
   startMs: number;
   endpoint: Endpoint;
   pid: number;
+  /** The checkout, and the folder with the flows. */
+  tree: string;
+  served: string;
   /** Ids of the flows by name. */
   flows: ReadonlyMap<string, number>;
+  /** Requests of all engines so far; null if they are not counted. */
+  engineRequests: (() => number) | null;
   stop(): Promise<void>;
 }
 
 /**
  * @param tree a checkout of this repository that was built
  * @param settings further options of `serve`
+ * @param counted count the requests of the engines
  */
-export async function startRealServer(name: string, tree: string, settings: readonly string[]): Promise<RealServer> {
-  const program = join(tree, "dist/cli/main.js");
-  if (!existsSync(program)) throw new Error(`${program} is missing: run npm run build there first`);
+export async function startRealServer(
+  name: string,
+  tree: string,
+  settings: readonly string[],
+  counted = false,
+): Promise<RealServer> {
+  const program = compiledProgram(tree);
   const scratch = mkdtempSync(join(tmpdir(), "millrace-load-real-"));
   const served = join(scratch, "flows");
   const home = join(scratch, "home");
@@ -41,6 +53,7 @@ export async function startRealServer(name: string, tree: string, settings: read
   mkdirSync(home, { mode: 0o700 });
   mkdirSync(join(served, "node_modules"));
   symlinkSync(tree, join(served, "node_modules", "millrace"));
+  const counts = counted ? new RequestCounts(join(scratch, "requests")) : null;
   const remove = () => rmSync(scratch, { recursive: true, force: true });
   try {
     const server = await startServer({
@@ -50,6 +63,7 @@ export async function startRealServer(name: string, tree: string, settings: read
       home,
       token: null,
       settingsPrefix: "MILLRACE_",
+      ...(counts === null ? {} : { environment: counts.environment }),
     });
     const stop = async () => {
       await server.stop();
@@ -66,7 +80,10 @@ export async function startRealServer(name: string, tree: string, settings: read
         startMs: server.startMs,
         endpoint: server.endpoint,
         pid: server.pid,
+        tree,
+        served,
         flows,
+        engineRequests: counts === null ? null : () => counts.total(),
         stop,
       };
     } catch (error) {

@@ -2,14 +2,10 @@ import { createServer } from "node:net";
 import t from "tap";
 import { ReportWriter } from "../../load/engine-protocol.ts";
 import { asciiJson, HttpConnection } from "../../load/http-connection.ts";
-import type { LoadReport } from "../../load/load-test.ts";
-import { parseCommandLine } from "../../load/options.ts";
 import { SeededRandom, uuidV7 } from "../../load/random.ts";
-import { parseRealCommandLine } from "../../load/real/real-options.ts";
-import { workloadOf } from "../../load/real/workloads.ts";
+import { type Summarized, summarize } from "../../load/report/summary.ts";
 import { joinChunks, parseHead } from "../../load/response-head.ts";
 import { median, Samples } from "../../load/samples.ts";
-import { summarize } from "../../load/summary.ts";
 import { field } from "../../load/target.ts";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -25,10 +21,10 @@ t.test("quantiles are values that occurred, by nearest rank", async (t) => {
 });
 
 t.test("the ratio of two servers has the interval of its mean over the rounds", async (t) => {
-  const rounds = (values: readonly number[]): LoadReport["records"] =>
+  const rounds = (values: readonly number[]): Summarized["records"] =>
     values.flatMap((value, index) =>
       [value, 100].map((runs, target) => ({
-        phase: "steady" as const,
+        phase: "steady",
         target: ["own", "other"][target] ?? "",
         round: index + 1,
         figures: [{ name: "runs", unit: "runs/s", value: runs }],
@@ -36,7 +32,7 @@ t.test("the ratio of two servers has the interval of its mean over the rounds", 
       })),
     );
   const targets = ["own", "other"].map((name) => ({ name, version: "", durability: "", start_ms: null }));
-  const report = (values: readonly number[]) => ({ targets, records: rounds(values) }) as unknown as LoadReport;
+  const report = (values: readonly number[]): Summarized => ({ targets, records: rounds(values) });
   const [line] = summarize(report([90, 100, 110]));
   t.equal(line?.ratio, 1);
   // Mean of the logarithms -0.0034, their deviation 0.1004, t for 2 degrees of freedom 4.303.
@@ -84,16 +80,6 @@ t.test("a report numbers its events without gaps and is ASCII", async (t) => {
   t.equal(asciiJson("\u00e9\u{1f600}"), '"\\u00e9\\ud83d\\ude00"');
 });
 
-t.test("wrong options are named", async (t) => {
-  t.throws(() => parseCommandLine(["--engines", "0"]), { message: /--engines/ });
-  t.throws(() => parseCommandLine(["--phases", "idle,none"]), { message: /none/ });
-  t.throws(() => parseCommandLine(["--url", "http://x", "--home", "y"]), { message: /--home/ });
-  t.throws(() => parseCommandLine(["--store-runs", "5", "--home", "y"]), { message: /--store-runs/ });
-  t.same(parseCommandLine(["--phases", "rest", "--store-runs", "20"]).options.storeRuns, 20);
-  t.equal(parseCommandLine(["--short-runs"]).options.shortRuns, true);
-  t.same(parseCommandLine(["--phases", "idle", "--runs", "20", "--json"]).options.runs, 20);
-});
-
 t.test("an answer in pieces is joined, and a connection the server closes is opened again", async (t) => {
   let connections = 0;
   const server = createServer({ noDelay: true }, (socket) => {
@@ -118,22 +104,4 @@ t.test("an answer in pieces is joined, and a connection the server closes is ope
   }
   connection.close();
   await t.rejects(connection.get("/x"));
-});
-
-t.test("options of real engines: sizes of the workloads, options of serve, and what is refused", async (t) => {
-  const { options } = parseRealCommandLine([
-    "--real",
-    "--workloads",
-    "waiting",
-    "--wait-seconds",
-    "0.5",
-    "--serve=--max-engines=4",
-  ]);
-  t.same(options.workloads, ["waiting"]);
-  t.same(options.serve, ["--max-engines=4"]);
-  t.same(workloadOf("waiting", options), { runs: 500, parameters: { seconds: 0.5 }, atLeast: 0.5 });
-  t.throws(() => parseRealCommandLine(["--real", "--workloads", "dancing"]), /knows empty, tasks, waiting, computing/);
-  t.throws(() => parseRealCommandLine(["--real", "--runs", "0"]), /--runs must be a number from 1/);
-  t.throws(() => parseRealCommandLine(["--real", "--compare", "cereyan:x"]), /takes tree:PATH/);
-  t.throws(() => parseRealCommandLine(["--real", "--engines", "3"]), /Unknown option/);
 });

@@ -1,6 +1,8 @@
 /** The rounds of a load test with one line per figure: medians, spread, and the ratio of two targets within a round. */
-import type { Figure } from "./figure.ts";
-import { median } from "./samples.ts";
+import type { Distribution } from "../distribution.ts";
+import type { Figure } from "../figure.ts";
+import { median } from "../samples.ts";
+import type { Timeline } from "../timeline.ts";
 
 export interface PhaseRecord {
   phase: string;
@@ -9,6 +11,9 @@ export interface PhaseRecord {
   round: number;
   figures: Figure[];
   notes: string[];
+  /** What the charts show; missing where nothing was sampled. */
+  timeline?: Timeline | undefined;
+  distributions?: readonly Distribution[] | undefined;
 }
 
 export interface TargetRecord {

@@ -1,30 +1,33 @@
 /** The report as text: what was measured where, then one aligned table per phase. */
-import type { LoadReport } from "./load-test.ts";
-import type { Machine } from "./machine.ts";
-import { type Summarized, type SummaryLine, summarize } from "./summary.ts";
+import type { Machine } from "../machine.ts";
+import { renderGoals } from "./goal.ts";
+import type { Part, Report } from "./report.ts";
+import { shownNumber } from "./shown-number.ts";
+import { type Summarized, type SummaryLine, summarize, type TargetRecord } from "./summary.ts";
 
-export function renderReport(report: LoadReport): string {
-  const { machine, options, targets } = report;
-  const what = options.tasks + options.logs === 0 ? "bare runs" : `runs of ${options.tasks} tasks and ${options.logs} log lines`;
-  const window = options.runs === null ? `${options.seconds} s each` : `${options.runs} runs each`;
-  const lines = [
-    renderMachine(machine),
-    `${what}; ${options.engines} engines, ${options.creators} creators, at most ${options.inFlight} in flight; ${options.rounds} rounds, ${window}; seed ${options.seed}`,
-    ...targets.map(
-      ({ name, version, durability, start_ms }) =>
-        `${name} ${version}, durability: ${durability}${start_ms === null ? "" : `, first answer after ${start_ms.toFixed(0)} ms`}`,
-    ),
-    "The load generator shares the machine with the server; its own CPU is shown.",
-  ];
-  return `${[...lines, ...renderTables(report, options.phases, options.rounds > 1)].join("\n")}\n`;
+export function renderReport({ machine, goals, parts }: Report): string {
+  const lines = [renderMachine(machine), "The load generator shares the machine with the server; its own CPU is shown."];
+  if (parts.length === 1) lines.push(...parts.flatMap((part) => renderPart(part)));
+  else lines.push(...parts.flatMap((part) => ["", `# ${part.title}`, part.command, ...renderPart(part)]));
+  if (goals.length > 0) lines.push("", ...renderGoals(goals));
+  return `${lines.join("\n")}\n`;
+}
+
+function renderPart(part: Part): string[] {
+  return [...part.facts, ...part.targets.map(renderTarget), ...renderTables(part, part.phases, part.rounds > 1)];
 }
 
 export function renderMachine({ processor, cores, memory_gib, system, node, load_before }: Machine): string {
   return `${processor}, ${cores} cores, ${memory_gib} GiB, ${system}, Node ${node}, load ${load_before.toFixed(1)} before`;
 }
 
+export function renderTarget({ name, version, durability, start_ms }: TargetRecord): string {
+  const start = start_ms === null ? "" : `, first answer after ${start_ms.toFixed(0)} ms`;
+  return `${name} ${version}, durability: ${durability}${start}`;
+}
+
 /** One table per phase, with the spread of the rounds on request. */
-export function renderTables(report: Summarized, phases: readonly string[], spread: boolean): string[] {
+function renderTables(report: Summarized, phases: readonly string[], spread: boolean): string[] {
   const lines: string[] = [];
   const summary = summarize(report);
   for (const phase of phases) {
@@ -59,10 +62,12 @@ function renderTable(rows: readonly SummaryLine[], targets: readonly string[], s
     row.name,
     ...row.targets.flatMap((value) => {
       if (value === null) return spread ? ["-", ""] : ["-"];
-      return spread ? [shown(value.median), `(${shown(value.least)} - ${shown(value.most)})`] : [shown(value.median)];
+      return spread
+        ? [shownNumber(value.median), `(${shownNumber(value.least)} - ${shownNumber(value.most)})`]
+        : [shownNumber(value.median)];
     }),
     row.unit,
-    ...(compared ? [row.ratio === null ? "" : shown(row.ratio), shownInterval(row)] : []),
+    ...(compared ? [row.ratio === null ? "" : shownNumber(row.ratio), shownInterval(row)] : []),
   ]);
   const widths = head.map((title, n) => Math.max(title.length, ...cells.map((row) => row[n]?.length ?? 0)));
   const unitColumn = head.indexOf("unit");
@@ -71,12 +76,6 @@ function renderTable(rows: readonly SummaryLine[], targets: readonly string[], s
   return [align(head), ...cells.map(align)];
 }
 
-function shownInterval({ interval }: SummaryLine): string {
-  return interval === null ? "" : `${shown(interval.low)} - ${shown(interval.high)}`;
-}
-
-/** Three digits that matter, whole numbers from a hundred on. */
-function shown(value: number): string {
-  if (Number.isInteger(value) || Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
-  return value.toFixed(Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 1 ? 2 : 3);
+export function shownInterval({ interval }: SummaryLine): string {
+  return interval === null ? "" : `${shownNumber(interval.low)} - ${shownNumber(interval.high)}`;
 }

@@ -1,0 +1,67 @@
+/** The load generator with the smallest sizes, against the compiled server. */
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import t from "tap";
+import { builtPath } from "../support/built-package.ts";
+
+const MAIN = join(import.meta.dirname, "../load/main.ts");
+
+builtPath("cli/main");
+
+interface LoadJson {
+  command: string;
+  targets: { name: string; version: string }[];
+  records: { phase: string; target: string; figures: { name: string; value: number }[]; notes: string[]; timeline: object }[];
+  summary: { phase: string; name: string; ratio: number | null }[];
+}
+
+/** Runs a load test to its end. */
+async function load(...args: string[]): Promise<{ stdout: string; stderr: string }> {
+  return await promisify(execFile)(process.execPath, ["--conditions=millrace-src", MAIN, ...args], { maxBuffer: 2 ** 24 });
+}
+
+function figureOf({ records }: LoadJson, phase: string, target: string, name: string): number | undefined {
+  const record = records.find((one) => one.phase === phase && one.target === target);
+  return record?.figures.find((one) => one.name === name)?.value;
+}
+
+t.test("engines with slots and engines of the specified protocol execute bare and full runs on one server", async (t) => {
+  const html = join(t.testdir(), "report.html");
+  const sizes = ["--runs", "40", "--rounds", "1", "--engines", "2", "--engine-slots", "8", "--specified-engines", "3"];
+  const { stdout, stderr } = await load("--slots", "--compiled", ...sizes, "--json", "--html", html);
+  const report = JSON.parse(stdout) as LoadJson;
+  t.same(
+    report.records.map(({ phase, target, notes }) => [phase, target, notes]),
+    ["bare runs", "full runs"].flatMap((phase) => ["slots", "specified protocol"].map((target) => [phase, target, []])),
+  );
+  // Four requests of the engine, and two more for the reports of a full run. The first polls were sent before.
+  t.ok((figureOf(report, "bare runs", "specified protocol", "engine requests per run") ?? 0) > 3.5);
+  t.ok((figureOf(report, "full runs", "specified protocol", "engine requests per run") ?? 0) > 5.5);
+  for (const phase of ["bare runs", "full runs"]) {
+    t.ok((figureOf(report, phase, "slots", "runs") ?? 0) > 0);
+    t.ok((figureOf(report, phase, "slots", "engine requests per run") ?? 9) < 2.5, "each run has two reports");
+  }
+  t.match(report.command, /^npm run load -- --slots --compiled --runs 40/);
+  t.match(readFileSync(html, "utf8"), /<h2>Simulated engines with slots<\/h2>/);
+  t.match(stderr, /^round 1 of 1: full runs, specified protocol$/m);
+});
+
+t.test("runs are created in batches and one by one, with and without engines that take them", async (t) => {
+  const sizes = ["--batch-size", "10", "--runs", "35", "--rounds", "1", "--engines", "2", "--engine-slots", "8"];
+  const report = JSON.parse((await load("--batch", "--compiled", ...sizes, "--json")).stdout) as LoadJson;
+  t.same(
+    report.records.map(({ phase, target, notes }) => [phase, target, notes]),
+    ["creation", "runs"].flatMap((phase) => ["batch", "single"].map((target) => [phase, target, []])),
+  );
+  t.equal(figureOf(report, "creation", "batch", "requests"), 4);
+  t.equal(figureOf(report, "creation", "single", "requests"), 35);
+  t.ok((figureOf(report, "runs", "batch", "runs") ?? 0) > 0);
+  t.ok(report.summary.some(({ phase, name, ratio }) => phase === "runs" && name === "runs" && ratio !== null));
+});
+
+t.test("a wrong option ends with code 2 and the options of that kind of test", async (t) => {
+  const failure = await load("--slots", "--engines", "none").catch((error: { code: number; stderr: string }) => error);
+  t.match(failure, { code: 2, stderr: /--engines must be a number.*\n\nusage: npm run load -- --slots/ });
+});

@@ -1,0 +1,2 @@
+/** A load test cannot go on, or its figures would mean nothing. */
+export class LoadFailed extends Error {}

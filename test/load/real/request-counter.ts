@@ -1,0 +1,28 @@
+/** Loaded into the processes of a measured server by request-counts.ts. Counts the requests of an engine to its protocol. */
+import { subscribe } from "node:diagnostics_channel";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isMainThread } from "node:worker_threads";
+import { ENGINE_PROGRAM } from "./engine-program.ts";
+
+const PROTOCOL = "/api/engine/";
+const WRITE_EVERY_MS = 100;
+/** Published by undici for each request, with its path. */
+const CHANNEL = "undici:request:create";
+
+const folder = process.env["LOAD_REQUESTS_FOLDER"];
+if (folder !== undefined && isMainThread && process.argv[1]?.endsWith(ENGINE_PROGRAM)) {
+  const file = join(folder, String(process.pid));
+  let count = 0;
+  let written = -1;
+  const write = () => {
+    if (count !== written) writeFileSync(file, String(count));
+    written = count;
+  };
+  subscribe(CHANNEL, (message) => {
+    const { request } = message as { request: { path: string } };
+    if (request.path.startsWith(PROTOCOL)) count += 1;
+  });
+  setInterval(write, WRITE_EVERY_MS).unref();
+  process.on("exit", write);
+}
