@@ -69,7 +69,7 @@ export class Fleet implements EngineHost {
   #inFlight = 0;
   #dismissed: string | null = null;
   #creating = false;
-  #stopped = false;
+  readonly #stopping = new AbortController();
 
   constructor(size: FleetSize, flow: LoadFlow, endpoint: Endpoint, standInPid: number, seed: number) {
     this.size = size;
@@ -101,6 +101,10 @@ export class Fleet implements EngineHost {
   get shortRuns(): boolean {
     return this.size.shortRuns;
   }
+  /** Aborted by stop(). */
+  get stopped(): AbortSignal {
+    return this.#stopping.signal;
+  }
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -117,7 +121,7 @@ export class Fleet implements EngineHost {
 
   stop(): void {
     clearInterval(this.#watch);
-    this.#stopped = true;
+    this.#stopping.abort();
     this.stopCreating();
     this.#onChange?.();
     for (const engine of this.#engines) engine.stop();
@@ -245,7 +249,7 @@ export class Fleet implements EngineHost {
   }
 
   #check(): void {
-    if (this.#stopped) throw new LoadFailed("stopped");
+    if (this.stopped.aborted) throw new LoadFailed("stopped");
     if (this.#dismissed !== null) {
       throw new LoadFailed(
         `the server told ${this.#dismissed} to exit: raise its limit of engines to more than ${this.size.engines}`,

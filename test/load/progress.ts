@@ -43,6 +43,6 @@ export class ProgressLine implements Progress {
 
   /** Cut to the terminal's width: a line that wraps cannot be replaced. */
   #show(text: string): void {
-    this.#stream.write(`${CLEAR_LINE}${text.slice(0, (this.#stream.columns ?? COLUMNS_DEFAULT) - 1)}`);
+    this.#stream.write(`${CLEAR_LINE}${text.slice(0, (this.#stream.columns || COLUMNS_DEFAULT) - 1)}`);
   }
 }

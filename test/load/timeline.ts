@@ -41,8 +41,13 @@ export class TimelineSampler {
     this.#timer = setInterval(() => this.#sample(), SAMPLE_MS);
   }
 
-  end(): Timeline {
+  /** Ends the sampling of a measurement that has failed. */
+  stop(): void {
     clearInterval(this.#timer);
+  }
+
+  end(): Timeline {
+    this.stop();
     const last = this.#now();
     const before = this.#moments.at(-1);
     // A rate over a moment says nothing.

@@ -39,6 +39,7 @@ export function openWindow(
   const sampler = new TimelineSampler({ ended: () => ended(recorder), processes, live });
   const serverBefore = target.pid === null ? null : readUsage(target.pid);
   const ownBefore = ownCpuUs();
+  fleet.stopped.addEventListener("abort", () => sampler.stop(), { once: true });
   const startedAt = performance.now();
   return () => {
     const seconds = (performance.now() - startedAt) / 1_000;

@@ -36,6 +36,7 @@ export class BullSide {
   readonly #worker: ChildProcess;
   readonly #queue: BullQueue;
   #ended = 0;
+  #isStopped = false;
   #settle: PromiseWithResolvers<Ended> | null = null;
 
   private constructor(redis: RedisServer, worker: ChildProcess, queue: BullQueue) {
@@ -65,8 +66,9 @@ export class BullSide {
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#settle?.reject(new LoadFailed("interrupted"));
     await this.#queue.close().catch(() => undefined);
-    this.#settle = null;
     await stopProcess(this.#worker);
     await this.#redis.stop();
   }
@@ -82,11 +84,18 @@ export class BullSide {
     const live = (text: string) => progress.live(text);
     const sampler = new TimelineSampler({ ended: () => this.#ended - before, processes, live });
     const begunMs = epochMs();
-    const ending = this.#expect(before + runs, limitSeconds);
-    ending.catch(() => undefined);
-    await this.#create(runs, creators, batch);
-    const createdMs = epochMs();
-    const { atMs, waitedMs, tookMs } = await ending;
+    let createdMs: number;
+    let ended: Ended;
+    try {
+      const ending = this.#expect(before + runs, limitSeconds);
+      ending.catch(() => undefined);
+      await this.#create(runs, creators, batch);
+      createdMs = epochMs();
+      ended = await ending;
+    } finally {
+      sampler.stop();
+    }
+    const { atMs, waitedMs, tookMs } = ended;
     const timeline = sampler.end();
     const seconds = (atMs - begunMs) / 1_000;
     const [waited, took] = [samplesOf(waitedMs), samplesOf(tookMs)];
@@ -125,7 +134,7 @@ export class BullSide {
   async #create(runs: number, creators: number, batch: number): Promise<void> {
     let left = runs;
     const creator = async () => {
-      while (left > 0) {
+      while (left > 0 && !this.#isStopped) {
         const count = Math.min(batch, left);
         left -= count;
         if (batch === 1) await this.#queue.add(JOB.name, JOB.data);

@@ -8,7 +8,9 @@ import { EngineUsage } from "./engine-usage.ts";
 export interface RoundCost {
   /** For the timeline: runs of the round that have ended. */
   ended: number;
-  end(runs: number): { begunMs: number; seconds: number; figures: Figure[]; timeline: Timeline };
+  /** Ends the sampling of a round that has failed. */
+  stop(): void;
+  end(runs: number): { begunMs: number; figures: Figure[]; timeline: Timeline };
 }
 
 /** Begins to measure what the round costs. */
@@ -20,8 +22,11 @@ export function beginCost(server: { pid: number }, progress: Progress): RoundCos
   const processes = { server: () => readUsage(server.pid), engines: () => engines.usage(), "load generator": ownUsage };
   const cost: RoundCost = {
     ended: 0,
+    stop: () => {
+      sampler.stop();
+      engines.end();
+    },
     end: (runs) => {
-      const seconds = (performance.now() - begunMs) / 1_000;
       const timeline = sampler.end();
       const used = engines.end();
       const after = readUsage(server.pid);
@@ -35,7 +40,7 @@ export function beginCost(server: { pid: number }, progress: Progress): RoundCos
         ...figure("server memory", "MiB", (after?.residentBytes ?? 0) / MIB),
         ...figure("memory of all engines", "MiB", used.peakBytes / MIB),
       ];
-      return { begunMs, seconds, figures, timeline };
+      return { begunMs, figures, timeline };
     },
   };
   const sampler = new TimelineSampler({ ended: () => cost.ended, processes, live: (text) => progress.live(text) });

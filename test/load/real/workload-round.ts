@@ -1,6 +1,7 @@
 /** One round of a workload: creates its runs, waits until all have ended, and reads what they cost. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Distribution, distribution } from "../distribution.ts";
+import { nowUs } from "../engine-protocol.ts";
 import { type Figure, figure, latencyFigures } from "../figure.ts";
 import { HttpConnection } from "../http-connection.ts";
 import { LoadFailed } from "../load-failed.ts";
@@ -8,7 +9,7 @@ import type { MeasureContext } from "../mode.ts";
 import type { PhaseResult } from "../phases/phase.ts";
 import { Samples } from "../samples.ts";
 import { type CreateOptions, createRuns } from "./create-runs.ts";
-import { type EndedRun, endedCount, endedRuns, newestRun, spanOf } from "./ended-runs.ts";
+import { type EndedRun, endedCount, endedRuns, lastEndUs, newestRun } from "./ended-runs.ts";
 import type { RealServer } from "./real-server.ts";
 import { beginCost, type RoundCost } from "./round-cost.ts";
 import type { Workload, WorkloadName } from "./workloads.ts";
@@ -33,11 +34,13 @@ export async function runRound(
 ): Promise<PhaseResult> {
   const control = new HttpConnection(server.endpoint, READ_BYTES);
   const flow = server.flows.get(name) ?? 0;
+  let cost: RoundCost | null = null;
   try {
     const before = await endedCount(control, flow);
     const firstId = await newestRun(control);
     const requestsBefore = server.engineRequests?.() ?? 0;
-    const cost = beginCost(server, options.progress);
+    cost = beginCost(server, options.progress);
+    const begunUs = nowUs();
     const creating = createRuns(server, flow, workload, options);
     creating.catch(() => undefined);
     await untilEnded(control, flow, before, workload.runs, cost, options);
@@ -46,7 +49,7 @@ export async function runRound(
     const runs = await endedRuns(control, flow, firstId, workload.runs);
     const failed = runs.filter(({ completed }) => !completed).length;
     if (failed > 0) throw new LoadFailed(`${failed} runs of ${name} did not complete`);
-    const seconds = runs.length < workload.runs ? costs.seconds : spanOf(runs) / US_PER_S;
+    const seconds = (lastEndUs(runs) - begunUs) / US_PER_S;
     const { figures, distributions } = timesOf(runs, workload);
     return {
       figures: [
@@ -62,6 +65,7 @@ export async function runRound(
       distributions,
     };
   } finally {
+    cost?.stop();
     control.close();
   }
 }
