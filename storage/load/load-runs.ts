@@ -49,11 +49,22 @@ export function* unfinishedRuns(statements: Statements): Generator<LoadedRun> {
 }
 
 function runsOf(statements: Statements, ids: string): LoadedRun[] {
-  const counted = `SELECT run_id, count(*) FROM answers WHERE run_id IN ${THESE} GROUP BY run_id`;
-  const answers = new Map(statements.raw<[number, number]>(counted).all(ids));
+  const answers = hasAnswers(statements) ? answersOf(statements, ids) : NO_ANSWERS;
   const runs = selectRuns(statements, `WHERE id IN ${THESE} ORDER BY id`, ids);
   const tasksOf = Map.groupBy(taskRunsOf(statements, runs), ({ run_id }) => run_id);
   return runs.map((run) => ({ run, task_runs: tasksOf.get(run.id) ?? NO_TASK_RUNS, answers: answers.get(run.id) ?? 0 }));
+}
+
+const NO_ANSWERS: ReadonlyMap<number, number> = new Map();
+
+/** Whether a pause of any run was ever answered. If none was, no run needs a look-up. */
+function hasAnswers(statements: Statements): boolean {
+  return statements.raw("SELECT 1 FROM answers LIMIT 1").get() !== undefined;
+}
+
+function answersOf(statements: Statements, ids: string): Map<number, number> {
+  const counted = `SELECT run_id, count(*) FROM answers WHERE run_id IN ${THESE} GROUP BY run_id`;
+  return new Map(statements.raw<[number, number]>(counted).all(ids));
 }
 
 const NO_TASK_RUNS: readonly TaskRunRow[] = [];

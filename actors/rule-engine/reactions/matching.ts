@@ -21,13 +21,14 @@ class MatchTable {
   #everything = false;
 
   add(rule: Rule, match: FullMatch): void {
-    const names = match.events.length === 0 ? ["*"] : [...new Set(match.events)];
+    const names = match.events.length === 0 ? ["*"] : new Set(match.events);
+    const states = orAny(match.states.map((each) => each.toLowerCase()));
     for (const name of names) {
       if (name.endsWith("*")) this.#prefixLengths.add(name.length - 1);
       if (name === "*") this.#everything = true;
       for (const flow of orAny(match.flows)) {
         const byState = mapIn(mapIn(mapIn(this.#byName, name), flow), match.project ?? ANY);
-        for (const state of orAny(match.states.map((each) => each.toLowerCase()))) {
+        for (const state of states) {
           const known = byState.get(state);
           if (known === undefined) byState.set(state, [rule]);
           else known.push(rule);
@@ -79,13 +80,17 @@ class MatchTable {
 
 /** The map under a key, added if it is missing. */
 function mapIn<Key, Inner, Value>(map: Map<Key, Map<Inner, Value>>, key: Key): Map<Inner, Value> {
-  const known = map.get(key) ?? new Map<Inner, Value>();
-  map.set(key, known);
-  return known;
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const added = new Map<Inner, Value>();
+  map.set(key, added);
+  return added;
 }
 
+const ONLY_ANY: readonly Clause[] = [ANY];
+
 function orAny(values: readonly string[]): readonly Clause[] {
-  return values.length === 0 ? [ANY] : [...new Set(values)];
+  return values.length === 0 ? ONLY_ANY : [...new Set(values)];
 }
 
 /** The event that fires the rule that owns the expectation. */
