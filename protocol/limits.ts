@@ -88,7 +88,7 @@ export const PARENTS_COUNT_MAX = 100_000;
 export const PARAMETERS_BYTES_MAX = MIB;
 /** Places of a schema that one check of parameters or an answer visits: some ten milliseconds. Nested branches multiply. */
 export const SCHEMA_STEPS_MAX = 20_000;
-/** Largest parameters that the core keeps in memory; larger ones are read from the store at hand-out. */
+/** Largest parameters that the core keeps in memory; the texts of a run with larger ones are read from the store when needed. */
 export const PARAMETERS_IN_MEMORY_BYTES_MAX = 4 * KIB;
 /** Artifact data as JSON text; exactly this many bytes still pass. */
 export const ARTIFACT_BYTES_MAX = 1_048_576;

@@ -38,7 +38,7 @@ const SEAMS: readonly Seam[] = [
     form: "bare",
     folders: ["actors"],
     places: {
-      "actors/core/state/live-state.ts": [9, "rows that are not in memory: ended runs, backfills, large parameters, variables"],
+      "actors/core/state/live-state.ts": [9, "rows that are not in memory: ended runs, backfills, texts of runs, variables"],
       "actors/core/state/rule.ts": [2, "whether a rule fired for a run and the length of its chain, beyond the newest in memory"],
       "actors/dispatch-group/dispatch-group.ts": [1, "the start loads the state; it may wait already"],
       "actors/dispatch-group/load.ts": [15, "the reads behind the two rows above, and the runs and rules of the start"],

@@ -95,7 +95,7 @@ export interface Run {
 
 const EMPTY = new Map<never, never>();
 const NO_COUNTS = {};
-/** `tagsText` of a run without tags. */
+/** The tags of a run without any, as JSON text. */
 export const NO_TAGS = "[]";
 /** Details of a state without any. */
 export const NO_DETAILS: Readonly<Record<string, never>> = Object.freeze({});
