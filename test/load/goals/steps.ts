@@ -5,7 +5,7 @@ import { REAL } from "../real/real-load.ts";
 import { SLOTS } from "../slots/slots-load.ts";
 import type { GoalsOptions } from "./goals-options.ts";
 
-export type StepName = "real" | "requests" | "waiting" | "slots" | "specified";
+export type StepName = "empty" | "tasks" | "requests" | "waiting" | "slots" | "specified";
 
 export interface Step {
   name: StepName;
@@ -30,7 +30,9 @@ export function stepsOf(options: GoalsOptions): readonly Step[] {
   const waits = ["--waiting-runs", String(waitingRuns), "--wait-seconds", String(waitSeconds), "--rounds", "1"];
   const window = ["--seconds", String(seconds)];
   return [
-    { name: "real", ...real, args: ["--workloads", "empty,tasks", ...runsArgs, ...roundsArgs, ...starts] },
+    // Flows of two modules would take the places of the pool from each other in each round.
+    { name: "empty", ...real, args: ["--workloads", "empty", ...runsArgs, ...roundsArgs, ...starts] },
+    { name: "tasks", ...real, args: ["--workloads", "tasks", ...runsArgs, ...roundsArgs] },
     { name: "requests", ...real, args: ["--workloads", "empty", ...counted] },
     { name: "waiting", ...real, args: ["--workloads", "waiting", ...waits] },
     {
