@@ -88,7 +88,11 @@ function packageVersion(): string {
 
 function engineOptions(config: ServerConfig) {
   const entry = fileURLToPath(new URL(`../sdk/engine/main${SUFFIX}`, import.meta.url));
-  const environment = { ...userEnvironment(config), MILLRACE_ENGINE_SLOTS: String(config.engineSlots) };
+  const environment = {
+    ...userEnvironment(config),
+    MILLRACE_ENGINE_SLOTS: String(config.engineSlots),
+    MILLRACE_ENGINE_GROWTH_MB: String(config.engineGrowthMb),
+  };
   const conditions = process.execArgv.filter((argument) => argument.startsWith("--conditions"));
   const command = [process.execPath, ...fatalReportOptions(config.home), ...conditions, entry];
   return { command, commands: config.engineCommands, environment, reportFolder: config.home };

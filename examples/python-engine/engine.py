@@ -1,5 +1,5 @@
 """An engine in Python: runs the functions of one module as flows. docs/guides/engines-in-other-languages.md describes the protocol."""
-import _thread, argparse, importlib.util, json, logging, os, pathlib, signal, sys, threading, time, traceback, urllib.error, urllib.request
+import _thread, argparse, json, logging, os, pathlib, signal, sys, threading, time, traceback, types, urllib.error, urllib.request
 
 parser = argparse.ArgumentParser()
 for name, default in {"engine-id": f"python-{os.getpid()}", "source-dir": os.getcwd(), "module": None, "server": None, "nice": 0}.items():
@@ -22,6 +22,18 @@ def post(path, body, patience=600, pause=0.2):
         if patience < 0: raise
         time.sleep(pause)
         return post(path, body, patience - pause, min(2 * pause, 5))
+
+file, saved, flows = pathlib.Path(args.source_dir) / args.module, None, None
+
+def current():
+    """The module as its file is at this moment, because a run executes the code that was saved before the run was created."""
+    global saved, flows
+    if saved != (source := file.read_bytes()):
+        fresh = types.ModuleType("flows")
+        fresh.__file__ = str(file)
+        exec(compile(source, file, "exec"), fresh.__dict__)
+        saved, flows = source, fresh
+    return flows
 
 class Run(logging.Handler):
     def __init__(self, item):
@@ -46,12 +58,12 @@ class Run(logging.Handler):
         while not self.ended.wait(2):
             if self.report().get("cancel") and not self.ended.is_set(): _thread.interrupt_main()
 
-    def execute(self, flows):
+    def execute(self):
         if not (self.move("Pending") and self.move("Running")): return
         logging.getLogger().addHandler(self)
         threading.Thread(target=self.watch, daemon=True).start()
         try:
-            end = ("Completed", None, {"result": getattr(flows, self.item["flow"])(**self.item["parameters"])})
+            end = ("Completed", None, {"result": getattr(current(), self.item["flow"])(**self.item["parameters"])})
         except KeyboardInterrupt:
             end = ("Cancelled", "cancelled")
         except Exception as error:
@@ -64,13 +76,11 @@ logging.getLogger().setLevel(logging.INFO)
 if args.nice: os.nice(args.nice)
 signal.signal(signal.SIGINT, signal.default_int_handler)  # background servers ignore SIGINT, and children inherit that
 try:
-    spec = importlib.util.spec_from_file_location("flows", pathlib.Path(args.source_dir) / args.module)
-    flows = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(flows)
+    current()
 except Exception:
     sys.exit(f"import failed: {post('/api/engine/failed', {**me, 'traceback': traceback.format_exc()}, patience=30)[1]}")
 while True:
     status, work = post("/api/engine/work", {**me, "pid": os.getpid(), "wait_ms": 30_000}, patience=30)
-    if status == 200 and work["run"]: Run(work["run"]).execute(flows)
+    if status == 200 and work["run"]: Run(work["run"]).execute()
     elif status == 200 and work["exit"]: sys.exit(0)
     elif status != 200: time.sleep(1)

@@ -56,6 +56,12 @@ export const ExchangeRequest = Type.Object(
       Type.Array(Held, { maxItems: EXCHANGE_HELD_MAX }),
     ),
     reports: about("At most one for each run", Type.Array(ExchangeReport, { maxItems: EXCHANGE_REPORTS_MAX })),
+    replace: Type.Optional(
+      Type.String({
+        description:
+          "Why the engine asks to be replaced, for the server's log: it goes on with runs until it is ordered to exit. The server starts a successor of its own engines first",
+      }),
+    ),
     hold: Type.Optional(
       Type.Boolean({
         description: `False: answer at once. Else an exchange without reports is held for up to ${WAIT_MS_MAX / 1_000} s until there is work`,

@@ -1,5 +1,9 @@
-/** HTTP from the engine to the server: one keep-alive connection per purpose. */
-import { Client } from "undici";
+/**
+ * HTTP from the engine to the server: one keep-alive connection per purpose. The engine uses the HTTP client of Node and not
+ * undici, whose loading took a third of an engine's start. The modules are not imported, because an import of node:http evaluates
+ * its export of WebSocket, which loads undici as well.
+ */
+import type { Agent, IncomingMessage } from "node:http";
 
 /** Address and credentials of the server. */
 export interface ServerAddress {
@@ -29,34 +33,30 @@ export interface Channel {
   close(): void;
 }
 
-/** How long an unused connection is kept: longer than servers do, so that the server closes it, which is noticed at once. */
-const KEEP_ALIVE_MS = 600_000;
-
 /** One keep-alive connection to the server. */
 export class Connection implements Channel {
   readonly #address: () => ServerAddress;
   readonly #timeoutMs: number;
-  #client: Client | null = null;
-  #headers: Record<string, string> = {};
+  #target: Target | null = null;
 
-  /** @param address read again after each failed request, because a restarted server may listen elsewhere */
+  /**
+   * @param address read again after each failed request, because a restarted server may listen elsewhere
+   * @param timeoutMs a request fails when nothing arrives for so long
+   */
   constructor(address: () => ServerAddress, timeoutMs: number) {
     this.#address = address;
     this.#timeoutMs = timeoutMs;
   }
 
   async send(method: "GET" | "POST", path: string, json: string | null, signal?: AbortSignal): Promise<ChannelAnswer> {
-    const client = this.#connected();
+    const target = this.#connected();
     try {
-      const { statusCode, headers, body } = await client.request({
-        method,
-        path,
-        headers: this.#headers,
-        body: json,
-        signal: signal ?? null,
-      });
-      const text = await body.text();
-      return { status: statusCode, body: parseBody(text), retryAfterMs: (Number(headers["retry-after"]) || 0) * 1000 };
+      const incoming = await this.#request(target, method, path, json, signal);
+      return {
+        status: incoming.statusCode ?? 0,
+        body: parseBody(await textOf(incoming)),
+        retryAfterMs: (Number(incoming.headers["retry-after"]) || 0) * 1000,
+      };
     } catch (error) {
       this.close();
       throw error;
@@ -64,27 +64,63 @@ export class Connection implements Channel {
   }
 
   close(): void {
-    const client = this.#client;
-    this.#client = null;
-    // Pending requests fail with this connection; errors of the close itself do not matter.
-    client?.destroy().catch(() => undefined);
+    const target = this.#target;
+    this.#target = null;
+    // Requests under way fail with their connection.
+    target?.agent.destroy();
   }
 
-  #connected(): Client {
-    if (this.#client !== null) return this.#client;
-    const { url, socketPath, token } = this.#address();
-    this.#headers = { "content-type": "application/json" };
-    if (token !== null) this.#headers["authorization"] = `Bearer ${token}`;
-    this.#client = new Client(new URL(url).origin, {
-      ...(socketPath === null ? {} : { socketPath }),
-      headersTimeout: this.#timeoutMs,
-      bodyTimeout: this.#timeoutMs,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      keepAliveMaxTimeout: KEEP_ALIVE_MS,
-      connect: { timeout: this.#timeoutMs },
+  #request(
+    { request, options, headers, agent }: Target,
+    method: string,
+    path: string,
+    json: string | null,
+    signal: AbortSignal | undefined,
+  ): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const length = json === null ? {} : { "content-length": String(Buffer.byteLength(json)) };
+      const outgoing = request({
+        ...options,
+        agent,
+        method,
+        path,
+        headers: { ...headers, ...length },
+        ...(signal === undefined ? {} : { signal }),
+      });
+      outgoing.setTimeout(this.#timeoutMs, () => outgoing.destroy(new Error(`no answer for ${this.#timeoutMs / 1000} s`)));
+      outgoing.on("response", resolve);
+      outgoing.on("error", reject);
+      outgoing.end(json ?? undefined);
     });
-    return this.#client;
   }
+
+  #connected(): Target {
+    if (this.#target !== null) return this.#target;
+    const { url, socketPath, token } = this.#address();
+    const { protocol, hostname, port } = new URL(url);
+    const { request, Agent } = process.getBuiltinModule(protocol === "https:" ? "node:https" : "node:http");
+    const host = hostname.replace(/^\[(.*)\]$/, "$1");
+    const headers = { "content-type": "application/json", ...(token === null ? {} : { authorization: `Bearer ${token}` }) };
+    const options = socketPath === null ? { host, ...(port === "" ? {} : { port: Number(port) }) } : { host, socketPath };
+    this.#target = { request, options, headers, agent: new Agent({ keepAlive: true, maxSockets: 1 }) };
+    return this.#target;
+  }
+}
+
+/** Where requests go, and the connection that they share. */
+interface Target {
+  request: typeof import("node:http").request;
+  options: { host: string; port?: number; socketPath?: string };
+  headers: Record<string, string>;
+  agent: Agent;
+}
+
+async function textOf(incoming: IncomingMessage): Promise<string> {
+  incoming.setEncoding("utf8");
+  let text = "";
+  // Fails if the connection ends before the body does.
+  for await (const part of incoming) text += part;
+  return text;
 }
 
 /** The JSON of a body, or its text if it is not JSON; null for an empty body. */

@@ -5,6 +5,7 @@ import type { MillraceOptions } from "../client/index.ts";
 import { Connection, type ServerAddress } from "./connection.ts";
 import { ExchangeLoop } from "./exchange-loop.ts";
 import { doJob } from "./jobs.ts";
+import { MemoryGrowth } from "./memory-growth.ts";
 import { FIRST_WAIT_MS, WAIT_MS_LONGEST } from "./retrying.ts";
 import { RunControl } from "./run-control.ts";
 import { type EngineIdentity, ServerApi, UnexpectedAnswer } from "./server-api.ts";
@@ -23,6 +24,8 @@ export interface EngineSettings {
   heapMb: number | null;
   /** Runs at a time, at most. */
   slotsMax: number;
+  /** An engine is replaced when its code holds so many MB more than after its first runs; 0: never. */
+  growthMb: number;
   /** How long the other runs of a thread may go on once code of an ended run lingers in it. */
   drainMs: number;
   graceMs: number;
@@ -44,6 +47,7 @@ export class Engine {
   readonly #loop: ExchangeLoop;
   readonly #offer: SlotOffer;
   readonly #gate: StartGate;
+  readonly #growth: MemoryGrowth<RunControl>;
   readonly #idle = new AbortController();
   readonly #runs = new Set<RunControl>();
   #measuring: NodeJS.Timeout | null = null;
@@ -53,6 +57,10 @@ export class Engine {
   /** Those of them that use the thread. */
   #begun = 0;
   #served = 0;
+  /** Runs that have ended in the present thread. */
+  #endedHere = 0;
+  /** Why the server is asked to replace this engine. */
+  #replace: string | null = null;
   #stops = 0;
   #exit = false;
   /** The server knows that the thread is blocked. */
@@ -67,7 +75,7 @@ export class Engine {
   constructor(settings: EngineSettings) {
     this.#settings = settings;
     const { sourceDir, module, isolated } = settings.identity;
-    const { home, server, heapMb, lostMs, slotsMax } = settings;
+    const { home, server, heapMb, lostMs, slotsMax, growthMb } = settings;
     this.#api = new ServerApi(settings.identity, (timeoutMs) => new Connection(settings.address, timeoutMs), lostMs);
     this.#keeper = new ThreadKeeper({ sourceDir, module, home, server }, heapMb);
     this.#offer = new SlotOffer(isolated ? 1 : slotsMax);
@@ -77,10 +85,12 @@ export class Engine {
       endedMs: () => this.#keeper.thread.endedMs,
       changed: () => this.#gateChanged(),
     });
+    this.#growth = new MemoryGrowth(growthMb);
     this.#loop = new ExchangeLoop(this.#api, {
       slots: (ending) => this.#slots(ending),
       blockedMs: () => this.#gate.blockedMs,
       given: (items) => void this.#take(items),
+      replace: () => this.#replace,
     });
   }
 
@@ -152,6 +162,9 @@ export class Engine {
     this.#measuredMs = performance.now();
     if (this.#offer.offered > before) this.#loop.freed();
     void this.#keeper.endRetired(this.#settings.drainMs);
+    if (this.#replace !== null) return;
+    this.#replace = this.#growth.look(this.#keeper.gauges.memoryHeld, this.#runs, this.#endedHere > 0);
+    if (this.#replace !== null) this.#loop.wake();
   }
 
   /** A held thread takes no further runs, also those that a waiting exchange still asks for; afterwards it may. */
@@ -246,10 +259,16 @@ export class Engine {
     });
     await this.#refreshing;
     this.#offer.reset(this.#active);
+    this.#growth.reset();
+    this.#endedHere = 0;
     this.#restartMeasuring();
   }
 
+  /** The other runs of the thread may go on for long, so the server is asked for another engine. */
   async #giveBack(item: WorkItem): Promise<void> {
+    this.#replace ??= this.#keeper.isRetired
+      ? "code of an ended run goes on in it"
+      : "a file of its flows has changed while runs execute";
     await this.#loop.giveBack(item);
     this.#active -= 1;
     this.#loop.wake();
@@ -274,6 +293,7 @@ export class Engine {
       this.#gate.leave(run);
       this.#begun -= 1;
       this.#active -= 1;
+      this.#endedHere += 1;
       if (isRun(item) && !isBack) this.#ended();
       if (this.#begun === 0) {
         this.#draining = false;

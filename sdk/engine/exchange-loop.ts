@@ -61,6 +61,8 @@ export interface ExchangeLoopOptions {
   blockedMs(): number | null;
   /** Runs and jobs that the server hands out. */
   given(items: readonly WorkItem[]): void;
+  /** Why the engine asks to be replaced; null if it does not. */
+  replace?(): string | null;
 }
 
 export class ExchangeLoop implements RunChannel {
@@ -198,12 +200,14 @@ export class ExchangeLoop implements RunChannel {
     const slots = this.#options.slots(parts.filter(({ ends }) => ends).length);
     this.#free = slots;
     const blockedMs = this.#options.blockedMs();
+    const replace = this.#options.replace?.() ?? null;
     const answer = await this.#api.exchange(
       {
         exchange: this.#number,
         slots,
         held: [...this.#held].map(([run_id, { lease }]) => ({ run_id, lease })),
         reports: parts.map(({ item, lease, returned }) => ({ run_id: item.run_id, lease, ...(returned ? { returned } : {}) })),
+        ...(replace === null ? {} : { replace }),
         ...(holds ? {} : { hold: false }),
         ...(blockedMs === null ? {} : { blocked_secs: blockedMs / 1_000 }),
       },

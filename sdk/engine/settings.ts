@@ -20,6 +20,9 @@ const HEARTBEAT_SECONDS = 5;
 /** Runs of one engine at a time: beyond some hundred, a second engine is faster than a fuller one. */
 const SLOTS_DEFAULT = 256;
 
+/** Growth of memory from which an engine is replaced: leaks of less do not matter before the engine has done its runs. */
+const GROWTH_MB_DEFAULT = 256;
+
 /** How long the other runs of an engine may go on once code of an ended run lingers. */
 const DRAIN_SECONDS = 60;
 
@@ -39,11 +42,11 @@ export const DEFAULT_TIMES = {
 };
 
 export const USAGE =
-  "usage: --source-dir DIR --module FILE [--engine-id ID] [--server URL] [--socket PATH] [--once] [--nice N] [--slots N] [--grace SECONDS] [--drain SECONDS] [--lost SECONDS] [--give-up SECONDS] [--heap-mb N]";
+  "usage: --source-dir DIR --module FILE [--engine-id ID] [--server URL] [--socket PATH] [--once] [--nice N] [--slots N] [--growth-mb N] [--grace SECONDS] [--drain SECONDS] [--lost SECONDS] [--give-up SECONDS] [--heap-mb N]";
 
 /**
  * The engine's settings from its command line and environment
- * (MILLRACE_HOME, MILLRACE_SERVER, MILLRACE_SOCKET, MILLRACE_TOKEN, MILLRACE_ENGINE_ID, MILLRACE_ENGINE_SLOTS).
+ * (MILLRACE_HOME, MILLRACE_SERVER, MILLRACE_SOCKET, MILLRACE_TOKEN, MILLRACE_ENGINE_ID, MILLRACE_ENGINE_SLOTS, MILLRACE_ENGINE_GROWTH_MB).
  * @throws Error for an invalid command line
  */
 export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSettings {
@@ -59,6 +62,7 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
       socket: { type: "string" },
       grace: { type: "string" },
       slots: { type: "string" },
+      "growth-mb": { type: "string" },
       drain: { type: "string" },
       lost: { type: "string" },
       "give-up": { type: "string" },
@@ -87,6 +91,7 @@ export function parseSettings(argv: string[], env: NodeJS.ProcessEnv): EngineSet
     heapMb: values["heap-mb"] === undefined ? null : numberOf("--heap-mb", values["heap-mb"]),
     graceMs: 1000 * (values.grace === undefined ? GRACE_SECONDS : numberOf("--grace", values.grace)),
     slotsMax: slotsOf(values.slots ?? (env["MILLRACE_ENGINE_SLOTS"] || String(SLOTS_DEFAULT))),
+    growthMb: numberOf("--growth-mb", values["growth-mb"] ?? (env["MILLRACE_ENGINE_GROWTH_MB"] || String(GROWTH_MB_DEFAULT))),
     drainMs: 1000 * (values.drain === undefined ? DRAIN_SECONDS : numberOf("--drain", values.drain)),
     lostMs: 1000 * (values.lost === undefined ? LOST_SECONDS : numberOf("--lost", values.lost)),
     giveUpMs: 1000 * (values["give-up"] === undefined ? GIVE_UP_SECONDS : numberOf("--give-up", values["give-up"])),

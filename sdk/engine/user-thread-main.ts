@@ -8,10 +8,12 @@ import type { Millrace } from "../client/index.ts";
 import { Gauges } from "../execution/gauges.ts";
 import { ImportedFiles } from "../modules/imported-files.ts";
 import { type LoadedFlow, loadModule } from "../modules/load-module.ts";
+import { keepStrippedTypes } from "../modules/stripped-types.ts";
 import { followChildren } from "../output/child-processes.ts";
 import { captureConsole } from "../output/console-capture.ts";
 import { captureStreams } from "../output/stream-capture.ts";
 import { FlowCalls } from "./flow-calls.ts";
+import { followHeldMemory } from "./held-memory.ts";
 import { tellEnd } from "./thread-end.ts";
 import {
   type ImportedFile,
@@ -35,6 +37,9 @@ const api: UserThreadApi = {
     captureConsole();
     captureStreams({ gauges });
     followChildren({ gauges, capturesOutput: true });
+    followHeldMemory(gauges);
+    // First, so that it is asked last: the others see every file.
+    keepStrippedTypes(home);
     new ImportedFiles(sourceDir, (file) => port.postMessage({ imported: file } satisfies ImportedFile));
     const loaded = await loadModule(sourceDir, module);
     if (loaded.error !== null) return { error: loaded.error, traceback: loaded.traceback };

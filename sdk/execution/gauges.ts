@@ -6,13 +6,19 @@ const LOOK_MS = 20;
 
 const CHARS = 0;
 const CHILDREN = 1;
+const COLLECTIONS = 2;
+const LIVE_KIB = 3;
+const VALUES = 4;
+
+/** Int32 holds 2 TB in this unit. */
+const KIB = 1_024;
 
 /** Counters that the threads of an engine share, because each thread needs them while the other may be busy. */
 export class Gauges {
   readonly memory: SharedArrayBuffer;
   readonly #values: Int32Array;
 
-  constructor(memory = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)) {
+  constructor(memory = new SharedArrayBuffer(VALUES * Int32Array.BYTES_PER_ELEMENT)) {
     this.memory = memory;
     this.#values = new Int32Array(memory);
   }
@@ -42,5 +48,16 @@ export class Gauges {
   /** Number of child processes that runs have started. */
   get children(): number {
     return Atomics.load(this.#values, CHILDREN);
+  }
+
+  /** Records how much memory user code holds after a full garbage collection. */
+  noteCollection(liveBytes: number): void {
+    Atomics.store(this.#values, LIVE_KIB, Math.round(liveBytes / KIB));
+    Atomics.add(this.#values, COLLECTIONS, 1);
+  }
+
+  /** Number of full collections so far, and what user code held after the latest. */
+  get memoryHeld(): { collections: number; bytes: number } {
+    return { collections: Atomics.load(this.#values, COLLECTIONS), bytes: Atomics.load(this.#values, LIVE_KIB) * KIB };
   }
 }

@@ -37,6 +37,7 @@ export interface ServerTable {
   engineMaxRuns?: number;
   engineSlots?: number;
   maxRunning?: number;
+  engineGrowthMb?: number;
   maxExternalEngines?: number;
   maxUnfinishedRuns?: number;
   userCodeHeapMb?: number;
@@ -106,6 +107,13 @@ export const SERVER_KEYS: Keys<ServerTable> = {
     about:
       "Runs that all engines execute at one time, at most, whatever their flow: a cap over what the runs call, which `max_engines` is not, because an engine executes many runs",
     standard: "no cap",
+  },
+  engineGrowthMb: {
+    key: "engine_growth_mb",
+    check: integer(0),
+    about:
+      "An engine process is replaced when its flows hold so many MB more after a garbage collection than after its first runs; 0: never",
+    standard: "256",
   },
   maxExternalEngines: {
     key: "max_external_engines",

@@ -28,6 +28,8 @@ const DEFAULT_CRASH_RERUN_DELAY_SECS: readonly [number, number] = [5, 15];
 const DEFAULT_ENGINE_MAX_RUNS = 10_000;
 /** Runs of one engine at a time: beyond some hundred, a second engine is faster than a fuller one. */
 const DEFAULT_ENGINE_SLOTS = 256;
+/** Growth of memory in MB after which an engine is replaced: leaks of less do not matter before it has done its runs. */
+const DEFAULT_ENGINE_GROWTH_MB = 256;
 /** External engines cost one parked poll each; this many fit easily into the gateway's memory. */
 const DEFAULT_MAX_EXTERNAL_ENGINES = 10_000;
 /**
@@ -91,6 +93,8 @@ export interface ServerConfig {
   engineSlots: number;
   /** Most runs that engines execute at one time, all flows together; null for no cap. */
   maxRunning: number | null;
+  /** Growth of an engine's memory in MB after which it is replaced; 0: never. */
+  engineGrowthMb: number;
   /** Maximum number of external engines that may poll. */
   maxExternalEngines: number;
   /** Maximum number of unfinished runs; null: as many as fit into the heap. */
@@ -204,6 +208,7 @@ function combine(flags: ConfigFlags, env: Environment, file: ConfigFile, configP
       DEFAULT_ENGINE_MAX_RUNS,
     engineSlots: server.engineSlots ?? DEFAULT_ENGINE_SLOTS,
     maxRunning: server.maxRunning ?? null,
+    engineGrowthMb: server.engineGrowthMb ?? DEFAULT_ENGINE_GROWTH_MB,
     maxExternalEngines: server.maxExternalEngines ?? DEFAULT_MAX_EXTERNAL_ENGINES,
     maxUnfinishedRuns: server.maxUnfinishedRuns ?? null,
     engineCommands: file.engineCommands,

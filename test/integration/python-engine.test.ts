@@ -59,6 +59,14 @@ t.test("flows in Python", { skip: hasPython ? false : "there is no python3" }, a
     t.match(run.state, { type: "Failed", message: "ValueError: no such table", details: { traceback: /broken\(\)|in broken/ } });
   });
 
+  await t.test("one that is created at once after a save executes the saved code", async (t) => {
+    for (const word of ["one", "two", "six"]) {
+      writeFileSync(join(dir, "saved.py"), `def word():\n    return "${word}"\n`);
+      const { id } = await client.runs.create({ ...flow, module: "saved.py", flow: "word" });
+      t.equal((await client.waitFor(id)).result, word);
+    }
+  });
+
   await t.test("one that is cancelled", async (t) => {
     const stream = client.stream();
     await stream.next();

@@ -126,7 +126,7 @@ const HIDDEN_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   nunjucks: ["storage/templates/"],
   rrule: ["actors/", "protocol/"],
   "cron-parser": ["actors/", "protocol/"],
-  undici: ["sdk/", "actors/outbound/"],
+  undici: ["actors/outbound/"],
   nodemailer: ["actors/outbound/email.ts"],
 };
 

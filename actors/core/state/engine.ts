@@ -77,6 +77,8 @@ export interface Engine {
   blockedSinceUs: number | null;
   /** When that was last recorded as an event. */
   blockedEventUs: number;
+  /** Why the engine asked to be replaced; null as long as it has not. */
+  replaceReason: string | null;
   /** True when the engine is to leave at its next poll. */
   exitRequested: boolean;
   /** The assignment for which a warning was logged, see hand-out-checks.ts; 0 for none. */

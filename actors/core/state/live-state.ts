@@ -141,6 +141,8 @@ export interface PoolEngine {
   startedUs: number;
   /** The engine has asked for work at least once. */
   polled: boolean;
+  /** Id of the engine that was started to replace this one. */
+  successor?: string;
   /** The engine has reported that its module cannot be loaded, which explains its end. */
   toldFailure?: true;
 }

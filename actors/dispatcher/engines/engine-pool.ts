@@ -6,6 +6,9 @@
  * When the pool is full, an idle engine of another key is sent away. If none is idle for a second, an engine drains: it gets no
  * further runs and leaves after the last one. The bound counts engines that accept runs; as many again may drain. After an
  * engine that ended before its first poll, its key is retried with a growing delay.
+ *
+ * A worn engine is replaced without a gap: its successor is started first, and the worn engine accepts runs until the successor
+ * asks for work.
  */
 
 import type { Engine, EngineKey } from "../../core/state/engine.ts";
@@ -14,15 +17,13 @@ import type { KeyQueue } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { matchesPattern } from "../../engine-processes/command-pattern.ts";
 import { ENGINE_PROCESSES } from "../../names.ts";
-import { answerPoll } from "../hand-out/hand-out.ts";
 import { sendAway } from "../hand-out/work.ts";
+import { isWorn } from "./registered-engines.ts";
 
 /** An engine idle for this long is sent away to free its memory; starting it again takes a fraction of a second. */
 const IDLE_EXIT_US = 300_000_000;
 /** Runs that have waited this long on a full pool make an engine drain. */
 const WAITED_US = 1_000_000;
-/** An engine that has executed this share of its runs is replaced in advance, so that no run waits for a start. */
-const NEAR_END = 0.95;
 const RETRY_FIRST_US = 500_000;
 const RETRY_MAX_US = 30_000_000;
 
@@ -43,7 +44,10 @@ export class EnginePool {
     const { state } = turn;
     if (!state.poolKnown) return;
     if (!state.settings.spawnEngines || state.stopping) return state.demand.clear();
-    for (const key of state.demand.values()) this.#adjustKey(turn, key);
+    for (const key of state.demand.values()) {
+      this.#adjustKey(turn, key);
+      this.#replaceWorn(turn, key);
+    }
     state.demand.clear();
   }
 
@@ -52,6 +56,7 @@ export class EnginePool {
     const { state } = turn;
     for (const queue of state.queue.keys()) if (queue.readyCount > 0) state.demand.set(queue.key.text, queue.key);
     for (const [job] of state.jobs.values()) if (job !== undefined) state.demand.set(job.key.text, job.key);
+    for (const { id, key } of state.pool.values()) if (waitsForSuccessor(state, id)) state.demand.set(key.text, key);
     for (const poll of [...state.queue.polls()]) {
       const idleUs = turn.nowUs - poll.engine.lastWorkUs;
       if (poll.engine.spawned && poll.engine.runs.size === 0 && idleUs > IDLE_EXIT_US) sendAway(turn, poll.engine);
@@ -79,10 +84,7 @@ export class EnginePool {
 
   #adjustKey(turn: Turn, key: EngineKey): void {
     const { state } = turn;
-    if (!isSpawnable(state, key.module)) return;
-    // A delay beyond the maximum was computed before the wall clock was set back.
-    const pauseUs = (state.failedStarts.get(key.text)?.retryUs ?? 0) - turn.nowUs;
-    if (pauseUs > 0 && pauseUs <= RETRY_MAX_US) return;
+    if (!isSpawnable(state, key.module) || isPaused(turn, key)) return;
     const wanted = (state.queue.find(key)?.readyCount ?? 0) + (state.jobs.get(key.text)?.length ?? 0);
     let starting = 0;
     for (const engine of state.pool.values()) if (engine.key.text === key.text && !engine.polled) starting += 1;
@@ -102,11 +104,44 @@ export class EnginePool {
     }
   }
 
-  #spawn(turn: Turn, key: EngineKey): void {
+  /** Starts the successors of worn engines of a key, and ends worn engines whose successor is ready. */
+  #replaceWorn(turn: Turn, key: EngineKey): void {
+    const { state } = turn;
+    for (const worn of [...state.pool.values()]) {
+      const engine = state.engines.get(worn.id);
+      if (worn.key.text !== key.text || engine === undefined || !waitsForSuccessor(state, worn.id)) continue;
+      const successor = worn.successor === undefined ? undefined : state.pool.get(worn.successor);
+      if (successor?.polled === true) drain(turn, engine);
+      else if (successor === undefined && state.pool.size < 2 * state.settings.enginesMax && !isPaused(turn, key))
+        worn.successor = this.#spawn(turn, key);
+    }
+  }
+
+  #spawn(turn: Turn, key: EngineKey): string {
     const id = this.#nextId(turn.state);
     turn.state.pool.set(id, { id, key, startedUs: turn.nowUs, polled: false });
     turn.out.send(ENGINE_PROCESSES, { kind: "Spawn", engine_id: id, key });
+    return id;
   }
+}
+
+/** Whether an engine of the pool accepts runs only until its successor is ready. */
+function waitsForSuccessor({ engines, settings }: LiveState, id: string): boolean {
+  const engine = engines.get(id);
+  return engine?.exchanges === true && !engine.exitRequested && !engine.key.isolated && isWorn(settings, engine);
+}
+
+/** Whether engines of a key failed so recently that none is started. */
+function isPaused({ state, nowUs }: Turn, key: EngineKey): boolean {
+  // A delay beyond the maximum was computed before the wall clock was set back.
+  const pauseUs = (state.failedStarts.get(key.text)?.retryUs ?? 0) - nowUs;
+  return pauseUs > 0 && pauseUs <= RETRY_MAX_US;
+}
+
+/** An engine that drains gets no further runs, and leaves after its last one. */
+function drain(turn: Turn, engine: Engine): void {
+  engine.exitRequested = true;
+  sendAway(turn, engine);
 }
 
 /** Whether no further engine may be started: as many as may be accept runs, or too many drain. */
@@ -115,12 +150,11 @@ function isFull(state: LiveState): boolean {
   return accepting(state).length >= settings.enginesMax || pool.size >= 2 * settings.enginesMax;
 }
 
-/** The engines of the pool that are starting, or get further runs. */
-function accepting({ pool, engines, settings }: LiveState): PoolEngine[] {
-  const nearEnd = settings.engineRunsMax * NEAR_END;
-  return [...pool.values()].filter(({ id }) => {
+/** The engines of the pool that are starting, or get further runs. An engine and its successor count once. */
+function accepting({ pool, engines }: LiveState): PoolEngine[] {
+  return [...pool.values()].filter(({ id, successor }) => {
     const engine = engines.get(id);
-    return engine === undefined || (!engine.exitRequested && (!engine.exchanges || engine.runsDone < nearEnd));
+    return engine === undefined || (!engine.exitRequested && (successor === undefined || !pool.has(successor)));
   });
 }
 
@@ -141,9 +175,7 @@ function makePlace(turn: Turn, queue: KeyQueue): void {
     ? leastBusy(state, own)
     : (leastBusy(state, candidates.filter(hasSibling(candidates))) ?? oldest(candidates));
   const engine = victim === undefined ? undefined : state.engines.get(victim.id);
-  if (engine === undefined) return;
-  engine.exitRequested = true;
-  if (engine.poll !== null) answerPoll(turn, engine.poll, []);
+  if (engine !== undefined) drain(turn, engine);
 }
 
 function hasSibling(engines: readonly PoolEngine[]): (engine: PoolEngine) => boolean {

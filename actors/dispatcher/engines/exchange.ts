@@ -4,6 +4,7 @@
  * that moment; one without is held until there is work, a run is to be stopped, or a newer exchange arrives.
  */
 import { type Refusal, refuse } from "#protocol/errors";
+import { NAME_LENGTH_MAX } from "#protocol/limits";
 import { ReportEvents } from "#protocol/records/engine";
 import { type ExchangeOutcome, type ExchangeReport, ExchangeRequest, type StopOrder } from "#protocol/records/exchange";
 import { parseJson } from "#protocol/values/json";
@@ -13,10 +14,12 @@ import { parseBody } from "../../core/command-body.ts";
 import type { Engine } from "../../core/state/engine.ts";
 import { isEnded, type Run } from "../../core/state/run.ts";
 import type { Turn } from "../../core/turn.ts";
+import { SERVER_LOG } from "../../names.ts";
 import { answerPoll, noteProtocol, takeBack, takeRuns } from "../hand-out/hand-out.ts";
 import { LEFT_AFTER_US, replaceEngine } from "../hand-out/work.ts";
 import { renderAnswer, renderWorkItem } from "../hand-out/work-item.ts";
 import { applyReport } from "../reports/report.ts";
+import { cutText } from "../reports/sent-text.ts";
 import { crashRun } from "../states/crash.ts";
 import { noteBlocked } from "./blocked-engine.ts";
 import { touchContact } from "./contact.ts";
@@ -43,6 +46,7 @@ export function exchange(turn: Turn, command: Command<"Exchange">): void {
   engine.lastContactUs = turn.nowUs;
   const over = new Set<number>();
   const outcomes = request.reports.map((report) => JSON.stringify(settleReport(turn, engine, report, over)));
+  if (request.replace !== undefined) noteReplace(turn, engine, request.replace);
   const { stops, given } = settleHeld(turn, engine, request, over, command.id);
   noteBlocked(turn, engine, request.blocked_secs);
   const leaves = mustLeave(turn, engine);
@@ -67,6 +71,16 @@ function dismiss(turn: Turn, command: Command<"Exchange">, { exchange, engine_id
   const outcomes = reports.map((report) => JSON.stringify(settleReport(turn, { id }, report, new Set())));
   const orders = held.map(({ run_id, lease }) => JSON.stringify({ run_id, lease, reason: "gone" } satisfies StopOrder));
   turn.answers.text(command, 200, renderAnswer(exchange, [], true, outcomes, orders));
+}
+
+/** An engine asks to be replaced: it goes on until its successor is ready. */
+function noteReplace(turn: Turn, engine: Engine, sent: string): void {
+  if (engine.replaceReason !== null) return;
+  const reason = cutText(sent, NAME_LENGTH_MAX);
+  engine.replaceReason = reason;
+  turn.state.demand.set(engine.key.text, engine.key);
+  const text = `engine ${engine.id} of ${engine.key.module} is replaced after ${engine.runsDone} runs: ${reason}`;
+  turn.out.send(SERVER_LOG, { level: "warn", text });
 }
 
 function hasJustBeenTold(turn: Turn, { stopsOrdered }: Engine, lease: number): boolean {

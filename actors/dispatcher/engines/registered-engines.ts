@@ -1,6 +1,7 @@
 /** The registry of engines: registering and removing engines, sending them away, and signals to their processes. */
 import type { WorkRequest } from "#protocol/records/engine";
 import { type Engine, type EngineKey, engineKey } from "../../core/state/engine.ts";
+import type { DispatchSettings } from "../../core/state/live-state.ts";
 import type { Run } from "../../core/state/run.ts";
 import { engineKeyOf } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
@@ -63,6 +64,7 @@ export function newEngine(id: string, pid: number, key: EngineKey, nowUs: number
     runsDone: 0,
     blockedSinceUs: null,
     blockedEventUs: Number.NEGATIVE_INFINITY,
+    replaceReason: null,
     exitRequested: false,
     warnedOf: 0,
     runs: new Map(),
@@ -74,7 +76,11 @@ export function addEngine(turn: Turn, engine: Engine): void {
   turn.state.engines.set(engine.id, engine);
   const spawned = turn.state.pool.get(engine.id);
   engine.spawned = spawned !== undefined;
-  if (spawned !== undefined) spawned.polled = true;
+  if (spawned !== undefined) {
+    spawned.polled = true;
+    // An engine that it replaces may leave now.
+    turn.state.demand.set(engine.key.text, engine.key);
+  }
   if (!engine.local) return;
   const { id: engine_id, pid, pidStarted: pid_started } = engine;
   const { source_dir, module } = engine.key;
@@ -147,7 +153,13 @@ export function isLeaving(turn: Turn, engine: Engine): boolean {
   const { settings, stopping } = turn.state;
   if (stopping || engine.exitRequested) return true;
   if (engine.runsDone > 0 && engine.key.isolated) return true;
-  return engine.runsDone >= settings.engineRunsMax;
+  // The pool ends its own engines once their successors are ready. An engine that polls leaves after its number of runs.
+  return isWorn(settings, engine) && !(engine.spawned && engine.exchanges);
+}
+
+/** Whether an engine is to be replaced: it has done its number of runs, or has asked for it. */
+export function isWorn({ engineRunsMax }: DispatchSettings, { runsDone, replaceReason }: Engine): boolean {
+  return runsDone >= engineRunsMax || replaceReason !== null;
 }
 
 /**

@@ -270,7 +270,7 @@ export function releaseRun(turn: Turn, run: Run, worked = true): void {
     run.flow.handedOut -= 1;
     state.placeFreed ||= state.settings.runningMax !== null;
     const engine = run.engine_id === null ? undefined : state.engines.get(run.engine_id);
-    if (engine?.runs.delete(run.id) && worked) engine.runsDone += 1;
+    if (engine?.runs.delete(run.id) && worked) noteDone(turn, engine);
   }
   const freed = new Set<string>();
   for (const lease of state.ledger.leasesOf(run.id)) {
@@ -278,6 +278,12 @@ export function releaseRun(turn: Turn, run: Run, worked = true): void {
     turn.rows.put("delete_lease", { id: lease.id });
   }
   if (freed.size > 0) capacityFreed(turn, [...freed]);
+}
+
+/** Counts a run of an engine; after its number of runs the pool replaces the engine. */
+function noteDone({ state }: Turn, engine: Engine): void {
+  engine.runsDone += 1;
+  if (engine.spawned && engine.runsDone >= state.settings.engineRunsMax) state.demand.set(engine.key.text, engine.key);
 }
 
 /**

@@ -29,6 +29,7 @@ t.test("defaults hold where nothing is said", async (t) => {
     engineMaxRuns: 10_000,
     engineSlots: 256,
     maxRunning: null,
+    engineGrowthMb: 256,
     maxExternalEngines: 10_000,
     cancelGraceSecs: 10,
     crashRerunDelaySecs: [5, 15],
@@ -52,6 +53,7 @@ t.test("the reference names the defaults that hold, and every variable that is r
   for (const name of [
     "engineMaxRuns",
     "engineSlots",
+    "engineGrowthMb",
     "maxExternalEngines",
     "cancelGraceSecs",
     "crashRerunDelaySecs",

@@ -157,6 +157,86 @@ t.test("an engine that has done its number of runs leaves", async (t) => {
   t.match(idle(kit, "engine-4242-1").reply?.body, { run: null, exit: true });
 });
 
+/** An exchange of an engine for its module; it holds the given run and reports that it went through these states. */
+function exchange(kit: DispatchKit, engine: string, number: number, done: number | null = null, wish = {}): Outcome {
+  const held = done === null ? [] : [{ run_id: done, lease: kit.run(done).assignment_id }];
+  const state = (type: string) => ({ type, name: type, timestamp: kit.nowUs, message: null, details: {} });
+  const events = ["Pending", "Running", "Completed"].map((type, at) => ({
+    kind: "run_transition",
+    seq: at + 1,
+    state: state(type),
+  }));
+  const reports = held.map((each) => ({ ...each, events }));
+  const identity = { engine_id: engine, pid: 1000, source_dir: SOURCE_DIR, module: OURS };
+  return kit.send("Exchange", { body: { ...identity, exchange: number, slots: 1, held, reports, ...wish } });
+}
+
+function givenTo(outcome: Outcome, command = outcome.command): unknown[] | undefined {
+  return outcome.replies.find((reply) => reply.command === command)?.body["runs"] as unknown[] | undefined;
+}
+
+t.test("an engine that has done its number of runs goes on until its successor asks for work", async (t) => {
+  const kit = setup({ engineRunsMax: 2, enginesMax: 1 });
+  demand(kit);
+  demand(kit);
+  t.match(givenTo(exchange(kit, "engine-4242-1", 1)), [{ run_id: 1 }]);
+  t.same(spawned(exchange(kit, "engine-4242-1", 2, 1)), []);
+  const worn = exchange(kit, "engine-4242-1", 3, 2, { hold: false });
+  t.match(spawned(worn), [{ engine_id: "engine-4242-2", key: { module: OURS } }], "even if no run waits");
+  t.match(worn.reply?.body, { exit: false });
+  const waits = exchange(kit, "engine-4242-1", 4);
+  const third = demand(kit);
+  t.match(givenTo(third, waits.command), [{ run_id: 3 }], "a run does not wait for the start");
+  t.same(spawned(third, kit.pass(SECOND_US)), [], "one successor");
+  t.match(exchange(kit, "engine-4242-2", 1).reply, null);
+  t.equal(kit.state.engines.get("engine-4242-1")?.exitRequested, true);
+  const fourth = demand(kit);
+  t.ok(
+    fourth.replies.some(({ body }) => (body["runs"] as { run_id: number }[] | undefined)?.[0]?.run_id === 4),
+    "to the successor",
+  );
+  t.equal(kit.run(4).engine_id, "engine-4242-2");
+  t.match(exchange(kit, "engine-4242-1", 5, 3).reply?.body, { exit: true, runs: [] });
+  t.same(spawned(kit.tell({ kind: "EngineGone", engine_id: "engine-4242-1", cause: null }), kit.pass(SECOND_US)), []);
+});
+
+t.test("a worn engine that waits leaves when its successor asks for work", async (t) => {
+  const kit = setup({ engineRunsMax: 1, enginesMax: 1 });
+  demand(kit);
+  exchange(kit, "engine-4242-1", 1);
+  exchange(kit, "engine-4242-1", 2, 1, { hold: false });
+  const waits = exchange(kit, "engine-4242-1", 3);
+  const ready = exchange(kit, "engine-4242-2", 1);
+  t.match(ready.replies.find(({ command }) => command === waits.command)?.body, { exit: true, runs: [] });
+  t.notOk(kit.state.engines.has("engine-4242-1"));
+});
+
+t.test("a successor that ends before it asks for work is started again, while the worn engine goes on", async (t) => {
+  const kit = setup({ engineRunsMax: 1, enginesMax: 1 });
+  demand(kit);
+  exchange(kit, "engine-4242-1", 1);
+  exchange(kit, "engine-4242-1", 2, 1, { hold: false });
+  const died = kit.tell({ kind: "EngineGone", engine_id: "engine-4242-2", cause: "no memory" });
+  t.same(spawned(died), []);
+  demand(kit);
+  t.match(givenTo(exchange(kit, "engine-4242-1", 3)), [{ run_id: 2 }]);
+  t.match(spawned(kit.pass(SECOND_US)), [{ engine_id: "engine-4242-3" }]);
+});
+
+t.test("an engine that asks to be replaced goes on until its successor is ready, and the log has the reason once", async (t) => {
+  const kit = setup();
+  demand(kit);
+  exchange(kit, "engine-4242-1", 1);
+  const asked = exchange(kit, "engine-4242-1", 2, 1, { hold: false, replace: "it leaks" });
+  t.match(spawned(asked), [{ engine_id: "engine-4242-2" }]);
+  t.same(asked.serverLog, [`engine engine-4242-1 of ${OURS} is replaced after 1 runs: it leaks`]);
+  t.same(exchange(kit, "engine-4242-1", 3, null, { hold: false, replace: "it leaks" }).serverLog, []);
+  demand(kit);
+  t.match(givenTo(exchange(kit, "engine-4242-1", 4, null, { replace: "it leaks" })), [{ run_id: 2 }]);
+  exchange(kit, "engine-4242-2", 1);
+  t.match(exchange(kit, "engine-4242-1", 5, 2, { replace: "it leaks" }).reply?.body, { exit: true });
+});
+
 t.test("isolated runs get an engine each", async (t) => {
   const kit = setup({ enginesMax: 5 });
   const options = { isolated: true };
