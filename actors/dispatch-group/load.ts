@@ -172,8 +172,8 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "
   // A rerun further away than the longest delay was set before the clock was set back.
   const longestUs = state.settings.rerunDelaySeconds[1] * 1e6;
   for (const { run_id, due } of stored.reruns) {
-    state.deadlines.wait("rerun", run_id, Math.min(due - turn.nowUs, longestUs));
-    state.room.keepForRerun(run_id);
+    state.deadlines.wait("rerun", run_id, Math.min(due - turn.nowUs, longestUs), due);
+    state.room.keepForRerun(run_id, due);
   }
   for (const backfill of state.backfills.all()) {
     const flow = state.flows.get(backfill.flow_id);

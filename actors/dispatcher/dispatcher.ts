@@ -216,7 +216,7 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
 
   #fire(turn: Turn, due: Deadline): void {
     if (due.kind === "unchecked") return releaseUnchecked(turn, due.backfill_id);
-    if (due.kind === "rerun") return rerun(turn, due.run_id);
+    if (due.kind === "rerun") return rerun(turn, due.run_id, due.stamp);
     const run = this.state.findRun(due.run_id);
     if (run === undefined) return;
     switch (due.kind) {

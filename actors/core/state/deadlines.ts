@@ -31,7 +31,7 @@ export type WaitKind =
 export interface RunDeadline {
   kind: MomentKind | WaitKind;
   run_id: number;
-  /** Timestamp of the state for which the deadline was set; 0 if irrelevant. */
+  /** Timestamp of the state for which the deadline was set, the planned time of a rerun, or 0. */
   stamp: number;
 }
 

@@ -30,8 +30,8 @@ export class RunRoom {
   readonly max: number;
   #taken = 0;
   #toldUs = 0;
-  /** Crashed runs with a pending rerun: the rerun's place is reserved. */
-  readonly #reruns = new Set<number>();
+  /** When the rerun of a crashed run is due, by the id of that run: the rerun's place is reserved. */
+  readonly #reruns = new Map<number, number>();
 
   constructor(max: number) {
     this.max = max;
@@ -67,8 +67,14 @@ export class RunRoom {
     run.memoryUnits = 0;
   }
 
-  keepForRerun(crashedRun: number): void {
-    this.#reruns.add(crashedRun);
+  /** Reserves a place; a run that crashes again has one rerun, that of its newest crash. */
+  keepForRerun(crashedRun: number, dueUs: number): void {
+    this.#reruns.set(crashedRun, dueUs);
+  }
+
+  /** When the rerun of a run is due; undefined without one. */
+  rerunDueUs(crashedRun: number): number | undefined {
+    return this.#reruns.get(crashedRun);
   }
 
   /** Ends the reservation for a rerun, which is created now or never. */

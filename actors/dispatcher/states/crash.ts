@@ -53,15 +53,15 @@ function scheduleRerun(turn: Turn, run: Run): number {
   const waitUs = Math.round((least + turn.ids.random() * (most - least)) * 1e6);
   const dueUs = turn.nowUs + waitUs;
   turn.rows.put("put_rerun", { run_id: run.id, due: dueUs });
-  turn.state.deadlines.wait("rerun", run.id, waitUs);
-  turn.state.room.keepForRerun(run.id);
+  turn.state.deadlines.wait("rerun", run.id, waitUs, dueUs);
+  turn.state.room.keepForRerun(run.id, dueUs);
   return dueUs;
 }
 
-/** Creates the rerun of a crashed run: a new run with the same parameters. */
-export function rerun(turn: Turn, runId: number): void {
-  // A stopping server leaves the stored rerun to the next server.
-  if (turn.state.stopping) return;
+/** Creates the rerun of a crashed run, planned for `dueUs`: a new run with the same parameters. */
+export function rerun(turn: Turn, runId: number, dueUs: number): void {
+  // A stopping server leaves the stored rerun to the next server. A run that was moved by hand may have crashed again since.
+  if (turn.state.stopping || turn.state.room.rerunDueUs(runId) !== dueUs) return;
   turn.rows.put("delete_rerun", { run_id: runId });
   turn.state.room.giveUpRerun(runId);
   const crashed = turn.state.findRun(runId);

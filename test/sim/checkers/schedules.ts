@@ -113,8 +113,9 @@ export class ScheduleChecker implements Checker {
     );
     for (const schedule of history.schedules.values()) {
       const ahead = (held.get(schedule.id) ?? []).filter((run) => (run.fire ?? 0) > schedule.consumedUntil);
-      if (!schedule.active && ahead.length > 0)
-        throw new Violation(ONCE, `schedule ${schedule.id} is paused and holds run ${ahead[0]?.id}`);
+      // A run that was handed out before the clock was put right may come back after that: then it waits for its fire again.
+      const kept = schedule.active ? undefined : ahead.find((run) => run.newestAssignment === 0);
+      if (kept !== undefined) throw new Violation(ONCE, `schedule ${schedule.id} is paused and holds run ${kept.id}`);
       const byPeople = (moved.get(schedule.id) ?? []).some((run) => (run.fire ?? 0) > schedule.consumedUntil);
       if (schedule.active) this.#lookAt(schedule, ahead, byPeople, nowUs);
     }

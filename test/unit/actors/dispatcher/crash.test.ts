@@ -192,6 +192,23 @@ t.test("crash hooks are given to an engine of the flow before runs, once", async
   t.match(workOf(gone(parkedKit), parked.command), { kind: "hooks", run_id: other }, "a parked engine gets it at once");
 });
 
+t.test(
+  "a run that crashes again before the rerun of its first crash is due is repeated once, after the second crash",
+  async (t) => {
+    const kit = new DispatchKit({ settings: { rerunDelaySeconds: [10, 10] } });
+    const id = startRun(kit);
+    gone(kit);
+    kit.pass(4 * SECOND_US);
+    move(kit, id, "Scheduled", { force: true });
+    t.equal(workOf(poll(kit, "e2"))?.["run_id"], id);
+    gone(kit, "e2");
+    t.equal(kit.run(id).state.type, "Crashed");
+    t.same(operations(kit.pass(6 * SECOND_US), "insert_run"), [], "the first crash was undone");
+    t.match(operations(kit.pass(4 * SECOND_US), "insert_run"), [{ created_by: `crash:${id}` }]);
+    t.same(operations(kit.pass(60 * SECOND_US), "insert_run"), []);
+  },
+);
+
 t.test("a stopping server leaves the rerun to the next one", async (t) => {
   const kit = new DispatchKit();
   startRun(kit);
