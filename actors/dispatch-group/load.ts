@@ -162,6 +162,8 @@ export function resume(state: LiveState, stored: Pick<LoadedStore, "engines" | "
     const key = engineKey({ source_dir: "", module: "", isolated: false, nice: 0, ...fields });
     const engine = newEngine(row.id, row.pid, key, turn.nowUs);
     engine.exchanges = exchanges;
+    // Until its next request: a signal because of one run would end all runs of the engine.
+    engine.ownsStop = exchanges;
     engine.pidStarted = row.pid_started;
     engine.host = row.host;
     engine.local = row.host === null || row.host === state.settings.host;

@@ -8,9 +8,11 @@
 
 import type { GroupPorts } from "#actors/core/ports";
 import type { Backfill } from "#actors/core/state/backfill";
+import { storedEngine } from "#actors/core/state/engine";
 import { type DispatchSettings, LiveState, type StoredAnswer } from "#actors/core/state/live-state";
 import type { Run } from "#actors/core/state/run";
 import { epochOf, type GroupMessage } from "#actors/dispatch-group/group-messages";
+import { resume } from "#actors/dispatch-group/load";
 import { Dispatcher } from "#actors/dispatcher/dispatcher";
 import type { DispatcherMessage } from "#actors/dispatcher/dispatcher-messages";
 import type { EngineProcessesMessage } from "#actors/engine-processes/engine-process-messages";
@@ -176,6 +178,21 @@ export class DispatchKit {
     const out = new Outbox();
     dispatcher.begin(out);
     this.#perform(DISPATCHER, out, []);
+  }
+
+  /** Only what is stored of the engines is known, as after a restart of the core. */
+  reloadEngines(): void {
+    const { engines } = this.state;
+    const rows = [...engines.values()].map((engine) => ({
+      id: engine.id,
+      pid: engine.pid,
+      pid_started: engine.pidStarted,
+      host: engine.host,
+      project_key: storedEngine(engine),
+      last_contact: this.nowUs,
+    }));
+    engines.clear();
+    resume(this.state, { engines: rows, reruns: [] }, this.#ports(), new Outbox());
   }
 
   /** A run in memory, by id. */

@@ -3,6 +3,7 @@ import t from "tap";
 import { eventNames, operations } from "../../../support/decision-record.ts";
 import { DispatchKit } from "../../../support/dispatch-kit.ts";
 import { createId, move, poll, report, reportTasks, startRun, workOf } from "../../../support/dispatch-steps.ts";
+import { begin, exchange, heldOf } from "../../../support/exchange-steps.ts";
 
 const SECOND_US = 1_000_000;
 const TIMED = { options: { timeout_seconds: 30 } };
@@ -311,3 +312,17 @@ t.test("an engine from elsewhere that names no host is neither watched nor signa
   t.equal(kit.run(id).state.type, "Cancelled");
   t.same(outcome.orders, []);
 });
+
+t.test(
+  "an engine with several runs gets no signal because of one of them, before its first request after a restart too",
+  async (t) => {
+    const kit = new DispatchKit({ settings: { cancelGraceUs: SECOND_US } });
+    const [stubborn, neighbour] = [createId(kit), createId(kit)];
+    begin(kit, "e1", 2, heldOf(exchange(kit, "e1", 1)));
+    kit.reloadEngines();
+    cancel(kit, stubborn);
+    t.same(signals([...kit.pass(SECOND_US).orders, ...kit.pass(SECOND_US).orders]), []);
+    t.match(kit.run(stubborn).state, { type: "Cancelled", message: "killed" });
+    t.match(kit.run(neighbour), { state: { type: "Running" }, assigned: true });
+  },
+);
