@@ -180,7 +180,7 @@ export class DispatchGroup {
     settleAfterRestart(turn, (engine) => !engine.local || isAlive(engine.pid, engine.pidStarted));
     resumeCancels(turn);
     turn.finish();
-    out.send(ENGINE_PROCESSES, { kind: "Resync" });
+    out.send(ENGINE_PROCESSES, { kind: "Resync", epoch: this.#epoch });
     this.#ports.announceEpoch();
     dispatcher.begin(out);
     for (const message of this.#kept.splice(0)) out.send(RECORDS, message);

@@ -16,13 +16,17 @@ export type EngineProcessesMessage =
   | { kind: "Staying"; runs: number }
   /** An engine of the pool ended before its first poll: its runs wait, so the server's log reports the cause. */
   | { kind: "StartFailed"; engine_id: string; module: string; cause: string }
-  /** The dispatcher has started and asks for the living engines of the pool. */
-  | { kind: "Resync" }
+  /** The dispatcher has started, with this epoch, and asks for the living engines of the pool. */
+  | { kind: "Resync"; epoch: number }
   | { kind: "Look" };
 
-/** The living engines of the pool, in response to Resync. */
+/**
+ * The living engines of the pool, in response to Resync. The response to a former dispatcher is dropped: that dispatcher may
+ * have started engines since.
+ */
 export interface PoolReport {
   kind: "PoolReport";
+  epoch: number;
   engines: { engine_id: string; key: EngineKeyFields }[];
   /** The engine started last, also if it has ended: its requests may still be on their way. Null before the first one. */
   newest: string | null;

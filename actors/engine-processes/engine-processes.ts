@@ -111,7 +111,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
         return this.#options.complain(`${text} (command: ${command})`);
       }
       case "Resync":
-        return out.send(DISPATCHER, this.#report());
+        return out.send(DISPATCHER, this.#report(message.epoch));
       case "Look":
         this.#look(out);
         return out.setTimer("look", this.#nowUs() + LOOK_US, { kind: "Look" });
@@ -207,9 +207,9 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
     }
   }
 
-  #report(): PoolReport {
+  #report(epoch: number): PoolReport {
     const engines = [...this.#children].map(([engine_id, { key }]) => ({ engine_id, key }));
-    return { kind: "PoolReport", engines, newest: this.#newest };
+    return { kind: "PoolReport", epoch, engines, newest: this.#newest };
   }
 
   /** Children report their own end; external processes are checked, a share of them per pass. */

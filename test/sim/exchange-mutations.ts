@@ -1,12 +1,23 @@
 /** Deliberate bugs of the server's half of exchanges: one for each rule that the server keeps for engines with slots. */
 import type { Engine } from "#actors/core/state/engine";
+import type { Flow } from "#actors/core/state/flow";
+import { FormerProcesses } from "#actors/core/state/former-processes";
+import { LiveState } from "#actors/core/state/live-state";
 import type { Run } from "#actors/core/state/run";
 import { WorkQueue } from "#actors/core/state/work-queue";
+import { EnginePool } from "#actors/dispatcher/engines/engine-pool";
+import type { ReportEvent } from "#protocol/records/engine";
 import type { ExchangeReport, ExchangeRequest } from "#protocol/records/exchange";
 import { type CommandLike, type Method, type Mutation, meddle, replace, replaceBodies, rewrite } from "./mutation-tools.ts";
 
 /** Messages after which runs may crash. */
 const CRASHING = ["Exchange", "EngineGone"];
+
+const CRASHED: ReportEvent = {
+  kind: "run_transition",
+  seq: 1,
+  state: { type: "Crashed", name: "Crashed", timestamp: 1, message: null, details: {} },
+};
 
 type Body = Pick<ExchangeRequest, "engine_id" | "exchange" | "held" | "reports" | "slots">;
 
@@ -185,11 +196,80 @@ export const EXCHANGE_MUTATIONS: readonly Mutation[] = [
     name: "every crash of a neighbour goes uncounted",
     install: () =>
       meddle(CRASHING, (state) => {
-        const reruns = [...state.runs.values()].filter(({ created_by }) => created_by.startsWith("crash:"));
-        const parents = reruns.map(({ parent_run_id }) => parent_run_id);
-        for (const run of reruns) run.parent_run_id = null;
+        for (const run of state.runs.values()) run.uncounted = false;
+        return undefined;
+      }),
+  },
+  {
+    name: "the first crash of a neighbour counts",
+    install: () =>
+      meddle(CRASHING, (state) => {
+        for (const run of state.runs.values()) run.uncounted = true;
+        return undefined;
+      }),
+  },
+  {
+    name: "a run that may have ended its engine shares the next one",
+    install: () =>
+      replace(WorkQueue.prototype as unknown as Record<"putReady", Method>, "putReady", (original) => {
+        return function (this: WorkQueue, run: Run) {
+          run.alone = false;
+          return (original as (...values: unknown[]) => unknown).call(this, run);
+        } as Method;
+      }),
+  },
+  {
+    name: "a flow that only the default never repeats shares engines",
+    install: () =>
+      replace(LiveState.prototype as unknown as Record<"setExclusive", Method>, "setExclusive", () => {
+        return ((flow: Flow) => {
+          flow.exclusive = flow.options.exclusive ?? flow.options.crashRetries === 0;
+        }) as Method;
+      }),
+  },
+  {
+    name: "an engine with an exclusive run gets further runs",
+    install: () =>
+      meddle(["Exchange"], (state, message) => {
+        const runs = [...(state.engines.get(bodyOf(message).engine_id)?.runs.values() ?? [])];
+        const flows = [...new Set(runs.map(({ flow }) => flow))].filter(({ exclusive }) => exclusive);
+        for (const flow of flows) flow.exclusive = false;
         return () => {
-          for (const [at, run] of reruns.entries()) run.parent_run_id = parents[at] ?? null;
+          for (const flow of flows) flow.exclusive = true;
+        };
+      }),
+  },
+  {
+    name: "a run handed back has crashed",
+    install: () => replaceReports(({ returned, ...report }) => (returned === true ? { ...report, events: [CRASHED] } : report)),
+  },
+  {
+    name: "one run that will not stop ends its engine with all others",
+    install: () =>
+      meddle(["DeadlineDue"], (state) => {
+        const exchanging = [...state.engines.values()].filter(({ exchanges }) => exchanges);
+        for (const engine of exchanging) engine.exchanges = false;
+        return () => {
+          for (const engine of exchanging) engine.exchanges = true;
+        };
+      }),
+  },
+  {
+    name: "a late request of a former process takes its engine's name back",
+    install: () => replace(FormerProcesses.prototype as unknown as Record<"has", Method>, "has", () => () => false),
+  },
+  {
+    name: "names of engines are given again after a restart of the dispatcher",
+    install: () => replace(EnginePool.prototype as unknown as Record<"adopt", Method>, "adopt", () => () => undefined),
+  },
+  {
+    name: "the pool starts more engines than it may",
+    install: () =>
+      meddle(["Tick"], (state) => {
+        const { enginesMax } = state.settings;
+        (state.settings as { enginesMax: number }).enginesMax = 2 * enginesMax + 2;
+        return () => {
+          (state.settings as { enginesMax: number }).enginesMax = enginesMax;
         };
       }),
   },

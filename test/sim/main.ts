@@ -1,5 +1,5 @@
 /**
- * npm run sim -- [--seed N] [--steps M] [--seeds K] [--mutants | --crash-points] [--trace] [--json]
+ * npm run sim -- [--seed N] [--steps M] [--seeds K] [--mutants [--only TEXT] | --crash-points] [--trace] [--json]
  * Runs K seeds from N on, M messages each, under faults; with --mutants, shows that each deliberate bug is found; with
  * --crash-points, runs a seed once for each of its messages and each kind of crash, with that crash at that message.
  */
@@ -26,6 +26,8 @@ interface Options {
   steps: number;
   seeds: number;
   mutants: boolean;
+  /** Only mutants whose name contains this text. */
+  only: string;
   crashPoints: boolean;
   trace: boolean;
   json: boolean;
@@ -35,17 +37,26 @@ function readOptions(): Options {
   const number = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
   const { values } = parseArgs({
-    options: { seed: number, steps: number, seeds: number, mutants: flag, "crash-points": flag, trace: flag, json: flag },
+    options: {
+      seed: number,
+      steps: number,
+      seeds: number,
+      mutants: flag,
+      only: { type: "string", default: "" },
+      "crash-points": flag,
+      trace: flag,
+      json: flag,
+    },
   });
   const read = (text: string | undefined, otherwise: number): number => (text === undefined ? otherwise : Number(text));
   const seeds =
     values.seeds === undefined && values.seed !== undefined
       ? 1
       : read(values.seeds, values.mutants ? DEFAULT_HUNT_SEEDS : DEFAULT_SEEDS);
-  const { mutants, "crash-points": crashPoints, trace, json } = values;
+  const { mutants, only, "crash-points": crashPoints, trace, json } = values;
   const steps = read(values.steps, crashPoints ? CRASH_POINTS : DEFAULT_STEPS);
   const seed = read(values.seed, crashPoints ? CRASH_SEED : 1);
-  return { seed, steps, seeds, mutants, crashPoints, trace, json };
+  return { seed, steps, seeds, mutants, only, crashPoints, trace, json };
 }
 
 function print(text: string): void {
@@ -97,7 +108,7 @@ function withoutCoverage({ coverage: _coverage, ...result }: SeedResult): unknow
 async function runMutants(options: Options): Promise<boolean> {
   let survived = 0;
   const table: unknown[] = [];
-  for (const mutation of MUTATIONS) {
+  for (const mutation of MUTATIONS.filter(({ name }) => name.includes(options.only))) {
     const found = await hunt(mutation, { seed: options.seed, seeds: options.seeds, messages: options.steps });
     if (found === null) survived += 1;
     table.push({ mutation: mutation.name, seed: found?.seed ?? null, rule: found?.violation?.rule ?? null });

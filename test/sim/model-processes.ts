@@ -10,12 +10,20 @@ import type { ActorSpec } from "#runtime/actor";
 import type { EngineProcess } from "./engine-process.ts";
 import type { SimulatedTime } from "./simulated-time.ts";
 
+/** What a server does with processes, for the checkers. */
+export interface ProcessWatch {
+  /** An engine is started; `living` others of the pool live. */
+  started(id: string, living: number): void;
+  signalled(engine: EngineProcess): void;
+}
+
 const LOOK_US = 500_000;
 const FIRST_PID = 2000;
 
 export class ModelProcesses {
   readonly #time: SimulatedTime;
   readonly #spawn: (id: string, key: EngineKeyFields, pid: number) => EngineProcess | null;
+  readonly #watch: ProcessWatch;
   readonly #byPid = new Map<number, EngineProcess>();
   #nextPid = FIRST_PID;
   /** Id of the engine that the current server process has started last. */
@@ -24,8 +32,13 @@ export class ModelProcesses {
   #children = new Map<string, { pid: number; key: EngineKeyFields }>();
   #tell: ((to: string, message: unknown) => void) | null = null;
 
-  constructor(time: SimulatedTime, spawn: (id: string, key: EngineKeyFields, pid: number) => EngineProcess | null) {
+  constructor(
+    time: SimulatedTime,
+    watch: ProcessWatch,
+    spawn: (id: string, key: EngineKeyFields, pid: number) => EngineProcess | null,
+  ) {
     this.#time = time;
+    this.#watch = watch;
     this.#spawn = spawn;
   }
 
@@ -77,10 +90,10 @@ export class ModelProcesses {
               case "Spawn":
                 return this.#start(message.engine_id, message.key);
               case "Signal":
-                return this.#byPid.get(message.pid)?.signal(message.signal);
+                return this.#signal(message.pid, message.signal);
               case "Resync": {
                 const engines = [...this.#children].map(([engine_id, { key }]) => ({ engine_id, key }));
-                return outbox.send(DISPATCHER, { kind: "PoolReport", engines, newest: this.#newest });
+                return outbox.send(DISPATCHER, { kind: "PoolReport", epoch: message.epoch, engines, newest: this.#newest });
               }
               case "Look":
                 for (const [id, pid] of watched) {
@@ -97,7 +110,15 @@ export class ModelProcesses {
     };
   }
 
+  #signal(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
+    const engine = this.#byPid.get(pid);
+    if (engine === undefined) return;
+    this.#watch.signalled(engine);
+    engine.signal(signal);
+  }
+
   #start(id: string, key: EngineKeyFields): void {
+    this.#watch.started(id, this.#children.size);
     const pid = this.takePid();
     this.#newest = id;
     const engine = this.#spawn(id, key, pid);

@@ -22,6 +22,7 @@ import { HoldingChecker } from "./checkers/holding.ts";
 import { MovesChecker } from "./checkers/moves.ts";
 import { NumberingChecker } from "./checkers/numbering.ts";
 import { OnceChecker } from "./checkers/once.ts";
+import { ProcessesChecker } from "./checkers/processes.ts";
 import { checkReload } from "./checkers/reload.ts";
 import { RerunsChecker } from "./checkers/reruns.ts";
 import { RetentionChecker } from "./checkers/retention.ts";
@@ -38,7 +39,7 @@ import { ModelGateway, type Outcome, type Pending, type Request } from "./model-
 import { ModelOutside } from "./model-outside.ts";
 import { ENGINE_KEYS, FLOW_REGISTRATION, ModelPeople, TOTALS } from "./model-people.ts";
 import { declaredSchedules, ModelPlanners } from "./model-planners.ts";
-import { ModelProcesses } from "./model-processes.ts";
+import { ModelProcesses, type ProcessWatch } from "./model-processes.ts";
 import { ModelRuleMakers } from "./model-rule-makers.ts";
 import { ModelSlotEngine } from "./model-slot-engine.ts";
 import type { Mutation } from "./mutation-tools.ts";
@@ -50,6 +51,8 @@ import { Trace, Violation } from "./trace.ts";
 
 const HOST = "here";
 const SERVER_PID = 1000;
+/** Engines of the pool that accept runs. */
+const ENGINES_MAX = 4;
 /** Commits between two checks of the whole store. */
 const LOOK_EVERY = 60;
 /** Time to come to rest after the faults: reruns, long-polls and silences take time. */
@@ -123,6 +126,7 @@ class Simulation {
   readonly #requests = new Map<number, Request>();
   readonly #capacity: CapacityChecker;
   readonly #exchanges: ExchangesChecker;
+  readonly #engines: ProcessesChecker;
   readonly #checkers: readonly Checker[];
   readonly #processes: ModelProcesses;
   readonly #people: ModelPeople;
@@ -173,12 +177,14 @@ class Simulation {
     this.#isPidKept = this.#random.chance(0.3);
     this.#capacity = new CapacityChecker(TOTALS, this.#requests);
     this.#exchanges = new ExchangesChecker(this.#requests);
+    this.#engines = new ProcessesChecker(this.#history, ENGINES_MAX, (pid) => this.#processes.isAlive(pid));
     this.#rules = new RulesChecker(this.#ruleHistory);
     this.#expectations = new ExpectationsChecker(this.#ruleHistory, this.#time);
     this.#checkers = [
       new MovesChecker(this.coverage),
       new HoldingChecker(this.#requests),
       this.#exchanges,
+      this.#engines,
       new ExclusiveChecker(this.coverage, this.#crashRetriesDefault),
       new RerunsChecker(this.coverage, this.#crashRetriesDefault),
       this.#capacity,
@@ -200,7 +206,7 @@ class Simulation {
     this.#isThronged = this.#exchanging > 0 && this.#random.chance(0.25);
     const drawn = planFaults(this.#random, options.messages);
     this.#planned = options.faults === undefined ? drawn : [...options.faults];
-    this.#processes = new ModelProcesses(this.#time, (id, key, pid) => {
+    this.#processes = new ModelProcesses(this.#time, this.#processWatch(), (id, key, pid) => {
       const fails = !this.#calm && this.#random.chance(0.1);
       return fails
         ? null
@@ -229,6 +235,13 @@ class Simulation {
     this.#outside = new ModelOutside(this.#time, this.#random, () => this.#calm, left);
     this.#retainDays = this.#random.pick([30, 30, 0.0003]);
     [this.#server, this.#gateway] = this.#startProcess();
+  }
+
+  #processWatch(): ProcessWatch {
+    return {
+      started: (id, living) => this.#watch(() => this.#engines.started(id, living)),
+      signalled: (engine) => this.#watch(() => this.#engines.signalled(engine)),
+    };
   }
 
   #newPeople(): ModelPeople {
@@ -414,7 +427,7 @@ class Simulation {
       backfillNearMax: 2,
       rerunDelaySeconds: [0.2, 1],
       spawnEngines: this.#spawns,
-      enginesMax: 4,
+      enginesMax: ENGINES_MAX,
       engineRunsMax: 20,
       externalEnginesMax: 1000,
       unfinishedRunsMax: 100_000,
@@ -466,6 +479,7 @@ class Simulation {
   }
 
   #engine(traits: EngineTraits): EngineProcess {
+    this.#engines.begun(traits);
     const Model = traits.slots > 0 ? ModelSlotEngine : ModelEngine;
     return new Model(traits, {
       time: this.#time,

@@ -49,7 +49,7 @@ export class RerunsChecker implements Checker {
     if (before === undefined) return;
     const isMoved = stateKey(before.id, before) !== stateKey(before.id, moveOf(operation));
     this.#stays(before, operation);
-    if (isMoved) this.#moved(before, operation);
+    if (isMoved) this.#moved(before, operation, history);
     if (operation.number("assigned") === 1 && this.#isStart(operation)) this.#begun.add(operation.number("assignment_id"));
   }
 
@@ -70,13 +70,15 @@ export class RerunsChecker implements Checker {
     throw new Violation("a run begins once", `run ${before.id} had begun under lease ${assignment} and is ${type} without it`);
   }
 
-  #moved(before: CommittedRun, operation: Operation): void {
+  #moved(before: CommittedRun, operation: Operation, history: History): void {
     const { id, assignment } = before;
     const { type } = moveOf(operation);
     const message = String(operation.get("state_message"));
     const isUncounted = operation.text("state_details").includes('"uncounted":true');
     if (type === "Crashed") this.#crashed.set(id, isUncounted);
     if (type === "Crashed" && isUncounted) this.#notCounted(id);
+    else if (isEndOfNeighbour(operation) && this.#limitOf(before.flow, history) > 0 && !this.#uncounted.has(id))
+      throw new Violation("one crash is not counted", `run ${id} ended with another run for the first time, and it counts`);
     const isBegun = assignment !== null && this.#begun.has(assignment);
     if (type === "Pending" && isBegun && operation.details["lease"] === assignment)
       throw new Violation("a run begins once", `run ${id} begins again under lease ${assignment}`);
@@ -97,10 +99,15 @@ export class RerunsChecker implements Checker {
     this.#crashed.delete(parent);
     const counted = (this.#counted.get(parent) ?? 0) + (isUncounted ? 0 : 1);
     this.#counted.set(id, counted);
-    const limit = Number(history.flows.get(operation.number("flow_id"))?.options["crash_retries"] ?? this.#crashRetriesDefault);
+    const limit = this.#limitOf(operation.number("flow_id"), history);
     if (limit === 0) throw new Violation("reruns have a limit", `run ${id} repeats run ${parent}, whose flow allows no rerun`);
     if (counted > limit) throw new Violation("reruns have a limit", `run ${id} is rerun ${counted} of ${limit}`);
-    this.#uncounted.set(id, this.#uncounted.get(parent) ?? 0);
+    const uncounted = this.#uncounted.get(parent);
+    if (uncounted !== undefined) this.#uncounted.set(id, uncounted);
+  }
+
+  #limitOf(flow: number, { flows }: History): number {
+    return Number(flows.get(flow)?.options["crash_retries"] ?? this.#crashRetriesDefault);
   }
 
   #notCounted(run: number): void {
@@ -109,6 +116,13 @@ export class RerunsChecker implements Checker {
     this.#uncounted.set(run, count);
     if (count > 1) throw new Violation("one crash is not counted", `run ${run} ends a line with ${count} that were not counted`);
   }
+}
+
+/** Whether a run crashed together with others, and another one was or may have been at fault. */
+function isEndOfNeighbour(operation: Operation): boolean {
+  const { fault, forced } = operation.details;
+  const isCrash = operation.text("state_type") === "Crashed" || operation.details["crash"] !== undefined;
+  return isCrash && forced !== true && (fault === "other" || fault === "unknown");
 }
 
 function moveOf(operation: Operation): Pick<CommittedRun, "type" | "name" | "timestamp"> {

@@ -23,7 +23,7 @@ t.test("a run that is being cancelled records no event, whatever the name of tha
 t.test("engines of the pool that outlive a restart of the dispatcher keep their names for themselves", async (t) => {
   const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 4, serverPid: 77 } });
   const key = { source_dir: SOURCE_DIR, module: "other.ts", isolated: false, nice: 0 };
-  kit.tell({ kind: "PoolReport", engines: [{ engine_id: "engine-77-3", key }], newest: null });
+  kit.tell({ kind: "PoolReport", epoch: 1, engines: [{ engine_id: "engine-77-3", key }], newest: null });
   t.match(create(kit, { module: "flow.ts" }).orders, [{ kind: "Spawn", engine_id: "engine-77-4" }]);
 });
 

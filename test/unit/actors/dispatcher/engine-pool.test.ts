@@ -9,7 +9,7 @@ const OURS = "jobs.ts";
 
 function setup(settings: Partial<DispatchSettings> = {}): DispatchKit {
   const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 2, ...settings } });
-  kit.tell({ kind: "PoolReport", engines: [], newest: null });
+  kit.tell({ kind: "PoolReport", epoch: 1, engines: [], newest: null });
   return kit;
 }
 
@@ -102,7 +102,7 @@ t.test("a configured command makes a module startable", async (t) => {
 t.test("none is started before the pool is known, when engines are the user's, or while stopping", async (t) => {
   const unknown = new DispatchKit({ settings: { spawnEngines: true } });
   t.equal(spawned(demand(unknown)).length, 0);
-  t.equal(spawned(unknown.tell({ kind: "PoolReport", engines: [], newest: null })).length, 1, "as soon as it is known");
+  t.equal(spawned(unknown.tell({ kind: "PoolReport", epoch: 1, engines: [], newest: null })).length, 1, "as soon as it is known");
   t.equal(spawned(demand(setup({ spawnEngines: false }))).length, 0);
   const stopping = setup();
   demand(stopping);
@@ -114,7 +114,7 @@ t.test("none is started before the pool is known, when engines are the user's, o
 t.test("engines that outlived a restart of the dispatcher count", async (t) => {
   const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 1 } });
   const key = { source_dir: SOURCE_DIR, module: OURS, isolated: false, nice: 0 };
-  kit.tell({ kind: "PoolReport", engines: [{ engine_id: "engine-4242-7", key }], newest: null });
+  kit.tell({ kind: "PoolReport", epoch: 1, engines: [{ engine_id: "engine-4242-7", key }], newest: null });
   t.equal(spawned(demand(kit)).length, 0);
   t.equal(workOf(idle(kit, "engine-4242-7"))?.["run_id"], 1);
 });
@@ -125,8 +125,11 @@ t.test(
     const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 9 } });
     createId(kit, { flow: "other", module: "other.ts" });
     poll(kit, "engine-4242-5", { module: "other.ts" });
-    kit.tell({ kind: "PoolReport", engines: [], newest: "engine-4242-4" });
-    t.match(spawned(demand(kit)), [{ engine_id: "engine-4242-6" }]);
+    const report = (epoch: number, newest: string | null) => kit.tell({ kind: "PoolReport", epoch, engines: [], newest });
+    kit.epoch = 2;
+    demand(kit);
+    t.same(spawned(report(1, null)), [], "the response to a former dispatcher says too little");
+    t.match(spawned(report(2, "engine-4242-4")), [{ engine_id: "engine-4242-6" }]);
   },
 );
 

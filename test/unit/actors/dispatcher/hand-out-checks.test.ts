@@ -55,7 +55,7 @@ t.test("an engine that sends no lease keeps its run while its process lives; one
 
 t.test("a hung engine of the pool is ended, and its place is for another", async (t) => {
   const kit = new DispatchKit({ settings: { spawnEngines: true, enginesMax: 1 } });
-  kit.tell({ kind: "PoolReport", engines: [], newest: null });
+  kit.tell({ kind: "PoolReport", epoch: 1, engines: [], newest: null });
   const run = createId(kit, { module: "jobs.ts" });
   const [spawned] = [...kit.state.pool.keys()];
   t.ok(spawned);

@@ -133,13 +133,13 @@ t.test("its own engines are signalled and listed", async (t) => {
   const { ask, next } = setup();
   ask({ kind: "Spawn", engine_id: "e1", key: key(t.testdirName) });
   const listed = next("PoolReport");
-  ask({ kind: "Resync" });
-  t.match(await listed, { engines: [{ engine_id: "e1" }] });
+  ask({ kind: "Resync", epoch: 3 });
+  t.match(await listed, { epoch: 3, engines: [{ engine_id: "e1" }] });
   const gone = next("EngineGone");
   ask({ kind: "Signal", engine_id: "e1", pid: 0, signal: "SIGKILL" });
   t.match(await gone, { engine_id: "e1" });
   const after = next("PoolReport");
-  ask({ kind: "Resync" });
+  ask({ kind: "Resync", epoch: 3 });
   t.match(await after, { engines: [], newest: "e1" }, "the name of an engine that has ended is not given again");
 });
 
