@@ -11,6 +11,10 @@ export const HELD_MS = 100;
 export const BLOCKED_MS = 1_000;
 /** A run that has been in the thread for this long without holding it is expected to wait. */
 export const WAITS_MS = 200;
+/** After each call of a flow the thread is asked, once for all calls of this time: a question costs as much as a log line. */
+const CALLED_MS = 20;
+/** A thread that has answered or ended a run within this time is not asked before the next run. */
+const RECENT_MS = 5;
 
 export interface StartGateOptions {
   /** The most runs of a flow that begin at once. */
@@ -56,6 +60,8 @@ export class StartGate {
   #isHeld = false;
   #blockedSinceMs: number | null = null;
   #timer: NodeJS.Timeout | null = null;
+  #calledTimer: NodeJS.Timeout | null = null;
+  #answeredMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: StartGateOptions) {
     this.#options = options;
@@ -77,17 +83,18 @@ export class StartGate {
   }
 
   /** True once the run may begin; false if it has to go back. */
-  async enter(run: number, flow: string): Promise<boolean> {
+  enter(run: number, flow: string): boolean | Promise<boolean> {
     if (this.#isHeld) return false;
-    // Nothing can hold the thread.
-    if (this.#inside.size + this.#waiting.length === 0) this.#letIn(run, flow);
-    else {
-      const answer = Promise.withResolvers<boolean>();
-      this.#waiting.push({ run, flow, settle: answer.resolve });
-      this.look();
-      return await answer.promise;
+    const { open, atOnce } = this.#startsOf(flow);
+    if (open < atOnce && this.#waiting.length === 0 && this.#isFree) {
+      this.#letIn(run, flow);
+      return true;
     }
-    return true;
+    const answer = Promise.withResolvers<boolean>();
+    this.#waiting.push({ run, flow, settle: answer.resolve });
+    // Else a run that leaves makes room.
+    if (open < atOnce || !this.#isFree) this.look();
+    return answer.promise;
   }
 
   /** The flow's function has been called. */
@@ -98,20 +105,30 @@ export class StartGate {
       this.#due.push(run);
       this.look();
     }, WAITS_MS);
-    this.look();
+    this.#calledTimer ??= setTimeout(() => {
+      this.#calledTimer = null;
+      this.look();
+    }, CALLED_MS);
   }
 
   /** The run has ended, or does not begin. */
   leave(run: number): void {
     this.#proven(run, !this.#isHeld);
     this.#inside.delete(run);
-    if (this.#waiting.length > 0) this.look();
+    if (this.#waiting.length > 0 && this.#isFree) this.#openUp();
+    else if (this.#waiting.length > 0) this.look();
   }
 
   /** Asks whether the thread returns to its event loop. */
   look(): void {
     if (this.#isAsking) this.#asksAgain = true;
     else void this.#ask();
+  }
+
+  /** Nothing can hold the thread, or it has just answered. */
+  get #isFree(): boolean {
+    if (this.#inside.size === 0) return true;
+    return !this.#isAsking && performance.now() - Math.max(this.#answeredMs, this.#options.endedMs()) < RECENT_MS;
   }
 
   async #ask(): Promise<void> {
@@ -127,6 +144,7 @@ export class StartGate {
     this.#isHeld = false;
     this.#blockedSinceMs = null;
     this.#isAsking = false;
+    this.#answeredMs = performance.now();
     for (const run of due) this.#proven(run, !wasHeld);
     this.#openUp();
     if (this.#asksAgain) this.look();
