@@ -78,9 +78,9 @@ function runState(run: Run): RunStateRow {
     report_seq: run.report_seq,
     other_sequences: run.otherSequences.size === 0 ? null : JSON.stringify(Object.fromEntries(run.otherSequences)),
     crash_count: run.crash_count,
-    uncounted: run.uncounted ? 1 : 0,
     failure_count: run.failure_count,
     attempt: run.attempt,
+    uncounted: run.uncounted ? 1 : 0,
     task_counts: run.taskCounts === UNSTARTED.taskCounts ? null : JSON.stringify(run.taskCounts),
   };
 }
