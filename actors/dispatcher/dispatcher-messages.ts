@@ -11,6 +11,8 @@ import type { BatchDraft } from "./creation/batch-draft.ts";
 export interface EngineGone {
   kind: "EngineGone";
   engine_id: string;
+  /** Of a process that was watched: another process may have taken the engine's name. Left out for the pool's own. */
+  pid?: number;
   cause: string | null;
   details?: Record<string, unknown>;
 }

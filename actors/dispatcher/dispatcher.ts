@@ -165,7 +165,9 @@ export class Dispatcher extends CoreActor<CommandsOf<"dispatcher">, DispatcherMe
     openReports.callNext(turn.out, this.ports.committedTurn());
   }
 
-  #engineGone(turn: Turn, { engine_id: engineId, cause, details }: EngineGone): void {
+  #engineGone(turn: Turn, { engine_id: engineId, pid, cause, details }: EngineGone): void {
+    const known = this.state.engines.get(engineId);
+    if (pid !== undefined && known !== undefined && known.pid !== pid) return;
     const spawned = this.state.pool.get(engineId);
     const polled = this.state.engines.has(engineId) || spawned?.polled === true;
     engineGone(turn, engineId, cause, details);

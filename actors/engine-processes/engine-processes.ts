@@ -224,7 +224,7 @@ export class EngineProcesses implements Actor<EngineProcessesMessage> {
       this.#forgetModule(engineId);
       const fatalError = this.#fatalError(pid);
       const end = fatalError === null ? { cause: null } : gaveUp(fatalError);
-      out.send(DISPATCHER, { kind: "EngineGone", engine_id: engineId, ...end } satisfies EngineGone);
+      out.send(DISPATCHER, { kind: "EngineGone", engine_id: engineId, pid, ...end } satisfies EngineGone);
     }
     this.#lookAtModules(out);
   }

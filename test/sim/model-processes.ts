@@ -99,7 +99,7 @@ export class ModelProcesses {
                 for (const [id, pid] of watched) {
                   if (this.#children.has(id) || this.isAlive(pid)) continue;
                   watched.delete(id);
-                  outbox.send(DISPATCHER, { kind: "EngineGone", engine_id: id, cause: null });
+                  outbox.send(DISPATCHER, { kind: "EngineGone", engine_id: id, pid, cause: null });
                 }
                 return outbox.setTimer("look", context.nowUs() + LOOK_US, { kind: "Look" });
               default:

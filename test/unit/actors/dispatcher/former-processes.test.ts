@@ -32,3 +32,14 @@ t.test(
     t.equal(kit.run(id).engine_pid, 1000, "after a minute it is another process that has been given the same id");
   },
 );
+
+t.test("the end of a former process ends no run of the process that has the name of its engine now", async (t) => {
+  const kit = new DispatchKit();
+  poll(kit, "e1", { pid: 1000 });
+  poll(kit, "e1", { pid: 2000 });
+  const id = createId(kit);
+  kit.tell({ kind: "EngineGone", engine_id: "e1", pid: 1000, cause: null });
+  t.match(kit.run(id), { assigned: true, engine_pid: 2000, state: { type: "Scheduled" } });
+  kit.tell({ kind: "EngineGone", engine_id: "e1", pid: 2000, cause: null });
+  t.equal(kit.run(id).state.type, "Crashed");
+});
