@@ -52,6 +52,8 @@ export class Engine {
   readonly #runs = new Set<RunControl>();
   #measuring: NodeJS.Timeout | null = null;
   #measuredMs = 0;
+  /** Runs whose function was called and that have not ended. */
+  readonly #executing = new Set<number>();
   /** Runs and jobs that were given and have not ended here. */
   #active = 0;
   /** Those of them that use the thread. */
@@ -277,7 +279,7 @@ export class Engine {
   async #execute(item: WorkItem): Promise<void> {
     const { graceMs, lostMs, complain } = this.#settings;
     const { run_id: run, project, flow } = item;
-    const options = { graceMs, lostMs, complain, called: () => this.#gate.called(run) };
+    const options = { graceMs, lostMs, complain, called: () => this.#called(run) };
     this.#begun += 1;
     let isBack = false;
     try {
@@ -291,6 +293,7 @@ export class Engine {
       complain(`${item.kind ?? "run"} ${item.run_id}: ${String(error)}`);
     } finally {
       this.#gate.leave(run);
+      this.#executing.delete(run);
       this.#begun -= 1;
       this.#active -= 1;
       this.#endedHere += 1;
@@ -310,6 +313,13 @@ export class Engine {
   async #handBack(item: WorkItem): Promise<void> {
     this.#offer.handedBack(this.#gate.inside);
     await this.#loop.giveBack(item);
+  }
+
+  /** The time in which a run was given and not yet called says nothing about how the run uses the thread. */
+  #called(run: number): void {
+    this.#gate.called(run);
+    if (this.#executing.size === 0 && this.#offer.endedInWindow === 0) this.#restartMeasuring();
+    this.#executing.add(run);
   }
 
   /** A run that was begun has ended, which may end the window of measuring. */

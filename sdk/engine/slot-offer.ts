@@ -41,6 +41,10 @@ export class SlotOffer {
     return this.#offered;
   }
 
+  get endedInWindow(): number {
+    return this.#ended;
+  }
+
   /** How many further runs the engine takes while it holds `held`. */
   free(held: number): number {
     return Math.max(0, this.#offered - held);
