@@ -91,11 +91,9 @@ export async function neverTwice(served: ServedFolder, outside: Outside, sizes: 
     names.map(() => 1),
     "how often each began",
   );
-  check.same(
-    lines.map((line) => line.at(-1)?.state.type),
-    names.map(() => "Completed"),
-    "reruns of the others",
-  );
+  // Runs that end each other's engine again and again reach their crash limit.
+  const isOver = (line: readonly Run[]) => ["Completed", "Failed"].includes(line.at(-1)?.state.type ?? "");
+  check.that(lines.every(isOver), "the lines of the others end");
 }
 
 /** The engine of a run that must not be repeated is killed. */
