@@ -6,7 +6,7 @@ import type { Run } from "../../core/state/run.ts";
 import { engineKeyOf } from "../../core/state/work-queue.ts";
 import type { Turn } from "../../core/turn.ts";
 import { ENGINE_PROCESSES } from "../../names.ts";
-import { takeBack } from "../hand-out/hand-out.ts";
+import { answerPoll, takeBack } from "../hand-out/hand-out.ts";
 import { crashRun, ENGINE_EXITED } from "../states/crash.ts";
 
 /** What a request for work says about its engine. */
@@ -117,8 +117,9 @@ export function engineGone(turn: Turn, engineId: string, cause: string | null, d
   turn.state.pool.delete(engineId);
   const engine = turn.state.engines.get(engineId);
   if (engine === undefined) return;
-  // What its runs set free goes to other engines, not to the request that this one has left.
-  if (engine.poll !== null) turn.state.queue.unpark(engine.poll);
+  // What its runs set free goes to other engines, not to the request that this one has left. That request gets an answer: the
+  // gateway would send it to a restarted core, and it would take the engine's name from a newer process.
+  if (engine.poll !== null) answerPoll(turn, engine.poll, []);
   endRuns(turn, engine, cause ?? ENGINE_EXITED, details);
   forgetEngine(turn, engine);
 }

@@ -50,7 +50,6 @@ export function work(turn: Turn, command: Command<"Work">): void {
 export function replaceEngine(turn: Turn, request: EngineRequest): void {
   const known = turn.state.engines.get(request.engine_id);
   if (known === undefined || (known.pid === request.pid && known.key.text === keyOfRequest(turn, request).text)) return;
-  if (known.poll !== null) answerPoll(turn, known.poll, []);
   const spawned = turn.state.pool.get(known.id);
   engineGone(turn, known.id, null);
   if (spawned !== undefined) turn.state.pool.set(spawned.id, spawned);

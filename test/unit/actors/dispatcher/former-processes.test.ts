@@ -43,3 +43,13 @@ t.test("the end of a former process ends no run of the process that has the name
   kit.tell({ kind: "EngineGone", engine_id: "e1", pid: 2000, cause: null });
   t.equal(kit.run(id).state.type, "Crashed");
 });
+
+t.test("a held request of a process that is gone is answered, so that no restarted core gets it again", async (t) => {
+  const kit = new DispatchKit();
+  const polled = poll(kit, "e1", { pid: 1000 });
+  const exchanged = exchange(kit, "e2", 4, { pid: 2000 });
+  t.same([...polled.replies, ...exchanged.replies], []);
+  const ends = [1000, 2000].map((pid, at) => kit.tell({ kind: "EngineGone", engine_id: `e${at + 1}`, pid, cause: null }));
+  t.match(ends[0]?.replies, [{ command: polled.command, status: 200, body: { run: null, exit: false } }]);
+  t.match(ends[1]?.replies, [{ command: exchanged.command, status: 200, body: { exchange: 4, runs: [], exit: false } }]);
+});
