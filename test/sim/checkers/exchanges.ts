@@ -84,7 +84,10 @@ export class ExchangesChecker implements Checker {
 
   afterCommit({ operations }: Commit, history: History): void {
     for (const [lease, { run, engine }] of this.#leftOut) {
-      if (history.runs.get(run)?.assignment !== lease || !this.#unnamed.has(lease)) continue;
+      const given = history.runs.get(run);
+      if (given?.assignment !== lease || !this.#unnamed.has(lease)) continue;
+      // A person has begun it by a transition that was sent before the run was given: it is not begun a second time.
+      if (given.type !== "Scheduled") continue;
       throw new Violation("lost runs are given again", `${engine} does not know of run ${run} (lease ${lease}), and is not told`);
     }
     for (const { run_id, lease } of this.#takenBack)
