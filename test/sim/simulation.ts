@@ -663,10 +663,16 @@ class Simulation {
     this.#restart = false;
     this.trace.add(`process restarts: ${why}`);
     this.#handledBefore += this.#server.handled;
+    if (this.#isPidKept) this.#endContainer();
     this.#server.kill();
     this.#gateway.kill();
     for (const checker of this.#checkers) checker.look?.(this.#history);
     [this.#server, this.#gateway] = this.#startProcess();
+  }
+
+  /** Where the next server gets the process id of the former one, no engine beside it outlives the former one. */
+  #endContainer(): void {
+    for (const engine of this.#processes.engines) if (!engine.traits.remote) engine.die("its container ends");
   }
 
   #stopFaults(): void {
