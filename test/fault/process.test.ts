@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { examine } from "#server/operations/doctor";
 import { builtPath } from "../support/built-package.ts";
-import { FaultLoad } from "../support/fault-load.ts";
+import { FaultLoad, type LoadShape } from "../support/fault-load.ts";
 import { drained, endsByRun, resourcesInUse, storedRunIds } from "../support/stored-runs.ts";
 
 /** Seconds of repeated kills of the whole process. */
@@ -34,6 +34,10 @@ const CREATES_CUT = 2;
 const DRAIN_MAX_MS = 90_000;
 /** Fewer of both than engines, so that runs wait. */
 const RESOURCES = "[resources]\ndesk = 6\ntool = 3\n";
+
+/** Seconds of kills while clients create runs as fast as they are answered. */
+const FULL_RATE_SECONDS = 30;
+const FULL_RATE_CLIENTS = 16;
 
 /** Starts a server whose home is inside its served folder; the discovery file holds the address once the server listens. */
 function serve(program: string, home: string): ChildProcess {
@@ -92,7 +96,14 @@ function checkHome(t: Test, home: string): void {
   );
 }
 
-t.test("kill -9 every two seconds under 200 creates/s and 8 engines loses, doubles and leaks nothing", async (t) => {
+interface Killed {
+  load: FaultLoad;
+  /** How long each server that was killed had answered. */
+  upMs: number[];
+}
+
+/** Kills the server every two seconds for so long, then waits until all runs have ended, and checks what is stored. */
+async function killLoop(t: Test, seconds: number, shape: LoadShape): Promise<Killed> {
   const program = builtPath("cli/main");
   const folder = mkdtempSync(join(tmpdir(), "millrace-kill-"));
   const home = join(folder, "home");
@@ -104,18 +115,12 @@ t.test("kill -9 every two seconds under 200 creates/s and 8 engines loses, doubl
     url ??= urlOf(home, child.pid);
     return url;
   });
-  load.start({
-    clients: CLIENTS,
-    engines: 8,
-    createsPerSecond: CREATES_PER_SECOND,
-    resources: { desk: 1 },
-    lease: { tool: 1 },
-  });
+  load.start(shape);
   const readyMs: number[] = [];
   const upMs: number[] = [];
   let firstAnswerMs = await load.nextAnswer();
   let killMs = firstAnswerMs;
-  const untilMs = performance.now() + KILL_SECONDS * 1000;
+  const untilMs = performance.now() + seconds * 1000;
   while (performance.now() < untilMs) {
     await sleep(Math.max(killMs + KILL_EVERY_MS, firstAnswerMs + LIFE_MIN_MS) - performance.now());
     killMs = performance.now();
@@ -136,7 +141,6 @@ t.test("kill -9 every two seconds under 200 creates/s and 8 engines loses, doubl
   await checkRuns(t, load, last);
   const figures = readyMs.map((ms) => ms.toFixed(0)).join(", ");
   t.ok(Math.max(...readyMs) < READY_MAX_MS, `from the kill to the next answer: ${figures} ms`);
-  checkRate(t, load.acknowledged.length, upMs);
   t.comment(
     `${upMs.length} kills, ${load.acknowledged.length} creates acknowledged, ${load.completed.length} runs executed, ${load.cut} requests cut`,
   );
@@ -145,4 +149,22 @@ t.test("kill -9 every two seconds under 200 creates/s and 8 engines loses, doubl
   t.same(await ended, [0, null], "an orderly stop at the end");
   checkHome(t, home);
   rmSync(folder, { recursive: true });
+  return { load, upMs };
+}
+
+t.test("kill -9 every two seconds under 200 creates/s and 8 engines loses, doubles and leaks nothing", async (t) => {
+  const { load, upMs } = await killLoop(t, KILL_SECONDS, {
+    clients: CLIENTS,
+    engines: 8,
+    createsPerSecond: CREATES_PER_SECOND,
+    resources: { desk: 1 },
+    lease: { tool: 1 },
+  });
+  checkRate(t, load.acknowledged.length, upMs);
+});
+
+t.test("kill -9 every two seconds at full rate under engines with slots loses, doubles and leaks nothing", async (t) => {
+  const { load } = await killLoop(t, FULL_RATE_SECONDS, { clients: FULL_RATE_CLIENTS, engines: 0, slotEngines: 4 });
+  t.ok(load.completed.length > 0, `${load.completed.length} ends reported`);
+  t.equal(new Set(load.completed).size, load.completed.length, "no run is executed to its end twice");
 });

@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HttpConnection } from "../load/http-connection.ts";
 import { parseEndpoint } from "../load/target.ts";
+import { FaultSlotEngine } from "./fault-slot-engine.ts";
 
 /** A request that waits longer than this counts as unanswered. */
 const ANSWER_LIMIT_MS = 40_000;
@@ -16,12 +17,18 @@ const RETRY_MS = 20;
 /** Delay of a client between two creates when no rate is set. */
 const CREATE_PAUSE_MS = 2;
 
+/** Runs that an engine with slots holds at a time, at most. */
+const SLOTS = 64;
+
 const MODULE = { module: "fault.py", source_dir: "/fault" };
 
 /** The runs that clients create, their rate, and the resources that engines hold. */
 export interface LoadShape {
   clients: number;
+  /** Engines that poll for one run at a time. */
   engines: number;
+  /** Engines that exchange the reports of up to SLOTS runs by one request. */
+  slotEngines?: number;
   /**
    * Rate of all clients together; null creates as fast as answers arrive. Delays by slow answers are made up for, downtime of
    * the server is not.
@@ -70,6 +77,7 @@ export class FaultLoad {
     for (let index = 0; index < shape.clients; index += 1) this.#loops.push(this.#client());
     this.#loops.push(this.#emitter());
     for (let index = 0; index < shape.engines; index += 1) this.#loops.push(this.#engine(`fault-${index}`));
+    for (let index = 0; index < (shape.slotEngines ?? 0); index += 1) this.#loops.push(this.#slotEngine(`slots-${index}`));
   }
 
   /** Resolves with the time of the first answer to a request sent after this call. */
@@ -177,6 +185,16 @@ export class FaultLoad {
       const run = answer?.body["run"] as { run_id: number } | null | undefined;
       if (run != null) await this.#execute(engine_id, run.run_id);
     }
+  }
+
+  async #slotEngine(engine_id: string): Promise<void> {
+    const engine = new FaultSlotEngine({
+      identity: { engine_id, pid: process.pid, ...MODULE },
+      slots: SLOTS,
+      ask: (path, body) => this.ask(path, body),
+      completed: (run) => this.completed.push(run),
+    });
+    await engine.serve(this.#stopping.signal);
   }
 
   async #execute(engine_id: string, run_id: number): Promise<void> {
