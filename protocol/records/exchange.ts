@@ -9,6 +9,7 @@ import {
   EXCHANGE_HELD_MAX,
   EXCHANGE_REPORTS_MAX,
   INTEGER_MAX,
+  NAME_LENGTH_MAX,
   REPORT_ITEMS_MAX,
   WAIT_MS_MAX,
 } from "../limits.ts";
@@ -58,6 +59,7 @@ export const ExchangeRequest = Type.Object(
     reports: about("At most one for each run", Type.Array(ExchangeReport, { maxItems: EXCHANGE_REPORTS_MAX })),
     replace: Type.Optional(
       Type.String({
+        maxLength: NAME_LENGTH_MAX,
         description:
           "Why the engine asks to be replaced, for the server's log: it goes on with runs until it is ordered to exit. The server starts a successor of its own engines first",
       }),

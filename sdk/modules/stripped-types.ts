@@ -16,6 +16,8 @@ const TYPESCRIPT = /^file:.*\.m?ts$/;
 const UNSTRIPPED = "module-typescript";
 /** Files kept in a home, of 5 KB each; beyond that the oldest are deleted. */
 const KEPT_MAX = 1_000;
+/** Every home of a server has this file. */
+const STORE_FILE = "db.sqlite";
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
@@ -81,8 +83,8 @@ function stripped(source: unknown): string | null {
 function keep(home: string, path: string, source: string): void {
   const folder = folderIn(home);
   try {
-    // An engine on another host may have no home, and must not make one.
-    if (!existsSync(home)) return;
+    // An engine on another host may have no home, and must not put files where a home may be made later.
+    if (!existsSync(join(home, STORE_FILE))) return;
     mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
     const fresh = `${path}.${process.pid}`;
     writeFileSync(fresh, source, { mode: FILE_MODE });
