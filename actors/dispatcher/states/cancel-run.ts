@@ -44,7 +44,7 @@ export function cancelTerm(turn: Turn, run: Run): void {
 export function cancelKill(turn: Turn, run: Run): void {
   if (run.state.type !== "Cancelling") return;
   const engine = holdingEngine(turn, run);
-  if (engine !== undefined && !hasNeighbours(engine)) signalEngine(turn, engine, "SIGKILL");
+  if (engine !== undefined && !hasNeighbours(engine, run)) signalEngine(turn, engine, "SIGKILL");
   endTasks(turn, run, "Cancelled", "killed");
   moveRun(turn, run, plainState("Cancelled", turn.nowUs, "killed"));
 }
@@ -75,7 +75,7 @@ export function timeoutKill(turn: Turn, run: Run, started: number): void {
     failTimedOut(turn, run, seconds);
   } else if (run.state.name !== "TimedOut" || engine?.ownsStop === true) return;
   // An engine that has polled since then ended the run itself and may hold another run.
-  if (engine === undefined || engine.poll !== null || engine.lastWorkUs > run.movedUs || hasNeighbours(engine)) return;
+  if (engine === undefined || engine.poll !== null || engine.lastWorkUs > run.movedUs || hasNeighbours(engine, run)) return;
   signalEngine(turn, engine, "SIGKILL");
   for (const other of [...engine.runs.values()]) crashRun(turn, other, "its engine was killed");
 }
@@ -84,8 +84,10 @@ export function timeoutKill(turn: Turn, run: Run, started: number): void {
  * Whether other runs would be lost with the engine's process. Then the run ends in the store, and its engine, which owns the
  * stop of its runs, ends the code of this run without a signal.
  */
-function hasNeighbours(engine: Engine): boolean {
-  return engine.exchanges && engine.runs.size > 1;
+function hasNeighbours(engine: Engine, run: Run): boolean {
+  // A run that has just ended is no longer among those that its engine holds.
+  const itself = engine.runs.has(run.id) ? 1 : 0;
+  return engine.exchanges && engine.runs.size > itself;
 }
 
 function failTimedOut(turn: Turn, run: Run, seconds: number): void {

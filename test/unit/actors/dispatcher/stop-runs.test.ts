@@ -184,6 +184,17 @@ t.test("timeout: an engine that ends runs itself has twice the grace", async (t)
   t.match(kit.run(id).state, { name: "TimedOut" });
 });
 
+t.test("timeout: the only other run of an engine keeps its process", async (t) => {
+  const kit = new DispatchKit();
+  const [timed, other] = [createId(kit, TIMED), createId(kit, { flow: "other" })];
+  const held = heldOf(exchange(kit, "e1", 1));
+  t.match(held, [{ run_id: timed }, { run_id: other }]);
+  begin(kit, "e1", 2, held);
+  t.same(signals(kit.pass(60 * SECOND_US).orders), []);
+  t.equal(kit.run(timed).state.name, "TimedOut");
+  t.match(kit.run(other), { assigned: true, state: { type: "Running" } });
+});
+
 t.test("timeout: an engine that ended the run itself keeps its next one", async (t) => {
   const kit = new DispatchKit();
   const id = startRun(kit, "e1", TIMED, { owns_stop: true });
