@@ -72,6 +72,7 @@ export const ExchangeRequest = Type.Object(
     blocked_secs: Type.Optional(
       Type.Number({
         minimum: 0,
+        maximum: INTEGER_MAX,
         description:
           "For how long code of a run has held the engine's thread, so that the other runs wait; left out below a second",
       }),
