@@ -4,6 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { Millrace } from "#sdk/client/index";
 import { serving, startCommand } from "../support/command-line.ts";
+import { temporaryHome } from "../support/temporary-home.ts";
 
 const FLOWS = `import { flow } from "millrace";
 
@@ -15,7 +16,7 @@ export const pid = flow("pid", async () => [process.pid, "kept"]);
 
 t.test("the next engine uses what an earlier one stripped; tracebacks name the same lines", async (t) => {
   const root = t.testdir({ flows: { "flows.ts": FLOWS, "millrace.toml": "[server]\nmax_engines = 1\nengine_max_runs = 1\n" } });
-  const [dir, home] = [join(root, "flows"), join(root, "home")];
+  const [dir, home] = [join(root, "flows"), temporaryHome(t)];
   const server = startCommand(["serve", ".", "--home", home, "--port", "0", "--no-open"], { cwd: dir });
   await serving(t, server);
   t.teardown(async () => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { Millrace } from "#sdk/client/index";
 import { serving, startCommand } from "../support/command-line.ts";
+import { temporaryHome } from "../support/temporary-home.ts";
 
 const EDITS = 50;
 
@@ -24,7 +25,7 @@ async function served(t: Test) {
   const root = t.testdir({
     flows: { "flows.ts": flowsText(0), "word.ts": wordText(0), "millrace.toml": "[server]\nmax_engines = 1\n" },
   });
-  const [dir, home] = [join(root, "flows"), join(root, "home")];
+  const [dir, home] = [join(root, "flows"), temporaryHome(t)];
   const server = startCommand(["serve", ".", "--home", home, "--port", "0", "--no-open"], { cwd: dir });
   await serving(t, server);
   t.teardown(async () => {
