@@ -57,24 +57,27 @@ export class ServerApi {
     this.#retryMs = retryMs;
   }
 
-  /**
-   * POST /api/engine/work: waits for work.
-   * @throws connection errors, the signal's reason, and an Error for an answer other than 200
-   */
-  async work(signal: AbortSignal): Promise<WorkResponse> {
+  /** What a request for work says about this engine. */
+  get #named() {
     const { engineId, sourceDir, module, isolated, nice, host, wanted } = this.#identity;
-    const json = JSON.stringify({
+    return {
       engine_id: engineId,
       pid: process.pid,
       source_dir: sourceDir,
       module,
       isolated,
       nice,
-      wait_ms: WAIT_MS_MAX,
       host,
-      owns_stop: true,
       run_id: wanted,
-    });
+    };
+  }
+
+  /**
+   * POST /api/engine/work: waits for work.
+   * @throws connection errors, the signal's reason, and an Error for an answer other than 200
+   */
+  async work(signal: AbortSignal): Promise<WorkResponse> {
+    const json = JSON.stringify({ ...this.#named, wait_ms: WAIT_MS_MAX, owns_stop: true });
     const answer = await this.#poll.send("POST", "/api/engine/work", json, signal);
     if (answer.status !== 200) throw new UnexpectedAnswer(answer);
     return answer.body as WorkResponse;
@@ -86,20 +89,9 @@ export class ServerApi {
    * @throws connection errors, the signal's reason, and an UnexpectedAnswer for an answer other than 200
    */
   async exchange(body: ExchangeBody, events: readonly string[], holds: boolean, signal: AbortSignal): Promise<ExchangeResponse> {
-    const { engineId, sourceDir, module, isolated, nice, host, wanted } = this.#identity;
-    const identity = {
-      engine_id: engineId,
-      pid: process.pid,
-      source_dir: sourceDir,
-      module,
-      isolated,
-      nice,
-      host,
-      run_id: wanted,
-    };
     const { reports, ...rest } = body;
     const parts = reports.map((report, at) => `${JSON.stringify(report).slice(0, -1)},"events":[${events[at] ?? ""}]}`);
-    const json = `${JSON.stringify({ ...identity, ...rest }).slice(0, -1)},"reports":[${parts.join()}]}`;
+    const json = `${JSON.stringify({ ...this.#named, ...rest }).slice(0, -1)},"reports":[${parts.join()}]}`;
     const channel = holds ? this.#poll : this.#run;
     const answer = await channel.send("POST", "/api/engine/exchange", json, signal);
     if (answer.status !== 200) throw new UnexpectedAnswer(answer);

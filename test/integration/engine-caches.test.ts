@@ -2,9 +2,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { Millrace } from "#sdk/client/index";
-import { serving, startCommand } from "../support/command-line.ts";
-import { temporaryHome } from "../support/temporary-home.ts";
+import { serveFlows } from "../support/served-flows.ts";
 
 const FLOWS = `import { flow } from "millrace";
 
@@ -15,15 +13,8 @@ export const pid = flow("pid", async () => [process.pid, "kept"]);
 `;
 
 t.test("the next engine uses what an earlier one stripped; tracebacks name the same lines", async (t) => {
-  const root = t.testdir({ flows: { "flows.ts": FLOWS, "millrace.toml": "[server]\nmax_engines = 1\nengine_max_runs = 1\n" } });
-  const [dir, home] = [join(root, "flows"), temporaryHome(t)];
-  const server = startCommand(["serve", ".", "--home", home, "--port", "0", "--no-open"], { cwd: dir });
-  await serving(t, server);
-  t.teardown(async () => {
-    server.child.kill("SIGTERM");
-    await server.ended;
-  });
-  const client = new Millrace({ home });
+  const files = { "flows.ts": FLOWS, "millrace.toml": "[server]\nmax_engines = 1\nengine_max_runs = 1\n" };
+  const { home, client } = await serveFlows(t, files);
   const flows = new Map((await client.flows.list()).map(({ name, id }) => [name, id]));
   const ended = async (flow: string) =>
     await client.runs.waitFor<[number, string]>((await client.flows.run(flows.get(flow) ?? 0)).id);

@@ -2,9 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { Millrace } from "#sdk/client/index";
-import { serving, startCommand } from "../support/command-line.ts";
-import { temporaryHome } from "../support/temporary-home.ts";
+import { serveFlows } from "../support/served-flows.ts";
 
 const EDITS = 50;
 
@@ -22,17 +20,8 @@ const flowsText = (n: number): string => `
 const wordText = (n: number): string => `export const word: number = ${n};`;
 
 async function served(t: Test) {
-  const root = t.testdir({
-    flows: { "flows.ts": flowsText(0), "word.ts": wordText(0), "millrace.toml": "[server]\nmax_engines = 1\n" },
-  });
-  const [dir, home] = [join(root, "flows"), temporaryHome(t)];
-  const server = startCommand(["serve", ".", "--home", home, "--port", "0", "--no-open"], { cwd: dir });
-  await serving(t, server);
-  t.teardown(async () => {
-    server.child.kill("SIGTERM");
-    await server.ended;
-  });
-  const client = new Millrace({ home });
+  const files = { "flows.ts": flowsText(0), "word.ts": wordText(0), "millrace.toml": "[server]\nmax_engines = 1\n" };
+  const { root, dir, client } = await serveFlows(t, files);
   const flows = new Map((await client.flows.list()).map(({ name, id }) => [name, id]));
   const start = (flow: string) => client.flows.run(flows.get(flow) ?? 0);
   const result = async (id: number) => (await client.runs.waitFor<number[]>(id)).result;

@@ -2,9 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { Millrace } from "#sdk/client/index";
-import { serving, startCommand } from "../support/command-line.ts";
-import { temporaryHome } from "../support/temporary-home.ts";
+import type { Millrace } from "#sdk/client/index";
+import { serveFlows } from "../support/served-flows.ts";
 
 const FLOWS = `
   import { setTimeout as sleep } from "node:timers/promises";
@@ -20,15 +19,7 @@ const FLOWS = `
   });`;
 
 async function served(t: Test, settings: string) {
-  const root = t.testdir({ flows: { "flows.ts": FLOWS, "millrace.toml": `[server]\n${settings}\n` } });
-  const [dir, home] = [join(root, "flows"), temporaryHome(t)];
-  const server = startCommand(["serve", ".", "--home", home, "--port", "0", "--no-open"], { cwd: dir });
-  await serving(t, server);
-  t.teardown(async () => {
-    server.child.kill("SIGTERM");
-    await server.ended;
-  });
-  return { home, client: new Millrace({ home }) };
+  return await serveFlows(t, { "flows.ts": FLOWS, "millrace.toml": `[server]\n${settings}\n` });
 }
 
 /**

@@ -31,7 +31,7 @@ interface Part {
   settled(outcome: ExchangeOutcome): void;
 }
 
-/** A report whose answer nobody waits for. */
+/** A report whose answer is not waited for. */
 interface Extra {
   run_id: number;
   lease: number;
@@ -177,7 +177,7 @@ export class ModelSlotEngine extends EngineProcess {
     this.ports.reached("a report under a lease that was never given");
   }
 
-  /** Sends an exchange, sometimes a second time over another connection, where nobody reads the answer. */
+  /** Sends an exchange, sometimes a second time over another connection, whose answer is not read. */
   #carry(body: string, parts: readonly Part[]): void {
     const { random, calm } = this.ports;
     this.#underWay += 1;

@@ -1,4 +1,4 @@
-/** Tells an engine that waits in an exchange that runs of its are to be stopped: at once, and again while it lists them. */
+/** Orders to stop runs, as answers to the held exchange of their engine: at once, and again while the engine lists the runs. */
 import type { StopOrder } from "#protocol/records/exchange";
 import type { ParkedPoll } from "../../core/state/engine.ts";
 import type { Run } from "../../core/state/run.ts";
@@ -8,7 +8,7 @@ import { renderAnswer } from "../hand-out/work-item.ts";
 /** An order is repeated after this long, because its answer may have been lost, or the engine may not have obeyed. */
 export const REMIND_AFTER_US = 1_000_000;
 
-/** An engine that does not wait learns of it by the answer to its next exchange. */
+/** An engine without a held exchange gets the order in the answer to its next exchange. */
 export function orderStop(turn: Turn, run: Run, reason: StopOrder["reason"]): void {
   const engine = run.engine_id === null ? undefined : turn.state.engines.get(run.engine_id);
   const poll = engine?.poll ?? null;

@@ -63,7 +63,7 @@ export class ExclusiveChecker implements Checker {
   }
 }
 
-/** Whether a run crashed with others, and nobody knows which of them was at fault. */
+/** Whether a run crashed with others, and it is not known which of them was at fault. */
 function isOfUnknownFault(run: number, { runs }: History): boolean {
   return runs.get(run)?.details["fault"] === "unknown";
 }
